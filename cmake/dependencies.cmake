@@ -1,0 +1,4 @@
+# What the library itself links. Tests, samples and bindings look for their own tools in their folders.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy>=1.0)

@@ -1,0 +1,48 @@
+# What a build can be asked for, and the flags that every target of ours shares.
+
+set(HALFTONE_CUDA AUTO CACHE STRING "CUDA plugin: AUTO (where possible), ON (required) or OFF")
+set_property(CACHE HALFTONE_CUDA PROPERTY STRINGS AUTO ON OFF)
+option(HALFTONE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(HALFTONE_SAMPLES "Build the samples" ${PROJECT_IS_TOP_LEVEL})
+option(HALFTONE_BINDINGS "Build the SWIG bindings whose language is installed" OFF)
+option(HALFTONE_BENCHMARKS "Build the benchmarks" OFF)
+option(HALFTONE_WERROR "Treat warnings as errors" OFF)
+set(HALFTONE_SANITIZE "" CACHE STRING "Sanitizers of the whole tree: address,undefined or thread")
+
+if(HALFTONE_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "HALFTONE_CUDA=ON: this version has no CUDA backend yet; use AUTO or OFF")
+elseif(NOT HALFTONE_CUDA MATCHES "^(AUTO|OFF)$")
+  message(FATAL_ERROR "HALFTONE_CUDA=${HALFTONE_CUDA}: expected AUTO, ON or OFF")
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Products are never contracted into sums behind our back, so that a formula gives one result on every path that does not
+# ask for fused arithmetic. errno is of no use in kernels and keeps loops with sqrt from being vectorised.
+add_compile_options(-Wall -Wextra -ffp-contract=off -fno-math-errno)
+if(HALFTONE_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(HALFTONE_SANITIZE)
+  add_compile_options(-fsanitize=${HALFTONE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${HALFTONE_SANITIZE})
+endif()

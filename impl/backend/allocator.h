@@ -1,0 +1,59 @@
+// The caching allocator of one device: size classes below 4 KiB, pages above, best fit with split and merge. Blocks that
+// are released stay reserved for the next request. `current` and `peak` count requested bytes, `reserved` what was taken
+// from the device. Safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "backend/device.h"
+
+namespace halftone {
+
+// What memory is for; counted apart. Must match htone_memory_category in capi/include/halftone/device.h.
+enum class Category : int32_t { kOther, kParameters, kGradients, kOptimizer, kActivations, kCommunication, kWorkspace };
+inline constexpr int kCategoryCount = 7;
+
+struct MemoryStats {
+  int64_t current = 0;   // requested bytes that are alive
+  int64_t peak = 0;      // the highest `current` since creation or reset_peak
+  int64_t reserved = 0;  // bytes taken from the device, in use or cached
+  int64_t limit = 0;     // bound on `reserved`; 0 is none
+  int64_t allocations = 0;         // requests served since creation
+  int64_t device_allocations = 0;  // requests that had to ask the device
+  int64_t by_category[kCategoryCount] = {};  // `current` by category
+};
+
+// A piece of device memory; empty for zero bytes.
+struct Allocation {
+  void* data = nullptr;
+  void* block = nullptr;  // the allocator's own record
+  size_t size = 0;        // requested bytes
+  Category category = Category::kOther;
+};
+
+class CachingAllocator {
+ public:
+  explicit CachingAllocator(Device& device);
+  ~CachingAllocator();  // REQUIRES: every allocation was released
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  // 64-byte aligned memory of unspecified content. Throws OUT_OF_MEMORY with the requested, current and reserved bytes
+  // after one retry with an emptied cache, or where the limit would be passed.
+  Allocation allocate(size_t bytes, Category category);
+  void release(const Allocation& allocation) noexcept;
+
+  MemoryStats stats() const noexcept;
+  void reset_peak() noexcept;
+  void set_limit(int64_t bytes) noexcept;
+  // Gives all cached memory that is not in use back to the device.
+  void release_cached() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,79 @@
+// A context owns the pool, the devices with their allocators, the tables for files and time, the plugins and the seed.
+// Objects keep a reference to their context, so it may be released while they live. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backend/allocator.h"
+#include "backend/device.h"
+#include "backend/plugin.h"
+#include "backend/thread_pool.h"
+#include "core/clock.h"
+#include "core/io.h"
+#include "core/ref.h"
+
+namespace halftone {
+
+// Where the CPU device takes its memory from; plain C function pointers, the C API's htone_allocator.
+struct HostMemory {
+  void* user;
+  // Answers memory aligned to `alignment` (a power of two, at most 4096), or null.
+  void* (*allocate)(void* user, size_t bytes, size_t alignment);
+  void (*deallocate)(void* user, void* memory, size_t bytes);
+};
+
+const HostMemory& system_memory() noexcept;
+
+struct ContextOptions {
+  int num_threads = 0;  // 0: HALFTONE_NUM_THREADS, else what affinity mask and cgroup quota allow; clamped to 256
+  uint64_t seed = 0;
+  HostMemory memory = system_memory();
+  Io io = system_io();
+  Clock clock = system_clock();
+};
+
+class Context;
+
+// A device of a context with its allocator. Lives as long as the context.
+struct ContextDevice {
+  Context* context;
+  Device* device;
+  std::unique_ptr<CachingAllocator> allocator;
+};
+
+class Context final : public RefCounted {
+ public:
+  explicit Context(const ContextOptions& options);
+  ~Context() override;
+
+  ThreadPool& pool() noexcept { return pool_; }
+  const Io& io() const noexcept { return options_.io; }
+  const Clock& clock() const noexcept { return options_.clock; }
+  uint64_t seed() const noexcept { return options_.seed; }
+
+  // A fresh Philox stream number: what is created after what, from one seed, draws the same numbers in every run.
+  uint64_t next_stream() noexcept { return next_stream_.fetch_add(1, std::memory_order_relaxed); }
+
+  // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE where there is no such device.
+  ContextDevice& device(const char* name);
+
+  // Loads a plugin from a path. Throws IO where it cannot be opened, FORMAT where it is no plugin, UNSUPPORTED where its
+  // build id is another.
+  void load_plugin(const char* path);
+
+ private:
+  ContextDevice& add_device(Device* device);
+
+  ContextOptions options_;
+  ThreadPool pool_;
+  std::atomic<uint64_t> next_stream_{0};
+  std::mutex mutex_;  // guards what follows
+  std::vector<Plugin> plugins_;
+  std::vector<std::unique_ptr<ContextDevice>> devices_;
+};
+
+}  // namespace halftone

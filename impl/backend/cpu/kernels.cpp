@@ -1,0 +1,19 @@
+#include "backend/cpu/kernel_groups.h"
+
+namespace halftone::cpu {
+
+const Kernels& kernels() noexcept {
+  static const Kernels table = {
+      .convert = kConvertKernels,
+      .elementwise = kElementwiseKernels,
+      .reduce = kReduceKernels,
+      .gemm = kGemmKernels,
+      .norm = kNormKernels,
+      .index = kIndexKernels,
+      .random = kRandomKernels,
+      .optim = kOptimKernels,
+  };
+  return table;
+}
+
+}  // namespace halftone::cpu

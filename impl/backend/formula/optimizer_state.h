@@ -1,0 +1,43 @@
+// What an optimizer step keeps on the device beside the gradients' verdict, and the settings its kernels read. Plain data
+// that crosses the plugin seam: the host never has to wait for it.
+#pragma once
+
+#include <cstdint>
+
+namespace halftone {
+
+struct OptimizerState {
+  int64_t step = 0;              // updates applied so far
+  double lr_factor = 1.0;        // the schedule's factor for the current update
+  double grad_norm_squared = 0;  // of the last grad_norm pass, before any factor
+  float grad_factor = 1.0f;      // what the update multiplies gradients by (1/scale times the clip factor)
+  float found_inf = 0.0f;        // 1 where the last grad_norm pass met Inf or NaN
+};
+
+enum class ScheduleKind : int32_t { kConstant, kCosine };
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::kConstant;
+  int32_t reserved = 0;
+  int64_t total_steps = 0;    // cosine: the update after which the factor stays at `final_factor`
+  double final_factor = 0.0;  // cosine: the factor at total_steps
+};
+
+struct AdamwGroup {
+  double lr;
+  double beta1;
+  double beta2;
+  double epsilon;
+  double weight_decay;
+};
+
+struct SgdGroup {
+  double lr;
+  double momentum;
+  double dampening;
+  double weight_decay;
+  int32_t nesterov;
+  int32_t reserved;
+};
+
+}  // namespace halftone

@@ -1,0 +1,34 @@
+// How kernels see a tensor: plain data that crosses the plugin seam. Borrowed; whoever calls the kernel keeps the memory
+// alive until the stream has run it.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "core/shape.h"
+
+namespace halftone {
+
+struct View {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  Shape shape;
+  Shape strides;  // in elements; 0 repeats one element (broadcast)
+
+  int rank() const { return shape.rank(); }
+  int64_t numel() const { return halftone::numel(shape); }
+};
+
+inline bool is_contiguous(const View& view) {
+  int64_t step = 1;
+  for (int i = view.rank() - 1; i >= 0; --i) {
+    if (view.shape[i] != 1 && view.strides[i] != step) return false;
+    step *= view.shape[i];
+  }
+  return true;
+}
+
+// Whether a kernel's result replaces what its output holds or is added to it.
+enum class Store : int32_t { kWrite, kAdd };
+
+}  // namespace halftone

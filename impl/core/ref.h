@@ -1,0 +1,79 @@
+// Intrusive, atomic reference counting: one allocation an object, one word a reference.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace halftone {
+
+// Base of shared objects. `dispose` runs when the last reference goes; the default deletes the object.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+
+  void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) const_cast<RefCounted*>(this)->dispose();
+  }
+  uint32_t reference_count() const noexcept { return references_.load(std::memory_order_relaxed); }
+
+ protected:
+  virtual ~RefCounted() = default;
+  virtual void dispose() noexcept { delete this; }
+
+ private:
+  mutable std::atomic<uint32_t> references_{1};
+};
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  // Takes over the reference that a new object is born with, or shares one of an object that lives already.
+  static Ref adopt(T* object) noexcept {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  static Ref share(T* object) noexcept {
+    if (object != nullptr) object->retain();
+    return adopt(object);
+  }
+
+  Ref(const Ref& other) noexcept : object_(other.object_) {
+    if (object_ != nullptr) object_->retain();
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <class U>
+  Ref(Ref<U> other) noexcept : object_(other.detach()) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ != nullptr) object_->release();
+  }
+
+  T* get() const noexcept { return object_; }
+  T* operator->() const noexcept { return object_; }
+  T& operator*() const noexcept { return *object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) noexcept { return a.object_ == b.object_; }
+
+  // Gives the reference away without counting it down.
+  [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
+
+ private:
+  T* object_ = nullptr;
+};
+
+template <class T, class... Arguments>
+Ref<T> make_ref(Arguments&&... arguments) {
+  return Ref<T>::adopt(new T(std::forward<Arguments>(arguments)...));
+}
+
+}  // namespace halftone

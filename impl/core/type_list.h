@@ -1,0 +1,63 @@
+// Dispatch from a run-time dtype to a compile-time type: a type list and a templated lambda,
+//   visit_dtype(FloatTypes{}, dtype, "relu", [&]<class T>() { ... });
+// A dtype outside the list is DTYPE_MISMATCH naming the operation.
+#pragma once
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/number/bfloat16.h"
+#include "core/number/float16.h"
+#include "core/number/float8.h"
+
+namespace halftone {
+
+template <class... Types>
+struct TypeList {};
+
+using FloatTypes = TypeList<double, float, Float16, BFloat16>;
+using Float8Types = TypeList<Float8E4M3, Float8E5M2>;
+using IntegerTypes = TypeList<int64_t, int32_t, int16_t, int8_t, uint8_t, bool>;
+using AllTypes = TypeList<double, float, Float16, BFloat16, Float8E4M3, Float8E5M2, int64_t, int32_t, int16_t, int8_t,
+                          uint8_t, bool>;
+
+template <class T>
+inline constexpr DType dtype_of = DType{};
+template <>
+inline constexpr DType dtype_of<double> = DType::kF64;
+template <>
+inline constexpr DType dtype_of<float> = DType::kF32;
+template <>
+inline constexpr DType dtype_of<Float16> = DType::kF16;
+template <>
+inline constexpr DType dtype_of<BFloat16> = DType::kBF16;
+template <>
+inline constexpr DType dtype_of<Float8E4M3> = DType::kF8E4M3;
+template <>
+inline constexpr DType dtype_of<Float8E5M2> = DType::kF8E5M2;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::kI64;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::kI32;
+template <>
+inline constexpr DType dtype_of<int16_t> = DType::kI16;
+template <>
+inline constexpr DType dtype_of<int8_t> = DType::kI8;
+template <>
+inline constexpr DType dtype_of<uint8_t> = DType::kU8;
+template <>
+inline constexpr DType dtype_of<bool> = DType::kBool;
+
+// Calls visitor.operator()<T>() for the type of the list that `dtype` names and answers whether there was one.
+template <class... Types, class Visitor>
+bool try_visit_dtype(TypeList<Types...>, DType dtype, Visitor&& visitor) {
+  return ((dtype == dtype_of<Types> ? (visitor.template operator()<Types>(), true) : false) || ...);
+}
+
+template <class... Types, class Visitor>
+void visit_dtype(TypeList<Types...> types, DType dtype, const char* operation, Visitor&& visitor) {
+  if (!try_visit_dtype(types, dtype, visitor)) {
+    fail(Code::kDtypeMismatch, "", "%s has no kernel for %s", operation, name_of(dtype));
+  }
+}
+
+}  // namespace halftone
