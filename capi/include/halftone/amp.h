@@ -1,0 +1,86 @@
+/* Autocast: which operations compute in a low-precision dtype. Inside a scope, matrix products take their inputs in the
+ * policy's dtype, losses, softmax and sums answer FP32, mixed elementwise operations answer the widest input. Weights are
+ * only read: their gradients arrive in the dtype that the optimizer asked for.
+ */
+#ifndef HALFTONE_AMP_H
+#define HALFTONE_AMP_H
+
+#include "halftone/autograd.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A table of what each operation does under autocast; not changed while scopes use it. */
+typedef struct htone_autocast_policy htone_autocast_policy;
+
+typedef int32_t htone_autocast_class;
+
+enum {
+  HTONE_AUTOCAST_LOW = 1,    /* inputs are cast to the policy's dtype */
+  HTONE_AUTOCAST_FP32 = 2,   /* computes and answers in FP32 */
+  HTONE_AUTOCAST_WIDEST = 3, /* answers the widest dtype among the inputs */
+  HTONE_AUTOCAST_AS_IS = 4   /* as outside a scope */
+};
+
+/* Makes a policy with the default table.
+ *
+ * [in] dtype: HTONE_BF16 or HTONE_F16; HTONE_F32 makes a policy that changes nothing.
+ * [out] out: the policy; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_policy_create(htone_dtype dtype, htone_autocast_policy** out);
+
+/* Adds a reference.
+ *
+ * [in] policy: a policy.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_policy_retain(htone_autocast_policy* policy);
+
+/* Gives a reference back.
+ *
+ * [in] policy: optional; a policy.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_policy_release(htone_autocast_policy* policy);
+
+/* Answers what an operation does under a policy.
+ *
+ * [in] policy: borrowed.
+ * [in] op: the function's name without its prefix: "matmul".
+ * [out] out_class: one of HTONE_AUTOCAST_...
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (no such operation).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_policy_get(htone_autocast_policy* policy, const char* op,
+                                                 htone_autocast_class* out_class);
+
+/* Overrides what an operation does under a policy.
+ *
+ * [in] policy: borrowed.
+ * [in] op: the function's name without its prefix: "matmul".
+ * [in] autocast_class: one of HTONE_AUTOCAST_...
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char* op,
+                                                 htone_autocast_class autocast_class);
+
+/* Puts this thread under a policy until the scope is ended.
+ *
+ * [in] policy: borrowed; kept by the scope.
+ * [out] out: the scope, ended by htone_scope_end; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_begin(htone_autocast_policy* policy, htone_scope** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

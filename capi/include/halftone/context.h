@@ -1,0 +1,126 @@
+/* The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have many;
+ * tensors of two contexts never mix. Objects keep their context alive, so it may be released before them.
+ */
+#ifndef HALFTONE_CONTEXT_H
+#define HALFTONE_CONTEXT_H
+
+#include "halftone/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct htone_context htone_context;
+
+/* Where host memory comes from. Both functions are called from any thread and never while a lock of the host is needed
+ * by the library. */
+typedef struct htone_allocator {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* user;
+  /* Answers `size` bytes aligned to `alignment` (a power of two, at most 4096), or NULL. */
+  void* (*allocate)(void* user, size_t size, size_t alignment);
+  /* Takes back what allocate answered, with the same size. */
+  void (*deallocate)(void* user, void* memory, size_t size);
+} htone_allocator;
+
+/* How files are reached. Every function answers at least 0, or -errno; reads and writes may be short. */
+typedef struct htone_io {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* user;
+  int64_t (*open)(void* user, const char* path, int32_t flags, uint32_t mode);
+  int64_t (*close)(void* user, int64_t file);
+  int64_t (*read)(void* user, int64_t file, uint64_t offset, void* buffer, size_t size);
+  int64_t (*write)(void* user, int64_t file, uint64_t offset, const void* buffer, size_t size);
+  int64_t (*size)(void* user, int64_t file);
+  int64_t (*sync)(void* user, int64_t file);
+  int64_t (*rename)(void* user, const char* from, const char* to);
+  int64_t (*remove)(void* user, const char* path);
+  int64_t (*make_directory)(void* user, const char* path, uint32_t mode);
+} htone_io;
+
+/* How time is read, in nanoseconds. */
+typedef struct htone_clock {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* user;
+  int64_t (*monotonic_ns)(void* user);
+  int64_t (*wall_ns)(void* user);
+} htone_clock;
+
+typedef struct htone_context_options {
+  uint32_t struct_size;
+  int32_t num_threads; /* 0: the variable HALFTONE_NUM_THREADS, else what affinity and cgroup quota allow; at most 256 */
+  uint64_t seed;       /* of initialisations and random tensors; default 0 */
+  const htone_allocator* allocator; /* NULL: the C library's. The table is copied; its `user` must outlive the context */
+  const htone_io* io;               /* NULL: the operating system's; copied likewise */
+  const htone_clock* clock;         /* NULL: the operating system's; copied likewise */
+} htone_context_options;
+
+/* Fills options with the defaults.
+ *
+ * [out] options: caller's memory.
+ * Errors: INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_context_options_init(htone_context_options* options);
+
+/* Makes a context. Its threads start with the first work that needs them.
+ *
+ * [in] options: optional; NULL means the defaults.
+ * [out] out: the context; owned by the caller.
+ * Errors: INVALID_ARGUMENT (num_threads outside [0, 256], a table with a NULL function), UNSUPPORTED (options of a newer
+ *   version), OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_context_create(const htone_context_options* options, htone_context** out);
+
+/* Answers the context that the library makes on first use, with default options, and keeps for the process.
+ *
+ * [out] out: the context; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_context_default(htone_context** out);
+
+/* Adds a reference.
+ *
+ * [in] context: a context.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_context_retain(htone_context* context);
+
+/* Gives a reference back.
+ *
+ * [in] context: optional; a context.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_context_release(htone_context* context);
+
+/* Answers how many threads compute, the caller's included.
+ *
+ * [in] context: borrowed.
+ * [out] out_count: the number of threads.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_context_num_threads(htone_context* context, int32_t* out_count);
+
+/* Loads a plugin, a shared object that brings further devices. It stays loaded until the process ends.
+ *
+ * [in] context: borrowed.
+ * [in] path: of the file, UTF-8.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (cannot be loaded), FORMAT (no plugin), UNSUPPORTED (of another build),
+ *   OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_context_load_plugin(htone_context* context, const char* path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,189 @@
+/* Modules: layers with parameters. A new linear layer holds FP32 weights drawn as PyTorch does by default, from the
+ * context's seed in the order of creation.
+ */
+#ifndef HALFTONE_NN_H
+#define HALFTONE_NN_H
+
+#include "halftone/amp.h"
+#include "halftone/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct htone_module htone_module;
+typedef struct htone_parameter htone_parameter;
+
+typedef struct htone_linear_options {
+  uint32_t struct_size;
+  int32_t bias;      /* not 0: with a bias; default 1 */
+  htone_dtype dtype; /* of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  uint32_t reserved;
+} htone_linear_options;
+
+/* Fills options with the defaults.
+ *
+ * [out] options: caller's memory.
+ * Errors: INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_linear_options_init(htone_linear_options* options);
+
+/* Makes a linear layer: [..., in_features] to [..., out_features].
+ *
+ * [in] device: of the parameters; borrowed.
+ * [in] in_features, out_features: at least 1.
+ * [in] options: optional; NULL means the defaults.
+ * [out] out: with parameters "weight" [out_features, in_features] and "bias" [out_features], both uniform in
+ *   +-1/sqrt(in_features); owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * Source: the defaults of torch.nn.Linear (Kaiming uniform with a = sqrt(5)).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
+                                                  const htone_linear_options* options, htone_module** out);
+
+/* Makes a module that applies htone_relu.
+ *
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_relu(htone_module** out);
+
+/* Makes a module that applies htone_gelu.
+ *
+ * [in] form: HTONE_GELU_ERF or HTONE_GELU_TANH.
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_gelu(htone_gelu_form form, htone_module** out);
+
+/* Makes a module that merges all dimensions after the first: [n, ...] to [n, m].
+ *
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_flatten(htone_module** out);
+
+/* Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale.
+ *
+ * [in] scale, offset: finite; 1/255 and 0 bring bytes to [0, 1].
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_rescaling(double scale, double offset, htone_module** out);
+
+/* Makes a module that applies others one after another.
+ *
+ * [in] count: number of modules.
+ * [in] modules: [count]; retained; optional where count is 0. Their parameters are named by position: "0.weight".
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out);
+
+/* Adds a reference.
+ *
+ * [in] module: a module.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_retain(htone_module* module);
+
+/* Gives a reference back.
+ *
+ * [in] module: optional; a module.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_release(htone_module* module);
+
+/* Runs a module.
+ *
+ * [in] module: borrowed.
+ * [in] input: what the first layer takes; borrowed.
+ * [in] policy: optional; autocast for this call, whatever scope the thread is in; borrowed.
+ * [out] out: the result; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, and those of the layers' operations.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_forward(htone_module* module, htone_tensor* input, htone_autocast_policy* policy,
+                                            htone_tensor** out);
+
+/* Answers how many parameters a module and its parts have.
+ *
+ * [in] module: borrowed.
+ * [out] out_count: the number of parameter tensors.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_parameter_count(htone_module* module, size_t* out_count);
+
+/* Answers one parameter, in the order of creation.
+ *
+ * [in] module: borrowed.
+ * [in] index: below the parameter count.
+ * [out] out: the parameter; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_parameter(htone_module* module, size_t index, htone_parameter** out);
+
+/* Answers a parameter's name within a module: "0.weight".
+ *
+ * [in] module: borrowed.
+ * [in] index: below the parameter count.
+ * [out] out_name: caller's memory; always ends with a zero byte.
+ * [in] capacity: bytes at out_name.
+ * [out] out_length: the length without the zero byte, also where the buffer is too small.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name,
+                                                   size_t capacity, size_t* out_length);
+
+/* Adds a reference.
+ *
+ * [in] parameter: a parameter.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_parameter_retain(htone_parameter* parameter);
+
+/* Gives a reference back.
+ *
+ * [in] parameter: optional; a parameter.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_parameter_release(htone_parameter* parameter);
+
+/* Answers the leaf tensor that stands for a parameter in operations: its master weights.
+ *
+ * [in] parameter: borrowed.
+ * [out] out: the leaf; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** out);
+
+/* Answers a parameter's values in a dtype: the master, the copy that the optimizer keeps, or a fresh cast.
+ *
+ * [in] parameter: borrowed.
+ * [in] dtype: f64, f32, f16 or bf16.
+ * [out] out: outside autograd, to be read only; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

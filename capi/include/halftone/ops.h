@@ -1,0 +1,257 @@
+/* Operations on tensors. Each makes a new tensor and, where an input requires a gradient, records itself for backward.
+ *
+ * Inputs of one call live on one device of one context, else HTONE_DEVICE. "float" is any of f64, f32, f16 and bf16. Floats
+ * are loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Broadcasting is NumPy's.
+ */
+#ifndef HALFTONE_OPS_H
+#define HALFTONE_OPS_H
+
+#include "halftone/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Adds element by element: out = a + b.
+ *
+ * [in] a, b: any shapes that broadcast, any dtypes; borrowed.
+ * [out] out: broadcast shape, promoted dtype; owned by the caller.
+ * Autocast: widest.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: 0.5 ulp. Integers wrap; two bools give "or".
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_add(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
+/* Subtracts element by element: out = a - b.
+ *
+ * [in] a, b: any shapes that broadcast, any dtypes but two bools; borrowed.
+ * [out] out: broadcast shape, promoted dtype; owned by the caller.
+ * Autocast: widest.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: 0.5 ulp. Integers wrap.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_sub(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
+/* Multiplies element by element: out = a * b.
+ *
+ * [in] a, b: any shapes that broadcast, any dtypes; borrowed.
+ * [out] out: broadcast shape, promoted dtype; owned by the caller.
+ * Autocast: widest.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: 0.5 ulp. Integers wrap.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_mul(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
+/* Divides element by element: out = a / b.
+ *
+ * [in] a, b: any shapes that broadcast, any dtypes; borrowed.
+ * [out] out: broadcast shape; promoted dtype, f32 for two integers; owned by the caller.
+ * Autocast: widest.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: 0.5 ulp. x / 0 is an infinity or NaN.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_div(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
+/* Multiplies matrices: out = a b; further leading dimensions are batches that broadcast.
+ *
+ * [in] a: [..., m, k], float; borrowed.
+ * [in] b: [..., k, n], dtype of a; borrowed.
+ * [out] out: [..., m, n], dtype of a; owned by the caller.
+ * Autocast: low precision.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: products and sums in FP32 (f64: double), one rounding; error at most k eps times the sum of |a| |b|.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
+/* Applies a linear layer: out = input weight^T + bias.
+ *
+ * [in] input: [..., in], float; borrowed.
+ * [in] weight: [out, in], dtype of input; borrowed.
+ * [in] bias: optional; [out], dtype of input; borrowed.
+ * [out] out: [..., out], dtype of input; owned by the caller.
+ * Autocast: low precision.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: as htone_matmul; the bias is added before the one rounding.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_linear(htone_tensor* input, htone_tensor* weight, htone_tensor* bias, htone_tensor** out);
+
+/* Sums over dimensions.
+ *
+ * [in] input: any shape and dtype; borrowed.
+ * [in] dim_count: number of dimensions; 0 means all.
+ * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * [in] keepdim: not 0 keeps the summed dimensions with size 1.
+ * [out] out: dtype of input for floats, i64 for integers and bool; owned by the caller. An empty sum is 0.
+ * Autocast: FP32.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Precision: pairwise in FP32 (f64: double), one rounding; integers in 64 bits, wrapping.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_sum(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
+                                 htone_tensor** out);
+
+/* Averages over dimensions.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] dim_count: number of dimensions; 0 means all.
+ * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * [in] keepdim: not 0 keeps the averaged dimensions with size 1.
+ * [out] out: dtype of input; owned by the caller. An empty mean is NaN.
+ * Autocast: FP32.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: as htone_sum, one more rounding for the division.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_mean(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
+                                  htone_tensor** out);
+
+/* Rectifies: out = max(input, 0); NaN stays NaN, the gradient at 0 is 0.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [out] out: as input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: exact.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_relu(htone_tensor* input, htone_tensor** out);
+
+typedef int32_t htone_gelu_form;
+
+enum { HTONE_GELU_ERF = 0, HTONE_GELU_TANH = 1 };
+
+/* Applies the Gaussian error linear unit: x Phi(x), or its tanh form.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] form: HTONE_GELU_ERF or HTONE_GELU_TANH.
+ * [out] out: as input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: absolute error at most 1e-6 max(1, |x|) before rounding.
+ * Source: Hendrycks and Gimpel, arXiv:1606.08415.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_gelu(htone_tensor* input, htone_gelu_form form, htone_tensor** out);
+
+/* Normalises exponentials along a dimension: out = exp(x) / sum exp(x). A row of -inf throughout gives NaN.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] dim: the dimension, negative from the end.
+ * [out] out: as input; owned by the caller.
+ * Autocast: FP32.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: FP32 (f64: double) after subtracting the largest entry.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
+
+/* Answers the logarithm of htone_softmax, without forming it.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] dim: the dimension, negative from the end.
+ * [out] out: as input; owned by the caller.
+ * Autocast: FP32.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: by log-sum-exp in FP32 (f64: double).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
+
+/* Answers the mean cross entropy between logits and class indices.
+ *
+ * [in] logits: [n, c], float; borrowed.
+ * [in] targets: [n], i64, each in [0, c); borrowed.
+ * [out] out: scalar, dtype of logits (f32 under autocast); owned by the caller. NaN where n is 0.
+ * Autocast: FP32; 16-bit logits are read as they are and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written), SHAPE_MISMATCH,
+ *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: by log-sum-exp in FP32 (f64: double).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out);
+
+/* Answers the share of rows whose largest logit stands at the target. Never records for backward.
+ *
+ * [in] logits: [n, c], float; borrowed.
+ * [in] targets: [n], i64, each in [0, c); borrowed.
+ * [out] out: scalar f32 in [0, 1]; owned by the caller. NaN where n is 0.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: exact count; one rounding.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_accuracy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out);
+
+/* Gives the elements another shape; shares storage where strides allow it, else copies.
+ *
+ * [in] input: any shape and dtype; borrowed.
+ * [in] ndim: number of dimensions.
+ * [in] shape: [ndim] sizes with the same product; one may be -1; optional where ndim is 0.
+ * [out] out: dtype of input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_reshape(htone_tensor* input, int32_t ndim, const int64_t* shape, htone_tensor** out);
+
+/* Swaps two dimensions; shares storage.
+ *
+ * [in] input: any shape and dtype; borrowed.
+ * [in] dim0, dim1: dimensions, negative from the end.
+ * [out] out: a view of input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_transpose(htone_tensor* input, int64_t dim0, int64_t dim1, htone_tensor** out);
+
+/* Takes every step-th index of [start, end) of one dimension; shares storage.
+ *
+ * [in] input: at least one dimension, any dtype; borrowed.
+ * [in] dim: the dimension, negative from the end.
+ * [in] start, end: indices, negative from the end, clamped to the size; end at or before start gives an empty tensor.
+ * [in] step: at least 1.
+ * [out] out: a view of input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_slice(htone_tensor* input, int64_t dim, int64_t start, int64_t end, int64_t step,
+                                   htone_tensor** out);
+
+/* Converts the elements to another dtype. Gradients flow between floats.
+ *
+ * [in] input: any shape and dtype; borrowed.
+ * [in] dtype: of the result.
+ * [out] out: shape of input; owned by the caller. The same tensor where the dtype is its own.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Precision: round to nearest even, subnormals and NaN kept. f8e4m3 saturates at 448. Float to integer truncates and
+ *   saturates, NaN gives 0. To bool: is not zero.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_cast(htone_tensor* input, htone_dtype dtype, htone_tensor** out);
+
+/* Scales and shifts: out = input * scale + offset.
+ *
+ * [in] input: any shape and dtype; borrowed.
+ * [in] scale, offset: finite factors.
+ * [out] out: dtype of input where that is a float, else f32; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Precision: FP32 (f64: double), one rounding after each of the two operations.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_rescale(htone_tensor* input, double scale, double offset, htone_tensor** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

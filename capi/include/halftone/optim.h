@@ -1,0 +1,188 @@
+/* Optimizers with FP32 master weights, and learning-rate schedules. Arithmetic is FP32 whatever the storage; the update
+ * writes the master weights and, in the same pass, the low-precision copy that autocast reads.
+ */
+#ifndef HALFTONE_OPTIM_H
+#define HALFTONE_OPTIM_H
+
+#include "halftone/nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct htone_optimizer htone_optimizer;
+typedef struct htone_schedule htone_schedule;
+
+typedef struct htone_adamw_options {
+  uint32_t struct_size;
+  htone_dtype compute_dtype; /* dtype of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
+  double lr;                 /* default 1e-3; finite, at least 0 */
+  double beta1;              /* default 0.9; in [0, 1) */
+  double beta2;              /* default 0.999; in [0, 1) */
+  double epsilon;            /* default 1e-8; above 0 */
+  double weight_decay;       /* decoupled; default 0.01; finite, at least 0 */
+} htone_adamw_options;
+
+typedef struct htone_sgd_options {
+  uint32_t struct_size;
+  htone_dtype compute_dtype; /* as in htone_adamw_options */
+  double lr;                 /* default 1e-3; finite, at least 0 */
+  double momentum;           /* default 0; in [0, 1) */
+  double dampening;          /* default 0; in [0, 1] */
+  double weight_decay;       /* added to the gradient; default 0; finite, at least 0 */
+  int32_t nesterov;          /* not 0: needs momentum above 0 and no dampening; default 0 */
+  uint32_t reserved;
+} htone_sgd_options;
+
+/* Fills options with the defaults.
+ *
+ * [out] options: caller's memory.
+ * Errors: INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_adamw_options_init(htone_adamw_options* options);
+
+/* Fills options with the defaults.
+ *
+ * [out] options: caller's memory.
+ * Errors: INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_sgd_options_init(htone_sgd_options* options);
+
+/* Makes an AdamW optimizer over a module's parameters and allocates all of its state.
+ *
+ * [in] module: with f32 parameters; its parameters are retained. A parameter belongs to one optimizer at a time.
+ * [in] options: optional; NULL means the defaults.
+ * [out] out: the optimizer, before step 0; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer), UNSUPPORTED,
+ *   OUT_OF_MEMORY.
+ * Precision: FP32.
+ * Source: Loshchilov and Hutter, arXiv:1711.05101; formulas and defaults of torch.optim.AdamW.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adamw_options* options,
+                                                    htone_optimizer** out);
+
+/* Makes an SGD optimizer over a module's parameters and allocates all of its state.
+ *
+ * [in] module: with f32 parameters; its parameters are retained. A parameter belongs to one optimizer at a time.
+ * [in] options: optional; NULL means the defaults.
+ * [out] out: the optimizer, before step 0; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE, UNSUPPORTED, OUT_OF_MEMORY.
+ * Precision: FP32.
+ * Source: formulas and defaults of torch.optim.SGD.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options,
+                                                  htone_optimizer** out);
+
+/* Adds a reference.
+ *
+ * [in] optimizer: an optimizer.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_retain(htone_optimizer* optimizer);
+
+/* Gives a reference back.
+ *
+ * [in] optimizer: optional; an optimizer.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_release(htone_optimizer* optimizer);
+
+/* Marks every gradient to be written anew by the next backward. Their memory stays.
+ *
+ * [in] optimizer: borrowed.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer);
+
+/* Updates the parameters that have a gradient since zero_grad; the others stay. Does not wait for the device.
+ *
+ * [in] optimizer: borrowed.
+ * Errors: INVALID_HANDLE, STATE (no parameter has a gradient; a failed backward left invalid ones).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_step(htone_optimizer* optimizer);
+
+/* Makes the learning rate follow a schedule from the next step on; its position is the number of steps taken.
+ *
+ * [in] optimizer: borrowed.
+ * [in] schedule: copied.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_set_schedule(htone_optimizer* optimizer, htone_schedule* schedule);
+
+/* Answers the learning rate that the next step will use; waits for the device.
+ *
+ * [in] optimizer: borrowed.
+ * [out] out_lr: the learning rate.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_lr(htone_optimizer* optimizer, double* out_lr);
+
+/* Answers how many steps were taken; waits for the device.
+ *
+ * [in] optimizer: borrowed.
+ * [out] out_count: the number of updates.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out_count);
+
+/* Computes the Euclidean norm of all gradients together; waits for the device.
+ *
+ * [in] optimizer: borrowed.
+ * [out] out_norm: the norm; infinite or NaN where a gradient is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient).
+ * Precision: FP32 sums over 256 elements, then double.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm);
+
+/* Makes a schedule that keeps the learning rate.
+ *
+ * [out] out: the schedule; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_create_constant(htone_schedule** out);
+
+/* Makes a schedule that lowers the learning rate along half a cosine.
+ *
+ * [in] total_steps: steps until the end is reached; at least 1. Later steps stay there.
+ * [in] final_factor: share of the learning rate at the end, in [0, 1].
+ * [out] out: the schedule; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Source: Loshchilov and Hutter, arXiv:1608.03983, one period.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_create_cosine(int64_t total_steps, double final_factor, htone_schedule** out);
+
+/* Adds a reference.
+ *
+ * [in] schedule: a schedule.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_retain(htone_schedule* schedule);
+
+/* Gives a reference back.
+ *
+ * [in] schedule: optional; a schedule.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_release(htone_schedule* schedule);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
