@@ -2,6 +2,7 @@
 // Objects keep a reference to their context, so it may be released while they live. Safe from any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "backend/allocator.h"
 #include "backend/device.h"
+#include "backend/host_memory.h"
 #include "backend/plugin.h"
 #include "backend/thread_pool.h"
 #include "core/clock.h"
@@ -17,16 +19,6 @@
 #include "core/ref.h"
 
 namespace halftone {
-
-// Where the CPU device takes its memory from; plain C function pointers, the C API's htone_allocator.
-struct HostMemory {
-  void* user;
-  // Answers memory aligned to `alignment` (a power of two, at most 4096), or null.
-  void* (*allocate)(void* user, size_t bytes, size_t alignment);
-  void (*deallocate)(void* user, void* memory, size_t bytes);
-};
-
-const HostMemory& system_memory() noexcept;
 
 struct ContextOptions {
   int num_threads = 0;  // 0: HALFTONE_NUM_THREADS, else what affinity mask and cgroup quota allow; clamped to 256
