@@ -1,0 +1,56 @@
+// AdamW with PyTorch's formulas (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019), one
+// element at a time. Every backend's update pass calls these; pure functions, safe from any thread.
+//   g = grad * grad_factor
+//   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
+//   master -= lr weight_decay master + lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
+#pragma once
+
+#include <cmath>
+
+#include "backend/formula/optimizer_state.h"
+
+namespace halftone {
+
+// What is the same for all elements of a group in one step: computed in double, rounded once.
+struct AdamwFactors {
+  float grad_factor;
+  float beta1;
+  float one_minus_beta1;
+  float beta2;
+  float one_minus_beta2;
+  float inverse_root_bias2;  // 1 / sqrt(1 - beta2^t)
+  float epsilon;
+  float decay;      // lr weight_decay
+  float step_size;  // lr / (1 - beta1^t)
+};
+
+// REQUIRES: state.step >= 1, as it is after begin_step.
+inline AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state) {
+  const double lr = group.lr * state.lr_factor;
+  const double step = static_cast<double>(state.step);
+  const double bias1 = 1.0 - std::pow(group.beta1, step);
+  const double bias2 = 1.0 - std::pow(group.beta2, step);
+  return {
+      .grad_factor = state.grad_factor,
+      .beta1 = static_cast<float>(group.beta1),
+      .one_minus_beta1 = static_cast<float>(1.0 - group.beta1),
+      .beta2 = static_cast<float>(group.beta2),
+      .one_minus_beta2 = static_cast<float>(1.0 - group.beta2),
+      .inverse_root_bias2 = static_cast<float>(1.0 / std::sqrt(bias2)),
+      .epsilon = static_cast<float>(group.epsilon),
+      .decay = static_cast<float>(lr * group.weight_decay),
+      .step_size = static_cast<float>(lr / bias1),
+  };
+}
+
+// Decay and step are subtracted in one go: the master is rounded once, and a decay far below 2^-24 is not lost in
+// rounding 1 - decay.
+inline void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1, float& moment2) {
+  const float g = grad * factors.grad_factor;
+  moment1 = factors.beta1 * moment1 + factors.one_minus_beta1 * g;
+  moment2 = factors.beta2 * moment2 + factors.one_minus_beta2 * (g * g);
+  const float denominator = std::sqrt(moment2) * factors.inverse_root_bias2 + factors.epsilon;
+  master -= factors.decay * master + factors.step_size * (moment1 / denominator);
+}
+
+}  // namespace halftone

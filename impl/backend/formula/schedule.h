@@ -1,0 +1,27 @@
+// The factor a schedule puts on the learning rate, by the number of updates done before the current one. Every
+// backend's begin_step calls it; pure function, safe from any thread.
+#pragma once
+
+#include <cmath>
+
+#include "backend/formula/optimizer_state.h"
+
+namespace halftone {
+
+// Cosine: 1 at position 0, final_factor from total_steps on; total_steps of 0 or less is no schedule.
+inline double schedule_factor(const Schedule& schedule, int64_t position) {
+  if (schedule.kind == ScheduleKind::kConstant || schedule.total_steps <= 0) return 1.0;
+  if (position >= schedule.total_steps) return schedule.final_factor;
+  constexpr double kPi = 3.141592653589793;
+  const double progress = static_cast<double>(position) / static_cast<double>(schedule.total_steps);
+  return schedule.final_factor + (1.0 - schedule.final_factor) * 0.5 * (1.0 + std::cos(kPi * progress));
+}
+
+// Advances step and schedule position, unless the gradients were not finite: a skipped step leaves no trace.
+inline void advance(const Schedule& schedule, OptimizerState& state) {
+  if (state.found_inf != 0.0f) return;
+  state.lr_factor = schedule_factor(schedule, state.step);
+  state.step += 1;
+}
+
+}  // namespace halftone

@@ -1,0 +1,47 @@
+// SGD with PyTorch's formulas, one element at a time. Every backend's update pass calls these; pure functions, safe
+// from any thread.
+//   g = grad * grad_factor + weight_decay master
+//   with momentum: buffer = g in the first step, momentum buffer + (1 - dampening) g afterwards;
+//                  g = g + momentum buffer with Nesterov, buffer without
+//   master -= lr g
+#pragma once
+
+#include "backend/formula/optimizer_state.h"
+
+namespace halftone {
+
+// What is the same for all elements of a group in one step: computed in double, rounded once.
+struct SgdFactors {
+  float grad_factor;
+  float weight_decay;
+  float momentum;
+  float one_minus_dampening;
+  float lr;
+  bool nesterov;
+  bool first;  // the buffer holds nothing yet and is not read
+};
+
+// REQUIRES: state.step >= 1, as it is after begin_step.
+inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state) {
+  return {
+      .grad_factor = state.grad_factor,
+      .weight_decay = static_cast<float>(group.weight_decay),
+      .momentum = static_cast<float>(group.momentum),
+      .one_minus_dampening = static_cast<float>(1.0 - group.dampening),
+      .lr = static_cast<float>(group.lr * state.lr_factor),
+      .nesterov = group.nesterov != 0,
+      .first = state.step == 1,
+  };
+}
+
+inline void sgd_update(const SgdFactors& factors, float grad, float& master) {
+  master -= factors.lr * (grad * factors.grad_factor + factors.weight_decay * master);
+}
+
+inline void sgd_momentum_update(const SgdFactors& factors, float grad, float& master, float& buffer) {
+  const float g = grad * factors.grad_factor + factors.weight_decay * master;
+  buffer = factors.first ? g : factors.momentum * buffer + factors.one_minus_dampening * g;
+  master -= factors.lr * (factors.nesterov ? g + factors.momentum * buffer : buffer);
+}
+
+}  // namespace halftone
