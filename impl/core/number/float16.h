@@ -13,7 +13,10 @@ struct Float16 {
     const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
     const uint32_t exponent = (bits >> 10) & 0x1f;
     const uint32_t mantissa = bits & 0x3ff;
-    if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | (mantissa << 13));
+    if (exponent == 0x1f) {
+      const uint32_t quiet = mantissa != 0 ? 0x400000 : 0;
+      return std::bit_cast<float>(sign | 0x7f800000 | quiet | (mantissa << 13));
+    }
     if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // zero or subnormal, exact
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));

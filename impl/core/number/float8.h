@@ -70,7 +70,8 @@ struct Float8E5M2 {
   constexpr operator float() const {
     const uint32_t magnitude = bits & 0x7f;
     const uint32_t sign = static_cast<uint32_t>(bits & 0x80) << 24;
-    if (magnitude >= 0x7c) return std::bit_cast<float>(sign | 0x7f800000 | (magnitude & 3) << 21);
+    if (magnitude > 0x7c) return std::bit_cast<float>(sign | 0x7fc00000 | (magnitude & 3) << 21);
+    if (magnitude == 0x7c) return std::bit_cast<float>(sign | 0x7f800000);
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(detail::decode_small_float<2, -14>(magnitude)));
   }
 
