@@ -1,6 +1,6 @@
 /* Autocast: which operations compute in a low-precision dtype. Inside a scope, matrix products take their inputs in the
- * policy's dtype, losses, softmax and sums answer FP32, mixed elementwise operations answer the widest input. Weights are
- * only read: their gradients arrive in the dtype that the optimizer asked for.
+ * policy's dtype, losses, softmax and sums answer FP32, mixed elementwise operations answer the widest input. Weights
+ * are only read: their gradients arrive in the dtype that the optimizer asked for.
  */
 #ifndef HALFTONE_AMP_H
 #define HALFTONE_AMP_H

@@ -1,6 +1,6 @@
 /* Gradients: which tensors want one, running backward, and the scopes that switch recording off. A tensor that a caller
- * made and asked a gradient for is a leaf; backward adds its gradient to what the leaf holds. Higher-order gradients are
- * not supported.
+ * made and asked a gradient for is a leaf; backward adds its gradient to what the leaf holds. Higher-order gradients
+ * are not supported.
  */
 #ifndef HALFTONE_AUTOGRAD_H
 #define HALFTONE_AUTOGRAD_H
@@ -37,8 +37,8 @@ HTONE_API htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t*
  * [in] tensor: a result of recorded operations; borrowed.
  * [in] gradient: optional where tensor is a scalar, then 1; else shape of tensor, float; borrowed.
  * [in] retain_graph: not 0 keeps what backward saved, so that it can run again.
- * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without retain_graph; a
- *   tensor it saved was changed since; not a scalar and no gradient), OUT_OF_MEMORY (leaf gradients are then invalid
+ * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without retain_graph;
+ *   a tensor it saved was changed since; not a scalar and no gradient), OUT_OF_MEMORY (leaf gradients are then invalid
  *   until zeroed).
  * Since: 0.1
  */

@@ -1,10 +1,10 @@
-/* Status codes, the last error of a thread, the log callback and the count of live handles: what every other header stands
- * on.
+/* Status codes, the last error of a thread, the log callback and the count of live handles: what every other header
+ * stands on.
  *
  * Conventions of the whole interface, stated once:
  *  - Every function answers a htone_status; results come last and are named `out...`. On failure no result is written.
- *  - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and gives back with the type's
- *    `_release`; arguments are borrowed for the call, and what the library keeps it retains by itself.
+ *  - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and gives back with the
+ *    type's `_release`; arguments are borrowed for the call, and what the library keeps it retains by itself.
  *  - Handles are checked: NULL, a released handle, a handle of another type and a random value answer
  *    HTONE_INVALID_HANDLE. `_release(NULL)` does nothing.
  *  - An `_options` pointer may be NULL, which means the defaults; otherwise the structure was filled by the type's

@@ -1,5 +1,5 @@
-/* The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have many;
- * tensors of two contexts never mix. Objects keep their context alive, so it may be released before them.
+/* The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have
+ * many; tensors of two contexts never mix. Objects keep their context alive, so it may be released before them.
  */
 #ifndef HALFTONE_CONTEXT_H
 #define HALFTONE_CONTEXT_H
@@ -51,11 +51,12 @@ typedef struct htone_clock {
 
 typedef struct htone_context_options {
   uint32_t struct_size;
-  int32_t num_threads; /* 0: the variable HALFTONE_NUM_THREADS, else what affinity and cgroup quota allow; at most 256 */
+  int32_t num_threads; /* 0: variable HALFTONE_NUM_THREADS, else what affinity and cgroup quota allow; at most 256 */
   uint64_t seed;       /* of initialisations and random tensors; default 0 */
-  const htone_allocator* allocator; /* NULL: the C library's. The table is copied; its `user` must outlive the context */
-  const htone_io* io;               /* NULL: the operating system's; copied likewise */
-  const htone_clock* clock;         /* NULL: the operating system's; copied likewise */
+  /* NULL: the C library's, the operating system's. The tables are copied; their `user` must outlive the context. */
+  const htone_allocator* allocator;
+  const htone_io* io;
+  const htone_clock* clock;
 } htone_context_options;
 
 /* Fills options with the defaults.
@@ -70,8 +71,8 @@ HTONE_API htone_status htone_context_options_init(htone_context_options* options
  *
  * [in] options: optional; NULL means the defaults.
  * [out] out: the context; owned by the caller.
- * Errors: INVALID_ARGUMENT (num_threads outside [0, 256], a table with a NULL function), UNSUPPORTED (options of a newer
- *   version), OUT_OF_MEMORY.
+ * Errors: INVALID_ARGUMENT (num_threads outside [0, 256], a table with a NULL function), UNSUPPORTED (options of a
+ *   newer version), OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_context_create(const htone_context_options* options, htone_context** out);

@@ -1,7 +1,8 @@
 /* Operations on tensors. Each makes a new tensor and, where an input requires a gradient, records itself for backward.
  *
- * Inputs of one call live on one device of one context, else HTONE_DEVICE. "float" is any of f64, f32, f16 and bf16. Floats
- * are loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Broadcasting is NumPy's.
+ * Inputs of one call live on one device of one context, else HTONE_DEVICE. "float" is any of f64, f32, f16 and bf16.
+ * Floats are loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Broadcasting is
+ * NumPy's.
  */
 #ifndef HALFTONE_OPS_H
 #define HALFTONE_OPS_H

@@ -15,7 +15,7 @@ typedef struct htone_schedule htone_schedule;
 
 typedef struct htone_adamw_options {
   uint32_t struct_size;
-  htone_dtype compute_dtype; /* dtype of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
+  htone_dtype compute_dtype; /* of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
   double lr;                 /* default 1e-3; finite, at least 0 */
   double beta1;              /* default 0.9; in [0, 1) */
   double beta2;              /* default 0.999; in [0, 1) */
@@ -55,8 +55,8 @@ HTONE_API htone_status htone_sgd_options_init(htone_sgd_options* options);
  * [in] module: with f32 parameters; its parameters are retained. A parameter belongs to one optimizer at a time.
  * [in] options: optional; NULL means the defaults.
  * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer), UNSUPPORTED,
- *   OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
+ *   UNSUPPORTED, OUT_OF_MEMORY.
  * Precision: FP32.
  * Source: Loshchilov and Hutter, arXiv:1711.05101; formulas and defaults of torch.optim.AdamW.
  * Since: 0.1

@@ -1,4 +1,5 @@
-/* Tensors: a shape and strides over shared storage on a device. Making, reading and writing them; arithmetic is in ops.h.
+/* Tensors: a shape and strides over shared storage on a device. Making, reading and writing them; arithmetic is in
+ * ops.h.
  */
 #ifndef HALFTONE_TENSOR_H
 #define HALFTONE_TENSOR_H
@@ -63,8 +64,8 @@ HTONE_API htone_status htone_tensor_create_copy(htone_device* device, htone_dtyp
  * [in] ndim: number of dimensions.
  * [in] shape: [ndim] sizes; optional where ndim is 0.
  * [in] data: row-major elements, aligned to the element size; optional where there are none. Lives until deleter runs.
- * [in] deleter: called once with `user` after the last reference went, from any thread; optional. On failure it does not
- *   run and the caller still owns the memory.
+ * [in] deleter: called once with `user` after the last reference went, from any thread; optional. On failure it does
+ *   not run and the caller still owns the memory.
  * [in] user: handed to deleter; optional.
  * [out] out: contiguous tensor; owned by the caller.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT (misaligned), OUT_OF_MEMORY.
