@@ -1,0 +1,33 @@
+# What an installed halftone consists of: headers, both libraries, halftone.pc and the CMake package. None of it names
+# the prefix, so the tree can be moved.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS halftone halftone_static EXPORT halftone
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halftone
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(pkgconfig_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH HALFTONE_PC_PREFIX ${pkgconfig_dir} ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH HALFTONE_PC_LIBDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH HALFTONE_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+string(REGEX REPLACE "/$" "" HALFTONE_PC_PREFIX ${HALFTONE_PC_PREFIX})
+get_target_property(HALFTONE_PC_LIBS_PRIVATE halftone_static INTERFACE_LINK_LIBRARIES)
+list(TRANSFORM HALFTONE_PC_LIBS_PRIVATE PREPEND "-l")
+list(JOIN HALFTONE_PC_LIBS_PRIVATE " " HALFTONE_PC_LIBS_PRIVATE)
+configure_file(${PROJECT_SOURCE_DIR}/pkgconfig/halftone.pc.in ${PROJECT_BINARY_DIR}/generated/halftone.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/generated/halftone.pc DESTINATION ${pkgconfig_dir})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/halftone)
+install(EXPORT halftone NAMESPACE halftone:: FILE halftoneTargets.cmake DESTINATION ${package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/halftoneConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/generated/halftoneConfig.cmake
+    INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Until 1.0 a new minor version may break a program, as the library's SOVERSION says.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/halftoneConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/generated/halftoneConfig.cmake
+              ${PROJECT_BINARY_DIR}/generated/halftoneConfigVersion.cmake DESTINATION ${package_dir})

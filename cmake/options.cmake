@@ -36,8 +36,8 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# Products are never contracted into sums behind our back, so that a formula gives one result on every path that does not
-# ask for fused arithmetic. errno is of no use in kernels and keeps loops with sqrt from being vectorised.
+# Products are never contracted into sums behind our back, so that a formula gives one result on every path that does
+# not ask for fused arithmetic. errno is of no use in kernels and keeps loops with sqrt from being vectorised.
 add_compile_options(-Wall -Wextra -ffp-contract=off -fno-math-errno)
 if(HALFTONE_WERROR)
   add_compile_options(-Werror)
