@@ -37,7 +37,7 @@ class Shape {
 
  private:
   int rank_ = 0;
-  int64_t values_[kMaxRank];
+  int64_t values_[kMaxRank] = {};
 };
 
 // REQUIRES: the shape passed check_shape, so that the product cannot overflow.
