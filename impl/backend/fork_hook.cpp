@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 
-#include <mutex>
-
 #include "core/error.h"
 
 namespace halftone {
@@ -15,22 +13,31 @@ constinit ForkHook* list_head = nullptr;
 
 }  // namespace
 
-void ForkHook::before_fork() noexcept { list_mutex.lock(); }
-
-void ForkHook::after_fork_in_parent() noexcept { list_mutex.unlock(); }
-
-void ForkHook::after_fork_in_child() noexcept {
-  for (ForkHook* hook = list_head; hook != nullptr; hook = hook->next_) hook->reset_(hook->owner_);
-  list_mutex.unlock();
+void ForkHook::call_all(void (*Calls::*which)(void* owner) noexcept) noexcept {
+  for (ForkHook* hook = list_head; hook != nullptr; hook = hook->next_) {
+    if (hook->calls_.*which != nullptr) (hook->calls_.*which)(hook->owner_);
+  }
 }
 
 bool ForkHook::install() {
-  const int error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  const int error = pthread_atfork(
+      [] {
+        list_mutex.lock();
+        call_all(&Calls::before);
+      },
+      [] {
+        call_all(&Calls::in_parent);
+        list_mutex.unlock();
+      },
+      [] {
+        call_all(&Calls::in_child);
+        list_mutex.unlock();
+      });
   if (error != 0) fail(Code::kOutOfMemory, "", "pthread_atfork failed with error %d", error);
   return true;
 }
 
-ForkHook::ForkHook(void (*reset)(void* owner) noexcept, void* owner) : reset_(reset), owner_(owner) {
+ForkHook::ForkHook(const Calls& calls, void* owner) : calls_(calls), owner_(owner) {
   // Where installing throws, the next hook tries again.
   [[maybe_unused]] static const bool installed = install();
   const std::lock_guard lock(list_mutex);

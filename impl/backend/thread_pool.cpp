@@ -2,7 +2,6 @@
 
 #include <fenv.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <atomic>
@@ -12,6 +11,7 @@
 
 #include "backend/fork_hook.h"
 #include "backend/futex.h"
+#include "backend/pool_width.h"
 
 // How a run goes. The caller writes the job down, opens the gate, raises the epoch and takes chunks like everyone else.
 // A worker that sees a new epoch enters through the gate (which counts who is inside), takes chunks until none is left
@@ -41,12 +41,6 @@ bool spin_until(Done done) noexcept {
   return false;
 }
 
-// A spinning thread must not keep a working one from its CPU.
-bool has_cpu_per_thread(int width) noexcept {
-  cpu_set_t mask;
-  return sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) >= width;
-}
-
 }  // namespace
 
 struct ThreadPool::State {
@@ -56,7 +50,8 @@ struct ThreadPool::State {
     pthread_t thread{};
   };
 
-  explicit State(int width) : workers(static_cast<size_t>(width - 1)), fork_hook(forget_threads, this) {}
+  explicit State(int width)
+      : workers(static_cast<size_t>(width - 1)), fork_hook({nullptr, nullptr, forget_threads}, this) {}
   ~State() { stop(); }
 
   static void forget_threads(void* state) noexcept;
@@ -105,7 +100,8 @@ void ThreadPool::State::forget_threads(void* pointer) noexcept {
 // Threads that cannot be had are done without: the caller takes their chunks.
 void ThreadPool::State::start_threads() noexcept {
   tried_to_start = true;
-  may_spin.store(has_cpu_per_thread(static_cast<int>(workers.size()) + 1));
+  // A spinning thread must not keep a working one from its CPU.
+  may_spin.store(allowed_cpus() > static_cast<int>(workers.size()));
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setstacksize(&attributes, kStackSize);

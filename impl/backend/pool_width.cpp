@@ -1,0 +1,46 @@
+#include "backend/pool_width.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "backend/cpu_quota.h"
+
+namespace halftone {
+namespace {
+
+// 0 where the variable is not set or is not exactly a number in range: a garbled environment is no error of the
+// program.
+int width_from_environment() noexcept {
+  const char* text = secure_getenv("HALFTONE_NUM_THREADS");
+  if (text == nullptr) return 0;
+  int value = 0;
+  const char* end = text + std::strlen(text);
+  const auto [parsed, error] = std::from_chars(text, end, value);
+  const bool valid = error == std::errc() && parsed == end && value >= 1 && value <= kMaxThreads;
+  return valid ? value : 0;
+}
+
+}  // namespace
+
+// The mask's call refuses machines with more CPUs than cpu_set_t has bits.
+int allowed_cpus() noexcept {
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(CPU_COUNT(&mask), 1);
+  return static_cast<int>(std::clamp(sysconf(_SC_NPROCESSORS_ONLN), 1L, 1L << 20));
+}
+
+int pool_width(int requested, const Io& io) noexcept {
+  int width = requested > 0 ? requested : width_from_environment();
+  if (width == 0) {
+    const int quota = cpu_quota(io);
+    width = quota > 0 ? std::min(allowed_cpus(), quota) : allowed_cpus();
+  }
+  return std::min(width, kMaxThreads);
+}
+
+}  // namespace halftone
