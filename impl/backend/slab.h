@@ -1,0 +1,64 @@
+// Requests below a page are served from slabs: blocks of 64 KiB cut into slots of one size. The record of free slots
+// lies on the host, since the device's memory may not be readable there. The caller orders the calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "backend/page_heap.h"
+
+namespace halftone {
+
+inline constexpr size_t kSlabSize = size_t{64} << 10;
+inline constexpr size_t kSlotAlignment = 64;
+inline constexpr size_t kLargestSlot = 3584;
+inline constexpr int kSlotClassCount = 19;
+
+// The class of a request and the size of its slots: multiples of 64 up to 512, then four sizes to each doubling.
+// REQUIRES: 0 < bytes <= kLargestSlot
+int slot_class_of(size_t bytes) noexcept;
+size_t slot_size_of(int slot_class) noexcept;
+
+class Slab {
+ public:
+  explicit Slab(int slot_class);
+
+  int slot_class() const noexcept { return slot_class_; }
+  bool is_full() const noexcept { return free_count_ == 0; }
+  bool is_empty() const noexcept { return free_count_ == slot_count_; }
+
+  // REQUIRES: not is_full()
+  char* take() noexcept { return block_->data + size_t{free_slots_[--free_count_]} * slot_size_of(slot_class_); }
+  void give(const void* slot) noexcept;
+
+  // The pages behind the slots, set once before the first take.
+  PageBlock* block() const noexcept { return block_; }
+  void set_block(PageBlock* block) noexcept { block_ = block; }
+
+ private:
+  friend class SlabList;
+
+  int slot_class_;
+  int slot_count_;
+  int free_count_;
+  PageBlock* block_ = nullptr;
+  std::unique_ptr<uint16_t[]> free_slots_;  // a stack
+  Slab* previous_ = nullptr;
+  Slab* next_ = nullptr;
+};
+
+// The slabs of one class that have free slots.
+class SlabList {
+ public:
+  Slab* first() const noexcept { return first_; }
+  static Slab* after(const Slab* slab) noexcept { return slab->next_; }
+  bool holds_only(const Slab* slab) const noexcept { return first_ == slab && slab->next_ == nullptr; }
+  void add(Slab* slab) noexcept;
+  void remove(Slab* slab) noexcept;
+
+ private:
+  Slab* first_ = nullptr;
+};
+
+}  // namespace halftone
