@@ -5,12 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <vector>
 
 #include "backend/allocator.h"
 #include "backend/device.h"
+#include "backend/fork_hook.h"
 #include "backend/host_memory.h"
 #include "backend/plugin.h"
 #include "backend/thread_pool.h"
@@ -29,11 +28,18 @@ struct ContextOptions {
 };
 
 class Context;
+struct DeviceName;
 
 // A device of a context with its allocator. Lives as long as the context.
 struct ContextDevice {
+  ContextDevice(Context* owner, Device* owned, std::unique_ptr<CachingAllocator> memory)
+      : context(owner), device(owned), allocator(std::move(memory)) {}
+  ~ContextDevice();
+  ContextDevice(const ContextDevice&) = delete;
+  ContextDevice& operator=(const ContextDevice&) = delete;
+
   Context* context;
-  Device* device;
+  Device* device;  // owned
   std::unique_ptr<CachingAllocator> allocator;
 };
 
@@ -53,17 +59,17 @@ class Context final : public RefCounted {
   // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE where there is no such device.
   ContextDevice& device(const char* name);
 
-  // Loads a plugin from a path. Throws IO where it cannot be opened, FORMAT where it is no plugin, UNSUPPORTED where its
-  // build id is another.
+  // Loads a plugin from a path. Throws IO where it cannot be opened, FORMAT where it is no plugin, UNSUPPORTED where
+  // its build id is another.
   void load_plugin(const char* path);
 
  private:
-  ContextDevice& add_device(Device* device);
+  ContextDevice& add_device(const DeviceName& name);
 
   ContextOptions options_;
   ThreadPool pool_;
   std::atomic<uint64_t> next_stream_{0};
-  std::mutex mutex_;  // guards what follows
+  ForkMutex mutex_;  // guards what follows
   std::vector<Plugin> plugins_;
   std::vector<std::unique_ptr<ContextDevice>> devices_;
 };
