@@ -1,0 +1,57 @@
+#define _POSIX_C_SOURCE 200809L
+#include "train_log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "failure.h"
+
+enum { kNumberCapacity = 32, kLineCapacity = 512 };
+
+/* Digits that give the same FP32 and the same double when they are read again. */
+enum { kFloatDigits = 9, kDoubleDigits = 17 };
+
+/* JSON knows neither NaN nor infinities: both become null. Samples never call setlocale, so the point is a point. */
+static const char* number_text(double value, int digits, char* out) {
+  if (isfinite(value)) {
+    snprintf(out, kNumberCapacity, "%.*g", digits, value);
+  } else {
+    strcpy(out, "null");
+  }
+  return out;
+}
+
+static bool print_log_error(const train_log* log) {
+  print_error("%s: the log cannot be written: %s", log->path, strerror(errno));
+  return false;
+}
+
+bool train_log_open(train_log* log, const char* path) {
+  log->path = path;
+  log->file = NULL;
+  if (path == NULL) return true;
+  log->file = fopen(path, "w");
+  return log->file != NULL || print_log_error(log);
+}
+
+bool train_log_write(train_log* log, const train_record* record) {
+  if (log->file == NULL) return true;
+  char loss[kNumberCapacity], lr[kNumberCapacity], scale[kNumberCapacity], norm[kNumberCapacity], rate[kNumberCapacity];
+  char line[kLineCapacity];
+  snprintf(line, sizeof line,
+           "{\"step\": %lld, \"loss\": %s, \"lr\": %s, \"loss_scale\": %s, \"outcome\": \"%s\", \"grad_norm\": %s, "
+           "\"items_per_second\": %s}\n",
+           (long long)record->step, number_text(record->loss, kFloatDigits, loss),
+           number_text(record->lr, kDoubleDigits, lr), number_text(record->loss_scale, kDoubleDigits, scale),
+           record->outcome, number_text(record->grad_norm, kDoubleDigits, norm),
+           number_text(record->items_per_second, kFloatDigits, rate));
+  /* Flushed line by line, so that a program that is killed leaves whole lines. */
+  return (fputs(line, log->file) >= 0 && fflush(log->file) == 0) || print_log_error(log);
+}
+
+bool train_log_close(train_log* log) {
+  FILE* file = log->file;
+  log->file = NULL;
+  return file == NULL || fclose(file) == 0 || print_log_error(log);
+}

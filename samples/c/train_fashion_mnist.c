@@ -1,0 +1,248 @@
+/* Trains a network of three linear layers to tell ten kinds of clothes apart, with nothing but the installed library
+ * and zlib. In BF16 the matrix products read 16-bit weights and activations, while the optimizer keeps FP32 masters.
+ *
+ * Every call of the library is wrapped in ok(), which prints its message on failure; functions answer false then, and
+ * main releases whatever was made.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/failure.h"
+#include "common/fashion_mnist.h"
+#include "common/progress_bar.h"
+#include "common/stop_signal.h"
+#include "common/stopwatch.h"
+#include "common/train_log.h"
+#include "common/train_options.h"
+#include "halftone/halftone.h"
+
+static const char kSummary[] =
+    "Trains a 784-512-512-10 network on Fashion-MNIST with AdamW and prints its accuracy on the test images.";
+
+enum { kHidden = 512, kLayerCount = 7 };
+
+typedef struct trainer {
+  htone_context* context;
+  htone_device* device;
+  htone_batches* batches; /* of training images and labels, in a new random order each epoch */
+  htone_tensor* test_images;
+  htone_tensor* test_labels;
+  htone_module* model;
+  htone_autocast_policy* policy;
+  htone_optimizer* optimizer;
+  train_log log;
+  int64_t steps_per_epoch;
+  int64_t total_steps;
+  int64_t steps_done;
+  int failure_status; /* what the program ends with where a function answers false */
+} trainer;
+
+static bool print_usage_error(trainer* t, const char* flag, const char* value, const char* expected) {
+  print_error("%s '%s': expected %s", flag, value, expected);
+  t->failure_status = kExitUsage;
+  return false;
+}
+
+static bool open_device(trainer* t, const train_options* options) {
+  htone_context_options context_options;
+  if (!ok(htone_context_options_init(&context_options))) return false;
+  context_options.num_threads = options->threads;
+  context_options.seed = options->seed;
+  if (!ok(htone_context_create(&context_options, &t->context))) return false;
+  const htone_status status = htone_device_create(t->context, options->device, &t->device);
+  if (status == HTONE_DEVICE || status == HTONE_INVALID_ARGUMENT) {
+    return print_usage_error(t, "--device", options->device, "a device that this machine has, such as cpu");
+  }
+  return ok(status);
+}
+
+static bool make_batches(trainer* t, const train_options* options, htone_tensor* images, htone_tensor* labels) {
+  int64_t count;
+  htone_sampler_options sampler_options;
+  if (!ok(htone_tensor_numel(labels, &count)) || !ok(htone_sampler_options_init(&sampler_options))) return false;
+  if (options->batch > count) {
+    char batch[32], expected[64];
+    snprintf(batch, sizeof batch, "%lld", (long long)options->batch);
+    snprintf(expected, sizeof expected, "at most %lld, the number of training images", (long long)count);
+    return print_usage_error(t, "--batch", batch, expected);
+  }
+  sampler_options.seed = options->seed;
+  sampler_options.count = count;
+  sampler_options.batch_size = options->batch;
+  htone_tensor* tensors[] = {images, labels};
+  htone_sampler* sampler = NULL;
+  const bool done = ok(htone_sampler_create(&sampler_options, &sampler)) &&
+                    ok(htone_sampler_batches_per_epoch(sampler, &t->steps_per_epoch)) &&
+                    ok(htone_batches_create(sampler, 2, tensors, &t->batches));
+  htone_sampler_release(sampler);
+  return done;
+}
+
+/* Reads all four files before the first step: a broken one is found at once. */
+static bool open_data(trainer* t, const train_options* options) {
+  htone_tensor *images = NULL, *labels = NULL;
+  const bool done = fashion_mnist_load(t->device, options->data, "train", &images, &labels) &&
+                    fashion_mnist_load(t->device, options->data, "t10k", &t->test_images, &t->test_labels) &&
+                    make_batches(t, options, images, labels);
+  htone_tensor_release(labels);
+  htone_tensor_release(images);
+  if (!done) return false;
+  t->total_steps = options->epochs * t->steps_per_epoch;
+  if (t->total_steps > options->steps) t->total_steps = options->steps;
+  return true;
+}
+
+static bool build_model(trainer* t) {
+  htone_module* layers[kLayerCount] = {NULL};
+  const bool done = ok(htone_module_create_rescaling(1.0 / 255, 0, &layers[0])) &&
+                    ok(htone_module_create_flatten(&layers[1])) &&
+                    ok(htone_module_create_linear(t->device, kImagePixels, kHidden, NULL, &layers[2])) &&
+                    ok(htone_module_create_relu(&layers[3])) &&
+                    ok(htone_module_create_linear(t->device, kHidden, kHidden, NULL, &layers[4])) &&
+                    ok(htone_module_create_relu(&layers[5])) &&
+                    ok(htone_module_create_linear(t->device, kHidden, kClassCount, NULL, &layers[6])) &&
+                    ok(htone_module_create_sequential(kLayerCount, layers, &t->model));
+  for (int i = 0; i < kLayerCount; ++i) htone_module_release(layers[i]);
+  return done;
+}
+
+static bool build_optimizer(trainer* t, const train_options* options) {
+  htone_adamw_options adamw;
+  htone_schedule* schedule = NULL;
+  if (!ok(htone_adamw_options_init(&adamw))) return false;
+  adamw.compute_dtype = options->precision;
+  adamw.lr = options->lr;
+  const bool done = ok(options->cosine ? htone_schedule_create_cosine(t->total_steps, 0.0, &schedule)
+                                       : htone_schedule_create_constant(&schedule)) &&
+                    ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer)) &&
+                    ok(htone_optimizer_set_schedule(t->optimizer, schedule));
+  htone_schedule_release(schedule);
+  return done;
+}
+
+/* The loss is formed inside the autocast scope as well, so that it is FP32 over BF16 logits. */
+static bool forward(trainer* t, htone_tensor* images, htone_tensor* labels, htone_tensor** out_logits,
+                    htone_tensor** out_loss) {
+  htone_scope* scope = NULL;
+  if (!ok(htone_autocast_begin(t->policy, &scope))) return false;
+  const bool done = ok(htone_module_forward(t->model, images, t->policy, out_logits)) &&
+                    ok(htone_cross_entropy(*out_logits, labels, out_loss));
+  return ok(htone_scope_end(scope)) && done;
+}
+
+/* Fills in what the step was like; the norm is a pass over all gradients, made for the log alone. */
+static bool backward_and_update(trainer* t, htone_tensor* loss, train_record* record) {
+  return ok(htone_tensor_item(loss, &record->loss)) && ok(htone_optimizer_zero_grad(t->optimizer)) &&
+         ok(htone_tensor_backward(loss, NULL, 0)) &&
+         (t->log.file == NULL || ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm))) &&
+         ok(htone_optimizer_lr(t->optimizer, &record->lr)) && ok(htone_optimizer_step(t->optimizer));
+}
+
+static bool measure_accuracy(htone_tensor* logits, htone_tensor* labels, double* out) {
+  htone_tensor* accuracy = NULL;
+  const bool done = ok(htone_accuracy(logits, labels, &accuracy)) && ok(htone_tensor_item(accuracy, out));
+  htone_tensor_release(accuracy);
+  return done;
+}
+
+static bool train_step(trainer* t, progress_bar* bar, train_record* record) {
+  htone_tensor *images = NULL, *labels = NULL, *logits = NULL, *loss = NULL;
+  bool done = ok(htone_batches_next(t->batches)) && ok(htone_batches_get(t->batches, 0, &images)) &&
+              ok(htone_batches_get(t->batches, 1, &labels)) && forward(t, images, labels, &logits, &loss) &&
+              backward_and_update(t, loss, record);
+  if (done && progress_bar_wants_accuracy(bar)) {
+    double accuracy;
+    done = measure_accuracy(logits, labels, &accuracy);
+    if (done) progress_bar_take_accuracy(bar, accuracy);
+  }
+  htone_tensor_release(loss);
+  htone_tensor_release(logits);
+  htone_tensor_release(labels);
+  htone_tensor_release(images);
+  return done;
+}
+
+static bool train(trainer* t, const train_options* options) {
+  progress_bar bar;
+  progress_bar_begin(&bar, t->total_steps, t->steps_per_epoch, options->batch);
+  bool done = true;
+  double before = seconds_now();
+  while (done && t->steps_done < t->total_steps && stop_signal_received() == 0) {
+    train_record record = {.step = t->steps_done + 1, .loss_scale = 1, .outcome = "stepped"};
+    done = train_step(t, &bar, &record);
+    if (!done) break;
+    ++t->steps_done;
+    const double now = seconds_now();
+    record.items_per_second = (double)options->batch / (now - before);
+    before = now;
+    done = train_log_write(&t->log, &record);
+    progress_bar_take_step(&bar, record.loss);
+  }
+  progress_bar_end(&bar);
+  return done;
+}
+
+/* Prints the share of test images that the network gets right, in the precision it was trained in. */
+static bool evaluate(trainer* t) {
+  htone_scope* scope = NULL;
+  htone_tensor* logits = NULL;
+  double accuracy;
+  if (!ok(htone_no_grad_begin(&scope))) return false;
+  bool done = ok(htone_module_forward(t->model, t->test_images, t->policy, &logits)) &&
+              measure_accuracy(logits, t->test_labels, &accuracy);
+  done = ok(htone_scope_end(scope)) && done;
+  htone_tensor_release(logits);
+  if (done) printf("accuracy %.4f\n", accuracy);
+  return done;
+}
+
+static bool announce(trainer* t, const train_options* options) {
+  int32_t threads;
+  if (!ok(htone_context_num_threads(t->context, &threads))) return false;
+  printf("training in %s on %s, threads: %d, epochs of %lld steps, %lld steps in all\n",
+         htone_dtype_name(options->precision), options->device, (int)threads, (long long)t->steps_per_epoch,
+         (long long)t->total_steps);
+  return true;
+}
+
+static bool run(trainer* t, const train_options* options) {
+  return open_device(t, options) && open_data(t, options) && build_model(t) &&
+         ok(htone_autocast_policy_create(options->precision, &t->policy)) && build_optimizer(t, options) &&
+         train_log_open(&t->log, options->log) && announce(t, options) && train(t, options) &&
+         (t->steps_done < t->total_steps || evaluate(t));
+}
+
+/* Answers whether the log was closed well and nothing is left of what the library made. */
+static bool release(trainer* t) {
+  htone_optimizer_release(t->optimizer);
+  htone_autocast_policy_release(t->policy);
+  htone_module_release(t->model);
+  htone_tensor_release(t->test_labels);
+  htone_tensor_release(t->test_images);
+  htone_batches_release(t->batches);
+  htone_device_release(t->device);
+  htone_context_release(t->context);
+  const bool closed = train_log_close(&t->log);
+  int64_t handles;
+  if (!ok(htone_debug_live_handles(&handles))) return false;
+  if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
+  return closed && handles == 0;
+}
+
+int main(int argc, char** argv) {
+  train_options options;
+  int status;
+  if (!train_options_parse(argc, argv, kSummary, &options, &status)) return status;
+  stop_signal_watch();
+  trainer t = {.failure_status = kExitFailure};
+  const bool done = run(&t, &options);
+  const int signal_number = stop_signal_received();
+  if (done && signal_number != 0) {
+    printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t.steps_done,
+           (long long)t.total_steps);
+  }
+  if (!release(&t) || fflush(stdout) != 0) return kExitFailure;
+  if (!done) return t.failure_status;
+  return signal_number == 0 ? kExitOk : 128 + signal_number;
+}
