@@ -1,0 +1,23 @@
+// Runs the chunks of a multi-tensor list on the pool. Used by the optimizer kernels; safe from any thread.
+#pragma once
+
+#include "backend/chunks.h"
+#include "backend/cpu/simd/ranges.h"
+#include "backend/kernels.h"
+
+namespace halftone::cpu {
+
+// Calls f(slot, chunk, index) for every chunk; lists of few elements stay on the caller's thread.
+template <class Slot, class F>
+void for_each_chunk(ThreadPool& pool, const MultiTensor<Slot>& tensors, F&& f) noexcept {
+  const auto run = [&](int64_t index, int) {
+    const Chunk& chunk = tensors.chunks[index];
+    f(tensors.slots[chunk.slot], chunk, index);
+  };
+  int64_t elements = 0;
+  for (int64_t i = 0; i < tensors.slot_count; ++i) elements += tensors.slots[i].size;
+  if (elements > kInlineSize) return pool.parallel_for(tensors.chunk_count, run);
+  for (int64_t i = 0; i < tensors.chunk_count; ++i) run(i, 0);
+}
+
+}  // namespace halftone::cpu

@@ -1,0 +1,70 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/optim/grad_norm.cpp"
+#include "backend/cpu/optim/grad_norm.h"
+
+#include <bit>
+
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/optim/chunk_loop.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "backend/cpu/optim/gradient_tiles.h"
+#include "backend/cpu/reduce/pairwise.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+namespace {
+
+// In double, where squares of FP32 are exact and neither overflow (1e20) nor vanish (1e-30). An element that is not
+// finite makes the sum infinite or NaN, and nothing else does: this sum is the finite check as well.
+double sum_of_squares(const float* HWY_RESTRICT tile, int64_t count) {
+  alignas(64) double squares[kBlockSize / 2];
+  const int64_t half = (count + 1) / 2;
+  const int64_t pairs = count - half;
+  for (int64_t i = 0; i < pairs; ++i) {
+    const double lower = tile[i];
+    const double upper = tile[i + half];
+    squares[i] = lower * lower + upper * upper;
+  }
+  if (pairs < half) squares[pairs] = static_cast<double>(tile[pairs]) * static_cast<double>(tile[pairs]);
+  return fold(squares, half);
+}
+
+}  // namespace
+
+void sum_chunks(ThreadPool& pool, const MultiTensor<GradSlot>& gradients, double* partials) {
+  for_each_chunk(pool, gradients, [&](const GradSlot& slot, const Chunk& chunk, int64_t index) {
+    double sum = 0.0;
+    for_each_gradient_tile(slot.grad, slot.grad_dtype, chunk,
+                           [&](const float* tile, int64_t, int64_t count) { sum += sum_of_squares(tile, count); });
+    partials[index] = sum;
+  });
+}
+
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::cpu {
+namespace {
+
+// On bits, which no compiler option can assume away.
+bool is_finite(double value) { return (std::bit_cast<uint64_t>(value) >> 52 & 0x7ff) != 0x7ff; }
+
+}  // namespace
+
+HWY_EXPORT(sum_chunks);
+
+Status grad_norm(Stream& stream, const MultiTensor<GradSlot>& gradients, double* partials,
+                 OptimizerState* state) noexcept {
+  HWY_DYNAMIC_DISPATCH(sum_chunks)(pool_of(stream), gradients, partials);
+  double sum = 0.0;
+  for (int64_t i = 0; i < gradients.chunk_count; ++i) sum += partials[i];
+  state->grad_norm_squared = sum;
+  state->found_inf = is_finite(sum) ? 0.0f : 1.0f;
+  return {};
+}
+
+}  // namespace halftone::cpu
+#endif

@@ -1,0 +1,89 @@
+// Sums whose rounding error grows with the logarithm of the number of terms. The order of additions depends on the
+// number of terms alone, so every instruction set and every number of threads gives the same bits. For kernel files
+// that Highway compiles once per instruction set: include after hwy/highway.h.
+#if defined(HALFTONE_CPU_REDUCE_PAIRWISE_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_CPU_REDUCE_PAIRWISE_H
+#undef HALFTONE_CPU_REDUCE_PAIRWISE_H
+#else
+#define HALFTONE_CPU_REDUCE_PAIRWISE_H
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+
+// int64 wraps.
+template <class C>
+HWY_INLINE C plus(C a, C b) {
+  if constexpr (std::is_integral_v<C>) {
+    return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
+// Folds the upper half of a row onto the lower until one element is left. Overwrites the row. REQUIRES: count > 0.
+template <class C>
+HWY_INLINE C fold(C* row, int64_t count) {
+  while (count > 1) {
+    const int64_t half = (count + 1) / 2;
+    const C* HWY_RESTRICT upper = row + half;
+    C* HWY_RESTRICT lower = row;
+    for (int64_t i = 0; i < count - half; ++i) lower[i] = plus(lower[i], upper[i]);
+    count = half;
+  }
+  return row[0];
+}
+
+// The same for a row that must stay as it is; `scratch` has room for half of it, at least one element.
+template <class C>
+HWY_INLINE C fold(const C* HWY_RESTRICT row, int64_t count, C* HWY_RESTRICT scratch) {
+  const int64_t half = (count + 1) / 2;
+  for (int64_t i = 0; i < count - half; ++i) scratch[i] = plus(row[i], row[i + half]);
+  if (count % 2 != 0) scratch[half - 1] = row[half - 1];
+  return fold(scratch, half);
+}
+
+// `width` sums side by side over a sequence of rows. Works like a binary counter: level k, where it is occupied, holds
+// the sum of 2^k rows, and adding a row carries equal levels upwards. The last level gathers what would go beyond it.
+template <class C, int64_t width>
+class PairwiseSum {
+ public:
+  // `row` is overwritten.
+  HWY_INLINE void add(C* HWY_RESTRICT row) {
+    int level = 0;
+    for (; level < kLast && is_occupied(level); ++level) add_to(row, levels_[level]);
+    if (is_occupied(level)) add_to(row, levels_[level]);
+    for (int64_t i = 0; i < width; ++i) levels_[level][i] = row[i];
+    ++rows_;
+    if (rows_ >> kLast == 2) rows_ -= uint64_t{1} << kLast;
+  }
+
+  // The sum of all rows; zeros where there was none.
+  HWY_INLINE void total(C* HWY_RESTRICT out) const {
+    for (int64_t i = 0; i < width; ++i) out[i] = C{0};
+    for (int level = 0; level <= kLast; ++level) {
+      if (is_occupied(level)) add_to(out, levels_[level]);
+    }
+  }
+
+ private:
+  static constexpr int kLast = 23;
+
+  HWY_INLINE bool is_occupied(int level) const { return (rows_ >> level & 1) != 0; }
+  static HWY_INLINE void add_to(C* HWY_RESTRICT row, const C* HWY_RESTRICT other) {
+    for (int64_t i = 0; i < width; ++i) row[i] = plus(row[i], other[i]);
+  }
+
+  uint64_t rows_ = 0;
+  C levels_[kLast + 1][width];
+};
+
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFTONE_CPU_REDUCE_PAIRWISE_H

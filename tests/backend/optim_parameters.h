@@ -1,0 +1,110 @@
+// A list of parameters with all their optimizer streams, as the update kernels see it. For the optimizer kernels'
+// tests.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/chunks.h"
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/kernel_groups.h"
+#include "host_tensor.h"
+
+namespace halftone {
+
+struct ParameterSpec {
+  int64_t size;
+  DType grad_dtype = DType::kF32;
+  DType compute_dtype = DType::kBF16;
+  bool has_compute = true;
+  int32_t group = 0;
+};
+
+struct Streams {
+  Streams(const ParameterSpec& s, uint32_t seed)
+      : spec(s),
+        grad(s.grad_dtype, {s.size}),
+        master(DType::kF32, {s.size}),
+        compute(s.compute_dtype, {s.size}),
+        moment1(DType::kF32, {s.size}),
+        moment2(DType::kF32, {s.size}) {
+    master.fill_uniform(-1, 1, seed);
+    for (int64_t i = 0; i < s.size; ++i) {
+      moment1.set(i, 0);
+      moment2.set(i, 0);
+    }
+  }
+
+  ParameterSpec spec;
+  HostTensor grad, master, compute, moment1, moment2;
+};
+
+class ParameterList {
+ public:
+  explicit ParameterList(const std::vector<ParameterSpec>& specs, bool has_moments = true) {
+    std::vector<int64_t> sizes;
+    for (const ParameterSpec& spec : specs) {
+      parameters_.push_back(std::make_unique<Streams>(spec, static_cast<uint32_t>(sizes.size()) + 1));
+      sizes.push_back(spec.size);
+      Streams& p = *parameters_.back();
+      slots_.push_back({.grad = p.grad.data(),
+                        .master = static_cast<float*>(p.master.data()),
+                        .compute = spec.has_compute ? p.compute.data() : nullptr,
+                        .moment1 = has_moments ? static_cast<float*>(p.moment1.data()) : nullptr,
+                        .moment2 = has_moments ? static_cast<float*>(p.moment2.data()) : nullptr,
+                        .grad_dtype = spec.grad_dtype,
+                        .compute_dtype = spec.compute_dtype,
+                        .size = spec.size,
+                        .group = spec.group});
+    }
+    chunks_ = plan_chunks(sizes);
+  }
+
+  MultiTensor<UpdateSlot> tensors() const {
+    return {slots_.data(), chunks_.data(), static_cast<int64_t>(slots_.size()), static_cast<int64_t>(chunks_.size())};
+  }
+  std::vector<std::unique_ptr<Streams>>& parameters() { return parameters_; }
+
+  void draw_gradients(uint32_t step, double low, double high) {
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      parameters_[i]->grad.fill_uniform(low, high, step * 31 + static_cast<uint32_t>(i));
+    }
+  }
+
+  // Every byte of every stream, guards included, in one sequence.
+  std::vector<std::byte> bytes() const {
+    std::vector<std::byte> all;
+    for (const auto& p : parameters_) {
+      for (const HostTensor* tensor : {&p->grad, &p->master, &p->compute, &p->moment1, &p->moment2}) {
+        all.insert(all.end(), tensor->bytes().begin(), tensor->bytes().end());
+      }
+    }
+    return all;
+  }
+  bool guards_hold() const {
+    for (const auto& p : parameters_) {
+      for (const HostTensor* tensor : {&p->grad, &p->master, &p->compute, &p->moment1, &p->moment2}) {
+        if (!tensor->guards_hold()) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Streams>> parameters_;
+  std::vector<UpdateSlot> slots_;
+  std::vector<Chunk> chunks_;
+};
+
+// Sizes that a tile (256) and a chunk (16384) do not divide, each with other dtypes.
+inline std::vector<ParameterSpec> mixed_parameters() {
+  return {{1, DType::kF32, DType::kBF16, true, 0},
+          {257, DType::kBF16, DType::kBF16, true, 1},
+          {0, DType::kF32, DType::kF16, true, 0},
+          {63, DType::kF16, DType::kF16, true, 1},
+          {512, DType::kF32, DType::kF32, true, 0},
+          {100, DType::kF32, DType::kF32, false, 1},
+          {kChunkSize + 3, DType::kF32, DType::kBF16, true, 0}};
+}
+
+}  // namespace halftone

@@ -1,0 +1,30 @@
+// Runs a test body once for every instruction set that was compiled in and that this CPU has. Changes global state of
+// Highway: used from one thread, while no kernel runs.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "hwy/targets.h"
+
+namespace halftone {
+
+template <class Body>
+void for_each_instruction_set(Body&& body) {
+  const int64_t compiled[] = {HWY_AVX3, HWY_AVX2, HWY_SCALAR};
+  for (const int64_t target : compiled) {
+    if ((hwy::SupportedTargets() & target) == 0 && target != HWY_SCALAR) {
+      std::printf("skipped: this CPU has no %s\n", hwy::TargetName(target));
+      continue;
+    }
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().DeInit();
+    body();
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+}
+
+}  // namespace halftone
