@@ -1,0 +1,90 @@
+"""Reads the public headers: every HTONE_API function with its parameters and its comment.
+
+Used by the checks beside this file; needs nothing but Python's standard library.
+"""
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+DECLARATION = re.compile(r"(?:/\*(?P<comment>(?:(?!\*/).)*)\*/\s*)?^HTONE_API (?P<declaration>[^;]*);", re.S | re.M)
+SIGNATURE = re.compile(r"(?P<result>.*?)\b(?P<name>htone_\w+)\((?P<parameters>.*)\)$", re.S)
+HANDLE_TYPE = re.compile(r"^typedef struct (htone_\w+) \1;", re.M)
+FUNCTION_POINTER = re.compile(r"\(\*\s*(\w+)\)")
+
+
+@dataclass
+class Parameter:
+    name: str
+    declaration: str
+
+    def type(self) -> str:
+        return re.sub(rf"\b{self.name}$", "", self.declaration).strip()
+
+
+@dataclass
+class Function:
+    header: Path
+    line: int
+    name: str
+    result: str
+    parameters: list[Parameter]
+    comment: list[str]  # without the asterisks; empty where there is none
+
+    def where(self) -> str:
+        return f"{self.header.name}:{self.line}: {self.name}"
+
+    def signature(self) -> str:
+        return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
+
+
+def header_paths(root: Path = REPOSITORY) -> list[Path]:
+    """The headers as they stand in the tree; version.h as the template that it is made from."""
+    return sorted((root / "capi/include/halftone").glob("*.h")) + [root / "cmake/version.h.in"]
+
+
+def split_parameters(text: str) -> list[Parameter]:
+    """Cuts at the commas that are not inside a function pointer's own list."""
+    pieces, depth = [""], 0
+    for character in " ".join(text.split()):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    pieces = [piece.strip() for piece in pieces]
+    return [] if pieces in ([""], ["void"]) else [Parameter(parameter_name(piece), piece) for piece in pieces]
+
+
+def parameter_name(declaration: str) -> str:
+    pointer = FUNCTION_POINTER.search(declaration)
+    return pointer.group(1) if pointer else re.search(r"(\w+)$", declaration).group(1)
+
+
+def comment_lines(comment: str | None) -> list[str]:
+    if comment is None:
+        return []
+    lines = [re.sub(r"^\s*\* ?", "", line).rstrip() for line in comment.strip().splitlines()]
+    return lines[:-1] if lines and not lines[-1] else lines
+
+
+def functions_of(header: Path) -> list[Function]:
+    text = header.read_text(encoding="utf-8")
+    found = []
+    for match in DECLARATION.finditer(text):
+        signature = SIGNATURE.match(match["declaration"].strip())
+        line = text.count("\n", 0, match.start("declaration")) + 1
+        if signature is None:
+            raise ValueError(f"{header}:{line}: cannot read the declaration {match['declaration']!r}")
+        found.append(Function(header, line, signature["name"], signature["result"].strip(),
+                              split_parameters(signature["parameters"]), comment_lines(match["comment"])))
+    return found
+
+
+def all_functions(root: Path = REPOSITORY) -> list[Function]:
+    return [function for header in header_paths(root) for function in functions_of(header)]
+
+
+def handle_types(root: Path = REPOSITORY) -> set[str]:
+    """The opaque types: declared and never defined in a header."""
+    return {name for header in header_paths(root) for name in HANDLE_TYPE.findall(header.read_text(encoding="utf-8"))}
