@@ -1,0 +1,116 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/elementwise/binary.cpp"
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/elementwise/entries.h"
+#include "backend/cpu/simd/ranges.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "backend/cpu/elementwise/map.h"
+#include "backend/cpu/simd/gelu.h"
+#include "backend/cpu/simd/vectors.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+namespace {
+
+// The value of an op on vectors of a float type.
+template <BinaryOp op, class D, class V>
+HWY_INLINE V apply(D d, V a, V b) {
+  if constexpr (op == BinaryOp::kAdd) return hn::Add(a, b);
+  if constexpr (op == BinaryOp::kSubtract) return hn::Sub(a, b);
+  if constexpr (op == BinaryOp::kMultiply) return hn::Mul(a, b);
+  if constexpr (op == BinaryOp::kDivide) return hn::Div(a, b);
+  // x NaN passes the gradient, since the forward op passed x.
+  if constexpr (op == BinaryOp::kReluBackward) return hn::IfThenZeroElse(hn::Le(b, hn::Zero(d)), a);
+  if constexpr (op == BinaryOp::kGeluErfBackward) return hn::Mul(a, gelu_erf_derivative(d, b));
+  if constexpr (op == BinaryOp::kGeluTanhBackward) return hn::Mul(a, gelu_tanh_derivative(d, b));
+}
+
+template <BinaryOp op, class C>
+void float_row(const C* a, const C* b, C* out, int64_t count) {
+  const hn::ScalableTag<C> d;
+  for_each_vector(
+      d, count, [&](auto x, auto y) HWY_ATTR { return apply<op>(d, x, y); }, out, a, b);
+}
+
+// Unsigned, so that overflow wraps.
+template <BinaryOp op>
+void integer_row(const int64_t* a, const int64_t* b, int64_t* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t x = static_cast<uint64_t>(a[i]);
+    const uint64_t y = static_cast<uint64_t>(b[i]);
+    if constexpr (op == BinaryOp::kAdd) out[i] = static_cast<int64_t>(x + y);
+    if constexpr (op == BinaryOp::kSubtract) out[i] = static_cast<int64_t>(x - y);
+    if constexpr (op == BinaryOp::kMultiply) out[i] = static_cast<int64_t>(x * y);
+    if constexpr (op == BinaryOp::kReluBackward) out[i] = b[i] > 0 ? a[i] : 0;
+  }
+}
+
+template <BinaryOp op, class C>
+void row(const C* a, const C* b, C* out, int64_t count) {
+  if constexpr (std::is_integral_v<C>) {
+    integer_row<op>(a, b, out, count);
+  } else {
+    float_row<op>(a, b, out, count);
+  }
+}
+
+template <class C>
+using Row = void (*)(const C*, const C*, C*, int64_t);
+
+template <class C>
+Row<C> row_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd:
+      return row<BinaryOp::kAdd, C>;
+    case BinaryOp::kSubtract:
+      return row<BinaryOp::kSubtract, C>;
+    case BinaryOp::kMultiply:
+      return row<BinaryOp::kMultiply, C>;
+    case BinaryOp::kDivide:
+      return row<BinaryOp::kDivide, C>;
+    case BinaryOp::kReluBackward:
+      return row<BinaryOp::kReluBackward, C>;
+    case BinaryOp::kGeluErfBackward:
+      return row<BinaryOp::kGeluErfBackward, C>;
+    case BinaryOp::kGeluTanhBackward:
+      return row<BinaryOp::kGeluTanhBackward, C>;
+  }
+  return nullptr;
+}
+
+void binary_range(BinaryOp op, const Layout& a, const Layout& b, const Layout& out, int64_t begin, int64_t end) {
+  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op), out, begin, end, a, b); });
+}
+
+}  // namespace
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::cpu {
+
+HWY_EXPORT(binary_range);
+
+namespace {
+
+bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kMultiply || op == BinaryOp::kReluBackward; }
+
+}  // namespace
+
+Status binary(Stream& stream, BinaryOp op, const View& a, const View& b, const View& out) noexcept {
+  if (!is_float(out.dtype) && !has_integer_form(op)) {
+    return Status::failure(Code::kUnsupported, "this operation has no kernel for %s", name_of(out.dtype));
+  }
+  const Layout a_layout(a);
+  const Layout b_layout(b);
+  const Layout out_layout(out);
+  const auto range = HWY_DYNAMIC_DISPATCH(binary_range);
+  for_each_range(pool_of(stream), out.numel(),
+                 [&](int64_t begin, int64_t end) { range(op, a_layout, b_layout, out_layout, begin, end); });
+  return {};
+}
+
+}  // namespace halftone::cpu
+#endif  // HWY_ONCE
