@@ -1,0 +1,128 @@
+// What happens to a tile of finished sums on its way to c, while it is in L1: bias, activation, residual, accumulation,
+// rounding. Each is a pass of its own over the tile. Included once per instruction set by gemm.cpp; any thread.
+#if defined(HALFTONE_GEMM_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_GEMM_EPILOGUE_INL_H_
+#undef HALFTONE_GEMM_EPILOGUE_INL_H_
+#else
+#define HALFTONE_GEMM_EPILOGUE_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "backend/cpu/gemm/microkernel-inl.h"
+#include "backend/cpu/gemm/pack-inl.h"
+#include "backend/cpu/simd/gelu.h"
+#include "backend/cpu/simd/tiles.h"
+#include "backend/cpu/simd/vectors.h"
+#include "backend/kernels.h"
+#include "core/type_list.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu {
+namespace HWY_NAMESPACE {
+
+// Where a tile stands in c, and how much of it is c's.
+struct TilePlace {
+  int64_t row;
+  int64_t column;
+  int64_t rows;
+  int64_t columns;
+};
+
+// Columns [column, ...) of one row of a matrix; `row` is ignored where the row stride is 0.
+inline Strided row_of(const View& view, int64_t row, int64_t column) {
+  const int64_t index = row * view.strides[0] + column * view.strides[1];
+  return {static_cast<std::byte*>(view.data) + index * static_cast<int64_t>(size_of(view.dtype)), view.dtype,
+          view.strides[1]};
+}
+
+// Calls f(vector) for every vector of the tile's rows and stores the answer; lanes behind the last column hold sums of
+// nothing and are changed too.
+template <class F>
+HWY_INLINE void for_each_tile_vector(const TilePlace& place, float* tile, F&& f) {
+  const FloatTag d;
+  for (int64_t r = 0; r < place.rows; ++r) {
+    for (int64_t column = 0; column < place.columns; column += kLanes) {
+      float* sums = tile + r * kTileColumns + column;
+      hn::StoreU(f(hn::LoadU(d, sums), column), d, sums);
+    }
+  }
+}
+
+inline void add_bias(const View& bias, const TilePlace& place, float* tile) {
+  const FloatTag d;
+  alignas(64) float row[kTileColumns] = {};
+  const int64_t offset = place.column * bias.strides[0] * static_cast<int64_t>(size_of(bias.dtype));
+  load_tile(Strided{static_cast<std::byte*>(bias.data) + offset, bias.dtype, bias.strides[0]}, place.columns, row);
+  for_each_tile_vector(
+      place, tile, [&](FloatVector sum, int64_t column) HWY_ATTR { return hn::Add(sum, hn::Load(d, row + column)); });
+}
+
+// Relu keeps NaN, and turns -0 into 0.
+inline void activate(Activation activation, const TilePlace& place, float* tile) {
+  const FloatTag d;
+  switch (activation) {
+    case Activation::kNone:
+      return;
+    case Activation::kRelu:
+      return for_each_tile_vector(place, tile, [&](FloatVector x, int64_t) HWY_ATTR {
+        return hn::IfThenElse(hn::Le(x, hn::Zero(d)), hn::Zero(d), x);
+      });
+    case Activation::kGeluErf:
+      return for_each_tile_vector(place, tile, [&](FloatVector x, int64_t) HWY_ATTR { return gelu_erf(d, x); });
+    case Activation::kGeluTanh:
+      return for_each_tile_vector(place, tile, [&](FloatVector x, int64_t) HWY_ATTR { return gelu_tanh(d, x); });
+  }
+}
+
+// sums [columns] += the elements of `row`, widened.
+inline void add_row(const Strided& row, int64_t columns, float* sums) {
+  const FloatTag d;
+  const auto add = [](FloatVector a, FloatVector b) HWY_ATTR { return hn::Add(a, b); };
+  if (row.stride == 1) {
+    try_visit_dtype(OperandTypes{}, row.dtype, [&]<class T>() HWY_ATTR {
+      for_each_vector(d, columns, add, sums, sums, reinterpret_cast<const T*>(row.data));
+    });
+    return;
+  }
+  alignas(64) float widened[kTileColumns];
+  load_tile(row, columns, widened);
+  for_each_vector(d, columns, add, sums, sums, static_cast<const float*>(widened));
+}
+
+inline void add_rows(const View& view, const TilePlace& place, float* tile) {
+  for (int64_t r = 0; r < place.rows; ++r) {
+    add_row(row_of(view, place.row + r, place.column), place.columns, tile + r * kTileColumns);
+  }
+}
+
+inline void store_rows(const View& c, const TilePlace& place, const float* tile) {
+  const FloatTag d;
+  for (int64_t r = 0; r < place.rows; ++r) {
+    const Strided row = row_of(c, place.row + r, place.column);
+    const float* sums = tile + r * kTileColumns;
+    if (row.stride != 1) {
+      store_tile(sums, place.columns, row);
+      continue;
+    }
+    try_visit_dtype(OperandTypes{}, row.dtype, [&]<class T>() HWY_ATTR {
+      const auto keep = [](FloatVector value) HWY_ATTR { return value; };
+      for_each_vector(d, place.columns, keep, reinterpret_cast<T*>(row.data), sums);
+    });
+  }
+}
+
+// c's part = activation(tile + bias) + residual, or the same added to it.
+inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
+  if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
+  activate(args.activation, place, tile);
+  if (args.residual.data != nullptr) add_rows(args.residual, place, tile);
+  if (args.store == Store::kAdd) add_rows(args.c, place, tile);
+  store_rows(args.c, place, tile);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace halftone::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

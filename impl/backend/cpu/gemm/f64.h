@@ -1,0 +1,12 @@
+// The product in double precision: for gradient checks and whoever asks for it, written to be right rather than fast.
+#pragma once
+
+#include "backend/kernels.h"
+#include "backend/thread_pool.h"
+
+namespace halftone::cpu {
+
+// REQUIRES: every view is f64.
+void gemm_f64(ThreadPool& pool, const GemmArgs& args) noexcept;
+
+}  // namespace halftone::cpu

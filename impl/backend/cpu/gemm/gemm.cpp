@@ -1,0 +1,61 @@
+// The GEMM's entry in the table of kernels.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/gemm/gemm.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/gemm/f64.h"
+#include "backend/cpu/gemm/plan.h"
+#include "backend/cpu/gemm/product-inl.h"
+#include "backend/cpu/kernel_groups.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu {
+namespace HWY_NAMESPACE {
+
+GemmPlan plan_for_tile(const GemmArgs& args) { return plan_gemm(args, kTile); }
+
+void multiply(ThreadPool& pool, const GemmArgs& args, float* workspace) {
+  const GemmPlan plan = plan_gemm(args, kTile);
+  Product(args, plan, pool, workspace).run();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace halftone::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace halftone::cpu {
+namespace {
+
+HWY_EXPORT(plan_for_tile);
+HWY_EXPORT(multiply);
+
+bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
+
+size_t workspace(Stream& stream, const GemmArgs& args) noexcept {
+  if (args.c.dtype == DType::kF64 || is_empty(args)) return 0;
+  const GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(args);
+  const size_t workers = plan.is_small ? 1 : static_cast<size_t>(pool_of(stream).width());
+  return (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
+}
+
+Status run(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
+  if (is_empty(args)) return {};
+  if (args.c.dtype == DType::kF64) {
+    gemm_f64(pool_of(stream), args);
+  } else {
+    HWY_DYNAMIC_DISPATCH(multiply)(pool_of(stream), args, static_cast<float*>(workspace));
+  }
+  return {};
+}
+
+}  // namespace
+
+constexpr GemmKernels kGemmKernels = {.workspace = workspace, .run = run};
+
+}  // namespace halftone::cpu
+
+#endif  // HWY_ONCE

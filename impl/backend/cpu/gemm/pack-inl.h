@@ -1,0 +1,138 @@
+// Packing: a block of an operand, of any dtype and strides, becomes FP32 in the order in which the microkernel reads
+// it. Included once per instruction set by gemm.cpp; pure functions, any thread.
+#if defined(HALFTONE_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_GEMM_PACK_INL_H_
+#undef HALFTONE_GEMM_PACK_INL_H_
+#else
+#define HALFTONE_GEMM_PACK_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "backend/cpu/gemm/microkernel-inl.h"
+#include "backend/cpu/gemm/plan.h"
+#include "backend/cpu/gemm/transpose-inl.h"
+#include "backend/cpu/simd/vectors.h"
+#include "core/type_list.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu {
+namespace HWY_NAMESPACE {
+
+// How many rows ahead of the one being read memory is asked for.
+constexpr int64_t kPrefetchRows = 8;
+
+using OperandTypes = TypeList<float, Float16, BFloat16>;
+
+// A part of an operand: lines [first, first + lines) of all `total` rows of a or columns of b, each `depth` elements
+// along k. `data` is where line 0 begins.
+template <class T>
+struct Block {
+  const T* data;
+  int64_t first;
+  int64_t lines;
+  int64_t total;
+  int64_t depth;
+  int64_t line_stride;
+  int64_t depth_stride;
+
+  const T* line(int64_t i) const { return data + (first + i) * line_stride; }
+};
+
+// Row-major a: rows stay rows, at a distance of padded_depth(depth).
+template <class T>
+void pack_rows(const Block<T>& block, float* out) {
+  const FloatTag d;
+  const int64_t stride = padded_depth(block.depth);
+  for (int64_t i = 0; i < block.lines; ++i) {
+    const T* line = block.line(i);
+    float* to = out + i * stride;
+    if (block.depth_stride == 1) {
+      for_each_vector(
+          d, block.depth, [](FloatVector value) { return value; }, to, line);
+    } else {
+      for (int64_t p = 0; p < block.depth; ++p) to[p] = static_cast<float>(line[p * block.depth_stride]);
+    }
+  }
+}
+
+// Elements [line, line + kLanes) of `total` that lie side by side. Near the end the last kLanes are read and moved
+// down, so that nothing is read behind it; what then stands in the lanes above is thrown away.
+template <class T>
+HWY_INLINE FloatVector widen_lines(FloatTag d, const T* in, int64_t line, int64_t total) {
+  if (line + kLanes <= total) return widen(d, in + line);
+  if (total < kLanes) {
+    Tail<T, FloatTag> tail;
+    std::memcpy(tail.elements, in + line, static_cast<size_t>(total - line) * sizeof(T));
+    return widen(d, tail.elements);
+  }
+  const hn::RebindToSigned<FloatTag> d_index;
+  const auto index = hn::Iota(d_index, static_cast<int32_t>(line + kLanes - total));
+  const auto lanes = hn::IndicesFromVec(d, hn::Min(index, hn::Set(d_index, kLanes - 1)));
+  return hn::TableLookupLanes(widen(d, in + total - kLanes), lanes);
+}
+
+// Lines that lie side by side (line_stride 1): panels of kWidth lines, in each the lines' elements p in one row of
+// whole vectors, whose lanes behind the panel's width hold anything finite or not. All panels advance together, so that
+// memory is read in its order.
+template <int kWidth, class T>
+void interleave_panels(const Block<T>& block, int64_t panel_stride, float* out) {
+  constexpr int64_t kRow = (kWidth + kLanes - 1) / kLanes * kLanes;
+  const FloatTag d;
+  const int64_t end = block.first + block.lines;
+  for (int64_t p = 0; p < block.depth; ++p) {
+    const T* from = block.data + p * block.depth_stride;
+    const T* ahead = block.data + std::min(p + kPrefetchRows, block.depth - 1) * block.depth_stride;
+    float* to = out + p * kRow;
+    for (int64_t line = block.first; line < end; line += kWidth, to += panel_stride) {
+      hwy::Prefetch(ahead + line);
+      for (int64_t v = 0; v < kRow && line + v < end; v += kLanes) {
+        hn::StoreU(widen_lines(d, from, line + v, block.total), d, to + v);
+      }
+    }
+  }
+}
+
+// Lines along memory (depth_stride 1): panels of kTileColumns lines, transposed. A last vector that is not full repeats
+// its last line: what the microkernel makes of it is thrown away.
+template <class T>
+void transpose_panels(const Block<T>& block, int64_t panel_stride, float* out) {
+  for (int64_t first = 0; first < block.lines; first += kLanes) {
+    const T* lines[kLanes];
+    for (int64_t r = 0; r < kLanes; ++r) {
+      lines[r] = block.line(std::min(first + r, block.lines - 1));
+    }
+    float* panel = out + first / kTileColumns * panel_stride + first % kTileColumns;
+    transpose_rows(lines, block.depth, kTileColumns, panel);
+  }
+}
+
+// Any strides; a last vector that is not full repeats its last line.
+template <class T>
+void gather_panels(const Block<T>& block, int64_t panel_stride, float* out) {
+  for (int64_t line = 0; line < round_up(block.lines, kLanes); ++line) {
+    float* to = out + line / kTileColumns * panel_stride + line % kTileColumns;
+    const T* from = block.line(std::min(line, block.lines - 1));
+    for (int64_t p = 0; p < block.depth; ++p) to[p * kTileColumns] = static_cast<float>(from[p * block.depth_stride]);
+  }
+}
+
+// Panels of kTileColumns columns of b, `panel_stride` floats apart.
+template <class T>
+void pack_columns(const Block<T>& block, int64_t panel_stride, float* out) {
+  if (block.line_stride == 1) {
+    interleave_panels<kTileColumns>(block, panel_stride, out);
+  } else if (block.depth_stride == 1) {
+    transpose_panels(block, panel_stride, out);
+  } else {
+    gather_panels(block, panel_stride, out);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace halftone::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,62 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bench/fma_peak.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include <cstdint>
+
+#include "bench/fma_peak.h"
+#include "bench/stopwatch.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Twelve independent sums cover the latency of two units of four cycles, and fit the registers of every set.
+constexpr int kSums = 12;
+
+double flops(int64_t iterations, float seed, float* sink) {
+  const hn::ScalableTag<float> d;
+  const auto factor = hn::Set(d, seed);
+  hn::Vec<decltype(d)> sums[kSums];
+#pragma GCC unroll 12
+  for (int i = 0; i < kSums; ++i) sums[i] = hn::Set(d, static_cast<float>(i));
+  for (int64_t n = 0; n < iterations; ++n) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kSums; ++i) sums[i] = hn::MulAdd(sums[i], factor, factor);
+  }
+  auto total = sums[0];
+  for (int i = 1; i < kSums; ++i) total = hn::Add(total, sums[i]);
+  *sink = hn::GetLane(total);
+  return 2.0 * static_cast<double>(iterations) * kSums * static_cast<double>(hn::Lanes(d));
+}
+
+}  // namespace halftone::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace halftone {
+namespace {
+
+HWY_EXPORT(flops);
+
+}  // namespace
+
+double fma_peak() {
+  volatile float seed = 0.5f;
+  double best = 0;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    float sink = 0;
+    const Stopwatch watch;
+    const double count = HWY_DYNAMIC_DISPATCH(flops)(2'000'000, seed, &sink);
+    const double rate = count / watch.seconds() * 1e-9;
+    seed = sink > 1e30f ? 0.25f : 0.5f;
+    if (rate > best) best = rate;
+  }
+  return best;
+}
+
+}  // namespace halftone
+
+#endif  // HWY_ONCE
