@@ -19,11 +19,12 @@ std::string_view take_until(char separator, std::string_view* rest) {
   return part;
 }
 
-// A positive number; anything else, "max" and "-1" among it, is 0: no bound.
+// A positive number, its line's end behind it or not; anything else, "max" and "-1" among it, is 0: no bound.
 int64_t positive(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && value > 0 ? value : 0;
+  return error == std::errc() && end == text.data() + text.size() && value > 0 ? value : 0;
 }
 
 int whole_cpus(int64_t quota, int64_t period) {
