@@ -1,0 +1,101 @@
+/* Element types: sizes, names, and promotion against what torch.promote_types answers. */
+#include <string.h>
+
+#include "run_tests.h"
+
+enum { kFirst = HTONE_F64, kLast = HTONE_BOOL };
+
+static void every_dtype_has_its_size_and_name(void** state) {
+  (void)state;
+  static const size_t sizes[] = {8, 4, 2, 2, 1, 1, 8, 4, 2, 1, 1, 1};
+  static const char* const names[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
+                                      "i64", "i32", "i16", "i8",   "u8",     "bool"};
+  for (htone_dtype dtype = kFirst; dtype <= kLast; ++dtype) {
+    size_t bytes = 0;
+    assert_ok(htone_dtype_size(dtype, &bytes));
+    assert_int_equal(bytes, sizes[dtype - kFirst]);
+    assert_string_equal(htone_dtype_name(dtype), names[dtype - kFirst]);
+  }
+}
+
+static void a_value_that_is_no_dtype_is_refused(void** state) {
+  (void)state;
+  static const htone_dtype wrong[] = {0, -1, 13, 200, INT32_MAX, INT32_MIN};
+  for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
+    size_t bytes = 77;
+    htone_dtype out = 77;
+    assert_string_equal(htone_dtype_name(wrong[i]), "invalid");
+    assert_fails(htone_dtype_size(wrong[i], &bytes), HTONE_INVALID_ARGUMENT, "dtype");
+    assert_fails(htone_dtype_promote(wrong[i], HTONE_F32, &out), HTONE_INVALID_ARGUMENT, "a");
+    assert_fails(htone_dtype_promote(HTONE_F32, wrong[i], &out), HTONE_INVALID_ARGUMENT, "b");
+    assert_int_equal(bytes, 77);
+    assert_int_equal(out, 77);
+  }
+}
+
+/* Row a, column b, in the order of the enumeration. torch.promote_types answers nothing for an 8-bit float with another
+ * dtype; there the rules are: the wider float wins, a float wins over an integer, two 8-bit floats meet in f16. */
+static void promotion_follows_the_table_of_torch(void** state) {
+  (void)state;
+  enum { d = HTONE_F64, f = HTONE_F32, h = HTONE_F16, b = HTONE_BF16, x = HTONE_F8E4M3, y = HTONE_F8E5M2 };
+  enum { l = HTONE_I64, i = HTONE_I32, s = HTONE_I16, c = HTONE_I8, u = HTONE_U8, o = HTONE_BOOL };
+  static const htone_dtype table[12][12] = {
+      {d, d, d, d, d, d, d, d, d, d, d, d}, /* f64 */
+      {d, f, f, f, f, f, f, f, f, f, f, f}, /* f32 */
+      {d, f, h, f, h, h, h, h, h, h, h, h}, /* f16 */
+      {d, f, f, b, b, b, b, b, b, b, b, b}, /* bf16 */
+      {d, f, h, b, x, h, x, x, x, x, x, x}, /* f8e4m3 */
+      {d, f, h, b, h, y, y, y, y, y, y, y}, /* f8e5m2 */
+      {d, f, h, b, x, y, l, l, l, l, l, l}, /* i64 */
+      {d, f, h, b, x, y, l, i, i, i, i, i}, /* i32 */
+      {d, f, h, b, x, y, l, i, s, s, s, s}, /* i16 */
+      {d, f, h, b, x, y, l, i, s, c, s, c}, /* i8 */
+      {d, f, h, b, x, y, l, i, s, s, u, u}, /* u8 */
+      {d, f, h, b, x, y, l, i, s, c, u, o}, /* bool */
+  };
+  for (htone_dtype row = kFirst; row <= kLast; ++row) {
+    for (htone_dtype column = kFirst; column <= kLast; ++column) {
+      htone_dtype out = 0;
+      assert_ok(htone_dtype_promote(row, column, &out));
+      if (out != table[row - kFirst][column - kFirst]) {
+        print_error("%s with %s gives %s\n", htone_dtype_name(row), htone_dtype_name(column), htone_dtype_name(out));
+      }
+      assert_int_equal(out, table[row - kFirst][column - kFirst]);
+    }
+  }
+}
+
+static void statuses_have_names(void** state) {
+  (void)state;
+  assert_string_equal(htone_status_name(HTONE_OK), "OK");
+  assert_string_equal(htone_status_name(HTONE_INVALID_ARGUMENT), "INVALID_ARGUMENT");
+  assert_string_equal(htone_status_name(HTONE_BUFFER_TOO_SMALL), "BUFFER_TOO_SMALL");
+  assert_string_equal(htone_status_name(HTONE_INTERNAL), "INTERNAL");
+  assert_string_equal(htone_status_name(18), "UNKNOWN");
+  assert_string_equal(htone_status_name(-1), "UNKNOWN");
+}
+
+static void the_library_tells_the_version_of_its_headers(void** state) {
+  (void)state;
+  char text[256];
+  size_t length = 0;
+  assert_int_equal(htone_version(), HTONE_VERSION);
+  assert_ok(htone_build_info(text, sizeof text, &length));
+  assert_int_equal(strlen(text), length);
+  char small[4] = {'x', 'x', 'x', '#'};
+  size_t needed = 0;
+  assert_fails(htone_build_info(small, 3, &needed), HTONE_BUFFER_TOO_SMALL, "capacity");
+  assert_int_equal(needed, length);
+  assert_int_equal(small[3], '#');
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_dtype_has_its_size_and_name),
+      cmocka_unit_test(a_value_that_is_no_dtype_is_refused),
+      cmocka_unit_test(promotion_follows_the_table_of_torch),
+      cmocka_unit_test(statuses_have_names),
+      cmocka_unit_test(the_library_tells_the_version_of_its_headers),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,187 @@
+/* Reshape, transpose, slice and cast: what shares storage, what is clamped, what is refused. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "test_tensors.h"
+
+static htone_tensor* reshape_of(htone_tensor* input, int32_t ndim, const int64_t* shape) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_reshape(input, ndim, shape, &out));
+  return keep_tensor(out);
+}
+
+static int share_storage(htone_tensor* a, htone_tensor* b) {
+  void *address_a = NULL, *address_b = NULL;
+  assert_ok(htone_tensor_data(a, &address_a));
+  assert_ok(htone_tensor_data(b, &address_b));
+  return address_a == address_b;
+}
+
+static void reshape_shares_storage_where_strides_allow_it(void** state) {
+  (void)state;
+  htone_tensor* base = make_ramp(HTONE_F32, 2, 2, 6);
+  htone_tensor* view = reshape_of(base, 3, (const int64_t[]){3, -1, 2});
+  assert_shape(view, 3, 2, 2);
+  assert_true(share_storage(base, view));
+  assert_values(slice_of(view, 0, 1, 2, 1), 0, 4, 5, 6, 7);
+  htone_tensor* turned = transpose_of(base, 0, 1);
+  htone_tensor* copy = reshape_of(turned, 1, (const int64_t[]){-1});
+  assert_false(share_storage(base, copy));
+  assert_values(copy, 0, 0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11);
+  assert_ok(htone_tensor_fill(view, 0));
+  assert_values(slice_of(base, 1, 0, 1, 1), 0, 0, 0);
+}
+
+static void reshape_makes_scalars_and_empty_tensors(void** state) {
+  (void)state;
+  htone_tensor* one = make_tensor(HTONE_F32, (const double[]){5}, 2, 1, 1);
+  assert_scalar(reshape_of(one, 0, NULL));
+  assert_shape(reshape_of(make_scalar(HTONE_F32, 5), 2, (const int64_t[]){1, -1}), 1, 1);
+  assert_shape(reshape_of(make_ramp(HTONE_F32, 2, 0, 3), 2, (const int64_t[]){5, 0}), 5, 0);
+  assert_shape(reshape_of(make_ramp(HTONE_F32, 2, 0, 3), 2, (const int64_t[]){-1, 3}), 0, 3);
+}
+
+static void reshape_to_another_count_is_refused(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 3);
+  assert_fails(htone_reshape(input, 2, (const int64_t[]){2, 4}, &out), HTONE_SHAPE_MISMATCH, "[2, 3]");
+  assert_fails(htone_reshape(input, 2, (const int64_t[]){2, 4}, &out), HTONE_SHAPE_MISMATCH, "[2, 4]");
+  assert_fails(htone_reshape(input, 2, (const int64_t[]){4, -1}, &out), HTONE_SHAPE_MISMATCH, "shape");
+  assert_fails(htone_reshape(input, 0, NULL, &out), HTONE_SHAPE_MISMATCH, "[]");
+  assert_fails(htone_reshape(input, 2, (const int64_t[]){-1, -1}, &out), HTONE_INVALID_ARGUMENT, "shape");
+  assert_fails(htone_reshape(input, 2, (const int64_t[]){-2, -3}, &out), HTONE_INVALID_ARGUMENT, "shape");
+  assert_fails(htone_reshape(input, 2, (const int64_t[]){INT64_MAX, 4}, &out), HTONE_INVALID_ARGUMENT, "shape");
+  assert_fails(htone_reshape(input, 9, (const int64_t[9]){6, 1, 1, 1, 1, 1, 1, 1, 1}, &out), HTONE_INVALID_ARGUMENT,
+               "ndim");
+  assert_null(out);
+}
+
+/* Any size could stand for -1 beside a 0. */
+static void an_open_size_beside_a_zero_is_refused(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *empty = make_ramp(HTONE_F32, 2, 0, 3);
+  assert_int_not_equal(htone_reshape(empty, 2, (const int64_t[]){-1, 0}, &out), HTONE_OK);
+  assert_null(out);
+}
+
+static void transpose_swaps_two_dimensions_in_place(void** state) {
+  (void)state;
+  htone_tensor* base = make_ramp(HTONE_I32, 3, 2, 1, 3);
+  htone_tensor* view = transpose_of(base, 0, -1);
+  int64_t strides[HTONE_MAX_NDIM];
+  int32_t ndim = 0;
+  assert_shape(view, 3, 1, 2);
+  assert_true(share_storage(base, view));
+  assert_values(view, 0, 0, 3, 1, 4, 2, 5);
+  assert_ok(htone_tensor_strides(view, HTONE_MAX_NDIM, strides, &ndim));
+  assert_true(strides[0] == 1 && strides[2] == 3);
+  assert_values(transpose_of(base, 1, 1), 0, 0, 1, 2, 3, 4, 5);
+  htone_tensor* out = NULL;
+  assert_fails(htone_transpose(base, 3, 0, &out), HTONE_INVALID_ARGUMENT, "dim0");
+  assert_fails(htone_transpose(base, 0, -4, &out), HTONE_INVALID_ARGUMENT, "dim1");
+  assert_fails(htone_transpose(make_scalar(HTONE_F32, 1), 0, 0, &out), HTONE_INVALID_ARGUMENT, "dim0");
+}
+
+typedef struct SliceCase {
+  int64_t start, end, step;
+  int count, first;
+} SliceCase;
+
+/* Over 0..4, as range(5)[start:end:step] in Python. */
+static void slice_indices_are_clamped_as_in_python(void** state) {
+  (void)state;
+  static const SliceCase cases[] = {
+      {0, 5, 1, 5, 0},
+      {1, 4, 2, 2, 1},
+      {-3, 100, 1, 3, 2},
+      {-100, 2, 1, 2, 0},
+      {4, 2, 1, 0, 0},
+      {2, 2, 1, 0, 0},
+      {7, 9, 1, 0, 0},
+      {0, -1, 1, 4, 0},
+      {INT64_MIN, INT64_MAX, 1, 5, 0},
+      {0, 5, INT64_MAX, 1, 0},
+      {1, 5, 4, 1, 1},
+      {0, INT64_MIN, 1, 0, 0},
+      {INT64_MAX, INT64_MAX, 1, 0, 0},
+      {-1, INT64_MAX, INT64_MAX, 1, 4},
+  };
+  htone_tensor* base = make_ramp(HTONE_F32, 2, 5, 1);
+  for (size_t i = 0; i < COUNT_OF(cases); ++i) {
+    const SliceCase* c = &cases[i];
+    htone_tensor* view = slice_of(base, 0, c->start, c->end, c->step);
+    assert_shape(view, c->count, 1);
+    double* values = values_of(view);
+    for (int k = 0; k < c->count; ++k) assert_near(values[k], (double)c->first + (double)k * (double)c->step, 0);
+    free(values);
+  }
+}
+
+static void a_slice_writes_through_to_its_base(void** state) {
+  (void)state;
+  htone_tensor* base = make_ramp(HTONE_F32, 2, 3, 3);
+  htone_tensor* corner = slice_of(slice_of(base, 0, 0, 3, 2), -1, 0, 3, 2);
+  assert_values(corner, 0, 0, 2, 6, 8);
+  assert_ok(htone_tensor_fill(corner, -1));
+  assert_values(base, 0, -1, 1, -1, 3, 4, 5, -1, 7, -1);
+}
+
+static void a_slice_without_step_or_dimension_is_refused(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *base = make_ramp(HTONE_F32, 1, 5);
+  static const int64_t steps[] = {0, -1, INT64_MIN};
+  for (size_t i = 0; i < COUNT_OF(steps); ++i) {
+    assert_fails(htone_slice(base, 0, 0, 5, steps[i], &out), HTONE_INVALID_ARGUMENT, "step");
+  }
+  assert_fails(htone_slice(base, 1, 0, 5, 1, &out), HTONE_INVALID_ARGUMENT, "dim");
+  assert_fails(htone_slice(make_scalar(HTONE_F32, 0), 0, 0, 1, 1, &out), HTONE_INVALID_ARGUMENT, "dim");
+  assert_null(out);
+}
+
+static void cast_rounds_to_nearest_even_and_saturates(void** state) {
+  (void)state;
+  const double values[] = {1 + 1.0 / 256, -65520, 1e-40, NAN, 2.9, -1e30};
+  htone_tensor* input = make_tensor(HTONE_F32, values, 1, 6);
+  assert_values(cast_of(input, HTONE_BF16), 0, 1, -65536, 0x1p-133, NAN, 2.90625, -0x1.94p99);
+  assert_values(cast_of(input, HTONE_F8E4M3), 0, 1, -448, 0, NAN, 3, -448);
+  assert_values(cast_of(input, HTONE_I8), 0, 1, -128, 0, 0, 2, -128);
+  assert_values(cast_of(input, HTONE_BOOL), 0, 1, 1, 1, 1, 1, 1);
+  assert_values(cast_of(input, HTONE_I64), 0, 1, -65520, 0, 0, 2, -9223372036854775808.0);
+}
+
+static void cast_to_the_own_dtype_shares_storage(void** state) {
+  (void)state;
+  htone_tensor* input = make_ramp(HTONE_F16, 1, 3);
+  assert_true(share_storage(input, cast_of(input, HTONE_F16)));
+  assert_false(share_storage(input, cast_of(input, HTONE_BF16)));
+  assert_shape(cast_of(make_ramp(HTONE_F32, 2, 0, 2), HTONE_I8), 0, 2);
+  assert_values(cast_of(transpose_of(make_ramp(HTONE_U8, 2, 2, 2), 0, 1), HTONE_F64), 0, 0, 2, 1, 3);
+}
+
+static void cast_takes_every_dtype_to_every_other(void** state) {
+  (void)state;
+  for (htone_dtype from = HTONE_F64; from <= HTONE_BOOL; ++from) {
+    for (htone_dtype to = HTONE_F64; to <= HTONE_BOOL; ++to) {
+      htone_tensor* out = cast_of(make_tensor(from, (const double[]){0, 1, 1}, 1, 3), to);
+      assert_int_equal(dtype_of(out), to);
+      assert_values(out, 0, 0, 1, 1);
+    }
+  }
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reshape_shares_storage_where_strides_allow_it),
+      cmocka_unit_test(reshape_makes_scalars_and_empty_tensors),
+      cmocka_unit_test(reshape_to_another_count_is_refused),
+      cmocka_unit_test(an_open_size_beside_a_zero_is_refused),
+      cmocka_unit_test(transpose_swaps_two_dimensions_in_place),
+      cmocka_unit_test(slice_indices_are_clamped_as_in_python),
+      cmocka_unit_test(a_slice_writes_through_to_its_base),
+      cmocka_unit_test(a_slice_without_step_or_dimension_is_refused),
+      cmocka_unit_test(cast_rounds_to_nearest_even_and_saturates),
+      cmocka_unit_test(cast_to_the_own_dtype_shares_storage),
+      cmocka_unit_test(cast_takes_every_dtype_to_every_other),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,52 @@
+/* What every C test program shares: a main that runs tests by name, one context with a device, assertions on statuses
+ * that show the library's message, and handles that are given back when their test ends. CMocka's assertions jump, so
+ * all of this belongs to the main thread; a test that starts threads lets them fill a record and asserts on it
+ * afterwards.
+ */
+#ifndef HALFTONE_TESTS_CAPI_RUN_TESTS_H
+#define HALFTONE_TESTS_CAPI_RUN_TESTS_H
+
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "halftone/halftone.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Runs the tests, only those that match the pattern argv[1] where there is one. Every test must leave the count of live
+ * handles as it found it, and the program must end with none. Answers main's result. */
+int run_program(int argc, char** argv, const struct CMUnitTest* tests, size_t count);
+
+/* A context of two threads and its CPU device; borrowed. */
+htone_context* test_context(void);
+htone_device* test_device(void);
+
+int64_t live_handles(void);
+
+/* Gives a handle back when the test ends, whether it passes or not; answers the handle. */
+htone_tensor* keep_tensor(htone_tensor* tensor);
+htone_module* keep_module(htone_module* module);
+htone_parameter* keep_parameter(htone_parameter* parameter);
+htone_optimizer* keep_optimizer(htone_optimizer* optimizer);
+htone_schedule* keep_schedule(htone_schedule* schedule);
+htone_autocast_policy* keep_policy(htone_autocast_policy* policy);
+htone_sampler* keep_sampler(htone_sampler* sampler);
+htone_batches* keep_batches(htone_batches* batches);
+htone_device* keep_device(htone_device* device);
+htone_context* keep_context(htone_context* context);
+
+/* A kept context with the given options' other fields at their defaults, and a kept device of it. */
+htone_context* make_context(int32_t num_threads, uint64_t seed);
+htone_device* make_device(htone_context* context);
+
+/* Macros for the sake of the caller's file and line alone. `part` is text that the message must contain. */
+#define assert_ok(call) check_status((call), HTONE_OK, "", #call, __FILE__, __LINE__)
+#define assert_fails(call, status, part) check_status((call), (status), (part), #call, __FILE__, __LINE__)
+
+void check_status(htone_status actual, htone_status expected, const char* part, const char* call, const char* file,
+                  int line);
+
+#endif
