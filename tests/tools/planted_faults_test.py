@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+"""Each check of tools/ passes on the tree as it is and fails, naming the place, where a fault is planted in a copy."""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tools"))
+from public_headers import all_functions  # noqa: E402
+
+
+class PlantedFault(unittest.TestCase):
+    """A copy of what the checks read; subclasses name the check and plant one fault a test."""
+
+    check = ""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = Path(self.folder.name)
+        shutil.copytree(REPOSITORY / "capi", self.root / "capi")
+        shutil.copytree(REPOSITORY / "impl", self.root / "impl")
+        (self.root / "cmake").mkdir()
+        shutil.copy(REPOSITORY / "cmake/version.h.in", self.root / "cmake")
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def replace(self, path: str, old: str, new: str) -> None:
+        text = (self.root / path).read_text(encoding="utf-8")
+        self.assertIn(old, text)
+        self.write(path, text.replace(old, new, 1))
+
+    def run_check(self, *arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, REPOSITORY / "tools" / self.check, "--root", self.root, *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def assert_clean(self, *arguments: str) -> None:
+        done = self.run_check(*arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def assert_fault(self, expected: str, *arguments: str) -> None:
+        done = self.run_check(*arguments)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn(expected, done.stdout)
+
+
+class Layers(PlantedFault):
+    check = "check_layers.py"
+
+    def assert_include_fault(self, path: str, target: str, expected: str) -> None:
+        self.write(path, f"#include {target}\n")
+        self.assert_fault(f"{path}:1: includes {target.strip('<>').strip(chr(34))}: {expected}")
+
+    def test_the_tree_as_it_is_passes(self):
+        self.assert_clean()
+
+    def test_core_may_not_see_tensor(self):
+        self.assert_include_fault("impl/core/planted.h", '"tensor/tensor.h"', "core may include ['core']")
+
+    def test_optim_may_not_see_parallel(self):
+        self.assert_include_fault("impl/optim/planted.cpp", '"parallel/bucket.h"', "optim may include")
+
+    def test_impl_may_not_see_the_c_api(self):
+        self.assert_include_fault("impl/ops/planted.cpp", '"halftone/tensor.h"', "impl knows no C type")
+
+    def test_a_relative_path_names_no_room(self):
+        self.assert_include_fault("impl/ops/planted.cpp", '"../core/dtype.h"', "names no room")
+
+    def test_cuda_headers_stay_in_their_folder(self):
+        self.assert_include_fault("impl/ops/planted.cpp", "<cuda_runtime.h>", "only impl/backend/cuda")
+        self.assert_include_fault("impl/ops/planted.cpp", "<nccl.h>", "only impl/comm/nccl")
+        self.assert_include_fault("impl/ops/planted.cpp", "<gloo/context.h>", "only impl/comm/gloo")
+
+    def test_simd_stays_in_the_cpu_backend(self):
+        self.assert_include_fault("impl/ops/planted.cpp", "<hwy/highway.h>", "only impl/backend/cpu")
+
+    def test_a_public_header_stands_on_public_headers(self):
+        self.assert_include_fault("capi/include/halftone/planted.h", "<stdio.h>", "a public header includes")
+
+    def test_samples_and_bindings_see_public_headers_alone(self):
+        self.assert_include_fault("samples/c/planted.c", '"tensor/tensor.h"', "users see halftone/... alone")
+        self.assert_include_fault("bindings/swig/planted.i", '"../../impl/core/dtype.h"', "it lies inside the library")
+
+    def test_a_room_must_be_in_the_picture(self):
+        self.write("impl/helpers/planted.h", "")
+        self.assert_fault("impl/helpers: is no room of the picture")
+
+    def test_a_circle_is_found(self):
+        self.write("impl/ops/first.h", '#include "ops/second.h"\n')
+        self.write("impl/ops/second.h", '#include "ops/first.h"\n')
+        self.assert_fault("circle: impl/ops/first.h -> impl/ops/second.h -> impl/ops/first.h")
+
+    def test_only_registries_ask_which_backends_there_are(self):
+        self.write("impl/ops/planted.cpp", "#ifdef HALFTONE_CUDA\n#endif\n")
+        self.assert_fault("impl/ops/planted.cpp: #ifdef HALFTONE_CUDA")
+
+
+class Docs(PlantedFault):
+    check = "check_docs.py"
+    ops = "capi/include/halftone/ops.h"
+
+    def test_the_headers_as_they_are_pass(self):
+        self.assert_clean()
+
+    def test_each_part_of_a_comment_is_missed(self):
+        relu = """ * [in] input: any shape, float; borrowed.
+ * [out] out: as input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: exact.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_relu("""
+        original = (self.root / self.ops).read_text(encoding="utf-8")
+        cases = ((" * [in] input: any shape, float; borrowed.\n", "htone_relu: documents the parameters ['out']"),
+                 (" * Autocast: as is.\n", "htone_relu: has no Autocast line"),
+                 (" * Since: 0.1\n", "htone_relu: has no Since line"),
+                 ("INVALID_HANDLE, ", "htone_relu: takes a handle, but INVALID_HANDLE"))
+        for part, expected in cases:
+            with self.subTest(part=part):
+                self.write(self.ops, original)
+                self.replace(self.ops, relu, relu.replace(part, "", 1))
+                self.assert_fault(expected)
+
+    def test_a_function_without_errors_is_found(self):
+        self.replace(self.ops, " * Errors: ", " * ")
+        self.assert_fault("htone_add: has no Errors line")
+
+    def test_a_status_that_does_not_exist_is_found(self):
+        self.replace(self.ops, "SHAPE_MISMATCH, DEVICE", "WRONG_SHAPE, DEVICE")
+        self.assert_fault("htone_add: names the unknown status WRONG_SHAPE")
+
+    def test_a_function_without_a_comment_is_found(self):
+        self.replace(self.ops, "typedef int32_t htone_gelu_form;", "HTONE_API htone_status htone_planted(void);")
+        self.assert_fault("htone_planted: has no comment")
+
+    def test_a_long_line_and_a_long_header_are_found(self):
+        self.write("capi/include/halftone/planted.h", "/*" + "x" * 117 + "*/\n" + "\n" * 300)
+        self.assert_fault("planted.h:1: longer than 120 columns")
+        self.assert_fault("planted.h: longer than 300 lines")
+
+
+class GuardSignatures(PlantedFault):
+    check = "check_guard_signatures.py"
+
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.root / "capi/src")
+        guards = [f'  return guard("{function.signature()}", [&] {{}});\n' for function in all_functions(self.root)]
+        self.write("capi/src/all.cpp", "".join(guards))
+
+    def test_matching_signatures_pass(self):
+        self.assert_clean()
+
+    def test_arguments_in_another_order_are_found(self):
+        self.replace("capi/src/all.cpp", "htone_add(a, b, out)", "htone_add(b, a, out)")
+        self.assert_fault("htone_add(b, a, out) should be htone_add(a, b, out)")
+
+    def test_a_function_without_a_guard_is_found(self):
+        self.replace("capi/src/all.cpp", 'guard("htone_add(a, b, out)"', 'add("htone_add(a, b, out)"')
+        self.assert_fault("htone_add answers a status and has no guard")
+
+    def test_a_guard_of_no_public_function_is_found(self):
+        self.write("capi/src/planted.cpp", 'return guard("htone_planted("\n    "out)", f);\n')
+        self.assert_fault("planted.cpp:1: htone_planted is in no header")
+
+
+class Headers(PlantedFault):
+    check = "check_headers.py"
+
+    def setUp(self):
+        super().setUp()
+        template = (REPOSITORY / "cmake/version.h.in").read_text(encoding="utf-8")
+        self.write("generated/halftone/version.h", re.sub(r"@\w+@", "0", template))
+
+    def test_the_headers_as_they_are_pass(self):
+        self.assert_clean(str(self.root / "generated"))
+
+    def test_a_header_that_leans_on_another_is_found(self):
+        self.write("capi/include/halftone/planted.h", "extern htone_status planted;\n")
+        self.assert_fault("planted.h: g++ -std=c++20", str(self.root / "generated"))
+
+    def test_what_is_no_c99_is_found(self):
+        self.write("capi/include/halftone/planted.h", "_Static_assert(1, \"\");\n")
+        self.assert_fault("planted.h: gcc -std=c99", str(self.root / "generated"))
+
+
+class Symbols(PlantedFault):
+    check = "check_symbols.py"
+
+    def build(self, more: str = "", *flags: str) -> str:
+        names = (self.root / "capi/src/halftone.symbols").read_text(encoding="utf-8").split()
+        self.write("stand_in.c", "".join(f"void {name}(void) {{}}\n" for name in names) + more)
+        library = self.root / "stand_in.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-z,nodelete", "-Wl,-Bsymbolic", "-o", library,
+                        self.root / "stand_in.c", *flags], check=True)
+        return str(library)
+
+    def test_a_library_with_exactly_the_listed_symbols_passes(self):
+        self.assert_clean(self.build())
+
+    def test_a_symbol_that_leaks_is_found(self):
+        self.assert_fault("unexpected leaked", self.build("void leaked(void) {}\n"))
+
+    def test_a_function_that_was_forgotten_in_the_list_is_found(self):
+        library = self.build()
+        self.replace("capi/src/halftone.symbols", "htone_add\n", "")
+        self.assert_fault("against the headers: missing htone_add", library)
+
+    def test_a_call_that_ends_the_process_is_found(self):
+        planted = "void abort(void);\nstatic void end(void) { abort(); }\nvoid* htone_end(void) { return (void*)end; }\n"
+        self.assert_fault("refers to abort", self.build(planted))
+
+    def test_a_search_path_and_a_strange_library_are_found(self):
+        library = self.build("", "-Wl,-rpath,/opt/planted", "-Wl,--no-as-needed", "-lresolv")
+        self.assert_fault("has a search path: /opt/planted", library)
+        self.assert_fault("needs libresolv.so.2", library)
+
+    def test_a_large_library_is_found(self):
+        self.assert_fault("more than 10000000", self.build("const char large[11000000] = {1};\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""Compiles every public header alone, strictly, as C99, C11 and C++20, with gcc and with clang where they are installed.
+
+  tools/check_headers.py build/release/generated/include    # where the build has put version.h
+"""
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from public_headers import REPOSITORY
+
+MODES = (("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++20"),
+         ("clang", "c", "c99"), ("clang", "c", "c11"), ("clang++", "c++", "c++20"))
+STRICT = ("-pedantic-errors", "-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror", "-fsyntax-only")
+
+
+def strict_flags(language: str) -> list[str]:
+    return [flag for flag in STRICT if language == "c" or flag != "-Wstrict-prototypes"]
+
+
+def compile_alone(mode: tuple[str, str, str], header: str, folders: list[Path]) -> str:
+    """What the compiler said against a file that includes this header and nothing else."""
+    compiler, language, standard = mode
+    command = [compiler, f"-x{language}", f"-std={standard}", *strict_flags(language)]
+    command += [f"-I{folder}" for folder in folders] + ["-"]
+    source = f"#include <halftone/{header}>\nextern int a_file_must_not_be_empty;\n"
+    done = subprocess.run(command, input=source, capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("generated", type=Path)
+    arguments.add_argument("--root", type=Path, default=REPOSITORY)
+    options = arguments.parse_args()
+    folders = [options.root / "capi/include", options.generated]
+    headers = sorted(path.name for folder in folders for path in (folder / "halftone").glob("*.h"))
+    faults = compiled = 0
+    for mode in MODES:
+        if not shutil.which(mode[0]):
+            print(f"skipped: {mode[0]} -std={mode[2]}: {mode[0]} is not installed")
+            continue
+        for header in headers:
+            compiled += 1
+            complaint = compile_alone(mode, header, folders)
+            if complaint:
+                faults += 1
+                print(f"{header}: {mode[0]} -std={mode[2]}:\n{complaint}")
+    print(f"{len(headers)} headers, {compiled} compilations, {faults} faults")
+    return 1 if faults or not compiled else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

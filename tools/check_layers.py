@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+"""Checks who includes whom: the arrows of CONTRIBUTING.md's picture, no circle, and nothing but the installed headers
+outside the library. Prints each violation; exits with 1 where there is one.
+"""
+import argparse
+import re
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+# A room includes itself, the rooms named here, and all that these include.
+ARROWS = {
+    "core": (),
+    "backend": ("core",),
+    "comm": ("backend",),
+    "tensor": ("backend",),
+    "autograd": ("tensor",),
+    "ops": ("autograd",),
+    "nn": ("ops",),
+    "optim": ("ops", "comm"),
+    "checkpoint": ("tensor", "comm"),
+    "data": ("tensor",),
+    "parallel": ("nn", "comm"),
+    "analysis": ("nn", "optim"),
+    "quant": ("nn", "optim"),
+    "trainer": ("analysis", "quant", "parallel", "checkpoint", "data"),
+}
+# Headers of one backend and of other projects, and the only folders that may see them.
+CONFINED = {
+    r"backend/cpu/.*": ("impl/backend",),
+    r"backend/cuda/.*": ("impl/backend",),
+    r"hwy/.*": ("impl/backend/cpu",),
+    r"(cuda|cublas|cudnn|nvrtc|cupti|driver_types).*": ("impl/backend/cuda", "impl/comm/nccl"),
+    r"nccl.*": ("impl/comm/nccl",),
+    r"gloo/.*": ("impl/comm/gloo",),
+    r"(dnnl|oneapi/).*": ("tests/backend", "tests/bench"),
+}
+# Folders that stand where a user stands: they see halftone/... and their own files.
+OUTSIDE = ("samples", "bindings", "tests/capi", "tests/samples", "tests/package", "tests/bindings")
+# The two places that know which backends a build has.
+REGISTRIES = ("impl/backend/registry.cpp", "impl/comm/registry.cpp")
+SOURCES = {".h", ".c", ".cpp", ".cu", ".cuh", ".i"}
+INCLUDE = re.compile(r"^[ \t]*[#%][ \t]*(?:include|import)[ \t]*([<\"])([^>\"\n]+)[>\"]", re.M)
+BACKEND_SWITCH = re.compile(r"^[ \t]*#[ \t]*(?:el)?if.*\bHALFTONE_(?:CUDA|NCCL|GLOO|ONEDNN)\b.*", re.M)
+
+
+def reachable(room: str) -> set[str]:
+    rooms = {room}
+    for below in ARROWS[room]:
+        rooms |= reachable(below)
+    return rooms
+
+
+def sources(root: Path, folder: str) -> list[Path]:
+    return sorted(path for path in (root / folder).rglob("*") if path.suffix in SOURCES)
+
+
+def includes(path: Path) -> list[tuple[int, str, str]]:
+    """(line, "<" or quote, what is included) of every include directive."""
+    text = path.read_text(encoding="utf-8")
+    return [(text.count("\n", 0, match.start(2)) + 1, match[1], match[2]) for match in INCLUDE.finditer(text)]
+
+
+def confined_fault(place: str, target: str) -> str | None:
+    for pattern, folders in CONFINED.items():
+        if re.fullmatch(pattern, target) and not place.startswith(tuple(f"{folder}/" for folder in folders)):
+            return f"only {' and '.join(folders)} may see it"
+    return None
+
+
+def inside_fault(room: str, target: str) -> str | None:
+    """REQUIRES: room is one of ARROWS. Rooms are named in full, so the first folder of an include tells the room."""
+    first = target.split("/")[0]
+    if first == "halftone":
+        return "impl knows no C type"
+    if ".." in Path(target).parts:
+        return "names no room"
+    return f"{room} may include {sorted(reachable(room))}" if first in ARROWS and first not in reachable(room) else None
+
+
+def public_header_fault(target: str) -> str | None:
+    known = target.startswith("halftone/") or target in ("stddef.h", "stdint.h")
+    return None if known else "a public header includes public headers, stddef.h and stdint.h"
+
+
+def outside_fault(root: Path, path: Path, quote: str, target: str) -> str | None:
+    resolved = (path.parent / target).resolve()
+    if quote == '"' and resolved.exists() and resolved.is_relative_to((root / "impl").resolve()):
+        return "it lies inside the library"
+    if target.split("/")[0] in {*ARROWS, "impl", "capi"} and not (path.parent / target).exists():
+        return "users see halftone/... alone"
+    return None
+
+
+def include_faults(root: Path) -> list[str]:
+    faults = []
+
+    def check(path: Path, rule) -> None:
+        place = path.relative_to(root).as_posix()
+        for line, quote, target in includes(path):
+            fault = confined_fault(place, target) or rule(quote, target)
+            if fault:
+                faults.append(f"{place}:{line}: includes {target}: {fault}")
+
+    for room in sorted(path.name for path in (root / "impl").iterdir() if path.is_dir()):
+        if room not in ARROWS:
+            faults.append(f"impl/{room}: is no room of the picture")
+            continue
+        for path in sources(root, f"impl/{room}"):
+            check(path, lambda quote, target: inside_fault(room, target))
+    for path in sources(root, "capi/include"):
+        check(path, lambda quote, target: public_header_fault(target))
+    for path in sources(root, "capi/src"):
+        check(path, lambda quote, target: None)
+    for folder in OUTSIDE:
+        for path in sources(root, folder):
+            check(path, lambda quote, target: outside_fault(root, path, quote, target))
+    return faults
+
+
+def include_graph(root: Path) -> dict[Path, list[Path]]:
+    """Headers of impl and capi, and which of them each includes."""
+    bases = (root / "impl", root / "capi/include", root / "capi/src")
+    headers = [path for base in bases for path in sources(root, base.relative_to(root).as_posix()) if path.suffix == ".h"]
+    graph = {}
+    for header in headers:
+        candidates = [base / target for _, _, target in includes(header) for base in (header.parent, *bases)]
+        graph[header] = [path for path in headers if path in candidates]
+    return graph
+
+
+def circles(root: Path) -> list[str]:
+    graph, finished, faults = include_graph(root), set(), []
+
+    def visit(header: Path, trail: list[Path]) -> None:
+        if header in trail:
+            names = [path.relative_to(root).as_posix() for path in trail[trail.index(header):] + [header]]
+            faults.append("circle: " + " -> ".join(names))
+        elif header not in finished:
+            for below in graph[header]:
+                visit(below, trail + [header])
+            finished.add(header)
+
+    for header in graph:
+        visit(header, [])
+    return faults
+
+
+def switch_faults(root: Path) -> list[str]:
+    return [f"{path.relative_to(root)}: {match[0].strip()}: only the registries know which backends a build has"
+            for folder in ("impl", "capi") for path in sources(root, folder)
+            if path.relative_to(root).as_posix() not in REGISTRIES
+            for match in BACKEND_SWITCH.finditer(path.read_text(encoding="utf-8"))]
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--root", type=Path, default=REPOSITORY)
+    root = arguments.parse_args().root.resolve()
+    faults = include_faults(root) + circles(root) + switch_faults(root)
+    files = sum(len(sources(root, folder)) for folder in ("impl", "capi", *OUTSIDE))
+    print("\n".join(faults + [f"{files} files, {len(faults)} violations"]))
+    return 1 if faults or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
