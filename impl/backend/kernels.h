@@ -54,10 +54,10 @@ enum class Activation : int32_t { kNone, kRelu, kGeluErf, kGeluTanh };
 
 // c = activation(a b + bias) + residual, or the same added to c.
 struct GemmArgs {
-  View a;         // [m, k], any strides
-  View b;         // [k, n], any strides
-  View bias;      // [n]; data is null where there is none
-  View residual;  // [m, n]; data is null where there is none
+  View a;              // [m, k], any strides
+  View b;              // [k, n], any strides
+  View bias = {};      // [n]; data is null where there is none
+  View residual = {};  // [m, n]; data is null where there is none
   Activation activation = Activation::kNone;
   Store store = Store::kWrite;
   View c;  // [m, n], any strides

@@ -1,0 +1,104 @@
+// A recorded operation: it knows how to turn the gradients of its results into the gradients of its inputs. Operations
+// derive from Node in ops/, one struct an operation; leaves are AccumulateGrad. A graph is built by one thread, and one
+// backward at a time may run through a node.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+class Node;
+
+// Where the gradient of one input goes: result `slot` of the operation that made the input. Empty where no gradient is
+// wanted.
+struct Edge {
+  Ref<Node> node;
+  uint32_t slot = 0;
+};
+
+// Where backward of an operation may store an input's gradient by itself: a leaf's own gradient memory.
+struct GradSink {
+  Tensor tensor;  // undefined where there is none
+  Store store = Store::kWrite;
+};
+
+// What a node's backward hands over: one gradient for each edge.
+class InputGrads {
+ public:
+  InputGrads(const std::vector<Edge>& edges, std::vector<Tensor>& grads) : edges_(edges), grads_(grads) {}
+
+  bool needs(int input) const { return static_cast<bool>(edges_[input].node); }
+  void set(int input, Tensor grad) { grads_[input] = std::move(grad); }
+
+  // Memory for the gradient of an input that is a leaf, to be written as `store` says by a kernel that converts to its
+  // dtype; followed by stored(). Undefined where the input is no leaf.
+  GradSink sink(int input) const;
+  void stored(int input) const;
+
+ private:
+  const std::vector<Edge>& edges_;
+  std::vector<Tensor>& grads_;
+};
+
+// A tensor kept for backward, cut off from the graph (so that no cycle forms), with the version that it had.
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  explicit SavedTensor(const Tensor& tensor);
+
+  // Throws STATE where the tensor was written since, or was released.
+  const Tensor& unpack() const;
+  void reset() noexcept { tensor_ = Tensor(); }
+
+ private:
+  Tensor tensor_;
+  uint64_t version_ = 0;
+};
+
+class Node : public GradientSource {
+ public:
+  explicit Node(uint32_t result_count = 1) : pending_grads_(result_count) {}
+
+  // As it stands in messages: "matmul".
+  virtual const char* name() const noexcept = 0;
+  // grads[i] is the gradient of result i, undefined where it is zero. Sets what `inputs` needs.
+  virtual void backward(const std::vector<Tensor>& grads, InputGrads& inputs) = 0;
+  // Lets go of what was saved; backward is not called again.
+  virtual void release_saved() noexcept = 0;
+  virtual bool is_leaf() const noexcept { return false; }
+
+  const std::vector<Edge>& edges() const noexcept { return edges_; }
+  void set_edges(std::vector<Edge> edges) noexcept { edges_ = std::move(edges); }
+
+  // Later operations have larger numbers; backward prefers them, so that its order is the reverse of forward's.
+  uint64_t sequence() const noexcept { return sequence_; }
+  void set_sequence(uint64_t sequence) noexcept { sequence_ = sequence; }
+
+ protected:
+  ~Node() override = default;
+  // Graphs may be a million nodes deep: those that die while one is being destroyed wait in a list instead of recursing.
+  void dispose() noexcept override;
+
+ private:
+  friend class Engine;
+
+  std::vector<Edge> edges_;
+  uint64_t sequence_ = 0;
+  Node* next_dead_ = nullptr;
+
+  // The engine's own notes, valid for the backward run `run_`.
+  uint64_t run_ = 0;
+  int64_t waiting_for_ = 0;  // edges that lead here and have not delivered yet
+  bool released_ = false;    // release_saved has run
+  std::vector<Tensor> pending_grads_;
+};
+
+// The node behind a tensor, null where it requires no gradient.
+inline Node* node_of(const Tensor& tensor) noexcept { return static_cast<Node*>(tensor.gradient_source().get()); }
+inline bool requires_grad(const Tensor& tensor) noexcept { return static_cast<bool>(tensor.gradient_source()); }
+
+}  // namespace halftone

@@ -1,0 +1,38 @@
+// The modes of a thread: whether operations record, and autocast. One trivially destructible object a thread; guards save
+// and restore it whole. ops/record.h and ops/autocast.h act on it; kernels never see it.
+#pragma once
+
+#include <cstdint>
+
+namespace halftone {
+
+class AutocastPolicy;  // ops/autocast.h
+
+struct Scope {
+  bool grad_enabled = true;
+  const AutocastPolicy* autocast = nullptr;  // borrowed from whoever began the scope
+  uint64_t next_sequence = 0;                // numbers the nodes that this thread records
+  int64_t depth = 0;                         // scopes of the C API that are open
+};
+
+inline Scope& scope() noexcept {
+  static thread_local constinit Scope current;
+  return current;
+}
+
+// Changes modes until the end of a block.
+class ScopeGuard {
+ public:
+  ScopeGuard() noexcept : saved_(scope()) {}
+  ~ScopeGuard() {
+    scope().grad_enabled = saved_.grad_enabled;
+    scope().autocast = saved_.autocast;
+  }
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+ private:
+  Scope saved_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,77 @@
+#include "ops/autocast.h"
+
+#include "autograd/parameter.h"
+#include "ops/ops.h"
+
+namespace halftone {
+
+namespace {
+
+constexpr AutocastClass default_class(Op op) {
+  switch (op) {
+    case Op::kMatmul:
+    case Op::kLinear:
+      return AutocastClass::kLow;
+    case Op::kSum:
+    case Op::kMean:
+    case Op::kSoftmax:
+    case Op::kLogSoftmax:
+    case Op::kCrossEntropy:
+      return AutocastClass::kFp32;
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kDiv:
+      return AutocastClass::kWidest;
+    case Op::kRelu:
+    case Op::kGelu:
+    case Op::kRescale:
+      return AutocastClass::kAsIs;
+  }
+  return AutocastClass::kAsIs;
+}
+
+// What autocast may change: f32, f16 and bf16.
+bool is_eligible(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
+
+}  // namespace
+
+AutocastPolicy::AutocastPolicy(DType dtype) : dtype_(dtype) {
+  for (int i = 0; i < kOpCount; ++i) {
+    table_[i] = dtype == DType::kF32 ? AutocastClass::kAsIs : default_class(static_cast<Op>(i));
+  }
+}
+
+Tensor autocast_read(const Tensor& tensor, DType dtype) {
+  if (dtype == tensor.dtype()) return tensor;
+  if (const Parameter* parameter = parameter_of(tensor)) {
+    Tensor copy = parameter->read(dtype);
+    copy.set_gradient_source(tensor.gradient_source());
+    return copy;
+  }
+  return ops::cast(tensor, dtype);
+}
+
+DType autocast_operand_dtype(Op op, DType own, DType widest) {
+  if (!under_autocast() || !is_eligible(own)) return own;
+  switch (scope().autocast->get(op)) {
+    case AutocastClass::kLow:
+      return scope().autocast->dtype();
+    case AutocastClass::kFp32:
+      return DType::kF32;
+    case AutocastClass::kWidest:
+      return widest;
+    case AutocastClass::kAsIs:
+      return own;
+  }
+  return own;
+}
+
+AutocastUnary autocast_unary(Op op, const Tensor& input) {
+  const DType dtype = autocast_operand_dtype(op, input.dtype(), input.dtype());
+  // A wider result needs no cast in front: the kernel widens as it reads.
+  if (size_of(dtype) >= size_of(input.dtype())) return {.input = input, .result = dtype};
+  return {.input = autocast_read(input, dtype), .result = dtype};
+}
+
+}  // namespace halftone

@@ -1,0 +1,70 @@
+// Autocast: a table of what each operation does with 16-bit and 32-bit floats while a scope of this thread asks for it.
+// f64 and integers are never touched. Parameters are only read: no cast enters the graph for them.
+#pragma once
+
+#include <array>
+#include <tuple>
+
+#include "autograd/scope.h"
+#include "core/dtype.h"
+#include "core/ref.h"
+#include "ops/op.h"
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// Must match htone_autocast_class in capi/include/halftone/amp.h.
+enum class AutocastClass : int32_t { kLow = 1, kFp32 = 2, kWidest = 3, kAsIs = 4 };
+
+class AutocastPolicy final : public RefCounted {
+ public:
+  // The default table; `dtype` is what kLow casts to. f32 makes a policy that leaves everything as it is.
+  explicit AutocastPolicy(DType dtype);
+
+  DType dtype() const noexcept { return dtype_; }
+  AutocastClass get(Op op) const noexcept { return table_[static_cast<int>(op)]; }
+  void set(Op op, AutocastClass autocast_class) noexcept { table_[static_cast<int>(op)] = autocast_class; }
+
+ private:
+  DType dtype_;
+  std::array<AutocastClass, kOpCount> table_;
+};
+
+inline bool under_autocast() noexcept { return scope().autocast != nullptr; }
+
+// An operand in another float dtype: a parameter's own copy, else a recorded cast.
+Tensor autocast_read(const Tensor& tensor, DType dtype);
+
+// The dtype that `op` wants its operands in under the current policy, given the widest of them; `own` where it wants none.
+DType autocast_operand_dtype(Op op, DType own, DType widest);
+
+// Runs `function` with its tensors cast as the policy says for `op`, itself outside autocast:
+//   if (under_autocast()) return autocast(Op::kMatmul, matmul, a, b);
+template <class... Tensors>
+Tensor autocast(Op op, Tensor (*function)(const Tensors&...), const Tensors&... tensors) {
+  DType widest = DType::kF16;
+  bool any = false;
+  const auto widen = [&](const Tensor& tensor) {
+    if (!tensor.defined() || !is_float(tensor.dtype())) return;
+    widest = any ? promote(widest, tensor.dtype()) : tensor.dtype();
+    any = true;
+  };
+  (widen(tensors), ...);
+  const auto operand = [&](const Tensor& tensor) {
+    if (!tensor.defined()) return tensor;
+    return autocast_read(tensor, autocast_operand_dtype(op, tensor.dtype(), widest));
+  };
+  const std::tuple operands(operand(tensors)...);
+  ScopeGuard guard;
+  scope().autocast = nullptr;
+  return std::apply(function, operands);
+}
+
+// For operations of one float input whose kernels read one dtype and write another: the input and the result's dtype.
+struct AutocastUnary {
+  Tensor input;
+  DType result;
+};
+AutocastUnary autocast_unary(Op op, const Tensor& input);
+
+}  // namespace halftone

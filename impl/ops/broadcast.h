@@ -1,0 +1,24 @@
+// Broadcasting as in NumPy: shapes are aligned at their last dimension and sizes of 1 repeat.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// The common shape; throws SHAPE_MISMATCH printing both.
+Shape broadcast_shapes(const Shape& a, const Shape& b);
+
+// The tensor's elements under a shape that it broadcasts to; repeated dimensions have stride 0.
+View expand(const Tensor& tensor, const Shape& shape);
+// The same as a tensor that shares storage.
+Tensor expanded(const Tensor& tensor, const Shape& shape);
+
+// The reverse, for gradients: scale * sum of `grad` over the dimensions in which `shape` was repeated, in `dtype`. The
+// gradient itself where there is nothing to do.
+Tensor reduce_to(const Tensor& grad, const Shape& shape, DType dtype, double scale = 1.0);
+
+// What a pair of operands computes in, as torch.result_type: operands with dimensions decide; a scalar tensor only where
+// it is of a higher kind (bool below integer below float).
+DType result_dtype(const Tensor& a, const Tensor& b) noexcept;
+
+}  // namespace halftone

@@ -1,0 +1,23 @@
+#include "ops/elementwise/binary.h"
+
+#include "ops/broadcast.h"
+#include "ops/check.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone {
+
+void require_binary_operands(const Tensor& a, const Tensor& b) {
+  require_same_device(a, "a", b, "b");
+  require_arithmetic(a, "a");
+  require_arithmetic(b, "b");
+}
+
+Tensor apply_binary(const char* operation, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype) {
+  Tensor result = empty(a.device(), dtype, broadcast_shapes(a.shape(), b.shape()));
+  launch(operation, a.device(), &Kernels::elementwise, &ElementwiseKernels::binary, op, expand(a, result.shape()),
+         expand(b, result.shape()), result.view());
+  return result;
+}
+
+}  // namespace halftone

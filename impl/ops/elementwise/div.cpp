@@ -1,0 +1,47 @@
+#include "ops/autocast.h"
+#include "ops/broadcast.h"
+#include "ops/elementwise/binary.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+
+namespace halftone::ops {
+
+namespace {
+
+struct DivBackward final : Node {
+  SavedTensor a, b;
+
+  const char* name() const noexcept override { return "div"; }
+  // d(a/b) = da/b - (a/b)/b db
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const Tensor& divisor = b.unpack();
+    const DType wide = wide_dtype(grads[0].dtype());
+    const Tensor share = apply_binary("div", BinaryOp::kDivide, grads[0], divisor, wide);
+    if (inputs.needs(0)) inputs.set(0, reduce_to(share, a.unpack().shape(), a.unpack().dtype()));
+    if (inputs.needs(1)) {
+      const Tensor quotient = apply_binary("div", BinaryOp::kDivide, a.unpack(), divisor, wide);
+      const Tensor change = apply_binary("div", BinaryOp::kMultiply, share, quotient, wide);
+      inputs.set(1, reduce_to(change, divisor.shape(), divisor.dtype(), -1.0));
+    }
+  }
+  void release_saved() noexcept override {
+    a.reset();
+    b.reset();
+  }
+};
+
+}  // namespace
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kDiv, div, a, b);
+  require_binary_operands(a, b);
+  const DType common = result_dtype(a, b);
+  Tensor result = apply_binary("div", BinaryOp::kDivide, a, b, is_float(common) ? common : DType::kF32);
+  if (auto* node = record<DivBackward>(result, {&a, &b})) {
+    node->a = SavedTensor(a);
+    node->b = SavedTensor(b);
+  }
+  return result;
+}
+
+}  // namespace halftone::ops

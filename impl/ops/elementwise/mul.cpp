@@ -1,0 +1,46 @@
+#include "ops/autocast.h"
+#include "ops/broadcast.h"
+#include "ops/elementwise/binary.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+
+namespace halftone::ops {
+
+namespace {
+
+struct MulBackward final : Node {
+  SavedTensor a, b;
+
+  const char* name() const noexcept override { return "mul"; }
+  // d(ab) = b da + a db
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    if (inputs.needs(0)) inputs.set(0, product(grads[0], b.unpack(), a.unpack()));
+    if (inputs.needs(1)) inputs.set(1, product(grads[0], a.unpack(), b.unpack()));
+  }
+  void release_saved() noexcept override {
+    a.reset();
+    b.reset();
+  }
+
+ private:
+  static Tensor product(const Tensor& grad, const Tensor& factor, const Tensor& like) {
+    const bool same_shape = grad.shape() == like.shape();
+    const DType dtype = same_shape ? like.dtype() : wide_dtype(like.dtype());
+    return reduce_to(apply_binary("mul", BinaryOp::kMultiply, grad, factor, dtype), like.shape(), like.dtype());
+  }
+};
+
+}  // namespace
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kMul, mul, a, b);
+  require_binary_operands(a, b);
+  Tensor result = apply_binary("mul", BinaryOp::kMultiply, a, b, result_dtype(a, b));
+  if (auto* node = record<MulBackward>(result, {&a, &b})) {
+    node->a = SavedTensor(a);
+    node->b = SavedTensor(b);
+  }
+  return result;
+}
+
+}  // namespace halftone::ops

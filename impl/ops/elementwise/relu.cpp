@@ -1,0 +1,42 @@
+#include "ops/autocast.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+namespace {
+
+struct ReluBackward final : Node {
+  SavedTensor result;  // positive exactly where the input was; saves keeping the input alive
+  DType dtype;
+
+  const char* name() const noexcept override { return "relu"; }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const Tensor& forward = result.unpack();
+    Tensor grad = empty(forward.device(), dtype, forward.shape());
+    launch("relu", forward.device(), &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kReluBackward,
+           grads[0].view(), forward.view(), grad.view());
+    inputs.set(0, grad);
+  }
+  void release_saved() noexcept override { result.reset(); }
+};
+
+}  // namespace
+
+Tensor relu(const Tensor& input) {
+  require_float(input, "input");
+  const auto [x, dtype] = autocast_unary(Op::kRelu, input);
+  Tensor result = empty(x.device(), dtype, x.shape());
+  launch("relu", x.device(), &Kernels::elementwise, &ElementwiseKernels::unary, UnaryOp::kRelu, x.view(),
+         result.view());
+  if (auto* node = record<ReluBackward>(result, {&x})) {
+    node->result = SavedTensor(result.detach());
+    node->dtype = x.dtype();
+  }
+  return result;
+}
+
+}  // namespace halftone::ops

@@ -1,0 +1,39 @@
+#include "ops/matmul/gemm.h"
+
+#include <utility>
+
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone {
+
+void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args) {
+  const GemmKernels& gemm = device.device->kernels().gemm;
+  if (gemm.run == nullptr || gemm.workspace == nullptr) fail_not_implemented(operation, *device.device);
+  Stream& stream = device.device->stream();
+  // Work on one stream runs in order, so the block may go to the next request while this call is still queued.
+  const Ref<Storage> workspace = Storage::allocate(device, gemm.workspace(stream, args), Category::kWorkspace);
+  check(gemm.run(stream, args, workspace->data()));
+}
+
+View transposed(const View& matrix) {
+  View view = matrix;
+  const int last = view.rank() - 1;
+  std::swap(view.shape[last], view.shape[last - 1]);
+  std::swap(view.strides[last], view.strides[last - 1]);
+  return view;
+}
+
+void set_gemm_grad(const char* operation, InputGrads& inputs, int input, const View& a, const View& b, DType dtype,
+                   ContextDevice& device) {
+  const GradSink sink = inputs.sink(input);
+  const Tensor grad = sink.tensor.defined() ? sink.tensor : empty(device, dtype, {a.shape[0], b.shape[1]});
+  run_gemm(operation, device, {.a = a, .b = b, .store = sink.store, .c = grad.view()});
+  if (sink.tensor.defined()) {
+    inputs.stored(input);
+  } else {
+    inputs.set(input, grad);
+  }
+}
+
+}  // namespace halftone

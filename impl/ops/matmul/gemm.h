@@ -1,0 +1,19 @@
+// One call of the backend's GEMM with its scratch memory; what matmul and linear stand on.
+#pragma once
+
+#include "autograd/node.h"
+#include "backend/kernels.h"
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args);
+
+// The matrix with its last two dimensions swapped.
+View transposed(const View& matrix);
+
+// Hands grad = a b to an input: into the leaf's own memory where the input is a leaf, else as a new tensor.
+void set_gemm_grad(const char* operation, InputGrads& inputs, int input, const View& a, const View& b, DType dtype,
+                   ContextDevice& device);
+
+}  // namespace halftone

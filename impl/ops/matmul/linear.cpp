@@ -1,0 +1,111 @@
+#include "core/error.h"
+#include "ops/autocast.h"
+#include "ops/check.h"
+#include "ops/matmul/gemm.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+#include "ops/shape/stride.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+namespace {
+
+void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  require_float(input, "input");
+  require_same_dtype(input, "input", weight, "weight");
+  require_same_device(input, "input", weight, "weight");
+  if (weight.rank() != 2) {
+    fail(Code::kShapeMismatch, "weight", "weight %s has %d dimensions, expected 2", ShapeText(weight.shape()).text,
+         weight.rank());
+  }
+  if (input.rank() < 1 || input.size(input.rank() - 1) != weight.size(1)) {
+    fail(Code::kShapeMismatch, "input", "input %s does not end in weight.shape[1]=%lld",
+         ShapeText(input.shape()).text, static_cast<long long>(weight.size(1)));
+  }
+  if (!bias.defined()) return;
+  require_same_dtype(input, "input", bias, "bias");
+  require_same_device(input, "input", bias, "bias");
+  if (bias.rank() != 1 || bias.size(0) != weight.size(0)) {
+    fail(Code::kShapeMismatch, "bias", "bias %s differs from [weight.shape[0]=%lld]", ShapeText(bias.shape()).text,
+         static_cast<long long>(weight.size(0)));
+  }
+}
+
+// [..., columns] as [rows, columns]; a copy only where the strides do not allow a view.
+Tensor as_rows(const Tensor& tensor) {
+  const int64_t columns = tensor.size(tensor.rank() - 1);
+  int64_t rows = 1;
+  for (int i = 0; i + 1 < tensor.rank(); ++i) rows *= tensor.size(i);
+  return reshaped(tensor, {rows, columns});
+}
+
+struct LinearBackward final : Node {
+  SavedTensor input;   // [rows, in]
+  SavedTensor weight;  // [out, in]
+  Shape input_shape;
+  DType bias_dtype = DType::kF32;
+
+  const char* name() const noexcept override { return "linear"; }
+  // Y = X W^T + b, so dX = dY W, dW = dY^T X, db = column sums of dY
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const Tensor& x = input.unpack();
+    const Tensor& w = weight.unpack();
+    const Tensor grad = as_rows(grads[0]);
+    ContextDevice& device = grad.device();
+    if (inputs.needs(1)) {
+      set_gemm_grad("linear", inputs, 1, transposed(grad.view()), x.view(), w.dtype(), device);
+    }
+    if (inputs.needs(2)) set_bias_grad(inputs, grad);
+    if (inputs.needs(0)) {
+      Tensor grad_input = empty(device, x.dtype(), input_shape);
+      run_gemm("linear", device, {.a = grad.view(), .b = w.view(), .c = as_rows(grad_input).view()});
+      inputs.set(0, grad_input);
+    }
+  }
+  void release_saved() noexcept override {
+    input.reset();
+    weight.reset();
+  }
+
+ private:
+  void set_bias_grad(InputGrads& inputs, const Tensor& grad) const {
+    const GradSink sink = inputs.sink(2);
+    const Tensor target = sink.tensor.defined() ? sink.tensor : empty(grad.device(), bias_dtype, {grad.size(1)});
+    View out = target.view();
+    out.shape = {1, grad.size(1)};
+    out.strides = {grad.size(1), 1};
+    launch("linear", grad.device(), &Kernels::reduce, &ReduceKernels::sum, grad.view(), 1.0, sink.store, out);
+    if (sink.tensor.defined()) {
+      inputs.stored(2);
+    } else {
+      inputs.set(2, target);
+    }
+  }
+};
+
+}  // namespace
+
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (under_autocast()) return autocast(Op::kLinear, linear, input, weight, bias);
+  require_layer(input, weight, bias);
+  Shape shape = input.shape();
+  shape[shape.rank() - 1] = weight.size(0);
+  const Tensor rows = as_rows(input);
+  Tensor result = empty(input.device(), input.dtype(), shape);
+  run_gemm("linear", input.device(),
+           {.a = rows.view(),
+            .b = transposed(weight.view()),
+            .bias = bias.defined() ? bias.view() : View{},
+            .c = as_rows(result).view()});
+  if (auto* node = record<LinearBackward>(result, {&input, &weight, &bias})) {
+    node->input = SavedTensor(rows);
+    node->weight = SavedTensor(weight);
+    node->input_shape = input.shape();
+    if (bias.defined()) node->bias_dtype = bias.dtype();
+  }
+  return result;
+}
+
+}  // namespace halftone::ops

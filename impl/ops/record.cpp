@@ -1,0 +1,31 @@
+#include "ops/record.h"
+
+#include <utility>
+#include <vector>
+
+namespace halftone {
+
+bool should_record(std::initializer_list<const Tensor*> inputs) noexcept {
+  if (!scope().grad_enabled) return false;
+  for (const Tensor* input : inputs) {
+    if (input->defined() && requires_grad(*input)) return true;
+  }
+  return false;
+}
+
+void connect(Ref<Node> node, const Tensor& result, std::initializer_list<const Tensor*> inputs) {
+  std::vector<Edge> edges;
+  edges.reserve(inputs.size());
+  for (const Tensor* input : inputs) {
+    if (input->defined()) {
+      edges.push_back({.node = Ref<Node>::share(node_of(*input)), .slot = input->gradient_slot()});
+    } else {
+      edges.push_back({});
+    }
+  }
+  node->set_edges(std::move(edges));
+  node->set_sequence(++scope().next_sequence);
+  result.set_gradient_source(std::move(node));
+}
+
+}  // namespace halftone

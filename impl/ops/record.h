@@ -1,0 +1,29 @@
+// How an operation enters the graph:
+//   if (auto* node = record<ReluBackward>(result, {&input})) node->input = SavedTensor(input);
+// The only place where the thread's grad mode is looked at.
+#pragma once
+
+#include <initializer_list>
+
+#include "autograd/node.h"
+#include "autograd/scope.h"
+
+namespace halftone {
+
+// Whether this thread records and any of the inputs requires a gradient. Undefined inputs count as constants.
+bool should_record(std::initializer_list<const Tensor*> inputs) noexcept;
+
+// Leads `node` to the inputs' sources and makes it the source of `result`.
+void connect(Ref<Node> node, const Tensor& result, std::initializer_list<const Tensor*> inputs);
+
+// Answers the new node, for the operation to save in what backward needs; null where nothing is recorded.
+template <class BackwardNode>
+BackwardNode* record(const Tensor& result, std::initializer_list<const Tensor*> inputs) {
+  if (!should_record(inputs)) return nullptr;
+  Ref<BackwardNode> node = make_ref<BackwardNode>();
+  BackwardNode* recorded = node.get();
+  connect(std::move(node), result, inputs);
+  return recorded;
+}
+
+}  // namespace halftone

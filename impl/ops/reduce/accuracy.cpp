@@ -1,0 +1,16 @@
+#include "ops/check.h"
+#include "ops/ops.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+Tensor accuracy(const Tensor& logits, const Tensor& targets) {
+  require_classification(logits, targets);
+  Tensor result = empty(logits.device(), DType::kF32, {});
+  launch("accuracy", logits.device(), &Kernels::reduce, &ReduceKernels::accuracy, logits.view(), targets.view(),
+         result.view());
+  return result;
+}
+
+}  // namespace halftone::ops

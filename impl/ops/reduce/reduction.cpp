@@ -1,0 +1,43 @@
+#include "ops/reduce/reduction.h"
+
+#include "core/error.h"
+#include "ops/broadcast.h"
+#include "ops/shape/stride.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone {
+
+Reduction plan_reduction(const Shape& shape, const Shape& dims, bool keepdim) {
+  bool reduced[kMaxRank] = {};
+  for (int i = 0; i < dims.rank(); ++i) {
+    const int dim = checked_dim(dims[i], shape.rank(), "dims");
+    if (reduced[dim]) fail(Code::kInvalidArgument, "dims", "dims names dimension %d twice", dim);
+    reduced[dim] = true;
+  }
+  Reduction reduction = {.kept = shape, .result = {}, .count = 1};
+  for (int i = 0; i < shape.rank(); ++i) {
+    const bool goes = dims.rank() == 0 || reduced[i];
+    if (goes) {
+      reduction.count *= shape[i];
+      reduction.kept[i] = 1;
+    }
+    if (!goes || keepdim) reduction.result.push_back(reduction.kept[i]);
+  }
+  return reduction;
+}
+
+Tensor apply_sum(const char* operation, const Tensor& input, const Reduction& reduction, double scale, DType dtype) {
+  Tensor result = empty(input.device(), dtype, reduction.result);
+  View out = result.view();
+  out.shape = reduction.kept;
+  out.strides = contiguous_strides(reduction.kept);
+  launch(operation, input.device(), &Kernels::reduce, &ReduceKernels::sum, input.view(), scale, Store::kWrite, out);
+  return result;
+}
+
+Tensor spread(const Tensor& grad, const Shape& kept, const Shape& shape) {
+  return expanded(reshaped(grad, kept), shape);
+}
+
+}  // namespace halftone

@@ -1,0 +1,39 @@
+#include "ops/autocast.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+#include "ops/reduce/reduction.h"
+#include "tensor/factory.h"
+
+namespace halftone::ops {
+
+namespace {
+
+struct SumBackward final : Node {
+  Shape kept, shape;
+  DType dtype;
+
+  const char* name() const noexcept override { return "sum"; }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const Tensor grad = grads[0].dtype() == dtype ? grads[0] : converted(grads[0], dtype);
+    inputs.set(0, spread(grad, kept, shape));
+  }
+  void release_saved() noexcept override {}
+};
+
+}  // namespace
+
+Tensor sum(const Tensor& input, const Shape& dims, bool keepdim) {
+  require_arithmetic(input, "input");
+  const auto [x, own] = autocast_unary(Op::kSum, input);
+  const Reduction reduction = plan_reduction(x.shape(), dims, keepdim);
+  Tensor result = apply_sum("sum", x, reduction, 1.0, is_float(own) ? own : DType::kI64);
+  if (auto* node = record<SumBackward>(result, {&x})) {
+    node->kept = reduction.kept;
+    node->shape = x.shape();
+    node->dtype = x.dtype();
+  }
+  return result;
+}
+
+}  // namespace halftone::ops

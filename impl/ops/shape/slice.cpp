@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "core/error.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+#include "tensor/factory.h"
+
+namespace halftone::ops {
+
+namespace {
+
+// `length` indices of one dimension, from `start` in steps.
+struct Range {
+  int dim;
+  int64_t start;
+  int64_t length;
+  int64_t step;
+};
+
+Tensor sliced(const Tensor& tensor, const Range& range) {
+  Shape shape = tensor.shape();
+  Shape strides = tensor.strides();
+  const int64_t offset = tensor.offset() + (range.length > 0 ? range.start * strides[range.dim] : 0);
+  shape[range.dim] = range.length;
+  strides[range.dim] *= range.length > 1 ? range.step : 1;
+  return tensor.as_strided(shape, strides, offset);
+}
+
+struct SliceBackward final : Node {
+  Range range;
+  Shape shape;
+  DType dtype;
+
+  const char* name() const noexcept override { return "slice"; }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    Tensor grad = full(grads[0].device(), dtype, shape, 0.0);
+    copy(grads[0], sliced(grad, range));
+    inputs.set(0, grad);
+  }
+  void release_saved() noexcept override {}
+};
+
+// An index counted from the end where negative, clamped to [0, size].
+int64_t clamped(int64_t index, int64_t size) {
+  if (index < 0) index = index < -size ? 0 : index + size;
+  return std::min(index, size);
+}
+
+}  // namespace
+
+Tensor slice(const Tensor& input, int64_t dim, int64_t start, int64_t end, int64_t step) {
+  if (input.rank() == 0) fail(Code::kInvalidArgument, "input", "input is a scalar, expected at least one dimension");
+  const int in = checked_dim(dim, input.rank(), "dim");
+  if (step < 1) fail(Code::kInvalidArgument, "step", "step=%lld, expected at least 1", static_cast<long long>(step));
+  const int64_t first = clamped(start, input.size(in));
+  const int64_t count = std::max<int64_t>(clamped(end, input.size(in)) - first, 0);
+  const Range range = {.dim = in, .start = first, .length = count / step + (count % step != 0 ? 1 : 0), .step = step};
+  Tensor result = sliced(input, range);
+  if (auto* node = record<SliceBackward>(result, {&input})) {
+    node->range = range;
+    node->shape = input.shape();
+    node->dtype = input.dtype();
+  }
+  return result;
+}
+
+}  // namespace halftone::ops

@@ -1,0 +1,70 @@
+#include "ops/shape/stride.h"
+
+#include "tensor/factory.h"
+
+namespace halftone {
+
+namespace {
+
+// Whether the dimensions from `first` to `last` of a layout follow one another without gaps.
+bool is_joined(const Shape& shape, const Shape& strides, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    if (strides[i] != strides[i + 1] * shape[i + 1]) return false;
+  }
+  return true;
+}
+
+Shape without_ones(const Shape& shape, const Shape& values) {
+  Shape result;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] != 1) result.push_back(values[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+// Both shapes are cut into the shortest groups of dimensions with equal products. A group of the old shape that is laid
+// out without gaps can be counted in any way, so the new group's strides follow from its last stride.
+bool view_strides(const Shape& shape, const Shape& strides, const Shape& target, Shape* out) {
+  *out = contiguous_strides(target);
+  if (numel(shape) == 0) return true;
+  const Shape old_sizes = without_ones(shape, shape);
+  const Shape old_strides = without_ones(shape, strides);
+  int old_begin = 0;
+  int new_begin = 0;
+  while (old_begin < old_sizes.rank()) {
+    int old_end = old_begin + 1;
+    int new_end = new_begin;
+    int64_t old_count = old_sizes[old_begin];
+    int64_t new_count = 1;
+    while (new_count != old_count || (new_end < target.rank() && target[new_end] == 1)) {
+      if (new_count <= old_count && new_end < target.rank()) {
+        new_count *= target[new_end++];
+      } else {
+        old_count *= old_sizes[old_end++];
+      }
+    }
+    if (!is_joined(old_sizes, old_strides, old_begin, old_end - 1)) return false;
+    int64_t step = old_strides[old_end - 1];
+    for (int i = new_end - 1; i >= new_begin; --i) {
+      (*out)[i] = step;
+      step *= target[i];
+    }
+    old_begin = old_end;
+    new_begin = new_end;
+  }
+  return true;
+}
+
+Tensor reshaped(const Tensor& tensor, const Shape& shape) {
+  if (tensor.shape() == shape) return tensor;
+  Shape strides;
+  if (view_strides(tensor.shape(), tensor.strides(), shape, &strides)) {
+    return tensor.as_strided(shape, strides, tensor.offset());
+  }
+  const Tensor copy = converted(tensor, tensor.dtype());
+  return copy.as_strided(shape, contiguous_strides(shape), 0);
+}
+
+}  // namespace halftone

@@ -1,0 +1,112 @@
+#include "tensor/factory.h"
+
+#include <cinttypes>
+
+#include "tensor/launch.h"
+
+namespace halftone {
+
+namespace {
+
+size_t byte_count(const Tensor& tensor) { return static_cast<size_t>(tensor.numel()) * size_of(tensor.dtype()); }
+
+void upload(const Tensor& tensor, const void* host) {
+  Device& device = *tensor.device().device;
+  check(device.copy_from_host(device.stream(), tensor.data(), host, byte_count(tensor)));
+  check(device.stream().synchronize());
+}
+
+void download(const Tensor& tensor, void* host) {
+  Device& device = *tensor.device().device;
+  check(device.copy_to_host(device.stream(), host, tensor.data(), byte_count(tensor)));
+  check(device.stream().synchronize());
+}
+
+void cast(const Tensor& source, const Tensor& target) {
+  launch("cast", target.device(), &Kernels::convert, &ConvertKernels::cast, source.view(), target.view());
+}
+
+}  // namespace
+
+Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category) {
+  const size_t bytes = static_cast<size_t>(numel(shape)) * size_of(dtype);
+  return Tensor(Storage::allocate(device, bytes, category), dtype, shape, contiguous_strides(shape), 0);
+}
+
+Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value, Category category) {
+  Tensor tensor = empty(device, dtype, shape, category);
+  launch("fill", device, &Kernels::convert, &ConvertKernels::fill, value, tensor.view());
+  return tensor;
+}
+
+Tensor from_host(ContextDevice& device, DType dtype, const Shape& shape, const void* data, Category category) {
+  Tensor tensor = empty(device, dtype, shape, category);
+  if (tensor.numel() > 0) upload(tensor, data);
+  return tensor;
+}
+
+Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data, Storage::Deleter deleter,
+                   void* user) {
+  Ref<Storage> storage = Storage::borrow(device, data);
+  Tensor tensor(storage, dtype, shape, contiguous_strides(shape), 0);
+  storage->set_deleter(deleter, user);  // last, so that a failure above leaves the memory with the caller
+  return tensor;
+}
+
+Tensor contiguous(const Tensor& tensor) {
+  return tensor.is_contiguous() ? tensor : converted(tensor, tensor.dtype());
+}
+
+Tensor converted(const Tensor& tensor, DType dtype, Category category) {
+  Tensor result = empty(tensor.device(), dtype, tensor.shape(), category);
+  cast(tensor, result);
+  return result;
+}
+
+void fill(const Tensor& tensor, double value) {
+  launch("fill", tensor.device(), &Kernels::convert, &ConvertKernels::fill, value, tensor.view());
+  tensor.storage()->bump_version();
+}
+
+void copy(const Tensor& source, const Tensor& target) {
+  cast(source, target);
+  target.storage()->bump_version();
+}
+
+void fill_uniform(const Tensor& tensor, PhiloxKey key, double low, double high) {
+  launch("uniform", tensor.device(), &Kernels::random, &RandomKernels::uniform, key, low, high, tensor.view());
+  tensor.storage()->bump_version();
+}
+
+void fill_normal(const Tensor& tensor, PhiloxKey key, double mean, double std) {
+  launch("normal", tensor.device(), &Kernels::random, &RandomKernels::normal, key, mean, std, tensor.view());
+  tensor.storage()->bump_version();
+}
+
+void read_to_host(const Tensor& tensor, DType dtype, void* host) {
+  if (tensor.numel() == 0) return;
+  const bool as_is = tensor.dtype() == dtype && tensor.is_contiguous();
+  download(as_is ? tensor : converted(tensor, dtype), host);
+}
+
+void write_from_host(const Tensor& tensor, DType dtype, const void* host) {
+  if (tensor.numel() == 0) return;
+  if (tensor.dtype() == dtype && tensor.is_contiguous()) {
+    upload(tensor, host);
+  } else {
+    cast(from_host(tensor.device(), dtype, tensor.shape(), host), tensor);
+  }
+  tensor.storage()->bump_version();
+}
+
+double item(const Tensor& tensor) {
+  if (tensor.numel() != 1) {
+    fail(Code::kShapeMismatch, "tensor", "tensor %s has %" PRId64 " elements, expected 1",
+         ShapeText(tensor.shape()).text, tensor.numel());
+  }
+  double value;
+  read_to_host(tensor, DType::kF64, &value);
+  return value;
+}
+
+}  // namespace halftone

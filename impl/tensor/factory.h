@@ -1,0 +1,42 @@
+// Making tensors, and moving elements between host and tensors. Nothing here records for backward.
+#pragma once
+
+#include <cstddef>
+
+#include "core/philox.h"
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// Contiguous, of unspecified content. Throws OUT_OF_MEMORY.
+Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category = Category::kActivations);
+inline Tensor empty_like(const Tensor& tensor) { return empty(tensor.device(), tensor.dtype(), tensor.shape()); }
+Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value,
+            Category category = Category::kActivations);
+// `data` are row-major elements on the host.
+Tensor from_host(ContextDevice& device, DType dtype, const Shape& shape, const void* data,
+                 Category category = Category::kActivations);
+// Over the caller's memory. `deleter` (may be null) runs once after the last reference went, not at all if this throws.
+Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data, Storage::Deleter deleter,
+                   void* user);
+
+// Elements in row-major order, without gaps: the tensor itself where it is so already.
+Tensor contiguous(const Tensor& tensor);
+// A contiguous copy in another dtype.
+Tensor converted(const Tensor& tensor, DType dtype, Category category = Category::kActivations);
+
+// In-place writes; each bumps the storage's version.
+void fill(const Tensor& tensor, double value);
+// target = source, converted; equal shapes.
+void copy(const Tensor& source, const Tensor& target);
+void fill_uniform(const Tensor& tensor, PhiloxKey key, double low, double high);
+void fill_normal(const Tensor& tensor, PhiloxKey key, double mean, double std);
+
+// Row-major elements of `dtype` between host memory and a tensor; both wait for the device.
+void read_to_host(const Tensor& tensor, DType dtype, void* host);
+void write_from_host(const Tensor& tensor, DType dtype, const void* host);
+
+// The value of a tensor with one element.
+double item(const Tensor& tensor);
+
+}  // namespace halftone

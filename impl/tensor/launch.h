@@ -1,0 +1,25 @@
+// The one way from a room above to a backend's kernel: looks the entry up, reports a missing one with the operation's and
+// the device's name, and turns a failed status into an Error.
+#pragma once
+
+#include "backend/context.h"
+#include "backend/kernels.h"
+#include "core/error.h"
+
+namespace halftone {
+
+[[noreturn]] inline void fail_not_implemented(const char* operation, const Device& device) {
+  fail(Code::kUnsupported, "", "%s is not implemented on %s", operation, device.name());
+}
+
+// launch("relu", device, &Kernels::elementwise, &ElementwiseKernels::unary, UnaryOp::kRelu, x.view(), out.view())
+template <class Group, class Entry, class... Arguments>
+void launch(const char* operation, const ContextDevice& device, Group Kernels::* group, Entry Group::* entry,
+            const Arguments&... arguments) {
+  Device& target = *device.device;
+  const Entry kernel = target.kernels().*group.*entry;
+  if (kernel == nullptr) [[unlikely]] fail_not_implemented(operation, target);
+  check(kernel(target.stream(), arguments...));
+}
+
+}  // namespace halftone

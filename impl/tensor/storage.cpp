@@ -1,0 +1,33 @@
+#include "tensor/storage.h"
+
+namespace halftone {
+
+Storage::Storage(ContextDevice& device, Allocation allocation) noexcept
+    : context_(Ref<Context>::share(device.context)), device_(device), allocation_(allocation) {}
+
+Ref<Storage> Storage::allocate(ContextDevice& device, size_t bytes, Category category) {
+  // The object comes first: once the block is taken nothing can fail any more.
+  Ref<Storage> storage = Ref<Storage>::adopt(new Storage(device, {}));
+  if (bytes > 0) storage->allocation_ = device.allocator->allocate(bytes, category);
+  return storage;
+}
+
+Ref<Storage> Storage::borrow(ContextDevice& device, void* data) {
+  Allocation allocation;
+  allocation.data = data;
+  Ref<Storage> storage = Ref<Storage>::adopt(new Storage(device, allocation));
+  storage->borrowed_ = true;
+  return storage;
+}
+
+void Storage::set_deleter(Deleter deleter, void* user) noexcept {
+  deleter_ = deleter;
+  user_ = user;
+}
+
+Storage::~Storage() {
+  if (!borrowed_ && allocation_.data != nullptr) device_.allocator->release(allocation_);
+  if (deleter_ != nullptr) deleter_(user_);
+}
+
+}  // namespace halftone

@@ -1,0 +1,46 @@
+// A piece of device memory that tensors share, with the version counter that backward checks. Either a block of the
+// device's allocator or the caller's own memory with a deleter.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/context.h"
+#include "core/ref.h"
+
+namespace halftone {
+
+class Storage final : public RefCounted {
+ public:
+  using Deleter = void (*)(void* user);
+
+  // Throws OUT_OF_MEMORY.
+  static Ref<Storage> allocate(ContextDevice& device, size_t bytes, Category category);
+  // The caller's memory, which the storage never frees itself.
+  static Ref<Storage> borrow(ContextDevice& device, void* data);
+  // `deleter` (may be null) runs once with `user` when the last reference goes. REQUIRES: a borrowed storage.
+  void set_deleter(Deleter deleter, void* user) noexcept;
+
+  ~Storage() override;
+
+  void* data() const noexcept { return allocation_.data; }
+  ContextDevice& device() const noexcept { return device_; }
+
+  // Counts the writes since creation; a saved tensor whose storage has another version than when it was saved is stale.
+  uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+  void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  Storage(ContextDevice& device, Allocation allocation) noexcept;
+
+  Ref<Context> context_;  // keeps device_ alive
+  ContextDevice& device_;
+  Allocation allocation_;
+  bool borrowed_ = false;
+  Deleter deleter_ = nullptr;
+  void* user_ = nullptr;
+  std::atomic<uint64_t> version_{0};
+};
+
+}  // namespace halftone

@@ -1,0 +1,41 @@
+#include "tensor/tensor.h"
+
+#include <utility>
+
+namespace halftone {
+
+Tensor::Tensor(Ref<Storage> storage, DType dtype, const Shape& shape, const Shape& strides, int64_t offset)
+    : body_(make_ref<Body>()) {
+  body_->storage = std::move(storage);
+  body_->dtype = dtype;
+  body_->shape = shape;
+  body_->strides = strides;
+  body_->offset = offset;
+}
+
+bool Tensor::is_contiguous() const noexcept {
+  int64_t step = 1;
+  for (int i = rank() - 1; i >= 0; --i) {
+    if (shape()[i] != 1 && strides()[i] != step) return false;
+    step *= shape()[i];
+  }
+  return true;
+}
+
+void* Tensor::data() const noexcept {
+  char* base = static_cast<char*>(body_->storage->data());
+  return base == nullptr ? nullptr : base + body_->offset * static_cast<int64_t>(size_of(dtype()));
+}
+
+View Tensor::view() const noexcept { return {.data = data(), .dtype = dtype(), .shape = shape(), .strides = strides()}; }
+
+Tensor Tensor::as_strided(const Shape& shape, const Shape& strides, int64_t offset) const {
+  return Tensor(body_->storage, dtype(), shape, strides, offset);
+}
+
+void Tensor::set_gradient_source(Ref<GradientSource> source, uint32_t slot) const noexcept {
+  body_->source = std::move(source);
+  body_->source_slot = slot;
+}
+
+}  // namespace halftone

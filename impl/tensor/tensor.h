@@ -1,0 +1,64 @@
+// A tensor: shape and strides over shared storage. The class is a reference, as cheap to copy as a pointer. Gradients are
+// not known here; autograd hangs a GradientSource onto a tensor and alone looks at it.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/view.h"
+#include "tensor/storage.h"
+
+namespace halftone {
+
+// Where a tensor's gradient goes: an operation's node or a leaf's accumulator (autograd/node.h).
+class GradientSource : public RefCounted {};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(Ref<Storage> storage, DType dtype, const Shape& shape, const Shape& strides, int64_t offset);
+
+  bool defined() const noexcept { return static_cast<bool>(body_); }
+
+  DType dtype() const noexcept { return body_->dtype; }
+  const Shape& shape() const noexcept { return body_->shape; }
+  const Shape& strides() const noexcept { return body_->strides; }
+  int64_t size(int dim) const noexcept { return body_->shape[dim]; }
+  int rank() const noexcept { return body_->shape.rank(); }
+  int64_t numel() const noexcept { return halftone::numel(body_->shape); }
+  int64_t offset() const noexcept { return body_->offset; }
+  bool is_contiguous() const noexcept;
+
+  const Ref<Storage>& storage() const noexcept { return body_->storage; }
+  ContextDevice& device() const noexcept { return body_->storage->device(); }
+  // The address of the first element; null for an empty storage.
+  void* data() const noexcept;
+  View view() const noexcept;
+
+  // The same storage under another shape; keeps no gradient source.
+  Tensor as_strided(const Shape& shape, const Shape& strides, int64_t offset) const;
+  // The same elements without gradient source.
+  Tensor detach() const { return as_strided(shape(), strides(), offset()); }
+
+  const Ref<GradientSource>& gradient_source() const noexcept { return body_->source; }
+  uint32_t gradient_slot() const noexcept { return body_->source_slot; }
+  // REQUIRES: no other thread uses this tensor.
+  void set_gradient_source(Ref<GradientSource> source, uint32_t slot = 0) const noexcept;
+
+  // Whether two references name one tensor object.
+  bool is_same(const Tensor& other) const noexcept { return body_ == other.body_; }
+
+ private:
+  struct Body final : RefCounted {
+    Ref<Storage> storage;
+    DType dtype;
+    uint32_t source_slot = 0;
+    int64_t offset;
+    Shape shape;
+    Shape strides;
+    Ref<GradientSource> source;
+  };
+
+  Ref<Body> body_;
+};
+
+}  // namespace halftone
