@@ -6,12 +6,13 @@
 #ifndef HALFTONE_TESTS_CAPI_RUN_TESTS_H
 #define HALFTONE_TESTS_CAPI_RUN_TESTS_H
 
-/* clang-format off: cmocka.h needs the four before it. */
-#include <cmocka.h>
+/* cmocka.h needs the four before it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
 /* clang-format on */
 
 #include "halftone/halftone.h"
