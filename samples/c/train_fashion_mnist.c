@@ -242,7 +242,11 @@ int main(int argc, char** argv) {
     printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t.steps_done,
            (long long)t.total_steps);
   }
-  if (!release(&t) || fflush(stdout) != 0) return kExitFailure;
+  if (!release(&t)) return kExitFailure;
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    print_error("standard output cannot be written");
+    return kExitFailure;
+  }
   if (!done) return t.failure_status;
   return signal_number == 0 ? kExitOk : 128 + signal_number;
 }

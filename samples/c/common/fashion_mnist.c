@@ -12,7 +12,7 @@ static bool read_part(const char* directory, const char* part, const char* kind,
                       idx_array* out) {
   const int length = snprintf(path, kPathCapacity, "%s/%s-%s-idx%d-ubyte.gz", directory, part, kind, (int)ndim);
   if (length < 0 || length >= kPathCapacity) {
-    print_error("%s: the path is too long; expected less than %d bytes", directory, kPathCapacity);
+    print_error("a path of %d bytes is too long; expected less than %d: %s", length, kPathCapacity, directory);
     return false;
   }
   return idx_file_read(path, ndim, out);

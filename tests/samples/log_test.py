@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What a run writes to its log, and that only the seed decides it."""
+
+import math
+import struct
+
+import sample_run
+
+STEPS = 16
+KEYS = ["step", "loss", "lr", "loss_scale", "outcome", "grad_norm", "items_per_second"]
+
+
+def without_speed(records):
+    return [{key: value for key, value in record.items() if key != "items_per_second"} for record in records]
+
+
+class LogTest(sample_run.SampleTest):
+    def log_of(self, *arguments):
+        path = self.folder / "log.jsonl"
+        self.run_well("--epochs", "2", "--batch", "32", "--log", path, *arguments)
+        return sample_run.read_log(path)
+
+    def test_each_step_has_one_line_with_all_fields(self):
+        records = self.log_of()
+        self.assertEqual([record["step"] for record in records], list(range(1, STEPS + 1)))
+        for record in records:
+            self.assertEqual(list(record), KEYS)
+            self.assertEqual((record["outcome"], record["loss_scale"]), ("stepped", 1))
+            self.assertGreater(record["grad_norm"], 0)
+            self.assertGreater(record["items_per_second"], 0)
+
+    def test_losses_are_fp32_values(self):
+        for precision in ("fp32", "bf16"):
+            losses = [record["loss"] for record in self.log_of("--precision", precision)]
+            narrowed = [struct.unpack("f", struct.pack("f", loss))[0] for loss in losses]
+            self.assertTrue(all(f"{a:.9g}" == f"{b:.9g}" for a, b in zip(losses, narrowed)), losses)
+            as_bf16 = [struct.unpack("I", struct.pack("f", loss))[0] & 0xFFFF for loss in losses]
+            self.assertTrue(any(as_bf16), "a loss under autocast is not rounded to BF16")
+
+    def test_both_precisions_learn(self):
+        for precision in ("fp32", "bf16"):
+            losses = [record["loss"] for record in self.log_of("--precision", precision, "--epochs", "6")]
+            self.assertAlmostEqual(losses[0], math.log(10), delta=0.3)
+            self.assertLess(losses[-1], 0.5 * losses[0])
+
+    def test_bf16_rounds_and_stays_near_fp32(self):
+        fp32, bf16 = (self.log_of("--precision", precision) for precision in ("fp32", "bf16"))
+        self.assertNotEqual([r["loss"] for r in fp32], [r["loss"] for r in bf16])
+        for a, b in zip(fp32, bf16):
+            self.assertAlmostEqual(a["loss"], b["loss"], delta=0.05)
+
+    def test_a_seed_decides_everything_but_the_speed(self):
+        for precision in ("fp32", "bf16"):
+            first = without_speed(self.log_of("--precision", precision, "--seed", "7"))
+            self.assertEqual(first, without_speed(self.log_of("--precision", precision, "--seed", "7")))
+            self.assertNotEqual(first, without_speed(self.log_of("--precision", precision, "--seed", "8")))
+
+    def test_the_number_of_threads_changes_nothing_but_the_speed(self):
+        for precision in ("fp32", "bf16"):
+            one = without_speed(self.log_of("--precision", precision, "--threads", "1"))
+            for threads in ("2", "3"):
+                self.assertEqual(one, without_speed(self.log_of("--precision", precision, "--threads", threads)))
+
+    def test_the_cosine_schedule_ends_at_zero(self):
+        for position, record in enumerate(self.log_of("--lr", "0.004")):
+            expected = 0.004 * (1 + math.cos(math.pi * position / STEPS)) / 2
+            self.assertAlmostEqual(record["lr"], expected, delta=1e-6 * 0.004)
+
+    def test_the_constant_schedule_keeps_the_rate(self):
+        for record in self.log_of("--lr", "0.004", "--schedule", "constant"):
+            self.assertAlmostEqual(record["lr"], 0.004, delta=1e-6 * 0.004)
+
+    def test_steps_end_the_run_and_the_schedule(self):
+        records = self.log_of("--steps", "5")
+        self.assertEqual(len(records), 5)
+        self.assertAlmostEqual(records[4]["lr"], 1e-3 * (1 + math.cos(math.pi * 4 / 5)) / 2, delta=1e-9)
+
+    def test_a_loss_that_is_no_number_is_null(self):
+        records = self.log_of("--lr", "1e30", "--schedule", "constant", "--steps", "8")
+        self.assertIsNone(records[-1]["loss"])
+
+    def test_batches_of_any_size_run(self):
+        for batch, steps in (("1", 256), ("33", 7), ("255", 1), ("256", 1)):
+            path = self.folder / "log.jsonl"
+            self.run_well("--epochs", "1", "--batch", batch, "--log", path)
+            self.assertEqual(len(sample_run.read_log(path)), steps)
+
+    def test_a_log_that_cannot_be_written_is_told(self):
+        for path in (self.folder, self.folder / "no" / "log", "/dev/full"):
+            self.assert_fails(self.run_sample("--epochs", "1", "--log", path), 1, f"{path}: ", "cannot be written")
+
+
+if __name__ == "__main__":
+    sample_run.main()

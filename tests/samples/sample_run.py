@@ -1,0 +1,101 @@
+"""Runs the training sample on a data set made here: used by every test in this folder."""
+
+import gzip
+import json
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIPPED = 77  # tests/samples/CMakeLists.txt tells CTest what it means
+
+TRAIN_COUNT = 256
+TEST_COUNT = 64
+SIDE = 28
+
+program = None  # set by main
+
+
+def idx(shape, data, kind=0x08):
+    """The bytes of an IDX file."""
+    return bytes([0, 0, kind, len(shape)]) + b"".join(struct.pack(">I", size) for size in shape) + data
+
+
+def make_images(labels, rng):
+    """An image a label: noise, and a bright bar at a height that the label tells."""
+    images = bytearray(rng.randbytes(len(labels) * SIDE * SIDE))
+    for i in range(len(images)):
+        images[i] >>= 3
+    for number, label in enumerate(labels):
+        start = number * SIDE * SIDE + label * 2 * SIDE
+        images[start:start + 2 * SIDE] = b"\xe0" * (2 * SIDE)
+    return bytes(images)
+
+
+def write_idx(path, shape, data):
+    path.write_bytes(gzip.compress(idx(shape, data), mtime=0))
+
+
+def write_data(directory, train_count=TRAIN_COUNT):
+    """Writes the four files of a data set that a network learns within a few steps."""
+    rng = random.Random(1)
+    for part, count in (("train", train_count), ("t10k", TEST_COUNT)):
+        labels = bytes(i % 10 for i in range(count))
+        write_idx(directory / f"{part}-images-idx3-ubyte.gz", (count, SIDE, SIDE), make_images(labels, rng))
+        write_idx(directory / f"{part}-labels-idx1-ubyte.gz", (count,), labels)
+
+
+def read_log(path):
+    """The records of a log; fails where a line is not complete."""
+    text = pathlib.Path(path).read_text()
+    assert text == "" or text.endswith("\n"), "the last line is not complete"
+    return [json.loads(line, parse_constant=refuse_constant) for line in text.splitlines()]
+
+
+def refuse_constant(name):
+    raise ValueError(f"{name} is no JSON")
+
+
+class SampleTest(unittest.TestCase):
+    """A test with a folder of its own and a data set that all tests of the class share."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.data_folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.data_folder.cleanup)
+        cls.data = pathlib.Path(cls.data_folder.name)
+        write_data(cls.data)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_sample(self, *arguments):
+        """Runs on the class's data, unless the arguments name others."""
+        command = [program, "--data", self.data, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    def run_well(self, *arguments):
+        result = self.run_sample(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def assert_fails(self, result, status, *parts):
+        """One line on standard error that holds all parts."""
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertRegex(result.stderr, r"\Aerror: [^\n]+\n\Z")
+        for part in parts:
+            self.assertIn(str(part), result.stderr)
+
+
+def main():
+    global program
+    if len(sys.argv) < 2:
+        sys.exit(f"usage: {sys.argv[0]} PROGRAM [CASE]...")
+    program = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main(module="__main__")

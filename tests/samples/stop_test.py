@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Ctrl-C and SIGTERM end the sample cleanly; a second one ends it at once."""
+
+import re
+import signal
+import subprocess
+import time
+
+import sample_run
+
+DEADLINE = 120  # seconds
+
+
+class RunningSample(sample_run.SampleTest):
+    """Starts the sample and follows its log."""
+
+    def start(self, *arguments):
+        self.log = self.folder / "log"
+        command = [sample_run.program, "--data", self.data, "--log", self.log, "--epochs", "1000000", *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for_steps(self, process, count):
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end and process.poll() is None:
+            if self.log.exists() and self.log.read_bytes().count(b"\n") >= count:
+                return
+            time.sleep(0.005)
+        self.fail(f"no {count} steps; exit status {process.poll()}")
+
+
+class StopTest(RunningSample):
+    def stop(self, number):
+        process = self.start("--batch", "32")
+        self.wait_for_steps(process, 3)
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=DEADLINE)
+        self.assertEqual((process.returncode, stderr), (128 + number, ""))
+        return stdout
+
+    def assert_stopped_at_the_last_record(self, stdout, name):
+        told = re.search(rf"^stopped by {name} after step (\d+) of 8000000\n\Z", stdout, re.MULTILINE)
+        self.assertIsNotNone(told, stdout)
+        records = sample_run.read_log(self.log)
+        self.assertEqual([record["step"] for record in records], list(range(1, int(told.group(1)) + 1)))
+        self.assertNotIn("accuracy ", stdout.splitlines()[-1])
+
+    def test_sigint_ends_the_step_and_answers_130(self):
+        self.assert_stopped_at_the_last_record(self.stop(signal.SIGINT), "SIGINT")
+
+    def test_sigterm_ends_the_step_and_answers_143(self):
+        self.assert_stopped_at_the_last_record(self.stop(signal.SIGTERM), "SIGTERM")
+
+
+class SecondSignalTest(RunningSample):
+    """On data so large that a step takes long enough for two signals."""
+
+    TRAIN_COUNT = 20000
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        labels = bytes(i % 10 for i in range(cls.TRAIN_COUNT))
+        sample_run.write_idx(cls.data / "train-labels-idx1-ubyte.gz", (cls.TRAIN_COUNT,), labels)
+        shape = (cls.TRAIN_COUNT, sample_run.SIDE, sample_run.SIDE)
+        sample_run.write_idx(cls.data / "train-images-idx3-ubyte.gz", shape, bytes(cls.TRAIN_COUNT * 784))
+
+    def test_a_second_signal_ends_the_program_at_once(self):
+        process = self.start("--batch", str(self.TRAIN_COUNT))
+        self.wait_for_steps(process, 1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=DEADLINE)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertGreaterEqual(len(sample_run.read_log(self.log)), 1)
+
+
+if __name__ == "__main__":
+    sample_run.main()
