@@ -1,0 +1,39 @@
+#!/usr/bin/python3
+"""Takes the C program out of README.md, compiles it against an installed prefix as README.md says, and runs it.
+
+  tests/package/readme_example_test.py cmake build/release
+"""
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from installed_prefix import InstalledPrefix, run
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+EXAMPLE = re.compile(r"```c\n(.*?)```", re.S)
+
+
+class ReadmeExample(unittest.TestCase):
+    cmake, build = "cmake", Path("build/release")
+
+    def test_it_compiles_as_strict_c99_and_its_loss_falls(self):
+        programs = EXAMPLE.findall(README.read_text(encoding="utf-8"))
+        self.assertEqual(len(programs), 1)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "example.c").write_text(programs[0], encoding="utf-8")
+            prefix = InstalledPrefix(self.cmake, self.build, folder)
+            run("cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", folder / "example.c", "-o",
+                folder / "example", *prefix.pkg_config("--cflags", "--libs"))
+            lines = prefix.run_program(folder / "example").splitlines()
+        losses = [float(re.fullmatch(r"step +\d+ +loss (\d+\.\d+)", line)[1]) for line in lines]
+        self.assertEqual(len(losses), 4, lines)
+        self.assertEqual(losses, sorted(losses, reverse=True))
+        self.assertLess(losses[-1], 0.05)
+
+
+if __name__ == "__main__":
+    ReadmeExample.cmake, ReadmeExample.build = sys.argv[1], Path(sys.argv[2])
+    unittest.main(argv=sys.argv[:1])
