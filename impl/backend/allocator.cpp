@@ -77,7 +77,7 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, size_t size, size_t request
   Status status = ask_device(lock, bytes, &data);
   if (status.code == Code::kOutOfMemory) {
     release_cached(lock);
-    // Another thread may have released what is wanted.
+    // What is wanted may be there now: out of empty slabs, or released by another thread.
     if (PageBlock* block = pages.take(size); block != nullptr) return block;
     bytes = segment_size(size);
     status = ask_device(lock, bytes, &data);

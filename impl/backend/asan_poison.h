@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#if defined(__has_feature)
+#if defined(__clang__)
 #if __has_feature(address_sanitizer)
 #define HALFTONE_ASAN 1
 #endif

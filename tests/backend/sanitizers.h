@@ -3,7 +3,7 @@
 
 namespace halftone {
 
-#if defined(__has_feature)
+#if defined(__clang__)
 #if __has_feature(thread_sanitizer)
 inline constexpr bool kThreadSanitizer = true;
 #else
