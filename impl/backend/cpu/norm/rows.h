@@ -1,0 +1,38 @@
+// A view seen as rows along one of its dimensions, and the cutting of rows for the pool. Used by the softmax family;
+// safe from any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backend/thread_pool.h"
+#include "backend/view.h"
+
+namespace halftone::cpu {
+
+// The same elements with `dim` as the last dimension: row-major order then goes row by row.
+inline View with_last(const View& view, int dim) {
+  View rows = view;
+  for (int i = dim; i + 1 < view.rank(); ++i) {
+    rows.shape[i] = view.shape[i + 1];
+    rows.strides[i] = view.strides[i + 1];
+  }
+  if (view.rank() > 0) {
+    rows.shape[view.rank() - 1] = view.shape[dim];
+    rows.strides[view.rank() - 1] = view.strides[dim];
+  }
+  return rows;
+}
+
+// Elements with an exponential each that one thread takes at a time: about 5 us.
+inline constexpr int64_t kRowWork = 8192;
+
+// Calls f(begin, end) for pieces of [0, rows), cut by shape alone; a row is never cut.
+template <class F>
+void for_each_row_range(ThreadPool& pool, int64_t rows, int64_t length, F&& f) noexcept {
+  const int64_t step = std::max<int64_t>(1, kRowWork / std::max<int64_t>(1, length));
+  pool.parallel_for((rows + step - 1) / step,
+                    [&](int64_t chunk, int) { f(chunk * step, std::min((chunk + 1) * step, rows)); });
+}
+
+}  // namespace halftone::cpu
