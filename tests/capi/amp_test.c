@@ -1,0 +1,232 @@
+/* Autocast: the policy table, what scopes do to operations and gradients, and explicit policies of module forwards. */
+#include <pthread.h>
+
+#include "test_tensors.h"
+
+static htone_autocast_policy* make_policy(htone_dtype dtype) {
+  htone_autocast_policy* policy = NULL;
+  assert_ok(htone_autocast_policy_create(dtype, &policy));
+  return keep_policy(policy);
+}
+
+static htone_scope* begin_autocast(htone_dtype dtype) {
+  htone_scope* scope = NULL;
+  assert_ok(htone_autocast_begin(make_policy(dtype), &scope));
+  return scope;
+}
+
+static htone_tensor* square_matrix(htone_dtype dtype) { return make_ramp(dtype, 2, 2, 2); }
+
+static htone_dtype product_dtype(htone_dtype a, htone_dtype b) {
+  return dtype_of(apply2(htone_matmul, square_matrix(a), square_matrix(b)));
+}
+
+typedef struct Row {
+  const char* op;
+  htone_autocast_class autocast_class;
+} Row;
+
+static void the_default_table_is_what_the_operations_document(void** state) {
+  (void)state;
+  static const Row rows[] = {
+      {"add", HTONE_AUTOCAST_WIDEST},    {"sub", HTONE_AUTOCAST_WIDEST},      {"mul", HTONE_AUTOCAST_WIDEST},
+      {"div", HTONE_AUTOCAST_WIDEST},    {"matmul", HTONE_AUTOCAST_LOW},      {"linear", HTONE_AUTOCAST_LOW},
+      {"sum", HTONE_AUTOCAST_FP32},      {"mean", HTONE_AUTOCAST_FP32},       {"relu", HTONE_AUTOCAST_AS_IS},
+      {"gelu", HTONE_AUTOCAST_AS_IS},    {"softmax", HTONE_AUTOCAST_FP32},    {"log_softmax", HTONE_AUTOCAST_FP32},
+      {"cast", HTONE_AUTOCAST_AS_IS},    {"accuracy", HTONE_AUTOCAST_AS_IS},  {"cross_entropy", HTONE_AUTOCAST_FP32},
+      {"reshape", HTONE_AUTOCAST_AS_IS}, {"transpose", HTONE_AUTOCAST_AS_IS}, {"slice", HTONE_AUTOCAST_AS_IS},
+      {"rescale", HTONE_AUTOCAST_AS_IS},
+  };
+  htone_autocast_policy* policy = make_policy(HTONE_BF16);
+  for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    htone_autocast_class actual = 0;
+    assert_ok(htone_autocast_policy_get(policy, rows[i].op, &actual));
+    if (actual != rows[i].autocast_class) print_error("%s\n", rows[i].op);
+    assert_int_equal(actual, rows[i].autocast_class);
+  }
+}
+
+static void a_row_of_the_table_can_be_overridden(void** state) {
+  (void)state;
+  htone_autocast_policy* policy = make_policy(HTONE_BF16);
+  htone_autocast_class actual = 0;
+  htone_scope* scope = NULL;
+  assert_ok(htone_autocast_policy_set(policy, "matmul", HTONE_AUTOCAST_FP32));
+  assert_ok(htone_autocast_policy_set(policy, "sum", HTONE_AUTOCAST_AS_IS));
+  assert_ok(htone_autocast_policy_get(policy, "matmul", &actual));
+  assert_int_equal(actual, HTONE_AUTOCAST_FP32);
+  assert_ok(htone_autocast_begin(policy, &scope));
+  assert_int_equal(product_dtype(HTONE_BF16, HTONE_BF16), HTONE_F32);
+  assert_int_equal(dtype_of(sum_of(square_matrix(HTONE_BF16))), HTONE_BF16);
+  assert_ok(htone_scope_end(scope));
+  assert_ok(htone_autocast_policy_get(make_policy(HTONE_BF16), "matmul", &actual));
+  assert_int_equal(actual, HTONE_AUTOCAST_LOW);
+}
+
+static void only_names_of_operations_have_a_row(void** state) {
+  (void)state;
+  static const char* const wrong[] = {"", "htone_matmul", "MATMUL", "matmul ", "matmu", "no such\noperation"};
+  htone_autocast_policy* policy = make_policy(HTONE_BF16);
+  for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
+    htone_autocast_class actual = 77;
+    assert_fails(htone_autocast_policy_get(policy, wrong[i], &actual), HTONE_INVALID_ARGUMENT, "op");
+    assert_fails(htone_autocast_policy_set(policy, wrong[i], HTONE_AUTOCAST_LOW), HTONE_INVALID_ARGUMENT, "op");
+    assert_int_equal(actual, 77);
+  }
+}
+
+static void matrix_products_answer_the_policys_dtype(void** state) {
+  (void)state;
+  static const htone_dtype low[] = {HTONE_BF16, HTONE_F16};
+  for (size_t i = 0; i < COUNT_OF(low); ++i) {
+    htone_scope* scope = begin_autocast(low[i]);
+    assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), low[i]);
+    assert_int_equal(product_dtype(HTONE_BF16, HTONE_F32), low[i]);
+    htone_tensor* out = NULL;
+    assert_ok(htone_linear(square_matrix(HTONE_F32), square_matrix(HTONE_F32), make_ramp(HTONE_F32, 1, 2), &out));
+    assert_int_equal(dtype_of(keep_tensor(out)), low[i]);
+    assert_ok(htone_scope_end(scope));
+    assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F32);
+  }
+}
+
+static void losses_sums_and_softmax_answer_fp32(void** state) {
+  (void)state;
+  htone_tensor* logits = square_matrix(HTONE_BF16);
+  htone_tensor* targets = make_ramp(HTONE_I64, 1, 2);
+  htone_tensor* out = NULL;
+  htone_scope* scope = begin_autocast(HTONE_BF16);
+  assert_int_equal(dtype_of(sum_of(logits)), HTONE_F32);
+  assert_ok(htone_softmax(logits, 1, &out));
+  assert_int_equal(dtype_of(keep_tensor(out)), HTONE_F32);
+  assert_ok(htone_mean(logits, 0, NULL, 0, &out));
+  assert_int_equal(dtype_of(keep_tensor(out)), HTONE_F32);
+  assert_int_equal(dtype_of(apply2(htone_cross_entropy, logits, targets)), HTONE_F32);
+  assert_int_equal(dtype_of(apply1(htone_relu, logits)), HTONE_BF16);
+  assert_ok(htone_scope_end(scope));
+  assert_int_equal(dtype_of(sum_of(logits)), HTONE_BF16);
+}
+
+static void mixed_elementwise_operations_answer_the_widest(void** state) {
+  (void)state;
+  htone_scope* scope = begin_autocast(HTONE_F16);
+  assert_int_equal(dtype_of(apply2(htone_add, square_matrix(HTONE_F16), square_matrix(HTONE_F32))), HTONE_F32);
+  assert_int_equal(dtype_of(apply2(htone_mul, square_matrix(HTONE_F16), square_matrix(HTONE_F16))), HTONE_F16);
+  assert_ok(htone_scope_end(scope));
+}
+
+static void gradients_of_fp32_weights_are_fp32(void** state) {
+  (void)state;
+  htone_tensor* weight = leaf(make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4.001}, 2, 2, 2));
+  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 0.5}, 2, 1, 2);
+  htone_scope* scope = begin_autocast(HTONE_BF16);
+  htone_tensor* out = NULL;
+  assert_ok(htone_linear(input, weight, NULL, &out));
+  htone_tensor* loss = sum_of(keep_tensor(out));
+  assert_ok(htone_scope_end(scope));
+  assert_values(out, 0, 2, 5); /* the weights were read as bf16: 4.001 is 4 */
+  assert_int_equal(dtype_of(loss), HTONE_F32);
+  backward(loss);
+  assert_int_equal(dtype_of(grad_of(weight)), HTONE_F32);
+  assert_values(grad_of(weight), 0, 1, 0.5, 1, 0.5);
+  assert_values(weight, 0, 1, 2, 3, (double)4.001f);
+}
+
+static void scopes_nest_and_bring_back_what_was(void** state) {
+  (void)state;
+  htone_scope* outer = begin_autocast(HTONE_BF16);
+  htone_scope* inner = begin_autocast(HTONE_F16);
+  assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F16);
+  htone_scope* innermost = begin_autocast(HTONE_F32);
+  assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F32);
+  assert_fails(htone_scope_end(inner), HTONE_STATE, "scope");
+  assert_ok(htone_scope_end(innermost));
+  assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F16);
+  assert_ok(htone_scope_end(inner));
+  assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_BF16);
+  assert_ok(htone_scope_end(outer));
+}
+
+static void a_policy_of_fp32_changes_nothing(void** state) {
+  (void)state;
+  htone_tensor* out = NULL;
+  htone_scope* scope = begin_autocast(HTONE_F32);
+  assert_int_equal(product_dtype(HTONE_BF16, HTONE_BF16), HTONE_BF16);
+  assert_int_equal(dtype_of(sum_of(square_matrix(HTONE_BF16))), HTONE_BF16);
+  assert_fails(htone_matmul(square_matrix(HTONE_BF16), square_matrix(HTONE_F32), &out), HTONE_DTYPE_MISMATCH, "");
+  assert_ok(htone_scope_end(scope));
+}
+
+static void a_scope_keeps_its_policy(void** state) {
+  (void)state;
+  htone_autocast_policy* policy = NULL;
+  htone_scope* scope = NULL;
+  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
+  assert_ok(htone_autocast_begin(policy, &scope));
+  assert_ok(htone_autocast_policy_release(policy));
+  assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_BF16);
+  assert_ok(htone_scope_end(scope));
+}
+
+typedef struct Forward {
+  htone_module* module;
+  htone_tensor* input;
+  htone_autocast_policy* policy;
+  htone_status status;
+  htone_dtype dtype;
+} Forward;
+
+static void* run_forward(void* argument) {
+  Forward* forward = argument;
+  htone_tensor* out = NULL;
+  forward->status = htone_module_forward(forward->module, forward->input, forward->policy, &out);
+  if (forward->status == HTONE_OK) forward->status = htone_tensor_dtype(out, &forward->dtype);
+  htone_tensor_release(out);
+  return NULL;
+}
+
+static htone_dtype dtype_on_another_thread(Forward forward) {
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, run_forward, &forward), 0);
+  pthread_join(thread, NULL);
+  assert_int_equal(forward.status, HTONE_OK);
+  return forward.dtype;
+}
+
+static void an_explicit_policy_rules_a_forward_on_any_thread(void** state) {
+  (void)state;
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_linear(test_device(), 2, 3, NULL, &module));
+  keep_module(module);
+  Forward forward = {.module = module, .input = square_matrix(HTONE_F32)};
+  htone_scope* scope = begin_autocast(HTONE_F16); /* of this thread only */
+  assert_int_equal(dtype_on_another_thread(forward), HTONE_F32);
+  run_forward(&forward);
+  assert_int_equal(forward.dtype, HTONE_F16);
+  forward.policy = make_policy(HTONE_BF16);
+  assert_int_equal(dtype_on_another_thread(forward), HTONE_BF16);
+  run_forward(&forward);
+  assert_int_equal(forward.dtype, HTONE_BF16);
+  assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F16);
+  forward.policy = make_policy(HTONE_F32);
+  run_forward(&forward);
+  assert_int_equal(forward.dtype, HTONE_F32);
+  assert_ok(htone_scope_end(scope));
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_default_table_is_what_the_operations_document),
+      cmocka_unit_test(a_row_of_the_table_can_be_overridden),
+      cmocka_unit_test(only_names_of_operations_have_a_row),
+      cmocka_unit_test(matrix_products_answer_the_policys_dtype),
+      cmocka_unit_test(losses_sums_and_softmax_answer_fp32),
+      cmocka_unit_test(mixed_elementwise_operations_answer_the_widest),
+      cmocka_unit_test(gradients_of_fp32_weights_are_fp32),
+      cmocka_unit_test(scopes_nest_and_bring_back_what_was),
+      cmocka_unit_test(a_policy_of_fp32_changes_nothing),
+      cmocka_unit_test(a_scope_keeps_its_policy),
+      cmocka_unit_test(an_explicit_policy_rules_a_forward_on_any_thread),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

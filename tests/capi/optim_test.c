@@ -1,0 +1,407 @@
+/* Optimizers against double-precision references, schedules, norms, and steps in the wrong order. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_modules.h"
+
+enum { kRows = 5, kColumns = 7, kSize = kRows * kColumns, kSteps = 200 };
+
+static htone_optimizer* make_adamw(htone_module* module, const htone_adamw_options* options) {
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_optimizer_create_adamw(module, options, &optimizer));
+  return keep_optimizer(optimizer);
+}
+
+static htone_optimizer* make_sgd(htone_module* module, double lr) {
+  htone_sgd_options options;
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_sgd_options_init(&options));
+  options.lr = lr;
+  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
+  return keep_optimizer(optimizer);
+}
+
+static htone_module* small_module(void) { return make_linear(test_device(), kColumns, kRows, 0); }
+
+/* Leaves `gradient` (of the weights' shape) as the gradient of a parameter: it is that of sum(weights * gradient). */
+static void give_gradient(htone_module* module, size_t index, htone_tensor* gradient) {
+  backward(sum_of(apply2(htone_mul, weights_of(module, index), gradient)));
+}
+
+static double lr_of(htone_optimizer* optimizer) {
+  double lr = -1;
+  assert_ok(htone_optimizer_lr(optimizer, &lr));
+  return lr;
+}
+
+static int64_t step_count_of(htone_optimizer* optimizer) {
+  int64_t count = -1;
+  assert_ok(htone_optimizer_step_count(optimizer, &count));
+  return count;
+}
+
+/* One parameter's state in double precision. */
+typedef struct Reference {
+  double weights[kSize], first[kSize], second[kSize];
+  int step;
+} Reference;
+
+static void adamw_reference(Reference* r, const double* gradient, const htone_adamw_options* o) {
+  ++r->step;
+  for (int i = 0; i < kSize; ++i) {
+    const double g = gradient[i];
+    r->weights[i] *= 1 - o->lr * o->weight_decay;
+    r->first[i] = o->beta1 * r->first[i] + (1 - o->beta1) * g;
+    r->second[i] = o->beta2 * r->second[i] + (1 - o->beta2) * g * g;
+    const double mean = r->first[i] / (1 - pow(o->beta1, r->step));
+    const double deviation = sqrt(r->second[i] / (1 - pow(o->beta2, r->step)));
+    r->weights[i] -= o->lr * mean / (deviation + o->epsilon);
+  }
+}
+
+static void sgd_reference(Reference* r, const double* gradient, const htone_sgd_options* o) {
+  ++r->step;
+  for (int i = 0; i < kSize; ++i) {
+    double g = gradient[i] + o->weight_decay * r->weights[i];
+    if (o->momentum != 0) {
+      r->first[i] = r->step == 1 ? g : o->momentum * r->first[i] + (1 - o->dampening) * g;
+      g = o->nesterov ? g + o->momentum * r->first[i] : r->first[i];
+    }
+    r->weights[i] -= o->lr * g;
+  }
+}
+
+static void begin_reference(Reference* r, htone_module* module) {
+  memset(r, 0, sizeof *r);
+  double* values = values_of(weights_of(module, 0));
+  memcpy(r->weights, values, sizeof r->weights);
+  free(values);
+}
+
+static void train_one_step(htone_optimizer* optimizer, htone_module* module, htone_tensor* gradient) {
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  give_gradient(module, 0, gradient);
+  assert_ok(htone_optimizer_step(optimizer));
+}
+
+/* Each step rounds a weight of about 1 once, to half of 2^-23, and 200 of them may add up. */
+static void assert_follows(htone_module* module, const Reference* r) {
+  double* values = values_of(weights_of(module, 0));
+  for (int i = 0; i < kSize; ++i) assert_near(values[i], r->weights[i], 4e-6 * (1 + fabs(r->weights[i])));
+  free(values);
+}
+
+static void adamw_follows_its_formula_for_200_steps(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_adamw_options options;
+  assert_ok(htone_adamw_options_init(&options));
+  assert_true(options.lr == 1e-3 && options.beta1 == 0.9 && options.beta2 == 0.999);
+  assert_true(options.epsilon == 1e-8 && options.weight_decay == 0.01 && options.compute_dtype == HTONE_F32);
+  options = (htone_adamw_options){options.struct_size, HTONE_F32, 1e-2, 0.8, 0.95, 1e-6, 0.1};
+  htone_optimizer* optimizer = make_adamw(module, &options);
+  Reference reference;
+  begin_reference(&reference, module);
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
+    double* values = values_of(gradient);
+    train_one_step(optimizer, module, gradient);
+    adamw_reference(&reference, values, &options);
+    free(values);
+  }
+  assert_follows(module, &reference);
+  assert_int_equal(step_count_of(optimizer), kSteps);
+}
+
+static void sgd_follows_its_formula_for_200_steps(void** state) {
+  (void)state;
+  static const htone_sgd_options kVariants[] = {
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0.1, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.8, 0.3, 0, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 1, 0},
+  };
+  static htone_tensor* gradients[kSteps];
+  for (uint32_t step = 0; step < kSteps; ++step) gradients[step] = make_noise(HTONE_F32, step, 2, kRows, kColumns);
+  for (size_t v = 0; v < COUNT_OF(kVariants); ++v) {
+    htone_module* module = small_module();
+    htone_optimizer* optimizer = NULL;
+    assert_ok(htone_optimizer_create_sgd(module, &kVariants[v], &optimizer));
+    keep_optimizer(optimizer);
+    htone_tensor* weights = weights_of(module, 0);
+    Reference reference;
+    begin_reference(&reference, module);
+    for (int step = 0; step < kSteps; ++step) {
+      htone_tensor *product = NULL, *loss = NULL;
+      double* values = values_of(gradients[step]);
+      assert_ok(htone_optimizer_zero_grad(optimizer));
+      assert_ok(htone_mul(weights, gradients[step], &product));
+      assert_ok(htone_sum(product, 0, NULL, 0, &loss));
+      assert_ok(htone_tensor_backward(loss, NULL, 0));
+      assert_ok(htone_optimizer_step(optimizer));
+      assert_ok(htone_tensor_release(product));
+      assert_ok(htone_tensor_release(loss));
+      sgd_reference(&reference, values, &kVariants[v]);
+      free(values);
+    }
+    assert_follows(module, &reference);
+  }
+}
+
+static htone_tensor* ones(void) {
+  const int64_t shape[] = {kRows, kColumns};
+  htone_tensor* tensor = NULL;
+  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 2, shape, 1, &tensor));
+  return keep_tensor(tensor);
+}
+
+static double first_weight(htone_module* module) {
+  double *values = values_of(weights_of(module, 0)), value = values[0];
+  free(values);
+  return value;
+}
+
+static void the_cosine_schedule_sets_the_rate_of_each_step(void** state) {
+  (void)state;
+  enum { kTotal = 8 };
+  const double lr = 0.5, final_factor = 0.1, pi = 3.14159265358979323846;
+  htone_module* module = small_module();
+  htone_optimizer* optimizer = make_sgd(module, lr);
+  htone_schedule* schedule = NULL;
+  assert_ok(htone_schedule_create_cosine(kTotal, final_factor, &schedule));
+  assert_ok(htone_optimizer_set_schedule(optimizer, schedule));
+  assert_ok(htone_schedule_release(schedule)); /* it was copied */
+  for (int step = 0; step < kTotal + 3; ++step) {
+    const double progress = step < kTotal ? (double)step / kTotal : 1;
+    const double expected = lr * (final_factor + (1 - final_factor) * 0.5 * (1 + cos(pi * progress)));
+    const double before = first_weight(module);
+    assert_near(lr_of(optimizer), expected, 1e-12);
+    train_one_step(optimizer, module, ones());
+    assert_near(before - first_weight(module), expected, 1e-6);
+  }
+}
+
+static void a_schedule_set_late_starts_at_the_steps_taken(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_optimizer* optimizer = make_sgd(module, 1);
+  htone_schedule *cosine = NULL, *constant = NULL;
+  assert_near(lr_of(optimizer), 1, 0);
+  for (int i = 0; i < 2; ++i) train_one_step(optimizer, module, ones());
+  assert_ok(htone_schedule_create_cosine(4, 0, &cosine));
+  assert_ok(htone_optimizer_set_schedule(optimizer, keep_schedule(cosine)));
+  assert_near(lr_of(optimizer), 0.5, 1e-12);
+  assert_ok(htone_schedule_create_constant(&constant));
+  assert_ok(htone_optimizer_set_schedule(optimizer, keep_schedule(constant)));
+  assert_near(lr_of(optimizer), 1, 0);
+}
+
+static double norm_of(htone_optimizer* optimizer) {
+  double norm = -1;
+  assert_ok(htone_optimizer_grad_norm(optimizer, &norm));
+  return norm;
+}
+
+static void the_norm_is_taken_over_all_gradients(void** state) {
+  (void)state;
+  htone_module* module = make_linear(test_device(), 1, 2, 1);
+  htone_optimizer* optimizer = make_sgd(module, 1);
+  double norm = -7;
+  assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_STATE, "");
+  assert_near(norm, -7, 0);
+  give_gradient(module, 0, make_tensor(HTONE_F32, (const double[]){1, 2}, 2, 2, 1));
+  assert_near(norm_of(optimizer), sqrt(5), 1e-6);
+  give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){-2, 4}, 1, 2));
+  assert_near(norm_of(optimizer), 5, 1e-6);
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){1e20, 1e20}, 1, 2));
+  assert_near(norm_of(optimizer) / 1e20, sqrt(2), 1e-6);
+  give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){-INFINITY, 0}, 1, 2));
+  assert_false(isfinite(norm_of(optimizer)));
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){0, NAN}, 1, 2));
+  assert_false(isfinite(norm_of(optimizer)));
+}
+
+static void a_step_needs_a_gradient_since_it_was_zeroed(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_optimizer* optimizer = make_adamw(module, NULL);
+  const double before = first_weight(module);
+  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  give_gradient(module, 0, ones());
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  assert_near(first_weight(module), before, 0);
+  assert_int_equal(step_count_of(optimizer), 0);
+}
+
+static void parameters_without_a_gradient_stay(void** state) {
+  (void)state;
+  htone_module* module = make_linear(test_device(), kColumns, kRows, 1);
+  htone_optimizer* optimizer = make_adamw(module, NULL); /* with weight decay, which must not touch them either */
+  double* bias = values_of(weights_of(module, 1));
+  const double before = first_weight(module);
+  give_gradient(module, 0, ones());
+  assert_ok(htone_optimizer_step(optimizer));
+  double* after = values_of(weights_of(module, 1));
+  assert_memory_equal(bias, after, kRows * sizeof *bias);
+  assert_true(first_weight(module) < before);
+  free(bias);
+  free(after);
+}
+
+static uint16_t nearest_bf16(float value) {
+  uint32_t word;
+  memcpy(&word, &value, sizeof word);
+  return (uint16_t)((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+}
+
+static void assert_copy_is_rounded_master(htone_module* module) {
+  float master[kSize];
+  uint16_t copy[kSize];
+  assert_ok(htone_tensor_read(read_parameter(module, 0, HTONE_F32), HTONE_F32, master, sizeof master));
+  assert_ok(htone_tensor_read(read_parameter(module, 0, HTONE_BF16), HTONE_BF16, copy, sizeof copy));
+  for (int i = 0; i < kSize; ++i) assert_int_equal(copy[i], nearest_bf16(master[i]));
+}
+
+static void the_low_precision_copy_is_the_master_rounded(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_adamw_options options;
+  assert_ok(htone_adamw_options_init(&options));
+  options.compute_dtype = HTONE_BF16;
+  htone_optimizer* optimizer = make_adamw(module, &options);
+  assert_copy_is_rounded_master(module);
+  for (uint32_t step = 0; step < 3; ++step) {
+    train_one_step(optimizer, module, make_noise(HTONE_F32, step, 2, kRows, kColumns));
+    assert_copy_is_rounded_master(module);
+  }
+  assert_ok(htone_tensor_fill(weights_of(module, 0), 1.2345)); /* the copy is stale now and not used */
+  assert_copy_is_rounded_master(module);
+}
+
+/* Learning at 1e-4 of the weight is below half a step of bf16, where bf16 weights alone would stand still. */
+static void masters_keep_updates_that_bf16_would_lose(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_sgd_options options;
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_sgd_options_init(&options));
+  options.lr = 1e-4;
+  options.compute_dtype = HTONE_BF16;
+  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
+  keep_optimizer(optimizer);
+  assert_ok(htone_tensor_fill(weights_of(module, 0), 1));
+  for (int step = 0; step < 100; ++step) train_one_step(optimizer, module, ones());
+  assert_near(first_weight(module), 0.99, 1e-5);
+  assert_copy_is_rounded_master(module);
+}
+
+static void a_step_between_forward_and_backward_is_found(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_optimizer* optimizer = make_sgd(module, 0.1);
+  htone_tensor* input = leaf(make_ramp(HTONE_F32, 2, 2, kColumns)); /* its gradient needs the weights */
+  give_gradient(module, 0, ones());
+  htone_tensor* loss = sum_of(forward(module, input));
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "");
+}
+
+static void a_parameter_has_one_optimizer_at_a_time(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_optimizer *first = NULL, *second = NULL;
+  assert_ok(htone_optimizer_create_adamw(module, NULL, &first));
+  assert_fails(htone_optimizer_create_adamw(module, NULL, &second), HTONE_STATE, "module");
+  assert_fails(htone_optimizer_create_sgd(module, NULL, &second), HTONE_STATE, "module");
+  assert_null(second);
+  assert_ok(htone_optimizer_release(first));
+  make_sgd(module, 1);
+}
+
+static void only_fp32_parameters_have_an_optimizer(void** state) {
+  (void)state;
+  htone_linear_options options;
+  htone_module *low = NULL, *relu = NULL;
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_linear_options_init(&options));
+  options.dtype = HTONE_BF16;
+  assert_ok(htone_module_create_linear(test_device(), 2, 2, &options, &low));
+  assert_fails(htone_optimizer_create_adamw(keep_module(low), NULL, &optimizer), HTONE_DTYPE_MISMATCH, "module");
+  assert_ok(htone_module_create_relu(&relu));
+  assert_fails(htone_optimizer_create_sgd(keep_module(relu), NULL, &optimizer), HTONE_STATE, "module");
+  assert_null(optimizer);
+}
+
+static void an_optimizer_keeps_its_parameters(void** state) {
+  (void)state;
+  htone_module* module = NULL;
+  htone_parameter* parameter = NULL;
+  htone_tensor* weights = NULL;
+  assert_ok(htone_module_create_linear(test_device(), kColumns, kRows, NULL, &module));
+  htone_optimizer* optimizer = make_sgd(module, 1);
+  assert_ok(htone_module_parameter(module, 0, &parameter));
+  assert_ok(htone_module_release(module));
+  assert_ok(htone_parameter_tensor(parameter, &weights));
+  assert_ok(htone_parameter_release(parameter));
+  keep_tensor(weights);
+  const double before = item_of(sum_of(weights));
+  backward(sum_of(apply2(htone_mul, weights, ones())));
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_near(before - item_of(sum_of(weights)), kSize, 1e-4);
+}
+
+/* Takes what is free below the limit, in ever smaller pieces. */
+static void exhaust(htone_device* device) {
+  htone_memory_stats stats = {.struct_size = sizeof stats};
+  assert_ok(htone_device_memory_stats(device, &stats));
+  assert_ok(htone_device_set_memory_limit(device, stats.reserved));
+  for (int64_t size = 1 << 22; size > 0; size /= 2) {
+    htone_tensor* piece = NULL;
+    while (htone_tensor_create(device, HTONE_U8, 1, &size, &piece) == HTONE_OK) keep_tensor(piece);
+  }
+}
+
+static void a_backward_without_memory_leaves_no_step_to_take(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  htone_module* module = make_linear(device, 64, 64, 1);
+  htone_optimizer* optimizer = make_sgd(module, 1);
+  const int64_t shape[] = {64, 64};
+  htone_tensor* input = NULL;
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 1, &input));
+  htone_tensor* loss = sum_of(forward(module, keep_tensor(input)));
+  exhaust(device);
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_OUT_OF_MEMORY, "");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  assert_ok(htone_device_set_memory_limit(device, 0));
+  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  backward(sum_of(forward(module, input)));
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_int_equal(step_count_of(optimizer), 1);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(adamw_follows_its_formula_for_200_steps),
+      cmocka_unit_test(sgd_follows_its_formula_for_200_steps),
+      cmocka_unit_test(the_cosine_schedule_sets_the_rate_of_each_step),
+      cmocka_unit_test(a_schedule_set_late_starts_at_the_steps_taken),
+      cmocka_unit_test(the_norm_is_taken_over_all_gradients),
+      cmocka_unit_test(a_step_needs_a_gradient_since_it_was_zeroed),
+      cmocka_unit_test(parameters_without_a_gradient_stay),
+      cmocka_unit_test(the_low_precision_copy_is_the_master_rounded),
+      cmocka_unit_test(masters_keep_updates_that_bf16_would_lose),
+      cmocka_unit_test(a_step_between_forward_and_backward_is_found),
+      cmocka_unit_test(a_parameter_has_one_optimizer_at_a_time),
+      cmocka_unit_test(only_fp32_parameters_have_an_optimizer),
+      cmocka_unit_test(an_optimizer_keeps_its_parameters),
+      cmocka_unit_test(a_backward_without_memory_leaves_no_step_to_take),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

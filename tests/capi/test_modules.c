@@ -1,0 +1,40 @@
+#include "test_modules.h"
+
+htone_module* make_linear(htone_device* device, int64_t in_features, int64_t out_features, int32_t bias) {
+  htone_linear_options options;
+  htone_module* module = NULL;
+  assert_ok(htone_linear_options_init(&options));
+  options.bias = bias;
+  assert_ok(htone_module_create_linear(device, in_features, out_features, &options, &module));
+  return keep_module(module);
+}
+
+htone_module* make_sequential(size_t count, htone_module* const* modules) {
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_sequential(count, modules, &module));
+  return keep_module(module);
+}
+
+htone_tensor* forward(htone_module* module, htone_tensor* input) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_module_forward(module, input, NULL, &out));
+  return keep_tensor(out);
+}
+
+htone_parameter* parameter_of(htone_module* module, size_t index) {
+  htone_parameter* parameter = NULL;
+  assert_ok(htone_module_parameter(module, index, &parameter));
+  return keep_parameter(parameter);
+}
+
+htone_tensor* weights_of(htone_module* module, size_t index) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_parameter_tensor(parameter_of(module, index), &out));
+  return keep_tensor(out);
+}
+
+htone_tensor* read_parameter(htone_module* module, size_t index, htone_dtype dtype) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_parameter_read(parameter_of(module, index), dtype, &out));
+  return keep_tensor(out);
+}

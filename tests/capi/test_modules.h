@@ -1,0 +1,18 @@
+/* Modules for tests: layers made and composed by one call, their parameters by index. Everything that these functions
+ * answer is kept until the test ends. Main thread only.
+ */
+#ifndef HALFTONE_TESTS_CAPI_TEST_MODULES_H
+#define HALFTONE_TESTS_CAPI_TEST_MODULES_H
+
+#include "test_tensors.h"
+
+htone_module* make_linear(htone_device* device, int64_t in_features, int64_t out_features, int32_t bias);
+htone_module* make_sequential(size_t count, htone_module* const* modules);
+htone_tensor* forward(htone_module* module, htone_tensor* input);
+
+htone_parameter* parameter_of(htone_module* module, size_t index);
+/* The leaf over the master weights. */
+htone_tensor* weights_of(htone_module* module, size_t index);
+htone_tensor* read_parameter(htone_module* module, size_t index, htone_dtype dtype);
+
+#endif
