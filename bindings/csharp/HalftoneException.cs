@@ -1,0 +1,67 @@
+using System;
+using System.Runtime.InteropServices;
+using System.Text;
+
+namespace Halftone {
+
+/// <summary>
+/// A failed call: the status, and the library's message. A class has one base, so the kinds derive from this one and
+/// not from ArgumentException; catch InvalidArgumentException where you would catch that.
+/// </summary>
+public class HalftoneException : Exception {
+  public Status Status { get; }
+
+  internal HalftoneException(Status status, string message) : base(message) {
+    Status = status;
+  }
+
+  /// <summary>Makes the exception for a status; one of a newer library keeps its number.</summary>
+  internal static HalftoneException Of(int code, IntPtr utf8) {
+    string message = Decode(utf8);
+    var status = (Status)code;
+    switch (status) {
+      case Status.InvalidArgument: return new InvalidArgumentException(status, message);
+      case Status.InvalidHandle: return new InvalidHandleException(message);
+      case Status.OutOfMemory: return new OutOfNativeMemoryException(message);
+      case Status.ShapeMismatch: return new ShapeMismatchException(message);
+      case Status.DtypeMismatch: return new DtypeMismatchException(message);
+      default: return new HalftoneException(status, message);
+    }
+  }
+
+  // Marshal's own decoding depends on the runtime, and the message may quote bytes that are no UTF-8.
+  private static string Decode(IntPtr utf8) {
+    int length = 0;
+    while (Marshal.ReadByte(utf8, length) != 0) ++length;
+    var bytes = new byte[length];
+    Marshal.Copy(utf8, bytes, 0, length);
+    return Encoding.UTF8.GetString(bytes);
+  }
+}
+
+/// <summary>An argument that the library does not accept.</summary>
+public class InvalidArgumentException : HalftoneException {
+  internal InvalidArgumentException(Status status, string message) : base(status, message) {}
+}
+
+/// <summary>Shapes that do not go together.</summary>
+public sealed class ShapeMismatchException : InvalidArgumentException {
+  internal ShapeMismatchException(string message) : base(Status.ShapeMismatch, message) {}
+}
+
+/// <summary>Element types that do not go together.</summary>
+public sealed class DtypeMismatchException : InvalidArgumentException {
+  internal DtypeMismatchException(string message) : base(Status.DtypeMismatch, message) {}
+}
+
+/// <summary>The object was disposed of.</summary>
+public sealed class InvalidHandleException : HalftoneException {
+  internal InvalidHandleException(string message) : base(Status.InvalidHandle, message) {}
+}
+
+/// <summary>Native memory ran out; System.OutOfMemoryException tells that managed memory did.</summary>
+public sealed class OutOfNativeMemoryException : HalftoneException {
+  internal OutOfNativeMemoryException(string message) : base(Status.OutOfMemory, message) {}
+}
+
+}

@@ -1,0 +1,49 @@
+package org.halftone;
+
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A failed call: the status, and the library's message. A class has one superclass, so the kinds derive from this one
+ * and not from IllegalArgumentException; catch InvalidArgumentException where you would catch that.
+ */
+public class HalftoneException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final Status status;
+
+  HalftoneException(Status status, String message) {
+    super(message);
+    this.status = status;
+  }
+
+  public Status status() {
+    return status;
+  }
+
+  /** Makes the exception for a status; one that only a newer library knows becomes INTERNAL. Called by the wrapper. */
+  static HalftoneException of(int code, byte[] utf8) {
+    String message = new String(utf8, StandardCharsets.UTF_8);
+    Status status = known(code);
+    switch (status) {
+      case INVALID_ARGUMENT:
+        return new InvalidArgumentException(status, message);
+      case INVALID_HANDLE:
+        return new InvalidHandleException(message);
+      case OUT_OF_MEMORY:
+        return new OutOfMemoryException(message);
+      case SHAPE_MISMATCH:
+        return new ShapeMismatchException(message);
+      case DTYPE_MISMATCH:
+        return new DtypeMismatchException(message);
+      default:
+        return new HalftoneException(status, message);
+    }
+  }
+
+  private static Status known(int code) {
+    for (Status status : Status.values()) {
+      if (status.swigValue() == code) return status;
+    }
+    return Status.INTERNAL;
+  }
+}

@@ -1,0 +1,10 @@
+package org.halftone;
+
+/** An argument that the library does not accept. */
+public class InvalidArgumentException extends HalftoneException {
+  private static final long serialVersionUID = 1L;
+
+  InvalidArgumentException(Status status, String message) {
+    super(status, message);
+  }
+}

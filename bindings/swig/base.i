@@ -1,0 +1,61 @@
+/* Statuses, and the count of live handles. */
+
+%{
+#include "halftone/base.h"
+#include "status.h"
+
+using halftone_bindings::check;
+%}
+
+/* Java and C# copy the values as they stand here; the assertions tie them to the C header. */
+%inline %{
+enum class Status : int32_t {
+  OK = 0,
+  INVALID_ARGUMENT = 1,
+  INVALID_HANDLE = 2,
+  OUT_OF_MEMORY = 3,
+  UNSUPPORTED = 4,
+  SHAPE_MISMATCH = 5,
+  DTYPE_MISMATCH = 6,
+  DEVICE = 7,
+  COMM = 8,
+  PEER_LOST = 9,
+  TIMEOUT = 10,
+  IO = 11,
+  FORMAT = 12,
+  STATE = 13,
+  BUFFER_TOO_SMALL = 14,
+  CALLBACK = 15,
+  CANCELLED = 16,
+  INTERNAL = 17
+};
+%}
+
+%{
+static_assert(int32_t(Status::OK) == HTONE_OK);
+static_assert(int32_t(Status::INVALID_ARGUMENT) == HTONE_INVALID_ARGUMENT);
+static_assert(int32_t(Status::INVALID_HANDLE) == HTONE_INVALID_HANDLE);
+static_assert(int32_t(Status::OUT_OF_MEMORY) == HTONE_OUT_OF_MEMORY);
+static_assert(int32_t(Status::UNSUPPORTED) == HTONE_UNSUPPORTED);
+static_assert(int32_t(Status::SHAPE_MISMATCH) == HTONE_SHAPE_MISMATCH);
+static_assert(int32_t(Status::DTYPE_MISMATCH) == HTONE_DTYPE_MISMATCH);
+static_assert(int32_t(Status::DEVICE) == HTONE_DEVICE);
+static_assert(int32_t(Status::COMM) == HTONE_COMM);
+static_assert(int32_t(Status::PEER_LOST) == HTONE_PEER_LOST);
+static_assert(int32_t(Status::TIMEOUT) == HTONE_TIMEOUT);
+static_assert(int32_t(Status::IO) == HTONE_IO);
+static_assert(int32_t(Status::FORMAT) == HTONE_FORMAT);
+static_assert(int32_t(Status::STATE) == HTONE_STATE);
+static_assert(int32_t(Status::BUFFER_TOO_SMALL) == HTONE_BUFFER_TOO_SMALL);
+static_assert(int32_t(Status::CALLBACK) == HTONE_CALLBACK);
+static_assert(int32_t(Status::CANCELLED) == HTONE_CANCELLED);
+static_assert(int32_t(Status::INTERNAL) == HTONE_INTERNAL);
+%}
+
+%inline %{
+int64_t live_handles() {
+  int64_t count = 0;
+  check(htone_debug_live_handles(&count));
+  return count;
+}
+%}
