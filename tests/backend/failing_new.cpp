@@ -33,10 +33,21 @@ bool FailingNew::has_failed() const { return failed; }
 }  // namespace halftone
 
 void* operator new(size_t bytes) { return halftone::allocate_or_throw(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+void* operator new[](size_t bytes) { return operator new(bytes); }
 void* operator new(size_t bytes, std::align_val_t alignment) {
   return halftone::allocate_or_throw(bytes, static_cast<size_t>(alignment));
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }

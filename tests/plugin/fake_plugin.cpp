@@ -1,0 +1,131 @@
+// A plugin with one device, "fake:0": memory from malloc, FP32 alone, and no kernels but cast, fill and add.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "backend/device.h"
+#include "backend/kernels.h"
+#include "backend/plugin.h"
+
+namespace {
+
+using namespace halftone;
+
+constexpr size_t kAlignment = 64;
+
+Status require_contiguous_f32(const View& view) {
+  if (view.dtype == DType::kF32 && is_contiguous(view)) return {};
+  return Status::failure(Code::kUnsupported, "the fake device takes contiguous f32 alone");
+}
+
+Status cast(Stream&, const View& in, const View& out) noexcept {
+  for (const View* view : {&in, &out}) {
+    if (Status status = require_contiguous_f32(*view); !status.ok()) return status;
+  }
+  std::memcpy(out.data, in.data, static_cast<size_t>(out.numel()) * sizeof(float));
+  return {};
+}
+
+Status fill(Stream&, double value, const View& out) noexcept {
+  if (Status status = require_contiguous_f32(out); !status.ok()) return status;
+  auto* elements = static_cast<float*>(out.data);
+  for (int64_t i = 0; i < out.numel(); ++i) elements[i] = static_cast<float>(value);
+  return {};
+}
+
+Status binary(Stream&, BinaryOp op, const View& a, const View& b, const View& out) noexcept {
+  if (op != BinaryOp::kAdd) return Status::failure(Code::kUnsupported, "the fake device can add, no more");
+  for (const View* view : {&a, &b, &out}) {
+    if (Status status = require_contiguous_f32(*view); !status.ok()) return status;
+  }
+  const auto* left = static_cast<const float*>(a.data);
+  const auto* right = static_cast<const float*>(b.data);
+  auto* sums = static_cast<float*>(out.data);
+  for (int64_t i = 0; i < out.numel(); ++i) sums[i] = left[i] + right[i];
+  return {};
+}
+
+constexpr Kernels kKernels = {
+    .convert = {.cast = cast, .fill = fill},
+    .elementwise = {.unary = nullptr, .binary = binary, .affine = nullptr},
+    .reduce = {},
+    .gemm = {},
+    .norm = {},
+    .index = {},
+    .random = {},
+    .optim = {},
+};
+
+// Work is done when the call that gave it returns.
+class FakeStream final : public Stream {
+ public:
+  Status synchronize() noexcept override { return {}; }
+};
+
+class FakeEvent final : public Event {
+ public:
+  void destroy() noexcept override { delete this; }
+  Status record(Stream&) noexcept override { return {}; }
+  Status wait_on(Stream&) noexcept override { return {}; }
+  Status synchronize() noexcept override { return {}; }
+};
+
+class FakeDevice final : public Device {
+ public:
+  void destroy() noexcept override { delete this; }
+  DeviceKind kind() const noexcept override { return DeviceKind::kOther; }
+  const char* name() const noexcept override { return "fake:0"; }
+  int32_t index() const noexcept override { return 0; }
+
+  Status allocate(size_t bytes, void** out) noexcept override {
+    if (posix_memalign(out, kAlignment, bytes) == 0) return {};
+    return Status::failure(Code::kOutOfMemory, "malloc has no %zu bytes", bytes);
+  }
+  void deallocate(void* memory, size_t) noexcept override { std::free(memory); }
+  // Says no, so that the library goes through the copies as it does with a GPU.
+  bool host_accessible() const noexcept override { return false; }
+
+  Stream& stream() noexcept override { return stream_; }
+  Status create_event(Event** out) noexcept override {
+    *out = new (std::nothrow) FakeEvent;
+    return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for an event");
+  }
+  Status copy_from_host(Stream&, void* device, const void* host, size_t bytes) noexcept override {
+    if (bytes > 0) std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copy_to_host(Stream&, void* host, const void* device, size_t bytes) noexcept override {
+    if (bytes > 0) std::memcpy(host, device, bytes);
+    return {};
+  }
+
+  const Kernels& kernels() const noexcept override { return kKernels; }
+
+ private:
+  FakeStream stream_;
+};
+
+Status create_device(int32_t index, Device** out) noexcept {
+  if (index != 0) return Status::failure(Code::kDevice, "there is no fake device %d, only fake:0", index);
+  *out = new (std::nothrow) FakeDevice;
+  return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a device");
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const PluginTable* halftone_plugin(const PluginHost* host) {
+#ifdef FAKE_BUILD_ID
+  const char* const id = FAKE_BUILD_ID;
+#else
+  const char* const id = build_id();
+#endif
+  static const PluginTable table = {
+      .struct_size = sizeof(PluginTable),
+      .reserved = 0,
+      .build_id = id,
+      .name = "fake",
+      .device_name = "fake",
+      .create_device = create_device,
+  };
+  return host->struct_size == sizeof(PluginHost) ? &table : nullptr;
+}
