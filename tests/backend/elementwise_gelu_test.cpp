@@ -72,9 +72,9 @@ TEST(GeluKernels, StayWithinTheirStatedErrors) {
     ASSERT_TRUE(run_unary(UnaryOp::kGeluTanh, x, out).ok());
     expect_within(x, out, {0, 0x1p-22}, gelu_tanh);
     ASSERT_TRUE(run_binary(BinaryOp::kGeluErfBackward, ones, x, out).ok());
-    expect_within(x, out, {0x1p-21, 0}, gelu_erf_derivative);
+    expect_within(x, out, {0x1p-22, 0}, gelu_erf_derivative);
     ASSERT_TRUE(run_binary(BinaryOp::kGeluTanhBackward, ones, x, out).ok());
-    expect_within(x, out, {0x1p-20, 0}, gelu_tanh_derivative);
+    expect_within(x, out, {0x1p-22, 0}, gelu_tanh_derivative);
   });
 }
 

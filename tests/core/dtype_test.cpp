@@ -1,0 +1,76 @@
+#include "core/dtype.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "core/type_list.h"
+
+namespace halftone {
+namespace {
+
+TEST(DType, NamesAreDistinctAndSizesAreTheTypes) {
+  std::set<std::string> names;
+  for (int32_t code = kDTypeFirst; code <= kDTypeLast; ++code) {
+    const DType dtype = static_cast<DType>(code);
+    names.insert(name_of(dtype));
+    size_t size = 0;
+    visit_dtype(AllTypes{}, dtype, "test", [&]<class T>() {
+      EXPECT_EQ(dtype_of<T>, dtype);
+      size = sizeof(T);
+    });
+    EXPECT_EQ(size_of(dtype), size);
+  }
+  EXPECT_EQ(names.size(), 12u);
+  EXPECT_EQ(names.count("invalid"), 0u);
+}
+
+TEST(DType, KnowsWhatIsNone) {
+  for (const int32_t code : {-1, 0, 13, 200}) {
+    EXPECT_FALSE(is_valid(static_cast<DType>(code)));
+    EXPECT_STREQ(name_of(static_cast<DType>(code)), "invalid");
+  }
+}
+
+TEST(DType, IsFloatOrIntegerOrBool) {
+  for (int32_t code = kDTypeFirst; code <= kDTypeLast; ++code) {
+    const DType dtype = static_cast<DType>(code);
+    EXPECT_EQ(is_float(dtype) + is_integer(dtype) + (dtype == DType::kBool), 1) << name_of(dtype);
+  }
+}
+
+TEST(Promote, EqualsPyTorchs) {
+  EXPECT_EQ(promote(DType::kF16, DType::kBF16), DType::kF32);
+  EXPECT_EQ(promote(DType::kF16, DType::kF32), DType::kF32);
+  EXPECT_EQ(promote(DType::kBF16, DType::kF64), DType::kF64);
+  EXPECT_EQ(promote(DType::kF16, DType::kI64), DType::kF16);
+  EXPECT_EQ(promote(DType::kBool, DType::kBF16), DType::kBF16);
+  EXPECT_EQ(promote(DType::kU8, DType::kI8), DType::kI16);
+  EXPECT_EQ(promote(DType::kU8, DType::kI16), DType::kI16);
+  EXPECT_EQ(promote(DType::kI32, DType::kI64), DType::kI64);
+  EXPECT_EQ(promote(DType::kBool, DType::kU8), DType::kU8);
+}
+
+TEST(Promote, IsSymmetricAndKeepsEqualTypes) {
+  for (int32_t a = kDTypeFirst; a <= kDTypeLast; ++a) {
+    EXPECT_EQ(promote(static_cast<DType>(a), static_cast<DType>(a)), static_cast<DType>(a));
+    for (int32_t b = kDTypeFirst; b <= kDTypeLast; ++b) {
+      EXPECT_EQ(promote(static_cast<DType>(a), static_cast<DType>(b)),
+                promote(static_cast<DType>(b), static_cast<DType>(a)));
+    }
+  }
+}
+
+TEST(VisitDtype, RefusesWhatIsNotInTheList) {
+  try {
+    visit_dtype(FloatTypes{}, DType::kI32, "relu", []<class T>() {});
+    FAIL() << "an integer was taken for a float";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kDtypeMismatch);
+    EXPECT_STREQ(error.what(), "relu has no kernel for i32");
+  }
+}
+
+}  // namespace
+}  // namespace halftone
