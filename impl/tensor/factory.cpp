@@ -45,12 +45,8 @@ Tensor from_host(ContextDevice& device, DType dtype, const Shape& shape, const v
   return tensor;
 }
 
-Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data, Storage::Deleter deleter,
-                   void* user) {
-  Ref<Storage> storage = Storage::borrow(device, data);
-  Tensor tensor(storage, dtype, shape, contiguous_strides(shape), 0);
-  storage->set_deleter(deleter, user);  // last, so that a failure above leaves the memory with the caller
-  return tensor;
+Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data) {
+  return Tensor(Storage::borrow(device, data), dtype, shape, contiguous_strides(shape), 0);
 }
 
 Tensor contiguous(const Tensor& tensor) {

@@ -16,9 +16,8 @@ Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value
 // `data` are row-major elements on the host.
 Tensor from_host(ContextDevice& device, DType dtype, const Shape& shape, const void* data,
                  Category category = Category::kActivations);
-// Over the caller's memory. `deleter` (may be null) runs once after the last reference went, not at all if this throws.
-Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data, Storage::Deleter deleter,
-                   void* user);
+// Over the caller's memory, row-major; Storage::set_deleter tells the caller when it is free again.
+Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data);
 
 // Elements in row-major order, without gaps: the tensor itself where it is so already.
 Tensor contiguous(const Tensor& tensor);

@@ -1,0 +1,84 @@
+#include "halftone/autograd.h"
+
+#include "arguments.h"
+#include "autograd/engine.h"
+#include "guard.h"
+#include "scope.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+const Tensor& grad_of(const Tensor& tensor) {
+  const AccumulateGrad* accumulator = accumulator_of(tensor);
+  if (accumulator == nullptr) fail(Code::kState, "tensor", "tensor is no leaf that requires a gradient");
+  if (accumulator->is_invalid()) {
+    fail(Code::kState, "tensor", "tensor's gradient is invalid since a failed backward; zero it first");
+  }
+  if (!accumulator->has_grad()) fail(Code::kState, "tensor", "tensor has no gradient; run backward first");
+  return accumulator->grad();
+}
+
+}  // namespace
+
+htone_status htone_tensor_set_requires_grad(htone_tensor* tensor, int32_t requires_grad) {
+  return guard("htone_tensor_set_requires_grad(tensor, requires_grad)",
+               [&] { set_requires_grad(unwrap(tensor, "tensor"), requires_grad != 0); });
+}
+
+htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t* out_requires_grad) {
+  return guard("htone_tensor_requires_grad(tensor, out_requires_grad)", [&] {
+    const Tensor& source = unwrap(tensor, "tensor");
+    require(out_requires_grad, "out_requires_grad") = requires_grad(source) ? 1 : 0;
+  });
+}
+
+htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor* gradient, int32_t retain_graph) {
+  return guard("htone_tensor_backward(tensor, gradient, retain_graph)", [&] {
+    const Tensor& root = unwrap(tensor, "tensor");
+    run_backward(root, unwrap_optional(gradient, "gradient"), retain_graph != 0);
+  });
+}
+
+htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** out) {
+  return guard("htone_tensor_grad(tensor, out)", [&] {
+    const Tensor& leaf = unwrap(tensor, "tensor");
+    require(out, "out");
+    wrap(out, grad_of(leaf).detach());
+  });
+}
+
+htone_status htone_tensor_zero_grad(htone_tensor* tensor) {
+  return guard("htone_tensor_zero_grad(tensor)", [&] {
+    if (AccumulateGrad* accumulator = accumulator_of(unwrap(tensor, "tensor"))) accumulator->zero_grad();
+  });
+}
+
+htone_status htone_tensor_detach(htone_tensor* tensor, htone_tensor** out) {
+  return guard("htone_tensor_detach(tensor, out)", [&] { wrap(out, unwrap(tensor, "tensor").detach()); });
+}
+
+htone_status htone_no_grad_begin(htone_scope** out) {
+  return guard("htone_no_grad_begin(out)", [&] {
+    wrap(out, open_scope());
+    ++scope().depth;
+    scope().grad_enabled = false;
+  });
+}
+
+htone_status htone_scope_end(htone_scope* scope) {
+  return guard("htone_scope_end(scope)", [&] {
+    const Ref<OpenScope> open = unwrap(scope, "scope");
+    Scope& current = halftone::scope();
+    if (open->thread != &current) fail(Code::kState, "scope", "scope was begun on another thread");
+    if (open->depth != current.depth) {
+      fail(Code::kState, "scope", "scope is number %lld of the %lld open ones; end the inner ones first",
+           static_cast<long long>(open->depth), static_cast<long long>(current.depth));
+    }
+    current.grad_enabled = open->before.grad_enabled;
+    current.autocast = open->before.autocast;
+    current.depth = open->before.depth;
+    release_handle(scope, "scope");
+  });
+}

@@ -1,0 +1,38 @@
+#include "halftone/base.h"
+
+#include "arguments.h"
+#include "core/log.h"
+#include "guard.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+static_assert(static_cast<int32_t>(Code::kInvalidArgument) == HTONE_INVALID_ARGUMENT);
+static_assert(static_cast<int32_t>(Code::kDevice) == HTONE_DEVICE);
+static_assert(static_cast<int32_t>(Code::kState) == HTONE_STATE);
+static_assert(static_cast<int32_t>(Code::kInternal) == HTONE_INTERNAL);
+
+const char* htone_status_name(htone_status status) {
+  static constexpr const char* kNames[] = {
+      "OK",   "INVALID_ARGUMENT", "INVALID_HANDLE", "OUT_OF_MEMORY", "UNSUPPORTED", "SHAPE_MISMATCH",
+      "DTYPE_MISMATCH", "DEVICE", "COMM",           "PEER_LOST",     "TIMEOUT",     "IO",
+      "FORMAT", "STATE",          "BUFFER_TOO_SMALL", "CALLBACK",    "CANCELLED",   "INTERNAL",
+  };
+  return status >= HTONE_OK && status <= HTONE_INTERNAL ? kNames[status] : "UNKNOWN";
+}
+
+// Not guarded: asking for the last error must not change it.
+htone_status htone_error_last(htone_error_info* out_info) {
+  if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096) return HTONE_INVALID_ARGUMENT;
+  copy_result(last_error(), out_info, "out_info");
+  return HTONE_OK;
+}
+
+htone_status htone_debug_live_handles(int64_t* out_count) {
+  return guard("htone_debug_live_handles(out_count)",
+               [&] { require(out_count, "out_count") = HandleTable::instance().live_count(); });
+}
+
+htone_status htone_log_set_callback(htone_log_fn callback, void* user, void (*destroy)(void* user)) {
+  return guard("htone_log_set_callback(callback, user, destroy)", [&] { set_log_receiver(callback, user, destroy); });
+}

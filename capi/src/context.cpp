@@ -1,0 +1,124 @@
+#include "halftone/context.h"
+
+#include <mutex>
+
+#include "arguments.h"
+#include "guard.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+constexpr int32_t kMaxThreadsOption = 256;
+
+htone_context_options default_options() {
+  htone_context_options options = {};
+  options.struct_size = sizeof options;
+  return options;
+}
+
+template <class Table>
+Table checked_table(const Table* table, const char* field) {
+  if (table->struct_size != sizeof *table) {
+    fail(Code::kInvalidArgument, "options", "options.%s.struct_size=%u, expected %zu", field, table->struct_size,
+         sizeof *table);
+  }
+  return *table;
+}
+
+void require_functions(const char* field, std::initializer_list<bool> present) {
+  for (bool there : present) {
+    if (!there) fail(Code::kInvalidArgument, "options", "options.%s has a NULL function", field);
+  }
+}
+
+HostMemory host_memory(const htone_allocator* allocator) {
+  const htone_allocator table = checked_table(allocator, "allocator");
+  require_functions("allocator", {table.allocate != nullptr, table.deallocate != nullptr});
+  return {.user = table.user, .allocate = table.allocate, .deallocate = table.deallocate};
+}
+
+Io host_io(const htone_io* io) {
+  const htone_io table = checked_table(io, "io");
+  require_functions("io", {table.open != nullptr, table.close != nullptr, table.read != nullptr,
+                           table.write != nullptr, table.size != nullptr, table.sync != nullptr,
+                           table.rename != nullptr, table.remove != nullptr, table.make_directory != nullptr});
+  return {.user = table.user,
+          .open = table.open,
+          .close = table.close,
+          .read = table.read,
+          .write = table.write,
+          .size = table.size,
+          .sync = table.sync,
+          .rename = table.rename,
+          .remove = table.remove,
+          .make_directory = table.make_directory};
+}
+
+Clock host_clock(const htone_clock* clock) {
+  const htone_clock table = checked_table(clock, "clock");
+  require_functions("clock", {table.monotonic_ns != nullptr, table.wall_ns != nullptr});
+  return {.user = table.user, .monotonic_ns = table.monotonic_ns, .wall_ns = table.wall_ns};
+}
+
+Ref<Context> make_context(const htone_context_options& options) {
+  if (options.num_threads < 0 || options.num_threads > kMaxThreadsOption) {
+    fail(Code::kInvalidArgument, "options", "options.num_threads=%d is outside [0, %d]", options.num_threads,
+         kMaxThreadsOption);
+  }
+  ContextOptions inner;
+  inner.num_threads = options.num_threads;
+  inner.seed = options.seed;
+  if (options.allocator != nullptr) inner.memory = host_memory(options.allocator);
+  if (options.io != nullptr) inner.io = host_io(options.io);
+  if (options.clock != nullptr) inner.clock = host_clock(options.clock);
+  return make_ref<Context>(inner);
+}
+
+// Leaked: the process's context lives as long as its threads may.
+Ref<Context> default_context() {
+  static std::mutex* const mutex = new std::mutex;
+  static Ref<Context>* const context = new Ref<Context>;
+  std::lock_guard lock(*mutex);
+  if (!*context) *context = make_context(default_options());
+  return *context;
+}
+
+}  // namespace
+
+htone_status htone_context_options_init(htone_context_options* options) {
+  return guard("htone_context_options_init(options)", [&] { require(options, "options") = default_options(); });
+}
+
+htone_status htone_context_create(const htone_context_options* options, htone_context** out) {
+  return guard("htone_context_create(options, out)", [&] {
+    require(out, "out");
+    wrap(out, make_context(options_or_default(options, default_options())));
+  });
+}
+
+htone_status htone_context_default(htone_context** out) {
+  return guard("htone_context_default(out)", [&] {
+    require(out, "out");
+    wrap(out, default_context());
+  });
+}
+
+htone_status htone_context_retain(htone_context* context) {
+  return guard("htone_context_retain(context)", [&] { retain_handle(context, "context"); });
+}
+
+htone_status htone_context_release(htone_context* context) {
+  return guard("htone_context_release(context)", [&] { release_handle(context, "context"); });
+}
+
+htone_status htone_context_num_threads(htone_context* context, int32_t* out_count) {
+  return guard("htone_context_num_threads(context, out_count)",
+               [&] { require(out_count, "out_count") = unwrap(context, "context")->pool().width(); });
+}
+
+htone_status htone_context_load_plugin(htone_context* context, const char* path) {
+  return guard("htone_context_load_plugin(context, path)",
+               [&] { unwrap(context, "context")->load_plugin(&require(path, "path")); });
+}

@@ -1,0 +1,58 @@
+#include "guard.h"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "core/error.h"
+
+namespace halftone::capi {
+
+namespace {
+
+thread_local constinit htone_error_info error_slot = {sizeof(htone_error_info), HTONE_OK, -1, 0, {}};
+
+// The position of `argument` among the names between the signature's parentheses; -1 where it is none of them.
+int32_t argument_index(const char* signature, const char* argument) noexcept {
+  const size_t length = std::strlen(argument);
+  if (length == 0) return -1;
+  const char* name = std::strchr(signature, '(') + 1;
+  for (int32_t index = 0; *name != '\0'; ++index) {
+    const size_t end = std::strcspn(name, ",)");
+    if (end == length && std::memcmp(name, argument, length) == 0) return index;
+    name += end;
+    name += std::strspn(name, ",) ");
+  }
+  return -1;
+}
+
+htone_status record(const char* signature, Code code, int32_t native_code, const char* argument,
+                    const char* message) noexcept {
+  error_slot.status = static_cast<htone_status>(code);
+  error_slot.native_code = native_code;
+  error_slot.argument_index = argument_index(signature, argument);
+  std::snprintf(error_slot.message, sizeof error_slot.message, "%.*s: %s",
+                static_cast<int>(std::strcspn(signature, "(")), signature, message);
+  return error_slot.status;
+}
+
+}  // namespace
+
+htone_status record_current_exception(const char* signature) noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return record(signature, error.code(), error.native_code(), error.argument(), error.what());
+  } catch (const std::bad_alloc&) {
+    return record(signature, Code::kOutOfMemory, 0, "", "the process is out of memory");
+  } catch (const std::exception& error) {
+    return record(signature, Code::kInternal, 0, "", error.what());
+  } catch (...) {
+    return record(signature, Code::kInternal, 0, "", "an unknown exception was thrown");
+  }
+}
+
+const htone_error_info& last_error() noexcept { return error_slot; }
+
+}  // namespace halftone::capi

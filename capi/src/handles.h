@@ -1,0 +1,102 @@
+// The table behind every handle of the C API. A handle is a number that looks like a pointer: slot index, generation and
+// type. NULL, released handles, handles of another type and random numbers are told apart from live ones by one load and
+// one compare; slots are never unmapped, so that a stale handle can always be looked at. A slot holds one reference to an
+// object and counts the handle's own references. Safe from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace halftone::capi {
+
+enum class HandleType : uint8_t {
+  kNone,
+  kContext,
+  kDevice,
+  kTensor,
+  kScope,
+  kAutocastPolicy,
+  kParameter,
+  kModule,
+  kOptimizer,
+  kSchedule,
+  kSampler,
+  kBatches,
+};
+
+// "a tensor", "an optimizer", for messages.
+const char* name_with_article(HandleType type) noexcept;
+
+struct alignas(32) Slot {
+  std::atomic<uint64_t> key{0};  // the live handle's value; 0 where the slot is free
+  std::atomic<uint32_t> references{0};
+  uint32_t generation = 0;
+  alignas(8) std::byte object[8];  // a reference type of one word, such as Tensor or Ref<nn::Module>
+  uint32_t next_free = 0;
+};
+
+class HandleTable {
+ public:
+  // The process's table; made on first use and never destroyed.
+  static HandleTable& instance();
+
+  // The live slot of a handle, null where the value is no live handle of the type.
+  Slot* find(const void* handle, HandleType type) noexcept {
+    const auto value = reinterpret_cast<uint64_t>(handle);
+    if ((value & 0xff) != static_cast<uint64_t>(type)) return nullptr;
+    Slot* slot = slot_at(index_of(value));
+    return slot != nullptr && slot->key.load(std::memory_order_acquire) == value ? slot : nullptr;
+  }
+
+  // Puts an object into a free slot and answers its handle. Throws std::bad_alloc.
+  template <class Object>
+  void* add(HandleType type, Object object) {
+    static_assert(sizeof(Object) == sizeof(Slot::object));
+    Slot& slot = take_slot();
+    new (slot.object) Object(std::move(object));
+    return publish(slot, type);
+  }
+
+  void retain(Slot& slot) noexcept { slot.references.fetch_add(1, std::memory_order_relaxed); }
+
+  // Gives a reference back; with the last one the handle dies and the object's reference is dropped, outside any lock.
+  template <class Object>
+  void release(Slot& slot) noexcept {
+    if (slot.references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    slot.key.store(0, std::memory_order_relaxed);
+    auto* stored = std::launder(reinterpret_cast<Object*>(slot.object));
+    const Object object = std::move(*stored);
+    stored->~Object();
+    free_slot(slot);
+  }
+
+  // The type of a live handle, kNone for anything else; for messages.
+  HandleType type_of(const void* handle) noexcept;
+  int64_t live_count() noexcept;
+
+ private:
+  static constexpr uint32_t kSlotsPerPage = 4096;
+  static constexpr uint32_t kPageCount = 4096;
+
+  static uint32_t index_of(uint64_t value) noexcept { return static_cast<uint32_t>(value >> 8) & 0xffffff; }
+  Slot* slot_at(uint32_t index) noexcept {
+    Slot* page = pages_[index / kSlotsPerPage].load(std::memory_order_acquire);
+    return page == nullptr ? nullptr : page + index % kSlotsPerPage;
+  }
+
+  Slot& take_slot();
+  void* publish(Slot& slot, HandleType type) noexcept;
+  void free_slot(Slot& slot) noexcept;
+  void add_page();
+
+  std::atomic<Slot*> pages_[kPageCount] = {};
+  // Guarded by the mutex in handles.cpp.
+  uint32_t used_pages_ = 0;
+  uint32_t first_free_ = 0;  // 0 is the end of the list: slot 0 is never given out
+  int64_t live_ = 0;
+};
+
+}  // namespace halftone::capi

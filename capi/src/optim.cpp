@@ -1,0 +1,197 @@
+#include "halftone/optim.h"
+
+#include <vector>
+
+#include "arguments.h"
+#include "guard.h"
+#include "optim/adamw.h"
+#include "optim/sgd.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_adamw_options default_adamw() {
+  htone_adamw_options options = {};
+  options.struct_size = sizeof options;
+  options.compute_dtype = HTONE_F32;
+  options.lr = 1e-3;
+  options.beta1 = 0.9;
+  options.beta2 = 0.999;
+  options.epsilon = 1e-8;
+  options.weight_decay = 0.01;
+  return options;
+}
+
+htone_sgd_options default_sgd() {
+  htone_sgd_options options = {};
+  options.struct_size = sizeof options;
+  options.compute_dtype = HTONE_F32;
+  options.lr = 1e-3;
+  return options;
+}
+
+// NaN fails every comparison, so it is refused by each of these.
+void require_setting(bool holds, const char* field, double value, const char* expected) {
+  if (!holds) fail(Code::kInvalidArgument, "options", "options.%s=%g, expected %s", field, value, expected);
+}
+void require_not_negative(const char* field, double value) {
+  require_setting(std::isfinite(value) && value >= 0.0, field, value, "a finite number of at least 0");
+}
+void require_fraction(const char* field, double value) {
+  require_setting(value >= 0.0 && value < 1.0, field, value, "a number in [0, 1)");
+}
+
+DType checked_compute_dtype(htone_dtype dtype) {
+  if (dtype != HTONE_F32 && dtype != HTONE_BF16 && dtype != HTONE_F16) {
+    fail(Code::kInvalidArgument, "options", "options.compute_dtype=%s, expected f32, bf16 or f16",
+         htone_dtype_name(dtype));
+  }
+  return static_cast<DType>(dtype);
+}
+
+AdamwGroup checked_adamw(const htone_adamw_options& options) {
+  require_not_negative("lr", options.lr);
+  require_fraction("beta1", options.beta1);
+  require_fraction("beta2", options.beta2);
+  require_setting(std::isfinite(options.epsilon) && options.epsilon > 0.0, "epsilon", options.epsilon,
+                  "a finite number above 0");
+  require_not_negative("weight_decay", options.weight_decay);
+  return {.lr = options.lr,
+          .beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .epsilon = options.epsilon,
+          .weight_decay = options.weight_decay};
+}
+
+SgdGroup checked_sgd(const htone_sgd_options& options) {
+  require_not_negative("lr", options.lr);
+  require_fraction("momentum", options.momentum);
+  require_setting(options.dampening >= 0.0 && options.dampening <= 1.0, "dampening", options.dampening,
+                  "a number in [0, 1]");
+  require_not_negative("weight_decay", options.weight_decay);
+  if (options.nesterov != 0 && (options.momentum == 0.0 || options.dampening != 0.0)) {
+    fail(Code::kInvalidArgument, "options", "options.nesterov=%d needs momentum above 0 and no dampening",
+         options.nesterov);
+  }
+  return {.lr = options.lr,
+          .momentum = options.momentum,
+          .dampening = options.dampening,
+          .weight_decay = options.weight_decay,
+          .nesterov = options.nesterov != 0 ? 1 : 0,
+          .reserved = 0};
+}
+
+std::vector<Ref<Parameter>> parameters_of(const nn::Module& module) {
+  std::vector<Ref<Parameter>> parameters;
+  for (const nn::NamedParameter& named : module.parameters()) parameters.push_back(named.parameter);
+  return parameters;
+}
+
+}  // namespace
+
+htone_status htone_adamw_options_init(htone_adamw_options* options) {
+  return guard("htone_adamw_options_init(options)", [&] { require(options, "options") = default_adamw(); });
+}
+
+htone_status htone_sgd_options_init(htone_sgd_options* options) {
+  return guard("htone_sgd_options_init(options)", [&] { require(options, "options") = default_sgd(); });
+}
+
+htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adamw_options* options,
+                                          htone_optimizer** out) {
+  return guard("htone_optimizer_create_adamw(module, options, out)", [&] {
+    const nn::Module& model = *unwrap(module, "module");
+    const htone_adamw_options given = options_or_default(options, default_adamw());
+    const DType compute_dtype = checked_compute_dtype(given.compute_dtype);
+    const AdamwGroup settings = checked_adamw(given);
+    require(out, "out");
+    wrap(out, make_ref<optim::AdamW>(parameters_of(model), compute_dtype, settings));
+  });
+}
+
+htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options,
+                                        htone_optimizer** out) {
+  return guard("htone_optimizer_create_sgd(module, options, out)", [&] {
+    const nn::Module& model = *unwrap(module, "module");
+    const htone_sgd_options given = options_or_default(options, default_sgd());
+    const DType compute_dtype = checked_compute_dtype(given.compute_dtype);
+    const SgdGroup settings = checked_sgd(given);
+    require(out, "out");
+    wrap(out, make_ref<optim::Sgd>(parameters_of(model), compute_dtype, settings));
+  });
+}
+
+htone_status htone_optimizer_retain(htone_optimizer* optimizer) {
+  return guard("htone_optimizer_retain(optimizer)", [&] { retain_handle(optimizer, "optimizer"); });
+}
+
+htone_status htone_optimizer_release(htone_optimizer* optimizer) {
+  return guard("htone_optimizer_release(optimizer)", [&] { release_handle(optimizer, "optimizer"); });
+}
+
+htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer) {
+  return guard("htone_optimizer_zero_grad(optimizer)", [&] { unwrap(optimizer, "optimizer")->zero_grad(); });
+}
+
+htone_status htone_optimizer_step(htone_optimizer* optimizer) {
+  return guard("htone_optimizer_step(optimizer)", [&] { unwrap(optimizer, "optimizer")->step(); });
+}
+
+htone_status htone_optimizer_set_schedule(htone_optimizer* optimizer, htone_schedule* schedule) {
+  return guard("htone_optimizer_set_schedule(optimizer, schedule)", [&] {
+    optim::Optimizer& target = *unwrap(optimizer, "optimizer");
+    target.set_schedule(unwrap(schedule, "schedule")->schedule);
+  });
+}
+
+htone_status htone_optimizer_lr(htone_optimizer* optimizer, double* out_lr) {
+  return guard("htone_optimizer_lr(optimizer, out_lr)", [&] {
+    const optim::Optimizer& source = *unwrap(optimizer, "optimizer");
+    require(out_lr, "out_lr") = source.lr();
+  });
+}
+
+htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out_count) {
+  return guard("htone_optimizer_step_count(optimizer, out_count)", [&] {
+    const optim::Optimizer& source = *unwrap(optimizer, "optimizer");
+    require(out_count, "out_count") = source.step_count();
+  });
+}
+
+htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm) {
+  return guard("htone_optimizer_grad_norm(optimizer, out_norm)", [&] {
+    optim::Optimizer& source = *unwrap(optimizer, "optimizer");
+    require(out_norm, "out_norm");
+    *out_norm = source.grad_norm();
+  });
+}
+
+htone_status htone_schedule_create_constant(htone_schedule** out) {
+  return guard("htone_schedule_create_constant(out)", [&] { wrap(out, make_ref<ScheduleSettings>(Schedule{})); });
+}
+
+htone_status htone_schedule_create_cosine(int64_t total_steps, double final_factor, htone_schedule** out) {
+  return guard("htone_schedule_create_cosine(total_steps, final_factor, out)", [&] {
+    if (total_steps < 1) {
+      fail(Code::kInvalidArgument, "total_steps", "total_steps=%lld, expected at least 1",
+           static_cast<long long>(total_steps));
+    }
+    if (!(final_factor >= 0.0 && final_factor <= 1.0)) {
+      fail(Code::kInvalidArgument, "final_factor", "final_factor=%g is outside [0, 1]", final_factor);
+    }
+    wrap(out, make_ref<ScheduleSettings>(Schedule{.kind = ScheduleKind::kCosine,
+                                                  .reserved = 0,
+                                                  .total_steps = total_steps,
+                                                  .final_factor = final_factor}));
+  });
+}
+
+htone_status htone_schedule_retain(htone_schedule* schedule) {
+  return guard("htone_schedule_retain(schedule)", [&] { retain_handle(schedule, "schedule"); });
+}
+
+htone_status htone_schedule_release(htone_schedule* schedule) {
+  return guard("htone_schedule_release(schedule)", [&] { release_handle(schedule, "schedule"); });
+}

@@ -1,0 +1,9 @@
+// Which of the compiled instruction sets the CPU's kernels use on this machine.
+#pragma once
+
+namespace halftone::cpu {
+
+// "AVX3" (AVX-512), "AVX2" or "SCALAR".
+const char* instruction_set() noexcept;
+
+}  // namespace halftone::cpu

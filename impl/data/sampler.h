@@ -1,0 +1,48 @@
+// The order in which samples are taken: a permutation for each epoch that depends on (seed, epoch, count) alone, every
+// world_size-th of it for each rank, cut into batches. The cursor is one number, so that a checkpoint can hold it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ref.h"
+
+namespace halftone::data {
+
+struct SamplerOptions {
+  int64_t count = 0;
+  int64_t batch_size = 0;
+  uint64_t seed = 0;
+  int32_t rank = 0;
+  int32_t world_size = 1;
+  bool shuffle = true;
+  bool drop_last = true;
+};
+
+class Sampler final : public RefCounted {
+ public:
+  // Throws INVALID_ARGUMENT naming the option.
+  explicit Sampler(const SamplerOptions& options);
+
+  int64_t count() const noexcept { return options_.count; }
+  int64_t batches_per_epoch() const noexcept { return batches_per_epoch_; }
+  int64_t epoch() const noexcept { return cursor_ / batches_per_epoch_; }
+  int64_t batch() const noexcept { return cursor_ % batches_per_epoch_; }
+
+  // The indices of the batch that comes next, without taking it; valid until advance.
+  const std::vector<int64_t>& peek();
+  void advance() noexcept;
+
+ private:
+  int64_t samples_on_rank() const noexcept;
+  void order_epoch();
+
+  SamplerOptions options_;
+  int64_t batches_per_epoch_;
+  int64_t cursor_ = 0;          // batches taken since the beginning
+  int64_t ordered_epoch_ = -1;  // the epoch that order_ belongs to
+  std::vector<int64_t> order_;  // this rank's samples, in turn
+  std::vector<int64_t> next_;
+};
+
+}  // namespace halftone::data

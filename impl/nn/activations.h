@@ -1,0 +1,23 @@
+// Layers without parameters that apply one operation.
+#pragma once
+
+#include "nn/module.h"
+#include "ops/ops.h"
+
+namespace halftone::nn {
+
+class Relu final : public Module {
+ public:
+  Tensor forward(const Tensor& input) const override { return ops::relu(input); }
+};
+
+class Gelu final : public Module {
+ public:
+  explicit Gelu(ops::GeluForm form) : form_(form) {}
+  Tensor forward(const Tensor& input) const override { return ops::gelu(input, form_); }
+
+ private:
+  ops::GeluForm form_;
+};
+
+}  // namespace halftone::nn

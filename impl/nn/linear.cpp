@@ -1,0 +1,26 @@
+#include "nn/linear.h"
+
+#include <cmath>
+
+#include "nn/init.h"
+#include "ops/ops.h"
+
+namespace halftone::nn {
+
+Linear::Linear(ContextDevice& device, int64_t in_features, int64_t out_features, bool bias, DType dtype) {
+  // Kaiming uniform with a = sqrt(5): gain sqrt(2 / (1 + 5)) times sqrt(3 / fan_in) is 1 / sqrt(fan_in).
+  const double bound = 1.0 / std::sqrt(static_cast<double>(in_features));
+  weight_ = uniform_parameter(device, "weight", dtype, {out_features, in_features}, bound);
+  if (bias) bias_ = uniform_parameter(device, "bias", dtype, {out_features}, bound);
+}
+
+Tensor Linear::forward(const Tensor& input) const {
+  return ops::linear(input, weight_->leaf(), bias_ ? bias_->leaf() : Tensor());
+}
+
+void Linear::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
+  out.push_back({prefix + "weight", weight_});
+  if (bias_) out.push_back({prefix + "bias", bias_});
+}
+
+}  // namespace halftone::nn

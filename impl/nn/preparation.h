@@ -1,0 +1,34 @@
+// Layers that bring raw data into the shape and range that others expect.
+#pragma once
+
+#include "core/error.h"
+#include "nn/module.h"
+#include "ops/ops.h"
+
+namespace halftone::nn {
+
+// [n, ...] to [n, m].
+class Flatten final : public Module {
+ public:
+  Tensor forward(const Tensor& input) const override {
+    if (input.rank() == 0) fail(Code::kShapeMismatch, "input", "input is a scalar, expected at least one dimension");
+    if (input.rank() == 2) return input;
+    const int64_t rows = input.size(0);
+    int64_t columns = 1;  // spelled out, since -1 has no answer where rows is 0
+    for (int i = 1; i < input.rank(); ++i) columns *= input.size(i);
+    return ops::reshape(input, {rows, columns});
+  }
+};
+
+// input * scale + offset, in floating point.
+class Rescaling final : public Module {
+ public:
+  Rescaling(double scale, double offset) : scale_(scale), offset_(offset) {}
+  Tensor forward(const Tensor& input) const override { return ops::rescale(input, scale_, offset_); }
+
+ private:
+  double scale_;
+  double offset_;
+};
+
+}  // namespace halftone::nn

@@ -1,0 +1,16 @@
+#include "optim/adamw.h"
+
+#include "tensor/launch.h"
+
+namespace halftone::optim {
+
+void AdamW::update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) {
+  launch("adamw", device, &Kernels::optim, &OptimKernels::adamw, slots, &settings_, state);
+}
+
+void AdamW::add_moments(size_t parameter, UpdateSlot& slot) {
+  slot.moment1 = static_cast<float*>(moment1_[parameter].data());
+  slot.moment2 = static_cast<float*>(moment2_[parameter].data());
+}
+
+}  // namespace halftone::optim

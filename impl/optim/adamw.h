@@ -1,0 +1,25 @@
+// AdamW with FP32 moments: torch.optim.AdamW's formulas (backend/formula/adamw.h).
+#pragma once
+
+#include "optim/optimizer.h"
+
+namespace halftone::optim {
+
+class AdamW final : public Optimizer {
+ public:
+  AdamW(std::vector<Ref<Parameter>> parameters, DType compute_dtype, const AdamwGroup& settings)
+      : Optimizer(std::move(parameters), compute_dtype, settings.lr),
+        settings_(settings),
+        moment1_(zero_moments()),
+        moment2_(zero_moments()) {}
+
+ private:
+  void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) override;
+  void add_moments(size_t parameter, UpdateSlot& slot) override;
+
+  AdamwGroup settings_;
+  std::vector<Tensor> moment1_;
+  std::vector<Tensor> moment2_;
+};
+
+}  // namespace halftone::optim

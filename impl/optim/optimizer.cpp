@@ -1,0 +1,174 @@
+#include "optim/optimizer.h"
+
+#include <cmath>
+#include <utility>
+
+#include "backend/formula/schedule.h"
+#include "core/error.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::optim {
+
+namespace {
+
+void require_trainable(const std::vector<Ref<Parameter>>& parameters) {
+  if (parameters.empty()) fail(Code::kState, "module", "module has no parameters to optimize");
+  for (const Ref<Parameter>& parameter : parameters) {
+    if (parameter->master().dtype() != DType::kF32) {
+      fail(Code::kDtypeMismatch, "module", "parameter %s is %s, expected f32 master weights", parameter->name(),
+           name_of(parameter->master().dtype()));
+    }
+    if (&parameter->master().device() != &parameters.front()->master().device()) {
+      fail(Code::kDevice, "module", "parameter %s is on another device than the first", parameter->name());
+    }
+  }
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<Ref<Parameter>> parameters, DType compute_dtype, double lr)
+    : parameters_(std::move(parameters)), base_lr_(lr) {
+  require_trainable(parameters_);
+  const OptimizerState initial;
+  state_ = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
+  for (const Ref<Parameter>& parameter : parameters_) parameter->allocate();
+  claim_parameters();
+  try {
+    make_copies(compute_dtype);
+  } catch (...) {
+    for (const Ref<Parameter>& parameter : parameters_) parameter->unclaim();
+    throw;
+  }
+}
+
+Optimizer::~Optimizer() {
+  for (const Ref<Parameter>& parameter : parameters_) {
+    parameter->set_compute(Tensor());  // nobody keeps it current any more
+    parameter->unclaim();
+  }
+}
+
+void Optimizer::claim_parameters() {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i]->claim()) continue;
+    for (size_t j = 0; j < i; ++j) parameters_[j]->unclaim();
+    fail(Code::kState, "module", "parameter %s belongs to another optimizer, or stands in module twice",
+         parameters_[i]->name());
+  }
+}
+
+void Optimizer::make_copies(DType compute_dtype) {
+  if (compute_dtype == DType::kF32) return;
+  std::vector<Tensor> copies;
+  for (const Ref<Parameter>& parameter : parameters_) {
+    copies.push_back(converted(parameter->master(), compute_dtype, Category::kParameters));
+  }
+  for (size_t i = 0; i < copies.size(); ++i) parameters_[i]->set_compute(std::move(copies[i]));
+}
+
+std::vector<Tensor> Optimizer::zero_moments() const {
+  std::vector<Tensor> moments;
+  for (const Ref<Parameter>& parameter : parameters_) {
+    moments.push_back(full(device(), DType::kF32, parameter->shape(), 0.0, Category::kOptimizer));
+  }
+  return moments;
+}
+
+void Optimizer::zero_grad() noexcept {
+  for (const Ref<Parameter>& parameter : parameters_) parameter->zero_grad();
+}
+
+void Optimizer::step() {
+  const Plan& plan = current_plan();
+  auto* state = static_cast<OptimizerState*>(state_.data());
+  launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule_, state);
+  update(device(),
+         {.slots = plan.updates.data(),
+          .chunks = plan.chunks.data(),
+          .slot_count = static_cast<int64_t>(plan.updates.size()),
+          .chunk_count = static_cast<int64_t>(plan.chunks.size())},
+         state);
+  for (size_t i : plan.parameters) parameters_[i]->mark_updated();
+}
+
+double Optimizer::grad_norm() {
+  const Plan& plan = current_plan();
+  OptimizerState scratch;  // the norm alone is wanted: a look must not leave a verdict for the next step
+  const Tensor state = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof scratch)}, &scratch);
+  const MultiTensor<GradSlot> grads = {.slots = plan.grads.data(),
+                                       .chunks = plan.chunks.data(),
+                                       .slot_count = static_cast<int64_t>(plan.grads.size()),
+                                       .chunk_count = static_cast<int64_t>(plan.chunks.size())};
+  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, grads,
+         static_cast<double*>(plan.partials.data()), static_cast<OptimizerState*>(state.data()));
+  read_to_host(state, DType::kU8, &scratch);
+  return std::sqrt(scratch.grad_norm_squared);
+}
+
+double Optimizer::lr() const { return base_lr_ * schedule_factor(schedule_, read_state().step); }
+
+int64_t Optimizer::step_count() const { return read_state().step; }
+
+OptimizerState Optimizer::read_state() const {
+  OptimizerState state;
+  read_to_host(state_, DType::kU8, &state);
+  return state;
+}
+
+std::vector<size_t> Optimizer::parameters_with_grad() const {
+  std::vector<size_t> with_grad;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = *parameters_[i];
+    if (parameter.is_invalid()) {
+      fail(Code::kState, "optimizer", "the gradient of %s is invalid since a failed backward; call zero_grad",
+           parameter.name());
+    }
+    if (parameter.has_grad()) with_grad.push_back(i);
+  }
+  if (with_grad.empty()) fail(Code::kState, "optimizer", "no parameter has a gradient; run backward first");
+  return with_grad;
+}
+
+const Optimizer::Plan& Optimizer::current_plan() {
+  std::vector<size_t> with_grad = parameters_with_grad();
+  if (with_grad != plan_.parameters) plan_ = make_plan(std::move(with_grad));
+  return plan_;
+}
+
+Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) {
+  Plan plan;
+  std::vector<int64_t> sizes;
+  for (size_t i : with_grad) {
+    plan.updates.push_back(make_slot(i));
+    const UpdateSlot& slot = plan.updates.back();
+    plan.grads.push_back({.grad = slot.grad, .grad_dtype = slot.grad_dtype, .size = slot.size});
+    sizes.push_back(slot.size);
+  }
+  plan.chunks = plan_chunks(sizes);
+  plan.partials = empty(device(), DType::kF64, {static_cast<int64_t>(plan.chunks.size())}, Category::kOptimizer);
+  plan.parameters = std::move(with_grad);
+  return plan;
+}
+
+// The range that the parameter's shard names, of every stream.
+UpdateSlot Optimizer::make_slot(size_t index) {
+  const Parameter& parameter = *parameters_[index];
+  const Shard& shard = parameter.shard();
+  const Tensor& grad = parameter.grad();
+  const Tensor& compute = parameter.compute();
+  const auto at_shard = [&](const Tensor& tensor) {
+    return static_cast<char*>(tensor.data()) + shard.begin * static_cast<int64_t>(size_of(tensor.dtype()));
+  };
+  UpdateSlot slot = {};
+  slot.grad = at_shard(grad);
+  slot.grad_dtype = grad.dtype();
+  slot.master = static_cast<float*>(parameter.master().data()) + shard.begin;
+  slot.compute = compute.defined() ? at_shard(compute) : nullptr;
+  slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
+  slot.size = shard.end - shard.begin;
+  add_moments(index, slot);
+  return slot;
+}
+
+}  // namespace halftone::optim

@@ -1,0 +1,23 @@
+// SGD with momentum and Nesterov's form: torch.optim.SGD's formulas (backend/formula/sgd.h).
+#pragma once
+
+#include "optim/optimizer.h"
+
+namespace halftone::optim {
+
+class Sgd final : public Optimizer {
+ public:
+  Sgd(std::vector<Ref<Parameter>> parameters, DType compute_dtype, const SgdGroup& settings)
+      : Optimizer(std::move(parameters), compute_dtype, settings.lr), settings_(settings) {
+    if (settings_.momentum != 0.0) momentum_ = zero_moments();
+  }
+
+ private:
+  void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) override;
+  void add_moments(size_t parameter, UpdateSlot& slot) override;
+
+  SgdGroup settings_;
+  std::vector<Tensor> momentum_;  // empty without momentum
+};
+
+}  // namespace halftone::optim
