@@ -1,0 +1,389 @@
+/* Contexts, devices and memory: lifetimes, limits, the host's own tables, logging, plugins. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_tensors.h"
+
+static htone_context_options default_options(void) {
+  htone_context_options options;
+  assert_ok(htone_context_options_init(&options));
+  return options;
+}
+
+static int32_t threads_of(htone_context* context) {
+  int32_t count = -1;
+  assert_ok(htone_context_num_threads(context, &count));
+  return count;
+}
+
+static htone_memory_stats stats_of(htone_device* device) {
+  htone_memory_stats stats = {.struct_size = sizeof stats};
+  assert_ok(htone_device_memory_stats(device, &stats));
+  return stats;
+}
+
+static htone_tensor* bytes_on(htone_device* device, int64_t size) {
+  htone_tensor* tensor = NULL;
+  assert_ok(htone_tensor_create_full(device, HTONE_U8, 1, &size, 1, &tensor));
+  return tensor;
+}
+
+static void the_defaults_are_as_documented(void** state) {
+  (void)state;
+  htone_context_options options;
+  memset(&options, 0x5a, sizeof options);
+  assert_ok(htone_context_options_init(&options));
+  assert_int_equal(options.struct_size, sizeof options);
+  assert_int_equal(options.num_threads, 0);
+  assert_true(options.seed == 0);
+  assert_true(options.allocator == NULL && options.io == NULL && options.clock == NULL);
+}
+
+static void the_number_of_threads_is_as_asked(void** state) {
+  (void)state;
+  assert_int_equal(threads_of(make_context(1, 0)), 1);
+  assert_int_equal(threads_of(make_context(7, 0)), 7);
+  assert_int_equal(threads_of(make_context(256, 0)), 256);
+  const int32_t by_default = threads_of(make_context(0, 0));
+  assert_true(by_default >= 1 && by_default <= 256);
+}
+
+static void an_absurd_number_of_threads_is_refused(void** state) {
+  (void)state;
+  static const int32_t wrong[] = {-1, 257, 100000, INT32_MAX, INT32_MIN};
+  for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
+    htone_context* context = NULL;
+    htone_context_options options = default_options();
+    options.num_threads = wrong[i];
+    assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "num_threads");
+    assert_null(context);
+  }
+}
+
+static void the_environment_sets_the_default_width_unless_it_is_garbage(void** state) {
+  (void)state;
+  static const char* const garbage[] = {"", "0", "-3", "3x", "1e9", "99999999999999999999", " "};
+  char* saved = getenv("HALFTONE_NUM_THREADS");
+  saved = saved != NULL ? strdup(saved) : NULL;
+  unsetenv("HALFTONE_NUM_THREADS");
+  const int32_t by_default = threads_of(make_context(0, 0));
+  setenv("HALFTONE_NUM_THREADS", "3", 1);
+  assert_int_equal(threads_of(make_context(0, 0)), 3);
+  assert_int_equal(threads_of(make_context(2, 0)), 2);
+  for (size_t i = 0; i < COUNT_OF(garbage); ++i) {
+    setenv("HALFTONE_NUM_THREADS", garbage[i], 1);
+    assert_int_equal(threads_of(make_context(0, 0)), by_default);
+  }
+  if (saved == NULL) {
+    unsetenv("HALFTONE_NUM_THREADS");
+  } else {
+    setenv("HALFTONE_NUM_THREADS", saved, 1);
+  }
+  free(saved);
+}
+
+static void the_default_context_is_one_for_the_process(void** state) {
+  (void)state;
+  htone_tensor *tensors[2], *sum = NULL;
+  for (int i = 0; i < 2; ++i) {
+    htone_context* context = NULL;
+    assert_ok(htone_context_default(&context));
+    tensors[i] = keep_tensor(bytes_on(make_device(keep_context(context)), 3));
+  }
+  assert_ok(htone_add(tensors[0], tensors[1], &sum));
+  assert_values(keep_tensor(sum), 0, 2, 2, 2);
+}
+
+static htone_tensor* ones_on(htone_device* device, htone_dtype dtype, int32_t ndim) {
+  const int64_t shape[] = {2, 2};
+  htone_tensor* tensor = NULL;
+  assert_ok(htone_tensor_create_full(device, dtype, ndim, shape, 1, &tensor));
+  return keep_tensor(tensor);
+}
+
+static void tensors_of_two_contexts_do_not_mix(void** state) {
+  (void)state;
+  htone_device* other = make_device(make_context(1, 0));
+  htone_tensor *here = ones_on(test_device(), HTONE_F32, 2), *there = ones_on(other, HTONE_F32, 2), *out = NULL;
+  assert_fails(htone_add(here, there, &out), HTONE_DEVICE, "b");
+  assert_fails(htone_matmul(there, here, &out), HTONE_DEVICE, "b");
+  assert_fails(htone_linear(here, here, ones_on(other, HTONE_F32, 1), &out), HTONE_DEVICE, "bias");
+  assert_fails(htone_cross_entropy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_DEVICE, "targets");
+  assert_fails(htone_accuracy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_DEVICE, "targets");
+  assert_null(out);
+}
+
+static void a_device_that_is_not_there_is_refused(void** state) {
+  (void)state;
+  static const char* const wrong[] = {"cpu:99", "cuda:99", "", "gpu", "CPU", "cpu ", "cpu:", "cpu:-1", "a\nb"};
+  for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
+    htone_device* device = NULL;
+    assert_fails(htone_device_create(test_context(), wrong[i], &device), HTONE_DEVICE, "name");
+    assert_null(device);
+  }
+  assert_values(make_ramp(HTONE_F32, 1, 2), 0, 0, 1);
+}
+
+static void cuda_is_refused_where_there_is_none_and_cpu_keeps_working(void** state) {
+  (void)state;
+  htone_device* device = NULL;
+  assert_fails(htone_device_create(test_context(), "cuda", &device), HTONE_DEVICE, "cuda");
+  assert_fails(htone_device_create(test_context(), "cuda:0", &device), HTONE_DEVICE, "cuda");
+  assert_null(device);
+  assert_values(apply2(htone_add, make_ramp(HTONE_F32, 1, 2), make_ramp(HTONE_F32, 1, 2)), 0, 0, 2);
+}
+
+static void a_device_tells_kind_and_name(void** state) {
+  (void)state;
+  htone_device_kind kind = 0;
+  char name[4] = {'#', '#', '#', '#'};
+  size_t length = 0;
+  assert_ok(htone_device_get_kind(test_device(), &kind));
+  assert_int_equal(kind, HTONE_DEVICE_CPU);
+  assert_fails(htone_device_name(test_device(), name, 3, &length), HTONE_BUFFER_TOO_SMALL, "capacity");
+  assert_int_equal(length, 3);
+  assert_int_equal(name[3], '#');
+  assert_non_null(memchr(name, 0, 3));
+  assert_ok(htone_device_name(test_device(), name, 4, &length));
+  assert_string_equal(name, "cpu");
+  assert_ok(htone_device_synchronize(test_device()));
+}
+
+static void memory_counters_count_what_was_asked_for(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  const htone_memory_stats before = stats_of(device);
+  assert_true(before.current == 0 && before.limit == 0);
+  htone_tensor *large = bytes_on(device, 100001), *small = bytes_on(device, 10);
+  assert_true(stats_of(device).current == 100011);
+  assert_true(stats_of(device).allocations == before.allocations + 2);
+  assert_ok(htone_tensor_release(large));
+  htone_memory_stats stats = stats_of(device);
+  assert_true(stats.current == 10 && stats.peak == 100011 && stats.reserved >= 100011);
+  int64_t sum = 0;
+  for (size_t i = 0; i < COUNT_OF(stats.by_category); ++i) sum += stats.by_category[i];
+  assert_true(sum == stats.current);
+  assert_ok(htone_device_reset_peak_memory(device));
+  assert_true(stats_of(device).peak == 10);
+  assert_ok(htone_tensor_release(bytes_on(device, 100001)));
+  assert_true(stats_of(device).device_allocations == stats.device_allocations); /* the cache served it */
+  assert_ok(htone_tensor_release(small));
+  assert_ok(htone_device_release_cached(device));
+  assert_true(stats_of(device).current == 0 && stats_of(device).reserved == 0);
+}
+
+static void a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  htone_tensor* first = keep_tensor(bytes_on(device, 1000));
+  const htone_memory_stats before = stats_of(device);
+  htone_tensor* refused = NULL;
+  const int64_t size = 64 << 20;
+  assert_ok(htone_device_set_memory_limit(device, before.reserved));
+  assert_fails(htone_tensor_create(device, HTONE_U8, 1, &size, &refused), HTONE_OUT_OF_MEMORY, "67108864");
+  assert_null(refused);
+  htone_memory_stats after = stats_of(device);
+  assert_true(after.current == before.current && after.limit == before.reserved);
+  assert_near(item_of(sum_of(first)), 1000, 0);
+  assert_ok(htone_device_set_memory_limit(device, 0));
+  keep_tensor(bytes_on(device, size));
+}
+
+static void objects_outlive_the_handle_of_their_context(void** state) {
+  (void)state;
+  htone_context* context = NULL;
+  htone_device* device = NULL;
+  htone_tensor* tensor = NULL;
+  const int64_t shape = 100000;
+  assert_ok(htone_context_create(NULL, &context));
+  assert_ok(htone_device_create(context, "cpu", &device));
+  assert_ok(htone_context_release(context));
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 1, &shape, 2, &tensor));
+  assert_ok(htone_device_release(device));
+  keep_tensor(tensor);
+  assert_near(item_of(sum_of(apply2(htone_mul, tensor, tensor))), 400000, 0);
+  assert_fails(htone_device_create(context, "cpu", &device), HTONE_INVALID_HANDLE, "context");
+}
+
+/* A host's allocator that counts, can fail the k-th request, and can answer misaligned memory. */
+typedef struct CountingAllocator {
+  int64_t blocks, bytes, requests, failing_request;
+  size_t offset;
+} CountingAllocator;
+
+static void* count_allocate(void* user, size_t size, size_t alignment) {
+  CountingAllocator* counts = user;
+  void* memory = NULL;
+  if (__atomic_add_fetch(&counts->requests, 1, __ATOMIC_SEQ_CST) == counts->failing_request) return NULL;
+  if (posix_memalign(&memory, alignment < sizeof(void*) ? sizeof(void*) : alignment, size + counts->offset) != 0) {
+    return NULL;
+  }
+  __atomic_add_fetch(&counts->blocks, 1, __ATOMIC_SEQ_CST);
+  __atomic_add_fetch(&counts->bytes, (int64_t)size, __ATOMIC_SEQ_CST);
+  return (char*)memory + counts->offset;
+}
+
+static void count_deallocate(void* user, void* memory, size_t size) {
+  CountingAllocator* counts = user;
+  __atomic_sub_fetch(&counts->blocks, 1, __ATOMIC_SEQ_CST);
+  __atomic_sub_fetch(&counts->bytes, (int64_t)size, __ATOMIC_SEQ_CST);
+  free((char*)memory - counts->offset);
+}
+
+static htone_status counted_context(CountingAllocator* counts, htone_context** out) {
+  const htone_allocator table = {sizeof table, 0, counts, count_allocate, count_deallocate};
+  htone_context_options options = default_options();
+  options.num_threads = 2;
+  options.allocator = &table; /* copied: it may go with this frame */
+  return htone_context_create(&options, out);
+}
+
+/* Forward, loss and backward on what the context gives; answers the first failure. */
+static htone_status work(htone_context* context) {
+  htone_device* device = NULL;
+  htone_module* module = NULL;
+  htone_tensor *input = NULL, *out = NULL, *loss = NULL;
+  const int64_t shape[] = {300, 200};
+  htone_status status = htone_device_create(context, "cpu", &device);
+  if (status == HTONE_OK) status = htone_module_create_linear(device, 200, 300, NULL, &module);
+  if (status == HTONE_OK) status = htone_tensor_create_full(device, HTONE_F32, 2, shape, 1, &input);
+  if (status == HTONE_OK) status = htone_module_forward(module, input, NULL, &out);
+  if (status == HTONE_OK) status = htone_sum(out, 0, NULL, 0, &loss);
+  if (status == HTONE_OK) status = htone_tensor_backward(loss, NULL, 0);
+  htone_tensor_release(loss);
+  htone_tensor_release(out);
+  htone_tensor_release(input);
+  htone_module_release(module);
+  htone_device_release(device);
+  return status;
+}
+
+static void the_hosts_allocator_gets_everything_back(void** state) {
+  (void)state;
+  CountingAllocator counts = {0};
+  htone_context* context = NULL;
+  assert_ok(counted_context(&counts, &context));
+  assert_ok(work(context));
+  assert_true(counts.requests > 0);
+  assert_ok(htone_context_release(context));
+  assert_true(counts.blocks == 0 && counts.bytes == 0);
+}
+
+static void any_request_of_the_hosts_allocator_may_fail(void** state) {
+  (void)state;
+  CountingAllocator clean = {0};
+  htone_context* context = NULL;
+  assert_ok(counted_context(&clean, &context));
+  assert_ok(work(context));
+  assert_ok(htone_context_release(context));
+  for (int64_t k = 1; k <= clean.requests; ++k) {
+    CountingAllocator counts = {.failing_request = k};
+    assert_ok(counted_context(&counts, &context));
+    const htone_status status = work(context);
+    assert_true(status == HTONE_OK || status == HTONE_OUT_OF_MEMORY);
+    assert_ok(work(context));
+    assert_ok(htone_context_release(context));
+    assert_true(counts.blocks == 0 && counts.bytes == 0);
+  }
+}
+
+static void misaligned_memory_of_the_hosts_allocator_is_refused(void** state) {
+  (void)state;
+  CountingAllocator counts = {.offset = 4};
+  htone_context* context = NULL;
+  assert_ok(counted_context(&counts, &context));
+  assert_fails(work(context), HTONE_INVALID_ARGUMENT, "allocator");
+  assert_ok(htone_context_release(context));
+  assert_true(counts.blocks == 0);
+}
+
+static void a_table_with_a_missing_function_is_refused(void** state) {
+  (void)state;
+  htone_context* context = NULL;
+  const htone_allocator allocator = {sizeof allocator, 0, NULL, count_allocate, NULL};
+  const htone_io io = {.struct_size = sizeof io};
+  const htone_clock clock = {.struct_size = sizeof clock};
+  htone_context_options options = default_options();
+  options.allocator = &allocator;
+  assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "allocator");
+  options = default_options();
+  options.io = &io;
+  assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "io");
+  options = default_options();
+  options.clock = &clock;
+  assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "clock");
+  assert_null(context);
+}
+
+static void ignore_message(const char* message, void* user) {
+  (void)message;
+  (void)user;
+}
+
+static void count_call(void* user) { ++*(int*)user; }
+
+static void a_log_receiver_is_destroyed_once_when_replaced(void** state) {
+  (void)state;
+  int first = 0, second = 0;
+  assert_ok(htone_log_set_callback(ignore_message, &first, count_call));
+  assert_int_equal(first, 0);
+  assert_ok(htone_log_set_callback(ignore_message, &second, count_call));
+  assert_int_equal(first, 1);
+  assert_ok(htone_log_set_callback(NULL, NULL, NULL));
+  assert_ok(htone_log_set_callback(NULL, NULL, NULL));
+  assert_true(first == 1 && second == 1);
+}
+
+static void a_file_that_is_no_plugin_is_refused(void** state) {
+  (void)state;
+  assert_fails(htone_context_load_plugin(test_context(), "/nowhere/libnothing.so"), HTONE_IO, "path");
+  assert_fails(htone_context_load_plugin(test_context(), "/proc/self/cmdline"), HTONE_IO, "path");
+  assert_fails(htone_context_load_plugin(test_context(), "libm.so.6"), HTONE_FORMAT, "path");
+}
+
+static void the_last_error_stays_until_the_next_failure(void** state) {
+  (void)state;
+  htone_error_info info = {.struct_size = sizeof info};
+  htone_tensor* tensor = make_ramp(HTONE_F32, 1, 2);
+  double value = 0;
+  assert_int_equal(htone_tensor_item(tensor, &value), HTONE_SHAPE_MISMATCH);
+  assert_int_equal(numel_of(tensor), 2);
+  assert_ok(htone_error_last(&info));
+  assert_int_equal(info.status, HTONE_SHAPE_MISMATCH);
+  assert_int_equal(info.argument_index, 0);
+  assert_int_equal(strncmp(info.message, "htone_tensor_item: ", 19), 0);
+  assert_null(strchr(info.message, '\n'));
+  assert_int_equal(htone_error_last(NULL), HTONE_INVALID_ARGUMENT);
+  info.struct_size = 15;
+  assert_int_equal(htone_error_last(&info), HTONE_INVALID_ARGUMENT);
+  htone_error_info short_info = {.struct_size = 20};
+  memset(short_info.message, '#', sizeof short_info.message);
+  assert_ok(htone_error_last(&short_info));
+  assert_int_equal(short_info.status, HTONE_SHAPE_MISMATCH);
+  assert_int_equal(short_info.message[4], '#');
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_defaults_are_as_documented),
+      cmocka_unit_test(the_number_of_threads_is_as_asked),
+      cmocka_unit_test(an_absurd_number_of_threads_is_refused),
+      cmocka_unit_test(the_environment_sets_the_default_width_unless_it_is_garbage),
+      cmocka_unit_test(the_default_context_is_one_for_the_process),
+      cmocka_unit_test(tensors_of_two_contexts_do_not_mix),
+      cmocka_unit_test(a_device_that_is_not_there_is_refused),
+      cmocka_unit_test(cuda_is_refused_where_there_is_none_and_cpu_keeps_working),
+      cmocka_unit_test(a_device_tells_kind_and_name),
+      cmocka_unit_test(memory_counters_count_what_was_asked_for),
+      cmocka_unit_test(a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was),
+      cmocka_unit_test(objects_outlive_the_handle_of_their_context),
+      cmocka_unit_test(the_hosts_allocator_gets_everything_back),
+      cmocka_unit_test(any_request_of_the_hosts_allocator_may_fail),
+      cmocka_unit_test(misaligned_memory_of_the_hosts_allocator_is_refused),
+      cmocka_unit_test(a_table_with_a_missing_function_is_refused),
+      cmocka_unit_test(a_log_receiver_is_destroyed_once_when_replaced),
+      cmocka_unit_test(a_file_that_is_no_plugin_is_refused),
+      cmocka_unit_test(the_last_error_stays_until_the_next_failure),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,248 @@
+/* What the host process may do to itself: change the floating-point modes, fork, exit in the middle of work, call from
+ * a thread with a small stack.
+ */
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "test_modules.h"
+
+/* Large enough that pool threads take part. */
+enum { kLarge = 400000 };
+
+static htone_tensor* filled(double value) {
+  const int64_t shape = kLarge;
+  htone_tensor* tensor = NULL;
+  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 1, &shape, value, &tensor));
+  return keep_tensor(tensor);
+}
+
+static double bits_differing(htone_tensor* a, htone_tensor* b) {
+  double *left = values_of(a), *right = values_of(b);
+  double differing = 0;
+  for (int64_t i = 0; i < numel_of(a); ++i) differing += memcmp(&left[i], &right[i], sizeof *left) != 0;
+  free(left);
+  free(right);
+  return differing;
+}
+
+static void rounding_modes_of_the_host_do_not_matter_and_stay(void** state) {
+  (void)state;
+  static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  htone_tensor *a = make_noise(HTONE_F32, 1, 2, 130, 70), *b = make_noise(HTONE_F32, 2, 2, 70, 90);
+  htone_tensor* product = apply2(htone_matmul, a, b);
+  htone_tensor* third = apply2(htone_div, filled(1), filled(3));
+  for (size_t i = 0; i < COUNT_OF(modes); ++i) {
+    htone_tensor *again = NULL, *again_third = NULL, *one = filled(1), *three = filled(3);
+    assert_int_equal(fesetround(modes[i]), 0);
+    const htone_status multiplied = htone_matmul(a, b, &again);
+    const htone_status divided = htone_div(one, three, &again_third);
+    const int after = fegetround();
+    fesetround(FE_TONEAREST);
+    assert_ok(multiplied);
+    assert_ok(divided);
+    assert_int_equal(after, modes[i]);
+    assert_near(bits_differing(product, keep_tensor(again)), 0, 0);
+    assert_near(bits_differing(third, keep_tensor(again_third)), 0, 0);
+  }
+}
+
+#if defined(__x86_64__)
+enum { kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040, kMasks = 0x1f80, kFlags = 0x003f };
+
+static void flushing_of_subnormals_by_the_host_does_not_matter_and_stays(void** state) {
+  (void)state;
+  const uint32_t modes = _mm_getcsr();
+  htone_tensor *tiny = filled(1e-40), *doubled = NULL, *sum = NULL;
+  _mm_setcsr(modes | kFlushToZero | kDenormalsAreZero);
+  const htone_status added = htone_add(tiny, tiny, &doubled);
+  const htone_status summed = htone_sum(tiny, 0, NULL, 0, &sum);
+  const uint32_t after = _mm_getcsr();
+  _mm_setcsr(modes);
+  assert_ok(added);
+  assert_ok(summed);
+  keep_tensor(doubled);
+  keep_tensor(sum);
+  assert_int_equal(after & ~(uint32_t)kFlags, (modes | kFlushToZero | kDenormalsAreZero) & ~(uint32_t)kFlags);
+  const double value = 2 * (double)1e-40f;
+  assert_near(item_of(sum_of(slice_of(doubled, 0, kLarge - 1, kLarge, 1))), value, 0);
+  assert_near(item_of(sum), kLarge * value / 2, kLarge * value * 1e-6);
+}
+
+static void exceptions_unmasked_by_the_host_do_not_fire_inside(void** state) {
+  (void)state;
+  const uint32_t modes = _mm_getcsr();
+  htone_tensor *zero = filled(0), *out = NULL;
+  _mm_setcsr(modes & ~(uint32_t)(kMasks | kFlags));
+  const htone_status status = htone_div(zero, zero, &out);
+  const uint32_t after = _mm_getcsr();
+  _mm_setcsr(modes);
+  assert_ok(status);
+  keep_tensor(out);
+  assert_int_equal(after & kMasks, 0);
+  assert_near(item_of(slice_of(out, 0, 0, 1, 1)), NAN, 0);
+}
+#else
+static void flushing_of_subnormals_by_the_host_does_not_matter_and_stays(void** state) {
+  (void)state;
+  print_message("skipped: the modes are set through the x86-64 control register\n");
+  skip();
+}
+
+static void exceptions_unmasked_by_the_host_do_not_fire_inside(void** state) {
+  (void)state;
+  print_message("skipped: the modes are set through the x86-64 control register\n");
+  skip();
+}
+#endif
+
+/* What a forked child does instead of returning: it must not run the parent's tests or print its buffers. */
+static void compute_in_child(htone_tensor* ones) {
+  htone_tensor *doubled = NULL, *sum = NULL;
+  double value = 0;
+  alarm(10);
+  htone_status status = htone_add(ones, ones, &doubled);
+  if (status == HTONE_OK) status = htone_sum(doubled, 0, NULL, 0, &sum);
+  if (status == HTONE_OK) status = htone_tensor_item(sum, &value);
+  _exit(status == HTONE_OK && value == 2.0 * kLarge ? 0 : 1);
+}
+
+static int exit_code_of(pid_t child) {
+  int status = 0;
+  assert_true(waitpid(child, &status, 0) == child);
+  if (WIFSIGNALED(status)) print_error("the child died of signal %d\n", WTERMSIG(status));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_forked_child_computes(void** state) {
+  (void)state;
+  htone_tensor* ones = filled(1);
+  assert_near(item_of(sum_of(ones)), kLarge, 0); /* the pool's threads run now */
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = fork();
+    if (child == 0) compute_in_child(ones);
+    assert_int_equal(exit_code_of(child), 0);
+    assert_near(item_of(sum_of(ones)), kLarge, 0);
+  }
+}
+
+typedef struct Loop {
+  htone_tensor* input;
+  int stop;
+  htone_status status;
+} Loop;
+
+static void* compute_until_stopped(void* argument) {
+  Loop* loop = argument;
+  while (!__atomic_load_n(&loop->stop, __ATOMIC_ACQUIRE) && loop->status == HTONE_OK) {
+    htone_tensor* out = NULL;
+    loop->status = htone_mul(loop->input, loop->input, &out);
+    htone_tensor_release(out);
+  }
+  return NULL;
+}
+
+static void a_child_forked_in_the_middle_of_work_computes(void** state) {
+  (void)state;
+  htone_tensor* ones = filled(1);
+  Loop loop = {.input = filled(2)};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, compute_until_stopped, &loop), 0);
+  int failures = 0;
+  for (int i = 0; i < 10; ++i) {
+    const pid_t child = fork();
+    if (child == 0) compute_in_child(ones);
+    failures += exit_code_of(child) != 0;
+  }
+  __atomic_store_n(&loop.stop, 1, __ATOMIC_RELEASE);
+  pthread_join(thread, NULL);
+  assert_int_equal(failures, 0);
+  assert_int_equal(loop.status, HTONE_OK);
+}
+
+/* The child works on a context of its own, so that the parent's threads are not its concern. */
+static void exit_in_the_middle_of_work(void) {
+  static Loop loop; /* outlives this frame, as the thread does */
+  htone_context* context = NULL;
+  htone_device* device = NULL;
+  pthread_t thread;
+  const int64_t shape = kLarge;
+  alarm(10);
+  if (htone_context_create(NULL, &context) != HTONE_OK || htone_device_create(context, "cpu", &device) != HTONE_OK ||
+      htone_tensor_create_full(device, HTONE_F32, 1, &shape, 1, &loop.input) != HTONE_OK ||
+      pthread_create(&thread, NULL, compute_until_stopped, &loop) != 0) {
+    _exit(1);
+  }
+  usleep(50000);
+  exit(42);
+}
+
+static void a_process_may_exit_in_the_middle_of_work(void** state) {
+  (void)state;
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) exit_in_the_middle_of_work();
+  assert_int_equal(exit_code_of(child), 42);
+}
+
+typedef struct SmallStack {
+  htone_module* module;
+  htone_tensor *input, *targets;
+  htone_status status;
+  double loss;
+} SmallStack;
+
+static void* train_on_small_stack(void* argument) {
+  SmallStack* work = argument;
+  htone_tensor *logits = NULL, *loss = NULL;
+  work->status = htone_module_forward(work->module, work->input, NULL, &logits);
+  if (work->status == HTONE_OK) work->status = htone_cross_entropy(logits, work->targets, &loss);
+  if (work->status == HTONE_OK) work->status = htone_tensor_backward(loss, NULL, 0);
+  if (work->status == HTONE_OK) work->status = htone_tensor_item(loss, &work->loss);
+  htone_tensor_release(logits);
+  htone_tensor_release(loss);
+  return NULL;
+}
+
+static void a_thread_with_64_kib_of_stack_trains(void** state) {
+  (void)state;
+  htone_module* relu = NULL;
+  assert_ok(htone_module_create_relu(&relu));
+  htone_module* layers[] = {make_linear(test_device(), 100, 200, 1), keep_module(relu),
+                            make_linear(test_device(), 200, 10, 1)};
+  SmallStack work = {.module = make_sequential(3, layers),
+                     .input = make_noise(HTONE_F32, 1, 2, 64, 100),
+                     .targets = cast_of(make_noise(HTONE_F32, 2, 1, 64), HTONE_I64)}; /* zeros */
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  assert_int_equal(pthread_attr_setstacksize(&attributes, 64 * 1024), 0);
+  assert_int_equal(pthread_create(&thread, &attributes, train_on_small_stack, &work), 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+  assert_int_equal(work.status, HTONE_OK);
+  assert_true(work.loss > 1 && work.loss < 5);
+  assert_shape(grad_of(weights_of(work.module, 0)), 200, 100);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rounding_modes_of_the_host_do_not_matter_and_stay),
+      cmocka_unit_test(flushing_of_subnormals_by_the_host_does_not_matter_and_stays),
+      cmocka_unit_test(exceptions_unmasked_by_the_host_do_not_fire_inside),
+      cmocka_unit_test(a_forked_child_computes),
+      cmocka_unit_test(a_child_forked_in_the_middle_of_work_computes),
+      cmocka_unit_test(a_process_may_exit_in_the_middle_of_work),
+      cmocka_unit_test(a_thread_with_64_kib_of_stack_trains),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
