@@ -58,7 +58,7 @@ void raise(JNIEnv* env, const halftone_bindings::StatusError& error) {
 
   $javaclassname(long address, boolean owned) {
     swigCPtr = address;
-    reference = Reclaimer.register(this, () -> $imclassname.delete_$javaclassname(address));
+    reference = Reclaimer.register(this, owned ? () -> $imclassname.delete_$javaclassname(address) : () -> {});
   }
 
   static long getCPtr($javaclassname object) {
