@@ -60,7 +60,7 @@ SumPlan::SumPlan(const View& in, const Axes& summed, const Axes& kept, int64_t s
   if (kept.rank > 0) inner_ = outer_.axes[--outer_.rank];
   for (int i = 0; i < outer_.rank; ++i) outer_count_ *= outer_.axes[i].size;
   const int64_t term_stride = summed.rank > 0 ? summed.axes[summed.rank - 1].in_stride : 0;
-  by_columns_ = inner_.in_stride < term_stride || (term_count_ < kShortRow && inner_.size > 1);
+  by_columns_ = inner_.size > 1 && (inner_.in_stride < term_stride || term_count_ < kShortRow);
   strip_width_ = strip_width;
   strips_per_row_ = (inner_.size + strip_width - 1) / strip_width;
 }

@@ -28,7 +28,8 @@ class SumPlan {
   int64_t term_count() const noexcept { return term_count_; }
   int64_t strip_count() const noexcept { return outer_count_ * strips_per_row_; }
   Strip strip(int64_t index) const noexcept;
-  // Whether a strip's columns lie closer together than one column's terms.
+  // Whether a strip's outputs are summed side by side, because their columns lie closer together than one column's
+  // terms or the terms are few, rather than one after the other.
   bool by_columns() const noexcept { return by_columns_; }
 
  private:
