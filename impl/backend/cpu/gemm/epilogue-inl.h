@@ -96,20 +96,29 @@ inline void add_rows(const View& view, const TilePlace& place, float* tile) {
   }
 }
 
-inline void store_rows(const View& c, const TilePlace& place, const float* tile) {
+template <class T>
+void store_contiguous_rows(const View& c, const TilePlace& place, const float* tile) {
   const FloatTag d;
-  for (int64_t r = 0; r < place.rows; ++r) {
-    const Strided row = row_of(c, place.row + r, place.column);
-    const float* sums = tile + r * kTileColumns;
-    if (row.stride != 1) {
-      store_tile(sums, place.columns, row);
-      continue;
-    }
-    try_visit_dtype(OperandTypes{}, row.dtype, [&]<class T>() HWY_ATTR {
-      const auto keep = [](FloatVector value) HWY_ATTR { return value; };
-      for_each_vector(d, place.columns, keep, reinterpret_cast<T*>(row.data), sums);
-    });
+  T* out = static_cast<T*>(c.data) + place.row * c.strides[0] + place.column;
+  const auto keep = [](FloatVector value) HWY_ATTR { return value; };
+  for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns, out += c.strides[0]) {
+    for_each_vector(d, place.columns, keep, out, tile);
   }
+}
+
+inline void store_rows(const View& c, const TilePlace& place, const float* tile) {
+  if (c.strides[1] == 1) {
+    try_visit_dtype(OperandTypes{}, c.dtype, [&]<class T>() { store_contiguous_rows<T>(c, place, tile); });
+    return;
+  }
+  for (int64_t r = 0; r < place.rows; ++r) {
+    store_tile(tile + r * kTileColumns, place.columns, row_of(c, place.row + r, place.column));
+  }
+}
+
+// Asks for the tile's memory in c while its sums are still being made.
+inline void prefetch_rows(const View& c, const TilePlace& place) {
+  for (int64_t r = 0; r < place.rows; ++r) hwy::Prefetch(row_of(c, place.row + r, place.column).data);
 }
 
 // c's part = activation(tile + bias) + residual, or the same added to it.

@@ -61,7 +61,10 @@ HWY_NOINLINE void multiply_tile(const TileArgs& args) {
   for (int64_t p = args.depth; p != 0; --p) {
     FloatVector b_row[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) b_row[v] = hn::LoadU(d, b + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) {
+      b_row[v] = hn::LoadU(d, b + v * kLanes);
+      hwy::Prefetch(b + 16 * args.b_depth_stride + v * kLanes);
+    }
     b += args.b_depth_stride;
 #pragma GCC unroll 14
     for (int r = 0; r < kRows; ++r) {

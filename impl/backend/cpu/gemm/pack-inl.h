@@ -87,8 +87,8 @@ void interleave_panels(const Block<T>& block, int64_t panel_stride, float* out) 
     const T* ahead = block.data + std::min(p + kPrefetchRows, block.depth - 1) * block.depth_stride;
     float* to = out + p * kRow;
     for (int64_t line = block.first; line < end; line += kWidth, to += panel_stride) {
-      hwy::Prefetch(ahead + line);
       for (int64_t v = 0; v < kRow && line + v < end; v += kLanes) {
+        hwy::Prefetch(ahead + line + v);
         hn::StoreU(widen_lines(d, from, line + v, block.total), d, to + v);
       }
     }

@@ -7,22 +7,25 @@ namespace {
 
 constexpr int64_t kCacheLine = 16;  // floats
 
-// A panel of b (32 columns) of this depth fills most of a 48 KiB L1, a panel of a streams past it.
-constexpr int64_t kMaxDepth = 384;
-// Rows of a chunk: 12 tiles of AVX-512, 28 of AVX2; with kMaxDepth, a quarter of a 1 MiB L2.
+// Measured: deep blocks, for which a panel of b comes from L2 instead of L1, still beat shallow ones, which go through
+// the tiles of c more often.
+constexpr int64_t kMaxDepth = 768;
+// Rows of a chunk: 12 tiles of AVX-512, 28 of AVX2; with kMaxDepth, half of a 1 MiB L2.
 constexpr int64_t kMaxChunkRows = 168;
-constexpr int64_t kMinChunkRows = 56;
+constexpr int64_t kMinChunkRows = 28;
 constexpr int64_t kMinChunkColumns = 128;
 // A packed slab stays within a share of L3.
 constexpr int64_t kSlabSize = int64_t{1} << 21;
 constexpr int64_t kMinSlabColumns = 256;
 // Multiply-adds that take about 5 us: less is not worth a second thread.
-constexpr int64_t kMinChunkWork = int64_t{1} << 19;
+constexpr double kMinChunkWork = 1 << 19;
 // Enough pieces for the threads of a small machine to end at about the same time.
-constexpr int64_t kEnoughChunks = 8;
+constexpr double kEnoughChunks = 8;
 
-// Up to this many elements the operand is in L2 anyway, and packing would cost more than it saves.
-constexpr int64_t kDirectSize = int64_t{1} << 15;
+// Up to this many elements the operand is in L2 anyway, and packing costs more than it saves: of a, and of b, whose
+// rows are read as whole cache lines.
+constexpr int64_t kDirectSizeOfA = int64_t{1} << 15;
+constexpr int64_t kDirectSizeOfB = int64_t{1} << 18;
 
 // The size of equal pieces, at most `largest`, that `total` is cut into; a multiple of `unit`.
 int64_t even_piece(int64_t total, int64_t largest, int64_t unit) {
@@ -30,27 +33,23 @@ int64_t even_piece(int64_t total, int64_t largest, int64_t unit) {
   return round_up(ceil_div(total, std::max<int64_t>(pieces, 1)), unit);
 }
 
-void cut_into_chunks(int64_t m, int64_t n, int64_t k, const TileShape& tile, GemmPlan* plan) {
-  plan->chunk_rows = even_piece(m, kMaxChunkRows, tile.rows);
-  plan->chunk_columns = plan->slab_columns;
-  const auto chunks = [&] { return ceil_div(m, plan->chunk_rows) * ceil_div(n, plan->chunk_columns); };
-  const auto halve = [&](int64_t size, int64_t unit) { return round_up(ceil_div(size, 2), unit); };
-  while (chunks() < kEnoughChunks && plan->chunk_rows * plan->chunk_columns * k >= 2 * kMinChunkWork) {
-    if (plan->chunk_rows >= 2 * kMinChunkRows || plan->chunk_columns < 2 * kMinChunkColumns) {
-      if (plan->chunk_rows <= tile.rows) break;
-      plan->chunk_rows = halve(plan->chunk_rows, tile.rows);
-    } else {
-      plan->chunk_columns = halve(plan->chunk_columns, tile.columns);
-    }
-  }
+// Rows are cut first: a column cut makes every chunk of a row pack the same part of a once more.
+void cut_into_chunks(int64_t m, int64_t n, double work, const TileShape& tile, GemmPlan* plan) {
+  const int64_t wanted = static_cast<int64_t>(std::clamp(work / kMinChunkWork, 1.0, kEnoughChunks));
+  const int64_t rows = std::clamp(ceil_div(m, wanted), kMinChunkRows, kMaxChunkRows);
+  plan->chunk_rows = even_piece(m, rows, tile.rows);
+  const int64_t column_chunks = ceil_div(wanted, ceil_div(m, plan->chunk_rows));
+  plan->chunk_columns = even_piece(n, std::max(ceil_div(n, column_chunks), kMinChunkColumns), tile.columns);
 }
 
-bool reads_a_directly(const View& a, int64_t size) { return a.dtype == DType::kF32 && size <= kDirectSize; }
+bool reads_a_directly(const View& a, int64_t size) {
+  return a.dtype == DType::kF32 && (size <= kDirectSizeOfA || a.strides[1] == 1);
+}
 
 // The microkernel wants rows of b without gaps. With few rows of tiles a panel is used too seldom to repay packing.
 bool reads_b_directly(const View& b, int64_t size, int64_t m, const TileShape& tile) {
   if (b.dtype != DType::kF32 || b.strides[1] != 1) return false;
-  return size <= kDirectSize || m <= 2 * tile.rows;
+  return size <= kDirectSizeOfB || m <= 2 * tile.rows;
 }
 
 }  // namespace
@@ -65,8 +64,9 @@ GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile) noexcept {
   plan.packs_b = !reads_b_directly(args.b, k * n, m, tile);
   const int64_t widest = plan.packs_b ? std::max(kMinSlabColumns, kSlabSize / std::max<int64_t>(k, 1)) : n;
   plan.slab_columns = even_piece(n, widest, tile.columns);
-  plan.is_small = m * n * k <= kMinChunkWork;
-  cut_into_chunks(m, std::min(n, plan.slab_columns), k, tile, &plan);
+  const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  plan.is_small = work <= kMinChunkWork;
+  cut_into_chunks(m, std::min(n, plan.slab_columns), work, tile, &plan);
 
   const int64_t packed_columns = plan.packs_b ? plan.slab_columns : (n % tile.columns != 0 ? tile.columns : 0);
   const int64_t tiles = k > plan.depth ? plan.chunk_rows / tile.rows * (plan.chunk_columns / tile.columns) : 1;

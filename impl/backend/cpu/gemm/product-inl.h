@@ -81,8 +81,8 @@ class Product {
 
   // ---- b
 
-  static constexpr int64_t kPackColumns = 4 * kTileColumns;
-  static constexpr int64_t kPackDepth = 512;
+  static constexpr int64_t kPackColumns = 8 * kTileColumns;
+  static constexpr int64_t kPackDepth = 256;
 
   // Where b is read in place only the columns behind the last whole panel are packed; they are the last slab's.
   void pack_slab(int64_t column, int64_t end) {
@@ -194,8 +194,10 @@ class Product {
       tile->c_row_stride = args_.c.strides[0];
       tile->add = !block.is_first || args_.store == Store::kAdd;
     }
+    const bool finishes = !in_place && block.is_last;
+    if (finishes) prefetch_rows(args_.c, place);
     multiply(*tile);
-    if (!in_place && block.is_last) finish_tile(args_, place, tile->c);
+    if (finishes) finish_tile(args_, place, tile->c);
   }
 
   const GemmArgs& args_;
