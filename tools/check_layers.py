@@ -27,8 +27,8 @@ ARROWS = {
 }
 # Headers of one backend and of other projects, and the only folders that may see them.
 CONFINED = {
-    r"backend/cpu/.*": ("impl/backend",),
-    r"backend/cuda/.*": ("impl/backend",),
+    r"backend/cpu/.*": ("impl/backend", "capi/src"),
+    r"backend/cuda/.*": ("impl/backend", "capi/src"),
     r"hwy/.*": ("impl/backend/cpu",),
     r"(cuda|cublas|cudnn|nvrtc|cupti|driver_types).*": ("impl/backend/cuda", "impl/comm/nccl"),
     r"nccl.*": ("impl/comm/nccl",),
