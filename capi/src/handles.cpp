@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "backend/fork_hook.h"
+#include "backend/threads/fork_hook.h"
 
 namespace halftone::capi {
 

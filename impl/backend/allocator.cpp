@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <mutex>
 
-#include "backend/asan_poison.h"
-#include "backend/fork_hook.h"
-#include "backend/page_heap.h"
-#include "backend/slab.h"
+#include "backend/memory/asan_poison.h"
+#include "backend/memory/page_heap.h"
+#include "backend/memory/slab.h"
+#include "backend/threads/fork_hook.h"
 #include "core/error.h"
 
 namespace halftone {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backend/pool_width.h"
 #include "backend/registry.h"
+#include "backend/threads/pool_width.h"
 #include "core/error.h"
 
 namespace halftone {

@@ -9,10 +9,10 @@
 
 #include "backend/allocator.h"
 #include "backend/device.h"
-#include "backend/fork_hook.h"
 #include "backend/host_memory.h"
 #include "backend/plugin.h"
 #include "backend/thread_pool.h"
+#include "backend/threads/fork_hook.h"
 #include "core/clock.h"
 #include "core/io.h"
 #include "core/ref.h"

@@ -9,9 +9,9 @@
 #include <climits>
 #include <vector>
 
-#include "backend/fork_hook.h"
-#include "backend/futex.h"
-#include "backend/pool_width.h"
+#include "backend/threads/fork_hook.h"
+#include "backend/threads/futex.h"
+#include "backend/threads/pool_width.h"
 
 // How a run goes. The caller writes the job down, opens the gate, raises the epoch and takes chunks like everyone else.
 // A worker that sees a new epoch enters through the gate (which counts who is inside), takes chunks until none is left

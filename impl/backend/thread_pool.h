@@ -21,7 +21,7 @@ class ThreadPool {
   int width() const noexcept { return width_; }
 
   // A piece of work: `worker` is below width() and differs between chunks that run at the same time. Must not throw and
-  // must not call run on the same pool (a nested run would wait for itself; it is run inline instead).
+  // must not fork. A run of the same pool from within a task runs inline, on the task's thread.
   using Task = void (*)(void* context, int64_t chunk, int worker) noexcept;
 
   // Runs every chunk in [0, chunks) once and returns when all have ended. One chunk runs on the caller without any

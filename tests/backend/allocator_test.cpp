@@ -12,12 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "backend/asan_poison.h"
 #include "backend/counting_device.h"
 #include "backend/failing_new.h"
-#include "backend/page_heap.h"
+#include "backend/memory/asan_poison.h"
+#include "backend/memory/page_heap.h"
+#include "backend/memory/slab.h"
 #include "backend/sanitizers.h"
-#include "backend/slab.h"
 #include "core/error.h"
 
 namespace halftone {

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "backend/cpu_quota.h"
-#include "backend/pool_width.h"
 #include "backend/text_files.h"
+#include "backend/threads/cpu_quota.h"
+#include "backend/threads/pool_width.h"
 
 namespace halftone {
 namespace {

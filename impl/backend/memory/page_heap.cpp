@@ -1,4 +1,4 @@
-#include "backend/page_heap.h"
+#include "backend/memory/page_heap.h"
 
 #include <bit>
 

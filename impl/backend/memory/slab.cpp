@@ -1,4 +1,4 @@
-#include "backend/slab.h"
+#include "backend/memory/slab.h"
 
 #include <bit>
 

@@ -1,4 +1,4 @@
-#include "backend/pool_width.h"
+#include "backend/threads/pool_width.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backend/cpu_quota.h"
+#include "backend/threads/cpu_quota.h"
 
 namespace halftone {
 namespace {

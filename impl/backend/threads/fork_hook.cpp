@@ -1,4 +1,4 @@
-#include "backend/fork_hook.h"
+#include "backend/threads/fork_hook.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-#include "backend/cpu_quota.h"
+#include "backend/threads/cpu_quota.h"
 
 #include <algorithm>
 #include <charconv>

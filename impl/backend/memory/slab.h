@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "backend/page_heap.h"
+#include "backend/memory/page_heap.h"
 
 namespace halftone {
 
