@@ -84,6 +84,35 @@ TEST(Cast, FollowsAnyStrides) {
   for_each_instruction_set([] { for_each_pair(expect_right_at_all_strides); });
 }
 
+// Memory orders that differ in their fastest dimension, with ragged blocks, outer dimensions, and many chunks.
+struct Transposition {
+  Shape shape;
+  Shape in;
+  Shape out;
+};
+
+const Transposition kTranspositions[] = {
+    {{70, 65}, {1, 70}, {65, 1}},
+    {{70, 65}, {65, 1}, {1, 70}},
+    {{3, 67, 5, 129}, {43300, 1, 8660, 67}, {43215, 645, 129, 1}},
+    {{2, 130, 100}, {1, 2, 260}, {13500, 100, 1}},
+    {{300, 1, 401}, {1, 7, 300}, {401, 1, 1}},
+};
+
+TEST(Cast, TransposesEveryElementSize) {
+  for (const Transposition& test : kTranspositions) {
+    for (const DType dtype : {DType::kU8, DType::kBF16, DType::kF32, DType::kI64}) {
+      HostTensor in(dtype, test.shape, test.in);
+      fill_bits(in, 17);
+      for (const int threads : {1, 3}) {
+        HostTensor out(dtype, test.shape, test.out);
+        ASSERT_TRUE(cast(in, out, threads).ok());
+        expect_right(in, out);
+      }
+    }
+  }
+}
+
 TEST(Cast, TakesAScalar) {
   HostTensor in(DType::kF32, {});
   in.set(0, 2.5);

@@ -46,9 +46,13 @@ namespace {
 HWY_EXPORT(cast_range);
 
 Status cast(Stream& stream, const View& in, const View& out) noexcept {
+  if (in.dtype == out.dtype) {
+    copy(pool_of(stream), in, out);
+    return {};
+  }
   const Layout in_layout(in);
   const Layout out_layout(out);
-  const auto range = in.dtype == out.dtype ? &copy_range : HWY_DYNAMIC_DISPATCH(cast_range);
+  const auto range = HWY_DYNAMIC_DISPATCH(cast_range);
   for_each_range(pool_of(stream), out.numel(),
                  [&](int64_t begin, int64_t end) { range(in_layout, out_layout, begin, end); });
   return {};

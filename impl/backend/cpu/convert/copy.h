@@ -1,11 +1,12 @@
 // Moving elements as they are, where source and destination have one dtype.
 #pragma once
 
-#include "backend/cpu/simd/layout.h"
+#include "backend/thread_pool.h"
+#include "backend/view.h"
 
 namespace halftone::cpu {
 
-// Elements [begin, end), counted in row-major order. REQUIRES: in.dtype() == out.dtype().
-void copy_range(const Layout& in, const Layout& out, int64_t begin, int64_t end) noexcept;
+// REQUIRES: equal shapes and dtypes. A tensor may be copied onto itself.
+void copy(ThreadPool& pool, const View& in, const View& out) noexcept;
 
 }  // namespace halftone::cpu

@@ -1,6 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/simd/load_tile.cpp"
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cpu/simd/rounding.h"
 #include "backend/cpu/simd/strided_block.h"
@@ -15,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// Formats that vectors widen to FP32.
+// Small floats, which vectors widen to FP32, and FP32 itself.
 template <class T>
 inline constexpr bool kIsVectorFormat = std::is_class_v<T> || std::is_same_v<T, float>;
 

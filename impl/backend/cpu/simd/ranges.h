@@ -13,15 +13,22 @@ namespace halftone::cpu {
 // Work of up to this many elements costs about 5 us or less and stays on the caller's thread.
 inline constexpr int64_t kInlineSize = 2 * kChunkSize;
 
-// Calls f(begin, end) for pieces of [0, count).
+// Calls f(begin, end) for pieces of [0, count), each of `grain` items; `grain` items are the work of kChunkSize
+// elements.
 template <class F>
-void for_each_range(ThreadPool& pool, int64_t count, F&& f) noexcept {
-  if (count <= kInlineSize) {
+void for_each_range(ThreadPool& pool, int64_t count, int64_t grain, F&& f) noexcept {
+  if (count <= 2 * grain) {
     if (count > 0) f(int64_t{0}, count);
     return;
   }
-  pool.parallel_for((count + kChunkSize - 1) / kChunkSize,
-                    [&](int64_t chunk, int) { f(chunk * kChunkSize, std::min((chunk + 1) * kChunkSize, count)); });
+  pool.parallel_for((count + grain - 1) / grain,
+                    [&](int64_t chunk, int) { f(chunk * grain, std::min((chunk + 1) * grain, count)); });
+}
+
+// The same for elements of cheap work.
+template <class F>
+void for_each_range(ThreadPool& pool, int64_t count, F&& f) noexcept {
+  for_each_range(pool, count, kChunkSize, f);
 }
 
 }  // namespace halftone::cpu
