@@ -1,7 +1,8 @@
 // Times the CPU GEMM against oneDNN's, shape by shape:
 //   gemm_bench [--threads N] [--rounds N] [--small]
 // In every round each contender runs once, in turn, so that what else the machine does falls on all of them alike; a
-// contender's time is the best of its rounds. Rates are GFLOP/s; the last lines are geometric means of ratios.
+// contender's time is the best of its rounds, with one thread that thread's CPU time, else wall time. Rates are
+// GFLOP/s; the last lines are geometric means of ratios.
 #include <unistd.h>
 
 #include <algorithm>
@@ -127,12 +128,12 @@ class Entry {
     }
   }
 
-  double seconds(int repeats) {
+  double seconds(int repeats, TimeOf time_of) {
     if (onednn_ != nullptr && !onednn_->exists()) return HUGE_VAL;
     void* data = workspace_.data();
     size_t space = workspace_.size();
     void* aligned = onednn_ == nullptr ? std::align(64, 1, data, space) : nullptr;
-    const Stopwatch watch;
+    const Stopwatch watch(time_of);
     for (int i = 0; i < repeats; ++i) {
       if (onednn_ != nullptr) {
         onednn_->run();
@@ -161,10 +162,11 @@ Rates measure(const Product& product, const Options& options, Stream& stream) {
   const int repeats = static_cast<int>(std::clamp(2e7 / flops, 1.0, 1000.0));
   std::vector<std::unique_ptr<Entry>> entries;
   for (const Contender& contender : kContenders) entries.push_back(std::make_unique<Entry>(contender, product, stream));
+  const TimeOf time_of = options.threads == 1 ? TimeOf::kThread : TimeOf::kWall;
   Rates rates(kContenderCount, 0.0);
   for (int round = 0; round < options.rounds; ++round) {
     for (size_t i = 0; i < kContenderCount; ++i) {
-      rates[i] = std::max(rates[i], flops / entries[i]->seconds(repeats) * 1e-9);
+      rates[i] = std::max(rates[i], flops / entries[i]->seconds(repeats, time_of) * 1e-9);
     }
   }
   return rates;

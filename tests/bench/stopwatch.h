@@ -1,17 +1,28 @@
-// Wall time since construction, for benchmarks.
+// Time since construction, for benchmarks: of the clock on the wall, or of the calling thread alone, which does not
+// count what other programs take from the machine.
 #pragma once
 
-#include <chrono>
+#include <time.h>
 
 namespace halftone {
 
+enum class TimeOf { kWall, kThread };
+
 class Stopwatch {
  public:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  explicit Stopwatch(TimeOf time_of)
+      : clock_(time_of == TimeOf::kWall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID), begin_(now()) {}
+  double seconds() const { return now() - begin_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_ = Clock::now();
+  double now() const {
+    timespec time;
+    clock_gettime(clock_, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+
+  clockid_t clock_;
+  double begin_;
 };
 
 }  // namespace halftone

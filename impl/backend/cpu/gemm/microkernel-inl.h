@@ -40,6 +40,9 @@ struct TileArgs {
   bool add;
 };
 
+// Rows of b are asked for so much earlier: about the latency of L3.
+constexpr int kRowsAhead = 16;
+
 // Row r of a is reached from pointer r / 3 and 0, 1 or 2 times the row stride, which x86 addresses without arithmetic:
 // 14 rows need 5 pointers, not 14.
 template <int kRows, int kVectors>
@@ -63,7 +66,7 @@ HWY_NOINLINE void multiply_tile(const TileArgs& args) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       b_row[v] = hn::LoadU(d, b + v * kLanes);
-      hwy::Prefetch(b + 16 * args.b_depth_stride + v * kLanes);
+      hwy::Prefetch(b + kRowsAhead * args.b_depth_stride + v * kLanes);
     }
     b += args.b_depth_stride;
 #pragma GCC unroll 14

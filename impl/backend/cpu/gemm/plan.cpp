@@ -22,10 +22,12 @@ constexpr double kMinChunkWork = 1 << 19;
 // Enough pieces for the threads of a small machine to end at about the same time.
 constexpr double kEnoughChunks = 8;
 
-// Up to this many elements the operand is in L2 anyway, and packing costs more than it saves: of a, and of b, whose
-// rows are read as whole cache lines.
-constexpr int64_t kDirectSizeOfA = int64_t{1} << 15;
-constexpr int64_t kDirectSizeOfB = int64_t{1} << 18;
+// An operand of up to this many elements is in L2 anyway, and packing costs more than it saves.
+constexpr int64_t kSmallOperand = int64_t{1} << 15;
+// The same for b in L3, if the rows of a panel do not meet in the same few sets of the caches, as they do at distances
+// of 2 KiB and its multiples.
+constexpr int64_t kMediumOperand = int64_t{1} << 20;
+constexpr int64_t kConflictingStride = 512;
 
 // The size of equal pieces, at most `largest`, that `total` is cut into; a multiple of `unit`.
 int64_t even_piece(int64_t total, int64_t largest, int64_t unit) {
@@ -42,14 +44,16 @@ void cut_into_chunks(int64_t m, int64_t n, double work, const TileShape& tile, G
   plan->chunk_columns = even_piece(n, std::max(ceil_div(n, column_chunks), kMinChunkColumns), tile.columns);
 }
 
+// The microkernel takes any strides of a, but walks along rows at full speed only.
 bool reads_a_directly(const View& a, int64_t size) {
-  return a.dtype == DType::kF32 && (size <= kDirectSizeOfA || a.strides[1] == 1);
+  return a.dtype == DType::kF32 && (size <= kSmallOperand || a.strides[1] == 1);
 }
 
 // The microkernel wants rows of b without gaps. With few rows of tiles a panel is used too seldom to repay packing.
 bool reads_b_directly(const View& b, int64_t size, int64_t m, const TileShape& tile) {
   if (b.dtype != DType::kF32 || b.strides[1] != 1) return false;
-  return size <= kDirectSizeOfB || m <= 2 * tile.rows;
+  if (size <= kSmallOperand || m <= 2 * tile.rows) return true;
+  return size <= kMediumOperand && b.strides[0] % kConflictingStride != 0;
 }
 
 }  // namespace
