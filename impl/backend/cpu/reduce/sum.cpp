@@ -7,7 +7,6 @@
 #include "backend/chunks.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/reduce/sum_plan.h"
-#include "backend/cpu/simd/ranges.h"
 #include "core/type_list.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -18,6 +17,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
+
+// Adding up to this many elements costs about 5 us or less and stays on the caller's thread.
+constexpr int64_t kInlineSize = 2 * kChunkSize;
 
 // 256 bytes of columns side by side, so that a counter of partial sums stays below 6 KiB.
 template <class C>
