@@ -19,14 +19,7 @@ struct View {
   int64_t numel() const { return halftone::numel(shape); }
 };
 
-inline bool is_contiguous(const View& view) {
-  int64_t step = 1;
-  for (int i = view.rank() - 1; i >= 0; --i) {
-    if (view.shape[i] != 1 && view.strides[i] != step) return false;
-    step *= view.shape[i];
-  }
-  return true;
-}
+inline bool is_contiguous(const View& view) { return is_contiguous(view.shape, view.strides); }
 
 // Whether a kernel's result replaces what its output holds or is added to it.
 enum class Store : int32_t { kWrite, kAdd };

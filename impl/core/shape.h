@@ -58,6 +58,16 @@ constexpr Shape contiguous_strides(const Shape& shape) {
   return strides;
 }
 
+// Whether elements lie in row-major order without gaps; strides of dimensions of size 1 do not matter.
+constexpr bool is_contiguous(const Shape& shape, const Shape& strides) {
+  int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] > 1 && strides[i] != step) return false;
+    step *= shape[i] > 1 ? shape[i] : 1;
+  }
+  return true;
+}
+
 // Builds a shape from a caller's array and refuses a bad rank, a negative size, and a product (with 0 counted as 1)
 // that leaves int64 in bytes of the widest dtype. Throws INVALID_ARGUMENT naming `argument`.
 Shape checked_shape(const int64_t* sizes, int64_t rank, const char* argument);

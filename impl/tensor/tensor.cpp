@@ -13,15 +13,6 @@ Tensor::Tensor(Ref<Storage> storage, DType dtype, const Shape& shape, const Shap
   body_->offset = offset;
 }
 
-bool Tensor::is_contiguous() const noexcept {
-  int64_t step = 1;
-  for (int i = rank() - 1; i >= 0; --i) {
-    if (shape()[i] != 1 && strides()[i] != step) return false;
-    step *= shape()[i];
-  }
-  return true;
-}
-
 void* Tensor::data() const noexcept {
   char* base = static_cast<char*>(body_->storage->data());
   return base == nullptr ? nullptr : base + body_->offset * static_cast<int64_t>(size_of(dtype()));

@@ -26,7 +26,7 @@ class Tensor {
   int rank() const noexcept { return body_->shape.rank(); }
   int64_t numel() const noexcept { return halftone::numel(body_->shape); }
   int64_t offset() const noexcept { return body_->offset; }
-  bool is_contiguous() const noexcept;
+  bool is_contiguous() const noexcept { return halftone::is_contiguous(shape(), strides()); }
 
   const Ref<Storage>& storage() const noexcept { return body_->storage; }
   ContextDevice& device() const noexcept { return body_->storage->device(); }

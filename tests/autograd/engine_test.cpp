@@ -1,0 +1,134 @@
+#include "autograd/engine.h"
+
+#include <pthread.h>
+
+#include "autograd/parameter.h"
+#include "autograd/scope.h"
+#include "ops/ops.h"
+#include "room_fixture.h"
+
+namespace halftone {
+namespace {
+
+class EngineTest : public RoomTest {
+ protected:
+  static void backward(const Tensor& root, bool retain_graph = false) { run_backward(root, Tensor(), retain_graph); }
+};
+
+TEST_F(EngineTest, AddsTheGradientsOfEveryUse) {
+  const Tensor x = leaf({2}, {3, 4});
+  backward(ops::sum(ops::mul(ops::add(x, x), x), {}, false));  // 2 x^2
+  EXPECT_EQ(grad(x), (std::vector<double>{12, 16}));
+}
+
+TEST_F(EngineTest, AccumulatesUntilZeroGradThenWritesAnewInPlace) {
+  const Tensor x = leaf({1}, {5});
+  backward(ops::rescale(x, 2, 0));
+  backward(ops::rescale(x, 2, 0));
+  EXPECT_EQ(grad(x), (std::vector<double>{4}));
+  const void* address = accumulator_of(x)->grad().data();
+  accumulator_of(x)->zero_grad();
+  EXPECT_FALSE(accumulator_of(x)->has_grad());
+  backward(ops::rescale(x, 3, 0));
+  EXPECT_EQ(grad(x), (std::vector<double>{3}));
+  EXPECT_EQ(accumulator_of(x)->grad().data(), address);
+}
+
+TEST_F(EngineTest, AProductStoresIntoTheLeafWithoutATemporary) {
+  const Tensor x = tensor({2, 2}, {1, 2, 3, 4});
+  const Tensor w = leaf({2, 2}, {1, 0, 0, 1});
+  backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));
+  backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));
+  EXPECT_EQ(grad(w), (std::vector<double>{8, 12, 8, 12}));
+}
+
+TEST_F(EngineTest, GradientsOfALeafKeepItsDtype) {
+  const Tensor w = leaf({2}, {1, 2}, DType::kBF16);
+  backward(ops::sum(ops::cast(w, DType::kF32), {}, false));
+  EXPECT_EQ(accumulator_of(w)->grad().dtype(), DType::kBF16);
+}
+
+TEST_F(EngineTest, RefusesASecondRunUnlessTheGraphIsRetained) {
+  const Tensor x = leaf({1}, {5});
+  const Tensor y = ops::mul(x, x);
+  backward(y, true);
+  backward(y);
+  EXPECT_EQ(grad(x), (std::vector<double>{20}));
+  EXPECT_EQ(code_of([&] { backward(y); }), Code::kState);
+  EXPECT_EQ(grad(x), (std::vector<double>{20}));  // nothing had begun, so nothing is lost
+}
+
+TEST_F(EngineTest, NoticesAWriteBetweenForwardAndBackward) {
+  const Tensor x = leaf({1}, {5});
+  const Tensor factor = tensor({1}, {2});
+  const Tensor y = ops::mul(x, factor);
+  fill(factor, 7);
+  EXPECT_EQ(code_of([&] { backward(y); }), Code::kState);
+  EXPECT_TRUE(accumulator_of(x)->is_invalid());
+  accumulator_of(x)->zero_grad();
+  backward(ops::mul(x, factor));
+  EXPECT_EQ(grad(x), (std::vector<double>{7}));
+}
+
+TEST_F(EngineTest, AFailureInTheMiddleLeavesTheLeavesInvalidAndTheGraphUsable) {
+  const Tensor x = leaf({1000}, std::vector<double>(1000, 1.0));
+  const Tensor y = ops::sum(ops::mul(ops::mul(x, x), x), {}, false);
+  device().allocator->release_cached();
+  device().allocator->set_limit(device().allocator->stats().reserved);
+  // Every cached block is taken, so that backward's first temporary fails.
+  std::vector<Tensor> taken;
+  EXPECT_EQ(code_of([&] {
+              for (int i = 0; i < 100000; ++i) taken.push_back(empty(device(), DType::kF32, {1000}));
+            }),
+            Code::kOutOfMemory);
+  EXPECT_EQ(code_of([&] { backward(y, true); }), Code::kOutOfMemory);
+  EXPECT_TRUE(accumulator_of(x)->is_invalid());
+  taken.clear();
+  device().allocator->set_limit(0);
+  accumulator_of(x)->zero_grad();
+  backward(y);
+  EXPECT_EQ(grad(x), std::vector<double>(1000, 3.0));
+}
+
+TEST_F(EngineTest, RestoresTheModesOfTheThread) {
+  const Tensor x = leaf({1}, {5});
+  EXPECT_TRUE(scope().grad_enabled);
+  backward(ops::mul(x, x));
+  EXPECT_TRUE(scope().grad_enabled);
+  EXPECT_EQ(code_of([&] { backward(tensor({1}, {1})); }), Code::kState);
+  EXPECT_TRUE(scope().grad_enabled);
+}
+
+struct DeepGraph {
+  Tensor x;
+  int depth;
+};
+
+void* build_run_and_release(void* argument) {
+  auto* graph = static_cast<DeepGraph*>(argument);
+  Tensor y = graph->x;
+  for (int i = 0; i < graph->depth; ++i) y = ops::rescale(y, 1.0, 0.0);
+  run_backward(y, Tensor(), false);
+  return nullptr;
+}
+
+// A stack of 256 KiB: recursion over the graph would not survive it.
+TEST_F(EngineTest, AMillionNodesRunAndDieOnASmallStack) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr int kDepth = 100'000;
+#else
+  constexpr int kDepth = 1'000'000;
+#endif
+  DeepGraph graph = {.x = leaf({1}, {1}), .depth = kDepth};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, build_run_and_release, &graph), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(grad(graph.x), (std::vector<double>{1}));
+}
+
+}  // namespace
+}  // namespace halftone

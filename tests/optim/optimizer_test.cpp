@@ -1,0 +1,115 @@
+#include "optim/optimizer.h"
+
+#include <cmath>
+
+#include "ops/ops.h"
+#include "optim/adamw.h"
+#include "optim/sgd.h"
+#include "room_fixture.h"
+
+namespace halftone::optim {
+namespace {
+
+class OptimizerTest : public RoomTest {
+ protected:
+  static constexpr AdamwGroup kAdamw = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0};
+  static constexpr SgdGroup kSgd = {
+      .lr = 0.5, .momentum = 0, .dampening = 0, .weight_decay = 0, .nesterov = 0, .reserved = 0};
+
+  Ref<Parameter> parameter(const char* name, const std::vector<double>& values) {
+    return make_ref<Parameter>(name, tensor({static_cast<int64_t>(values.size())}, values));
+  }
+  static void give_gradient(const Ref<Parameter>& parameter, double factor) {
+    run_backward(ops::sum(ops::rescale(parameter->leaf(), factor, 0), {}, false), Tensor(), false);
+  }
+};
+
+TEST_F(OptimizerTest, TheUpdateWritesMasterAndCopyInOnePass) {
+  const Ref<Parameter> weight = parameter("weight", {1.0, -2.0, 0.3});
+  Sgd optimizer({weight}, DType::kBF16, kSgd);
+  give_gradient(weight, 0.01);
+  optimizer.step();
+  EXPECT_EQ(weight->read(DType::kBF16).data(), weight->compute().data());
+  EXPECT_EQ(values(weight->compute()), values(converted(weight->master(), DType::kBF16)));
+  EXPECT_NEAR(values(weight->master())[0], 0.995, 1e-7);
+}
+
+TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
+  const Ref<Parameter> used = parameter("used", {1});
+  const Ref<Parameter> unused = parameter("unused", {1});
+  Sgd optimizer({used, unused}, DType::kF32, kSgd);
+  EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
+  give_gradient(used, 1);
+  optimizer.step();
+  EXPECT_EQ(values(used->master()), (std::vector<double>{0.5}));
+  EXPECT_EQ(values(unused->master()), (std::vector<double>{1}));
+  give_gradient(unused, 1);
+  optimizer.step();
+  EXPECT_EQ(values(unused->master()), (std::vector<double>{0.5}));
+}
+
+TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
+  const Ref<Parameter> weight = parameter("weight", {1});
+  Sgd optimizer({weight}, DType::kF32, kSgd);
+  give_gradient(weight, 1);
+  weight->invalidate();
+  EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
+  EXPECT_EQ(values(weight->master()), (std::vector<double>{1}));
+  optimizer.zero_grad();
+  give_gradient(weight, 1);
+  optimizer.step();
+  EXPECT_EQ(values(weight->master()), (std::vector<double>{0.5}));
+}
+
+TEST_F(OptimizerTest, AStepBetweenForwardAndBackwardIsNoticed) {
+  const Ref<Parameter> weight = parameter("weight", {1, 2});
+  Sgd optimizer({weight}, DType::kBF16, kSgd);
+  give_gradient(weight, 1);
+  const Tensor leaf = weight->leaf();
+  const Tensor y = ops::sum(ops::mul(leaf, leaf), {}, false);
+  optimizer.step();
+  EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
+}
+
+TEST_F(OptimizerTest, AnotherOptimizerMayFollowWhenTheFirstIsGone) {
+  const Ref<Parameter> weight = parameter("weight", {1});
+  {
+    const AdamW first({weight}, DType::kBF16, kAdamw);
+    EXPECT_EQ(code_of([&] { Sgd({weight}, DType::kF32, kSgd); }), Code::kState);
+    EXPECT_TRUE(weight->compute().defined());
+  }
+  EXPECT_FALSE(weight->compute().defined());
+  const Sgd second({weight}, DType::kF32, kSgd);
+}
+
+TEST_F(OptimizerTest, AFailedCreationFreesTheParameters) {
+  const Ref<Parameter> weight = parameter("weight", {1});
+  EXPECT_EQ(code_of([&] { AdamW({weight, weight}, DType::kF32, kAdamw); }), Code::kState);
+  EXPECT_TRUE(weight->claim());
+}
+
+TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {
+  const Ref<Parameter> weight = parameter("weight", {1, 1});
+  Sgd optimizer({weight}, DType::kF32, kSgd);
+  give_gradient(weight, 3);
+  EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
+  EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
+  EXPECT_EQ(optimizer.step_count(), 0);
+  EXPECT_EQ(values(weight->master()), (std::vector<double>{1, 1}));
+}
+
+// AdamW keeps FP32 master, two FP32 moments and an FP32 gradient: 16 bytes a parameter, and 2 for a BF16 copy.
+TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
+  constexpr int64_t kCount = 1 << 20;
+  const Ref<Parameter> weight =
+      make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
+  const AdamW optimizer({weight}, DType::kBF16, kAdamw);
+  const MemoryStats stats = device().allocator->stats();
+  const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
+  EXPECT_EQ(bytes(Category::kParameters), (4 + 2) * kCount);
+  EXPECT_EQ(bytes(Category::kGradients), 4 * kCount);
+  EXPECT_EQ(bytes(Category::kOptimizer), 8 * kCount + static_cast<int64_t>(sizeof(OptimizerState)));
+}
+
+}  // namespace
+}  // namespace halftone::optim
