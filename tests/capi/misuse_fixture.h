@@ -1,0 +1,92 @@
+/* What the generated misuse test stands on: one valid object of every type, every kind of bad handle, poisoned memory
+ * for results, and the judgement of one wrong call. Main thread only.
+ */
+#ifndef HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
+#define HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
+
+#include "test_modules.h"
+
+/* In the order of Fixture's members. */
+typedef enum HandleKind {
+  kContextHandle,
+  kDeviceHandle,
+  kTensorHandle,
+  kScopeHandle,
+  kPolicyHandle,
+  kModuleHandle,
+  kParameterHandle,
+  kOptimizerHandle,
+  kScheduleHandle,
+  kSamplerHandle,
+  kBatchesHandle,
+  kHandleKinds
+} HandleKind;
+
+typedef struct Fixture {
+  htone_context* context;
+  htone_device* device;
+  htone_tensor* tensor; /* [2, 2], f32 */
+  htone_scope* scope;   /* the innermost of this thread */
+  htone_autocast_policy* policy;
+  htone_module* module; /* linear, of an optimizer, with gradients */
+  htone_parameter* parameter;
+  htone_optimizer* optimizer;
+  htone_schedule* schedule;
+  htone_sampler* sampler; /* of 2 samples */
+  htone_batches* batches; /* a batch was taken */
+
+  htone_tensor* leaf; /* with a gradient */
+  htone_tensor* loss; /* a recorded scalar */
+  htone_tensor* gradient;
+  htone_tensor* targets;     /* [2], i64 */
+  htone_tensor* bias;        /* [2], f32 */
+  htone_module* free_module; /* linear, without optimizer */
+  htone_linear_options linear_options;
+  htone_adamw_options adamw_options;
+  htone_sgd_options sgd_options;
+  htone_sampler_options sampler_options;
+  htone_context_options context_options;
+} Fixture;
+
+extern Fixture fixture;
+
+void begin_misuse(const char* function);
+/* Asserts that no call since begin_misuse was judged wrong. */
+void end_misuse(void);
+
+/* Memory for a function's k-th result, filled with a pattern that a refused call must leave. */
+enum { kResults = 4, kResultBytes = 1024 };
+void* result_memory(int k);
+/* Takes what the results hold now for what they must hold after a refused call. */
+void note_results(void);
+/* After a call that succeeded and whose results were released: brings the pattern back and asks for no handle left. */
+void reset_results(void);
+
+/* The i-th handle that is none of `kind`: NULL, random, foreign, released, released with its slot in use again. NULL
+ * for `what` ends the list; `what` of NULL itself is "NULL" and comes first. */
+typedef struct BadHandle {
+  const char* what;
+  void* handle;
+} BadHandle;
+
+BadHandle bad_handle(HandleKind kind, size_t i);
+
+/* Judges a call whose one wrong argument was `what` at `index`. `text` must be in the message beside the argument's
+ * name. */
+typedef struct Wrong {
+  const char* argument;
+  int32_t index;
+  const char* what;
+  htone_status expected;
+  const char* text;
+} Wrong;
+
+void refused(Wrong wrong, htone_status actual);
+/* The same where the error is not recorded. */
+void refused_silently(Wrong wrong, htone_status actual);
+/* Judges a call that must succeed. */
+void accepted(const char* what, htone_status actual);
+
+void a_million_random_handles_are_refused(void** state);
+
+#endif
