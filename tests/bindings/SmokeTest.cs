@@ -82,7 +82,7 @@ static class SmokeTest {
       a.Fill(0);
       b.Fill(0);
       Raises<ShapeMismatchException>(Status.ShapeMismatch, "htone_add", () => a.Add(b));
-      Raises<InvalidArgumentException>(Status.ShapeMismatch, "b.shape", () => a.Add(b));
+      Raises<InvalidArgumentException>(Status.ShapeMismatch, "b [2, 4]", () => a.Add(b));
     }
   }
 

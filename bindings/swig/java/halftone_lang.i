@@ -53,7 +53,7 @@ void raise(JNIEnv* env, const halftone_bindings::StatusError& error) {
 %typemap(javainterfaces) SWIGTYPE "AutoCloseable"
 %typemap(javafinalize) SWIGTYPE ""
 %typemap(javabody) SWIGTYPE %{
-  private volatile long swigCPtr;
+  private final long swigCPtr;
   private final java.lang.ref.Cleaner.Cleanable reference;
 
   $javaclassname(long address, boolean owned) {
@@ -65,9 +65,8 @@ void raise(JNIEnv* env, const halftone_bindings::StatusError& error) {
     return object == null ? 0 : object.swigCPtr;
   }
 %}
-/* A closed proxy passes NULL, for which the library answers INVALID_HANDLE. */
+/* A closed proxy keeps its handle: no value ever comes back, so the library answers INVALID_HANDLE. */
 %typemap(javadestruct, methodname = "close", methodmodifiers = "@Override public", parameters = "") SWIGTYPE {
-    swigCPtr = 0;
     reference.clean();
   }
 

@@ -33,7 +33,7 @@ void raise(const halftone_bindings::StatusError& error) {
   }
 }
 
-/* A closed object keeps its stale handle: the library tells it from a live one and answers INVALID_HANDLE. */
+/* A closed object keeps its handle: no value ever comes back, so the library answers INVALID_HANDLE. */
 %define %halftone_owned(TYPE)
 %extend TYPE {
 %pythoncode %{
