@@ -10,7 +10,7 @@
 #include "stopwatch.h"
 
 enum {
-  kAccuracyInterval = 10,
+  kAccuracyInterval = 5,
   kLineInterval = 100,
   kDefaultColumns = 80,
   kMinBar = 5,
@@ -20,8 +20,8 @@ enum {
 
 static const double kDrawInterval = 0.1; /* seconds */
 
-/* The share of the newest value in a running mean. */
-static const double kNewest = 0.1;
+/* The least share of the newest value in a running mean; the first values count alike. */
+static const double kNewest = 0.05;
 
 static bool is_terminal(void) {
   const char* kind = getenv("TERM");
@@ -75,8 +75,9 @@ static void print_lasting(const progress_bar* bar) {
   fflush(stdout);
 }
 
-static double running_mean(double mean, double newest, bool is_first) {
-  return is_first ? newest : mean + kNewest * (newest - mean);
+static double running_mean(double mean, double newest, int64_t count_before) {
+  const double share = 1.0 / (double)(count_before + 1);
+  return mean + (share > kNewest ? share : kNewest) * (newest - mean);
 }
 
 void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_per_epoch, int64_t items_per_step) {
@@ -92,11 +93,11 @@ void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_pe
 bool progress_bar_wants_accuracy(const progress_bar* bar) { return bar->step % kAccuracyInterval == 0; }
 
 void progress_bar_take_accuracy(progress_bar* bar, double accuracy) {
-  bar->accuracy = running_mean(bar->accuracy, accuracy, bar->step == 0);
+  bar->accuracy = running_mean(bar->accuracy, accuracy, bar->step / kAccuracyInterval);
 }
 
 void progress_bar_take_step(progress_bar* bar, double loss) {
-  bar->loss = running_mean(bar->loss, loss, bar->step == 0);
+  bar->loss = running_mean(bar->loss, loss, bar->step);
   ++bar->step;
   const bool ends_epoch = bar->step % bar->steps_per_epoch == 0 || bar->step == bar->total_steps;
   const double now = seconds_now();

@@ -22,7 +22,7 @@ typedef struct progress_bar {
 /* Starts the clock. Draws on standard output. */
 void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_per_epoch, int64_t items_per_step);
 
-/* Answers whether the coming step's accuracy is wanted: of one step in ten, so that it costs no speed. */
+/* Answers whether the coming step's accuracy is wanted: of one step in five, so that it costs no speed. */
 bool progress_bar_wants_accuracy(const progress_bar* bar);
 
 /* Takes in the accuracy of a batch, in [0, 1], before its step is told. */
