@@ -18,9 +18,9 @@ struct TileShape {
 
 // The algorithm, outermost loop first. b is taken in slabs of columns; a slab is packed by all threads into panels of
 // one tile's width. Then c's part under the slab is cut into chunks. A chunk belongs to one thread, which goes through
-// k in blocks of `depth`: it packs its rows of a, and multiplies every panel of b (which then stays in L1) with every
-// row of tiles (which stays in L2). Sums of unfinished tiles wait in c itself where they may, else in the worker's
-// scratch.
+// k in blocks of `depth`: it packs its rows of a, and multiplies every panel of b (which then stays in L1 or L2) with
+// every row of tiles (all of which stay in L2). Sums of unfinished tiles wait in c itself where they may, else in the
+// worker's scratch.
 struct GemmPlan {
   int64_t depth;          // of a block of k
   int64_t slab_columns;   // a multiple of the tile's
@@ -38,8 +38,8 @@ struct GemmPlan {
 
 GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile) noexcept;
 
-// The distance of packed rows of a: a whole number of cache lines, and not a power of two, so that the rows of a tile
-// do not meet in the same sets of L1.
+// The distance of packed rows of a: a whole number of cache lines, and for the usual depths no power of two, so that
+// the rows of a tile do not meet in the same sets of L1.
 constexpr int64_t padded_depth(int64_t depth) { return (depth + 15) / 16 * 16 + 16; }
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

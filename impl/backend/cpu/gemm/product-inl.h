@@ -24,7 +24,7 @@ constexpr TileShape kTile = {kTileRows, kTileColumns, kLanes};
 
 class Product {
  public:
-  // `workspace` has room for workspace_size(plan, pool.width()).
+  // `workspace` holds the slab, then each worker's packed a and scratch. All arguments outlive the product.
   Product(const GemmArgs& args, const GemmPlan& plan, ThreadPool& pool, float* workspace)
       : args_(args), plan_(plan), pool_(pool), slab_(workspace), private_(workspace + plan.slab_size) {}
 
