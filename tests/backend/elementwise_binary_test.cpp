@@ -85,6 +85,18 @@ TEST(Binary, MixesDtypes) {
   });
 }
 
+TEST(Binary, TakesIntegersAndBoolsIntoFloats) {
+  for_each_case([](const BinaryCase& test, DType dtype) {
+    HostTensor a(DType::kI32, {200});
+    HostTensor b(DType::kBool, {200});
+    for (int64_t i = 0; i < 200; ++i) {
+      a.set(i, static_cast<double>(i % 15 - 7));
+      b.set(i, test.op == BinaryOp::kDivide ? 1 : static_cast<double>(i % 2));
+    }
+    expect_reference(test, a, b, HostTensor(dtype, {200}));
+  });
+}
+
 TEST(Binary, WritesOverEitherInput) {
   for_each_case([](const BinaryCase& test, DType dtype) {
     const HostTensor a = operand(dtype, {1337}, {1}, 9);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "backend/cpu/simd/ranges.h"
 
@@ -60,16 +61,16 @@ Transpose::Block Transpose::block_at(int64_t index) const noexcept {
 // By way of a buffer in L1: rows of a matrix whose width is a power of two would push each other out of the cache.
 template <class Word>
 void Transpose::copy_block(const Block& block) const noexcept {
-  constexpr int64_t side = 64 / sizeof(Word);
+  constexpr int64_t size = sizeof(Word);
+  constexpr int64_t side = 64 / size;
   Word buffer[side][side];
-  const Word* in = reinterpret_cast<const Word*>(block.in);
   for (int64_t column = 0; column < block.columns; ++column) {
-    std::copy_n(in + column * column_.in_stride, block.rows, buffer[column]);
+    std::memcpy(buffer[column], block.in + column * column_.in_stride * size, static_cast<size_t>(block.rows * size));
   }
-  Word* out = reinterpret_cast<Word*>(block.out);
   for (int64_t row = 0; row < block.rows; ++row) {
-    for (int64_t column = 0; column < block.columns; ++column)
-      out[row * row_.out_stride + column] = buffer[column][row];
+    Word line[side];
+    for (int64_t column = 0; column < block.columns; ++column) line[column] = buffer[column][row];
+    std::memcpy(block.out + row * row_.out_stride * size, line, static_cast<size_t>(block.columns * size));
   }
 }
 

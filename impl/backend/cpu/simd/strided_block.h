@@ -3,18 +3,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace halftone::cpu {
 
 // How many elements are moved at a time.
 inline constexpr int64_t kBlockElements = 64;
 
-// out[i * out_stride] = in[i * in_stride], strides in elements of Word.
+// out[i * out_stride] = in[i * in_stride], strides in elements of Word. Moved as bytes: the elements' own type is
+// another.
 template <class Word>
 inline void copy_words(const std::byte* in, int64_t in_stride, std::byte* out, int64_t out_stride, int64_t count) {
-  const Word* from = reinterpret_cast<const Word*>(in);
-  Word* to = reinterpret_cast<Word*>(out);
-  for (int64_t i = 0; i < count; ++i) to[i * out_stride] = from[i * in_stride];
+  constexpr int64_t size = sizeof(Word);
+  for (int64_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, in + i * in_stride * size, sizeof word);
+    std::memcpy(out + i * out_stride * size, &word, sizeof word);
+  }
 }
 
 // As above for elements of 1, 2, 4 or 8 bytes.
