@@ -62,7 +62,7 @@ HWY_INLINE C sum_of_tiles(int64_t length, F&& fill) {
   PairwiseSum<C, 1> sum;
   for_each_tile<C>(length, [&](int64_t offset, int64_t count) {
     fill(offset, count, tile);
-    C tile_sum = fold(tile, count);
+    C tile_sum = sum_of_block<C>(count, [&](int64_t i) { return tile[i]; });
     sum.add(&tile_sum);
   });
   C total;

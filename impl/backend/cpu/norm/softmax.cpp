@@ -19,11 +19,10 @@ namespace {
 // A row that fits a tile keeps its exponentials in the output's tile.
 template <class C>
 void softmax_short_row(TileReader<C>& x, int64_t begin, int64_t length, TileWriter<C>& out) {
-  alignas(64) C scratch[kTileSize<C> / 2];
   const C* logits = x.read(begin, length);
   C* tile = out.tile(begin, length);
   exp_of_difference(logits, largest_of(logits, length), length, tile);
-  const C inverse = C{1} / fold(tile, length, scratch);
+  const C inverse = C{1} / sum_of_block<C>(length, [tile](int64_t i) { return tile[i]; });
   for (int64_t i = 0; i < length; ++i) tile[i] *= inverse;
   out.commit(begin, length);
 }

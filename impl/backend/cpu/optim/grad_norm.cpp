@@ -19,16 +19,10 @@ namespace {
 // In double, where squares of FP32 are exact and neither overflow (1e20) nor vanish (1e-30). An element that is not
 // finite makes the sum infinite or NaN, and nothing else does: this sum is the finite check as well.
 double sum_of_squares(const float* HWY_RESTRICT tile, int64_t count) {
-  alignas(64) double squares[kBlockSize / 2];
-  const int64_t half = (count + 1) / 2;
-  const int64_t pairs = count - half;
-  for (int64_t i = 0; i < pairs; ++i) {
-    const double lower = tile[i];
-    const double upper = tile[i + half];
-    squares[i] = lower * lower + upper * upper;
-  }
-  if (pairs < half) squares[pairs] = static_cast<double>(tile[pairs]) * static_cast<double>(tile[pairs]);
-  return fold(squares, half);
+  return sum_of_block<double>(count, [tile](int64_t i) {
+    const double element = tile[i];
+    return element * element;
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #define HALFTONE_CPU_REDUCE_PAIRWISE_H
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -39,13 +40,20 @@ HWY_INLINE C fold(C* row, int64_t count) {
   return row[0];
 }
 
-// The same for a row that must stay as it is; `scratch` has room for half of it, at least one element.
-template <class C>
-HWY_INLINE C fold(const C* HWY_RESTRICT row, int64_t count, C* HWY_RESTRICT scratch) {
-  const int64_t half = (count + 1) / 2;
-  for (int64_t i = 0; i < count - half; ++i) scratch[i] = plus(row[i], row[i + half]);
-  if (count % 2 != 0) scratch[half - 1] = row[half - 1];
-  return fold(scratch, half);
+// The sum of term(i) for i < count, for blocks of a few hundred terms: rows of 32 are added lane by lane, in the order
+// of memory, then the lanes are folded. REQUIRES: count > 0.
+template <class C, class F>
+HWY_INLINE C sum_of_block(int64_t count, F&& term) {
+  constexpr int64_t kLanes = 32;
+  alignas(64) C lanes[kLanes];
+  const int64_t used = std::min(count, kLanes);
+  for (int64_t i = 0; i < used; ++i) lanes[i] = term(i);
+  int64_t row = kLanes;
+  for (; row + kLanes <= count; row += kLanes) {
+    for (int64_t i = 0; i < kLanes; ++i) lanes[i] = plus(lanes[i], term(row + i));
+  }
+  for (int64_t i = 0; row + i < count; ++i) lanes[i] = plus(lanes[i], term(row + i));
+  return fold(lanes, used);
 }
 
 // `width` sums side by side over a sequence of rows. Works like a binary counter: level k, where it is occupied, holds

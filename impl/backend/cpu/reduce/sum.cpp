@@ -48,11 +48,10 @@ const C* read(const Strided& elements, int64_t count, C* tile) {
 
 // ---- The sums of a strip over the terms [begin, end)
 
-// One output at a time: blocks of terms are folded.
+// One output at a time: blocks of terms enter the tree.
 template <class C>
 C sum_row(const Layout& terms, int64_t in_offset, int64_t begin, int64_t end) {
   alignas(64) C tile[kBlockSize];
-  alignas(64) C scratch[kBlockSize / 2];
   PairwiseSum<C, 1> sum;
   for (int64_t block = begin; block < end; block += kBlockSize) {
     const int64_t count = std::min(kBlockSize, end - block);
@@ -65,7 +64,7 @@ C sum_row(const Layout& terms, int64_t in_offset, int64_t begin, int64_t end) {
         load_tile(moved(elements, in_offset, elements.stride), part, tile + offset);
       });
     }
-    C block_sum = fold(row, count, scratch);
+    C block_sum = sum_of_block<C>(count, [row](int64_t i) { return row[i]; });
     sum.add(&block_sum);
   }
   C total;
