@@ -68,9 +68,10 @@ void Transpose::copy_block(const Block& block) const noexcept {
     std::memcpy(buffer[column], block.in + column * column_.in_stride * size, static_cast<size_t>(block.rows * size));
   }
   for (int64_t row = 0; row < block.rows; ++row) {
-    Word line[side];
-    for (int64_t column = 0; column < block.columns; ++column) line[column] = buffer[column][row];
-    std::memcpy(block.out + row * row_.out_stride * size, line, static_cast<size_t>(block.columns * size));
+    std::byte* out = block.out + row * row_.out_stride * size;
+    for (int64_t column = 0; column < block.columns; ++column) {
+      std::memcpy(out + column * size, &buffer[column][row], sizeof(Word));
+    }
   }
 }
 
