@@ -124,21 +124,24 @@ TEST_F(CachingAllocatorTest, MergesAFragmentedSegmentIntoOneBlockAgain) {
 }
 
 TEST_F(CachingAllocatorTest, TakesTheSmallestBlockThatFits) {
-  // Holes of 4, 3 and 5 pages, kept apart by blocks in use.
-  std::vector<Allocation> walls;
-  std::vector<Allocation> holes;
-  for (const size_t pages : {4, 3, 5}) {
-    holes.push_back(take(pages * kPageSize));
-    walls.push_back(take(kPageSize));
+  // Few pages lie in a bin of their own, 65 to 71 share one.
+  for (const size_t few : {size_t{3}, size_t{66}}) {
+    std::vector<Allocation> walls;
+    std::vector<Allocation> holes;
+    for (const size_t pages : {few + 2, few, few + 1}) {
+      holes.push_back(take(pages * kPageSize));
+      walls.push_back(take(kPageSize));
+    }
+    for (const Allocation& hole : holes) allocator_.release(hole);
+    const Allocation fits = take(few * kPageSize - 1);
+    const Allocation next = take(few * kPageSize - 1);
+    EXPECT_EQ(fits.data, holes[1].data);
+    EXPECT_EQ(next.data, holes[2].data);
+    const Allocation last = take((few + 1) * kPageSize);
+    EXPECT_EQ(last.data, holes[0].data);
+    for (const Allocation& allocation : {fits, next, last}) allocator_.release(allocation);
+    for (const Allocation& wall : walls) allocator_.release(wall);
   }
-  for (const Allocation& hole : holes) allocator_.release(hole);
-  const Allocation fits = take(3 * kPageSize);
-  EXPECT_EQ(fits.data, holes[1].data);
-  const Allocation next = take(3 * kPageSize);
-  EXPECT_EQ(next.data, holes[0].data);
-  allocator_.release(fits);
-  allocator_.release(next);
-  for (const Allocation& wall : walls) allocator_.release(wall);
 }
 
 TEST_F(CachingAllocatorTest, GivesEverythingThatIsNotInUseBack) {
