@@ -14,10 +14,10 @@ namespace halftone::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// e^x within 1.1 ulp on every instruction set. Cases: NaN stays NaN; x > 88.72 gives
-// infinity; results below 2^-126 are subnormals, rounded once more; x < -103.98 gives 0. x = n ln2 + r with |r| <= ln2
-// / 2; e^r by its Taylor series to r^7 (remainder below 6e-9); 2^n is applied as two factors, each a
-// normal number for every n; only their product with e^r overflows or becomes subnormal.
+// e^x within 1.1 ulp on every instruction set. Cases: NaN stays NaN; x > 88.72 gives infinity; results below 2^-126 are
+// subnormals, rounded once more; x < -103.98 gives 0.
+// x = n ln2 + r with |r| <= ln2 / 2; e^r by its Taylor series to r^7 (remainder below 6e-9); 2^n is applied as two
+// factors, each a normal number for every n; only their product with e^r overflows or becomes subnormal.
 template <class DF>
 HWY_INLINE hn::Vec<DF> exponential(DF df, hn::Vec<DF> x) {
   const hn::RebindToSigned<DF> di;
