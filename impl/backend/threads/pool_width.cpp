@@ -9,12 +9,13 @@
 #include <cstring>
 
 #include "backend/threads/cpu_quota.h"
+#include "core/log.h"
 
 namespace halftone {
 namespace {
 
 // 0 where the variable is not set or is not exactly a number in range: a garbled environment is no error of the
-// program.
+// program, but worth a warning.
 int width_from_environment() noexcept {
   const char* text = secure_getenv("HALFTONE_NUM_THREADS");
   if (text == nullptr) return 0;
@@ -22,6 +23,9 @@ int width_from_environment() noexcept {
   const char* end = text + std::strlen(text);
   const auto [parsed, error] = std::from_chars(text, end, value);
   const bool valid = error == std::errc() && parsed == end && value >= 1 && value <= kMaxThreads;
+  if (!valid) {
+    log_warning("HALFTONE_NUM_THREADS=\"%.32s\" is ignored: expected a number from 1 to %d", text, kMaxThreads);
+  }
   return valid ? value : 0;
 }
 
