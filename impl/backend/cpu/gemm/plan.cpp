@@ -28,6 +28,8 @@ constexpr int64_t kSmallOperand = int64_t{1} << 15;
 // of 2 KiB and its multiples.
 constexpr int64_t kMediumOperand = int64_t{1} << 20;
 constexpr int64_t kConflictingStride = 512;
+// Rows of a at larger distances (8 KiB) are read faster one after another, by packing, than a tile's rows at once.
+constexpr int64_t kFarStride = 2048;
 
 // The size of equal pieces, at most `largest`, that `total` is cut into; a multiple of `unit`.
 int64_t even_piece(int64_t total, int64_t largest, int64_t unit) {
@@ -44,9 +46,11 @@ void cut_into_chunks(int64_t m, int64_t n, double work, const TileShape& tile, G
   plan->chunk_columns = even_piece(n, std::max(ceil_div(n, column_chunks), kMinChunkColumns), tile.columns);
 }
 
-// The microkernel takes any strides of a, but walks along rows at full speed only.
+// The microkernel takes any strides of a, but keeps its speed only along rows, and along rows that are not too far
+// apart.
 bool reads_a_directly(const View& a, int64_t size) {
-  return a.dtype == DType::kF32 && (size <= kSmallOperand || a.strides[1] == 1);
+  if (a.dtype != DType::kF32) return false;
+  return size <= kSmallOperand || (a.strides[1] == 1 && a.strides[0] <= kFarStride);
 }
 
 // The microkernel wants rows of b without gaps. With few rows of tiles a panel is used too seldom to repay packing.
