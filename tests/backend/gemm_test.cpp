@@ -13,7 +13,7 @@ namespace {
 constexpr DType kSmallFloats[] = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr Order kOrders[] = {Order::kRows, Order::kColumns, Order::kSlice, Order::kGaps};
 
-// Around the tiles of every set (14 x 32, 6 x 16, 6 x 2), the blocks of k (384) and the chunks (168 rows).
+// Around the tiles of every set (14 x 32, 6 x 16, 6 x 2), the blocks of k (768) and the chunks (168 rows).
 constexpr GemmShape kShapes[] = {
     {1, 1, 1},     {2, 3, 5},      {13, 31, 7},   {14, 32, 16},  {15, 33, 17},  {6, 16, 8},     {7, 17, 9},
     {1, 100, 33},  {100, 1, 33},   {97, 10, 101}, {10, 97, 101}, {29, 48, 385}, {3, 5, 1153},   {17, 300, 40},
