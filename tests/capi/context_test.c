@@ -1,4 +1,5 @@
 /* Contexts, devices and memory: lifetimes, limits, the host's own tables, logging, plugins. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,6 +335,49 @@ static void a_log_receiver_is_destroyed_once_when_replaced(void** state) {
   assert_true(first == 1 && second == 1);
 }
 
+typedef struct Log {
+  int messages;
+  char last[256];
+} Log;
+
+/* A receiver may call the library, for no lock is held. */
+static void note_message(const char* message, void* user) {
+  Log* log = user;
+  int64_t handles = 0;
+  ++log->messages;
+  snprintf(log->last, sizeof log->last, "%s", message);
+  htone_debug_live_handles(&handles);
+}
+
+static void a_warning_reaches_the_log_receiver(void** state) {
+  (void)state;
+  Log log = {0};
+  assert_ok(htone_log_set_callback(note_message, &log, NULL));
+  setenv("HALFTONE_NUM_THREADS", "many", 1);
+  make_context(0, 0);
+  unsetenv("HALFTONE_NUM_THREADS");
+  make_context(0, 0);
+  assert_ok(htone_log_set_callback(NULL, NULL, NULL));
+  assert_int_equal(log.messages, 1);
+  assert_non_null(strstr(log.last, "HALFTONE_NUM_THREADS"));
+  assert_null(strchr(log.last, '\n'));
+}
+
+static void a_name_of_64_kib_is_refused_with_a_message_of_one_line(void** state) {
+  (void)state;
+  enum { kLength = 65536 };
+  char* name = malloc(kLength + 1);
+  htone_device* device = NULL;
+  assert_non_null(name);
+  memset(name, 'x', kLength);
+  name[kLength] = 0;
+  name[3] = '\n';
+  name[4] = '\xff'; /* not UTF-8 */
+  assert_fails(htone_device_create(test_context(), name, &device), HTONE_DEVICE, "name");
+  assert_fails(htone_context_load_plugin(test_context(), name), HTONE_IO, "path");
+  free(name);
+}
+
 static void a_file_that_is_no_plugin_is_refused(void** state) {
   (void)state;
   assert_fails(htone_context_load_plugin(test_context(), "/nowhere/libnothing.so"), HTONE_IO, "path");
@@ -382,6 +426,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(misaligned_memory_of_the_hosts_allocator_is_refused),
       cmocka_unit_test(a_table_with_a_missing_function_is_refused),
       cmocka_unit_test(a_log_receiver_is_destroyed_once_when_replaced),
+      cmocka_unit_test(a_warning_reaches_the_log_receiver),
+      cmocka_unit_test(a_name_of_64_kib_is_refused_with_a_message_of_one_line),
       cmocka_unit_test(a_file_that_is_no_plugin_is_refused),
       cmocka_unit_test(the_last_error_stays_until_the_next_failure),
   };

@@ -48,8 +48,9 @@ void check_status(htone_status actual, htone_status expected, const char* part, 
     _fail(file, line);
   }
   if (actual == HTONE_OK) return;
-  if (info.status != expected || strstr(info.message, part) == NULL) {
-    print_error("%s\n  left the message \"%s\" (%s), expected one with \"%s\"\n", call, info.message,
+  const int well_formed = strncmp(info.message, "htone_", 6) == 0 && strchr(info.message, '\n') == NULL;
+  if (info.status != expected || strstr(info.message, part) == NULL || !well_formed) {
+    print_error("%s\n  left the message \"%s\" (%s), expected one line with \"%s\"\n", call, info.message,
                 htone_status_name(info.status), part);
     _fail(file, line);
   }

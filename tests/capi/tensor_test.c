@@ -180,6 +180,23 @@ static void a_buffer_is_shared_and_deleted_once_after_the_last_reference(void** 
   assert_int_equal(deletions, 1);
 }
 
+/* A deleter may call the library, for no lock is held. */
+static void release_another(void* user) {
+  htone_tensor** another = user;
+  if (htone_tensor_fill(*another, 5) == HTONE_OK && htone_tensor_release(*another) == HTONE_OK) *another = NULL;
+}
+
+static void a_deleter_may_call_the_library(void** state) {
+  (void)state;
+  float values[2] = {1, 2};
+  const int64_t shape = 2;
+  htone_tensor *tensor = NULL, *another = NULL;
+  assert_ok(htone_tensor_create(test_device(), HTONE_F32, 1, &shape, &another));
+  assert_ok(htone_tensor_from_buffer(test_device(), HTONE_F32, 1, &shape, values, release_another, &another, &tensor));
+  assert_ok(htone_tensor_release(tensor));
+  assert_null(another);
+}
+
 static void a_refused_buffer_stays_the_callers(void** state) {
   (void)state;
   double storage[3];
@@ -344,6 +361,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_full_tensor_holds_the_value_as_cast_converts_it),
       cmocka_unit_test(a_copy_does_not_follow_its_source),
       cmocka_unit_test(a_buffer_is_shared_and_deleted_once_after_the_last_reference),
+      cmocka_unit_test(a_deleter_may_call_the_library),
       cmocka_unit_test(a_refused_buffer_stays_the_callers),
       cmocka_unit_test(a_buffer_of_bytes_needs_no_alignment),
       cmocka_unit_test(reading_converts_and_follows_row_major_order),

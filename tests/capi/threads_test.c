@@ -80,6 +80,30 @@ static void threads_with_contexts_of_their_own_train_alike(void** state) {
   for (int i = 1; i < kThreads; ++i) assert_near(workers[i].result, workers[0].result, 0);
 }
 
+/* The loss after some steps on a context of its own. */
+static double train_on_threads(int32_t num_threads) {
+  htone_device* device = make_device(make_context(num_threads, 3));
+  htone_module* module = make_linear(device, 200, 300, 1);
+  htone_optimizer* optimizer = NULL;
+  htone_tensor* input = NULL;
+  const int64_t shape[] = {513, 200};
+  double loss = 0;
+  assert_ok(htone_optimizer_create_adamw(module, NULL, &optimizer));
+  keep_optimizer(optimizer);
+  assert_ok(htone_tensor_create(device, HTONE_F32, 2, shape, &input));
+  assert_ok(htone_init_normal(keep_tensor(input), 0, 1));
+  for (int step = 0; step < 5; ++step) assert_ok(train_step(module, optimizer, input, &loss));
+  return loss;
+}
+
+static void results_do_not_depend_on_the_number_of_threads(void** state) {
+  (void)state;
+  const double alone = train_on_threads(1);
+  assert_true(alone > 0);
+  assert_near(train_on_threads(2), alone, 0);
+  assert_near(train_on_threads(7), alone, 0);
+}
+
 static void* forward_many_times(void* argument) {
   Worker* worker = argument;
   for (int i = 0; i < 50 && worker->status == HTONE_OK; ++i) {
@@ -252,6 +276,7 @@ static void the_last_reference_may_go_on_any_thread(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_with_contexts_of_their_own_train_alike),
+      cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
       cmocka_unit_test(many_threads_run_one_module),
       cmocka_unit_test(a_storm_of_handles_leaves_none_behind),
       cmocka_unit_test(one_handle_is_retained_and_released_by_many),
