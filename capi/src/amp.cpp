@@ -62,7 +62,13 @@ htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char
   return guard("htone_autocast_policy_set(policy, op, autocast_class)", [&] {
     AutocastPolicy& table = *unwrap(policy, "policy");
     const Op row = checked_op(op);
-    table.set(row, checked_class(autocast_class));
+    const AutocastClass wanted = checked_class(autocast_class);
+    if (!is_computing(row)) {
+      if (wanted == AutocastClass::kAsIs) return;
+      fail(Code::kInvalidArgument, "autocast_class", "autocast_class=%d, expected HTONE_AUTOCAST_AS_IS: %s is never cast",
+           autocast_class, op);
+    }
+    table.set(row, wanted);
   });
 }
 

@@ -32,8 +32,15 @@ htone_status record(const char* signature, Code code, int32_t native_code, const
   error_slot.status = static_cast<htone_status>(code);
   error_slot.native_code = native_code;
   error_slot.argument_index = argument_index(signature, argument);
-  std::snprintf(error_slot.message, sizeof error_slot.message, "%.*s: %s",
-                static_cast<int>(std::strcspn(signature, "(")), signature, message);
+  // Rooms below do not always speak of the argument by the name that the C function gives it.
+  const bool names_argument = std::strstr(message, argument) != nullptr;
+  std::snprintf(error_slot.message, sizeof error_slot.message, "%.*s: %s%s%s",
+                static_cast<int>(std::strcspn(signature, "(")), signature, names_argument ? "" : argument,
+                names_argument ? "" : ": ", message);
+  // Callers' strings stand in messages, and a message is one line of text.
+  for (char* c = error_slot.message; *c != '\0'; ++c) {
+    if (static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') *c = '?';
+  }
   return error_slot.status;
 }
 

@@ -29,6 +29,17 @@ void require_features(int64_t value, const char* argument) {
   }
 }
 
+// Weights of [out_features, in_features] must be countable in bytes.
+void require_countable(int64_t in_features, int64_t out_features) {
+  int64_t bytes = sizeof(double);
+  if (!__builtin_mul_overflow(bytes, in_features, &bytes) && !__builtin_mul_overflow(bytes, out_features, &bytes)) {
+    return;
+  }
+  fail(Code::kInvalidArgument, in_features > out_features ? "in_features" : "out_features",
+       "in_features=%lld times out_features=%lld is more than 64 bits can count in bytes",
+       static_cast<long long>(in_features), static_cast<long long>(out_features));
+}
+
 DType checked_weight_dtype(htone_dtype dtype, const char* argument, const char* shown) {
   const DType checked = static_cast<DType>(dtype);
   if (!is_arithmetic_float(checked)) {
@@ -57,8 +68,7 @@ htone_status htone_module_create_linear(htone_device* device, int64_t in_feature
     ContextDevice& target = unwrap(device, "device")->device;
     require_features(in_features, "in_features");
     require_features(out_features, "out_features");
-    const int64_t shape[] = {out_features, in_features};
-    checked_shape(shape, 2, "in_features");
+    require_countable(in_features, out_features);
     const htone_linear_options settings = options_or_default(options, default_linear_options());
     const DType dtype = checked_weight_dtype(settings.dtype, "options", "options.dtype");
     require(out, "out");  // before random streams are taken

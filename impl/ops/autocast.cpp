@@ -26,6 +26,11 @@ constexpr AutocastClass default_class(Op op) {
     case Op::kRelu:
     case Op::kGelu:
     case Op::kRescale:
+    case Op::kAccuracy:
+    case Op::kReshape:
+    case Op::kTranspose:
+    case Op::kSlice:
+    case Op::kCast:
       return AutocastClass::kAsIs;
   }
   return AutocastClass::kAsIs;

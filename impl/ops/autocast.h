@@ -23,6 +23,7 @@ class AutocastPolicy final : public RefCounted {
 
   DType dtype() const noexcept { return dtype_; }
   AutocastClass get(Op op) const noexcept { return table_[static_cast<int>(op)]; }
+  // REQUIRES: is_computing(op)
   void set(Op op, AutocastClass autocast_class) noexcept { table_[static_cast<int>(op)] = autocast_class; }
 
  private:

@@ -5,8 +5,9 @@
 
 namespace halftone {
 
-// The common shape; throws SHAPE_MISMATCH printing both.
-Shape broadcast_shapes(const Shape& a, const Shape& b);
+// The common shape; throws SHAPE_MISMATCH printing both, or the whole shapes that they are a part of.
+Shape broadcast_shapes(const Shape& a, const Shape& b, const Shape& whole_a, const Shape& whole_b);
+inline Shape broadcast_shapes(const Shape& a, const Shape& b) { return broadcast_shapes(a, b, a, b); }
 
 // The tensor's elements under a shape that it broadcasts to; repeated dimensions have stride 0.
 View expand(const Tensor& tensor, const Shape& shape);

@@ -7,8 +7,9 @@ namespace halftone {
 namespace {
 
 constexpr const char* kNames[kOpCount] = {
-    "add",  "sub",  "mul",     "div",         "matmul",        "linear",  "sum",
-    "mean", "relu", "gelu",    "softmax",     "log_softmax",   "cross_entropy", "rescale",
+    "add",  "sub",     "mul",         "div",           "matmul",  "linear",   "sum",     "mean",      "relu",
+    "gelu", "softmax", "log_softmax", "cross_entropy", "rescale", "accuracy", "reshape", "transpose", "slice",
+    "cast",
 };
 
 }  // namespace

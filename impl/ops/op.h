@@ -20,8 +20,15 @@ enum class Op : int32_t {
   kLogSoftmax,
   kCrossEntropy,
   kRescale,
+  // These compute nothing that a dtype could change, and are never touched by autocast.
+  kAccuracy,
+  kReshape,
+  kTranspose,
+  kSlice,
+  kCast,
 };
-inline constexpr int kOpCount = 14;
+inline constexpr int kOpCount = 19;
+constexpr bool is_computing(Op op) { return op < Op::kAccuracy; }
 
 // The C function's name without its prefix: "log_softmax".
 const char* name_of(Op op) noexcept;

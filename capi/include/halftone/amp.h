@@ -63,7 +63,8 @@ HTONE_API htone_status htone_autocast_policy_get(htone_autocast_policy* policy, 
  *
  * [in] policy: borrowed.
  * [in] op: the function's name without its prefix: "matmul".
- * [in] autocast_class: one of HTONE_AUTOCAST_...
+ * [in] autocast_class: one of HTONE_AUTOCAST_...; HTONE_AUTOCAST_AS_IS alone for accuracy, reshape, transpose, slice
+ *   and cast.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  * Since: 0.1
  */

@@ -113,7 +113,7 @@ struct MatmulBackward final : Node {
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (under_autocast()) return autocast(Op::kMatmul, matmul, a, b);
   require_factors(a, b);
-  const Shape batch = broadcast_shapes(batch_shape(a), batch_shape(b));
+  const Shape batch = broadcast_shapes(batch_shape(a), batch_shape(b), a.shape(), b.shape());
   Tensor result = empty(a.device(), a.dtype(), with_matrix(batch, a.size(a.rank() - 2), b.size(b.rank() - 1)));
   multiply_batches(a.device(), expand_batch(a, batch), expand_batch(b, batch), result.view());
   if (auto* node = record<MatmulBackward>(result, {&a, &b})) {
