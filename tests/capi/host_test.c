@@ -205,6 +205,45 @@ static void a_process_may_exit_in_the_middle_of_work(void** state) {
   assert_int_equal(exit_code_of(child), 42);
 }
 
+static void* make_devices_until_stopped(void* argument) {
+  Loop* loop = argument;
+  while (!__atomic_load_n(&loop->stop, __ATOMIC_ACQUIRE) && loop->status == HTONE_OK) {
+    htone_context* context = NULL;
+    htone_device* device = NULL;
+    loop->status = htone_context_create(NULL, &context);
+    if (loop->status == HTONE_OK) loop->status = htone_device_create(context, "cpu", &device);
+    htone_device_release(device);
+    htone_context_release(context);
+  }
+  return NULL;
+}
+
+/* In a process of its own, which the alarm may end where the two wait for each other. */
+static void fork_beside_new_devices(void) {
+  Loop loop = {0};
+  pthread_t thread;
+  int failures = 0;
+  alarm(30);
+  if (pthread_create(&thread, NULL, make_devices_until_stopped, &loop) != 0) _exit(1);
+  for (int i = 0; i < 300; ++i) {
+    const pid_t child = fork();
+    int status = 0;
+    if (child == 0) _exit(0);
+    failures += child < 0 || waitpid(child, &status, 0) != child || status != 0;
+  }
+  __atomic_store_n(&loop.stop, 1, __ATOMIC_RELEASE);
+  pthread_join(thread, NULL);
+  _exit(failures != 0 || loop.status != HTONE_OK);
+}
+
+static void forking_does_not_block_a_thread_that_makes_devices(void** state) {
+  (void)state;
+  skip_under_valgrind();
+  const pid_t child = fork();
+  if (child == 0) fork_beside_new_devices();
+  assert_int_equal(exit_code_of(child), 0);
+}
+
 typedef struct SmallStack {
   htone_module* module;
   htone_tensor *input, *targets;
@@ -253,6 +292,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_forked_child_computes),
       cmocka_unit_test(a_child_forked_in_the_middle_of_work_computes),
       cmocka_unit_test(a_process_may_exit_in_the_middle_of_work),
+      cmocka_unit_test(forking_does_not_block_a_thread_that_makes_devices),
       cmocka_unit_test(a_thread_with_64_kib_of_stack_trains),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
