@@ -63,6 +63,20 @@ static void a_row_of_the_table_can_be_overridden(void** state) {
   assert_int_equal(actual, HTONE_AUTOCAST_LOW);
 }
 
+static void operations_that_move_elements_stay_as_they_are(void** state) {
+  (void)state;
+  static const char* const fixed[] = {"accuracy", "reshape", "transpose", "slice", "cast"};
+  htone_autocast_policy* policy = make_policy(HTONE_BF16);
+  for (size_t i = 0; i < COUNT_OF(fixed); ++i) {
+    htone_autocast_class actual = 0;
+    assert_fails(htone_autocast_policy_set(policy, fixed[i], HTONE_AUTOCAST_LOW), HTONE_INVALID_ARGUMENT,
+                 "autocast_class");
+    assert_ok(htone_autocast_policy_set(policy, fixed[i], HTONE_AUTOCAST_AS_IS));
+    assert_ok(htone_autocast_policy_get(policy, fixed[i], &actual));
+    assert_int_equal(actual, HTONE_AUTOCAST_AS_IS);
+  }
+}
+
 static void only_names_of_operations_have_a_row(void** state) {
   (void)state;
   static const char* const wrong[] = {"", "htone_matmul", "MATMUL", "matmul ", "matmu", "no such\noperation"};
@@ -218,6 +232,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_default_table_is_what_the_operations_document),
       cmocka_unit_test(a_row_of_the_table_can_be_overridden),
+      cmocka_unit_test(operations_that_move_elements_stay_as_they_are),
       cmocka_unit_test(only_names_of_operations_have_a_row),
       cmocka_unit_test(matrix_products_answer_the_policys_dtype),
       cmocka_unit_test(losses_sums_and_softmax_answer_fp32),

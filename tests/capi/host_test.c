@@ -226,7 +226,7 @@ static void fork_beside_new_devices(void) {
   int failures = 0;
   alarm(30);
   if (pthread_create(&thread, NULL, make_devices_until_stopped, &loop) != 0) _exit(1);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     const pid_t child = fork();
     int status = 0;
     if (child == 0) _exit(0);
