@@ -1,4 +1,4 @@
-/* Contexts, devices and memory: lifetimes, limits, the host's own tables, logging, plugins. */
+/* Contexts and devices: options, lifetimes, names, logging, plugins, the last error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,6 @@ static int32_t threads_of(htone_context* context) {
   int32_t count = -1;
   assert_ok(htone_context_num_threads(context, &count));
   return count;
-}
-
-static htone_memory_stats stats_of(htone_device* device) {
-  htone_memory_stats stats = {.struct_size = sizeof stats};
-  assert_ok(htone_device_memory_stats(device, &stats));
-  return stats;
 }
 
 static htone_tensor* bytes_on(htone_device* device, int64_t size) {
@@ -150,46 +144,6 @@ static void a_device_tells_kind_and_name(void** state) {
   assert_ok(htone_device_synchronize(test_device()));
 }
 
-static void memory_counters_count_what_was_asked_for(void** state) {
-  (void)state;
-  htone_device* device = make_device(make_context(1, 0));
-  const htone_memory_stats before = stats_of(device);
-  assert_true(before.current == 0 && before.limit == 0);
-  htone_tensor *large = bytes_on(device, 100001), *small = bytes_on(device, 10);
-  assert_true(stats_of(device).current == 100011);
-  assert_true(stats_of(device).allocations == before.allocations + 2);
-  assert_ok(htone_tensor_release(large));
-  htone_memory_stats stats = stats_of(device);
-  assert_true(stats.current == 10 && stats.peak == 100011 && stats.reserved >= 100011);
-  int64_t sum = 0;
-  for (size_t i = 0; i < COUNT_OF(stats.by_category); ++i) sum += stats.by_category[i];
-  assert_true(sum == stats.current);
-  assert_ok(htone_device_reset_peak_memory(device));
-  assert_true(stats_of(device).peak == 10);
-  assert_ok(htone_tensor_release(bytes_on(device, 100001)));
-  assert_true(stats_of(device).device_allocations == stats.device_allocations); /* the cache served it */
-  assert_ok(htone_tensor_release(small));
-  assert_ok(htone_device_release_cached(device));
-  assert_true(stats_of(device).current == 0 && stats_of(device).reserved == 0);
-}
-
-static void a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was(void** state) {
-  (void)state;
-  htone_device* device = make_device(make_context(1, 0));
-  htone_tensor* first = keep_tensor(bytes_on(device, 1000));
-  const htone_memory_stats before = stats_of(device);
-  htone_tensor* refused = NULL;
-  const int64_t size = 64 << 20;
-  assert_ok(htone_device_set_memory_limit(device, before.reserved));
-  assert_fails(htone_tensor_create(device, HTONE_U8, 1, &size, &refused), HTONE_OUT_OF_MEMORY, "67108864");
-  assert_null(refused);
-  htone_memory_stats after = stats_of(device);
-  assert_true(after.current == before.current && after.limit == before.reserved);
-  assert_near(item_of(sum_of(first)), 1000, 0);
-  assert_ok(htone_device_set_memory_limit(device, 0));
-  keep_tensor(bytes_on(device, size));
-}
-
 static void objects_outlive_the_handle_of_their_context(void** state) {
   (void)state;
   htone_context* context = NULL;
@@ -206,102 +160,10 @@ static void objects_outlive_the_handle_of_their_context(void** state) {
   assert_fails(htone_device_create(context, "cpu", &device), HTONE_INVALID_HANDLE, "context");
 }
 
-/* A host's allocator that counts, can fail the k-th request, and can answer misaligned memory. */
-typedef struct CountingAllocator {
-  int64_t blocks, bytes, requests, failing_request;
-  size_t offset;
-} CountingAllocator;
-
-static void* count_allocate(void* user, size_t size, size_t alignment) {
-  CountingAllocator* counts = user;
-  void* memory = NULL;
-  if (__atomic_add_fetch(&counts->requests, 1, __ATOMIC_SEQ_CST) == counts->failing_request) return NULL;
-  if (posix_memalign(&memory, alignment < sizeof(void*) ? sizeof(void*) : alignment, size + counts->offset) != 0) {
-    return NULL;
-  }
-  __atomic_add_fetch(&counts->blocks, 1, __ATOMIC_SEQ_CST);
-  __atomic_add_fetch(&counts->bytes, (int64_t)size, __ATOMIC_SEQ_CST);
-  return (char*)memory + counts->offset;
-}
-
-static void count_deallocate(void* user, void* memory, size_t size) {
-  CountingAllocator* counts = user;
-  __atomic_sub_fetch(&counts->blocks, 1, __ATOMIC_SEQ_CST);
-  __atomic_sub_fetch(&counts->bytes, (int64_t)size, __ATOMIC_SEQ_CST);
-  free((char*)memory - counts->offset);
-}
-
-static htone_status counted_context(CountingAllocator* counts, htone_context** out) {
-  const htone_allocator table = {sizeof table, 0, counts, count_allocate, count_deallocate};
-  htone_context_options options = default_options();
-  options.num_threads = 2;
-  options.allocator = &table; /* copied: it may go with this frame */
-  return htone_context_create(&options, out);
-}
-
-/* Forward, loss and backward on what the context gives; answers the first failure. */
-static htone_status work(htone_context* context) {
-  htone_device* device = NULL;
-  htone_module* module = NULL;
-  htone_tensor *input = NULL, *out = NULL, *loss = NULL;
-  const int64_t shape[] = {300, 200};
-  htone_status status = htone_device_create(context, "cpu", &device);
-  if (status == HTONE_OK) status = htone_module_create_linear(device, 200, 300, NULL, &module);
-  if (status == HTONE_OK) status = htone_tensor_create_full(device, HTONE_F32, 2, shape, 1, &input);
-  if (status == HTONE_OK) status = htone_module_forward(module, input, NULL, &out);
-  if (status == HTONE_OK) status = htone_sum(out, 0, NULL, 0, &loss);
-  if (status == HTONE_OK) status = htone_tensor_backward(loss, NULL, 0);
-  htone_tensor_release(loss);
-  htone_tensor_release(out);
-  htone_tensor_release(input);
-  htone_module_release(module);
-  htone_device_release(device);
-  return status;
-}
-
-static void the_hosts_allocator_gets_everything_back(void** state) {
-  (void)state;
-  CountingAllocator counts = {0};
-  htone_context* context = NULL;
-  assert_ok(counted_context(&counts, &context));
-  assert_ok(work(context));
-  assert_true(counts.requests > 0);
-  assert_ok(htone_context_release(context));
-  assert_true(counts.blocks == 0 && counts.bytes == 0);
-}
-
-static void any_request_of_the_hosts_allocator_may_fail(void** state) {
-  (void)state;
-  CountingAllocator clean = {0};
-  htone_context* context = NULL;
-  assert_ok(counted_context(&clean, &context));
-  assert_ok(work(context));
-  assert_ok(htone_context_release(context));
-  for (int64_t k = 1; k <= clean.requests; ++k) {
-    CountingAllocator counts = {.failing_request = k};
-    assert_ok(counted_context(&counts, &context));
-    const htone_status status = work(context);
-    assert_true(status == HTONE_OK || status == HTONE_OUT_OF_MEMORY);
-    assert_ok(work(context));
-    assert_ok(htone_context_release(context));
-    assert_true(counts.blocks == 0 && counts.bytes == 0);
-  }
-}
-
-static void misaligned_memory_of_the_hosts_allocator_is_refused(void** state) {
-  (void)state;
-  CountingAllocator counts = {.offset = 4};
-  htone_context* context = NULL;
-  assert_ok(counted_context(&counts, &context));
-  assert_fails(work(context), HTONE_INVALID_ARGUMENT, "allocator");
-  assert_ok(htone_context_release(context));
-  assert_true(counts.blocks == 0);
-}
-
 static void a_table_with_a_missing_function_is_refused(void** state) {
   (void)state;
   htone_context* context = NULL;
-  const htone_allocator allocator = {sizeof allocator, 0, NULL, count_allocate, NULL};
+  const htone_allocator allocator = {.struct_size = sizeof allocator};
   const htone_io io = {.struct_size = sizeof io};
   const htone_clock clock = {.struct_size = sizeof clock};
   htone_context_options options = default_options();
@@ -416,12 +278,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_device_that_is_not_there_is_refused),
       cmocka_unit_test(cuda_is_refused_where_there_is_none_and_cpu_keeps_working),
       cmocka_unit_test(a_device_tells_kind_and_name),
-      cmocka_unit_test(memory_counters_count_what_was_asked_for),
-      cmocka_unit_test(a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was),
       cmocka_unit_test(objects_outlive_the_handle_of_their_context),
-      cmocka_unit_test(the_hosts_allocator_gets_everything_back),
-      cmocka_unit_test(any_request_of_the_hosts_allocator_may_fail),
-      cmocka_unit_test(misaligned_memory_of_the_hosts_allocator_is_refused),
       cmocka_unit_test(a_table_with_a_missing_function_is_refused),
       cmocka_unit_test(a_log_receiver_is_destroyed_once_when_replaced),
       cmocka_unit_test(a_warning_reaches_the_log_receiver),

@@ -1,11 +1,11 @@
-/* Optimizers against double-precision references, schedules, norms, and steps in the wrong order. */
+/* Optimizers: defaults, schedules, norms, low-precision copies, and steps in the wrong order. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "test_modules.h"
 
-enum { kRows = 5, kColumns = 7, kSize = kRows * kColumns, kSteps = 200 };
+enum { kRows = 5, kColumns = 7, kSize = kRows * kColumns };
 
 static htone_optimizer* make_adamw(htone_module* module, const htone_adamw_options* options) {
   htone_optimizer* optimizer = NULL;
@@ -41,113 +41,23 @@ static int64_t step_count_of(htone_optimizer* optimizer) {
   return count;
 }
 
-/* One parameter's state in double precision. */
-typedef struct Reference {
-  double weights[kSize], first[kSize], second[kSize];
-  int step;
-} Reference;
-
-static void adamw_reference(Reference* r, const double* gradient, const htone_adamw_options* o) {
-  ++r->step;
-  for (int i = 0; i < kSize; ++i) {
-    const double g = gradient[i];
-    r->weights[i] *= 1 - o->lr * o->weight_decay;
-    r->first[i] = o->beta1 * r->first[i] + (1 - o->beta1) * g;
-    r->second[i] = o->beta2 * r->second[i] + (1 - o->beta2) * g * g;
-    const double mean = r->first[i] / (1 - pow(o->beta1, r->step));
-    const double deviation = sqrt(r->second[i] / (1 - pow(o->beta2, r->step)));
-    r->weights[i] -= o->lr * mean / (deviation + o->epsilon);
-  }
-}
-
-static void sgd_reference(Reference* r, const double* gradient, const htone_sgd_options* o) {
-  ++r->step;
-  for (int i = 0; i < kSize; ++i) {
-    double g = gradient[i] + o->weight_decay * r->weights[i];
-    if (o->momentum != 0) {
-      r->first[i] = r->step == 1 ? g : o->momentum * r->first[i] + (1 - o->dampening) * g;
-      g = o->nesterov ? g + o->momentum * r->first[i] : r->first[i];
-    }
-    r->weights[i] -= o->lr * g;
-  }
-}
-
-static void begin_reference(Reference* r, htone_module* module) {
-  memset(r, 0, sizeof *r);
-  double* values = values_of(weights_of(module, 0));
-  memcpy(r->weights, values, sizeof r->weights);
-  free(values);
-}
-
 static void train_one_step(htone_optimizer* optimizer, htone_module* module, htone_tensor* gradient) {
   assert_ok(htone_optimizer_zero_grad(optimizer));
   give_gradient(module, 0, gradient);
   assert_ok(htone_optimizer_step(optimizer));
 }
 
-/* Each step rounds a weight of about 1 once, to half of 2^-23, and 200 of them may add up. */
-static void assert_follows(htone_module* module, const Reference* r) {
-  double* values = values_of(weights_of(module, 0));
-  for (int i = 0; i < kSize; ++i) assert_near(values[i], r->weights[i], 4e-6 * (1 + fabs(r->weights[i])));
-  free(values);
-}
-
-static void adamw_follows_its_formula_for_200_steps(void** state) {
+static void the_defaults_are_those_of_pytorch(void** state) {
   (void)state;
-  htone_module* module = small_module();
-  htone_adamw_options options;
-  assert_ok(htone_adamw_options_init(&options));
-  assert_true(options.lr == 1e-3 && options.beta1 == 0.9 && options.beta2 == 0.999);
-  assert_true(options.epsilon == 1e-8 && options.weight_decay == 0.01 && options.compute_dtype == HTONE_F32);
-  options = (htone_adamw_options){options.struct_size, HTONE_F32, 1e-2, 0.8, 0.95, 1e-6, 0.1};
-  htone_optimizer* optimizer = make_adamw(module, &options);
-  Reference reference;
-  begin_reference(&reference, module);
-  for (uint32_t step = 0; step < kSteps; ++step) {
-    htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
-    double* values = values_of(gradient);
-    train_one_step(optimizer, module, gradient);
-    adamw_reference(&reference, values, &options);
-    free(values);
-  }
-  assert_follows(module, &reference);
-  assert_int_equal(step_count_of(optimizer), kSteps);
-}
-
-static void sgd_follows_its_formula_for_200_steps(void** state) {
-  (void)state;
-  static const htone_sgd_options kVariants[] = {
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0.1, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.8, 0.3, 0, 0, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 1, 0},
-  };
-  static htone_tensor* gradients[kSteps];
-  for (uint32_t step = 0; step < kSteps; ++step) gradients[step] = make_noise(HTONE_F32, step, 2, kRows, kColumns);
-  for (size_t v = 0; v < COUNT_OF(kVariants); ++v) {
-    htone_module* module = small_module();
-    htone_optimizer* optimizer = NULL;
-    assert_ok(htone_optimizer_create_sgd(module, &kVariants[v], &optimizer));
-    keep_optimizer(optimizer);
-    htone_tensor* weights = weights_of(module, 0);
-    Reference reference;
-    begin_reference(&reference, module);
-    for (int step = 0; step < kSteps; ++step) {
-      htone_tensor *product = NULL, *loss = NULL;
-      double* values = values_of(gradients[step]);
-      assert_ok(htone_optimizer_zero_grad(optimizer));
-      assert_ok(htone_mul(weights, gradients[step], &product));
-      assert_ok(htone_sum(product, 0, NULL, 0, &loss));
-      assert_ok(htone_tensor_backward(loss, NULL, 0));
-      assert_ok(htone_optimizer_step(optimizer));
-      assert_ok(htone_tensor_release(product));
-      assert_ok(htone_tensor_release(loss));
-      sgd_reference(&reference, values, &kVariants[v]);
-      free(values);
-    }
-    assert_follows(module, &reference);
-  }
+  htone_adamw_options adamw;
+  htone_sgd_options sgd;
+  assert_ok(htone_adamw_options_init(&adamw));
+  assert_true(adamw.struct_size == sizeof adamw && adamw.compute_dtype == HTONE_F32);
+  assert_true(adamw.lr == 1e-3 && adamw.beta1 == 0.9 && adamw.beta2 == 0.999);
+  assert_true(adamw.epsilon == 1e-8 && adamw.weight_decay == 0.01);
+  assert_ok(htone_sgd_options_init(&sgd));
+  assert_true(sgd.struct_size == sizeof sgd && sgd.compute_dtype == HTONE_F32 && sgd.lr == 1e-3);
+  assert_true(sgd.momentum == 0 && sgd.dampening == 0 && sgd.weight_decay == 0 && sgd.nesterov == 0);
 }
 
 static htone_tensor* ones(void) {
@@ -388,8 +298,7 @@ static void a_backward_without_memory_leaves_no_step_to_take(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(adamw_follows_its_formula_for_200_steps),
-      cmocka_unit_test(sgd_follows_its_formula_for_200_steps),
+      cmocka_unit_test(the_defaults_are_those_of_pytorch),
       cmocka_unit_test(the_cosine_schedule_sets_the_rate_of_each_step),
       cmocka_unit_test(a_schedule_set_late_starts_at_the_steps_taken),
       cmocka_unit_test(the_norm_is_taken_over_all_gradients),
