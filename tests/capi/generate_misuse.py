@@ -8,7 +8,6 @@ wrong value of every other parameter is; a function, parameter or options field 
 that nothing new goes untested. What a call is judged by stands in misuse_fixture.h.
 """
 
-import re
 import sys
 from pathlib import Path
 
