@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "arguments.h"
+#include "core/fork_hook.h"
 #include "guard.h"
 
 using namespace halftone;
@@ -78,10 +79,15 @@ Ref<Context> make_context(const htone_context_options& options) {
 
 // Leaked: the process's context lives as long as its threads may.
 Ref<Context> default_context() {
-  static std::mutex* const mutex = new std::mutex;
+  static ForkMutex* const mutex = new ForkMutex;
   static Ref<Context>* const context = new Ref<Context>;
-  std::lock_guard lock(*mutex);
-  if (!*context) *context = make_context(default_options());
+  std::unique_lock lock(*mutex);
+  if (*context) return *context;
+  lock.unlock();
+  // Made without the lock, since a context registers for forks. Where two threads come first, one of the two is kept.
+  Ref<Context> made = make_context(default_options());
+  const std::lock_guard relock(*mutex);
+  if (!*context) *context = std::move(made);
   return *context;
 }
 

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "backend/threads/fork_hook.h"
+#include "core/fork_hook.h"
 
 namespace halftone::capi {
 
@@ -38,6 +38,8 @@ const char* name_with_article(HandleType type) noexcept {
       return "an optimizer";
     case HandleType::kSchedule:
       return "a schedule";
+    case HandleType::kGradScaler:
+      return "a gradient scaler";
     case HandleType::kSampler:
       return "a sampler";
     case HandleType::kBatches:

@@ -23,6 +23,7 @@ enum class HandleType : uint8_t {
   kModule,
   kOptimizer,
   kSchedule,
+  kGradScaler,
   kSampler,
   kBatches,
 };

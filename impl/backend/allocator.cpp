@@ -6,7 +6,7 @@
 #include "backend/memory/asan_poison.h"
 #include "backend/memory/page_heap.h"
 #include "backend/memory/slab.h"
-#include "backend/threads/fork_hook.h"
+#include "core/fork_hook.h"
 #include "core/error.h"
 
 namespace halftone {

@@ -27,17 +27,29 @@ Context::~Context() = default;
 
 ContextDevice& Context::device(const char* text) {
   const DeviceName name(text);
-  const std::lock_guard lock(mutex_);
-  for (const auto& entry : devices_) {
-    if (DeviceName(entry->device->name()) == name) return *entry;
-  }
-  return add_device(name);
+  std::unique_lock lock(mutex_);
+  if (ContextDevice* known = find_device(name)) return *known;
+  const std::vector<Plugin> plugins = plugins_;
+  lock.unlock();
+  // Made without the lock: an allocator registers for forks, and a fork takes the two locks the other way round. Of two
+  // threads that make the same device the second finds the first one's; its own dies after the lock is let go.
+  std::unique_ptr<ContextDevice> made = make_device(name, plugins);
+  const std::lock_guard relock(mutex_);
+  if (ContextDevice* known = find_device(name)) return *known;
+  devices_.push_back(std::move(made));
+  return *devices_.back();
 }
 
-ContextDevice& Context::add_device(const DeviceName& name) {
-  devices_.reserve(devices_.size() + 1);
+ContextDevice* Context::find_device(const DeviceName& name) const {
+  for (const auto& entry : devices_) {
+    if (DeviceName(entry->device->name()) == name) return entry.get();
+  }
+  return nullptr;
+}
+
+std::unique_ptr<ContextDevice> Context::make_device(const DeviceName& name, const std::vector<Plugin>& plugins) {
   std::unique_ptr<Device, DestroyDevice> device(
-      create_device(name, {.pool = pool_, .memory = options_.memory, .plugins = plugins_}));
+      create_device(name, {.pool = pool_, .memory = options_.memory, .plugins = plugins}));
   if (!(DeviceName(device->name()) == name)) {
     fail(Code::kDevice, "name", "the backend answered the device \"%s\" for \"%s:%d\"", device->name(), name.kind,
          name.index);
@@ -45,8 +57,7 @@ ContextDevice& Context::add_device(const DeviceName& name) {
   auto allocator = std::make_unique<CachingAllocator>(*device);
   auto entry = std::make_unique<ContextDevice>(this, device.get(), std::move(allocator));
   device.release();
-  devices_.push_back(std::move(entry));
-  return *devices_.back();
+  return entry;
 }
 
 void Context::load_plugin(const char* path) {

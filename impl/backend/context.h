@@ -12,7 +12,7 @@
 #include "backend/host_memory.h"
 #include "backend/plugin.h"
 #include "backend/thread_pool.h"
-#include "backend/threads/fork_hook.h"
+#include "core/fork_hook.h"
 #include "core/clock.h"
 #include "core/io.h"
 #include "core/ref.h"
@@ -64,7 +64,9 @@ class Context final : public RefCounted {
   void load_plugin(const char* path);
 
  private:
-  ContextDevice& add_device(const DeviceName& name);
+  // REQUIRES: mutex_ is held.
+  ContextDevice* find_device(const DeviceName& name) const;
+  std::unique_ptr<ContextDevice> make_device(const DeviceName& name, const std::vector<Plugin>& plugins);
 
   ContextOptions options_;
   ThreadPool pool_;

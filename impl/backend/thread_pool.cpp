@@ -9,7 +9,7 @@
 #include <climits>
 #include <vector>
 
-#include "backend/threads/fork_hook.h"
+#include "core/fork_hook.h"
 #include "backend/threads/futex.h"
 #include "backend/threads/pool_width.h"
 

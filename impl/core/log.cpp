@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/fork_hook.h"
 #include "core/ref.h"
 
 namespace halftone {
@@ -24,7 +25,7 @@ struct LogReceiver final : RefCounted {
 
 // Leaked on purpose: threads may still warn while the process exits.
 struct Slot {
-  std::mutex mutex;
+  ForkMutex mutex;
   Ref<LogReceiver> receiver;
 };
 Slot& slot() {

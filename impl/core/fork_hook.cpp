@@ -1,4 +1,4 @@
-#include "backend/threads/fork_hook.h"
+#include "core/fork_hook.h"
 
 #include <pthread.h>
 
