@@ -42,6 +42,7 @@ class GemmCase {
   HostTensor& a() { return a_; }
   HostTensor& b() { return b_; }
   HostTensor& c() { return c_; }
+  const GemmArgs& args() const { return args_; }
 
   // The kernel reads these instead of a() and b(), which must hold the same values.
   void replace_operands(const View& a, const View& b);

@@ -65,6 +65,7 @@ HTONE_API htone_status htone_div(htone_tensor* a, htone_tensor* b, htone_tensor*
  * Autocast: low precision.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: products and sums in FP32 (f64: double), one rounding; error at most k eps times the sum of |a| |b|.
+ *   bf16 may take subnormal elements and sums as zero: 2 k 2^-126 max(1, |a|, |b|) more.
  * Since: 0.1
  */
 HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tensor** out);

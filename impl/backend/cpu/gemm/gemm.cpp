@@ -4,6 +4,8 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "backend/cpu/cpu_device.h"
+#include "backend/cpu/gemm/dot.h"
+#include "backend/cpu/gemm/dot_choice.h"
 #include "backend/cpu/gemm/f64.h"
 #include "backend/cpu/gemm/plan.h"
 #include "backend/cpu/gemm/product-inl.h"
@@ -14,10 +16,13 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
-GemmPlan plan_for_tile(const GemmArgs& args) { return plan_gemm(args, kTile); }
+GemmPlan plan_for_tile(const GemmArgs& args) {
+  const bool is_dot = kHasDotTile && multiplies_by_dot(args);
+  return plan_gemm(args, kTile, is_dot ? kDotElements : 1);
+}
 
 void multiply(ThreadPool& pool, const GemmArgs& args, float* workspace) {
-  const GemmPlan plan = plan_gemm(args, kTile);
+  const GemmPlan plan = plan_for_tile(args);
   Product(args, plan, pool, workspace).run();
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "backend/cpu/gemm/tile.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -25,20 +26,6 @@ constexpr int kLanes = static_cast<int>(hn::MaxLanes(FloatTag()));
 constexpr int kTileRows = kLanes == 16 ? 14 : 6;
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
-
-// c [rows, vectors * kLanes] = a [rows, depth] b [depth, vectors * kLanes], or the same added to c; rows of b and c are
-// contiguous, a has any strides. `depth` is at least 1.
-struct TileArgs {
-  const float* a;
-  int64_t a_row_stride;
-  int64_t a_depth_stride;
-  const float* b;
-  int64_t b_depth_stride;
-  int64_t depth;
-  float* c;
-  int64_t c_row_stride;
-  bool add;
-};
 
 // Rows of b are asked for so much earlier: about the latency of L3.
 constexpr int kRowsAhead = 16;
@@ -89,8 +76,6 @@ HWY_NOINLINE void multiply_tile(const TileArgs& args) {
   }
 }
 
-using TileFunction = void (*)(const TileArgs&);
-
 template <int kVectors, int... kRow>
 TileFunction tile_function_of(int rows, std::integer_sequence<int, kRow...>) {
   static constexpr TileFunction kFunctions[] = {multiply_tile<kRow + 1, kVectors>...};
@@ -98,7 +83,7 @@ TileFunction tile_function_of(int rows, std::integer_sequence<int, kRow...>) {
 }
 
 // The microkernel for a tile of `rows` (1 to kTileRows) by `columns` (1 to kTileColumns); it computes whole vectors.
-inline TileFunction tile_function(int rows, int columns) {
+inline TileFunction tile_function(int rows, int columns) noexcept {
   constexpr auto kAllRows = std::make_integer_sequence<int, kTileRows>();
   return columns > kLanes ? tile_function_of<kTileVectors>(rows, kAllRows) : tile_function_of<1>(rows, kAllRows);
 }

@@ -1,5 +1,5 @@
-// Packing: a block of an operand, of any dtype and strides, becomes FP32 in the order in which the microkernel reads
-// it. Included once per instruction set by gemm.cpp; pure functions, any thread.
+// Packing: a block of an operand, of any dtype and strides, becomes FP32 or pairs of BF16 in the order in which the
+// microkernel reads it. Included once per instruction set by gemm.cpp; pure functions, any thread.
 #if defined(HALFTONE_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_PACK_INL_H_
 #undef HALFTONE_GEMM_PACK_INL_H_
@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "backend/cpu/gemm/microkernel-inl.h"
+#include "backend/cpu/gemm/pair-inl.h"
 #include "backend/cpu/gemm/plan.h"
 #include "backend/cpu/gemm/transpose-inl.h"
 #include "backend/cpu/simd/vectors.h"
@@ -27,10 +28,13 @@ constexpr int64_t kPrefetchRows = 8;
 using OperandTypes = TypeList<float, Float16, BFloat16>;
 
 // A part of an operand: lines [first, first + lines) of all `total` rows of a or columns of b, each `depth` elements
-// along k. `data` is where line 0 begins.
+// along k. `data` is where line 0 begins. Packed, a line is a row of 32-bit words, each made of one T; where k ends
+// amid a pair, zero fills it.
 template <class T>
 struct Block {
-  const T* data;
+  static constexpr int64_t kElements = sizeof(T) / sizeof(ElementOf<T>);
+
+  const ElementOf<T>* data;
   int64_t first;
   int64_t lines;
   int64_t total;
@@ -38,23 +42,33 @@ struct Block {
   int64_t line_stride;
   int64_t depth_stride;
 
-  const T* line(int64_t i) const { return data + (first + i) * line_stride; }
+  int64_t words() const { return ceil_div(depth, kElements); }
+  int64_t whole_words() const { return depth / kElements; }
+
+  // Line i as it lies in memory. REQUIRES: depth_stride is 1.
+  const T* line(int64_t i) const { return reinterpret_cast<const T*>(data + (first + i) * line_stride); }
+
+  float word(int64_t i, int64_t p) const {
+    const ElementOf<T>* from = data + (first + i) * line_stride + p * kElements * depth_stride;
+    if constexpr (kElements == 1) {
+      return static_cast<float>(*from);
+    } else {
+      return static_cast<float>(T{from[0], p < whole_words() ? from[depth_stride] : ElementOf<T>{0}});
+    }
+  }
 };
 
-// Row-major a: rows stay rows, at a distance of padded_depth(depth).
+// Row-major a: rows stay rows, at a distance of padded_depth(words).
 template <class T>
 void pack_rows(const Block<T>& block, float* out) {
   const FloatTag d;
-  const int64_t stride = padded_depth(block.depth);
+  const int64_t stride = padded_depth(block.words());
+  const int64_t whole_words = block.depth_stride == 1 ? block.whole_words() : 0;
+  const auto keep = [](FloatVector value) HWY_ATTR { return value; };
   for (int64_t i = 0; i < block.lines; ++i) {
-    const T* line = block.line(i);
     float* to = out + i * stride;
-    if (block.depth_stride == 1) {
-      for_each_vector(
-          d, block.depth, [](FloatVector value) { return value; }, to, line);
-    } else {
-      for (int64_t p = 0; p < block.depth; ++p) to[p] = static_cast<float>(line[p * block.depth_stride]);
-    }
+    if (whole_words > 0) for_each_vector(d, whole_words, keep, to, block.line(i));
+    for (int64_t p = whole_words; p < block.words(); ++p) to[p] = block.word(i, p);
   }
 }
 
@@ -74,7 +88,23 @@ HWY_INLINE FloatVector widen_lines(FloatTag d, const T* in, int64_t line, int64_
   return hn::TableLookupLanes(widen(d, in + total - kLanes), lanes);
 }
 
-// Lines that lie side by side (line_stride 1): panels of kWidth lines, in each the lines' elements p in one row of
+// Words p of the kLanes lines from `line` on. REQUIRES: line_stride is 1.
+template <class T>
+HWY_INLINE FloatVector load_words_of_lines(FloatTag d, const Block<T>& block, int64_t line, int64_t p) {
+  const ElementOf<T>* from = block.data + p * block.kElements * block.depth_stride;
+  const FloatVector first = widen_lines(d, from, line, block.total);
+  if constexpr (Block<T>::kElements == 1) {
+    return first;
+  } else {
+    const hn::RebindToUnsigned<FloatTag> d_word;
+    const auto low = hn::ShiftRight<16>(hn::BitCast(d_word, first));
+    if (p >= block.whole_words()) return hn::BitCast(d, low);
+    const auto high = hn::BitCast(d_word, widen_lines(d, from + block.depth_stride, line, block.total));
+    return hn::BitCast(d, hn::Or(low, high));
+  }
+}
+
+// Lines that lie side by side (line_stride 1): panels of kWidth lines, in each the lines' words p in one row of
 // whole vectors, whose lanes behind the panel's width hold anything finite or not. All panels advance together, so that
 // memory is read in its order.
 template <int kWidth, class T>
@@ -82,14 +112,14 @@ void interleave_panels(const Block<T>& block, int64_t panel_stride, float* out) 
   constexpr int64_t kRow = (kWidth + kLanes - 1) / kLanes * kLanes;
   const FloatTag d;
   const int64_t end = block.first + block.lines;
-  for (int64_t p = 0; p < block.depth; ++p) {
-    const T* from = block.data + p * block.depth_stride;
-    const T* ahead = block.data + std::min(p + kPrefetchRows, block.depth - 1) * block.depth_stride;
+  for (int64_t p = 0; p < block.words(); ++p) {
+    const int64_t row_ahead = std::min((p + kPrefetchRows) * block.kElements, block.depth - block.kElements);
+    const ElementOf<T>* ahead = block.data + std::max<int64_t>(row_ahead, 0) * block.depth_stride;
     float* to = out + p * kRow;
     for (int64_t line = block.first; line < end; line += kWidth, to += panel_stride) {
       for (int64_t v = 0; v < kRow && line + v < end; v += kLanes) {
-        hwy::Prefetch(ahead + line + v);
-        hn::StoreU(widen_lines(d, from, line + v, block.total), d, to + v);
+        for (int64_t e = 0; e < block.kElements; ++e) hwy::Prefetch(ahead + e * block.depth_stride + line + v);
+        hn::StoreU(load_words_of_lines(d, block, line + v, p), d, to + v);
       }
     }
   }
@@ -105,7 +135,12 @@ void transpose_panels(const Block<T>& block, int64_t panel_stride, float* out) {
       lines[r] = block.line(std::min(first + r, block.lines - 1));
     }
     float* panel = out + first / kTileColumns * panel_stride + first % kTileColumns;
-    transpose_rows(lines, block.depth, kTileColumns, panel);
+    transpose_rows(lines, block.whole_words(), kTileColumns, panel);
+    for (int64_t p = block.whole_words(); p < block.words(); ++p) {
+      for (int64_t r = 0; r < kLanes; ++r) {
+        panel[p * kTileColumns + r] = block.word(std::min(first + r, block.lines - 1), p);
+      }
+    }
   }
 }
 
@@ -114,8 +149,8 @@ template <class T>
 void gather_panels(const Block<T>& block, int64_t panel_stride, float* out) {
   for (int64_t line = 0; line < round_up(block.lines, kLanes); ++line) {
     float* to = out + line / kTileColumns * panel_stride + line % kTileColumns;
-    const T* from = block.line(std::min(line, block.lines - 1));
-    for (int64_t p = 0; p < block.depth; ++p) to[p * kTileColumns] = static_cast<float>(from[p * block.depth_stride]);
+    const int64_t from = std::min(line, block.lines - 1);
+    for (int64_t p = 0; p < block.words(); ++p) to[p * kTileColumns] = block.word(from, p);
   }
 }
 

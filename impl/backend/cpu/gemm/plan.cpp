@@ -46,11 +46,17 @@ void cut_into_chunks(int64_t m, int64_t n, double work, const TileShape& tile, G
   plan->chunk_columns = even_piece(n, std::max(ceil_div(n, column_chunks), kMinChunkColumns), tile.columns);
 }
 
+// Pairs are found where they are wanted if k goes along rows, which are whole pairs long and whole pairs apart.
+bool lies_in_words(const View& a, int64_t word_elements) {
+  if (word_elements == 1) return a.dtype == DType::kF32;
+  return a.strides[1] == 1 && a.shape[1] % word_elements == 0 && a.strides[0] % word_elements == 0;
+}
+
 // The microkernel takes any strides of a, but keeps its speed only along rows, and along rows that are not too far
 // apart.
-bool reads_a_directly(const View& a, int64_t size) {
-  if (a.dtype != DType::kF32) return false;
-  return size <= kSmallOperand || (a.strides[1] == 1 && a.strides[0] <= kFarStride);
+bool reads_a_directly(const View& a, int64_t size, int64_t word_elements) {
+  if (!lies_in_words(a, word_elements)) return false;
+  return size <= kSmallOperand || (a.strides[1] == 1 && a.strides[0] / word_elements <= kFarStride);
 }
 
 // The microkernel wants rows of b without gaps. With few rows of tiles a panel is used too seldom to repay packing.
@@ -62,13 +68,15 @@ bool reads_b_directly(const View& b, int64_t size, int64_t m, const TileShape& t
 
 }  // namespace
 
-GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile) noexcept {
+GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile, int64_t word_elements) noexcept {
   const int64_t m = args.c.shape[0];
   const int64_t n = args.c.shape[1];
-  const int64_t k = args.a.shape[1];
+  const int64_t k = ceil_div(args.a.shape[1], word_elements);
   GemmPlan plan = {};
+  plan.word_elements = word_elements;
+  plan.total_depth = k;
   plan.depth = even_piece(k, kMaxDepth, 16);
-  plan.packs_a = !reads_a_directly(args.a, m * k);
+  plan.packs_a = !reads_a_directly(args.a, m * k, word_elements);
   plan.packs_b = !reads_b_directly(args.b, k * n, m, tile);
   const int64_t widest = plan.packs_b ? std::max(kMinSlabColumns, kSlabSize / std::max<int64_t>(k, 1)) : n;
   plan.slab_columns = even_piece(n, widest, tile.columns);

@@ -22,7 +22,9 @@ struct TileShape {
 // every row of tiles (all of which stay in L2). Sums of unfinished tiles wait in c itself where they may, else in the
 // worker's scratch.
 struct GemmPlan {
-  int64_t depth;          // of a block of k
+  int64_t word_elements;  // elements of k that share a word of a packed operand: 2 for dot products, else 1
+  int64_t total_depth;    // k, in words
+  int64_t depth;          // of a block of k, in words
   int64_t slab_columns;   // a multiple of the tile's
   int64_t chunk_rows;     // likewise
   int64_t chunk_columns;  // likewise
@@ -30,13 +32,14 @@ struct GemmPlan {
   bool packs_b;           // else only a last, narrower panel is packed
   bool is_small;          // everything stays on the caller's thread
 
-  // In floats, multiples of a cache line.
+  // In words, multiples of a cache line.
   size_t slab_size;      // packed b, shared
   size_t packed_a_size;  // per worker
   size_t scratch_size;   // per worker
 };
 
-GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile) noexcept;
+// More than one element a word is for operands of 16 bits.
+GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile, int64_t word_elements) noexcept;
 
 // The distance of packed rows of a: a whole number of cache lines, and for the usual depths no power of two, so that
 // the rows of a tile do not meet in the same sets of L1.

@@ -1,5 +1,6 @@
-// The FP32-accumulating product, as plan.h tells it: slabs of b, chunks of c, blocks of k. Included once per
-// instruction set by gemm.cpp. One Product belongs to one call; its chunks run on any threads of the pool.
+// The FP32-accumulating product, as plan.h tells it: slabs of b, chunks of c, blocks of k; all depths are in words.
+// Included once per instruction set by gemm.cpp. One Product belongs to one call; its chunks run on any threads of the
+// pool.
 #if defined(HALFTONE_GEMM_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_PRODUCT_INL_H_
 #undef HALFTONE_GEMM_PRODUCT_INL_H_
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/cpu/gemm/dot.h"
 #include "backend/cpu/gemm/epilogue-inl.h"
 #include "backend/cpu/gemm/microkernel-inl.h"
 #include "backend/cpu/gemm/pack-inl.h"
@@ -21,6 +23,7 @@ namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
 constexpr TileShape kTile = {kTileRows, kTileColumns, kLanes};
+constexpr bool kHasDotTile = kLanes == kDotLanes && kTileRows == kDotTileRows;
 
 class Product {
  public:
@@ -71,7 +74,27 @@ class Product {
 
   int64_t rows() const { return args_.c.shape[0]; }
   int64_t columns() const { return args_.c.shape[1]; }
-  int64_t depth() const { return args_.a.shape[1]; }
+  int64_t depth() const { return plan_.total_depth; }
+  bool is_dot() const { return kHasDotTile && plan_.word_elements == kDotElements; }
+
+  // Calls f<T>() with what a word of a packed operand of this dtype is made of.
+  template <class F>
+  void visit_words(DType dtype, F&& f) const {
+    if constexpr (kHasDotTile) {
+      if (is_dot()) return f.template operator()<BFloat16Pair>();
+    }
+    try_visit_dtype(OperandTypes{}, dtype, f);
+  }
+
+  // Words [p, p + size) of lines [line, line_end) of a (whose lines are dimension 0) or b (1), as far as k goes.
+  template <class T>
+  Block<T> block_of(const View& view, int line_dim, int64_t line, int64_t line_end, int64_t p, int64_t size) const {
+    const int64_t first = p * Block<T>::kElements;
+    const int64_t elements = std::min(size * Block<T>::kElements, view.shape[1 - line_dim] - first);
+    const int64_t depth_stride = view.strides[1 - line_dim];
+    const ElementOf<T>* data = static_cast<const ElementOf<T>*>(view.data) + first * depth_stride;
+    return {data, line, line_end - line, view.shape[line_dim], elements, view.strides[line_dim], depth_stride};
+  }
 
   template <class F>
   void for_each_chunk(int64_t chunks, F&& f) {
@@ -91,14 +114,10 @@ class Product {
     for_each_chunk(column_chunks * ceil_div(depth(), kPackDepth), [&](int64_t chunk, int) HWY_ATTR {
       const int64_t begin = first + chunk % column_chunks * kPackColumns;
       const int64_t p = chunk / column_chunks * kPackDepth;
-      const int64_t lines = std::min(kPackColumns, end - begin);
-      const int64_t size = std::min(kPackDepth, depth() - p);
-      try_visit_dtype(OperandTypes{}, args_.b.dtype, [&]<class T>() {
-        const View& b = args_.b;
-        const T* data = static_cast<const T*>(b.data) + p * b.strides[0];
-        float* out = slab_ + (begin - first) * depth() + p * kTileColumns;
-        pack_columns(Block<T>{data, begin, lines, columns(), size, b.strides[1], b.strides[0]}, depth() * kTileColumns,
-                     out);
+      float* out = slab_ + (begin - first) * depth() + p * kTileColumns;
+      visit_words(args_.b.dtype, [&]<class T>() {
+        const int64_t line_end = std::min(begin + kPackColumns, end);
+        pack_columns(block_of<T>(args_.b, 1, begin, line_end, p, kPackDepth), depth() * kTileColumns, out);
       });
     });
   }
@@ -115,15 +134,14 @@ class Product {
   RowTiles row_tiles(const Region& region, const Depth& block, float* packed) const {
     const View& a = args_.a;
     if (!plan_.packs_a) {
-      const int64_t offset = region.row * a.strides[0] + block.begin * a.strides[1];
-      return {static_cast<const float*>(a.data) + offset, a.strides[0], a.strides[1], kTileRows * a.strides[0]};
+      const int64_t row_stride = a.strides[0] / plan_.word_elements;
+      const float* data = static_cast<const float*>(a.data) + region.row * row_stride + block.begin * a.strides[1];
+      return {data, row_stride, a.strides[1], kTileRows * row_stride};
     }
     const bool interleaves = a.strides[0] == 1 && a.strides[1] != 1;
     constexpr int64_t kPanelWidth = (kTileRows + kLanes - 1) / kLanes * kLanes;
-    try_visit_dtype(OperandTypes{}, a.dtype, [&]<class T>() {
-      const T* data = static_cast<const T*>(a.data) + block.begin * a.strides[1];
-      const int64_t lines = region.row_end - region.row;
-      const Block<T> part{data, region.row, lines, rows(), block.size, a.strides[0], a.strides[1]};
+    visit_words(a.dtype, [&]<class T>() {
+      const Block<T> part = block_of<T>(a, 0, region.row, region.row_end, block.begin, block.size);
       if (interleaves) {
         interleave_panels<kTileRows>(part, kPanelWidth * block.size, packed);
       } else {
@@ -187,7 +205,8 @@ class Product {
   }
 
   void multiply_into_place(const TilePlace& place, const Depth& block, TileArgs* tile) const {
-    const TileFunction multiply = tile_function(static_cast<int>(place.rows), static_cast<int>(place.columns));
+    const auto function_of = is_dot() ? dot_tile_function : tile_function;
+    const TileFunction multiply = function_of(static_cast<int>(place.rows), static_cast<int>(place.columns));
     const bool in_place = sums_in_place(place);
     if (in_place) {
       tile->c = static_cast<float*>(args_.c.data) + place.row * args_.c.strides[0] + place.column;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "backend/cpu/gemm/microkernel-inl.h"
+#include "backend/cpu/gemm/pair-inl.h"
 #include "backend/cpu/simd/vectors.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,7 +23,7 @@ namespace HWY_NAMESPACE {
 using WordTag = hn::RebindToUnsigned<FloatTag>;
 using WordVector = hn::Vec<WordTag>;
 
-// Elements of one row that share a 32-bit word; 16-bit formats are transposed in pairs, at half the cost of FP32.
+// Values of one row that share a 32-bit word; 16-bit formats are transposed in pairs, at half the cost of FP32.
 template <class T>
 constexpr int kPerWord = static_cast<int>(4 / sizeof(T));
 
@@ -39,6 +40,10 @@ HWY_INLINE hn::Vec<D> load_every_fourth_row(D d, const T* const* rows, int64_t f
 }
 
 HWY_INLINE void store_widened(FloatTag d, WordVector words, const float*, int64_t, float* out) {
+  hn::StoreU(hn::BitCast(d, words), d, out);
+}
+
+HWY_INLINE void store_widened(FloatTag d, WordVector words, const BFloat16Pair*, int64_t, float* out) {
   hn::StoreU(hn::BitCast(d, words), d, out);
 }
 
