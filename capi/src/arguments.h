@@ -15,6 +15,7 @@
 #include "nn/module.h"
 #include "ops/autocast.h"
 #include "ops/ops.h"
+#include "optim/grad_scaler.h"
 #include "optim/optimizer.h"
 #include "scope.h"
 #include "tensor/tensor.h"
@@ -61,6 +62,8 @@ template <>
 struct HandleTraits<htone_optimizer> : HandleTraitsOf<Ref<optim::Optimizer>, HandleType::kOptimizer> {};
 template <>
 struct HandleTraits<htone_schedule> : HandleTraitsOf<Ref<ScheduleSettings>, HandleType::kSchedule> {};
+template <>
+struct HandleTraits<htone_grad_scaler> : HandleTraitsOf<Ref<optim::GradScaler>, HandleType::kGradScaler> {};
 template <>
 struct HandleTraits<htone_sampler> : HandleTraitsOf<Ref<data::Sampler>, HandleType::kSampler> {};
 template <>

@@ -43,6 +43,10 @@ void require_fraction(const char* field, double value) {
   require_setting(value >= 0.0 && value < 1.0, field, value, "a number in [0, 1)");
 }
 
+void require_positive(double value, const char* argument) {
+  if (!(value > 0.0)) fail(Code::kInvalidArgument, argument, "%s=%g, expected a number above 0", argument, value);
+}
+
 DType checked_compute_dtype(htone_dtype dtype) {
   if (dtype != HTONE_F32 && dtype != HTONE_BF16 && dtype != HTONE_F16) {
     fail(Code::kInvalidArgument, "options", "options.compute_dtype=%s, expected f32, bf16 or f16",
@@ -165,6 +169,30 @@ htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_n
     optim::Optimizer& source = *unwrap(optimizer, "optimizer");
     require(out_norm, "out_norm");
     *out_norm = source.grad_norm();
+  });
+}
+
+htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor) {
+  return guard("htone_optimizer_grad_factor(optimizer, out_factor)", [&] {
+    const optim::Optimizer& source = *unwrap(optimizer, "optimizer");
+    require(out_factor, "out_factor") = source.grad_factor();
+  });
+}
+
+htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm) {
+  return guard("htone_optimizer_clip_grad_norm(optimizer, max_norm)", [&] {
+    optim::Optimizer& target = *unwrap(optimizer, "optimizer");
+    require_positive(max_norm, "max_norm");
+    require_finite(max_norm, "max_norm");
+    target.clip_grad_norm(max_norm);
+  });
+}
+
+htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double value) {
+  return guard("htone_optimizer_set_clip_value(optimizer, value)", [&] {
+    optim::Optimizer& target = *unwrap(optimizer, "optimizer");
+    require_positive(value, "value");
+    target.set_clip_value(value);
   });
 }
 

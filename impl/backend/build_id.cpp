@@ -38,6 +38,8 @@ constexpr size_t kLayout[] = {
     offsetof(UpdateSlot, size),
     sizeof(OptimizerState),
     sizeof(Schedule),
+    sizeof(ScalerSettings),
+    sizeof(ScalerState),
     sizeof(AdamwGroup),
     sizeof(SgdGroup),
     sizeof(PhiloxKey),

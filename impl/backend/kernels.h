@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backend/device.h"
+#include "backend/formula/grad_scaler.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/view.h"
 #include "core/philox.h"
@@ -64,7 +65,8 @@ struct GemmArgs {
 };
 
 // f64 needs every view f64. Otherwise a, b, bias, residual and c are f32, f16 or bf16 in any mixture; products accumulate
-// in FP32 and are rounded once, when c is stored. k = 0 gives activation(bias) + residual.
+// in FP32 and are rounded once, when c is stored. k = 0 gives activation(bias) + residual. Where a and b are bf16 the
+// CPU may take dot products (cpu/gemm/dot.h): bf16 subnormals, and sums below 2^-126, then count as zero.
 struct GemmKernels {
   // Bytes of scratch that `run` needs for these arguments.
   size_t (*workspace)(Stream&, const GemmArgs& args) noexcept;
@@ -117,6 +119,7 @@ struct MultiTensor {
 struct GradSlot {
   const void* grad;
   DType grad_dtype;
+  int32_t parameter;  // its number, for the verdict
   int64_t size;
 };
 
@@ -134,11 +137,18 @@ struct UpdateSlot {
 };
 
 struct OptimKernels {
-  // state->grad_norm_squared = sum over all gradients of block sums (256 elements, FP32) in double; found_inf = 1 where
-  // any element is not finite. `partials` holds one double a chunk.
+  // state->grad_norm_squared = sum over all gradients of block sums (256 elements) in double; found_inf = 1 where any
+  // element is not finite, with the first such parameter and what its first such element is. `partials` holds one double
+  // a chunk.
   Status (*grad_norm)(Stream&, const MultiTensor<GradSlot>&, double* partials, OptimizerState* state) noexcept;
   // Advances step and schedule position unless found_inf, and computes the step's factors.
   Status (*begin_step)(Stream&, const Schedule& schedule, OptimizerState* state) noexcept;
+  // Ends what begin_step began: gradient factor and verdict are those of the next step.
+  Status (*end_step)(Stream&, OptimizerState* state) noexcept;
+  // formula/grad_scaler.h on the device, so that no step waits for the host.
+  Status (*unscale)(Stream&, ScalerState* scaler, OptimizerState* state) noexcept;
+  Status (*clip_by_norm)(Stream&, double max_norm, OptimizerState* state) noexcept;
+  Status (*update_scale)(Stream&, const ScalerSettings& settings, ScalerState* scaler) noexcept;
   Status (*adamw)(Stream&, const MultiTensor<UpdateSlot>&, const AdamwGroup* groups, const OptimizerState* state) noexcept;
   Status (*sgd)(Stream&, const MultiTensor<UpdateSlot>&, const SgdGroup* groups, const OptimizerState* state) noexcept;
 };

@@ -81,29 +81,73 @@ void Optimizer::zero_grad() noexcept {
 
 void Optimizer::step() {
   const Plan& plan = current_plan();
-  auto* state = static_cast<OptimizerState*>(state_.data());
-  launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule_, state);
+  launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule_, state());
   update(device(),
          {.slots = plan.updates.data(),
           .chunks = plan.chunks.data(),
           .slot_count = static_cast<int64_t>(plan.updates.size()),
           .chunk_count = static_cast<int64_t>(plan.chunks.size())},
-         state);
+         state());
+  forget_verdict();
   for (size_t i : plan.parameters) parameters_[i]->mark_updated();
 }
 
-double Optimizer::grad_norm() {
-  const Plan& plan = current_plan();
-  OptimizerState scratch;  // the norm alone is wanted: a look must not leave a verdict for the next step
-  const Tensor state = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof scratch)}, &scratch);
+void Optimizer::check_gradients(const Plan& plan, OptimizerState* target) {
   const MultiTensor<GradSlot> grads = {.slots = plan.grads.data(),
                                        .chunks = plan.chunks.data(),
                                        .slot_count = static_cast<int64_t>(plan.grads.size()),
                                        .chunk_count = static_cast<int64_t>(plan.chunks.size())};
   launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, grads,
-         static_cast<double*>(plan.partials.data()), static_cast<OptimizerState*>(state.data()));
-  read_to_host(state, DType::kU8, &scratch);
-  return std::sqrt(scratch.grad_norm_squared);
+         static_cast<double*>(plan.partials.data()), target);
+}
+
+void Optimizer::unscale(ScalerState* scaler) {
+  check_gradients(current_plan(), state());
+  launch("unscale", device(), &Kernels::optim, &OptimKernels::unscale, scaler, state());
+  has_verdict_ = true;
+}
+
+void Optimizer::forget_verdict() {
+  launch("update", device(), &Kernels::optim, &OptimKernels::end_step, state());
+  has_verdict_ = false;
+}
+
+// Without a scaler nobody heeds the verdict: gradients that are not finite go into the weights, as PyTorch lets them.
+void Optimizer::clip_grad_norm(double max_norm) {
+  if (!has_verdict_) {
+    check_gradients(current_plan(), state());
+    OptimizerState unheeded = read_state();
+    unheeded.found_inf = 0.0f;
+    unheeded.grad_factor = 1.0f;
+    write_state(unheeded);
+  }
+  launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::clip_by_norm, max_norm, state());
+}
+
+void Optimizer::set_clip_value(double value) {
+  OptimizerState changed = read_state();
+  changed.clip_value = static_cast<float>(value);
+  write_state(changed);
+}
+
+double Optimizer::grad_norm() {
+  const Plan& plan = current_plan();
+  const OptimizerState current = read_state();
+  if (has_verdict_) return std::sqrt(current.grad_norm_squared) * current.grad_factor;
+  // A look must not leave a verdict for the next step.
+  OptimizerState scratch;
+  const Tensor copy = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof scratch)}, &scratch);
+  check_gradients(plan, static_cast<OptimizerState*>(copy.data()));
+  read_to_host(copy, DType::kU8, &scratch);
+  return std::sqrt(scratch.grad_norm_squared) * current.grad_factor;
+}
+
+Optimizer::Outcome Optimizer::outcome() const {
+  const OptimizerState state = read_state();
+  if (state.skipped == 0) return {};
+  return {.skipped = true,
+          .kind = state.offending_kind,
+          .offending = parameters_[static_cast<size_t>(state.offending_parameter)].get()};
 }
 
 double Optimizer::lr() const { return base_lr_ * schedule_factor(schedule_, read_state().step); }
@@ -115,6 +159,8 @@ OptimizerState Optimizer::read_state() const {
   read_to_host(state_, DType::kU8, &state);
   return state;
 }
+
+void Optimizer::write_state(const OptimizerState& state) { write_from_host(state_, DType::kU8, &state); }
 
 std::vector<size_t> Optimizer::parameters_with_grad() const {
   std::vector<size_t> with_grad;
@@ -142,7 +188,10 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) {
   for (size_t i : with_grad) {
     plan.updates.push_back(make_slot(i));
     const UpdateSlot& slot = plan.updates.back();
-    plan.grads.push_back({.grad = slot.grad, .grad_dtype = slot.grad_dtype, .size = slot.size});
+    plan.grads.push_back({.grad = slot.grad,
+                          .grad_dtype = slot.grad_dtype,
+                          .parameter = static_cast<int32_t>(i),
+                          .size = slot.size});
     sizes.push_back(slot.size);
   }
   plan.chunks = plan_chunks(sizes);

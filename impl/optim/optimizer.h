@@ -18,11 +18,31 @@ class Optimizer : public RefCounted {
   ~Optimizer() override;
 
   void zero_grad() noexcept;
-  // Updates the parameters that have a gradient.
+  // Updates the parameters that have a gradient, unless a verdict says that some are not finite.
   void step();
 
-  // The Euclidean norm of all gradients; waits for the device.
+  // Pass 1 over the gradients for a scaler: from here to the step their factor is 1/scale, and the verdict holds.
+  void unscale(ScalerState* scaler);
+  // Takes unscale back, for a step that is not to come.
+  void forget_verdict();
+  // Lowers the factor so that the norm of all gradients together is at most `max_norm`.
+  void clip_grad_norm(double max_norm);
+  // Bounds every gradient, after the factor, to +-`value` from the next step on; infinity lifts the bound.
+  void set_clip_value(double value);
+
+  // The Euclidean norm of all gradients as the next step will see them, but for the bound; waits for the device.
   double grad_norm();
+  // What the next step multiplies stored gradients by; waits for the device.
+  double grad_factor() const { return read_state().grad_factor; }
+
+  // What the last step did; waits for the device.
+  struct Outcome {
+    bool skipped = false;
+    NotFinite kind = NotFinite::kNothing;
+    const Parameter* offending = nullptr;  // the first parameter whose gradient was not finite
+  };
+  Outcome outcome() const;
+  ContextDevice& device() const { return parameters_.front()->master().device(); }
   // The learning rate of the next step; waits for the device.
   double lr() const;
   int64_t step_count() const;
@@ -54,14 +74,18 @@ class Optimizer : public RefCounted {
   std::vector<size_t> parameters_with_grad() const;
   Plan make_plan(std::vector<size_t> with_grad);
   UpdateSlot make_slot(size_t parameter);
-  ContextDevice& device() const { return parameters_.front()->master().device(); }
   OptimizerState read_state() const;
+  void write_state(const OptimizerState& state);
+  OptimizerState* state() const { return static_cast<OptimizerState*>(state_.data()); }
+  // Runs pass 1 into `state`.
+  void check_gradients(const Plan& plan, OptimizerState* state);
 
   std::vector<Ref<Parameter>> parameters_;
   double base_lr_;
   Schedule schedule_;
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
+  bool has_verdict_ = false;  // unscale ran and no step has since
 };
 
 }  // namespace halftone::optim

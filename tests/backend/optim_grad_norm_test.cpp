@@ -20,7 +20,10 @@ OptimizerState norm_of(const std::vector<const HostTensor*>& gradients, int thre
   std::vector<GradSlot> slots;
   std::vector<int64_t> sizes;
   for (const HostTensor* gradient : gradients) {
-    slots.push_back({gradient->data(), gradient->view().dtype, gradient->numel()});
+    slots.push_back({.grad = gradient->data(),
+                     .grad_dtype = gradient->view().dtype,
+                     .parameter = static_cast<int32_t>(slots.size()),
+                     .size = gradient->numel()});
     sizes.push_back(gradient->numel());
   }
   const std::vector<Chunk> chunks = plan_chunks(sizes);
@@ -95,6 +98,27 @@ TEST(GradNorm, FindsOneElementThatIsNotFiniteAmongManyBlocks) {
     gradient.set(at, at % 2 == 0 ? kNan : kInfinity);
     ASSERT_EQ(norm_of({&gradient}).found_inf, 1.0f) << at;
   }
+}
+
+TEST(GradNorm, NamesTheFirstOffenderAndItsKind) {
+  for_each_instruction_set([] {
+    for (const DType dtype : kDtypes) {
+      HostTensor clean(dtype, {2 * kChunkSize}), late(dtype, {2 * kChunkSize}), other(dtype, {3});
+      clean.fill_uniform(-1, 1, 1);
+      late.fill_uniform(-1, 1, 2);
+      other.fill_uniform(-1, 1, 3);
+      EXPECT_EQ(norm_of({&clean, &late, &other}).offending_parameter, -1);
+      EXPECT_EQ(norm_of({&clean, &late, &other}).offending_kind, NotFinite::kNothing);
+      other.set(0, kNan);
+      EXPECT_EQ(norm_of({&clean, &late, &other}).offending_parameter, 2);
+      EXPECT_EQ(norm_of({&clean, &late, &other}).offending_kind, NotFinite::kNan);
+      late.set(2 * kChunkSize - 1, -kInfinity);
+      EXPECT_EQ(norm_of({&clean, &late, &other}).offending_parameter, 1);
+      EXPECT_EQ(norm_of({&clean, &late, &other}).offending_kind, NotFinite::kInfinity);
+      late.set(2 * kChunkSize - 2, kNan);  // before the infinity
+      EXPECT_EQ(norm_of({&clean, &late, &other}).offending_kind, NotFinite::kNan);
+    }
+  });
 }
 
 TEST(GradNorm, IsNotDeceivedByInfinitiesOfBothSigns) {

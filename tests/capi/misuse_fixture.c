@@ -21,6 +21,9 @@ static void make_options(void) {
   assert_ok(htone_sampler_options_init(&fixture.sampler_options));
   fixture.sampler_options.count = 2;
   fixture.sampler_options.batch_size = 2;
+  assert_ok(htone_grad_scaler_options_init(&fixture.grad_scaler_options));
+  fixture.grad_scaler_state =
+      (htone_grad_scaler_state){.struct_size = sizeof fixture.grad_scaler_state, .hysteresis_left = 1, .scale = 1024};
 }
 
 typedef union Handle {
@@ -34,6 +37,7 @@ typedef union Handle {
   htone_parameter* parameter;
   htone_optimizer* optimizer;
   htone_schedule* schedule;
+  htone_grad_scaler* scaler;
   htone_sampler* sampler;
   htone_batches* batches;
 } Handle;
@@ -71,6 +75,9 @@ static void* make_object(HandleKind kind) {
     case kScheduleHandle:
       assert_ok(htone_schedule_create_constant(&made.schedule));
       break;
+    case kGradScalerHandle:
+      assert_ok(htone_grad_scaler_create(fixture.device, NULL, &made.scaler));
+      break;
     case kSamplerHandle:
       assert_ok(htone_sampler_create(&fixture.sampler_options, &made.sampler));
       break;
@@ -103,6 +110,8 @@ static htone_status release_object(HandleKind kind, void* handle) {
       return htone_optimizer_release(handle);
     case kScheduleHandle:
       return htone_schedule_release(handle);
+    case kGradScalerHandle:
+      return htone_grad_scaler_release(handle);
     case kSamplerHandle:
       return htone_sampler_release(handle);
     case kBatchesHandle:
@@ -139,6 +148,7 @@ static void make_objects(void) {
   assert_ok(htone_optimizer_create_adamw(fixture.module, NULL, &fixture.optimizer));
   keep_optimizer(fixture.optimizer);
   fixture.schedule = keep_schedule(make_object(kScheduleHandle));
+  fixture.scaler = keep_grad_scaler(make_object(kGradScalerHandle));
   fixture.sampler = keep_sampler(make_object(kSamplerHandle));
   fixture.batches = keep_batches(make_object(kBatchesHandle));
   assert_ok(htone_batches_next(fixture.batches));
@@ -264,7 +274,7 @@ BadHandle bad_handle(HandleKind kind, size_t i) {
   static int on_no_stack;
   void* const own[kHandleKinds] = {fixture.context,  fixture.device,  fixture.tensor,    fixture.scope,
                                    fixture.policy,   fixture.module,  fixture.parameter, fixture.optimizer,
-                                   fixture.schedule, fixture.sampler, fixture.batches};
+                                   fixture.schedule, fixture.scaler, fixture.sampler,   fixture.batches};
   const BadHandle singles[] = {
       {"NULL", NULL},
       {"released", released[kind]},

@@ -17,6 +17,7 @@ typedef enum HandleKind {
   kParameterHandle,
   kOptimizerHandle,
   kScheduleHandle,
+  kGradScalerHandle,
   kSamplerHandle,
   kBatchesHandle,
   kHandleKinds
@@ -32,6 +33,7 @@ typedef struct Fixture {
   htone_parameter* parameter;
   htone_optimizer* optimizer;
   htone_schedule* schedule;
+  htone_grad_scaler* scaler;
   htone_sampler* sampler; /* of 2 samples */
   htone_batches* batches; /* a batch was taken */
 
@@ -45,6 +47,8 @@ typedef struct Fixture {
   htone_adamw_options adamw_options;
   htone_sgd_options sgd_options;
   htone_sampler_options sampler_options;
+  htone_grad_scaler_options grad_scaler_options;
+  htone_grad_scaler_state grad_scaler_state;
   htone_context_options context_options;
 } Fixture;
 

@@ -15,12 +15,14 @@ HANDLES = {
     "htone_parameter": ("kParameterHandle", "parameter", "htone_parameter_release"),
     "htone_optimizer": ("kOptimizerHandle", "optimizer", "htone_optimizer_release"),
     "htone_schedule": ("kScheduleHandle", "schedule", "htone_schedule_release"),
+    "htone_grad_scaler": ("kGradScalerHandle", "scaler", "htone_grad_scaler_release"),
     "htone_sampler": ("kSamplerHandle", "sampler", "htone_sampler_release"),
     "htone_batches": ("kBatchesHandle", "batches", "htone_batches_release"),
 }
 
 # Handles that must be another object of the fixture than the type's first.
 OTHER_HANDLES = {
+    ("htone_grad_scaler_scale", "loss"): "gradient",
     ("htone_cross_entropy", "targets"): "targets",
     ("htone_accuracy", "targets"): "targets",
     ("htone_linear", "bias"): "bias",
@@ -43,6 +45,8 @@ OPTIONS = {
     "htone_adamw_options": ("adamw_options", True),
     "htone_sgd_options": ("sgd_options", True),
     "htone_sampler_options": ("sampler_options", False),
+    "htone_grad_scaler_options": ("grad_scaler_options", True),
+    "htone_grad_scaler_state": ("grad_scaler_state", False),
 }
 
 NOT_FINITE = ["NAN", "INFINITY", "-INFINITY"]
@@ -76,10 +80,23 @@ FIELDS = {
     ("htone_sampler_options", "drop_last"): None,
     ("htone_sampler_options", "rank"): ["-1", "1", "INT32_MAX"],
     ("htone_sampler_options", "world_size"): ["0", "-1"],
+    ("htone_grad_scaler_options", "enabled"): None,
+    ("htone_grad_scaler_options", "initial_scale"): NOT_FINITE + ["0.0", "-1.0", "1e39"],
+    ("htone_grad_scaler_options", "growth_factor"): NOT_FINITE + ["0.5"],
+    ("htone_grad_scaler_options", "backoff_factor"): NOT_FINITE + ["0.0", "1.5", "-0.5"],
+    ("htone_grad_scaler_options", "min_scale"): NOT_FINITE + ["-1.0"],
+    ("htone_grad_scaler_options", "max_scale"): ["NAN", "-INFINITY", "0.0", "-1.0"],
+    ("htone_grad_scaler_options", "growth_interval"): ["0", "-1", "INT64_MIN"],
+    ("htone_grad_scaler_options", "hysteresis"): ["0", "-1", "INT32_MIN"],
+    ("htone_grad_scaler_options", "renew_hysteresis_each_step"): None,
+    ("htone_grad_scaler_options", "at_minimum"): ["-1", "3", "INT32_MAX"],
+    ("htone_grad_scaler_state", "hysteresis_left"): ["-1", "INT32_MIN"],
+    ("htone_grad_scaler_state", "scale"): NOT_FINITE + ["0.0", "-1.0", "1e39"],
+    ("htone_grad_scaler_state", "growth_tracker"): ["-1", "INT64_MIN"],
 }
 
 # Result structures whose struct_size the caller sets.
-RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats")
+RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_grad_scaler_state", "htone_step_outcome")
 
 
 @dataclass
@@ -143,6 +160,8 @@ VALUES = {
     "retain_graph": Values("1"),
     "scale": Values("2.0", FINITE),
     "shape": Values("square", refuse(["negative_shape", "overflowing_shape"])),
+    "max_norm": Values("1.0", FINITE + refuse(["0.0", "-1.0"])),
+    "preset": Values("HTONE_SCALER_TORCH", refuse(["-1", "3", "INT32_MAX"])),
     "size": Values("sizeof numbers", refuse(["0", "1", "SIZE_MAX"])),
     "start": Values("0"),
     "status": Values("HTONE_OK"),
@@ -151,6 +170,7 @@ VALUES = {
     "total_steps": Values("10", refuse(["0", "-1", "INT64_MIN"])),
     "user": Values("NULL"),
     "value": Values("1.0"),
+    ("htone_optimizer_set_clip_value", "value"): Values("1.0", refuse(["NAN", "0.0", "-1.0", "-INFINITY"])),
 }
 
 # What a valid call needs before it and leaves to undo, beside its results.
@@ -160,6 +180,9 @@ BEFORE["htone_scope_end"] = "assert_ok(htone_no_grad_begin(&scope));"
 AFTER = {name + "_retain": f"assert_ok({name}_release({member}));" for name, (_, member, _) in HANDLES.items()
          if name != "htone_scope"}
 AFTER["htone_scope_end"] = "scope = fixture.scope;"
+BEFORE["htone_grad_scaler_update"] = "assert_ok(htone_grad_scaler_unscale(scaler, fixture.optimizer));"
+AFTER["htone_grad_scaler_unscale"] = "assert_ok(htone_grad_scaler_update(scaler));"
+AFTER["htone_grad_scaler_step"] = "assert_ok(htone_grad_scaler_update(scaler));"
 
 # No call of these can succeed here, and why.
 NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load"}

@@ -9,6 +9,7 @@ typedef enum Kind {
   kParameter,
   kOptimizer,
   kSchedule,
+  kGradScaler,
   kPolicy,
   kSampler,
   kBatches,
@@ -67,6 +68,7 @@ htone_module* keep_module(htone_module* module) { return keep(kModule, module); 
 htone_parameter* keep_parameter(htone_parameter* parameter) { return keep(kParameter, parameter); }
 htone_optimizer* keep_optimizer(htone_optimizer* optimizer) { return keep(kOptimizer, optimizer); }
 htone_schedule* keep_schedule(htone_schedule* schedule) { return keep(kSchedule, schedule); }
+htone_grad_scaler* keep_grad_scaler(htone_grad_scaler* scaler) { return keep(kGradScaler, scaler); }
 htone_autocast_policy* keep_policy(htone_autocast_policy* policy) { return keep(kPolicy, policy); }
 htone_sampler* keep_sampler(htone_sampler* sampler) { return keep(kSampler, sampler); }
 htone_batches* keep_batches(htone_batches* batches) { return keep(kBatches, batches); }
@@ -85,6 +87,8 @@ static htone_status release(Kept entry) {
       return htone_optimizer_release(entry.handle);
     case kSchedule:
       return htone_schedule_release(entry.handle);
+    case kGradScaler:
+      return htone_grad_scaler_release(entry.handle);
     case kPolicy:
       return htone_autocast_policy_release(entry.handle);
     case kSampler:

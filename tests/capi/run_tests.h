@@ -35,6 +35,7 @@ htone_module* keep_module(htone_module* module);
 htone_parameter* keep_parameter(htone_parameter* parameter);
 htone_optimizer* keep_optimizer(htone_optimizer* optimizer);
 htone_schedule* keep_schedule(htone_schedule* schedule);
+htone_grad_scaler* keep_grad_scaler(htone_grad_scaler* scaler);
 htone_autocast_policy* keep_policy(htone_autocast_policy* policy);
 htone_sampler* keep_sampler(htone_sampler* sampler);
 htone_batches* keep_batches(htone_batches* batches);

@@ -11,6 +11,7 @@
 #include "halftone/data.h"
 #include "halftone/device.h"
 #include "halftone/dtype.h"
+#include "halftone/grad_scaler.h"
 #include "halftone/init.h"
 #include "halftone/nn.h"
 #include "halftone/ops.h"

@@ -136,7 +136,7 @@ HTONE_API htone_status htone_optimizer_lr(htone_optimizer* optimizer, double* ou
  */
 HTONE_API htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out_count);
 
-/* Computes the Euclidean norm of all gradients together; waits for the device.
+/* Computes the Euclidean norm of all gradients together, times htone_optimizer_grad_factor; waits for the device.
  *
  * [in] optimizer: borrowed.
  * [out] out_norm: the norm; infinite or NaN where a gradient is.
@@ -145,6 +145,36 @@ HTONE_API htone_status htone_optimizer_step_count(htone_optimizer* optimizer, in
  * Since: 0.1
  */
 HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm);
+
+/* Answers what the next step multiplies stored gradients by: 1/scale after htone_grad_scaler_unscale, times what clipping
+ * took away; 1 after each step. Waits for the device.
+ *
+ * [in] optimizer: borrowed.
+ * [out] out_factor: the factor.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor);
+
+/* Makes the next step work with gradients whose norm, all together, is at most max_norm. The stored gradients stay. Under
+ * a gradient scaler it comes after htone_grad_scaler_unscale.
+ *
+ * [in] optimizer: borrowed.
+ * [in] max_norm: finite, above 0.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient).
+ * Source: the formula of torch.nn.utils.clip_grad_norm_.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm);
+
+/* Bounds every element of a gradient, after the factor, to [-value, value] in all steps to come.
+ *
+ * [in] optimizer: borrowed.
+ * [in] value: above 0; infinity lifts the bound.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double value);
 
 /* Makes a schedule that keeps the learning rate.
  *

@@ -1,6 +1,6 @@
 // AdamW with PyTorch's formulas (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019), one
 // element at a time. Every backend's update pass calls these; pure functions, safe from any thread.
-//   g = grad * grad_factor
+//   g = grad * grad_factor, within +-clip_value
 //   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
 //   master -= lr weight_decay master + lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
 #pragma once
@@ -14,6 +14,7 @@ namespace halftone {
 // What is the same for all elements of a group in one step: computed in double, rounded once.
 struct AdamwFactors {
   float grad_factor;
+  float clip_value;
   float beta1;
   float one_minus_beta1;
   float beta2;
@@ -32,6 +33,7 @@ inline AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState&
   const double bias2 = 1.0 - std::pow(group.beta2, step);
   return {
       .grad_factor = state.grad_factor,
+      .clip_value = state.clip_value,
       .beta1 = static_cast<float>(group.beta1),
       .one_minus_beta1 = static_cast<float>(1.0 - group.beta1),
       .beta2 = static_cast<float>(group.beta2),
@@ -46,7 +48,7 @@ inline AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState&
 // Decay and step are subtracted in one go: the master is rounded once, and a decay far below 2^-24 is not lost in
 // rounding 1 - decay.
 inline void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1, float& moment2) {
-  const float g = grad * factors.grad_factor;
+  const float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
   moment1 = factors.beta1 * moment1 + factors.one_minus_beta1 * g;
   moment2 = factors.beta2 * moment2 + factors.one_minus_beta2 * (g * g);
   const float denominator = std::sqrt(moment2) * factors.inverse_root_bias2 + factors.epsilon;

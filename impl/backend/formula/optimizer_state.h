@@ -3,16 +3,31 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace halftone {
+
+// What a gradient held that was not finite.
+enum class NotFinite : int32_t { kNothing = 0, kInfinity = 1, kNan = 2 };
 
 struct OptimizerState {
   int64_t step = 0;              // updates applied so far
   double lr_factor = 1.0;        // the schedule's factor for the current update
   double grad_norm_squared = 0;  // of the last grad_norm pass, before any factor
   float grad_factor = 1.0f;      // what the update multiplies gradients by (1/scale times the clip factor)
-  float found_inf = 0.0f;        // 1 where the last grad_norm pass met Inf or NaN
+  float clip_value = std::numeric_limits<float>::infinity();  // bound on each gradient after that factor
+  float found_inf = 0.0f;        // 1 where the last grad_norm pass met Inf or NaN, until the step that heeds it
+  // What the last step did, for the host to ask about later.
+  int32_t skipped = 0;
+  int32_t offending_parameter = -1;  // the first whose gradient was not finite, of the last grad_norm pass
+  NotFinite offending_kind = NotFinite::kNothing;
 };
+
+// What an update works with in place of a stored gradient. NaN stays NaN.
+inline float effective_grad(float grad, float factor, float clip_value) {
+  const float g = grad * factor;
+  return g > clip_value ? clip_value : (g < -clip_value ? -clip_value : g);
+}
 
 enum class ScheduleKind : int32_t { kConstant, kCosine };
 

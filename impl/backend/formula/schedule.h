@@ -17,9 +17,10 @@ inline double schedule_factor(const Schedule& schedule, int64_t position) {
   return schedule.final_factor + (1.0 - schedule.final_factor) * 0.5 * (1.0 + std::cos(kPi * progress));
 }
 
-// Advances step and schedule position, unless the gradients were not finite: a skipped step leaves no trace.
+// Advances step and schedule position, unless the gradients were not finite: a skipped step moves neither.
 inline void advance(const Schedule& schedule, OptimizerState& state) {
-  if (state.found_inf != 0.0f) return;
+  state.skipped = state.found_inf != 0.0f ? 1 : 0;
+  if (state.skipped != 0) return;
   state.lr_factor = schedule_factor(schedule, state.step);
   state.step += 1;
 }

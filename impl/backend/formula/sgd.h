@@ -1,6 +1,6 @@
 // SGD with PyTorch's formulas, one element at a time. Every backend's update pass calls these; pure functions, safe
 // from any thread.
-//   g = grad * grad_factor + weight_decay master
+//   g = grad * grad_factor, within +-clip_value, + weight_decay master
 //   with momentum: buffer = g in the first step, momentum buffer + (1 - dampening) g afterwards;
 //                  g = g + momentum buffer with Nesterov, buffer without
 //   master -= lr g
@@ -13,6 +13,7 @@ namespace halftone {
 // What is the same for all elements of a group in one step: computed in double, rounded once.
 struct SgdFactors {
   float grad_factor;
+  float clip_value;
   float weight_decay;
   float momentum;
   float one_minus_dampening;
@@ -25,6 +26,7 @@ struct SgdFactors {
 inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state) {
   return {
       .grad_factor = state.grad_factor,
+      .clip_value = state.clip_value,
       .weight_decay = static_cast<float>(group.weight_decay),
       .momentum = static_cast<float>(group.momentum),
       .one_minus_dampening = static_cast<float>(1.0 - group.dampening),
@@ -35,11 +37,12 @@ inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state
 }
 
 inline void sgd_update(const SgdFactors& factors, float grad, float& master) {
-  master -= factors.lr * (grad * factors.grad_factor + factors.weight_decay * master);
+  const float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
+  master -= factors.lr * (g + factors.weight_decay * master);
 }
 
 inline void sgd_momentum_update(const SgdFactors& factors, float grad, float& master, float& buffer) {
-  const float g = grad * factors.grad_factor + factors.weight_decay * master;
+  const float g = effective_grad(grad, factors.grad_factor, factors.clip_value) + factors.weight_decay * master;
   buffer = factors.first ? g : factors.momentum * buffer + factors.one_minus_dampening * g;
   master -= factors.lr * (factors.nesterov ? g + factors.momentum * buffer : buffer);
 }

@@ -36,6 +36,18 @@ void sum_chunks(ThreadPool& pool, const MultiTensor<GradSlot>& gradients, double
   });
 }
 
+// What the first element of a chunk that is not finite is; looked at only where the chunk's sum was not.
+NotFinite first_not_finite(const GradSlot& slot, const Chunk& chunk) {
+  NotFinite kind = NotFinite::kNothing;
+  for_each_gradient_tile(slot.grad, slot.grad_dtype, chunk, [&](const float* tile, int64_t, int64_t count) {
+    for (int64_t i = 0; i < count && kind == NotFinite::kNothing; ++i) {
+      const uint32_t magnitude = std::bit_cast<uint32_t>(tile[i]) & 0x7fffffff;
+      if (magnitude >= 0x7f800000) kind = magnitude == 0x7f800000 ? NotFinite::kInfinity : NotFinite::kNan;
+    }
+  });
+  return kind;
+}
+
 }  // namespace halftone::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -49,14 +61,26 @@ bool is_finite(double value) { return (std::bit_cast<uint64_t>(value) >> 52 & 0x
 }  // namespace
 
 HWY_EXPORT(sum_chunks);
+HWY_EXPORT(first_not_finite);
 
 Status grad_norm(Stream& stream, const MultiTensor<GradSlot>& gradients, double* partials,
                  OptimizerState* state) noexcept {
   HWY_DYNAMIC_DISPATCH(sum_chunks)(pool_of(stream), gradients, partials);
   double sum = 0.0;
-  for (int64_t i = 0; i < gradients.chunk_count; ++i) sum += partials[i];
+  int64_t offending_chunk = -1;
+  for (int64_t i = 0; i < gradients.chunk_count; ++i) {
+    sum += partials[i];
+    if (offending_chunk < 0 && !is_finite(partials[i])) offending_chunk = i;
+  }
   state->grad_norm_squared = sum;
-  state->found_inf = is_finite(sum) ? 0.0f : 1.0f;
+  state->found_inf = offending_chunk < 0 ? 0.0f : 1.0f;
+  state->offending_parameter = -1;
+  state->offending_kind = NotFinite::kNothing;
+  if (offending_chunk < 0) return {};
+  const Chunk& chunk = gradients.chunks[offending_chunk];
+  const GradSlot& slot = gradients.slots[chunk.slot];
+  state->offending_parameter = slot.parameter;
+  state->offending_kind = HWY_DYNAMIC_DISPATCH(first_not_finite)(slot, chunk);
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "backend/cpu/kernel_groups.h"
 #include "backend/cpu/optim/grad_norm.h"
 #include "backend/cpu/optim/update.h"
+#include "backend/formula/grad_scaler.h"
 #include "backend/formula/schedule.h"
 
 namespace halftone::cpu {
@@ -11,11 +12,36 @@ Status begin_step(Stream&, const Schedule& schedule, OptimizerState* state) noex
   return {};
 }
 
+Status end_step(Stream&, OptimizerState* state) noexcept {
+  state->grad_factor = 1.0f;
+  state->found_inf = 0.0f;
+  return {};
+}
+
+Status unscale(Stream&, ScalerState* scaler, OptimizerState* state) noexcept {
+  halftone::unscale(*scaler, *state);
+  return {};
+}
+
+Status clip_by_norm(Stream&, double max_norm, OptimizerState* state) noexcept {
+  halftone::clip_by_norm(max_norm, *state);
+  return {};
+}
+
+Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler) noexcept {
+  halftone::update_scale(settings, *scaler);
+  return {};
+}
+
 }  // namespace
 
 const OptimKernels kOptimKernels = {
     .grad_norm = grad_norm,
     .begin_step = begin_step,
+    .end_step = end_step,
+    .unscale = unscale,
+    .clip_by_norm = clip_by_norm,
+    .update_scale = update_scale,
     .adamw = adamw,
     .sgd = sgd,
 };

@@ -1,0 +1,209 @@
+#include "halftone/grad_scaler.h"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "arguments.h"
+#include "guard.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+static_assert(static_cast<int32_t>(AtMinimum::kHold) == HTONE_AT_MINIMUM_HOLD);
+static_assert(static_cast<int32_t>(AtMinimum::kError) == HTONE_AT_MINIMUM_ERROR);
+static_assert(static_cast<int32_t>(AtMinimum::kContinue) == HTONE_AT_MINIMUM_CONTINUE);
+static_assert(static_cast<int32_t>(NotFinite::kInfinity) == HTONE_NOT_FINITE_INFINITY);
+static_assert(static_cast<int32_t>(NotFinite::kNan) == HTONE_NOT_FINITE_NAN);
+
+namespace {
+
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
+
+htone_grad_scaler_options torch_options() {
+  htone_grad_scaler_options options = {};
+  options.struct_size = sizeof options;
+  options.enabled = 1;
+  options.initial_scale = 65536.0;
+  options.growth_factor = 2.0;
+  options.backoff_factor = 0.5;
+  options.max_scale = kLargestFloat;
+  options.growth_interval = 2000;
+  options.hysteresis = 1;
+  options.at_minimum = HTONE_AT_MINIMUM_CONTINUE;
+  return options;
+}
+
+// What DeepSpeed and Megatron-LM share.
+htone_grad_scaler_options delayed_options(double initial_scale, htone_at_minimum at_minimum) {
+  htone_grad_scaler_options options = torch_options();
+  options.initial_scale = initial_scale;
+  options.min_scale = 1.0;
+  options.growth_interval = 1000;
+  options.hysteresis = 2;
+  options.at_minimum = at_minimum;
+  return options;
+}
+
+htone_grad_scaler_options preset_options(htone_scaler_preset preset) {
+  switch (preset) {
+    case HTONE_SCALER_TORCH:
+      return torch_options();
+    case HTONE_SCALER_DEEPSPEED:
+      return delayed_options(65536.0, HTONE_AT_MINIMUM_ERROR);
+    case HTONE_SCALER_MEGATRON:
+      return delayed_options(4294967296.0, HTONE_AT_MINIMUM_HOLD);
+  }
+  fail(Code::kInvalidArgument, "preset", "preset=%d is none of HTONE_SCALER_...", preset);
+}
+
+void require_option(bool holds, const char* field, double value, const char* expected) {
+  if (!holds) fail(Code::kInvalidArgument, "options", "options.%s=%g, expected %s", field, value, expected);
+}
+
+// NaN fails every comparison, so it is refused by each of these.
+void require_rules(const htone_grad_scaler_options& o) {
+  require_option(o.min_scale >= 0.0 && o.min_scale <= kLargestFloat, "min_scale", o.min_scale,
+                 "a finite FP32 of at least 0");
+  require_option(o.max_scale > 0.0 && o.max_scale >= o.min_scale, "max_scale", o.max_scale,
+                 "a number above 0 and not below min_scale");
+  require_option(o.initial_scale > 0.0 && o.initial_scale >= o.min_scale &&
+                     o.initial_scale <= std::fmin(o.max_scale, kLargestFloat),
+                 "initial_scale", o.initial_scale, "a number above 0, between min_scale and max_scale");
+  require_option(o.growth_factor >= 1.0 && std::isfinite(o.growth_factor), "growth_factor", o.growth_factor,
+                 "a finite number of at least 1");
+  require_option(o.backoff_factor > 0.0 && o.backoff_factor <= 1.0, "backoff_factor", o.backoff_factor,
+                 "a number in (0, 1]");
+  require_option(o.growth_interval >= 1, "growth_interval", static_cast<double>(o.growth_interval), "at least 1");
+  require_option(o.hysteresis >= 1, "hysteresis", o.hysteresis, "at least 1");
+  require_option(o.at_minimum >= HTONE_AT_MINIMUM_HOLD && o.at_minimum <= HTONE_AT_MINIMUM_CONTINUE, "at_minimum",
+                 o.at_minimum, "one of HTONE_AT_MINIMUM_...");
+}
+
+ScalerSettings settings_of(const htone_grad_scaler_options& options) {
+  require_rules(options);
+  return {.growth_factor = options.growth_factor,
+          .backoff_factor = options.backoff_factor,
+          .min_scale = options.min_scale,
+          .max_scale = options.max_scale,
+          .growth_interval = options.growth_interval,
+          .hysteresis = options.hysteresis,
+          .renew_hysteresis_each_step = options.renew_hysteresis_each_step != 0 ? 1 : 0,
+          .at_minimum = static_cast<AtMinimum>(options.at_minimum),
+          .reserved = 0};
+}
+
+ScalerState checked_state(const htone_grad_scaler_state& given) {
+  if (!(given.scale > 0.0 && given.scale <= kLargestFloat)) {
+    fail(Code::kInvalidArgument, "saved", "saved.scale=%g, expected a finite FP32 above 0", given.scale);
+  }
+  if (given.hysteresis_left < 0) {
+    fail(Code::kInvalidArgument, "saved", "saved.hysteresis_left=%d is negative", given.hysteresis_left);
+  }
+  if (given.growth_tracker < 0) {
+    fail(Code::kInvalidArgument, "saved", "saved.growth_tracker=%lld is negative",
+         static_cast<long long>(given.growth_tracker));
+  }
+  ScalerState state;
+  state.scale = static_cast<float>(given.scale);
+  state.hysteresis_left = given.hysteresis_left;
+  state.growth_tracker = given.growth_tracker;
+  return state;
+}
+
+}  // namespace
+
+htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options) {
+  return guard("htone_grad_scaler_options_init(options)", [&] { require(options, "options") = torch_options(); });
+}
+
+htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_grad_scaler_options* options) {
+  return guard("htone_grad_scaler_options_preset(preset, options)", [&] {
+    const htone_grad_scaler_options chosen = preset_options(preset);
+    require(options, "options") = chosen;
+  });
+}
+
+htone_status htone_grad_scaler_create(htone_device* device, const htone_grad_scaler_options* options,
+                                      htone_grad_scaler** out) {
+  return guard("htone_grad_scaler_create(device, options, out)", [&] {
+    ContextDevice& target = unwrap(device, "device")->device;
+    const htone_grad_scaler_options given = options_or_default(options, torch_options());
+    const ScalerSettings settings = settings_of(given);
+    wrap(out, make_ref<optim::GradScaler>(target, settings, static_cast<float>(given.initial_scale),
+                                          given.enabled != 0));
+  });
+}
+
+htone_status htone_grad_scaler_retain(htone_grad_scaler* scaler) {
+  return guard("htone_grad_scaler_retain(scaler)", [&] { retain_handle(scaler, "scaler"); });
+}
+
+htone_status htone_grad_scaler_release(htone_grad_scaler* scaler) {
+  return guard("htone_grad_scaler_release(scaler)", [&] { release_handle(scaler, "scaler"); });
+}
+
+htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_tensor* loss, htone_tensor** out) {
+  return guard("htone_grad_scaler_scale(scaler, loss, out)", [&] {
+    const optim::GradScaler& source = *unwrap(scaler, "scaler");
+    wrap(out, source.scale(unwrap(loss, "loss")));
+  });
+}
+
+htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
+  return guard("htone_grad_scaler_unscale(scaler, optimizer)", [&] {
+    optim::GradScaler& source = *unwrap(scaler, "scaler");
+    source.unscale(*unwrap(optimizer, "optimizer"));
+  });
+}
+
+htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
+  return guard("htone_grad_scaler_step(scaler, optimizer)", [&] {
+    optim::GradScaler& source = *unwrap(scaler, "scaler");
+    source.step(*unwrap(optimizer, "optimizer"));
+  });
+}
+
+htone_status htone_grad_scaler_update(htone_grad_scaler* scaler) {
+  return guard("htone_grad_scaler_update(scaler)", [&] { unwrap(scaler, "scaler")->update(); });
+}
+
+htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, double* out_scale) {
+  return guard("htone_grad_scaler_get_scale(scaler, out_scale)", [&] {
+    const optim::GradScaler& source = *unwrap(scaler, "scaler");
+    require(out_scale, "out_scale") = source.state().scale;
+  });
+}
+
+htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_scaler_state* out_state) {
+  return guard("htone_grad_scaler_get_state(scaler, out_state)", [&] {
+    const ScalerState state = unwrap(scaler, "scaler")->state();
+    htone_grad_scaler_state result = {};
+    result.hysteresis_left = state.hysteresis_left;
+    result.scale = state.scale;
+    result.growth_tracker = state.growth_tracker;
+    copy_result(result, out_state, "out_state");
+  });
+}
+
+htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_grad_scaler_state* saved) {
+  return guard("htone_grad_scaler_set_state(scaler, saved)", [&] {
+    optim::GradScaler& target = *unwrap(scaler, "scaler");
+    target.set_state(checked_state(options_or_default(&require(saved, "saved"), {}, "saved")));
+  });
+}
+
+htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimizer* optimizer,
+                                       htone_step_outcome* out_outcome) {
+  return guard("htone_grad_scaler_outcome(scaler, optimizer, out_outcome)", [&] {
+    unwrap(scaler, "scaler");
+    const optim::Optimizer::Outcome outcome = unwrap(optimizer, "optimizer")->outcome();
+    htone_step_outcome result = {};
+    result.skipped = outcome.skipped ? 1 : 0;
+    result.kind = static_cast<htone_not_finite>(outcome.kind);
+    if (outcome.offending != nullptr) {
+      std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending->name());
+    }
+    copy_result(result, out_outcome, "out_outcome");
+  });
+}

@@ -1,0 +1,82 @@
+// The rule by which a loss scale moves (Micikevicius et al., "Mixed Precision Training", ICLR 2018), with the variants of
+// PyTorch, DeepSpeed and Megatron-LM as settings. Every backend's update_scale calls it; plain data that crosses the
+// plugin seam, pure functions, safe from any thread.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "backend/formula/optimizer_state.h"
+
+namespace halftone {
+
+// What happens where a scale at its minimum would have to fall. Must match htone_at_minimum in
+// capi/include/halftone/grad_scaler.h.
+enum class AtMinimum : int32_t { kHold = 0, kError = 1, kContinue = 2 };
+
+struct ScalerSettings {
+  double growth_factor = 2.0;
+  double backoff_factor = 0.5;
+  double min_scale = 0.0;
+  double max_scale = 3.4028234663852886e38;
+  int64_t growth_interval = 2000;  // finite steps in a row before the scale grows
+  int32_t hysteresis = 1;          // overflows before the scale falls; renewed when it grows
+  int32_t renew_hysteresis_each_step = 0;  // not 0: renewed by every finite step instead
+  AtMinimum at_minimum = AtMinimum::kHold;
+  int32_t reserved = 0;
+};
+
+struct ScalerState {
+  float scale = 65536.0f;
+  float found_inf = 0.0f;        // 1 where any optimizer since the last update met Inf or NaN
+  int64_t growth_tracker = 0;    // finite steps since the last overflow or growth
+  int32_t hysteresis_left = 1;
+  int32_t collapsed = 0;         // 1 where the last update found the scale at its minimum and had to lower it
+};
+
+// After an overflow: hysteresis is used up first; a scale at its minimum is lowered only under kContinue.
+inline void back_off(const ScalerSettings& settings, ScalerState& state) {
+  state.growth_tracker = 0;
+  if (state.hysteresis_left > 0) --state.hysteresis_left;
+  if (state.hysteresis_left > 0) return;
+  state.collapsed = state.scale <= settings.min_scale ? 1 : 0;
+  const double lower = state.scale * settings.backoff_factor;
+  const bool bounded = lower < settings.min_scale && settings.at_minimum != AtMinimum::kContinue;
+  state.scale = static_cast<float>(bounded ? settings.min_scale : lower);
+}
+
+// After a finite step. A growth that would pass the maximum, or leave FP32, does not take place.
+inline void grow(const ScalerSettings& settings, ScalerState& state) {
+  if (settings.renew_hysteresis_each_step != 0) state.hysteresis_left = settings.hysteresis;
+  if (++state.growth_tracker < settings.growth_interval) return;
+  state.growth_tracker = 0;
+  state.hysteresis_left = settings.hysteresis;
+  const float higher = static_cast<float>(state.scale * settings.growth_factor);
+  if (std::isfinite(higher) && higher <= settings.max_scale) state.scale = higher;
+}
+
+inline void update_scale(const ScalerSettings& settings, ScalerState& state) {
+  state.collapsed = 0;
+  if (state.found_inf != 0.0f) {
+    back_off(settings, state);
+  } else {
+    grow(settings, state);
+  }
+  state.found_inf = 0.0f;
+}
+
+// After pass 1 over an optimizer's gradients: the update undoes the scale, and the scaler remembers the verdict.
+inline void unscale(ScalerState& scaler, OptimizerState& optimizer) {
+  optimizer.grad_factor = 1.0f / scaler.scale;
+  if (optimizer.found_inf != 0.0f) scaler.found_inf = 1.0f;
+}
+
+// Lowers the factor so that the gradients' norm is at most max_norm; the 1e-6 is torch.nn.utils.clip_grad_norm_'s. A norm
+// that is not finite gives a factor of 0 or NaN, which a step that heeds found_inf never uses.
+inline void clip_by_norm(double max_norm, OptimizerState& state) {
+  const double norm = std::sqrt(state.grad_norm_squared) * state.grad_factor;
+  const double factor = max_norm / (norm + 1e-6);
+  if (!(factor >= 1.0)) state.grad_factor = static_cast<float>(state.grad_factor * factor);
+}
+
+}  // namespace halftone

@@ -1,0 +1,103 @@
+#include "optim/grad_scaler.h"
+
+#include <cstddef>
+
+#include "core/error.h"
+#include "ops/ops.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::optim {
+
+static_assert(offsetof(ScalerState, scale) == 0);
+
+GradScaler::GradScaler(ContextDevice& device, const ScalerSettings& settings, float initial_scale, bool enabled)
+    : settings_(settings), enabled_(enabled) {
+  ScalerState initial;
+  initial.scale = initial_scale;
+  initial.hysteresis_left = settings.hysteresis;
+  state_ = from_host(device, DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
+  scale_ = Tensor(state_.storage(), DType::kF32, {}, {}, 0);
+}
+
+Tensor GradScaler::scale(const Tensor& loss) const {
+  if (!enabled_) return loss;
+  if (&loss.device() != &device()) fail(Code::kDevice, "loss", "loss is on another device than the scaler");
+  // A copy: the scale moves while losses of earlier steps may still be alive.
+  return ops::mul(loss, converted(scale_, DType::kF32));
+}
+
+void GradScaler::require_device(const Optimizer& optimizer) const {
+  if (&optimizer.device() != &device()) {
+    fail(Code::kDevice, "optimizer", "optimizer is on another device than the scaler");
+  }
+}
+
+GradScaler::Stage& GradScaler::stage_of(Optimizer& optimizer) {
+  for (Entry& entry : entries_) {
+    if (entry.optimizer.get() == &optimizer) return entry.stage;
+  }
+  entries_.push_back({Ref<Optimizer>::share(&optimizer), Stage::kReady});
+  return entries_.back().stage;
+}
+
+void GradScaler::unscale(Optimizer& optimizer) {
+  if (!enabled_) return;
+  require_device(optimizer);
+  Stage& stage = stage_of(optimizer);
+  if (stage == Stage::kUnscaled) {
+    fail(Code::kState, "optimizer", "optimizer was unscaled already since the last update");
+  }
+  if (stage == Stage::kStepped) {
+    fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; unscale comes before step");
+  }
+  optimizer.unscale(device_state());
+  stage = Stage::kUnscaled;
+}
+
+void GradScaler::step(Optimizer& optimizer) {
+  if (!enabled_) return optimizer.step();
+  require_device(optimizer);
+  Stage& stage = stage_of(optimizer);
+  if (stage == Stage::kStepped) {
+    fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; update the scaler first");
+  }
+  if (stage == Stage::kReady) {
+    optimizer.unscale(device_state());
+    stage = Stage::kUnscaled;
+  }
+  optimizer.step();
+  stage = Stage::kStepped;
+}
+
+void GradScaler::update() {
+  if (!enabled_) return;
+  bool any = false;
+  for (const Entry& entry : entries_) any = any || entry.stage != Stage::kReady;
+  if (!any) fail(Code::kState, "scaler", "no optimizer was unscaled or stepped since the last update");
+  launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state());
+  for (const Entry& entry : entries_) {
+    if (entry.stage == Stage::kUnscaled) entry.optimizer->forget_verdict();
+  }
+  entries_.clear();
+  if (settings_.at_minimum == AtMinimum::kError && state().collapsed != 0) {
+    fail(Code::kState, "scaler", "the scale is at its minimum of %g and a gradient is still not finite",
+         settings_.min_scale);
+  }
+}
+
+ScalerState GradScaler::state() const {
+  ScalerState state;
+  read_to_host(state_, DType::kU8, &state);
+  if (!enabled_) state.scale = 1.0f;
+  return state;
+}
+
+void GradScaler::set_state(const ScalerState& state) {
+  for (const Entry& entry : entries_) {
+    if (entry.stage != Stage::kReady) fail(Code::kState, "scaler", "scaler waits for its update; set the state after it");
+  }
+  write_from_host(state_, DType::kU8, &state);
+}
+
+}  // namespace halftone::optim

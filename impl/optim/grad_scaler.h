@@ -1,0 +1,55 @@
+// Scales a loss so that small gradients do not vanish in 16 bits, and takes the scale out again before the update. The
+// scale, the verdict over the gradients and the rule by which it moves live on the device: step never waits for the host.
+// Used by one thread at a time.
+#pragma once
+
+#include <vector>
+
+#include "backend/formula/grad_scaler.h"
+#include "optim/optimizer.h"
+
+namespace halftone::optim {
+
+class GradScaler final : public RefCounted {
+ public:
+  // A scaler that is not enabled passes everything through. Throws OUT_OF_MEMORY.
+  GradScaler(ContextDevice& device, const ScalerSettings& settings, float initial_scale, bool enabled);
+
+  // loss * scale, recorded.
+  Tensor scale(const Tensor& loss) const;
+  // Looks at the gradients and sets their factor to 1/scale, so that they can be clipped before the step. Throws STATE
+  // after another unscale or step of this optimizer since the last update.
+  void unscale(Optimizer& optimizer);
+  // Unscales unless that was done, and updates the weights unless a gradient was not finite. Throws STATE after another
+  // step of this optimizer since the last update.
+  void step(Optimizer& optimizer);
+  // Moves the scale by what all optimizers since the last update found. Throws STATE where there was none, and where the
+  // scale would have to fall below its minimum under AtMinimum::kError.
+  void update();
+
+  bool enabled() const noexcept { return enabled_; }
+  // Waits for the device. 1 where the scaler is not enabled.
+  ScalerState state() const;
+  // Throws STATE between unscale or step and the update.
+  void set_state(const ScalerState& state);
+
+ private:
+  enum class Stage { kReady, kUnscaled, kStepped };
+  struct Entry {
+    Ref<Optimizer> optimizer;
+    Stage stage;
+  };
+
+  void require_device(const Optimizer& optimizer) const;
+  Stage& stage_of(Optimizer& optimizer);
+  ContextDevice& device() const { return state_.device(); }
+  ScalerState* device_state() const { return static_cast<ScalerState*>(state_.data()); }
+
+  ScalerSettings settings_;
+  bool enabled_;
+  Tensor state_;  // one ScalerState, in bytes
+  Tensor scale_;  // its first member, as a scalar
+  std::vector<Entry> entries_;  // the optimizers since the last update
+};
+
+}  // namespace halftone::optim

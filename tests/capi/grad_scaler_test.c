@@ -1,0 +1,323 @@
+/* The gradient scaler: orders of calls, what a skipped step leaves alone, what an outcome tells, and FP16 training. */
+#include <math.h>
+#include <string.h>
+
+#include "halftone/halftone.h"
+#include "test_modules.h"
+
+static htone_grad_scaler* make_scaler(double scale) {
+  htone_grad_scaler_options options;
+  htone_grad_scaler* scaler = NULL;
+  assert_ok(htone_grad_scaler_options_init(&options));
+  options.initial_scale = scale;
+  assert_ok(htone_grad_scaler_create(test_device(), &options, &scaler));
+  return keep_grad_scaler(scaler);
+}
+
+static double scale_of(htone_grad_scaler* scaler) {
+  double scale = 0;
+  assert_ok(htone_grad_scaler_get_scale(scaler, &scale));
+  return scale;
+}
+
+static htone_step_outcome outcome_of(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
+  htone_step_outcome outcome = {.struct_size = sizeof outcome};
+  assert_ok(htone_grad_scaler_outcome(scaler, optimizer, &outcome));
+  return outcome;
+}
+
+/* A linear layer of two inputs and one output, with an optimizer. */
+typedef struct Trained {
+  htone_module* module;
+  htone_optimizer* optimizer;
+} Trained;
+
+static Trained make_trained(void) {
+  Trained trained = {NULL, NULL};
+  htone_adamw_options options;
+  assert_ok(htone_adamw_options_init(&options));
+  options.lr = 0.1;
+  assert_ok(htone_module_create_linear(test_device(), 2, 1, NULL, &trained.module));
+  keep_module(trained.module);
+  assert_ok(htone_optimizer_create_adamw(trained.module, &options, &trained.optimizer));
+  keep_optimizer(trained.optimizer);
+  return trained;
+}
+
+/* Backward of the scaled sum of outputs for one row of inputs. */
+static void run_backward(htone_grad_scaler* scaler, Trained trained, double input) {
+  htone_tensor *row = NULL, *scaled = NULL;
+  const int64_t shape[] = {1, 2};
+  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 2, shape, input, &row));
+  keep_tensor(row);
+  assert_ok(htone_grad_scaler_scale(scaler, sum_of(forward(trained.module, row)), &scaled));
+  keep_tensor(scaled);
+  assert_ok(htone_optimizer_zero_grad(trained.optimizer));
+  assert_ok(htone_tensor_backward(scaled, NULL, 0));
+}
+
+static void read_weights(Trained trained, float out[2]) {
+  htone_tensor* weight = NULL;
+  assert_ok(htone_parameter_read(parameter_of(trained.module, 0), HTONE_F32, &weight));
+  keep_tensor(weight);
+  assert_ok(htone_tensor_read(weight, HTONE_F32, out, 2 * sizeof(float)));
+}
+
+static void scaled_gradients_are_stored_and_unscaled_in_the_update(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(1024);
+  Trained with = make_trained(), without = make_trained();
+  float a[2], b[2];
+  double factor = 0, norm = 0;
+  /* The same weights in both. */
+  read_weights(with, a);
+  htone_tensor* leaf = NULL;
+  assert_ok(htone_parameter_tensor(parameter_of(without.module, 0), &leaf));
+  keep_tensor(leaf);
+  assert_ok(htone_tensor_write(leaf, HTONE_F32, a, sizeof a));
+  run_backward(scaler, with, 3);
+  htone_tensor *grad = NULL, *weight = NULL;
+  assert_ok(htone_parameter_tensor(parameter_of(with.module, 0), &weight));
+  keep_tensor(weight);
+  assert_ok(htone_tensor_grad(weight, &grad));
+  keep_tensor(grad);
+  assert_ok(htone_tensor_read(grad, HTONE_F32, a, sizeof a));
+  assert_float_equal(a[0], 3 * 1024, 0);
+  assert_ok(htone_grad_scaler_unscale(scaler, with.optimizer));
+  assert_ok(htone_optimizer_grad_factor(with.optimizer, &factor));
+  assert_float_equal(factor, 1.0 / 1024, 0);
+  assert_ok(htone_optimizer_grad_norm(with.optimizer, &norm));
+  assert_float_equal(norm, sqrt(3 * 3 * 2 + 1), 1e-5); /* two weights and a bias */
+  assert_ok(htone_grad_scaler_step(scaler, with.optimizer));
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_ok(htone_optimizer_grad_factor(with.optimizer, &factor));
+  assert_float_equal(factor, 1, 0);
+  run_backward(make_scaler(1), without, 3);
+  assert_ok(htone_optimizer_step(without.optimizer));
+  read_weights(with, a);
+  read_weights(without, b);
+  assert_memory_equal(a, b, sizeof a); /* a scale that is a power of two changes no bit */
+}
+
+static void a_skipped_step_leaves_everything_and_names_the_offender(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(65536);
+  Trained trained = make_trained();
+  htone_schedule* cosine = NULL;
+  float before[2], after[2];
+  double lr_before = 0, lr_after = 0;
+  int64_t steps = -1;
+  assert_ok(htone_schedule_create_cosine(10, 0, &cosine));
+  assert_ok(htone_optimizer_set_schedule(trained.optimizer, keep_schedule(cosine)));
+  run_backward(scaler, trained, 1);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_int_equal(outcome_of(scaler, trained.optimizer).skipped, 0);
+  assert_string_equal(outcome_of(scaler, trained.optimizer).parameter, "");
+  read_weights(trained, before);
+  assert_ok(htone_optimizer_lr(trained.optimizer, &lr_before));
+  run_backward(scaler, trained, 1e38); /* times 65536 is beyond FP32 */
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  const htone_step_outcome outcome = outcome_of(scaler, trained.optimizer);
+  assert_int_equal(outcome.skipped, 1);
+  assert_int_equal(outcome.kind, HTONE_NOT_FINITE_INFINITY);
+  assert_int_equal(outcome.rank, 0);
+  assert_string_equal(outcome.parameter, "weight");
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_float_equal(scale_of(scaler), 32768, 0);
+  read_weights(trained, after);
+  assert_memory_equal(before, after, sizeof before);
+  assert_ok(htone_optimizer_lr(trained.optimizer, &lr_after));
+  assert_float_equal(lr_after, lr_before, 0);
+  assert_ok(htone_optimizer_step_count(trained.optimizer, &steps));
+  assert_int_equal(steps, 1);
+  /* The moments too: from here on the run equals one that never overflowed. */
+  run_backward(scaler, trained, 1);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_int_equal(outcome_of(scaler, trained.optimizer).skipped, 0);
+}
+
+static void a_nan_is_told_from_an_infinity(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(2);
+  Trained trained = make_trained();
+  run_backward(scaler, trained, NAN);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_int_equal(outcome_of(scaler, trained.optimizer).kind, HTONE_NOT_FINITE_NAN);
+}
+
+/* Every order of three calls on one optimizer: 'u' unscale, 's' step, 'p' update. A lower-case letter must succeed, a
+ * capital one must be refused with STATE. */
+static void run_order(const char* order) {
+  htone_grad_scaler* scaler = make_scaler(8);
+  Trained trained = make_trained();
+  run_backward(scaler, trained, 1);
+  for (const char* call = order; *call != 0; ++call) {
+    switch (*call) {
+      case 'u':
+        assert_ok(htone_grad_scaler_unscale(scaler, trained.optimizer));
+        break;
+      case 'U':
+        assert_fails(htone_grad_scaler_unscale(scaler, trained.optimizer), HTONE_STATE, "optimizer");
+        break;
+      case 's':
+        assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+        break;
+      case 'S':
+        assert_fails(htone_grad_scaler_step(scaler, trained.optimizer), HTONE_STATE, "optimizer");
+        break;
+      case 'p':
+        assert_ok(htone_grad_scaler_update(scaler));
+        break;
+      default:
+        assert_fails(htone_grad_scaler_update(scaler), HTONE_STATE, "scaler");
+    }
+  }
+}
+
+static void every_order_of_three_calls_is_legal_or_refused(void** state) {
+  (void)state;
+  static const char* const orders[] = {"uUU", "uUs", "uUp", "usU", "usS", "usp", "upu", "ups", "upP",
+                                       "sUU", "sUS", "sUp", "sSU", "sSS", "sSp", "spu", "sps", "spP",
+                                       "PuU", "Pus", "Pup", "PsU", "PsS", "Psp", "PPu", "PPs", "PPP"};
+  for (size_t i = 0; i < COUNT_OF(orders); ++i) run_order(orders[i]);
+}
+
+static void two_optimizers_have_stages_of_their_own_and_share_the_verdict(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(16);
+  Trained first = make_trained(), second = make_trained();
+  float before[2], after[2];
+  run_backward(scaler, first, INFINITY);
+  run_backward(scaler, second, 1);
+  read_weights(second, before);
+  assert_ok(htone_grad_scaler_unscale(scaler, first.optimizer));
+  assert_ok(htone_grad_scaler_step(scaler, second.optimizer));
+  assert_fails(htone_grad_scaler_unscale(scaler, first.optimizer), HTONE_STATE, "optimizer");
+  assert_ok(htone_grad_scaler_step(scaler, first.optimizer));
+  assert_fails(htone_grad_scaler_step(scaler, second.optimizer), HTONE_STATE, "optimizer");
+  assert_int_equal(outcome_of(scaler, first.optimizer).skipped, 1);
+  assert_int_equal(outcome_of(scaler, second.optimizer).skipped, 0);
+  read_weights(second, after);
+  assert_memory_not_equal(before, after, sizeof before);
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_float_equal(scale_of(scaler), 8, 0);
+}
+
+static void an_update_without_a_step_leaves_no_factor_behind(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(16);
+  Trained trained = make_trained();
+  double factor = 0;
+  run_backward(scaler, trained, 1);
+  assert_ok(htone_grad_scaler_unscale(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_ok(htone_optimizer_grad_factor(trained.optimizer, &factor));
+  assert_float_equal(factor, 1, 0);
+}
+
+static void clipping_by_norm_comes_between_unscale_and_step(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(16);
+  Trained trained = make_trained();
+  double norm = 0;
+  run_backward(scaler, trained, 100);
+  assert_ok(htone_grad_scaler_unscale(scaler, trained.optimizer));
+  assert_ok(htone_optimizer_clip_grad_norm(trained.optimizer, 0.5));
+  assert_ok(htone_optimizer_grad_norm(trained.optimizer, &norm));
+  assert_float_equal(norm, 0.5, 1e-5);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+}
+
+static void a_scaler_that_is_not_enabled_passes_everything_through(void** state) {
+  (void)state;
+  htone_grad_scaler_options options;
+  htone_grad_scaler* scaler = NULL;
+  Trained trained = make_trained();
+  int64_t steps = 0;
+  assert_ok(htone_grad_scaler_options_init(&options));
+  options.enabled = 0;
+  assert_ok(htone_grad_scaler_create(test_device(), &options, &scaler));
+  keep_grad_scaler(scaler);
+  assert_float_equal(scale_of(scaler), 1, 0);
+  run_backward(scaler, trained, 1);
+  assert_ok(htone_grad_scaler_unscale(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_unscale(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_ok(htone_optimizer_step_count(trained.optimizer, &steps));
+  assert_int_equal(steps, 2);
+}
+
+static void an_error_at_the_minimum_is_reported_by_update(void** state) {
+  (void)state;
+  htone_grad_scaler_options options;
+  htone_grad_scaler* scaler = NULL;
+  Trained trained = make_trained();
+  assert_ok(htone_grad_scaler_options_preset(HTONE_SCALER_DEEPSPEED, &options));
+  options.hysteresis = 1;
+  options.initial_scale = 1;
+  assert_ok(htone_grad_scaler_create(test_device(), &options, &scaler));
+  keep_grad_scaler(scaler);
+  run_backward(scaler, trained, NAN);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_fails(htone_grad_scaler_update(scaler), HTONE_STATE, "scaler");
+  assert_float_equal(scale_of(scaler), 1, 0);
+  run_backward(scaler, trained, 1);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_update(scaler));
+}
+
+static void a_saved_state_one_step_before_growth_grows_on_the_next(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(4);
+  Trained trained = make_trained();
+  htone_grad_scaler_state saved = {.struct_size = sizeof saved, .hysteresis_left = 1, .scale = 64, .growth_tracker = 1999};
+  assert_ok(htone_grad_scaler_set_state(scaler, &saved));
+  assert_float_equal(scale_of(scaler), 64, 0);
+  run_backward(scaler, trained, 1);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_fails(htone_grad_scaler_set_state(scaler, &saved), HTONE_STATE, "scaler");
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_ok(htone_grad_scaler_get_state(scaler, &saved));
+  assert_float_equal(saved.scale, 128, 0);
+  assert_int_equal(saved.growth_tracker, 0);
+}
+
+static void a_bound_on_values_holds_in_every_step(void** state) {
+  (void)state;
+  htone_sgd_options options;
+  htone_module* module = NULL;
+  htone_optimizer* optimizer = NULL;
+  float before[2], after[2];
+  assert_ok(htone_sgd_options_init(&options));
+  options.lr = 1;
+  assert_ok(htone_module_create_linear(test_device(), 2, 1, NULL, &module));
+  assert_ok(htone_optimizer_create_sgd(keep_module(module), &options, &optimizer));
+  keep_optimizer(optimizer);
+  assert_ok(htone_optimizer_set_clip_value(optimizer, 0.25));
+  const Trained trained = {module, optimizer};
+  read_weights(trained, before);
+  run_backward(make_scaler(1), trained, -7);
+  assert_ok(htone_optimizer_step(optimizer));
+  read_weights(trained, after);
+  assert_float_equal(after[0], before[0] + 0.25f, 1e-7);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(scaled_gradients_are_stored_and_unscaled_in_the_update),
+      cmocka_unit_test(a_skipped_step_leaves_everything_and_names_the_offender),
+      cmocka_unit_test(a_nan_is_told_from_an_infinity),
+      cmocka_unit_test(every_order_of_three_calls_is_legal_or_refused),
+      cmocka_unit_test(two_optimizers_have_stages_of_their_own_and_share_the_verdict),
+      cmocka_unit_test(an_update_without_a_step_leaves_no_factor_behind),
+      cmocka_unit_test(clipping_by_norm_comes_between_unscale_and_step),
+      cmocka_unit_test(a_scaler_that_is_not_enabled_passes_everything_through),
+      cmocka_unit_test(an_error_at_the_minimum_is_reported_by_update),
+      cmocka_unit_test(a_saved_state_one_step_before_growth_grows_on_the_next),
+      cmocka_unit_test(a_bound_on_values_holds_in_every_step),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
