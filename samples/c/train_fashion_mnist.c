@@ -1,5 +1,6 @@
 /* Trains a network of three linear layers to tell ten kinds of clothes apart, with nothing but the installed library
- * and zlib. In BF16 the matrix products read 16-bit weights and activations, while the optimizer keeps FP32 masters.
+ * and zlib. In BF16 and FP16 the matrix products read 16-bit weights and activations, while the optimizer keeps FP32
+ * masters; in FP16 the loss is scaled as well, so that small gradients do not vanish.
  *
  * Every call of the library is wrapped in ok(), which prints its message on failure; functions answer false then, and
  * main releases whatever was made.
@@ -31,6 +32,7 @@ typedef struct trainer {
   htone_module* model;
   htone_autocast_policy* policy;
   htone_optimizer* optimizer;
+  htone_grad_scaler* scaler; /* passes everything through unless in FP16 */
   train_log log;
   int64_t steps_per_epoch;
   int64_t total_steps;
@@ -131,12 +133,37 @@ static bool forward(trainer* t, htone_tensor* images, htone_tensor* labels, hton
   return ok(htone_scope_end(scope)) && done;
 }
 
-/* Fills in what the step was like; the norm is a pass over all gradients, made for the log alone. */
+static bool build_scaler(trainer* t, const train_options* options) {
+  htone_grad_scaler_options scaler_options;
+  if (!ok(htone_grad_scaler_options_init(&scaler_options))) return false;
+  scaler_options.enabled = options->precision == HTONE_F16;
+  return ok(htone_grad_scaler_create(t->device, &scaler_options, &t->scaler));
+}
+
+/* What the step is about to be like; the norm is of unscaled gradients, and looked for on behalf of the log alone. */
+static bool describe_step(trainer* t, train_record* record) {
+  return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
+         ok(htone_grad_scaler_get_scale(t->scaler, &record->loss_scale)) &&
+         (t->log.file == NULL || (ok(htone_grad_scaler_unscale(t->scaler, t->optimizer)) &&
+                                  ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm))));
+}
+
+static bool step_and_update_scale(trainer* t, train_record* record) {
+  htone_step_outcome outcome = {.struct_size = sizeof outcome};
+  const bool done = ok(htone_grad_scaler_step(t->scaler, t->optimizer)) &&
+                    ok(htone_grad_scaler_outcome(t->scaler, t->optimizer, &outcome)) &&
+                    ok(htone_grad_scaler_update(t->scaler));
+  record->outcome = outcome.skipped ? "skipped" : "stepped";
+  return done;
+}
+
 static bool backward_and_update(trainer* t, htone_tensor* loss, train_record* record) {
-  return ok(htone_tensor_item(loss, &record->loss)) && ok(htone_optimizer_zero_grad(t->optimizer)) &&
-         ok(htone_tensor_backward(loss, NULL, 0)) &&
-         (t->log.file == NULL || ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm))) &&
-         ok(htone_optimizer_lr(t->optimizer, &record->lr)) && ok(htone_optimizer_step(t->optimizer));
+  htone_tensor* scaled = NULL;
+  const bool done = ok(htone_tensor_item(loss, &record->loss)) && ok(htone_grad_scaler_scale(t->scaler, loss, &scaled)) &&
+                    ok(htone_optimizer_zero_grad(t->optimizer)) && ok(htone_tensor_backward(scaled, NULL, 0)) &&
+                    describe_step(t, record) && step_and_update_scale(t, record);
+  htone_tensor_release(scaled);
+  return done;
 }
 
 static bool measure_accuracy(htone_tensor* logits, htone_tensor* labels, double* out) {
@@ -169,7 +196,7 @@ static bool train(trainer* t, const train_options* options) {
   bool done = true;
   double before = seconds_now();
   while (done && t->steps_done < t->total_steps && stop_signal_received() == 0) {
-    train_record record = {.step = t->steps_done + 1, .loss_scale = 1, .outcome = "stepped"};
+    train_record record = {.step = t->steps_done + 1};
     done = train_step(t, &bar, &record);
     if (!done) break;
     ++t->steps_done;
@@ -209,12 +236,14 @@ static bool announce(trainer* t, const train_options* options) {
 static bool run(trainer* t, const train_options* options) {
   return open_device(t, options) && open_data(t, options) && build_model(t) &&
          ok(htone_autocast_policy_create(options->precision, &t->policy)) && build_optimizer(t, options) &&
+         build_scaler(t, options) &&
          train_log_open(&t->log, options->log) && announce(t, options) && train(t, options) &&
          (t->steps_done < t->total_steps || evaluate(t));
 }
 
 /* Answers whether the log was closed well and nothing is left of what the library made. */
 static bool release(trainer* t) {
+  htone_grad_scaler_release(t->scaler);
   htone_optimizer_release(t->optimizer);
   htone_autocast_policy_release(t->policy);
   htone_module_release(t->model);

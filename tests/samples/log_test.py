@@ -30,15 +30,15 @@ class LogTest(sample_run.SampleTest):
             self.assertGreater(record["items_per_second"], 0)
 
     def test_losses_are_fp32_values(self):
-        for precision in ("fp32", "bf16"):
+        for precision in ("fp32", "bf16", "fp16"):
             losses = [record["loss"] for record in self.log_of("--precision", precision)]
             narrowed = [struct.unpack("f", struct.pack("f", loss))[0] for loss in losses]
             self.assertTrue(all(f"{a:.9g}" == f"{b:.9g}" for a, b in zip(losses, narrowed)), losses)
             as_bf16 = [struct.unpack("I", struct.pack("f", loss))[0] & 0xFFFF for loss in losses]
             self.assertTrue(any(as_bf16), "a loss under autocast is not rounded to BF16")
 
-    def test_both_precisions_learn(self):
-        for precision in ("fp32", "bf16"):
+    def test_every_precision_learns(self):
+        for precision in ("fp32", "bf16", "fp16"):
             losses = [record["loss"] for record in self.log_of("--precision", precision, "--epochs", "6")]
             self.assertAlmostEqual(losses[0], math.log(10), delta=0.3)
             self.assertLess(losses[-1], 0.5 * losses[0])
@@ -49,14 +49,20 @@ class LogTest(sample_run.SampleTest):
         for a, b in zip(fp32, bf16):
             self.assertAlmostEqual(a["loss"], b["loss"], delta=0.05)
 
+    def test_fp16_scales_its_loss(self):
+        records = self.log_of("--precision", "fp16")
+        self.assertEqual(records[0]["loss_scale"], 65536)
+        unscaled = self.log_of("--precision", "fp32")[0]["grad_norm"]
+        self.assertAlmostEqual(records[0]["grad_norm"] / unscaled, 1, delta=0.02)
+
     def test_a_seed_decides_everything_but_the_speed(self):
-        for precision in ("fp32", "bf16"):
+        for precision in ("fp32", "bf16", "fp16"):
             first = without_speed(self.log_of("--precision", precision, "--seed", "7"))
             self.assertEqual(first, without_speed(self.log_of("--precision", precision, "--seed", "7")))
             self.assertNotEqual(first, without_speed(self.log_of("--precision", precision, "--seed", "8")))
 
     def test_the_number_of_threads_changes_nothing_but_the_speed(self):
-        for precision in ("fp32", "bf16"):
+        for precision in ("fp32", "bf16", "fp16"):
             one = without_speed(self.log_of("--precision", precision, "--threads", "1"))
             for threads in ("2", "3"):
                 self.assertEqual(one, without_speed(self.log_of("--precision", precision, "--threads", threads)))

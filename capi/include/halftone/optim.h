@@ -146,8 +146,8 @@ HTONE_API htone_status htone_optimizer_step_count(htone_optimizer* optimizer, in
  */
 HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm);
 
-/* Answers what the next step multiplies stored gradients by: 1/scale after htone_grad_scaler_unscale, times what clipping
- * took away; 1 after each step. Waits for the device.
+/* Answers what the next step multiplies stored gradients by: 1/scale after htone_grad_scaler_unscale, times what
+ * clipping took away; 1 after each step. Waits for the device.
  *
  * [in] optimizer: borrowed.
  * [out] out_factor: the factor.
@@ -156,8 +156,8 @@ HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, dou
  */
 HTONE_API htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor);
 
-/* Makes the next step work with gradients whose norm, all together, is at most max_norm. The stored gradients stay. Under
- * a gradient scaler it comes after htone_grad_scaler_unscale.
+/* Makes the next step work with gradients whose norm, all together, is at most max_norm. The stored gradients stay.
+ * Under a gradient scaler it comes after htone_grad_scaler_unscale.
  *
  * [in] optimizer: borrowed.
  * [in] max_norm: finite, above 0.

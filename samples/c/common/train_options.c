@@ -47,9 +47,16 @@ static bool parse_text(const char* text, const char** out) {
 }
 
 static bool set_precision(train_options* options, const char* text) {
-  bool bf16;
-  if (!parse_choice(text, "fp32", "bf16", &bf16)) return false;
-  options->precision = bf16 ? HTONE_BF16 : HTONE_F32;
+  static const struct {
+    const char* name;
+    htone_dtype dtype;
+  } precisions[] = {{"fp32", HTONE_F32}, {"bf16", HTONE_BF16}, {"fp16", HTONE_F16}};
+  for (size_t i = 0; i < sizeof precisions / sizeof precisions[0]; ++i) {
+    if (strcmp(text, precisions[i].name) != 0) continue;
+    options->precision = precisions[i].dtype;
+    return true;
+  }
+  return false;
   return true;
 }
 
@@ -95,7 +102,7 @@ static bool set_data(train_options* options, const char* text) { return parse_te
 static bool set_log(train_options* options, const char* text) { return parse_text(text, &options->log); }
 
 static const flag kFlags[] = {
-    {"--precision", "P", "bf16", "fp32 or bf16", "storage of activations and of the weights that products read",
+    {"--precision", "P", "bf16", "fp32, bf16 or fp16", "storage of activations and of the weights that products read",
      set_precision},
     {"--device", "NAME", "cpu", "the name of a device", "where to train", set_device},
     {"--epochs", "N", "5", "a whole number from 1 to 1000000", "passes over the training data", set_epochs},
