@@ -16,9 +16,11 @@
 #include <vector>
 
 #include "backend/cpu/cpu_device.h"
+#include "backend/cpu/gemm/dot.h"
+#include "backend/cpu/gemm/dot_choice.h"
 #include "backend/cpu/kernel_groups.h"
-#include "bench/fma_peak.h"
 #include "bench/onednn_gemm.h"
+#include "bench/peak.h"
 #include "bench/stopwatch.h"
 #include "core/number/bfloat16.h"
 #include "core/number/float16.h"
@@ -46,13 +48,17 @@ struct Contender {
   DType in;
   DType out;
   bool is_onednn;
+  cpu::DotUse dot_use;
 };
 
+constexpr cpu::DotUse kFma = cpu::DotUse::kNever;
+constexpr cpu::DotUse kDot = cpu::DotUse::kAlways;
 constexpr Contender kContenders[] = {
-    {"f32", DType::kF32, DType::kF32, false},         {"dnnl-f32", DType::kF32, DType::kF32, true},
-    {"bf16-f32", DType::kBF16, DType::kF32, false},   {"dnnl-b-f", DType::kBF16, DType::kF32, true},
-    {"bf16-bf16", DType::kBF16, DType::kBF16, false}, {"dnnl-b-b", DType::kBF16, DType::kBF16, true},
-    {"f16-f32", DType::kF16, DType::kF32, false},
+    {"f32", DType::kF32, DType::kF32, false, kFma},       {"dnnl-f32", DType::kF32, DType::kF32, true, kFma},
+    {"f16-f32", DType::kF16, DType::kF32, false, kFma},   {"b-f fma", DType::kBF16, DType::kF32, false, kFma},
+    {"b-f dot", DType::kBF16, DType::kF32, false, kDot},  {"dnnl-b-f", DType::kBF16, DType::kF32, true, kFma},
+    {"b-b fma", DType::kBF16, DType::kBF16, false, kFma}, {"b-b dot", DType::kBF16, DType::kBF16, false, kDot},
+    {"dnnl-b-b", DType::kBF16, DType::kBF16, true, kFma},
 };
 constexpr size_t kContenderCount = std::size(kContenders);
 
@@ -61,7 +67,9 @@ struct Ratio {
   size_t ours;
   size_t theirs;
 };
-constexpr Ratio kRatios[] = {{0, 1}, {2, 0}, {4, 0}, {6, 0}, {2, 3}, {4, 5}};
+constexpr Ratio kRatios[] = {{0, 1}, {2, 0}, {3, 0}, {4, 0}, {6, 0}, {7, 0}, {3, 5}, {4, 5}, {6, 8}, {7, 8}};
+// Those whose share of the dot products' peak is summed up.
+constexpr size_t kDotContenders[] = {4, 5, 7, 8};
 
 std::vector<Product> transformer_products() {
   std::vector<Product> products;
@@ -114,7 +122,8 @@ class Matrix {
 class Entry {
  public:
   Entry(const Contender& contender, const Product& product, Stream& stream)
-      : stream_(stream),
+      : contender_(contender),
+        stream_(stream),
         a_(contender.in, product.m, product.k, product.transposes_a),
         b_(contender.in, product.k, product.n, product.transposes_b),
         c_(contender.out, product.m, product.n, false) {
@@ -124,12 +133,14 @@ class Entry {
     if (contender.is_onednn) {
       onednn_ = std::make_unique<OnednnGemm>(args_);
     } else {
+      cpu::set_dot_use_for_test(contender.dot_use);
       workspace_.resize(cpu::kGemmKernels.workspace(stream, args_) + 64);
     }
   }
 
   double seconds(int repeats, TimeOf time_of) {
-    if (onednn_ != nullptr && !onednn_->exists()) return HUGE_VAL;
+    if (!exists()) return HUGE_VAL;
+    cpu::set_dot_use_for_test(contender_.dot_use);
     void* data = workspace_.data();
     size_t space = workspace_.size();
     void* aligned = onednn_ == nullptr ? std::align(64, 1, data, space) : nullptr;
@@ -145,6 +156,12 @@ class Entry {
   }
 
  private:
+  bool exists() const {
+    if (onednn_ != nullptr) return onednn_->exists();
+    return contender_.dot_use != kDot || cpu::has_dot();
+  }
+
+  const Contender& contender_;
   Stream& stream_;
   Matrix a_;
   Matrix b_;
@@ -182,26 +199,51 @@ void print_line(const Product& product, const Rates& rates) {
   std::fflush(stdout);
 }
 
+// The geometric mean and the range of value(rates) over the products.
+template <class F>
+void print_mean(const std::vector<Rates>& table, F&& value) {
+  double sum = 0;
+  double lowest = HUGE_VAL;
+  double highest = 0;
+  for (const Rates& rates : table) {
+    sum += std::log(value(rates));
+    lowest = std::min(lowest, value(rates));
+    highest = std::max(highest, value(rates));
+  }
+  std::printf("geometric mean %.3f, %.3f to %.3f\n", std::exp(sum / static_cast<double>(table.size())), lowest,
+              highest);
+}
+
+// A contender that this CPU or oneDNN has not shows as 0 in the table and is left out here.
 void print_ratios(const std::vector<Rates>& table) {
   for (const Ratio& ratio : kRatios) {
-    double sum = 0;
-    double lowest = HUGE_VAL;
-    for (const Rates& rates : table) {
-      const double value = rates[ratio.ours] / rates[ratio.theirs];
-      sum += std::log(value);
-      lowest = std::min(lowest, value);
-    }
-    std::printf("%s / %s: geometric mean %.3f, lowest %.3f\n", kContenders[ratio.ours].name,
-                kContenders[ratio.theirs].name, std::exp(sum / static_cast<double>(table.size())), lowest);
+    if (table[0][ratio.ours] == 0 || table[0][ratio.theirs] == 0) continue;
+    std::printf("%s / %s: ", kContenders[ratio.ours].name, kContenders[ratio.theirs].name);
+    print_mean(table, [&](const Rates& rates) { return rates[ratio.ours] / rates[ratio.theirs]; });
   }
 }
+
+void print_shares_of_dot_peak(const std::vector<Rates>& table, double peak) {
+  for (const size_t i : kDotContenders) {
+    if (peak == 0 || table[0][i] == 0) continue;
+    std::printf("%s / dot peak: ", kContenders[i].name);
+    print_mean(table, [&](const Rates& rates) { return rates[i] / peak; });
+  }
+}
+
+struct Peaks {
+  double fma = fma_peak();
+  double dot = dot_peak();
+
+  void print() const { std::printf("peaks of one core: FMA %.1f GFLOP/s, dot products %.1f\n", fma, dot); }
+};
 
 void run(const Options& options) {
   ThreadPool pool(options.threads);
   cpu::CpuStream stream(pool);
-  std::printf("FMA peak of one core: %.1f GFLOP/s; threads: %d; best of %d rounds\n", fma_peak(), options.threads,
-              options.rounds);
-  std::printf("    m     n     k   ");
+  const Peaks before;
+  before.print();
+  std::printf("threads: %d; best of %d rounds\n    m     n     k   ", options.threads, options.rounds);
   for (const Contender& contender : kContenders) std::printf(" %9s", contender.name);
   std::printf("  time of %s\n", kContenders[0].name);
   std::vector<Rates> table;
@@ -209,8 +251,10 @@ void run(const Options& options) {
     table.push_back(measure(product, options, stream));
     print_line(product, table.back());
   }
+  const Peaks after;
+  after.print();
   print_ratios(table);
-  std::printf("FMA peak of one core: %.1f GFLOP/s\n", fma_peak());
+  print_shares_of_dot_peak(table, options.threads * std::max(before.dot, after.dot));
 }
 
 Options parse(int argc, char** argv) {

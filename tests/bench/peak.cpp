@@ -1,10 +1,12 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "bench/fma_peak.cpp"
+#define HWY_TARGET_INCLUDE "bench/peak.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
+#include <algorithm>
 #include <cstdint>
 
-#include "bench/fma_peak.h"
+#include "backend/cpu/gemm/dot.h"
+#include "bench/peak.h"
 #include "bench/stopwatch.h"
 #include "hwy/highway.h"
 
@@ -41,20 +43,34 @@ namespace {
 
 HWY_EXPORT(flops);
 
-}  // namespace
-
-double fma_peak() {
+// The best of five runs of `flops`(seed, sink), which answers how much it calculated.
+template <class Flops>
+double best_rate(Flops&& flops) {
   volatile float seed = 0.5f;
   double best = 0;
   for (int repeat = 0; repeat < 5; ++repeat) {
     float sink = 0;
     const Stopwatch watch(TimeOf::kThread);
-    const double count = HWY_DYNAMIC_DISPATCH(flops)(2'000'000, seed, &sink);
-    const double rate = count / watch.seconds() * 1e-9;
+    const double count = flops(seed, &sink);
+    best = std::max(best, count / watch.seconds() * 1e-9);
     seed = sink > 1e30f ? 0.25f : 0.5f;
-    if (rate > best) best = rate;
   }
   return best;
+}
+
+}  // namespace
+
+double fma_peak() {
+  return best_rate([](float seed, float* sink) { return HWY_DYNAMIC_DISPATCH(flops)(2'000'000, seed, sink); });
+}
+
+double dot_peak() {
+  if (!cpu::has_dot()) return 0;
+  return best_rate([](float seed, float* sink) {
+    constexpr int64_t kIterations = 2'000'000;
+    *sink = cpu::chain_dots(kIterations, seed);
+    return 2.0 * kIterations * cpu::kChains * cpu::kDotLanes * cpu::kDotElements;
+  });
 }
 
 }  // namespace halftone
