@@ -195,31 +195,3 @@ htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double v
     target.set_clip_value(value);
   });
 }
-
-htone_status htone_schedule_create_constant(htone_schedule** out) {
-  return guard("htone_schedule_create_constant(out)", [&] { wrap(out, make_ref<ScheduleSettings>(Schedule{})); });
-}
-
-htone_status htone_schedule_create_cosine(int64_t total_steps, double final_factor, htone_schedule** out) {
-  return guard("htone_schedule_create_cosine(total_steps, final_factor, out)", [&] {
-    if (total_steps < 1) {
-      fail(Code::kInvalidArgument, "total_steps", "total_steps=%lld, expected at least 1",
-           static_cast<long long>(total_steps));
-    }
-    if (!(final_factor >= 0.0 && final_factor <= 1.0)) {
-      fail(Code::kInvalidArgument, "final_factor", "final_factor=%g is outside [0, 1]", final_factor);
-    }
-    wrap(out, make_ref<ScheduleSettings>(Schedule{.kind = ScheduleKind::kCosine,
-                                                  .reserved = 0,
-                                                  .total_steps = total_steps,
-                                                  .final_factor = final_factor}));
-  });
-}
-
-htone_status htone_schedule_retain(htone_schedule* schedule) {
-  return guard("htone_schedule_retain(schedule)", [&] { retain_handle(schedule, "schedule"); });
-}
-
-htone_status htone_schedule_release(htone_schedule* schedule) {
-  return guard("htone_schedule_release(schedule)", [&] { release_handle(schedule, "schedule"); });
-}

@@ -16,6 +16,7 @@
 #include "halftone/nn.h"
 #include "halftone/ops.h"
 #include "halftone/optim.h"
+#include "halftone/schedule.h"
 #include "halftone/tensor.h"
 #include "halftone/version.h"
 

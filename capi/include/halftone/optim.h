@@ -1,17 +1,17 @@
-/* Optimizers with FP32 master weights, and learning-rate schedules. Arithmetic is FP32 whatever the storage; the update
+/* Optimizers with FP32 master weights. Arithmetic is FP32 whatever the storage; the update
  * writes the master weights and, in the same pass, the low-precision copy that autocast reads.
  */
 #ifndef HALFTONE_OPTIM_H
 #define HALFTONE_OPTIM_H
 
 #include "halftone/nn.h"
+#include "halftone/schedule.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct htone_optimizer htone_optimizer;
-typedef struct htone_schedule htone_schedule;
 
 typedef struct htone_adamw_options {
   uint32_t struct_size;
@@ -175,41 +175,6 @@ HTONE_API htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer
  * Since: 0.1
  */
 HTONE_API htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double value);
-
-/* Makes a schedule that keeps the learning rate.
- *
- * [out] out: the schedule; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
- */
-HTONE_API htone_status htone_schedule_create_constant(htone_schedule** out);
-
-/* Makes a schedule that lowers the learning rate along half a cosine.
- *
- * [in] total_steps: steps until the end is reached; at least 1. Later steps stay there.
- * [in] final_factor: share of the learning rate at the end, in [0, 1].
- * [out] out: the schedule; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Source: Loshchilov and Hutter, arXiv:1608.03983, one period.
- * Since: 0.1
- */
-HTONE_API htone_status htone_schedule_create_cosine(int64_t total_steps, double final_factor, htone_schedule** out);
-
-/* Adds a reference.
- *
- * [in] schedule: a schedule.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
- */
-HTONE_API htone_status htone_schedule_retain(htone_schedule* schedule);
-
-/* Gives a reference back.
- *
- * [in] schedule: optional; a schedule.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
- */
-HTONE_API htone_status htone_schedule_release(htone_schedule* schedule);
 
 #ifdef __cplusplus
 }

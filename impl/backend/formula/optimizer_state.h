@@ -29,13 +29,15 @@ inline float effective_grad(float grad, float factor, float clip_value) {
   return g > clip_value ? clip_value : (g < -clip_value ? -clip_value : g);
 }
 
-enum class ScheduleKind : int32_t { kConstant, kCosine };
+enum class ScheduleKind : int32_t { kConstant, kCosine, kStep };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kConstant;
   int32_t reserved = 0;
-  int64_t total_steps = 0;    // cosine: the update after which the factor stays at `final_factor`
-  double final_factor = 0.0;  // cosine: the factor at total_steps
+  int64_t total_steps = 0;    // cosine: the update after which the factor stays; step: updates between two changes
+  double final_factor = 0.0;  // cosine: the factor at the end; step: what each change multiplies by
+  int64_t warmup_steps = 0;   // updates of a linear climb before all that
+  double start_factor = 0.0;  // where the climb begins
 };
 
 struct AdamwGroup {

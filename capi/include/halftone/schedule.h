@@ -1,0 +1,88 @@
+/* Learning-rate schedules: factors on the learning rate that depend on the number of steps taken. An optimizer copies
+ * the schedule that it is given; a skipped step does not move it.
+ */
+#ifndef HALFTONE_SCHEDULE_H
+#define HALFTONE_SCHEDULE_H
+
+#include "halftone/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct htone_schedule htone_schedule;
+
+/* Makes a schedule that keeps the learning rate.
+ *
+ * [out] out: the schedule; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_create_constant(htone_schedule** out);
+
+/* Makes a schedule that lowers the learning rate along half a cosine.
+ *
+ * [in] total_steps: steps until the end is reached; at least 1. Later steps stay there.
+ * [in] final_factor: share of the learning rate at the end, in [0, 1].
+ * [out] out: the schedule; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Source: Loshchilov and Hutter, arXiv:1608.03983, one period.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_create_cosine(int64_t total_steps, double final_factor, htone_schedule** out);
+
+/* Makes a schedule that multiplies the learning rate by `gamma` once every `step_size` steps.
+ *
+ * [in] step_size: steps between two changes; at least 1.
+ * [in] gamma: in (0, 1].
+ * [out] out: the schedule; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Source: torch.optim.lr_scheduler.StepLR.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_create_step(int64_t step_size, double gamma, htone_schedule** out);
+
+/* Makes a schedule that climbs in a straight line to where another begins, and then follows that one.
+ *
+ * [in] warmup_steps: steps of the climb; at least 1. The other schedule's position counts from their end.
+ * [in] start_factor: share of the learning rate in the first step, in [0, 1].
+ * [in] after: copied; not itself a warm-up; borrowed.
+ * [out] out: the schedule; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Source: torch.optim.lr_scheduler.LinearLR before another, in SequentialLR.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_create_warmup(int64_t warmup_steps, double start_factor, htone_schedule* after,
+                                                    htone_schedule** out);
+
+/* Answers what a schedule multiplies the learning rate by.
+ *
+ * [in] schedule: borrowed.
+ * [in] position: the number of steps taken before; at least 0.
+ * [out] out_factor: the factor of the next step.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_factor(htone_schedule* schedule, int64_t position, double* out_factor);
+
+/* Adds a reference.
+ *
+ * [in] schedule: a schedule.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_retain(htone_schedule* schedule);
+
+/* Gives a reference back.
+ *
+ * [in] schedule: optional; a schedule.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_release(htone_schedule* schedule);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
