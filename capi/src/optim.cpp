@@ -21,6 +21,8 @@ htone_adamw_options default_adamw() {
   options.beta2 = 0.999;
   options.epsilon = 1e-8;
   options.weight_decay = 0.01;
+  options.grad_dtype = HTONE_F32;
+  options.moment1_dtype = HTONE_F32;
   return options;
 }
 
@@ -29,6 +31,8 @@ htone_sgd_options default_sgd() {
   options.struct_size = sizeof options;
   options.compute_dtype = HTONE_F32;
   options.lr = 1e-3;
+  options.grad_dtype = HTONE_F32;
+  options.moment1_dtype = HTONE_F32;
   return options;
 }
 
@@ -47,12 +51,30 @@ void require_positive(double value, const char* argument) {
   if (!(value > 0.0)) fail(Code::kInvalidArgument, argument, "%s=%g, expected a number above 0", argument, value);
 }
 
-DType checked_compute_dtype(htone_dtype dtype) {
-  if (dtype != HTONE_F32 && dtype != HTONE_BF16 && dtype != HTONE_F16) {
-    fail(Code::kInvalidArgument, "options", "options.compute_dtype=%s, expected f32, bf16 or f16",
-         htone_dtype_name(dtype));
-  }
-  return static_cast<DType>(dtype);
+void require_dtype(bool holds, const char* field, htone_dtype dtype, const char* expected) {
+  if (holds) return;
+  fail(Code::kInvalidArgument, "options", "options.%s=%s, expected %s", field, htone_dtype_name(dtype), expected);
+}
+
+// What both optimizers' options say about storage.
+template <class Options>
+optim::Precision checked_precision(const Options& options) {
+  const htone_dtype compute = options.compute_dtype;
+  const htone_dtype grad = options.grad_dtype;
+  const htone_dtype moment1 = options.moment1_dtype;
+  const htone_master_storage master = options.master_storage;
+  require_dtype(compute == HTONE_F32 || compute == HTONE_BF16 || compute == HTONE_F16, "compute_dtype", compute,
+                "f32, bf16 or f16");
+  require_dtype(grad == HTONE_F32 || grad == compute, "grad_dtype", grad, "f32 or compute_dtype");
+  require_dtype(moment1 == HTONE_F32 || moment1 == HTONE_BF16, "moment1_dtype", moment1, "f32 or bf16");
+  require_setting(master == HTONE_MASTER_FULL || master == HTONE_MASTER_SPLIT, "master_storage", master,
+                  "one of HTONE_MASTER_...");
+  require_setting(master == HTONE_MASTER_FULL || compute == HTONE_BF16, "master_storage", master,
+                  "HTONE_MASTER_FULL where compute_dtype is not bf16");
+  return {.compute_dtype = static_cast<DType>(compute),
+          .grad_dtype = static_cast<DType>(grad),
+          .moment1_dtype = static_cast<DType>(moment1),
+          .splits_master = master == HTONE_MASTER_SPLIT};
 }
 
 AdamwGroup checked_adamw(const htone_adamw_options& options) {
@@ -108,10 +130,10 @@ htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adam
   return guard("htone_optimizer_create_adamw(module, options, out)", [&] {
     const nn::Module& model = *unwrap(module, "module");
     const htone_adamw_options given = options_or_default(options, default_adamw());
-    const DType compute_dtype = checked_compute_dtype(given.compute_dtype);
+    const optim::Precision precision = checked_precision(given);
     const AdamwGroup settings = checked_adamw(given);
     require(out, "out");
-    wrap(out, make_ref<optim::AdamW>(parameters_of(model), compute_dtype, settings));
+    wrap(out, make_ref<optim::AdamW>(parameters_of(model), precision, settings));
   });
 }
 
@@ -120,10 +142,10 @@ htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_op
   return guard("htone_optimizer_create_sgd(module, options, out)", [&] {
     const nn::Module& model = *unwrap(module, "module");
     const htone_sgd_options given = options_or_default(options, default_sgd());
-    const DType compute_dtype = checked_compute_dtype(given.compute_dtype);
+    const optim::Precision precision = checked_precision(given);
     const SgdGroup settings = checked_sgd(given);
     require(out, "out");
-    wrap(out, make_ref<optim::Sgd>(parameters_of(model), compute_dtype, settings));
+    wrap(out, make_ref<optim::Sgd>(parameters_of(model), precision, settings));
   });
 }
 

@@ -19,6 +19,12 @@ const Tensor& AccumulateGrad::allocate() {
   return grad_;
 }
 
+void AccumulateGrad::set_grad_dtype(DType dtype) {
+  if (dtype == grad_dtype_) return;
+  if (grad_.defined()) grad_ = converted(grad_, dtype, Category::kGradients);
+  grad_dtype_ = dtype;
+}
+
 GradSink AccumulateGrad::sink() {
   return {.tensor = allocate(), .store = state_ == State::kValid ? Store::kAdd : Store::kWrite};
 }

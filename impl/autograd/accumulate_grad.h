@@ -27,6 +27,8 @@ class AccumulateGrad : public Node {
   // Allocates the gradient now. Throws OUT_OF_MEMORY.
   const Tensor& allocate();
   const Shape& shape() const noexcept { return shape_; }
+  // The gradient's dtype from now on; a gradient that is there is converted. Throws OUT_OF_MEMORY.
+  void set_grad_dtype(DType dtype);
 
   bool has_grad() const noexcept { return state_ == State::kValid; }
   // A backward that failed half-way leaves gradients that must not be used until zero_grad.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/factory.h"
+#include "tensor/launch.h"
 
 namespace halftone {
 
@@ -13,27 +14,66 @@ Parameter::Parameter(std::string name, Tensor master)
       shard_{.begin = 0, .end = master_.numel()} {}
 
 Tensor Parameter::leaf() const {
-  Tensor leaf = master_.detach();
+  Tensor leaf = weights().detach();
   leaf.set_gradient_source(Ref<GradientSource>::share(const_cast<Parameter*>(this)));
   return leaf;
 }
 
 Tensor Parameter::read(DType dtype) const {
-  if (dtype == master_.dtype()) return master_.detach();
-  const bool current = compute_.defined() && compute_of_version_ == master_.storage()->version();
-  if (current && dtype == compute_.dtype()) return compute_.detach();
+  if (dtype == weights().dtype()) return weights().detach();
+  if (is_split()) {
+    const Tensor master = joined(Category::kActivations);
+    return dtype == DType::kF32 ? master : converted(master, dtype);
+  }
+  if (compute_.defined() && is_current() && dtype == compute_.dtype()) return compute_.detach();
   return converted(master_, dtype);
 }
 
 void Parameter::set_compute(Tensor compute) noexcept {
   compute_ = std::move(compute);
-  compute_of_version_ = master_.storage()->version();
+  of_version_ = weights().storage()->version();
 }
 
 void Parameter::mark_updated() noexcept {
-  master_.storage()->bump_version();
+  if (master_.defined()) master_.storage()->bump_version();
   if (compute_.defined()) compute_.storage()->bump_version();
-  compute_of_version_ = master_.storage()->version();
+  of_version_ = weights().storage()->version();
+}
+
+void Parameter::split() {
+  if (is_split()) return;
+  ContextDevice& device = master_.device();
+  Tensor high = empty(device, DType::kBF16, shape(), Category::kParameters);
+  Tensor remainder = empty(device, DType::kI16, shape(), Category::kOptimizer);
+  launch("split_master", device, &Kernels::optim, &OptimKernels::split_master, master_.view(), high.view(),
+         remainder.view());
+  master_.storage()->bump_version();
+  master_ = Tensor();
+  remainder_ = std::move(remainder);
+  set_compute(std::move(high));
+}
+
+void Parameter::join() {
+  if (!is_split()) return;
+  master_ = joined(Category::kParameters);
+  compute_.storage()->bump_version();
+  remainder_ = Tensor();
+  set_compute(Tensor());
+}
+
+void Parameter::drop_stale_remainder() {
+  if (!is_split() || is_current()) return;
+  fill(remainder_, 0.0);
+  of_version_ = compute_.storage()->version();
+}
+
+// A stale remainder counts as zero.
+Tensor Parameter::joined(Category category) const {
+  if (!is_current()) return converted(compute_, DType::kF32, category);
+  const Tensor master = empty(compute_.device(), DType::kF32, shape(), category);
+  launch("join_master", compute_.device(), &Kernels::optim, &OptimKernels::join_master, compute_.view(),
+         remainder_.view(), master.view());
+  return master;
 }
 
 Parameter* parameter_of(const Tensor& tensor) noexcept {

@@ -126,14 +126,16 @@ struct GradSlot {
 // One parameter's range in the update pass; pointers are to contiguous memory of `size` elements.
 struct UpdateSlot {
   const void* grad;
-  float* master;      // FP32 weights, updated in place
-  void* compute;      // the 16-bit copy that the pass writes; null where there is none
-  float* moment1;     // AdamW: first moment; SGD: momentum buffer, null without momentum
-  float* moment2;     // AdamW: second moment
+  float* master;       // FP32 weights, updated in place; null where compute and remainder hold them
+  void* compute;       // the 16-bit copy that the pass writes; null where there is none
+  int16_t* remainder;  // with compute (bf16) the weights, by formula/split_master.h; null where there is a master
+  void* moment1;       // AdamW: first moment; SGD: momentum buffer, null without momentum
+  float* moment2;      // AdamW: second moment
   DType grad_dtype;
   DType compute_dtype;
+  DType moment1_dtype;  // f32 or bf16
   int64_t size;
-  int32_t group;      // index into the groups
+  int32_t group;  // index into the groups
 };
 
 struct OptimKernels {
@@ -151,6 +153,9 @@ struct OptimKernels {
   Status (*update_scale)(Stream&, const ScalerSettings& settings, ScalerState* scaler) noexcept;
   Status (*adamw)(Stream&, const MultiTensor<UpdateSlot>&, const AdamwGroup* groups, const OptimizerState* state) noexcept;
   Status (*sgd)(Stream&, const MultiTensor<UpdateSlot>&, const SgdGroup* groups, const OptimizerState* state) noexcept;
+  // formula/split_master.h over contiguous views: master f32, high bf16, remainder i16.
+  Status (*split_master)(Stream&, const View& master, const View& out_high, const View& out_remainder) noexcept;
+  Status (*join_master)(Stream&, const View& high, const View& remainder, const View& out_master) noexcept;
 };
 
 struct Kernels {

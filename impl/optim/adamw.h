@@ -1,4 +1,4 @@
-// AdamW with FP32 moments: torch.optim.AdamW's formulas (backend/formula/adamw.h).
+// AdamW: torch.optim.AdamW's formulas (backend/formula/adamw.h).
 #pragma once
 
 #include "optim/optimizer.h"
@@ -7,11 +7,11 @@ namespace halftone::optim {
 
 class AdamW final : public Optimizer {
  public:
-  AdamW(std::vector<Ref<Parameter>> parameters, DType compute_dtype, const AdamwGroup& settings)
-      : Optimizer(std::move(parameters), compute_dtype, settings.lr),
+  AdamW(std::vector<Ref<Parameter>> parameters, const Precision& precision, const AdamwGroup& settings)
+      : Optimizer(std::move(parameters), precision, settings.lr),
         settings_(settings),
-        moment1_(zero_moments()),
-        moment2_(zero_moments()) {}
+        moment1_(zero_moments(precision.moment1_dtype)),
+        moment2_(zero_moments(DType::kF32)) {}
 
  private:
   void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) override;

@@ -15,27 +15,33 @@ namespace {
 void require_trainable(const std::vector<Ref<Parameter>>& parameters) {
   if (parameters.empty()) fail(Code::kState, "module", "module has no parameters to optimize");
   for (const Ref<Parameter>& parameter : parameters) {
-    if (parameter->master().dtype() != DType::kF32) {
+    const Tensor& weights = parameter->weights();
+    if (!parameter->is_split() && weights.dtype() != DType::kF32) {
       fail(Code::kDtypeMismatch, "module", "parameter %s is %s, expected f32 master weights", parameter->name(),
-           name_of(parameter->master().dtype()));
+           name_of(weights.dtype()));
     }
-    if (&parameter->master().device() != &parameters.front()->master().device()) {
+    if (&weights.device() != &parameters.front()->weights().device()) {
       fail(Code::kDevice, "module", "parameter %s is on another device than the first", parameter->name());
     }
   }
 }
 
+// Where the range begins that the parameter's shard names; null where there is no tensor.
+void* at_shard(const Parameter& parameter, const Tensor& tensor) {
+  if (!tensor.defined()) return nullptr;
+  return static_cast<char*>(tensor.data()) + parameter.shard().begin * static_cast<int64_t>(size_of(tensor.dtype()));
+}
+
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Ref<Parameter>> parameters, DType compute_dtype, double lr)
+Optimizer::Optimizer(std::vector<Ref<Parameter>> parameters, const Precision& precision, double lr)
     : parameters_(std::move(parameters)), base_lr_(lr) {
   require_trainable(parameters_);
   const OptimizerState initial;
   state_ = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
-  for (const Ref<Parameter>& parameter : parameters_) parameter->allocate();
   claim_parameters();
   try {
-    make_copies(compute_dtype);
+    arrange(precision);
   } catch (...) {
     for (const Ref<Parameter>& parameter : parameters_) parameter->unclaim();
     throw;
@@ -44,7 +50,7 @@ Optimizer::Optimizer(std::vector<Ref<Parameter>> parameters, DType compute_dtype
 
 Optimizer::~Optimizer() {
   for (const Ref<Parameter>& parameter : parameters_) {
-    parameter->set_compute(Tensor());  // nobody keeps it current any more
+    if (!parameter->is_split()) parameter->set_compute(Tensor());  // nobody keeps it current any more
     parameter->unclaim();
   }
 }
@@ -58,6 +64,19 @@ void Optimizer::claim_parameters() {
   }
 }
 
+void Optimizer::arrange(const Precision& precision) {
+  for (const Ref<Parameter>& parameter : parameters_) {
+    parameter->set_grad_dtype(precision.grad_dtype);
+    parameter->allocate();
+    if (precision.splits_master) {
+      parameter->split();
+    } else {
+      parameter->join();
+    }
+  }
+  if (!precision.splits_master) make_copies(precision.compute_dtype);
+}
+
 void Optimizer::make_copies(DType compute_dtype) {
   if (compute_dtype == DType::kF32) return;
   std::vector<Tensor> copies;
@@ -67,10 +86,10 @@ void Optimizer::make_copies(DType compute_dtype) {
   for (size_t i = 0; i < copies.size(); ++i) parameters_[i]->set_compute(std::move(copies[i]));
 }
 
-std::vector<Tensor> Optimizer::zero_moments() const {
+std::vector<Tensor> Optimizer::zero_moments(DType dtype) const {
   std::vector<Tensor> moments;
   for (const Ref<Parameter>& parameter : parameters_) {
-    moments.push_back(full(device(), DType::kF32, parameter->shape(), 0.0, Category::kOptimizer));
+    moments.push_back(full(device(), dtype, parameter->shape(), 0.0, Category::kOptimizer));
   }
   return moments;
 }
@@ -81,6 +100,7 @@ void Optimizer::zero_grad() noexcept {
 
 void Optimizer::step() {
   const Plan& plan = current_plan();
+  for (size_t i : plan.parameters) parameters_[i]->drop_stale_remainder();
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule_, state());
   update(device(),
          {.slots = plan.updates.data(),
@@ -188,10 +208,8 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) {
   for (size_t i : with_grad) {
     plan.updates.push_back(make_slot(i));
     const UpdateSlot& slot = plan.updates.back();
-    plan.grads.push_back({.grad = slot.grad,
-                          .grad_dtype = slot.grad_dtype,
-                          .parameter = static_cast<int32_t>(i),
-                          .size = slot.size});
+    plan.grads.push_back(
+        {.grad = slot.grad, .grad_dtype = slot.grad_dtype, .parameter = static_cast<int32_t>(i), .size = slot.size});
     sizes.push_back(slot.size);
   }
   plan.chunks = plan_chunks(sizes);
@@ -200,22 +218,18 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) {
   return plan;
 }
 
-// The range that the parameter's shard names, of every stream.
 UpdateSlot Optimizer::make_slot(size_t index) {
   const Parameter& parameter = *parameters_[index];
-  const Shard& shard = parameter.shard();
   const Tensor& grad = parameter.grad();
   const Tensor& compute = parameter.compute();
-  const auto at_shard = [&](const Tensor& tensor) {
-    return static_cast<char*>(tensor.data()) + shard.begin * static_cast<int64_t>(size_of(tensor.dtype()));
-  };
   UpdateSlot slot = {};
-  slot.grad = at_shard(grad);
+  slot.grad = at_shard(parameter, grad);
   slot.grad_dtype = grad.dtype();
-  slot.master = static_cast<float*>(parameter.master().data()) + shard.begin;
-  slot.compute = compute.defined() ? at_shard(compute) : nullptr;
+  slot.master = static_cast<float*>(at_shard(parameter, parameter.master()));
+  slot.compute = at_shard(parameter, compute);
   slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
-  slot.size = shard.end - shard.begin;
+  slot.remainder = static_cast<int16_t*>(at_shard(parameter, parameter.remainder()));
+  slot.size = parameter.shard().end - parameter.shard().begin;
   add_moments(index, slot);
   return slot;
 }

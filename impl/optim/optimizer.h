@@ -1,5 +1,5 @@
-// What all optimizers share: the parameters they own, FP32 masters with a low-precision copy (master_full), state on the
-// device, the pass over all gradients and the schedule. AdamW and SGD add their moments and their kernel.
+// What all optimizers share: the parameters they own, in what precision those are kept, state on the device, the pass
+// over all gradients and the schedule. AdamW and SGD add their moments and their kernel.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,19 @@
 
 namespace halftone::optim {
 
+// What an optimizer keeps its parameters in. Arithmetic is FP32 whatever this says.
+struct Precision {
+  DType compute_dtype = DType::kF32;  // of the copy for autocast; f32 keeps none
+  DType grad_dtype = DType::kF32;
+  DType moment1_dtype = DType::kF32;  // f32 or bf16
+  bool splits_master = false;         // weights as bf16 and remainder; with compute_dtype bf16 only
+};
+
 class Optimizer : public RefCounted {
  public:
-  // Allocates everything that steps need. Throws STATE for no parameters or one that has an optimizer, DTYPE_MISMATCH for
-  // one that is not f32. `compute_dtype` f32 keeps no copy.
-  Optimizer(std::vector<Ref<Parameter>> parameters, DType compute_dtype, double lr);
+  // Allocates everything that steps need. Throws STATE for no parameters or one that has an optimizer, DTYPE_MISMATCH
+  // for one that is not f32.
+  Optimizer(std::vector<Ref<Parameter>> parameters, const Precision& precision, double lr);
   ~Optimizer() override;
 
   void zero_grad() noexcept;
@@ -42,7 +50,7 @@ class Optimizer : public RefCounted {
     const Parameter* offending = nullptr;  // the first parameter whose gradient was not finite
   };
   Outcome outcome() const;
-  ContextDevice& device() const { return parameters_.front()->master().device(); }
+  ContextDevice& device() const { return parameters_.front()->weights().device(); }
   // The learning rate of the next step; waits for the device.
   double lr() const;
   int64_t step_count() const;
@@ -55,8 +63,8 @@ class Optimizer : public RefCounted {
   virtual void add_moments(size_t parameter, UpdateSlot& slot) = 0;
 
   const std::vector<Ref<Parameter>>& parameters() const noexcept { return parameters_; }
-  // An FP32 tensor of zeros for each parameter.
-  std::vector<Tensor> zero_moments() const;
+  // A tensor of zeros for each parameter.
+  std::vector<Tensor> zero_moments(DType dtype) const;
 
  private:
   // The parameters with a gradient, as kernels want them; planned anew only when other parameters have one.
@@ -69,6 +77,7 @@ class Optimizer : public RefCounted {
   };
 
   void claim_parameters();
+  void arrange(const Precision& precision);
   void make_copies(DType compute_dtype);
   const Plan& current_plan();
   std::vector<size_t> parameters_with_grad() const;

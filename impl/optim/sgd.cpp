@@ -9,7 +9,9 @@ void Sgd::update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, co
 }
 
 void Sgd::add_moments(size_t parameter, UpdateSlot& slot) {
-  if (!momentum_.empty()) slot.moment1 = static_cast<float*>(momentum_[parameter].data());
+  if (momentum_.empty()) return;
+  slot.moment1 = momentum_[parameter].data();
+  slot.moment1_dtype = momentum_[parameter].dtype();
 }
 
 }  // namespace halftone::optim

@@ -7,9 +7,9 @@ namespace halftone::optim {
 
 class Sgd final : public Optimizer {
  public:
-  Sgd(std::vector<Ref<Parameter>> parameters, DType compute_dtype, const SgdGroup& settings)
-      : Optimizer(std::move(parameters), compute_dtype, settings.lr), settings_(settings) {
-    if (settings_.momentum != 0.0) momentum_ = zero_moments();
+  Sgd(std::vector<Ref<Parameter>> parameters, const Precision& precision, const SgdGroup& settings)
+      : Optimizer(std::move(parameters), precision, settings.lr), settings_(settings) {
+    if (settings_.momentum != 0.0) momentum_ = zero_moments(precision.moment1_dtype);
   }
 
  private:

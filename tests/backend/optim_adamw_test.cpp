@@ -94,6 +94,40 @@ TEST(Adamw, FollowsTheFormulasInDoubleForAThousandSteps) {
   EXPECT_TRUE(list.guards_hold());
 }
 
+// What BF16 adds to `bound`: each step rounds the first moment by at most 2^-9 of itself, beta1 forgets that at a rate
+// of 1 - beta1, and the step is at most 3 lr.
+double bound_of_bf16_moment(int64_t steps, const AdamwGroup& group) {
+  return static_cast<double>(steps) * 3 * group.lr * 0x1p-9 / (1 - group.beta1);
+}
+
+TEST(Adamw, FollowsTheFormulasWithABf16FirstMoment) {
+  ThreadPool pool(2);
+  cpu::CpuStream stream(pool);
+  ParameterList list({{300, DType::kBF16, DType::kBF16, true, 0, DType::kBF16},
+                      {63, DType::kF16, DType::kF16, true, 1, DType::kBF16}});
+  auto references = start_of(list);
+  OptimizerState state;
+  for (uint32_t t = 1; t <= 1000; ++t) {
+    list.draw_gradients(t, -1, 2);
+    step(stream, list, state);
+    follow(list, state, references);
+  }
+  double largest_gap = 0;
+  for (size_t k = 0; k < references.size(); ++k) {
+    const Streams& parameter = *list.parameters()[k];
+    const AdamwGroup& group = kGroups[parameter.spec.group];
+    const double tolerance = bound(1000, group.lr, 4) + bound_of_bf16_moment(1000, group);
+    for (int64_t i = 0; i < parameter.spec.size; ++i) {
+      const double gap = std::fabs(parameter.master.get(i) - references[k][static_cast<size_t>(i)].p);
+      ASSERT_LE(gap, tolerance) << k << " " << i;
+      largest_gap = std::max(largest_gap, gap);
+    }
+  }
+  EXPECT_GT(largest_gap, 1e-5);  // FP32 moments come closer: these were rounded
+  expect_copies_of_masters(list);
+  EXPECT_TRUE(list.guards_hold());
+}
+
 TEST(Adamw, IsTheSameForEveryDtypeSizeAndInstructionSet) {
   for_each_instruction_set([] {
     ThreadPool pool(2);

@@ -2,12 +2,14 @@
 // tests.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "backend/chunks.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
+#include "backend/formula/split_master.h"
 #include "host_tensor.h"
 
 namespace halftone {
@@ -18,6 +20,8 @@ struct ParameterSpec {
   DType compute_dtype = DType::kBF16;
   bool has_compute = true;
   int32_t group = 0;
+  DType moment1_dtype = DType::kF32;
+  bool splits_master = false;
 };
 
 struct Streams {
@@ -26,17 +30,36 @@ struct Streams {
         grad(s.grad_dtype, {s.size}),
         master(DType::kF32, {s.size}),
         compute(s.compute_dtype, {s.size}),
-        moment1(DType::kF32, {s.size}),
+        remainder(DType::kI16, {s.size}),
+        moment1(s.moment1_dtype, {s.size}),
         moment2(DType::kF32, {s.size}) {
     master.fill_uniform(-1, 1, seed);
+    if (s.splits_master) split();
     for (int64_t i = 0; i < s.size; ++i) {
       moment1.set(i, 0);
       moment2.set(i, 0);
     }
   }
 
+  // Where the weights are split, `master` is what this test sees of them.
+  void split() {
+    for (int64_t i = 0; i < spec.size; ++i) {
+      static_cast<uint16_t*>(compute.data())[i] = split_high(masters()[i]);
+      static_cast<int16_t*>(remainder.data())[i] = split_remainder(masters()[i]);
+    }
+  }
+  void join() {
+    for (int64_t i = 0; i < spec.size; ++i) {
+      masters()[i] = join_split(static_cast<uint16_t*>(compute.data())[i], static_cast<int16_t*>(remainder.data())[i]);
+    }
+  }
+  float* masters() { return static_cast<float*>(master.data()); }
+  std::array<const HostTensor*, 6> tensors() const {
+    return {&grad, &master, &compute, &remainder, &moment1, &moment2};
+  }
+
   ParameterSpec spec;
-  HostTensor grad, master, compute, moment1, moment2;
+  HostTensor grad, master, compute, remainder, moment1, moment2;
 };
 
 class ParameterList {
@@ -48,12 +71,14 @@ class ParameterList {
       sizes.push_back(spec.size);
       Streams& p = *parameters_.back();
       slots_.push_back({.grad = p.grad.data(),
-                        .master = static_cast<float*>(p.master.data()),
+                        .master = spec.splits_master ? nullptr : p.masters(),
                         .compute = spec.has_compute ? p.compute.data() : nullptr,
-                        .moment1 = has_moments ? static_cast<float*>(p.moment1.data()) : nullptr,
+                        .remainder = spec.splits_master ? static_cast<int16_t*>(p.remainder.data()) : nullptr,
+                        .moment1 = has_moments ? p.moment1.data() : nullptr,
                         .moment2 = has_moments ? static_cast<float*>(p.moment2.data()) : nullptr,
                         .grad_dtype = spec.grad_dtype,
                         .compute_dtype = spec.compute_dtype,
+                        .moment1_dtype = spec.moment1_dtype,
                         .size = spec.size,
                         .group = spec.group});
     }
@@ -75,7 +100,7 @@ class ParameterList {
   std::vector<std::byte> bytes() const {
     std::vector<std::byte> all;
     for (const auto& p : parameters_) {
-      for (const HostTensor* tensor : {&p->grad, &p->master, &p->compute, &p->moment1, &p->moment2}) {
+      for (const HostTensor* tensor : p->tensors()) {
         all.insert(all.end(), tensor->bytes().begin(), tensor->bytes().end());
       }
     }
@@ -83,7 +108,7 @@ class ParameterList {
   }
   bool guards_hold() const {
     for (const auto& p : parameters_) {
-      for (const HostTensor* tensor : {&p->grad, &p->master, &p->compute, &p->moment1, &p->moment2}) {
+      for (const HostTensor* tensor : p->tensors()) {
         if (!tensor->guards_hold()) return false;
       }
     }

@@ -67,12 +67,18 @@ FIELDS = {
     ("htone_adamw_options", "beta2"): NOT_FINITE + ["1.0", "-0.1"],
     ("htone_adamw_options", "epsilon"): NOT_FINITE + ["0.0", "-1e-8"],
     ("htone_adamw_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_adamw_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
+    ("htone_adamw_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
+    ("htone_adamw_options", "master_storage"): ["-1", "2", "INT32_MAX", "HTONE_MASTER_SPLIT"],
     ("htone_sgd_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
     ("htone_sgd_options", "lr"): NOT_FINITE + ["-1.0"],
     ("htone_sgd_options", "momentum"): NOT_FINITE + ["1.0", "-0.1"],
     ("htone_sgd_options", "dampening"): NOT_FINITE + ["1.1", "-0.1"],
     ("htone_sgd_options", "weight_decay"): NOT_FINITE + ["-0.1"],
     ("htone_sgd_options", "nesterov"): ["1"],  # without momentum
+    ("htone_sgd_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
+    ("htone_sgd_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
+    ("htone_sgd_options", "master_storage"): ["-1", "2", "INT32_MAX", "HTONE_MASTER_SPLIT"],
     ("htone_sampler_options", "shuffle"): None,
     ("htone_sampler_options", "seed"): None,
     ("htone_sampler_options", "count"): ["0", "-1", "INT64_MIN"],

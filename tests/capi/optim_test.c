@@ -55,9 +55,13 @@ static void the_defaults_are_those_of_pytorch(void** state) {
   assert_true(adamw.struct_size == sizeof adamw && adamw.compute_dtype == HTONE_F32);
   assert_true(adamw.lr == 1e-3 && adamw.beta1 == 0.9 && adamw.beta2 == 0.999);
   assert_true(adamw.epsilon == 1e-8 && adamw.weight_decay == 0.01);
+  assert_true(adamw.grad_dtype == HTONE_F32 && adamw.moment1_dtype == HTONE_F32);
+  assert_true(adamw.master_storage == HTONE_MASTER_FULL);
   assert_ok(htone_sgd_options_init(&sgd));
   assert_true(sgd.struct_size == sizeof sgd && sgd.compute_dtype == HTONE_F32 && sgd.lr == 1e-3);
   assert_true(sgd.momentum == 0 && sgd.dampening == 0 && sgd.weight_decay == 0 && sgd.nesterov == 0);
+  assert_true(sgd.grad_dtype == HTONE_F32 && sgd.moment1_dtype == HTONE_F32);
+  assert_true(sgd.master_storage == HTONE_MASTER_FULL);
 }
 
 static htone_tensor* ones(void) {
@@ -210,6 +214,29 @@ static void masters_keep_updates_that_bf16_would_lose(void** state) {
   assert_copy_is_rounded_master(module);
 }
 
+/* The same gradients, rounded to bf16, into full and split weights of the same start: the same FP32 at the end. */
+static void split_weights_end_where_full_masters_do(void** state) {
+  (void)state;
+  float ends[2][kSize];
+  for (int split = 0; split < 2; ++split) {
+    htone_module* module = small_module();
+    htone_adamw_options options;
+    assert_ok(htone_tensor_fill(weights_of(module, 0), 0.7));
+    assert_ok(htone_adamw_options_init(&options));
+    options.compute_dtype = options.grad_dtype = options.moment1_dtype = HTONE_BF16;
+    options.master_storage = split ? HTONE_MASTER_SPLIT : HTONE_MASTER_FULL;
+    htone_optimizer* optimizer = make_adamw(module, &options);
+    for (uint32_t step = 0; step < 10; ++step) {
+      train_one_step(optimizer, module, make_noise(HTONE_F32, step, 2, kRows, kColumns));
+    }
+    htone_dtype dtype = 0;
+    assert_ok(htone_tensor_dtype(weights_of(module, 0), &dtype));
+    assert_int_equal(dtype, split ? HTONE_BF16 : HTONE_F32);
+    assert_ok(htone_tensor_read(read_parameter(module, 0, HTONE_F32), HTONE_F32, ends[split], sizeof ends[split]));
+  }
+  assert_memory_equal(ends[0], ends[1], sizeof ends[0]);
+}
+
 static void a_step_between_forward_and_backward_is_found(void** state) {
   (void)state;
   htone_module* module = small_module();
@@ -306,6 +333,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(parameters_without_a_gradient_stay),
       cmocka_unit_test(the_low_precision_copy_is_the_master_rounded),
       cmocka_unit_test(masters_keep_updates_that_bf16_would_lose),
+      cmocka_unit_test(split_weights_end_where_full_masters_do),
       cmocka_unit_test(a_step_between_forward_and_backward_is_found),
       cmocka_unit_test(a_parameter_has_one_optimizer_at_a_time),
       cmocka_unit_test(only_fp32_parameters_have_an_optimizer),

@@ -26,7 +26,7 @@ class OptimizerTest : public RoomTest {
 
 TEST_F(OptimizerTest, TheUpdateWritesMasterAndCopyInOnePass) {
   const Ref<Parameter> weight = parameter("weight", {1.0, -2.0, 0.3});
-  Sgd optimizer({weight}, DType::kBF16, kSgd);
+  Sgd optimizer({weight}, {DType::kBF16}, kSgd);
   give_gradient(weight, 0.01);
   optimizer.step();
   EXPECT_EQ(weight->read(DType::kBF16).data(), weight->compute().data());
@@ -37,7 +37,7 @@ TEST_F(OptimizerTest, TheUpdateWritesMasterAndCopyInOnePass) {
 TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
   const Ref<Parameter> used = parameter("used", {1});
   const Ref<Parameter> unused = parameter("unused", {1});
-  Sgd optimizer({used, unused}, DType::kF32, kSgd);
+  Sgd optimizer({used, unused}, {DType::kF32}, kSgd);
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
   give_gradient(used, 1);
   optimizer.step();
@@ -50,7 +50,7 @@ TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
 
 TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
   const Ref<Parameter> weight = parameter("weight", {1});
-  Sgd optimizer({weight}, DType::kF32, kSgd);
+  Sgd optimizer({weight}, {DType::kF32}, kSgd);
   give_gradient(weight, 1);
   weight->invalidate();
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
@@ -63,7 +63,7 @@ TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
 
 TEST_F(OptimizerTest, AStepBetweenForwardAndBackwardIsNoticed) {
   const Ref<Parameter> weight = parameter("weight", {1, 2});
-  Sgd optimizer({weight}, DType::kBF16, kSgd);
+  Sgd optimizer({weight}, {DType::kBF16}, kSgd);
   give_gradient(weight, 1);
   const Tensor leaf = weight->leaf();
   const Tensor y = ops::sum(ops::mul(leaf, leaf), {}, false);
@@ -74,23 +74,23 @@ TEST_F(OptimizerTest, AStepBetweenForwardAndBackwardIsNoticed) {
 TEST_F(OptimizerTest, AnotherOptimizerMayFollowWhenTheFirstIsGone) {
   const Ref<Parameter> weight = parameter("weight", {1});
   {
-    const AdamW first({weight}, DType::kBF16, kAdamw);
-    EXPECT_EQ(code_of([&] { Sgd({weight}, DType::kF32, kSgd); }), Code::kState);
+    const AdamW first({weight}, {DType::kBF16}, kAdamw);
+    EXPECT_EQ(code_of([&] { Sgd({weight}, {DType::kF32}, kSgd); }), Code::kState);
     EXPECT_TRUE(weight->compute().defined());
   }
   EXPECT_FALSE(weight->compute().defined());
-  const Sgd second({weight}, DType::kF32, kSgd);
+  const Sgd second({weight}, {DType::kF32}, kSgd);
 }
 
 TEST_F(OptimizerTest, AFailedCreationFreesTheParameters) {
   const Ref<Parameter> weight = parameter("weight", {1});
-  EXPECT_EQ(code_of([&] { AdamW({weight, weight}, DType::kF32, kAdamw); }), Code::kState);
+  EXPECT_EQ(code_of([&] { AdamW({weight, weight}, {DType::kF32}, kAdamw); }), Code::kState);
   EXPECT_TRUE(weight->claim());
 }
 
 TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {
   const Ref<Parameter> weight = parameter("weight", {1, 1});
-  Sgd optimizer({weight}, DType::kF32, kSgd);
+  Sgd optimizer({weight}, {DType::kF32}, kSgd);
   give_gradient(weight, 3);
   EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
   EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
@@ -103,12 +103,89 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
   constexpr int64_t kCount = 1 << 20;
   const Ref<Parameter> weight =
       make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
-  const AdamW optimizer({weight}, DType::kBF16, kAdamw);
+  const AdamW optimizer({weight}, {DType::kBF16}, kAdamw);
   const MemoryStats stats = device().allocator->stats();
   const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
   EXPECT_EQ(bytes(Category::kParameters), (4 + 2) * kCount);
   EXPECT_EQ(bytes(Category::kGradients), 4 * kCount);
   EXPECT_EQ(bytes(Category::kOptimizer), 8 * kCount + static_cast<int64_t>(sizeof(OptimizerState)));
+}
+
+constexpr Precision kSplit = {DType::kBF16, DType::kBF16, DType::kBF16, true};
+
+TEST_F(OptimizerTest, SplitWeightsReadAsTheyDidAndAreUpdatedAsMastersAre) {
+  const std::vector<double> start = {1.0, -2.0, 0.3, 1e-3};
+  const Ref<Parameter> whole = parameter("whole", start), split = parameter("split", start);
+  const std::vector<double> before = values(split->master());
+  AdamW first({whole}, {DType::kBF16, DType::kBF16, DType::kBF16, false}, kAdamw);
+  AdamW second({split}, kSplit, kAdamw);
+  EXPECT_FALSE(split->master().defined());
+  EXPECT_EQ(values(split->read(DType::kF32)), before);
+  for (int step = 0; step < 5; ++step) {
+    for (const auto& [weight, optimizer] : {std::pair(whole, &first), std::pair(split, &second)}) {
+      optimizer->zero_grad();
+      give_gradient(weight, 0.1 * step - 0.2);
+      optimizer->step();
+    }
+  }
+  EXPECT_EQ(values(split->read(DType::kF32)), values(whole->master()));
+  EXPECT_EQ(split->leaf().dtype(), DType::kBF16);
+  EXPECT_EQ(split->leaf().data(), split->compute().data());
+}
+
+TEST_F(OptimizerTest, WeightsStaySplitUntilAnOptimizerTakesThemWhole) {
+  const Ref<Parameter> weight = parameter("weight", {0.3, -0.7});
+  const std::vector<double> before = values(weight->master());
+  { const Sgd first({weight}, kSplit, kSgd); }
+  EXPECT_TRUE(weight->is_split());
+  { const Sgd second({weight}, kSplit, kSgd); }
+  EXPECT_EQ(values(weight->read(DType::kF32)), before);
+  const Sgd third({weight}, {DType::kF32}, kSgd);
+  EXPECT_FALSE(weight->is_split());
+  EXPECT_FALSE(weight->compute().defined());
+  EXPECT_EQ(values(weight->master()), before);
+}
+
+TEST_F(OptimizerTest, ARemainderIsDroppedWhereSomebodyElseWroteTheWeights) {
+  const Ref<Parameter> weight = parameter("weight", {0.3, -0.7});
+  Sgd optimizer({weight}, kSplit, kSgd);
+  fill(weight->leaf(), 2.0);
+  EXPECT_EQ(values(weight->read(DType::kF32)), (std::vector<double>{2, 2}));
+  give_gradient(weight, 0.25);
+  optimizer.step();
+  EXPECT_EQ(values(weight->read(DType::kF32)), (std::vector<double>{1.875, 1.875}));
+}
+
+TEST_F(OptimizerTest, AGraphOverTheMasterIsNoticedWhenItIsSplit) {
+  const Ref<Parameter> weight = parameter("weight", {1, 2});
+  const Tensor leaf = weight->leaf();
+  const Tensor y = ops::sum(ops::mul(leaf, leaf), {}, false);
+  const Sgd optimizer({weight}, kSplit, kSgd);
+  EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
+}
+
+TEST_F(OptimizerTest, AGradientThatIsThereIsConverted) {
+  const Ref<Parameter> weight = parameter("weight", {1, 2});
+  give_gradient(weight, 0.3);
+  Sgd optimizer({weight}, {DType::kBF16, DType::kBF16}, kSgd);
+  EXPECT_EQ(weight->grad().dtype(), DType::kBF16);
+  EXPECT_EQ(values(weight->grad()), (std::vector<double>{0.30078125, 0.30078125}));
+  give_gradient(weight, 0.3);
+  EXPECT_EQ(weight->grad().dtype(), DType::kBF16);
+  EXPECT_EQ(values(weight->grad()), (std::vector<double>{0.6015625, 0.6015625}));
+}
+
+// BF16 weight 2, remainder 2, BF16 gradient 2, BF16 first moment 2, FP32 second moment 4: 12 bytes a parameter.
+TEST_F(OptimizerTest, MemoryIsWhatMasterSplitPromises) {
+  constexpr int64_t kCount = 1 << 20;
+  const Ref<Parameter> weight =
+      make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
+  const AdamW optimizer({weight}, kSplit, kAdamw);
+  const MemoryStats stats = device().allocator->stats();
+  const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
+  EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
+  EXPECT_EQ(bytes(Category::kGradients), 2 * kCount);
+  EXPECT_EQ(bytes(Category::kOptimizer), (2 + 2 + 4) * kCount + static_cast<int64_t>(sizeof(OptimizerState)));
 }
 
 }  // namespace

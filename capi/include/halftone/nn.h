@@ -163,7 +163,8 @@ HTONE_API htone_status htone_parameter_retain(htone_parameter* parameter);
  */
 HTONE_API htone_status htone_parameter_release(htone_parameter* parameter);
 
-/* Answers the leaf tensor that stands for a parameter in operations: its master weights.
+/* Answers the leaf tensor that stands for a parameter in operations: its master weights, or the bf16 part
+ * of weights that an optimizer has split.
  *
  * [in] parameter: borrowed.
  * [out] out: the leaf; owned by the caller.

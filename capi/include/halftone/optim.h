@@ -13,6 +13,18 @@ extern "C" {
 
 typedef struct htone_optimizer htone_optimizer;
 
+typedef int32_t htone_master_storage;
+
+/* How an optimizer keeps the weights that it updates. Split weights need compute_dtype HTONE_BF16: the bf16 copy,
+ * rounded half up on the bit pattern, and a 16-bit remainder are the FP32 weights together, to the bit, and no FP32
+ * tensor is kept. htone_parameter_tensor then answers the bf16 part, htone_parameter_read in HTONE_F32 joins the two;
+ * leaves taken before do not follow. Weights stay split after the optimizer's release until another takes them.
+ */
+enum {
+  HTONE_MASTER_FULL = 0, /* an FP32 tensor, and the copy beside it */
+  HTONE_MASTER_SPLIT = 1 /* the copy and the remainder: 2 bytes a parameter less */
+};
+
 typedef struct htone_adamw_options {
   uint32_t struct_size;
   htone_dtype compute_dtype; /* of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
@@ -21,6 +33,10 @@ typedef struct htone_adamw_options {
   double beta2;              /* default 0.999; in [0, 1) */
   double epsilon;            /* default 1e-8; above 0 */
   double weight_decay;       /* decoupled; default 0.01; finite, at least 0 */
+  htone_dtype grad_dtype;    /* of stored gradients: HTONE_F32 (default) or compute_dtype */
+  htone_dtype moment1_dtype; /* of the first moment: HTONE_F32 (default) or HTONE_BF16 */
+  htone_master_storage master_storage; /* default HTONE_MASTER_FULL */
+  uint32_t reserved;
 } htone_adamw_options;
 
 typedef struct htone_sgd_options {
@@ -31,7 +47,9 @@ typedef struct htone_sgd_options {
   double dampening;          /* default 0; in [0, 1] */
   double weight_decay;       /* added to the gradient; default 0; finite, at least 0 */
   int32_t nesterov;          /* not 0: needs momentum above 0 and no dampening; default 0 */
-  uint32_t reserved;
+  htone_dtype grad_dtype;    /* these three as in htone_adamw_options; moment1 is the momentum buffer */
+  htone_dtype moment1_dtype;
+  htone_master_storage master_storage;
 } htone_sgd_options;
 
 /* Fills options with the defaults.

@@ -1,5 +1,6 @@
 #include "backend/cpu/kernel_groups.h"
 #include "backend/cpu/optim/grad_norm.h"
+#include "backend/cpu/optim/split_master.h"
 #include "backend/cpu/optim/update.h"
 #include "backend/formula/grad_scaler.h"
 #include "backend/formula/schedule.h"
@@ -44,6 +45,8 @@ const OptimKernels kOptimKernels = {
     .update_scale = update_scale,
     .adamw = adamw,
     .sgd = sgd,
+    .split_master = split_master,
+    .join_master = join_master,
 };
 
 }  // namespace halftone::cpu

@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 //
 #include "backend/cpu/optim/gradient_tiles.h"
+#include "backend/cpu/optim/split_tiles.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
@@ -35,14 +36,57 @@ void sgd_momentum_tile(const SgdFactors& factors, int64_t count, const float* HW
   for (int64_t i = 0; i < count; ++i) sgd_momentum_update(f, grad[i], master[i], buffer[i]);
 }
 
-// ---- The pass over a chunk: the gradient's tile, the formula in place, the copy's tile
+// ---- The streams of a slot as FP32 tiles. FP32 memory is its own tile; other streams are widened into `tile`, and
+// narrowed again when the formula has run.
+
+float* load_weights(const UpdateSlot& slot, int64_t begin, int64_t count, float* tile) {
+  if (slot.remainder == nullptr) return slot.master + begin;
+  join_tile(static_cast<const uint16_t*>(slot.compute) + begin, slot.remainder + begin, count, tile);
+  return tile;
+}
+
+void store_weights(const float* tile, int64_t begin, int64_t count, const UpdateSlot& slot) {
+  if (slot.remainder != nullptr) {
+    split_tile(tile, count, static_cast<uint16_t*>(slot.compute) + begin, slot.remainder + begin);
+  } else if (slot.compute != nullptr) {
+    store_tile(tile, count, contiguous_from(slot.compute, slot.compute_dtype, begin));
+  }
+}
+
+float* load_moment1(const UpdateSlot& slot, int64_t begin, int64_t count, float* tile) {
+  if (slot.moment1 == nullptr) return nullptr;
+  if (slot.moment1_dtype == DType::kF32) return static_cast<float*>(slot.moment1) + begin;
+  load_tile(contiguous_from(slot.moment1, slot.moment1_dtype, begin), count, tile);
+  return tile;
+}
+
+void store_moment1(const float* tile, int64_t begin, int64_t count, const UpdateSlot& slot) {
+  if (slot.moment1 == nullptr || slot.moment1_dtype == DType::kF32) return;
+  store_tile(tile, count, contiguous_from(slot.moment1, slot.moment1_dtype, begin));
+}
+
+// ---- The pass over a chunk: load, formula, store
+
+// What a formula runs on; moments that the optimizer lacks are null.
+struct UpdateTile {
+  int64_t count;
+  const float* grad;
+  float* master;
+  float* moment1;
+  float* moment2;
+};
 
 template <class F>
 void update_chunk(const UpdateSlot& slot, const Chunk& chunk, F&& formula) {
+  alignas(64) float master_tile[kBlockSize];
+  alignas(64) float moment1_tile[kBlockSize];
   for_each_gradient_tile(slot.grad, slot.grad_dtype, chunk, [&](const float* grad, int64_t begin, int64_t count) {
-    formula(grad, begin, count);
-    if (slot.compute == nullptr) return;
-    store_tile(slot.master + begin, count, contiguous_from(slot.compute, slot.compute_dtype, begin));
+    float* master = load_weights(slot, begin, count, master_tile);
+    float* moment1 = load_moment1(slot, begin, count, moment1_tile);
+    float* moment2 = slot.moment2 == nullptr ? nullptr : slot.moment2 + begin;
+    formula(UpdateTile{count, grad, master, moment1, moment2});
+    store_moment1(moment1, begin, count, slot);
+    store_weights(master, begin, count, slot);
   });
 }
 
@@ -52,8 +96,8 @@ void adamw_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, cons
                   const OptimizerState& state) {
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
     const AdamwFactors factors = adamw_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, [&](const float* grad, int64_t begin, int64_t count) {
-      adamw_tile(factors, count, grad, slot.master + begin, slot.moment1 + begin, slot.moment2 + begin);
+    update_chunk(slot, chunk, [&](const UpdateTile& tile) {
+      adamw_tile(factors, tile.count, tile.grad, tile.master, tile.moment1, tile.moment2);
     });
   });
 }
@@ -62,9 +106,9 @@ void sgd_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const 
                 const OptimizerState& state) {
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
     const SgdFactors factors = sgd_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, [&](const float* grad, int64_t begin, int64_t count) {
-      if (slot.moment1 == nullptr) return sgd_tile(factors, count, grad, slot.master + begin);
-      sgd_momentum_tile(factors, count, grad, slot.master + begin, slot.moment1 + begin);
+    update_chunk(slot, chunk, [&](const UpdateTile& tile) {
+      if (tile.moment1 == nullptr) return sgd_tile(factors, tile.count, tile.grad, tile.master);
+      sgd_momentum_tile(factors, tile.count, tile.grad, tile.master, tile.moment1);
     });
   });
 }

@@ -1,0 +1,25 @@
+// FP32 weights kept as two halves of 16 bits: a BF16 that is read as the weight, and a signed remainder that restores
+// the FP32 exactly. Every backend's update pass calls these; pure functions, safe from any thread.
+//   high = (bits + 0x8000) >> 16          remainder = the lower half, as a signed number
+//   bits = (high << 16) + remainder
+// all modulo 2^32, so that every one of the 2^32 patterns comes back.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace halftone {
+
+// Cases for `high` read as BF16: rounded half up on the bit pattern, which is away from zero, where RNE ties to even;
+// overflow gives infinity as under RNE; infinities and the NaNs of arithmetic (0x7fc00000 and 0xffc00000) stay what
+// they are. A NaN with other payload bits may read as infinity or zero, yet its FP32 comes back as it was.
+inline uint16_t split_high(float value) {
+  return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) + 0x8000) >> 16);
+}
+inline int16_t split_remainder(float value) { return static_cast<int16_t>(std::bit_cast<uint32_t>(value)); }
+
+inline float join_split(uint16_t high, int16_t remainder) {
+  return std::bit_cast<float>((uint32_t{high} << 16) + static_cast<uint32_t>(int32_t{remainder}));
+}
+
+}  // namespace halftone
