@@ -142,14 +142,16 @@ Options options_or_default(const Options* options, Options defaults, const char*
   return defaults;
 }
 
-// Writes a result structure, as many bytes of it as the caller's struct_size knows.
+// Writes a result structure, as many bytes of it as the caller's struct_size knows. `text` is where a text at its end
+// begins, so that one cut short still has an end.
 template <class Result>
-void copy_result(Result result, Result* out, const char* argument) {
+void copy_result(Result result, Result* out, const char* argument, size_t text = sizeof(Result)) {
   const uint32_t size = require(out, argument).struct_size;
   if (size < 16 || size > 4096) {
     fail(Code::kInvalidArgument, argument, "%s.struct_size=%u, expected sizeof of the structure", argument, size);
   }
   result.struct_size = size;
+  if (size > text && size < sizeof result) reinterpret_cast<char*>(&result)[size - 1] = '\0';
   std::memcpy(out, &result, size < sizeof result ? size : sizeof result);
 }
 

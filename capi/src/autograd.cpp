@@ -71,7 +71,8 @@ htone_status htone_scope_end(htone_scope* scope) {
   return guard("htone_scope_end(scope)", [&] {
     const Ref<OpenScope> open = unwrap(scope, "scope");
     Scope& current = halftone::scope();
-    if (open->thread != &current) fail(Code::kState, "scope", "scope was begun on another thread");
+    require_no_call_under_way();
+    if (open->thread != current.thread) fail(Code::kState, "scope", "scope was begun on another thread");
     if (open->depth != current.depth) {
       fail(Code::kState, "scope", "scope is number %lld of the %lld open ones; end the inner ones first",
            static_cast<long long>(open->depth), static_cast<long long>(current.depth));

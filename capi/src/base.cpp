@@ -24,7 +24,7 @@ const char* htone_status_name(htone_status status) {
 // Not guarded: asking for the last error must not change it.
 htone_status htone_error_last(htone_error_info* out_info) {
   if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096) return HTONE_INVALID_ARGUMENT;
-  copy_result(last_error(), out_info, "out_info");
+  copy_result(last_error(), out_info, "out_info", offsetof(htone_error_info, message));
   return HTONE_OK;
 }
 

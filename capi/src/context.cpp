@@ -126,5 +126,9 @@ htone_status htone_context_num_threads(htone_context* context, int32_t* out_coun
 
 htone_status htone_context_load_plugin(htone_context* context, const char* path) {
   return guard("htone_context_load_plugin(context, path)",
-               [&] { unwrap(context, "context")->load_plugin(&require(path, "path")); });
+               [&] {
+                 Context& target = *unwrap(context, "context");
+                 if (require(path, "path") == '\0') fail(Code::kInvalidArgument, "path", "path is empty");
+                 target.load_plugin(path);
+               });
 }

@@ -67,9 +67,9 @@ void require_rules(const htone_grad_scaler_options& o) {
                  "a finite FP32 of at least 0");
   require_option(o.max_scale > 0.0 && o.max_scale >= o.min_scale, "max_scale", o.max_scale,
                  "a number above 0 and not below min_scale");
-  require_option(o.initial_scale > 0.0 && o.initial_scale >= o.min_scale &&
+  require_option(o.initial_scale >= kSmallestScale && o.initial_scale >= o.min_scale &&
                      o.initial_scale <= std::fmin(o.max_scale, kLargestFloat),
-                 "initial_scale", o.initial_scale, "a number above 0, between min_scale and max_scale");
+                 "initial_scale", o.initial_scale, "a normal FP32 above 0, between min_scale and max_scale");
   require_option(o.growth_factor >= 1.0 && std::isfinite(o.growth_factor), "growth_factor", o.growth_factor,
                  "a finite number of at least 1");
   require_option(o.backoff_factor > 0.0 && o.backoff_factor <= 1.0, "backoff_factor", o.backoff_factor,
@@ -94,8 +94,8 @@ ScalerSettings settings_of(const htone_grad_scaler_options& options) {
 }
 
 ScalerState checked_state(const htone_grad_scaler_state& given) {
-  if (!(given.scale > 0.0 && given.scale <= kLargestFloat)) {
-    fail(Code::kInvalidArgument, "saved", "saved.scale=%g, expected a finite FP32 above 0", given.scale);
+  if (!(given.scale >= kSmallestScale && given.scale <= kLargestFloat)) {
+    fail(Code::kInvalidArgument, "saved", "saved.scale=%g, expected a normal FP32 above 0", given.scale);
   }
   if (given.hysteresis_left < 0) {
     fail(Code::kInvalidArgument, "saved", "saved.hysteresis_left=%d is negative", given.hysteresis_left);
@@ -204,6 +204,6 @@ htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimize
     if (outcome.offending != nullptr) {
       std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending->name());
     }
-    copy_result(result, out_outcome, "out_outcome");
+    copy_result(result, out_outcome, "out_outcome", offsetof(htone_step_outcome, parameter));
   });
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 
 #include "core/error.h"
 
@@ -27,6 +28,28 @@ int32_t argument_index(const char* signature, const char* argument) noexcept {
   return -1;
 }
 
+// The length of the UTF-8 sequence that begins here; 0 where none does.
+size_t utf8_length(const char* text) noexcept {
+  const auto lead = static_cast<unsigned char>(*text);
+  const size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// Callers' strings stand in messages, and a message is one line of UTF-8; what is not becomes '?'.
+void make_one_line(char* message) noexcept {
+  for (char* c = message; *c != '\0';) {
+    const size_t length = utf8_length(c);
+    if (length == 0 || static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') {
+      *c++ = '?';
+    } else {
+      c += length;
+    }
+  }
+}
+
 htone_status record(const char* signature, Code code, int32_t native_code, const char* argument,
                     const char* message) noexcept {
   error_slot.status = static_cast<htone_status>(code);
@@ -37,10 +60,7 @@ htone_status record(const char* signature, Code code, int32_t native_code, const
   std::snprintf(error_slot.message, sizeof error_slot.message, "%.*s: %s%s%s",
                 static_cast<int>(std::strcspn(signature, "(")), signature, names_argument ? "" : argument,
                 names_argument ? "" : ": ", message);
-  // Callers' strings stand in messages, and a message is one line of text.
-  for (char* c = error_slot.message; *c != '\0'; ++c) {
-    if (static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') *c = '?';
-  }
+  make_one_line(error_slot.message);
   return error_slot.status;
 }
 
@@ -51,6 +71,8 @@ htone_status record_current_exception(const char* signature) noexcept {
     throw;
   } catch (const Error& error) {
     return record(signature, error.code(), error.native_code(), error.argument(), error.what());
+  } catch (const std::length_error&) {  // a container asked for more than addresses can name
+    return record(signature, Code::kOutOfMemory, 0, "", "more memory is needed than a process can have");
   } catch (const std::bad_alloc&) {
     return record(signature, Code::kOutOfMemory, 0, "", "the process is out of memory");
   } catch (const std::exception& error) {

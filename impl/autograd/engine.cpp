@@ -134,7 +134,8 @@ Tensor checked_gradient(const Tensor& root, const Tensor& gradient) {
     fail(Code::kDtypeMismatch, "gradient", "gradient is %s, expected f64, f32, f16 or bf16", name_of(gradient.dtype()));
   }
   if (&gradient.device() != &root.device()) fail(Code::kDevice, "gradient", "gradient is on another device than tensor");
-  return gradient.detach();
+  // A copy, since what is handed in may be a leaf's own gradient, which this run writes.
+  return converted(gradient, root.dtype());
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ struct Scope {
   const AutocastPolicy* autocast = nullptr;  // borrowed from whoever began the scope
   uint64_t next_sequence = 0;                // numbers the nodes that this thread records
   int64_t depth = 0;                         // scopes of the C API that are open
+  int64_t guards = 0;                        // ScopeGuards that are open: calls of the library under way
+  uint64_t thread = 0;                       // tells threads apart, dead ones too; given with the first open scope
 };
 
 inline Scope& scope() noexcept {
@@ -23,8 +25,9 @@ inline Scope& scope() noexcept {
 // Changes modes until the end of a block.
 class ScopeGuard {
  public:
-  ScopeGuard() noexcept : saved_(scope()) {}
+  ScopeGuard() noexcept : saved_(scope()) { ++scope().guards; }
   ~ScopeGuard() {
+    --scope().guards;
     scope().grad_enabled = saved_.grad_enabled;
     scope().autocast = saved_.autocast;
   }

@@ -51,7 +51,7 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options) {
 }
 
 int64_t Sampler::samples_on_rank() const noexcept {
-  return (options_.count - options_.rank + options_.world_size - 1) / options_.world_size;
+  return options_.rank < options_.count ? (options_.count - options_.rank - 1) / options_.world_size + 1 : 0;
 }
 
 void Sampler::order_epoch() {

@@ -29,6 +29,8 @@ void cast(const Tensor& source, const Tensor& target) {
 }  // namespace
 
 Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category) {
+  // Operations make shapes out of others: factors that fit in memory may have a product that does not.
+  checked_shape(shape.begin(), shape.rank(), "shape");
   const size_t bytes = static_cast<size_t>(numel(shape)) * size_of(dtype);
   return Tensor(Storage::allocate(device, bytes, category), dtype, shape, contiguous_strides(shape), 0);
 }

@@ -1,6 +1,7 @@
 /* Gradients: which tensors want one, running backward, and the scopes that switch recording off. A tensor that a caller
  * made and asked a gradient for is a leaf; backward adds its gradient to what the leaf holds. Higher-order gradients
- * are not supported.
+ * are not supported. Backward changes the leaves and the recorded operations behind a tensor: two threads must not run
+ * it through shared ones at once.
  */
 #ifndef HALFTONE_AUTOGRAD_H
 #define HALFTONE_AUTOGRAD_H

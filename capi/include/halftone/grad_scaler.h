@@ -22,7 +22,7 @@ typedef int32_t htone_at_minimum;
 enum {
   HTONE_AT_MINIMUM_HOLD = 0,    /* it stays */
   HTONE_AT_MINIMUM_ERROR = 1,   /* it stays, and htone_grad_scaler_update answers STATE; update then waits each time */
-  HTONE_AT_MINIMUM_CONTINUE = 2 /* it falls all the same */
+  HTONE_AT_MINIMUM_CONTINUE = 2 /* it falls all the same, down to the smallest normal FP32 */
 };
 
 typedef int32_t htone_scaler_preset;
@@ -37,7 +37,7 @@ enum {
 typedef struct htone_grad_scaler_options {
   uint32_t struct_size;
   int32_t enabled;           /* 0: everything passes through; default 1 */
-  double initial_scale;      /* default 65536; above 0 */
+  double initial_scale;      /* default 65536; a normal FP32 above 0 */
   double growth_factor;      /* default 2; at least 1. With backoff_factor 1 as well, the scale is static */
   double backoff_factor;     /* default 0.5; in (0, 1] */
   double min_scale;          /* default 0; at least 0 */
@@ -177,7 +177,7 @@ HTONE_API htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, ht
 /* Puts a saved state back.
  *
  * [in] scaler: between an update and the next unscale or step; borrowed.
- * [in] saved: scale finite and above 0, hysteresis_left and growth_tracker at least 0.
+ * [in] saved: scale a normal FP32 above 0, hysteresis_left and growth_tracker at least 0.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the update).
  * Since: 0.1
  */

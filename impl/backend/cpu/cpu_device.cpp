@@ -46,9 +46,9 @@ class CpuDevice final : public Device {
   const Kernels& kernels() const noexcept override { return cpu::kernels(); }
 
  private:
-  // memcpy wants valid pointers even for nothing; an empty tensor has none.
+  // Host memory may be the tensor's own. memmove wants valid pointers even for nothing; an empty tensor has none.
   static Status copy(void* to, const void* from, size_t bytes) noexcept {
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    if (bytes > 0) std::memmove(to, from, bytes);
     return {};
   }
 

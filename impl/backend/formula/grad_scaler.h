@@ -26,6 +26,9 @@ struct ScalerSettings {
   int32_t reserved = 0;
 };
 
+// Below this the reciprocal would not be finite.
+inline constexpr double kSmallestScale = 0x1p-126;
+
 struct ScalerState {
   float scale = 65536.0f;
   float found_inf = 0.0f;        // 1 where any optimizer since the last update met Inf or NaN
@@ -42,13 +45,16 @@ inline void back_off(const ScalerSettings& settings, ScalerState& state) {
   state.collapsed = state.scale <= settings.min_scale ? 1 : 0;
   const double lower = state.scale * settings.backoff_factor;
   const bool bounded = lower < settings.min_scale && settings.at_minimum != AtMinimum::kContinue;
-  state.scale = static_cast<float>(bounded ? settings.min_scale : lower);
+  state.scale = static_cast<float>(std::fmax(bounded ? settings.min_scale : lower, kSmallestScale));
 }
 
 // After a finite step. A growth that would pass the maximum, or leave FP32, does not take place.
 inline void grow(const ScalerSettings& settings, ScalerState& state) {
   if (settings.renew_hysteresis_each_step != 0) state.hysteresis_left = settings.hysteresis;
-  if (++state.growth_tracker < settings.growth_interval) return;
+  if (state.growth_tracker < settings.growth_interval - 1) {
+    ++state.growth_tracker;
+    return;
+  }
   state.growth_tracker = 0;
   state.hysteresis_left = settings.hysteresis;
   const float higher = static_cast<float>(state.scale * settings.growth_factor);

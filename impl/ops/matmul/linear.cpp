@@ -72,12 +72,14 @@ struct LinearBackward final : Node {
  private:
   void set_bias_grad(InputGrads& inputs, const Tensor& grad) const {
     const GradSink sink = inputs.sink(2);
-    const Tensor target = sink.tensor.defined() ? sink.tensor : empty(grad.device(), bias_dtype, {grad.size(1)});
+    const bool stores = can_store_into(sink, grad.view(), bias_dtype);
+    const Tensor target = stores ? sink.tensor : empty(grad.device(), bias_dtype, {grad.size(1)});
     View out = target.view();
     out.shape = {1, grad.size(1)};
     out.strides = {grad.size(1), 1};
-    launch("linear", grad.device(), &Kernels::reduce, &ReduceKernels::sum, grad.view(), 1.0, sink.store, out);
-    if (sink.tensor.defined()) {
+    launch("linear", grad.device(), &Kernels::reduce, &ReduceKernels::sum, grad.view(), 1.0,
+           stores ? sink.store : Store::kWrite, out);
+    if (stores) {
       inputs.stored(2);
     } else {
       inputs.set(2, target);

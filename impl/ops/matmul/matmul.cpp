@@ -99,6 +99,7 @@ struct MatmulBackward final : Node {
  private:
   static Tensor batched_grad(const View& first, const View& second, const Tensor& like, const Shape& batch,
                              ContextDevice& device) {
+    if (first.shape[first.rank() - 1] == 0) return full(device, like.dtype(), like.shape(), 0.0);  // sums of nothing
     const DType wide = like.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
     const bool repeated = !(batch_shape(like) == batch);
     const Shape shape = with_matrix(batch, like.size(like.rank() - 2), like.size(like.rank() - 1));

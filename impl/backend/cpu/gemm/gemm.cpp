@@ -47,8 +47,16 @@ size_t workspace(Stream& stream, const GemmArgs& args) noexcept {
   return (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
 }
 
+// f64 is a world of its own.
+bool mixes_f64(const GemmArgs& args) {
+  const bool wide = args.c.dtype == DType::kF64;
+  const auto differs = [&](const View& view) { return view.data != nullptr && (view.dtype == DType::kF64) != wide; };
+  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual);
+}
+
 Status run(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
   if (is_empty(args)) return {};
+  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "f64 with narrower floats in one matrix product");
   if (args.c.dtype == DType::kF64) {
     gemm_f64(pool_of(stream), args);
   } else {
