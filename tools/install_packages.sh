@@ -41,10 +41,14 @@ done
 
 echo "Installing ${missing[*]} ($reason)"
 if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
-  echo "This needs root and there is no sudo. Run as root: apt-get install ${missing[*]}" >&2
+  echo "This needs root and there is no sudo. Run as root: apt-get update && apt-get install ${missing[*]}" >&2
   exit 1
 fi
 # A bare image has no package lists at all, and old ones name versions that the mirror has dropped.
+if ! ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1; then
+  echo "There are no package lists yet; fetching them"
+  apt update
+fi
 if ! install "${missing[@]}"; then
   echo "The known package lists do not suffice; fetching new ones"
   apt update

@@ -1,5 +1,6 @@
 #include "run_tests.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,13 @@ static int end_test(void** state) {
   return 0;
 }
 
+static int any_matches(const struct CMUnitTest* tests, size_t count, const char* pattern) {
+  for (size_t i = 0; i < count; ++i) {
+    if (fnmatch(pattern, tests[i].name, 0) == 0) return 1;
+  }
+  return 0;
+}
+
 int run_program(int argc, char** argv, const struct CMUnitTest* tests, size_t count) {
   struct CMUnitTest* all = malloc(count * sizeof *all);
   if (all == NULL) return 1;
@@ -157,6 +165,11 @@ int run_program(int argc, char** argv, const struct CMUnitTest* tests, size_t co
     all[i] = tests[i];
     all[i].setup_func = begin_test;
     all[i].teardown_func = end_test;
+  }
+  if (argc > 1 && !any_matches(tests, count, argv[1])) {
+    print_error("no test matches %s\n", argv[1]);
+    free(all);
+    return 1;
   }
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   const char* slash = strrchr(argv[0], '/');
