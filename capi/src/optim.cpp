@@ -23,6 +23,7 @@ htone_adamw_options default_adamw() {
   options.weight_decay = 0.01;
   options.grad_dtype = HTONE_F32;
   options.moment1_dtype = HTONE_F32;
+  options.moment2_dtype = HTONE_F32;
   return options;
 }
 
@@ -66,7 +67,8 @@ optim::Precision checked_precision(const Options& options) {
   require_dtype(compute == HTONE_F32 || compute == HTONE_BF16 || compute == HTONE_F16, "compute_dtype", compute,
                 "f32, bf16 or f16");
   require_dtype(grad == HTONE_F32 || grad == compute, "grad_dtype", grad, "f32 or compute_dtype");
-  require_dtype(moment1 == HTONE_F32 || moment1 == HTONE_BF16, "moment1_dtype", moment1, "f32 or bf16");
+  require_dtype(moment1 == HTONE_F32 || moment1 == HTONE_BF16 || moment1 == HTONE_I8, "moment1_dtype", moment1,
+                "f32, bf16 or i8");
   require_setting(master == HTONE_MASTER_FULL || master == HTONE_MASTER_SPLIT, "master_storage", master,
                   "one of HTONE_MASTER_...");
   require_setting(master == HTONE_MASTER_FULL || compute == HTONE_BF16, "master_storage", master,
@@ -75,6 +77,11 @@ optim::Precision checked_precision(const Options& options) {
           .grad_dtype = static_cast<DType>(grad),
           .moment1_dtype = static_cast<DType>(moment1),
           .splits_master = master == HTONE_MASTER_SPLIT};
+}
+
+DType checked_moment2_dtype(htone_dtype dtype) {
+  require_dtype(dtype == HTONE_F32 || dtype == HTONE_U8, "moment2_dtype", dtype, "f32 or u8");
+  return static_cast<DType>(dtype);
 }
 
 AdamwGroup checked_adamw(const htone_adamw_options& options) {
@@ -130,15 +137,15 @@ htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adam
   return guard("htone_optimizer_create_adamw(module, options, out)", [&] {
     const nn::Module& model = *unwrap(module, "module");
     const htone_adamw_options given = options_or_default(options, default_adamw());
-    const optim::Precision precision = checked_precision(given);
+    optim::Precision precision = checked_precision(given);
+    precision.moment2_dtype = checked_moment2_dtype(given.moment2_dtype);
     const AdamwGroup settings = checked_adamw(given);
     require(out, "out");
     wrap(out, make_ref<optim::AdamW>(parameters_of(model), precision, settings));
   });
 }
 
-htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options,
-                                        htone_optimizer** out) {
+htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options, htone_optimizer** out) {
   return guard("htone_optimizer_create_sgd(module, options, out)", [&] {
     const nn::Module& model = *unwrap(module, "module");
     const htone_sgd_options given = options_or_default(options, default_sgd());

@@ -34,6 +34,7 @@ constexpr size_t kLayout[] = {
     offsetof(GemmArgs, c),
     sizeof(MultiTensor<GradSlot>),
     sizeof(GradSlot),
+    sizeof(MomentSlot),
     sizeof(UpdateSlot),
     offsetof(UpdateSlot, size),
     sizeof(OptimizerState),

@@ -123,19 +123,29 @@ struct GradSlot {
   int64_t size;
 };
 
+// A moment in memory: f32, bf16, or 8-bit codes (i8 signed, u8 not negative) with an FP32 scale for each block of 256
+// elements (formula/block_code.h). All null where the optimizer has no such moment.
+struct MomentSlot {
+  void* data;
+  float* scales;
+  DType dtype;
+};
+
 // One parameter's range in the update pass; pointers are to contiguous memory of `size` elements.
 struct UpdateSlot {
   const void* grad;
   float* master;       // FP32 weights, updated in place; null where compute and remainder hold them
   void* compute;       // the 16-bit copy that the pass writes; null where there is none
   int16_t* remainder;  // with compute (bf16) the weights, by formula/split_master.h; null where there is a master
-  void* moment1;       // AdamW: first moment; SGD: momentum buffer, null without momentum
-  float* moment2;      // AdamW: second moment
+  MomentSlot moment1;  // AdamW: first moment; SGD: momentum buffer
+  MomentSlot moment2;  // AdamW: second moment
   DType grad_dtype;
   DType compute_dtype;
-  DType moment1_dtype;  // f32 or bf16
   int64_t size;
-  int32_t group;  // index into the groups
+  int32_t group;      // index into the groups
+  int32_t parameter;  // with seed, step and element what stochastic rounding is keyed by
+  uint64_t seed;
+  int64_t first_block;  // where in the parameter the range begins, in blocks of 256
 };
 
 struct OptimKernels {

@@ -9,9 +9,8 @@ void AdamW::update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, 
 }
 
 void AdamW::add_moments(size_t parameter, UpdateSlot& slot) {
-  slot.moment1 = moment1_[parameter].data();
-  slot.moment1_dtype = moment1_[parameter].dtype();
-  slot.moment2 = static_cast<float*>(moment2_[parameter].data());
+  slot.moment1 = moment1_.slot(parameter);
+  slot.moment2 = moment2_.slot(parameter);
 }
 
 }  // namespace halftone::optim

@@ -11,15 +11,15 @@ class AdamW final : public Optimizer {
       : Optimizer(std::move(parameters), precision, settings.lr),
         settings_(settings),
         moment1_(zero_moments(precision.moment1_dtype)),
-        moment2_(zero_moments(DType::kF32)) {}
+        moment2_(zero_moments(precision.moment2_dtype)) {}
 
  private:
   void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) override;
   void add_moments(size_t parameter, UpdateSlot& slot) override;
 
   AdamwGroup settings_;
-  std::vector<Tensor> moment1_;
-  std::vector<Tensor> moment2_;
+  Moments moment1_;
+  Moments moment2_;
 };
 
 }  // namespace halftone::optim

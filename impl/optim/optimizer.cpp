@@ -86,10 +86,19 @@ void Optimizer::make_copies(DType compute_dtype) {
   for (size_t i = 0; i < copies.size(); ++i) parameters_[i]->set_compute(std::move(copies[i]));
 }
 
-std::vector<Tensor> Optimizer::zero_moments(DType dtype) const {
-  std::vector<Tensor> moments;
+MomentSlot Moments::slot(size_t parameter) const {
+  return {.data = values[parameter].data(),
+          .scales = scales.empty() ? nullptr : static_cast<float*>(scales[parameter].data()),
+          .dtype = values[parameter].dtype()};
+}
+
+Moments Optimizer::zero_moments(DType dtype) const {
+  Moments moments;
   for (const Ref<Parameter>& parameter : parameters_) {
-    moments.push_back(full(device(), dtype, parameter->shape(), 0.0, Category::kOptimizer));
+    moments.values.push_back(full(device(), dtype, parameter->shape(), 0.0, Category::kOptimizer));
+    if (size_of(dtype) != 1) continue;
+    const int64_t blocks = (numel(parameter->shape()) + kBlockSize - 1) / kBlockSize;
+    moments.scales.push_back(full(device(), DType::kF32, {blocks}, 0.0, Category::kOptimizer));
   }
   return moments;
 }
@@ -230,6 +239,9 @@ UpdateSlot Optimizer::make_slot(size_t index) {
   slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
   slot.remainder = static_cast<int16_t*>(at_shard(parameter, parameter.remainder()));
   slot.size = parameter.shard().end - parameter.shard().begin;
+  slot.parameter = static_cast<int32_t>(index);
+  slot.seed = device().context->seed();
+  slot.first_block = parameter.shard().begin / kBlockSize;
   add_moments(index, slot);
   return slot;
 }

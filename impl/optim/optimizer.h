@@ -14,8 +14,17 @@ namespace halftone::optim {
 struct Precision {
   DType compute_dtype = DType::kF32;  // of the copy for autocast; f32 keeps none
   DType grad_dtype = DType::kF32;
-  DType moment1_dtype = DType::kF32;  // f32 or bf16
+  DType moment1_dtype = DType::kF32;  // f32, bf16, or i8 for codes with a scale a block
   bool splits_master = false;         // weights as bf16 and remainder; with compute_dtype bf16 only
+  DType moment2_dtype = DType::kF32;  // f32, or u8 for codes with a scale a block
+};
+
+// One moment of every parameter.
+struct Moments {
+  std::vector<Tensor> values;
+  std::vector<Tensor> scales;  // f32, one for each block of 256 elements; empty but for 8-bit values
+
+  MomentSlot slot(size_t parameter) const;
 };
 
 class Optimizer : public RefCounted {
@@ -63,8 +72,7 @@ class Optimizer : public RefCounted {
   virtual void add_moments(size_t parameter, UpdateSlot& slot) = 0;
 
   const std::vector<Ref<Parameter>>& parameters() const noexcept { return parameters_; }
-  // A tensor of zeros for each parameter.
-  std::vector<Tensor> zero_moments(DType dtype) const;
+  Moments zero_moments(DType dtype) const;
 
  private:
   // The parameters with a gradient, as kernels want them; planned anew only when other parameters have one.

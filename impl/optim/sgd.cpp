@@ -9,9 +9,7 @@ void Sgd::update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, co
 }
 
 void Sgd::add_moments(size_t parameter, UpdateSlot& slot) {
-  if (momentum_.empty()) return;
-  slot.moment1 = momentum_[parameter].data();
-  slot.moment1_dtype = momentum_[parameter].dtype();
+  if (!momentum_.values.empty()) slot.moment1 = momentum_.slot(parameter);
 }
 
 }  // namespace halftone::optim

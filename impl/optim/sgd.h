@@ -17,7 +17,7 @@ class Sgd final : public Optimizer {
   void add_moments(size_t parameter, UpdateSlot& slot) override;
 
   SgdGroup settings_;
-  std::vector<Tensor> momentum_;  // empty without momentum
+  Moments momentum_;  // empty without momentum
 };
 
 }  // namespace halftone::optim

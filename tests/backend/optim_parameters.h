@@ -22,6 +22,9 @@ struct ParameterSpec {
   int32_t group = 0;
   DType moment1_dtype = DType::kF32;
   bool splits_master = false;
+  DType moment2_dtype = DType::kF32;
+
+  int64_t blocks() const { return (size + kBlockSize - 1) / kBlockSize; }
 };
 
 struct Streams {
@@ -32,8 +35,14 @@ struct Streams {
         compute(s.compute_dtype, {s.size}),
         remainder(DType::kI16, {s.size}),
         moment1(s.moment1_dtype, {s.size}),
-        moment2(DType::kF32, {s.size}) {
+        moment2(s.moment2_dtype, {s.size}),
+        scales1(DType::kF32, {s.blocks()}),
+        scales2(DType::kF32, {s.blocks()}) {
     master.fill_uniform(-1, 1, seed);
+    for (int64_t i = 0; i < s.blocks(); ++i) {
+      scales1.set(i, 0);
+      scales2.set(i, 0);
+    }
     if (s.splits_master) split();
     for (int64_t i = 0; i < s.size; ++i) {
       moment1.set(i, 0);
@@ -54,16 +63,23 @@ struct Streams {
     }
   }
   float* masters() { return static_cast<float*>(master.data()); }
-  std::array<const HostTensor*, 6> tensors() const {
-    return {&grad, &master, &compute, &remainder, &moment1, &moment2};
+  std::array<const HostTensor*, 8> tensors() const {
+    return {&grad, &master, &compute, &remainder, &moment1, &moment2, &scales1, &scales2};
+  }
+  MomentSlot slot1() { return {moment1.data(), scales_or_null(moment1, scales1), spec.moment1_dtype}; }
+  MomentSlot slot2() { return {moment2.data(), scales_or_null(moment2, scales2), spec.moment2_dtype}; }
+  static float* scales_or_null(const HostTensor& moment, const HostTensor& scales) {
+    return size_of(moment.view().dtype) == 1 ? static_cast<float*>(scales.data()) : nullptr;
   }
 
   ParameterSpec spec;
-  HostTensor grad, master, compute, remainder, moment1, moment2;
+  HostTensor grad, master, compute, remainder, moment1, moment2, scales1, scales2;
 };
 
 class ParameterList {
  public:
+  static constexpr uint64_t kSeed = 17;
+
   explicit ParameterList(const std::vector<ParameterSpec>& specs, bool has_moments = true) {
     std::vector<int64_t> sizes;
     for (const ParameterSpec& spec : specs) {
@@ -74,13 +90,15 @@ class ParameterList {
                         .master = spec.splits_master ? nullptr : p.masters(),
                         .compute = spec.has_compute ? p.compute.data() : nullptr,
                         .remainder = spec.splits_master ? static_cast<int16_t*>(p.remainder.data()) : nullptr,
-                        .moment1 = has_moments ? p.moment1.data() : nullptr,
-                        .moment2 = has_moments ? static_cast<float*>(p.moment2.data()) : nullptr,
+                        .moment1 = has_moments ? p.slot1() : MomentSlot{},
+                        .moment2 = has_moments ? p.slot2() : MomentSlot{},
                         .grad_dtype = spec.grad_dtype,
                         .compute_dtype = spec.compute_dtype,
-                        .moment1_dtype = spec.moment1_dtype,
                         .size = spec.size,
-                        .group = spec.group});
+                        .group = spec.group,
+                        .parameter = static_cast<int32_t>(slots_.size()),
+                        .seed = kSeed,
+                        .first_block = 0});
     }
     chunks_ = plan_chunks(sizes);
   }

@@ -69,6 +69,7 @@ FIELDS = {
     ("htone_adamw_options", "weight_decay"): NOT_FINITE + ["-0.1"],
     ("htone_adamw_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_adamw_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
+    ("htone_adamw_options", "moment2_dtype"): ["-1", "200", "HTONE_I8", "HTONE_BF16", "HTONE_F64"],
     ("htone_adamw_options", "master_storage"): ["-1", "2", "INT32_MAX", "HTONE_MASTER_SPLIT"],
     ("htone_sgd_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
     ("htone_sgd_options", "lr"): NOT_FINITE + ["-1.0"],

@@ -68,7 +68,7 @@ static void adamw_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
-  const htone_adamw_options options = {sizeof options, HTONE_F32, 1e-2, 0.8, 0.95, 1e-6, 0.1, HTONE_F32, HTONE_F32, 0, 0};
+  const htone_adamw_options options = {sizeof options, HTONE_F32, 1e-2, 0.8, 0.95, 1e-6, 0.1, HTONE_F32, HTONE_F32, 0, HTONE_F32};
   htone_optimizer* optimizer = NULL;
   Reference reference;
   begin_reference(&reference, module);

@@ -56,6 +56,7 @@ static void the_defaults_are_those_of_pytorch(void** state) {
   assert_true(adamw.lr == 1e-3 && adamw.beta1 == 0.9 && adamw.beta2 == 0.999);
   assert_true(adamw.epsilon == 1e-8 && adamw.weight_decay == 0.01);
   assert_true(adamw.grad_dtype == HTONE_F32 && adamw.moment1_dtype == HTONE_F32);
+  assert_true(adamw.moment2_dtype == HTONE_F32);
   assert_true(adamw.master_storage == HTONE_MASTER_FULL);
   assert_ok(htone_sgd_options_init(&sgd));
   assert_true(sgd.struct_size == sizeof sgd && sgd.compute_dtype == HTONE_F32 && sgd.lr == 1e-3);
@@ -237,6 +238,21 @@ static void split_weights_end_where_full_masters_do(void** state) {
   assert_memory_equal(ends[0], ends[1], sizeof ends[0]);
 }
 
+/* A constant gradient moves weights by the rate in each step, whatever 8-bit moments add to it. */
+static void moments_of_8_bits_train(void** state) {
+  (void)state;
+  htone_module* module = small_module();
+  htone_adamw_options options;
+  assert_ok(htone_adamw_options_init(&options));
+  options.weight_decay = 0;
+  options.moment1_dtype = HTONE_I8;
+  options.moment2_dtype = HTONE_U8;
+  htone_optimizer* optimizer = make_adamw(module, &options);
+  assert_ok(htone_tensor_fill(weights_of(module, 0), 1));
+  for (int step = 0; step < 10; ++step) train_one_step(optimizer, module, ones());
+  assert_near(first_weight(module), 0.99, 1e-3);
+}
+
 static void a_step_between_forward_and_backward_is_found(void** state) {
   (void)state;
   htone_module* module = small_module();
@@ -334,6 +350,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_low_precision_copy_is_the_master_rounded),
       cmocka_unit_test(masters_keep_updates_that_bf16_would_lose),
       cmocka_unit_test(split_weights_end_where_full_masters_do),
+      cmocka_unit_test(moments_of_8_bits_train),
       cmocka_unit_test(a_step_between_forward_and_backward_is_found),
       cmocka_unit_test(a_parameter_has_one_optimizer_at_a_time),
       cmocka_unit_test(only_fp32_parameters_have_an_optimizer),

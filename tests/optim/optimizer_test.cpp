@@ -188,5 +188,31 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterSplitPromises) {
   EXPECT_EQ(bytes(Category::kOptimizer), (2 + 2 + 4) * kCount + static_cast<int64_t>(sizeof(OptimizerState)));
 }
 
+// BF16 weight 2, remainder 2, BF16 gradient 2, moments 1 and 1: 8 bytes a parameter, and two scales a block.
+TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
+  constexpr int64_t kCount = 1 << 20;
+  const Ref<Parameter> weight =
+      make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
+  const AdamW optimizer({weight}, {DType::kBF16, DType::kBF16, DType::kI8, true, DType::kU8}, kAdamw);
+  const MemoryStats stats = device().allocator->stats();
+  const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
+  EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
+  EXPECT_EQ(bytes(Category::kGradients), 2 * kCount);
+  EXPECT_EQ(bytes(Category::kOptimizer),
+            (2 + 1 + 1) * kCount + 2 * 4 * kCount / kBlockSize + static_cast<int64_t>(sizeof(OptimizerState)));
+}
+
+// A constant gradient moves every weight by the rate in each step, whatever the moments' rounding adds to it.
+TEST_F(OptimizerTest, EightBitMomentsTrain) {
+  const Ref<Parameter> weight = parameter("weight", std::vector<double>(300, 1.0));
+  AdamW optimizer({weight}, {DType::kF32, DType::kF32, DType::kI8, false, DType::kU8}, kAdamw);
+  for (int step = 0; step < 5; ++step) {
+    optimizer.zero_grad();
+    give_gradient(weight, 1);
+    optimizer.step();
+  }
+  for (const double value : values(weight->master())) ASSERT_NEAR(value, 0.5, 0.02);
+}
+
 }  // namespace
 }  // namespace halftone::optim

@@ -25,6 +25,9 @@ enum {
   HTONE_MASTER_SPLIT = 1 /* the copy and the remainder: 2 bytes a parameter less */
 };
 
+/* Moments in 8-bit codes have an FP32 scale for each block of 256 elements, and an element that is not finite makes its
+ * block NaN. Second moments are rounded stochastically, keyed by the context's seed, the step and the element.
+ */
 typedef struct htone_adamw_options {
   uint32_t struct_size;
   htone_dtype compute_dtype; /* of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
@@ -34,9 +37,9 @@ typedef struct htone_adamw_options {
   double epsilon;            /* default 1e-8; above 0 */
   double weight_decay;       /* decoupled; default 0.01; finite, at least 0 */
   htone_dtype grad_dtype;    /* of stored gradients: HTONE_F32 (default) or compute_dtype */
-  htone_dtype moment1_dtype; /* of the first moment: HTONE_F32 (default) or HTONE_BF16 */
+  htone_dtype moment1_dtype; /* of the first moment: HTONE_F32 (default), HTONE_BF16, or HTONE_I8 for 8-bit codes */
   htone_master_storage master_storage; /* default HTONE_MASTER_FULL */
-  uint32_t reserved;
+  htone_dtype moment2_dtype;           /* of the second moment: HTONE_F32 (default), or HTONE_U8 for 8-bit codes */
 } htone_adamw_options;
 
 typedef struct htone_sgd_options {

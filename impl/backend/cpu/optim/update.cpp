@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 //
 #include "backend/cpu/optim/gradient_tiles.h"
+#include "backend/cpu/optim/moment_tiles.h"
 #include "backend/cpu/optim/split_tiles.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -53,18 +54,6 @@ void store_weights(const float* tile, int64_t begin, int64_t count, const Update
   }
 }
 
-float* load_moment1(const UpdateSlot& slot, int64_t begin, int64_t count, float* tile) {
-  if (slot.moment1 == nullptr) return nullptr;
-  if (slot.moment1_dtype == DType::kF32) return static_cast<float*>(slot.moment1) + begin;
-  load_tile(contiguous_from(slot.moment1, slot.moment1_dtype, begin), count, tile);
-  return tile;
-}
-
-void store_moment1(const float* tile, int64_t begin, int64_t count, const UpdateSlot& slot) {
-  if (slot.moment1 == nullptr || slot.moment1_dtype == DType::kF32) return;
-  store_tile(tile, count, contiguous_from(slot.moment1, slot.moment1_dtype, begin));
-}
-
 // ---- The pass over a chunk: load, formula, store
 
 // What a formula runs on; moments that the optimizer lacks are null.
@@ -77,15 +66,19 @@ struct UpdateTile {
 };
 
 template <class F>
-void update_chunk(const UpdateSlot& slot, const Chunk& chunk, F&& formula) {
+void update_chunk(const UpdateSlot& slot, const Chunk& chunk, int64_t step, F&& formula) {
+  const PhiloxKey key = rounding_key(slot.seed, slot.parameter, step);
   alignas(64) float master_tile[kBlockSize];
   alignas(64) float moment1_tile[kBlockSize];
+  alignas(64) float moment2_tile[kBlockSize];
   for_each_gradient_tile(slot.grad, slot.grad_dtype, chunk, [&](const float* grad, int64_t begin, int64_t count) {
     float* master = load_weights(slot, begin, count, master_tile);
-    float* moment1 = load_moment1(slot, begin, count, moment1_tile);
-    float* moment2 = slot.moment2 == nullptr ? nullptr : slot.moment2 + begin;
+    float* moment1 = load_moment(slot.moment1, begin, count, moment1_tile);
+    float* moment2 = load_moment(slot.moment2, begin, count, moment2_tile);
     formula(UpdateTile{count, grad, master, moment1, moment2});
-    store_moment1(moment1, begin, count, slot);
+    const int64_t block = slot.first_block + begin / kBlockSize;
+    store_moment(moment1, begin, count, key, block, slot.moment1);
+    store_moment(moment2, begin, count, key, block, slot.moment2);
     store_weights(master, begin, count, slot);
   });
 }
@@ -96,7 +89,7 @@ void adamw_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, cons
                   const OptimizerState& state) {
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
     const AdamwFactors factors = adamw_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, [&](const UpdateTile& tile) {
+    update_chunk(slot, chunk, state.step, [&](const UpdateTile& tile) {
       adamw_tile(factors, tile.count, tile.grad, tile.master, tile.moment1, tile.moment2);
     });
   });
@@ -106,7 +99,7 @@ void sgd_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const 
                 const OptimizerState& state) {
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
     const SgdFactors factors = sgd_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, [&](const UpdateTile& tile) {
+    update_chunk(slot, chunk, state.step, [&](const UpdateTile& tile) {
       if (tile.moment1 == nullptr) return sgd_tile(factors, tile.count, tile.grad, tile.master);
       sgd_momentum_tile(factors, tile.count, tile.grad, tile.master, tile.moment1);
     });

@@ -1,0 +1,201 @@
+// Moments in 8-bit codes with a scale a block: the codes themselves, and AdamW over them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "backend/formula/adamw.h"
+#include "backend/formula/block_code.h"
+#include "backend/optim_parameters.h"
+#include "instruction_sets.h"
+
+namespace halftone {
+namespace {
+
+constexpr AdamwGroup kGroup = {1e-3, 0.9, 0.99, 1e-8, 0.01};
+constexpr double kScales[] = {1.0, 3e-9, 7e20, 1e-37};
+
+TEST(BlockCode, SignedCodesAreTheNearestInTheRoot) {
+  for (const double scale_value : kScales) {
+    const float scale = static_cast<float>(scale_value);
+    for (int code = -127; code <= 127; ++code) {
+      ASSERT_EQ(encode_signed(decode_signed(static_cast<int8_t>(code), scale), scale), code) << scale;
+    }
+    for (int i = -10000; i <= 10000; ++i) {
+      const double value = scale_value * i / 10000;
+      const float read = decode_signed(encode_signed(static_cast<float>(value), scale), scale);
+      // Half a step of the root on either side, of a square.
+      const double root = std::sqrt(std::fabs(value) / scale_value);
+      ASSERT_NEAR(read, value, scale_value * (root / 127 + 0.25 / (127 * 127)) * 1.00001) << scale << " " << i;
+    }
+  }
+}
+
+// The exact count over all words: their mean is the value, to what a 16-bit word can tell of a step.
+TEST(BlockCode, StochasticRoundingIsUnbiasedOverAllWords) {
+  for (const double scale_value : kScales) {
+    const float scale = static_cast<float>(scale_value);
+    for (int i = 1; i <= 97; ++i) {
+      const float value = static_cast<float>(scale_value * i * i * i / (97.0 * 97 * 97));
+      double sum = 0;
+      std::set<int> codes;
+      for (int word = 0; word < 65536; ++word) {
+        const uint8_t code = encode_unsigned(value, scale, static_cast<uint16_t>(word));
+        codes.insert(code);
+        sum += decode_unsigned(code, scale);
+      }
+      ASSERT_LE(codes.size(), 2u);
+      ASSERT_LE(*codes.rbegin() - *codes.begin(), 1);
+      const double step = decode_unsigned(static_cast<uint8_t>(*codes.rbegin()), scale) -
+                          decode_unsigned(static_cast<uint8_t>(*codes.rbegin() - 1), scale);
+      ASSERT_NEAR(sum / 65536, value, step * 0x1p-17 + value * 0x1p-20 + 0x1p-149) << scale << " " << i;
+    }
+  }
+}
+
+TEST(BlockCode, ASecondMomentIsZeroOnlyWhereItWasZero) {
+  for (int word = 0; word < 65536; word += 257) {
+    EXPECT_EQ(encode_unsigned(0.0f, 1.0f, static_cast<uint16_t>(word)), 0);
+    EXPECT_EQ(encode_unsigned(1e-12f, 1.0f, static_cast<uint16_t>(word)), 1);
+    EXPECT_EQ(encode_unsigned(1.0f, 1.0f, static_cast<uint16_t>(word)), 255);
+  }
+}
+
+ParameterSpec coded(int64_t size) { return {size, DType::kBF16, DType::kBF16, true, 0, DType::kI8, true, DType::kU8}; }
+
+void step(Stream& stream, ParameterList& list, OptimizerState& state) {
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &kGroup, &state).ok());
+}
+
+std::vector<ParameterSpec> coded_parameters() {
+  return {coded(1), coded(257), coded(0), coded(512), coded(255), coded(kChunkSize + 3)};
+}
+
+std::vector<std::byte> bytes_after_steps(int threads) {
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  ParameterList list(coded_parameters());
+  OptimizerState state;
+  for (uint32_t t = 1; t <= 3; ++t) {
+    list.draw_gradients(t, -1, 1);
+    step(stream, list, state);
+  }
+  EXPECT_TRUE(list.guards_hold());
+  return list.bytes();
+}
+
+TEST(BlockCode, GivesTheSameBitsOnAnyNumberOfThreadsAndInstructionSet) {
+  const auto one = bytes_after_steps(1);
+  for_each_instruction_set([&] {
+    EXPECT_EQ(bytes_after_steps(1), one);
+    EXPECT_EQ(bytes_after_steps(7), one);
+  });
+}
+
+// The pass written a second time, element by element: words by (seed, step, parameter, element) from Philox itself.
+TEST(BlockCode, TheFirstStepIsTheFormulaThenTheCodes) {
+  ThreadPool pool(2);
+  cpu::CpuStream stream(pool);
+  ParameterList list(coded_parameters());
+  OptimizerState state;
+  list.draw_gradients(1, -1, 1);
+  step(stream, list, state);
+  const AdamwFactors factors = adamw_factors(kGroup, state);
+  for (int32_t k = 0; k < static_cast<int32_t>(list.parameters().size()); ++k) {
+    Streams& p = *list.parameters()[static_cast<size_t>(k)];
+    const PhiloxKey key = rounding_key(ParameterList::kSeed, k, 1);
+    for (int64_t begin = 0; begin < p.spec.size; begin += kBlockSize) {
+      const float scale1 = static_cast<float>(p.scales1.get(begin / kBlockSize));
+      const float scale2 = static_cast<float>(p.scales2.get(begin / kBlockSize));
+      float largest1 = 0, largest2 = 0;
+      for (int64_t i = begin; i < std::min(begin + kBlockSize, p.spec.size); ++i) {
+        float master = p.masters()[i], m = 0, v = 0;
+        adamw_update(factors, static_cast<float>(p.grad.get(i)), master, m, v);
+        const uint32_t pair = philox(key, static_cast<uint64_t>(i / 8))[static_cast<size_t>(i / 2 % 4)];
+        const uint16_t word = static_cast<uint16_t>(i % 2 == 0 ? pair : pair >> 16);
+        ASSERT_EQ(p.moment1.get(i), encode_signed(m, scale1)) << k << " " << i;
+        ASSERT_EQ(p.moment2.get(i), encode_unsigned(v, scale2, word)) << k << " " << i;
+        largest1 = std::max(largest1, std::fabs(m));
+        largest2 = std::max(largest2, v);
+      }
+      EXPECT_EQ(scale1, largest1);
+      EXPECT_EQ(scale2, largest2);
+    }
+  }
+}
+
+TEST(BlockCode, ABlockWithAnElementThatIsNotFiniteReadsNan) {
+  for (const double bad : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    ThreadPool pool(1);
+    cpu::CpuStream stream(pool);
+    ParameterList list({coded(600)});
+    Streams& p = *list.parameters()[0];
+    list.draw_gradients(1, -1, 1);
+    p.grad.set(300, bad);
+    OptimizerState state;
+    step(stream, list, state);
+    for (const int block : {0, 1, 2}) {
+      EXPECT_EQ(std::isnan(p.scales1.get(block)), block == 1);
+      EXPECT_EQ(std::isnan(p.scales2.get(block)), block == 1);
+    }
+    p.join();
+    EXPECT_TRUE(std::isfinite(p.masters()[299]));
+  }
+}
+
+struct Reference {
+  double p, m = 0, v = 0;
+  void update(double grad, int64_t t) {
+    p *= 1 - kGroup.lr * kGroup.weight_decay;
+    m = kGroup.beta1 * m + (1 - kGroup.beta1) * grad;
+    v = kGroup.beta2 * v + (1 - kGroup.beta2) * grad * grad;
+    const double m_hat = m / (1 - std::pow(kGroup.beta1, static_cast<double>(t)));
+    const double v_hat = v / (1 - std::pow(kGroup.beta2, static_cast<double>(t)));
+    p -= kGroup.lr * m_hat / (std::sqrt(v_hat) + kGroup.epsilon);
+  }
+};
+
+// All elements get one gradient a step, so that they differ by their rounding alone. With d = scale / 127 the first
+// moment is off by at most d / (1 - beta1). A second moment's rounding has mean 0 and at most half a step (4 / 255 of
+// the scale) of deviation, and beta2 lets 1 / (1 - beta2^2) of the variances stand: six deviations of the mean of 4096.
+TEST(BlockCode, FollowsTheFormulasInDoubleForAThousandSteps) {
+  constexpr int64_t kSize = 4096;
+  ThreadPool pool(2);
+  cpu::CpuStream stream(pool);
+  ParameterList list({{kSize, DType::kF32, DType::kBF16, true, 0, DType::kI8, false, DType::kU8}});
+  Streams& p = *list.parameters()[0];
+  for (int64_t i = 0; i < kSize; ++i) p.master.set(i, 0.5);
+  Reference reference{.p = 0.5};
+  OptimizerState state;
+  double largest_m = 0, largest_v = 0;
+  for (int64_t t = 1; t <= 1000; ++t) {
+    const float grad = static_cast<float>(0.3 + std::sin(static_cast<double>(t)));
+    for (int64_t i = 0; i < kSize; ++i) p.grad.set(i, grad);
+    step(stream, list, state);
+    reference.update(grad, t);
+    largest_m = std::max(largest_m, std::fabs(reference.m));
+    largest_v = std::max(largest_v, reference.v);
+  }
+  const double gap_m = largest_m / 127 / (1 - kGroup.beta1);
+  double mean_v = 0, mean_p = 0;
+  for (int64_t i = 0; i < kSize; ++i) {
+    const int64_t block = i / kBlockSize;
+    const float m = decode_signed(static_cast<int8_t>(p.moment1.get(i)), static_cast<float>(p.scales1.get(block)));
+    const float v = decode_unsigned(static_cast<uint8_t>(p.moment2.get(i)), static_cast<float>(p.scales2.get(block)));
+    ASSERT_NEAR(m, reference.m, gap_m) << i;
+    mean_v += v / static_cast<double>(kSize);
+    mean_p += p.master.get(i) / static_cast<double>(kSize);
+  }
+  const double deviation = 0.5 * 4 / 255 * largest_v / std::sqrt(1 - kGroup.beta2 * kGroup.beta2);
+  EXPECT_NEAR(mean_v, reference.v, 6 * deviation / 64);
+  // A step is off by gap_m / sqrt(v) from the first moment and, on average, by three eighths of the second moment's
+  // relative variance.
+  const double root = std::sqrt(0.5);
+  const double relative = deviation / 0.5;
+  EXPECT_NEAR(mean_p, reference.p, 1000 * kGroup.lr * (gap_m / root + 0.375 * relative * relative));
+}
+
+}  // namespace
+}  // namespace halftone
