@@ -220,7 +220,7 @@ htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double m
 htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double value) {
   return guard("htone_optimizer_set_clip_value(optimizer, value)", [&] {
     optim::Optimizer& target = *unwrap(optimizer, "optimizer");
-    require_positive(value, "value");
+    require_positive(static_cast<float>(value), "value");
     target.set_clip_value(value);
   });
 }

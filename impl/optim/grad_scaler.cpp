@@ -20,6 +20,20 @@ GradScaler::GradScaler(ContextDevice& device, const ScalerSettings& settings, fl
   scale_ = Tensor(state_.storage(), DType::kF32, {}, {}, 0);
 }
 
+GradScaler::~GradScaler() {
+  for (const Entry& entry : entries_) forget(entry);
+}
+
+// A step that was prepared here must not find the scale of a scaler that is gone.
+void GradScaler::forget(const Entry& entry) noexcept {
+  if (entry.stage != Stage::kUnscaled || !entry.optimizer->has_verdict()) return;
+  try {
+    entry.optimizer->forget_verdict();
+  } catch (const Error&) {
+    // The device has failed; it will say so at the next step.
+  }
+}
+
 Tensor GradScaler::scale(const Tensor& loss) const {
   if (!enabled_) return loss;
   if (&loss.device() != &device()) fail(Code::kDevice, "loss", "loss is on another device than the scaler");
@@ -62,6 +76,9 @@ void GradScaler::step(Optimizer& optimizer) {
   if (stage == Stage::kStepped) {
     fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; update the scaler first");
   }
+  if (stage == Stage::kUnscaled && !optimizer.has_verdict()) {
+    fail(Code::kState, "optimizer", "optimizer was stepped or zeroed on its own since it was unscaled; update the scaler");
+  }
   if (stage == Stage::kReady) {
     optimizer.unscale(device_state());
     stage = Stage::kUnscaled;
@@ -76,9 +93,7 @@ void GradScaler::update() {
   for (const Entry& entry : entries_) any = any || entry.stage != Stage::kReady;
   if (!any) fail(Code::kState, "scaler", "no optimizer was unscaled or stepped since the last update");
   launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state());
-  for (const Entry& entry : entries_) {
-    if (entry.stage == Stage::kUnscaled) entry.optimizer->forget_verdict();
-  }
+  for (const Entry& entry : entries_) forget(entry);
   entries_.clear();
   if (settings_.at_minimum == AtMinimum::kError && state().collapsed != 0) {
     fail(Code::kState, "scaler", "the scale is at its minimum of %g and a gradient is still not finite",

@@ -15,13 +15,15 @@ class GradScaler final : public RefCounted {
   // A scaler that is not enabled passes everything through. Throws OUT_OF_MEMORY.
   GradScaler(ContextDevice& device, const ScalerSettings& settings, float initial_scale, bool enabled);
 
+  ~GradScaler() override;
+
   // loss * scale, recorded.
   Tensor scale(const Tensor& loss) const;
   // Looks at the gradients and sets their factor to 1/scale, so that they can be clipped before the step. Throws STATE
   // after another unscale or step of this optimizer since the last update.
   void unscale(Optimizer& optimizer);
   // Unscales unless that was done, and updates the weights unless a gradient was not finite. Throws STATE after another
-  // step of this optimizer since the last update.
+  // step of this optimizer since the last update, and after one that did not go through the scaler.
   void step(Optimizer& optimizer);
   // Moves the scale by what all optimizers since the last update found. Throws STATE where there was none, and where the
   // scale would have to fall below its minimum under AtMinimum::kError.
@@ -40,6 +42,7 @@ class GradScaler final : public RefCounted {
     Stage stage;
   };
 
+  static void forget(const Entry& entry) noexcept;
   void require_device(const Optimizer& optimizer) const;
   Stage& stage_of(Optimizer& optimizer);
   ContextDevice& device() const { return state_.device(); }

@@ -103,7 +103,8 @@ Moments Optimizer::zero_moments(DType dtype) const {
   return moments;
 }
 
-void Optimizer::zero_grad() noexcept {
+void Optimizer::zero_grad() {
+  if (has_verdict_) forget_verdict();  // it was about the gradients that go
   for (const Ref<Parameter>& parameter : parameters_) parameter->zero_grad();
 }
 

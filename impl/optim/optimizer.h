@@ -34,12 +34,14 @@ class Optimizer : public RefCounted {
   Optimizer(std::vector<Ref<Parameter>> parameters, const Precision& precision, double lr);
   ~Optimizer() override;
 
-  void zero_grad() noexcept;
+  void zero_grad();
   // Updates the parameters that have a gradient, unless a verdict says that some are not finite.
   void step();
 
   // Pass 1 over the gradients for a scaler: from here to the step their factor is 1/scale, and the verdict holds.
   void unscale(ScalerState* scaler);
+  // Whether unscale ran and neither a step nor zero_grad has since.
+  bool has_verdict() const noexcept { return has_verdict_; }
   // Takes unscale back, for a step that is not to come.
   void forget_verdict();
   // Lowers the factor so that the norm of all gradients together is at most `max_norm`.

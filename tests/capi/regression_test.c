@@ -137,6 +137,41 @@ static void a_full_growth_tracker_grows_instead_of_overflowing(void** state) {
   assert_true(saved.scale == 4 && saved.growth_tracker == 0);
 }
 
+static void a_step_past_the_scaler_is_noticed(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(NULL);
+  htone_module* module = make_linear(test_device(), 2, 1, 0);
+  htone_optimizer* optimizer = NULL;
+  double factor = 0;
+  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  keep_optimizer(optimizer);
+  backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
+  assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_fails(htone_grad_scaler_step(scaler, optimizer), HTONE_STATE, "optimizer");
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  assert_ok(htone_optimizer_grad_factor(optimizer, &factor));
+  assert_true(factor == 1);
+}
+
+static void a_scaler_that_goes_takes_its_factor_along(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = NULL;
+  htone_module* module = make_linear(test_device(), 2, 1, 0);
+  htone_optimizer* optimizer = NULL;
+  double factor = 0;
+  assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
+  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  keep_optimizer(optimizer);
+  backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 1, 2))));
+  assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
+  assert_ok(htone_grad_scaler_release(scaler));
+  assert_ok(htone_optimizer_grad_factor(optimizer, &factor));
+  assert_true(factor == 1);
+}
+
 static htone_status status_in_deleter;
 static void begin_a_scope(void* user) {
   htone_scope* scope = NULL;
@@ -201,6 +236,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_write_from_the_tensors_own_memory_is_right),
       cmocka_unit_test(a_scale_never_falls_where_its_reciprocal_is_infinite),
       cmocka_unit_test(a_full_growth_tracker_grows_instead_of_overflowing),
+      cmocka_unit_test(a_step_past_the_scaler_is_noticed),
+      cmocka_unit_test(a_scaler_that_goes_takes_its_factor_along),
       cmocka_unit_test(a_deleter_in_the_middle_of_backward_cannot_change_the_modes),
       cmocka_unit_test(a_sampler_of_all_numbers_is_out_of_memory),
       cmocka_unit_test(messages_are_utf8_and_texts_end_where_they_are_cut),

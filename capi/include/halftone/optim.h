@@ -122,7 +122,9 @@ HTONE_API htone_status htone_optimizer_release(htone_optimizer* optimizer);
  */
 HTONE_API htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer);
 
-/* Updates the parameters that have a gradient since zero_grad; the others stay. Does not wait for the device.
+/* Updates the parameters that have a gradient since zero_grad; the others stay. All parameters share one count of
+ * steps: one whose first gradient comes late is corrected as if it had been there from the start. Does not wait for the
+ * device.
  *
  * [in] optimizer: borrowed.
  * Errors: INVALID_HANDLE, STATE (no parameter has a gradient; a failed backward left invalid ones).
