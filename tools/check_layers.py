@@ -36,7 +36,7 @@ CONFINED = {
     r"(dnnl|oneapi/).*": ("tests/backend", "tests/bench"),
 }
 # Folders that stand where a user stands: they see halftone/... and their own files.
-OUTSIDE = ("samples", "bindings", "tests/capi", "tests/samples", "tests/package", "tests/bindings")
+OUTSIDE = ("samples", "bindings", "tests/capi", "tests/vectors", "tests/samples", "tests/package", "tests/bindings")
 # The two places that know which backends a build has.
 REGISTRIES = ("impl/backend/registry.cpp", "impl/comm/registry.cpp")
 SOURCES = {".h", ".c", ".cpp", ".cu", ".cuh", ".i"}

@@ -72,6 +72,24 @@ htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char
   });
 }
 
+htone_status htone_autocast_policy_cast_bytes(htone_autocast_policy* policy, int64_t* out_parameters,
+                                              int64_t* out_tensors) {
+  return guard("htone_autocast_policy_cast_bytes(policy, out_parameters, out_tensors)", [&] {
+    const AutocastPolicy::CastBytes& bytes = unwrap(policy, "policy")->cast_bytes();
+    require(out_parameters, "out_parameters");
+    require(out_tensors, "out_tensors") = bytes.tensors.load(std::memory_order_relaxed);
+    *out_parameters = bytes.parameters.load(std::memory_order_relaxed);
+  });
+}
+
+htone_status htone_autocast_policy_reset_cast_bytes(htone_autocast_policy* policy) {
+  return guard("htone_autocast_policy_reset_cast_bytes(policy)", [&] {
+    AutocastPolicy::CastBytes& bytes = unwrap(policy, "policy")->cast_bytes();
+    bytes.parameters.store(0, std::memory_order_relaxed);
+    bytes.tensors.store(0, std::memory_order_relaxed);
+  });
+}
+
 htone_status htone_autocast_begin(htone_autocast_policy* policy, htone_scope** out) {
   return guard("htone_autocast_begin(policy, out)", [&] {
     Ref<OpenScope> open = open_scope();

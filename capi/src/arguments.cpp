@@ -1,5 +1,8 @@
 #include "arguments.h"
 
+#include "core/utf8.h"
+#include "ops/check.h"
+
 namespace halftone::capi {
 
 void fail_handle(const void* handle, HandleType expected, const char* argument) {
@@ -19,6 +22,12 @@ Shape checked_shape_argument(int32_t ndim, const int64_t* shape) {
   return checked_shape(shape, ndim, "shape");
 }
 
+Shape open_shape_argument(int32_t ndim, const int64_t* shape) {
+  if (ndim < 0 || ndim > kMaxRank) fail(Code::kInvalidArgument, "ndim", "ndim=%d is outside [0, %d]", ndim, kMaxRank);
+  if (ndim > 0) require(shape, "shape");
+  return Shape(shape, ndim);
+}
+
 Shape checked_dims_argument(int32_t dim_count, const int64_t* dims) {
   if (dim_count < 0 || dim_count > kMaxRank) {
     fail(Code::kInvalidArgument, "dim_count", "dim_count=%d is outside [0, %d]", dim_count, kMaxRank);
@@ -33,8 +42,36 @@ DType checked_dtype(htone_dtype dtype, const char* argument) {
   return checked;
 }
 
+DType checked_weight_dtype(htone_dtype dtype, const char* argument, const char* shown) {
+  const DType checked = static_cast<DType>(dtype);
+  if (!is_arithmetic_float(checked)) {
+    fail(Code::kInvalidArgument, argument, "%s=%s, expected f64, f32, f16 or bf16", shown, htone_dtype_name(dtype));
+  }
+  return checked;
+}
+
+void require_name(const char* name) {
+  constexpr size_t kMost = 4096;
+  const size_t length = std::strlen(name);
+  if (length == 0) fail(Code::kInvalidArgument, "name", "name is empty");
+  if (length > kMost) fail(Code::kInvalidArgument, "name", "name has %zu bytes, expected at most %zu", length, kMost);
+  if (!is_utf8(name, length)) fail(Code::kInvalidArgument, "name", "name is no UTF-8");
+  for (size_t i = 0; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(name[i]);
+    if (byte < 0x20 || byte == 0x7f) {
+      fail(Code::kInvalidArgument, "name", "name has the control character 0x%02x at byte %zu", byte, i);
+    }
+  }
+}
+
 void require_finite(double value, const char* argument) {
   if (!std::isfinite(value)) fail(Code::kInvalidArgument, argument, "%s=%g is not finite", argument, value);
+}
+
+void require_probability(double value, const char* argument) {
+  if (!(value >= 0.0 && value <= 1.0)) {
+    fail(Code::kInvalidArgument, argument, "%s=%g is outside [0, 1]", argument, value);
+  }
 }
 
 ops::GeluForm checked_gelu_form(htone_gelu_form form) {

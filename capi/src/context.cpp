@@ -44,7 +44,8 @@ Io host_io(const htone_io* io) {
   const htone_io table = checked_table(io, "io");
   require_functions("io", {table.open != nullptr, table.close != nullptr, table.read != nullptr,
                            table.write != nullptr, table.size != nullptr, table.sync != nullptr,
-                           table.rename != nullptr, table.remove != nullptr, table.make_directory != nullptr});
+                           table.rename != nullptr, table.remove != nullptr, table.make_directory != nullptr,
+                           table.list != nullptr, table.lock != nullptr});
   return {.user = table.user,
           .open = table.open,
           .close = table.close,
@@ -54,7 +55,9 @@ Io host_io(const htone_io* io) {
           .sync = table.sync,
           .rename = table.rename,
           .remove = table.remove,
-          .make_directory = table.make_directory};
+          .make_directory = table.make_directory,
+          .list = table.list,
+          .lock = table.lock};
 }
 
 Clock host_clock(const htone_clock* clock) {

@@ -45,6 +45,15 @@ htone_grad_scaler_options delayed_options(double initial_scale, htone_at_minimum
   return options;
 }
 
+// Gradients by 4 or 5 powers of two below FP16's largest, since the outliers that share leaves out come on top.
+htone_grad_scaler_options histogram_options() {
+  htone_grad_scaler_options options = torch_options();
+  options.growth_interval = 100;
+  options.histogram_limit = 2048.0;
+  options.histogram_share = 1e-4;
+  return options;
+}
+
 htone_grad_scaler_options preset_options(htone_scaler_preset preset) {
   switch (preset) {
     case HTONE_SCALER_TORCH:
@@ -53,6 +62,8 @@ htone_grad_scaler_options preset_options(htone_scaler_preset preset) {
       return delayed_options(65536.0, HTONE_AT_MINIMUM_ERROR);
     case HTONE_SCALER_MEGATRON:
       return delayed_options(4294967296.0, HTONE_AT_MINIMUM_HOLD);
+    case HTONE_SCALER_HISTOGRAM:
+      return histogram_options();
   }
   fail(Code::kInvalidArgument, "preset", "preset=%d is none of HTONE_SCALER_...", preset);
 }
@@ -78,6 +89,11 @@ void require_rules(const htone_grad_scaler_options& o) {
   require_option(o.hysteresis >= 1, "hysteresis", o.hysteresis, "at least 1");
   require_option(o.at_minimum >= HTONE_AT_MINIMUM_HOLD && o.at_minimum <= HTONE_AT_MINIMUM_CONTINUE, "at_minimum",
                  o.at_minimum, "one of HTONE_AT_MINIMUM_...");
+  require_option(
+      o.histogram_limit == 0.0 || (o.histogram_limit >= kSmallestScale && o.histogram_limit <= kLargestFloat),
+      "histogram_limit", o.histogram_limit, "0 or a normal FP32 above 0");
+  require_option(o.histogram_share >= 0.0 && o.histogram_share < 1.0, "histogram_share", o.histogram_share,
+                 "a number in [0, 1)");
 }
 
 ScalerSettings settings_of(const htone_grad_scaler_options& options) {
@@ -90,7 +106,9 @@ ScalerSettings settings_of(const htone_grad_scaler_options& options) {
           .hysteresis = options.hysteresis,
           .renew_hysteresis_each_step = options.renew_hysteresis_each_step != 0 ? 1 : 0,
           .at_minimum = static_cast<AtMinimum>(options.at_minimum),
-          .reserved = 0};
+          .reserved = 0,
+          .histogram_limit = options.histogram_limit,
+          .histogram_share = options.histogram_share};
 }
 
 ScalerState checked_state(const htone_grad_scaler_state& given) {
@@ -104,10 +122,14 @@ ScalerState checked_state(const htone_grad_scaler_state& given) {
     fail(Code::kInvalidArgument, "saved", "saved.growth_tracker=%lld is negative",
          static_cast<long long>(given.growth_tracker));
   }
+  if (given.ceiling != 0.0 && !(given.ceiling >= kSmallestScale && given.ceiling <= kLargestFloat)) {
+    fail(Code::kInvalidArgument, "saved", "saved.ceiling=%g, expected 0 or a normal FP32 above 0", given.ceiling);
+  }
   ScalerState state;
   state.scale = static_cast<float>(given.scale);
   state.hysteresis_left = given.hysteresis_left;
   state.growth_tracker = given.growth_tracker;
+  state.ceiling = static_cast<float>(given.ceiling);
   return state;
 }
 
@@ -130,8 +152,8 @@ htone_status htone_grad_scaler_create(htone_device* device, const htone_grad_sca
     ContextDevice& target = unwrap(device, "device")->device;
     const htone_grad_scaler_options given = options_or_default(options, torch_options());
     const ScalerSettings settings = settings_of(given);
-    wrap(out, make_ref<optim::GradScaler>(target, settings, static_cast<float>(given.initial_scale),
-                                          given.enabled != 0));
+    wrap(out,
+         make_ref<optim::GradScaler>(target, settings, static_cast<float>(given.initial_scale), given.enabled != 0));
   });
 }
 
@@ -182,6 +204,7 @@ htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_s
     result.hysteresis_left = state.hysteresis_left;
     result.scale = state.scale;
     result.growth_tracker = state.growth_tracker;
+    result.ceiling = state.ceiling;
     copy_result(result, out_state, "out_state");
   });
 }
@@ -202,7 +225,7 @@ htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimize
     result.skipped = outcome.skipped ? 1 : 0;
     result.kind = static_cast<htone_not_finite>(outcome.kind);
     if (outcome.offending != nullptr) {
-      std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending->name());
+      std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
     }
     copy_result(result, out_outcome, "out_outcome", offsetof(htone_step_outcome, parameter));
   });

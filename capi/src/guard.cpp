@@ -7,12 +7,14 @@
 #include <stdexcept>
 
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace halftone::capi {
 
 namespace {
 
 thread_local constinit htone_error_info error_slot = {sizeof(htone_error_info), HTONE_OK, -1, 0, {}};
+thread_local constinit uint64_t errors = 0;
 
 // The position of `argument` among the names between the signature's parentheses; -1 where it is none of them.
 int32_t argument_index(const char* signature, const char* argument) noexcept {
@@ -28,20 +30,11 @@ int32_t argument_index(const char* signature, const char* argument) noexcept {
   return -1;
 }
 
-// The length of the UTF-8 sequence that begins here; 0 where none does.
-size_t utf8_length(const char* text) noexcept {
-  const auto lead = static_cast<unsigned char>(*text);
-  const size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
 // Callers' strings stand in messages, and a message is one line of UTF-8; what is not becomes '?'.
 void make_one_line(char* message) noexcept {
-  for (char* c = message; *c != '\0';) {
-    const size_t length = utf8_length(c);
+  const char* end = message + std::strlen(message);
+  for (char* c = message; c != end;) {
+    const size_t length = utf8_length(c, static_cast<size_t>(end - c));
     if (length == 0 || static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') {
       *c++ = '?';
     } else {
@@ -52,6 +45,7 @@ void make_one_line(char* message) noexcept {
 
 htone_status record(const char* signature, Code code, int32_t native_code, const char* argument,
                     const char* message) noexcept {
+  ++errors;
   error_slot.status = static_cast<htone_status>(code);
   error_slot.native_code = native_code;
   error_slot.argument_index = argument_index(signature, argument);
@@ -83,5 +77,7 @@ htone_status record_current_exception(const char* signature) noexcept {
 }
 
 const htone_error_info& last_error() noexcept { return error_slot; }
+
+uint64_t error_count() noexcept { return errors; }
 
 }  // namespace halftone::capi

@@ -23,7 +23,8 @@ htone_status guard(const char* signature, Body&& body) noexcept {
   }
 }
 
-// This thread's last error.
+// This thread's last error, and how many it has had: whether a callback of the host left one.
 const htone_error_info& last_error() noexcept;
+uint64_t error_count() noexcept;
 
 }  // namespace halftone::capi

@@ -32,18 +32,30 @@ const char* name_with_article(HandleType type) noexcept {
       return "an autocast policy";
     case HandleType::kParameter:
       return "a parameter";
+    case HandleType::kParameters:
+      return "a set of parameters";
     case HandleType::kModule:
       return "a module";
+    case HandleType::kStateDict:
+      return "a state dict";
     case HandleType::kOptimizer:
       return "an optimizer";
     case HandleType::kSchedule:
       return "a schedule";
     case HandleType::kGradScaler:
       return "a gradient scaler";
+    case HandleType::kEma:
+      return "moving averages";
     case HandleType::kSampler:
       return "a sampler";
     case HandleType::kBatches:
       return "a source of batches";
+    case HandleType::kCheckpoint:
+      return "a checkpoint object";
+    case HandleType::kFunction:
+      return "a function";
+    case HandleType::kHook:
+      return "a hook";
   }
   return "an unknown handle";
 }

@@ -1,7 +1,7 @@
-// The table behind every handle of the C API. A handle is a number that looks like a pointer: slot index, generation and
-// type. NULL, released handles, handles of another type and random numbers are told apart from live ones by one load and
-// one compare; slots are never unmapped, so that a stale handle can always be looked at. A slot holds one reference to an
-// object and counts the handle's own references. Safe from any thread.
+// The table behind every handle of the C API. A handle is a number that looks like a pointer: slot index, generation
+// and type. NULL, released handles, handles of another type and random numbers are told apart from live ones by one
+// load and one compare; slots are never unmapped, so that a stale handle can always be looked at. A slot holds one
+// reference to an object and counts the handle's own references. Safe from any thread.
 #pragma once
 
 #include <atomic>
@@ -20,12 +20,18 @@ enum class HandleType : uint8_t {
   kScope,
   kAutocastPolicy,
   kParameter,
+  kParameters,
   kModule,
+  kStateDict,
   kOptimizer,
   kSchedule,
   kGradScaler,
+  kEma,
   kSampler,
   kBatches,
+  kCheckpoint,
+  kFunction,
+  kHook,
 };
 
 // "a tensor", "an optimizer", for messages.

@@ -38,3 +38,12 @@ htone_status htone_init_normal(htone_tensor* tensor, double mean, double std) {
     nn::init_normal(target, mean, std);
   });
 }
+
+htone_status htone_init_bernoulli(htone_tensor* tensor, double p) {
+  return guard("htone_init_bernoulli(tensor, p)", [&] {
+    const Tensor& target = unwrap(tensor, "tensor");
+    require_writable(target, "tensor");
+    require_probability(p, "p");
+    nn::init_bernoulli(target, p);
+  });
+}

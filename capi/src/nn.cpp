@@ -40,20 +40,13 @@ void require_countable(int64_t in_features, int64_t out_features) {
        static_cast<long long>(in_features), static_cast<long long>(out_features));
 }
 
-DType checked_weight_dtype(htone_dtype dtype, const char* argument, const char* shown) {
-  const DType checked = static_cast<DType>(dtype);
-  if (!is_arithmetic_float(checked)) {
-    fail(Code::kInvalidArgument, argument, "%s=%s, expected f64, f32, f16 or bf16", shown, htone_dtype_name(dtype));
+// A named parameter or buffer of a list.
+template <class Named>
+const Named& element_at(const std::vector<Named>& list, size_t index) {
+  if (index >= list.size()) {
+    fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, list.size());
   }
-  return checked;
-}
-
-nn::NamedParameter parameter_at(const nn::Module& module, size_t index) {
-  const std::vector<nn::NamedParameter> parameters = module.parameters();
-  if (index >= parameters.size()) {
-    fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, parameters.size());
-  }
-  return parameters[index];
+  return list[index];
 }
 
 }  // namespace
@@ -81,8 +74,19 @@ htone_status htone_module_create_relu(htone_module** out) {
 }
 
 htone_status htone_module_create_gelu(htone_gelu_form form, htone_module** out) {
-  return guard("htone_module_create_gelu(form, out)",
-               [&] { wrap(out, make_ref<nn::Gelu>(checked_gelu_form(form))); });
+  return guard("htone_module_create_gelu(form, out)", [&] { wrap(out, make_ref<nn::Gelu>(checked_gelu_form(form))); });
+}
+
+htone_status htone_module_create_silu(htone_module** out) {
+  return guard("htone_module_create_silu(out)", [&] { wrap(out, make_ref<nn::Silu>()); });
+}
+
+htone_status htone_module_create_sigmoid(htone_module** out) {
+  return guard("htone_module_create_sigmoid(out)", [&] { wrap(out, make_ref<nn::Sigmoid>()); });
+}
+
+htone_status htone_module_create_tanh(htone_module** out) {
+  return guard("htone_module_create_tanh(out)", [&] { wrap(out, make_ref<nn::Tanh>()); });
 }
 
 htone_status htone_module_create_flatten(htone_module** out) {
@@ -98,12 +102,8 @@ htone_status htone_module_create_rescaling(double scale, double offset, htone_mo
 }
 
 htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out) {
-  return guard("htone_module_create_sequential(count, modules, out)", [&] {
-    if (count > 0) require(modules, "modules");
-    std::vector<Ref<nn::Module>> parts;
-    for (size_t i = 0; i < count; ++i) parts.push_back(unwrap(modules[i], "modules"));
-    wrap(out, make_ref<nn::Sequential>(std::move(parts)));
-  });
+  return guard("htone_module_create_sequential(count, modules, out)",
+               [&] { wrap(out, make_ref<nn::Sequential>(unwrap_array(count, modules, "modules"))); });
 }
 
 htone_status htone_module_retain(htone_module* module) {
@@ -123,7 +123,7 @@ htone_status htone_module_forward(htone_module* module, htone_tensor* input, hto
     require(out, "out");
     const ScopeGuard restore;
     if (table) scope().autocast = table.get();
-    wrap(out, layer.forward(x));
+    wrap(out, layer.run(x));
   });
 }
 
@@ -136,32 +136,49 @@ htone_status htone_module_parameter_count(htone_module* module, size_t* out_coun
 
 htone_status htone_module_parameter(htone_module* module, size_t index, htone_parameter** out) {
   return guard("htone_module_parameter(module, index, out)",
-               [&] { wrap(out, parameter_at(*unwrap(module, "module"), index).parameter); });
+               [&] { wrap(out, element_at(unwrap(module, "module")->parameters(), index).parameter); });
 }
 
 htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                          size_t* out_length) {
   return guard("htone_module_parameter_name(module, index, out_name, capacity, out_length)", [&] {
-    const nn::NamedParameter named = parameter_at(*unwrap(module, "module"), index);
-    copy_text(named.name.c_str(), out_name, "out_name", capacity, out_length);
+    const std::vector<NamedParameter> parameters = unwrap(module, "module")->parameters();
+    copy_text(element_at(parameters, index).name.c_str(), out_name, "out_name", capacity, out_length);
   });
 }
 
-htone_status htone_parameter_retain(htone_parameter* parameter) {
-  return guard("htone_parameter_retain(parameter)", [&] { retain_handle(parameter, "parameter"); });
-}
-
-htone_status htone_parameter_release(htone_parameter* parameter) {
-  return guard("htone_parameter_release(parameter)", [&] { release_handle(parameter, "parameter"); });
-}
-
-htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** out) {
-  return guard("htone_parameter_tensor(parameter, out)", [&] { wrap(out, unwrap(parameter, "parameter")->leaf()); });
-}
-
-htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out) {
-  return guard("htone_parameter_read(parameter, dtype, out)", [&] {
-    const Parameter& source = *unwrap(parameter, "parameter");
-    wrap(out, source.read(checked_weight_dtype(dtype, "dtype", "dtype")));
+htone_status htone_module_buffer_count(htone_module* module, size_t* out_count) {
+  return guard("htone_module_buffer_count(module, out_count)", [&] {
+    const nn::Module& layer = *unwrap(module, "module");
+    require(out_count, "out_count") = layer.buffers().size();
   });
+}
+
+htone_status htone_module_buffer(htone_module* module, size_t index, htone_tensor** out) {
+  return guard("htone_module_buffer(module, index, out)",
+               [&] { wrap(out, element_at(unwrap(module, "module")->buffers(), index).tensor); });
+}
+
+htone_status htone_module_buffer_name(htone_module* module, size_t index, char* out_name, size_t capacity,
+                                      size_t* out_length) {
+  return guard("htone_module_buffer_name(module, index, out_name, capacity, out_length)", [&] {
+    const std::vector<nn::NamedBuffer> buffers = unwrap(module, "module")->buffers();
+    copy_text(element_at(buffers, index).name.c_str(), out_name, "out_name", capacity, out_length);
+  });
+}
+
+htone_status htone_module_train(htone_module* module, int32_t training) {
+  return guard("htone_module_train(module, training)", [&] { unwrap(module, "module")->set_training(training != 0); });
+}
+
+htone_status htone_module_is_training(htone_module* module, int32_t* out_training) {
+  return guard("htone_module_is_training(module, out_training)", [&] {
+    const nn::Module& layer = *unwrap(module, "module");
+    require(out_training, "out_training") = layer.is_training() ? 1 : 0;
+  });
+}
+
+htone_status htone_parameters_create_from_module(htone_module* module, htone_parameters** out) {
+  return guard("htone_parameters_create_from_module(module, out)",
+               [&] { wrap(out, make_ref<ParameterSet>(unwrap(module, "module")->parameters())); });
 }

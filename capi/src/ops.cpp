@@ -82,8 +82,7 @@ htone_status htone_softmax(htone_tensor* input, int64_t dim, htone_tensor** out)
 }
 
 htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone_tensor** out) {
-  return guard("htone_log_softmax(input, dim, out)",
-               [&] { wrap(out, ops::log_softmax(unwrap(input, "input"), dim)); });
+  return guard("htone_log_softmax(input, dim, out)", [&] { wrap(out, ops::log_softmax(unwrap(input, "input"), dim)); });
 }
 
 htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out) {
@@ -103,11 +102,7 @@ htone_status htone_accuracy(htone_tensor* logits, htone_tensor* targets, htone_t
 htone_status htone_reshape(htone_tensor* input, int32_t ndim, const int64_t* shape, htone_tensor** out) {
   return guard("htone_reshape(input, ndim, shape, out)", [&] {
     const Tensor& x = unwrap(input, "input");
-    if (ndim < 0 || ndim > kMaxRank) {
-      fail(Code::kInvalidArgument, "ndim", "ndim=%d is outside [0, %d]", ndim, kMaxRank);
-    }
-    if (ndim > 0) require(shape, "shape");
-    wrap(out, ops::reshape(x, Shape(shape, ndim)));
+    wrap(out, ops::reshape(x, open_shape_argument(ndim, shape)));
   });
 }
 

@@ -1,7 +1,8 @@
 #include "halftone/schedule.h"
 
+#include <cstdio>
+
 #include "arguments.h"
-#include "backend/formula/schedule.h"
 #include "guard.h"
 
 using namespace halftone;
@@ -19,6 +20,39 @@ void require_at_least(int64_t value, int64_t least, const char* argument) {
 void require_share(double value, const char* argument) {
   if (!(value >= 0.0 && value <= 1.0)) fail(Code::kInvalidArgument, argument, "%s=%g is outside [0, 1]", argument, value);
 }
+
+// The host's function, called on the thread that steps or asks.
+class CallbackSchedule final : public optim::HostSchedule {
+ public:
+  CallbackSchedule(htone_schedule_fn callback, void* user) : callback_(callback), user_(user) {}
+  ~CallbackSchedule() override {
+    if (destroy_ != nullptr) destroy_(user_);
+  }
+
+  // From now on `user` is this object's to destroy.
+  void own_user(void (*destroy)(void* user)) noexcept { destroy_ = destroy; }
+
+  double factor(int64_t position) const override {
+    double factor = NAN;
+    const htone_status status = callback_(position, &factor, user_);
+    if (status != HTONE_OK) {
+      char message[96];
+      std::snprintf(message, sizeof message, "the schedule's callback answered %s at position %lld",
+                    htone_status_name(status), static_cast<long long>(position));
+      throw Error(Code::kCallback, status, "", message);
+    }
+    if (!(factor >= 0.0 && std::isfinite(factor))) {
+      fail(Code::kInvalidArgument, "", "the schedule's callback gave factor=%g at position %lld, expected %s", factor,
+           static_cast<long long>(position), "a finite number of at least 0");
+    }
+    return factor;
+  }
+
+ private:
+  htone_schedule_fn callback_;
+  void* user_;
+  void (*destroy_)(void* user) = nullptr;
+};
 
 }  // namespace
 
@@ -50,24 +84,35 @@ htone_status htone_schedule_create_step(int64_t step_size, double gamma, htone_s
   });
 }
 
+htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* user, void (*destroy)(void* user),
+                                            htone_schedule** out) {
+  return guard("htone_schedule_create_callback(callback, user, destroy, out)", [&] {
+    if (callback == nullptr) fail(Code::kInvalidArgument, "callback", "callback is NULL");
+    const Ref<CallbackSchedule> host = make_ref<CallbackSchedule>(callback, user);
+    wrap(out, make_ref<ScheduleSettings>(optim::ScheduleRule{{.kind = ScheduleKind::kGiven}, host}));
+    host->own_user(destroy);
+  });
+}
+
 htone_status htone_schedule_create_warmup(int64_t warmup_steps, double start_factor, htone_schedule* after,
                                           htone_schedule** out) {
   return guard("htone_schedule_create_warmup(warmup_steps, start_factor, after, out)", [&] {
     require_at_least(warmup_steps, 1, "warmup_steps");
     require_share(start_factor, "start_factor");
-    Schedule schedule = unwrap(after, "after")->schedule;
-    if (schedule.warmup_steps > 0) fail(Code::kInvalidArgument, "after", "after begins with a warm-up of its own");
-    schedule.warmup_steps = warmup_steps;
-    schedule.start_factor = start_factor;
-    wrap(out, make_ref<ScheduleSettings>(schedule));
+    optim::ScheduleRule rule = unwrap(after, "after")->rule;
+    if (rule.schedule.warmup_steps > 0) fail(Code::kInvalidArgument, "after", "after begins with a warm-up of its own");
+    rule.schedule.warmup_steps = warmup_steps;
+    rule.schedule.start_factor = start_factor;
+    wrap(out, make_ref<ScheduleSettings>(rule));
   });
 }
 
 htone_status htone_schedule_factor(htone_schedule* schedule, int64_t position, double* out_factor) {
   return guard("htone_schedule_factor(schedule, position, out_factor)", [&] {
-    const Schedule& rule = unwrap(schedule, "schedule")->schedule;
+    const optim::ScheduleRule& rule = unwrap(schedule, "schedule")->rule;
     require_at_least(position, 0, "position");
-    require(out_factor, "out_factor") = schedule_factor(rule, position);
+    require(out_factor, "out_factor");
+    *out_factor = rule.factor(position);
   });
 }
 

@@ -19,6 +19,18 @@ void require_data(const void* data, const Shape& shape) {
   if (numel(shape) > 0) require_memory(data, "data");
 }
 
+void require_aligned(const void* data, DType dtype) {
+  if (reinterpret_cast<uintptr_t>(data) % size_of(dtype) == 0) return;
+  fail(Code::kInvalidArgument, "data", "data=%p is not aligned to the %zu bytes of %s", data, size_of(dtype),
+       name_of(dtype));
+}
+
+// The deleter comes last: until the handle stands, the memory is the caller's.
+void share_buffer(const Tensor& tensor, void (*deleter)(void*), void* user, htone_tensor** out) {
+  wrap(out, tensor);
+  tensor.storage()->set_deleter(deleter, user);
+}
+
 }  // namespace
 
 htone_status htone_tensor_create(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
@@ -62,15 +74,23 @@ htone_status htone_tensor_from_buffer(htone_device* device, htone_dtype dtype, i
     const DType element = checked_dtype(dtype, "dtype");
     const Shape sizes = checked_shape_argument(ndim, shape);
     require_data(data, sizes);
-    if (reinterpret_cast<uintptr_t>(data) % size_of(element) != 0) {
-      fail(Code::kInvalidArgument, "data", "data=%p is not aligned to the %zu bytes of %s", data, size_of(element),
-           name_of(element));
-    }
-    require(out, "out");
-    // The deleter comes last: until the handle stands, the memory is the caller's.
-    const Tensor tensor = from_buffer(target, element, sizes, data);
-    wrap(out, tensor);
-    tensor.storage()->set_deleter(deleter, user);
+    require_aligned(data, element);
+    share_buffer(from_buffer(target, element, sizes, data), deleter, user, out);
+  });
+}
+
+htone_status htone_tensor_from_buffer_strided(htone_device* device, htone_dtype dtype, int32_t ndim,
+                                              const int64_t* shape, const int64_t* strides, void* data,
+                                              void (*deleter)(void* user), void* user, htone_tensor** out) {
+  return guard("htone_tensor_from_buffer_strided(device, dtype, ndim, shape, strides, data, deleter, user, out)", [&] {
+    ContextDevice& target = device_of(device);
+    const DType element = checked_dtype(dtype, "dtype");
+    const Shape sizes = checked_shape_argument(ndim, shape);
+    if (ndim > 0) require(strides, "strides");
+    const Shape steps = checked_strides(sizes, strides, "strides");
+    require_data(data, sizes);
+    require_aligned(data, element);
+    share_buffer(from_buffer(target, element, sizes, steps, data), deleter, user, out);
   });
 }
 
@@ -144,6 +164,10 @@ htone_status htone_tensor_write(htone_tensor* tensor, htone_dtype dtype, const v
     require_writable(target, "tensor");
     write_from_host(target, element, data);
   });
+}
+
+htone_status htone_tensor_mark_written(htone_tensor* tensor) {
+  return guard("htone_tensor_mark_written(tensor)", [&] { unwrap(tensor, "tensor").storage()->bump_version(); });
 }
 
 htone_status htone_tensor_item(htone_tensor* tensor, double* out_value) {

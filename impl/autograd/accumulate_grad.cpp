@@ -1,6 +1,7 @@
 #include "autograd/accumulate_grad.h"
 
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "tensor/factory.h"
@@ -26,12 +27,27 @@ void AccumulateGrad::set_grad_dtype(DType dtype) {
 }
 
 GradSink AccumulateGrad::sink() {
-  return {.tensor = allocate(), .store = state_ == State::kValid ? Store::kAdd : Store::kWrite};
+  allocate();
+  if (brought_.defined()) {
+    if (state_ == State::kValid && brought_.storage() != grad_.storage()) copy(brought_, grad_);
+    brought_ = Tensor();
+  }
+  return {.tensor = grad_, .store = state_ == State::kValid ? Store::kAdd : Store::kWrite};
 }
 
 void AccumulateGrad::backward(const std::vector<Tensor>& grads, InputGrads&) {
-  const Tensor& grad = grads[0];
-  if (!grad.defined()) return;  // delivered through the sink
+  if (grads[0].defined() && !frozen_) {  // else delivered through the sink, or not wanted
+    accumulate(grads[0]);
+    is_delivered_ = true;
+  }
+  if (!std::exchange(is_delivered_, false)) return;
+  post_accumulate_hooks_.each([this](const auto& hook) { hook(*this); });
+}
+
+void AccumulateGrad::accumulate(const Tensor& delivered) {
+  // Of a part of the leaf's own gradient, elements would be written before they are read.
+  const bool is_own = grad_.defined() && delivered.storage() == grad_.storage();
+  const Tensor grad = is_own ? converted(delivered, delivered.dtype()) : delivered;
   const GradSink target = sink();
   const View out = target.tensor.view();
   if (target.store == Store::kWrite) {
@@ -43,9 +59,36 @@ void AccumulateGrad::backward(const std::vector<Tensor>& grads, InputGrads&) {
   mark_stored();
 }
 
+void AccumulateGrad::set_frozen(bool frozen) noexcept {
+  frozen_ = frozen;
+  if (!frozen) return;
+  grad_ = Tensor();
+  zero_grad();
+}
+
+void AccumulateGrad::bring_grad(Tensor grad) noexcept {
+  brought_ = std::move(grad);
+  state_ = State::kValid;
+}
+
+void AccumulateGrad::zero_grad() noexcept {
+  brought_ = Tensor();
+  state_ = State::kEmpty;
+}
+
 void AccumulateGrad::mark_stored() noexcept {
   grad_.storage()->bump_version();
   state_ = State::kValid;
+}
+
+void AccumulateGrad::mark_delivered() noexcept {
+  mark_stored();
+  is_delivered_ = true;
+}
+
+void AccumulateGrad::invalidate() noexcept {
+  state_ = State::kInvalid;
+  is_delivered_ = false;
 }
 
 void set_requires_grad(const Tensor& tensor, bool requires_grad) {
@@ -72,6 +115,9 @@ void require_writable(const Tensor& tensor, const char* argument) {
   if (node != nullptr && !node->is_leaf()) {
     fail(Code::kState, argument, "%s is the result of %s, which backward still needs; detach it first", argument,
          node->name());
+  }
+  if (tensor.storage()->is_read_only() || may_overlap(tensor.shape(), tensor.strides())) {
+    fail(Code::kState, argument, "%s is over memory that is read-only, or whose elements overlap", argument);
   }
 }
 

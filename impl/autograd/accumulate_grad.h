@@ -1,5 +1,6 @@
 // The end of a graph: a leaf's gradient. Gradients of any float dtype arrive here and are written over or added to one
-// tensor of the leaf's own, whose memory stays in place from step to step.
+// tensor of the leaf's own, whose memory stays in place from step to step. A gradient that somebody brings is only
+// read.
 #pragma once
 
 #include "autograd/node.h"
@@ -21,8 +22,15 @@ class AccumulateGrad : public Node {
   void release_saved() noexcept override {}
 
   // The gradient's memory and how the next delivery goes into it; allocates on first use. Throws OUT_OF_MEMORY.
+  // REQUIRES: not frozen
   GradSink sink();
   void mark_stored() noexcept;
+  // The same by a backward, which calls the hooks when everything has come.
+  void mark_delivered() noexcept;
+
+  // Called once a backward that delivered a gradient, when it is whole.
+  using PostAccumulateHook = void(AccumulateGrad& leaf);
+  Hooks<PostAccumulateHook>& post_accumulate_hooks() noexcept { return post_accumulate_hooks_; }
 
   // Allocates the gradient now. Throws OUT_OF_MEMORY.
   const Tensor& allocate();
@@ -30,15 +38,27 @@ class AccumulateGrad : public Node {
   // The gradient's dtype from now on; a gradient that is there is converted. Throws OUT_OF_MEMORY.
   void set_grad_dtype(DType dtype);
 
+  // Adds a gradient of any float dtype, or writes it where there is none. Throws OUT_OF_MEMORY.
+  void accumulate(const Tensor& grad);
+  // Takes a gradient as it is, without a copy, in place of what is there. It is never written: what is added later goes
+  // into memory of the leaf's own. REQUIRES: shape(), contiguous, outside autograd.
+  void bring_grad(Tensor grad) noexcept;
+
   bool has_grad() const noexcept { return state_ == State::kValid; }
   // A backward that failed half-way leaves gradients that must not be used until zero_grad.
   bool is_invalid() const noexcept { return state_ == State::kInvalid; }
-  void invalidate() noexcept { state_ = State::kInvalid; }
+  void invalidate() noexcept;
   // REQUIRES: has_grad()
-  const Tensor& grad() const noexcept { return grad_; }
+  const Tensor& grad() const noexcept { return brought_.defined() ? brought_ : grad_; }
 
-  // The next delivery is written, not added. Memory and address stay.
-  void zero_grad() noexcept { state_ = State::kEmpty; }
+  // A frozen leaf has no gradient and takes none: what a graph made before delivers is dropped.
+  void set_frozen(bool frozen) noexcept;
+  bool is_frozen() const noexcept { return frozen_; }
+
+  ContextDevice& device() const noexcept { return device_; }
+
+  // The next delivery is written, not added. Memory and address stay; a gradient that was brought goes.
+  void zero_grad() noexcept;
 
  private:
   enum class State { kEmpty, kValid, kInvalid };
@@ -48,7 +68,11 @@ class AccumulateGrad : public Node {
   Shape shape_;
   DType grad_dtype_;
   Tensor grad_;
+  Tensor brought_;  // in the place of grad_ where defined
   State state_ = State::kEmpty;
+  bool frozen_ = false;
+  bool is_delivered_ = false;  // by the backward under way
+  Hooks<PostAccumulateHook> post_accumulate_hooks_;
 };
 
 // Makes a tensor a leaf that collects its gradient, or no longer. Throws STATE for the result of an operation and
@@ -58,7 +82,7 @@ void set_requires_grad(const Tensor& tensor, bool requires_grad);
 // The leaf's accumulator, null where the tensor is no leaf that requires a gradient.
 AccumulateGrad* accumulator_of(const Tensor& tensor) noexcept;
 
-// Throws STATE where the tensor is the result of a recorded operation, and so may not be written in place.
+// Throws STATE where the tensor may not be written in place: the result of a recorded operation, or read-only memory.
 void require_writable(const Tensor& tensor, const char* argument);
 
 }  // namespace halftone

@@ -67,6 +67,7 @@ class Engine {
   void execute(Node& node) {
     grads_.clear();
     for (Tensor& grad : node.pending_grads_) grads_.push_back(std::exchange(grad, Tensor()));
+    node.gradient_hooks().each([&](const auto& hook) { hook(grads_); });
     input_grads_.assign(node.edges_.size(), Tensor());
     InputGrads inputs(node.edges_, input_grads_);
     const bool reached = node.is_leaf() || std::any_of(grads_.begin(), grads_.end(), [](const Tensor& grad) {
@@ -141,9 +142,13 @@ Tensor checked_gradient(const Tensor& root, const Tensor& gradient) {
 }  // namespace
 
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph) {
+  if (scope().in_backward) {
+    fail(Code::kState, "tensor", "backward is under way on this thread, and gradients of gradients are not supported");
+  }
   const Ref<Node> node = Ref<Node>::share(node_of(root));
   if (!node) fail(Code::kState, "tensor", "tensor was not recorded: no input required a gradient, or recording was off");
   ScopeGuard guard;
+  scope().in_backward = true;
   scope().grad_enabled = false;
   scope().autocast = nullptr;
   Engine engine(*node, retain_graph);

@@ -6,9 +6,9 @@
 
 namespace halftone {
 
-// Adds the gradients of sum(root * gradient) to the leaves behind `root`. `gradient` may be undefined for a scalar. Unless
-// `retain_graph`, what was saved is let go and a second backward is STATE. On failure the gradients of the leaves
-// reached are invalid.
+// Adds the gradients of sum(root * gradient) to the leaves behind `root`. `gradient` may be undefined for a scalar.
+// Unless `retain_graph`, what was saved is let go and a second backward is STATE. On failure the gradients of the
+// leaves reached are invalid. Throws STATE inside a callback of a backward.
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph);
 
 }  // namespace halftone

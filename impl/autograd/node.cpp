@@ -8,10 +8,11 @@ namespace halftone {
 GradSink InputGrads::sink(int input) const {
   Node* node = edges_[input].node.get();
   if (node == nullptr || !node->is_leaf()) return {};
-  return static_cast<AccumulateGrad*>(node)->sink();
+  auto* leaf = static_cast<AccumulateGrad*>(node);
+  return leaf->is_frozen() || leaf->gradient_hooks() ? GradSink{} : leaf->sink();
 }
 
-void InputGrads::stored(int input) const { static_cast<AccumulateGrad*>(edges_[input].node.get())->mark_stored(); }
+void InputGrads::stored(int input) const { static_cast<AccumulateGrad*>(edges_[input].node.get())->mark_delivered(); }
 
 SavedTensor::SavedTensor(const Tensor& tensor)
     : tensor_(requires_grad(tensor) ? tensor.detach() : tensor), version_(tensor.storage()->version()) {}

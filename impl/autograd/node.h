@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "autograd/hook_list.h"
 #include "tensor/tensor.h"
 
 namespace halftone {
@@ -35,7 +36,8 @@ class InputGrads {
   void set(int input, Tensor grad) { grads_[input] = std::move(grad); }
 
   // Memory for the gradient of an input that is a leaf, to be written as `store` says by a kernel that converts to its
-  // dtype; followed by stored(). Undefined where the input is no leaf.
+  // dtype; followed by stored(). Undefined where the input is no leaf, a frozen one, or one whose hooks want to see the
+  // gradient first.
   GradSink sink(int input) const;
   void stored(int input) const;
 
@@ -71,6 +73,10 @@ class Node : public GradientSource {
   virtual void release_saved() noexcept = 0;
   virtual bool is_leaf() const noexcept { return false; }
 
+  // Called with the gradients of the results, before backward of the node.
+  using GradientHook = void(std::vector<Tensor>& grads);
+  Hooks<GradientHook>& gradient_hooks() noexcept { return gradient_hooks_; }
+
   const std::vector<Edge>& edges() const noexcept { return edges_; }
   void set_edges(std::vector<Edge> edges) noexcept { edges_ = std::move(edges); }
 
@@ -87,6 +93,7 @@ class Node : public GradientSource {
   friend class Engine;
 
   std::vector<Edge> edges_;
+  Hooks<GradientHook> gradient_hooks_;
   uint64_t sequence_ = 0;
   Node* next_dead_ = nullptr;
 

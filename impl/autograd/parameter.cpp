@@ -7,15 +7,16 @@
 
 namespace halftone {
 
-Parameter::Parameter(std::string name, Tensor master)
+Parameter::Parameter(std::string name, Tensor master, MasterMemory memory)
     : AccumulateGrad(master.device(), master.shape(), master.dtype()),
       name_(std::move(name)),
       master_(std::move(master)),
-      shard_{.begin = 0, .end = master_.numel()} {}
+      shard_{.begin = 0, .end = master_.numel()},
+      memory_(memory) {}
 
 Tensor Parameter::leaf() const {
   Tensor leaf = weights().detach();
-  leaf.set_gradient_source(Ref<GradientSource>::share(const_cast<Parameter*>(this)));
+  if (!is_frozen()) leaf.set_gradient_source(Ref<GradientSource>::share(const_cast<Parameter*>(this)));
   return leaf;
 }
 
@@ -29,6 +30,22 @@ Tensor Parameter::read(DType dtype) const {
   return converted(master_, dtype);
 }
 
+Tensor Parameter::writable(const Tensor& values) const {
+  if (!is_split()) return values;
+  return values.dtype() == DType::kF32 ? contiguous(values) : converted(values, DType::kF32);
+}
+
+void Parameter::write(const Tensor& values) {
+  if (is_split()) {
+    launch("split_master", values.device(), &Kernels::optim, &OptimKernels::split_master, values.view(),
+           compute_.view(), remainder_.view());
+  } else {
+    copy(values, master_);
+    if (compute_.defined()) copy(master_, compute_);
+  }
+  mark_updated();
+}
+
 void Parameter::set_compute(Tensor compute) noexcept {
   compute_ = std::move(compute);
   of_version_ = weights().storage()->version();
@@ -37,7 +54,6 @@ void Parameter::set_compute(Tensor compute) noexcept {
 void Parameter::mark_updated() noexcept {
   if (master_.defined()) master_.storage()->bump_version();
   if (compute_.defined()) compute_.storage()->bump_version();
-  of_version_ = weights().storage()->version();
 }
 
 void Parameter::split() {
@@ -58,6 +74,15 @@ void Parameter::join() {
   master_ = joined(Category::kParameters);
   compute_.storage()->bump_version();
   remainder_ = Tensor();
+  set_compute(Tensor());
+}
+
+void Parameter::narrow(DType dtype) {
+  join();
+  if (master_.dtype() == dtype) return;
+  Tensor narrow = converted(master_, dtype, Category::kParameters);
+  master_.storage()->bump_version();
+  master_ = std::move(narrow);
   set_compute(Tensor());
 }
 

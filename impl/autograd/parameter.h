@@ -1,7 +1,7 @@
 // A parameter: FP32 (or whatever the model was made in) master weights, the low-precision copy that an optimizer keeps
 // beside them, the gradient, and the range that this process updates. An optimizer may split the weights: then a BF16
-// tensor and a 16-bit remainder are the weights, and there is no master. It is its own accumulator, so that the leaf
-// tensors that stand for it share one gradient.
+// tensor and a 16-bit remainder are the weights, and there is no master; or keep them in 16 bits alone. It is its own
+// accumulator, so that the leaf tensors that stand for it share one gradient.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,24 @@ struct Shard {
   int64_t end = 0;
 };
 
+// Whose the memory of a master is: the parameter's alone, or a host's as well, who counts on finding the weights there.
+enum class MasterMemory { kOwn, kShared };
+
 class Parameter final : public AccumulateGrad {
  public:
-  // `master` requires no gradient and is not shared.
-  Parameter(std::string name, Tensor master);
+  // REQUIRES: `master` is contiguous and requires no gradient.
+  Parameter(std::string name, Tensor master, MasterMemory memory = MasterMemory::kOwn);
 
   const char* name() const noexcept override { return name_.c_str(); }
   Parameter* as_parameter() noexcept override { return this; }
   // Undefined where the weights are split.
   const Tensor& master() const noexcept { return master_; }
   const Shard& shard() const noexcept { return shard_; }
+  bool is_shared() const noexcept { return memory_ == MasterMemory::kShared; }
 
   // What operations read: the master, or the BF16 part of split weights.
   const Tensor& weights() const noexcept { return is_split() ? compute_ : master_; }
-  // A leaf over weights(); results computed from it lead gradients here.
+  // A leaf over weights(); results computed from it lead gradients here, unless the parameter is frozen.
   Tensor leaf() const;
   // The same values in a dtype, without gradient source: the weights, the copy where it is current, else a cast (of the
   // joined FP32 where they are split) that is not kept, so that concurrent readers are safe.
@@ -38,18 +42,30 @@ class Parameter final : public AccumulateGrad {
 
   // The copy that the owning optimizer writes, or the BF16 part of split weights; undefined where there is neither.
   const Tensor& compute() const noexcept { return compute_; }
+  // Values of any float in the form that `write` takes them in. Throws OUT_OF_MEMORY.
+  Tensor writable(const Tensor& values) const;
+  // A load's: sets the weights, with the copy and the remainder; mark_current() follows once every parameter is
+  // written. REQUIRES: `values` come of writable() and share no memory with the weights.
+  void write(const Tensor& values);
+
   // The optimizer's: gives the parameter a copy in `dtype` (none where it is the master's), current from now on.
   void set_compute(Tensor compute) noexcept;
-  // The optimizer's: its update wrote the weights and what belongs to them.
+  // The optimizer's, when its update has written the weights and what belongs to them: first of every parameter, then
+  // the other of every one, for storage may be common to several.
   void mark_updated() noexcept;
+  void mark_current() noexcept { of_version_ = weights().storage()->version(); }
 
   bool is_split() const noexcept { return remainder_.defined(); }
   // The 16 bits that split weights lack of FP32 (formula/split_master.h).
   const Tensor& remainder() const noexcept { return remainder_; }
   // The optimizer's: puts split weights in the master's place, or a master in theirs. The values stay; leaves made
-  // before do not follow, and backward through them is STATE. Throws OUT_OF_MEMORY. REQUIRES for split: an f32 master.
+  // before do not follow, and backward through them is STATE. Throws OUT_OF_MEMORY. REQUIRES for split: an f32 master
+  // that is not shared.
   void split();
   void join();
+  // The same for 16 bits alone: f32 or split weights are rounded to `dtype`, and what they lose is gone. REQUIRES: not
+  // shared.
+  void narrow(DType dtype);
   // The optimizer's, before an update: a remainder does not belong to weights that others wrote since.
   void drop_stale_remainder();
 
@@ -67,6 +83,7 @@ class Parameter final : public AccumulateGrad {
   Tensor remainder_;
   uint64_t of_version_ = 0;  // the version of weights() that the copy, or the remainder, belongs to
   Shard shard_;
+  MasterMemory memory_;
   std::atomic<bool> claimed_{false};
 };
 

@@ -1,5 +1,5 @@
-// The modes of a thread: whether operations record, and autocast. One trivially destructible object a thread; guards save
-// and restore it whole. ops/record.h and ops/autocast.h act on it; kernels never see it.
+// The modes of a thread: whether operations record, and autocast. One trivially destructible object a thread; guards
+// save and restore it whole. ops/record.h and ops/autocast.h act on it; kernels never see it.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@ class AutocastPolicy;  // ops/autocast.h
 
 struct Scope {
   bool grad_enabled = true;
+  bool in_backward = false;                  // a backward of this thread is under way
   const AutocastPolicy* autocast = nullptr;  // borrowed from whoever began the scope
   uint64_t next_sequence = 0;                // numbers the nodes that this thread records
   int64_t depth = 0;                         // scopes of the C API that are open
@@ -29,6 +30,7 @@ class ScopeGuard {
   ~ScopeGuard() {
     --scope().guards;
     scope().grad_enabled = saved_.grad_enabled;
+    scope().in_backward = saved_.in_backward;
     scope().autocast = saved_.autocast;
   }
   ScopeGuard(const ScopeGuard&) = delete;

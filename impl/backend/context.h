@@ -15,6 +15,7 @@
 #include "core/fork_hook.h"
 #include "core/clock.h"
 #include "core/io.h"
+#include "core/philox.h"
 #include "core/ref.h"
 
 namespace halftone {
@@ -55,6 +56,11 @@ class Context final : public RefCounted {
 
   // A fresh Philox stream number: what is created after what, from one seed, draws the same numbers in every run.
   uint64_t next_stream() noexcept { return next_stream_.fetch_add(1, std::memory_order_relaxed); }
+  // For a checkpoint: how many were taken, and going on from there.
+  uint64_t streams_taken() const noexcept { return next_stream_.load(std::memory_order_relaxed); }
+  void set_streams_taken(uint64_t count) noexcept { next_stream_.store(count, std::memory_order_relaxed); }
+  // The key of a draw from it.
+  PhiloxKey next_key() noexcept { return {.seed = seed(), .stream = next_stream()}; }
 
   // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE where there is no such device.
   ContextDevice& device(const char* name);

@@ -1,11 +1,16 @@
 #include "core/io.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <ctime>
 
 namespace halftone {
 namespace {
@@ -47,8 +52,38 @@ int64_t system_read(void*, int64_t file, uint64_t offset, void* buffer, size_t s
   return retried([&] { return ::pread(static_cast<int>(file), buffer, size, static_cast<off_t>(offset)); });
 }
 
+// Keeps SIGXFSZ, which a write beyond RLIMIT_FSIZE raises in its thread, from ending the host: the write answers EFBIG
+// as well. A signal that was pending before, or that the host blocks itself, stays the host's.
+class FileSizeSignalGuard {
+ public:
+  FileSizeSignalGuard() noexcept {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGXFSZ);
+    sigset_t pending;
+    sigpending(&pending);
+    is_mine_ = sigismember(&pending, SIGXFSZ) == 0 && pthread_sigmask(SIG_BLOCK, &signals_, &saved_) == 0;
+  }
+  ~FileSizeSignalGuard() {
+    if (!is_mine_) return;
+    const int error = errno;
+    constexpr timespec kNow = {};
+    while (sigtimedwait(&signals_, nullptr, &kNow) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &saved_, nullptr);
+    errno = error;
+  }
+  FileSizeSignalGuard(const FileSizeSignalGuard&) = delete;
+  FileSizeSignalGuard& operator=(const FileSizeSignalGuard&) = delete;
+
+ private:
+  sigset_t signals_;
+  sigset_t saved_;
+  bool is_mine_;
+};
+
 int64_t system_write(void*, int64_t file, uint64_t offset, const void* buffer, size_t size) {
   if (offset > INT64_MAX) return -EINVAL;
+  const FileSizeSignalGuard guard;
   return retried([&] { return ::pwrite(static_cast<int>(file), buffer, size, static_cast<off_t>(offset)); });
 }
 
@@ -75,6 +110,28 @@ int64_t system_make_directory(void*, const char* path, uint32_t mode) {
   return retried([&] { return ::mkdir(path, static_cast<mode_t>(mode)); });
 }
 
+// readdir answers null at the end and after a failure; only errno tells them apart.
+int64_t system_list(void*, const char* path, int64_t (*take)(void* taker, const char* name), void* taker) {
+  DIR* directory = ::opendir(path);
+  if (directory == nullptr) return -errno;
+  int64_t result = 0;
+  errno = 0;
+  while (const dirent* entry = ::readdir(directory)) {
+    const bool is_link_to_itself = std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0;
+    if (!is_link_to_itself) result = take(taker, entry->d_name);
+    if (result < 0) break;
+    errno = 0;
+  }
+  if (result == 0 && errno != 0) result = -errno;
+  ::closedir(directory);
+  return result;
+}
+
+// flock, not fcntl: its locks belong to the open file, so that two writers in one process exclude each other too.
+int64_t system_lock(void*, int64_t file) {
+  return retried([&] { return ::flock(static_cast<int>(file), LOCK_EX | LOCK_NB); });
+}
+
 constexpr Io kSystemIo = {
     .user = nullptr,
     .open = system_open,
@@ -86,6 +143,8 @@ constexpr Io kSystemIo = {
     .rename = system_rename,
     .remove = system_remove,
     .make_directory = system_make_directory,
+    .list = system_list,
+    .lock = system_lock,
 };
 
 }  // namespace

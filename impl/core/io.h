@@ -22,6 +22,11 @@ struct Io {
   int64_t (*rename)(void* user, const char* from, const char* to);
   int64_t (*remove)(void* user, const char* path);
   int64_t (*make_directory)(void* user, const char* path, uint32_t mode);
+  // Calls take(taker, name) for everything in a directory but "." and "..", in any order, until it answers below 0;
+  // answers 0 or what it answered.
+  int64_t (*list)(void* user, const char* path, int64_t (*take)(void* taker, const char* name), void* taker);
+  // Takes an exclusive lock that ends with close or with the process; -EWOULDBLOCK where another holds it.
+  int64_t (*lock)(void* user, int64_t file);
 };
 
 // The table over the operating system's calls; EINTR is retried inside.

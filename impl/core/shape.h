@@ -72,6 +72,14 @@ constexpr bool is_contiguous(const Shape& shape, const Shape& strides) {
 // that leaves int64 in bytes of the widest dtype. Throws INVALID_ARGUMENT naming `argument`.
 Shape checked_shape(const int64_t* sizes, int64_t rank, const char* argument);
 
+// A caller's strides for a shape that passed checked_shape. Those of dimensions that are never stepped along, of size 1
+// or in an empty tensor, may be anything and become row-major. Refuses a negative one, and a distance between two
+// elements that leaves int64 in bytes of the widest dtype. Throws INVALID_ARGUMENT naming `argument`.
+Shape checked_strides(const Shape& shape, const int64_t* strides, const char* argument);
+
+// Whether two elements may share memory; strides that interleave without meeting count as well.
+bool may_overlap(const Shape& shape, const Shape& strides);
+
 // A dimension counted from the end where negative; throws INVALID_ARGUMENT naming `argument` outside [-rank, rank).
 int checked_dim(int64_t dim, int rank, const char* argument);
 

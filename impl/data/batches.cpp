@@ -14,7 +14,7 @@ Tensor gather(const Tensor& source, const Tensor& indices) {
   Shape shape = source.shape();
   shape[0] = indices.numel();
   Tensor rows = empty(source.device(), source.dtype(), shape);
-  launch("batches", source.device(), &Kernels::index, &IndexKernels::gather_rows, source.view(), indices.view(),
+  launch("batches", source.device(), &Kernels::index, &IndexKernels::gather, 0, source.view(), indices.view(),
          rows.view());
   return rows;
 }

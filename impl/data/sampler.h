@@ -33,6 +33,11 @@ class Sampler final : public RefCounted {
   const std::vector<int64_t>& peek();
   void advance() noexcept;
 
+  // Batches taken since the beginning. REQUIRES for a new one: at least 0.
+  int64_t cursor() const noexcept { return cursor_; }
+  void set_cursor(int64_t cursor) noexcept { cursor_ = cursor; }
+  const SamplerOptions& options() const noexcept { return options_; }
+
  private:
   int64_t samples_on_rank() const noexcept;
   void order_epoch();

@@ -11,6 +11,21 @@ class Relu final : public Module {
   Tensor forward(const Tensor& input) const override { return ops::relu(input); }
 };
 
+class Silu final : public Module {
+ public:
+  Tensor forward(const Tensor& input) const override { return ops::silu(input); }
+};
+
+class Sigmoid final : public Module {
+ public:
+  Tensor forward(const Tensor& input) const override { return ops::sigmoid(input); }
+};
+
+class Tanh final : public Module {
+ public:
+  Tensor forward(const Tensor& input) const override { return ops::tanh(input); }
+};
+
 class Gelu final : public Module {
  public:
   explicit Gelu(ops::GeluForm form) : form_(form) {}

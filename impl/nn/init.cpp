@@ -4,19 +4,15 @@
 
 namespace halftone::nn {
 
-namespace {
-
-PhiloxKey next_key(Context& context) { return {.seed = context.seed(), .stream = context.next_stream()}; }
-
-}  // namespace
-
 void init_uniform(const Tensor& tensor, double low, double high) {
-  fill_uniform(tensor, next_key(*tensor.device().context), low, high);
+  fill_uniform(tensor, tensor.device().context->next_key(), low, high);
 }
 
 void init_normal(const Tensor& tensor, double mean, double std) {
-  fill_normal(tensor, next_key(*tensor.device().context), mean, std);
+  fill_normal(tensor, tensor.device().context->next_key(), mean, std);
 }
+
+void init_bernoulli(const Tensor& tensor, double p) { fill_bernoulli(tensor, tensor.device().context->next_key(), p); }
 
 Ref<Parameter> uniform_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
                                  double bound) {

@@ -7,35 +7,6 @@ namespace halftone {
 
 namespace {
 
-constexpr AutocastClass default_class(Op op) {
-  switch (op) {
-    case Op::kMatmul:
-    case Op::kLinear:
-      return AutocastClass::kLow;
-    case Op::kSum:
-    case Op::kMean:
-    case Op::kSoftmax:
-    case Op::kLogSoftmax:
-    case Op::kCrossEntropy:
-      return AutocastClass::kFp32;
-    case Op::kAdd:
-    case Op::kSub:
-    case Op::kMul:
-    case Op::kDiv:
-      return AutocastClass::kWidest;
-    case Op::kRelu:
-    case Op::kGelu:
-    case Op::kRescale:
-    case Op::kAccuracy:
-    case Op::kReshape:
-    case Op::kTranspose:
-    case Op::kSlice:
-    case Op::kCast:
-      return AutocastClass::kAsIs;
-  }
-  return AutocastClass::kAsIs;
-}
-
 // What autocast may change: f32, f16 and bf16.
 bool is_eligible(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
 
@@ -43,17 +14,24 @@ bool is_eligible(DType dtype) { return dtype == DType::kF32 || dtype == DType::k
 
 AutocastPolicy::AutocastPolicy(DType dtype) : dtype_(dtype) {
   for (int i = 0; i < kOpCount; ++i) {
-    table_[i] = dtype == DType::kF32 ? AutocastClass::kAsIs : default_class(static_cast<Op>(i));
+    table_[i] = dtype == DType::kF32 ? AutocastClass::kAsIs : default_autocast_class(static_cast<Op>(i));
   }
 }
 
 Tensor autocast_read(const Tensor& tensor, DType dtype) {
   if (dtype == tensor.dtype()) return tensor;
+  const int64_t bytes = tensor.numel() * static_cast<int64_t>(size_of(dtype));
+  const auto count = [&](std::atomic<int64_t> AutocastPolicy::CastBytes::*kind) {
+    if (under_autocast()) (scope().autocast->cast_bytes().*kind).fetch_add(bytes, std::memory_order_relaxed);
+  };
   if (const Parameter* parameter = parameter_of(tensor)) {
     Tensor copy = parameter->read(dtype);
+    const bool is_kept = parameter->compute().defined() && copy.storage() == parameter->compute().storage();
+    if (!is_kept) count(&AutocastPolicy::CastBytes::parameters);
     copy.set_gradient_source(tensor.gradient_source());
     return copy;
   }
+  count(&AutocastPolicy::CastBytes::tensors);
   return ops::cast(tensor, dtype);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <tuple>
 
 #include "autograd/scope.h"
@@ -12,9 +13,6 @@
 #include "tensor/tensor.h"
 
 namespace halftone {
-
-// Must match htone_autocast_class in capi/include/halftone/amp.h.
-enum class AutocastClass : int32_t { kLow = 1, kFp32 = 2, kWidest = 3, kAsIs = 4 };
 
 class AutocastPolicy final : public RefCounted {
  public:
@@ -26,14 +24,23 @@ class AutocastPolicy final : public RefCounted {
   // REQUIRES: is_computing(op)
   void set(Op op, AutocastClass autocast_class) noexcept { table_[static_cast<int>(op)] = autocast_class; }
 
+  // What casts under this policy wrote: of parameters without a current copy, and of other tensors. From any thread.
+  struct CastBytes {
+    std::atomic<int64_t> parameters{0};
+    std::atomic<int64_t> tensors{0};
+  };
+  CastBytes& cast_bytes() const noexcept { return cast_bytes_; }
+
  private:
   DType dtype_;
   std::array<AutocastClass, kOpCount> table_;
+  mutable CastBytes cast_bytes_;
 };
 
 inline bool under_autocast() noexcept { return scope().autocast != nullptr; }
 
-// An operand in another float dtype: a parameter's own copy, else a recorded cast.
+// An operand in another float dtype: a parameter's own copy, else a recorded cast. What it writes counts for the
+// thread's policy, where there is one.
 Tensor autocast_read(const Tensor& tensor, DType dtype);
 
 // The dtype that `op` wants its operands in under the current policy, given the widest of them; `own` where it wants none.
@@ -41,8 +48,8 @@ DType autocast_operand_dtype(Op op, DType own, DType widest);
 
 // Runs `function` with its tensors cast as the policy says for `op`, itself outside autocast:
 //   if (under_autocast()) return autocast(Op::kMatmul, matmul, a, b);
-template <class... Tensors>
-Tensor autocast(Op op, Tensor (*function)(const Tensors&...), const Tensors&... tensors) {
+template <class Function, class... Tensors>
+Tensor autocast(Op op, const Function& function, const Tensors&... tensors) {
   DType widest = DType::kF16;
   bool any = false;
   const auto widen = [&](const Tensor& tensor) {

@@ -27,6 +27,15 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const Shape& whole_a, con
   return checked_shape(result.begin(), result.rank(), "b");
 }
 
+bool broadcast_together(const Shape& a, const Shape& b) {
+  for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
+    const int64_t size_a = a[a.rank() - i];
+    const int64_t size_b = b[b.rank() - i];
+    if (size_a != size_b && size_a != 1 && size_b != 1) return false;
+  }
+  return true;
+}
+
 namespace {
 
 // REQUIRES: `shape` is what `own` broadcasts to.

@@ -9,6 +9,9 @@ namespace halftone {
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Shape& whole_a, const Shape& whole_b);
 inline Shape broadcast_shapes(const Shape& a, const Shape& b) { return broadcast_shapes(a, b, a, b); }
 
+// Whether two shapes have a common one.
+bool broadcast_together(const Shape& a, const Shape& b);
+
 // The tensor's elements under a shape that it broadcasts to; repeated dimensions have stride 0.
 View expand(const Tensor& tensor, const Shape& shape);
 // The same as a tensor that shares storage.

@@ -32,18 +32,18 @@ void require_same_device(const Tensor& a, const char* a_name, const Tensor& b, c
        b.device().device->name(), same_context ? "" : " of another context");
 }
 
-void require_classification(const Tensor& logits, const Tensor& targets) {
-  require_float(logits, "logits");
+void require_classification(const Tensor& logits, const Tensor& targets, const char* name) {
+  require_float(logits, name);
   if (targets.dtype() != DType::kI64) {
     fail(Code::kDtypeMismatch, "targets", "targets is %s, expected i64", name_of(targets.dtype()));
   }
-  require_same_device(logits, "logits", targets, "targets");
+  require_same_device(logits, name, targets, "targets");
   if (logits.rank() != 2) {
-    fail(Code::kShapeMismatch, "logits", "logits %s has %d dimensions, expected 2", ShapeText(logits.shape()).text,
+    fail(Code::kShapeMismatch, name, "%s %s has %d dimensions, expected 2", name, ShapeText(logits.shape()).text,
          logits.rank());
   }
   if (targets.rank() != 1 || targets.size(0) != logits.size(0)) {
-    fail(Code::kShapeMismatch, "targets", "targets %s does not fit logits %s", ShapeText(targets.shape()).text,
+    fail(Code::kShapeMismatch, "targets", "targets %s does not fit %s %s", ShapeText(targets.shape()).text, name,
          ShapeText(logits.shape()).text);
   }
 }

@@ -16,7 +16,7 @@ void require_arithmetic(const Tensor& tensor, const char* argument);
 void require_same_dtype(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
 // Throws DEVICE unless b lives on a's device of a's context.
 void require_same_device(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
-// Checks logits [n, c] float against targets [n] i64 on one device.
-void require_classification(const Tensor& logits, const Tensor& targets);
+// Checks logits [n, c] float against targets [n] i64 on one device; `name` is the C API's name of the logits.
+void require_classification(const Tensor& logits, const Tensor& targets, const char* name = "logits");
 
 }  // namespace halftone

@@ -1,4 +1,5 @@
-// The operations by number, for tables such as autocast's.
+// The operations by number, and what is known of each: one row of a table in op.cpp. tools/check_ops.py holds that
+// every operation has a row, documentation and tests.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,18 @@ enum class Op : int32_t {
   kMul,
   kDiv,
   kMatmul,
+  kEinsum,
   kLinear,
+  kConv1d,
+  kConv2d,
+  kConvTranspose1d,
+  kConvTranspose2d,
+  kMaxPool1d,
+  kMaxPool2d,
+  kAvgPool1d,
+  kAvgPool2d,
+  kAdaptiveAvgPool1d,
+  kAdaptiveAvgPool2d,
   kSum,
   kMean,
   kRelu,
@@ -19,16 +31,89 @@ enum class Op : int32_t {
   kSoftmax,
   kLogSoftmax,
   kCrossEntropy,
+  kLayerNorm,
+  kRmsNorm,
+  kGroupNorm,
+  kBatchNorm,
   kRescale,
-  // These compute nothing that a dtype could change, and are never touched by autocast.
   kAccuracy,
+  kAmax,
+  kAmin,
+  kMaxDim,
+  kMinDim,
+  kArgmax,
+  kArgmin,
+  kAny,
+  kAll,
+  kCumsum,
+  kLogSumExp,
+  kMseLoss,
+  kL1Loss,
+  kSmoothL1Loss,
+  kKlDiv,
+  kBceWithLogits,
+  kNllLoss,
   kReshape,
   kTranspose,
   kSlice,
+  kPermute,
+  kUnsqueeze,
+  kSqueeze,
+  kBroadcastTo,
+  kCat,
+  kStack,
+  kSplit,
+  kPad,
+  kTril,
+  kTriu,
+  kGather,
+  kScatterAdd,
+  kIndexSelect,
+  kMaskedFill,
+  kEmbedding,
+  kDropout,
   kCast,
+  kExp,
+  kLog,
+  kSqrt,
+  kRsqrt,
+  kReciprocal,
+  kAbs,
+  kNeg,
+  kSin,
+  kCos,
+  kSigmoid,
+  kTanh,
+  kSilu,
+  kSoftplus,
+  kMaximum,
+  kMinimum,
+  kPow,
+  kPowScalar,
+  kClamp,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kLogicalAnd,
+  kLogicalOr,
+  kLogicalNot,
+  kIsNan,
+  kIsFinite,
+  kWhere,
+  kEnd,
 };
-inline constexpr int kOpCount = 19;
-constexpr bool is_computing(Op op) { return op < Op::kAccuracy; }
+inline constexpr int kOpCount = static_cast<int>(Op::kEnd);
+
+// What autocast does with an operation's float operands. Must match htone_autocast_class in
+// capi/include/halftone/amp.h.
+enum class AutocastClass : int32_t { kLow = 1, kFp32 = 2, kWidest = 3, kAsIs = 4 };
+
+AutocastClass default_autocast_class(Op op) noexcept;
+// False where a dtype changes nothing of what is computed (reshape): autocast never touches such an operation.
+bool is_computing(Op op) noexcept;
 
 // The C function's name without its prefix: "log_softmax".
 const char* name_of(Op op) noexcept;

@@ -1,7 +1,15 @@
-// The operations on tensors, one file each in the folders beside; capi/include/halftone/ops.h documents them. Each records
-// itself where an input requires a gradient and this thread records.
+// The operations on tensors, one file each in the folders beside; capi/include/halftone/ops.h documents them. Each
+// records itself where an input requires a gradient and this thread records.
 #pragma once
 
+#include "ops/conv/conv.h"
+#include "ops/pool/pool.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/loss/loss.h"
+#include "ops/reduce/reduce.h"
+#include "ops/index/index.h"
+#include "ops/random/dropout.h"
+#include "ops/shape/shape.h"
 #include "tensor/tensor.h"
 
 namespace halftone::ops {
@@ -12,13 +20,9 @@ Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
 
 Tensor matmul(const Tensor& a, const Tensor& b);
+Tensor einsum(const char* equation, const Tensor& a, const Tensor& b);
 // `bias` may be undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
-
-// An empty `dims` means all dimensions.
-Tensor sum(const Tensor& input, const Shape& dims, bool keepdim);
-Tensor mean(const Tensor& input, const Shape& dims, bool keepdim);
-Tensor accuracy(const Tensor& logits, const Tensor& targets);
 
 enum class GeluForm { kErf, kTanh };
 Tensor relu(const Tensor& input);
@@ -27,7 +31,6 @@ Tensor rescale(const Tensor& input, double scale, double offset);
 
 Tensor softmax(const Tensor& input, int64_t dim);
 Tensor log_softmax(const Tensor& input, int64_t dim);
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets);
 
 // One size may be -1.
 Tensor reshape(const Tensor& input, const Shape& shape);

@@ -5,7 +5,7 @@
 
 namespace halftone {
 
-bool should_record(std::initializer_list<const Tensor*> inputs) noexcept {
+bool should_record(std::span<const Tensor* const> inputs) noexcept {
   if (!scope().grad_enabled) return false;
   for (const Tensor* input : inputs) {
     if (input->defined() && requires_grad(*input)) return true;
@@ -13,7 +13,7 @@ bool should_record(std::initializer_list<const Tensor*> inputs) noexcept {
   return false;
 }
 
-void connect(Ref<Node> node, const Tensor& result, std::initializer_list<const Tensor*> inputs) {
+void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const> inputs) {
   std::vector<Edge> edges;
   edges.reserve(inputs.size());
   for (const Tensor* input : inputs) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 
 #include "autograd/node.h"
 #include "autograd/scope.h"
@@ -11,19 +12,23 @@
 namespace halftone {
 
 // Whether this thread records and any of the inputs requires a gradient. Undefined inputs count as constants.
-bool should_record(std::initializer_list<const Tensor*> inputs) noexcept;
+bool should_record(std::span<const Tensor* const> inputs) noexcept;
 
 // Leads `node` to the inputs' sources and makes it the source of `result`.
-void connect(Ref<Node> node, const Tensor& result, std::initializer_list<const Tensor*> inputs);
+void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const> inputs);
 
 // Answers the new node, for the operation to save in what backward needs; null where nothing is recorded.
 template <class BackwardNode>
-BackwardNode* record(const Tensor& result, std::initializer_list<const Tensor*> inputs) {
+BackwardNode* record(const Tensor& result, std::span<const Tensor* const> inputs) {
   if (!should_record(inputs)) return nullptr;
   Ref<BackwardNode> node = make_ref<BackwardNode>();
   BackwardNode* recorded = node.get();
   connect(std::move(node), result, inputs);
   return recorded;
+}
+template <class BackwardNode>
+BackwardNode* record(const Tensor& result, std::initializer_list<const Tensor*> inputs) {
+  return record<BackwardNode>(result, std::span(inputs.begin(), inputs.size()));
 }
 
 }  // namespace halftone

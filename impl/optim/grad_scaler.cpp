@@ -18,6 +18,7 @@ GradScaler::GradScaler(ContextDevice& device, const ScalerSettings& settings, fl
   initial.hysteresis_left = settings.hysteresis;
   state_ = from_host(device, DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
   scale_ = Tensor(state_.storage(), DType::kF32, {}, {}, 0);
+  if (settings.histogram_limit > 0.0) counts_ = full(device, DType::kI64, {kExponentBins}, 0.0, Category::kOptimizer);
 }
 
 GradScaler::~GradScaler() {
@@ -55,6 +56,11 @@ GradScaler::Stage& GradScaler::stage_of(Optimizer& optimizer) {
   return entries_.back().stage;
 }
 
+void GradScaler::prepare(Optimizer& optimizer) {
+  optimizer.unscale(device_state());
+  if (counts_.defined()) optimizer.count_exponents(settings_, device_state(), counts());
+}
+
 void GradScaler::unscale(Optimizer& optimizer) {
   if (!enabled_) return;
   require_device(optimizer);
@@ -65,7 +71,7 @@ void GradScaler::unscale(Optimizer& optimizer) {
   if (stage == Stage::kStepped) {
     fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; unscale comes before step");
   }
-  optimizer.unscale(device_state());
+  prepare(optimizer);
   stage = Stage::kUnscaled;
 }
 
@@ -77,22 +83,28 @@ void GradScaler::step(Optimizer& optimizer) {
     fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; update the scaler first");
   }
   if (stage == Stage::kUnscaled && !optimizer.has_verdict()) {
-    fail(Code::kState, "optimizer", "optimizer was stepped or zeroed on its own since it was unscaled; update the scaler");
+    fail(Code::kState, "optimizer",
+         "optimizer was stepped or zeroed on its own since it was unscaled; update the scaler");
   }
   if (stage == Stage::kReady) {
-    optimizer.unscale(device_state());
+    prepare(optimizer);
     stage = Stage::kUnscaled;
   }
   optimizer.step();
   stage = Stage::kStepped;
 }
 
+bool GradScaler::awaits_update() const noexcept {
+  for (const Entry& entry : entries_) {
+    if (entry.stage != Stage::kReady) return true;
+  }
+  return false;
+}
+
 void GradScaler::update() {
   if (!enabled_) return;
-  bool any = false;
-  for (const Entry& entry : entries_) any = any || entry.stage != Stage::kReady;
-  if (!any) fail(Code::kState, "scaler", "no optimizer was unscaled or stepped since the last update");
-  launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state());
+  if (!awaits_update()) fail(Code::kState, "scaler", "no optimizer was unscaled or stepped since the last update");
+  launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state(), counts());
   for (const Entry& entry : entries_) forget(entry);
   entries_.clear();
   if (settings_.at_minimum == AtMinimum::kError && state().collapsed != 0) {
@@ -109,9 +121,7 @@ ScalerState GradScaler::state() const {
 }
 
 void GradScaler::set_state(const ScalerState& state) {
-  for (const Entry& entry : entries_) {
-    if (entry.stage != Stage::kReady) fail(Code::kState, "scaler", "scaler waits for its update; set the state after it");
-  }
+  if (awaits_update()) fail(Code::kState, "scaler", "scaler waits for its update; set the state after it");
   write_from_host(state_, DType::kU8, &state);
 }
 

@@ -1,6 +1,6 @@
 // Scales a loss so that small gradients do not vanish in 16 bits, and takes the scale out again before the update. The
-// scale, the verdict over the gradients and the rule by which it moves live on the device: step never waits for the host.
-// Used by one thread at a time.
+// scale, the verdict over the gradients and the rule by which it moves live on the device: step never waits for the
+// host. Used by one thread at a time.
 #pragma once
 
 #include <vector>
@@ -25,11 +25,13 @@ class GradScaler final : public RefCounted {
   // Unscales unless that was done, and updates the weights unless a gradient was not finite. Throws STATE after another
   // step of this optimizer since the last update, and after one that did not go through the scaler.
   void step(Optimizer& optimizer);
-  // Moves the scale by what all optimizers since the last update found. Throws STATE where there was none, and where the
-  // scale would have to fall below its minimum under AtMinimum::kError.
+  // Moves the scale by what all optimizers since the last update found. Throws STATE where there was none, and where
+  // the scale would have to fall below its minimum under AtMinimum::kError.
   void update();
 
   bool enabled() const noexcept { return enabled_; }
+  // Whether an optimizer was unscaled or stepped since the last update.
+  bool awaits_update() const noexcept;
   // Waits for the device. 1 where the scaler is not enabled.
   ScalerState state() const;
   // Throws STATE between unscale or step and the update.
@@ -43,15 +45,18 @@ class GradScaler final : public RefCounted {
   };
 
   static void forget(const Entry& entry) noexcept;
+  void prepare(Optimizer& optimizer);
   void require_device(const Optimizer& optimizer) const;
   Stage& stage_of(Optimizer& optimizer);
   ContextDevice& device() const { return state_.device(); }
   ScalerState* device_state() const { return static_cast<ScalerState*>(state_.data()); }
+  int64_t* counts() const { return counts_.defined() ? static_cast<int64_t*>(counts_.data()) : nullptr; }
 
   ScalerSettings settings_;
   bool enabled_;
-  Tensor state_;  // one ScalerState, in bytes
-  Tensor scale_;  // its first member, as a scalar
+  Tensor state_;                // one ScalerState, in bytes
+  Tensor scale_;                // its first member, as a scalar
+  Tensor counts_;               // i64, of gradients by exponent since the last update; undefined without a histogram
   std::vector<Entry> entries_;  // the optimizers since the last update
 };
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "backend/formula/schedule.h"
 #include "core/error.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -12,106 +11,62 @@ namespace halftone::optim {
 
 namespace {
 
-void require_trainable(const std::vector<Ref<Parameter>>& parameters) {
-  if (parameters.empty()) fail(Code::kState, "module", "module has no parameters to optimize");
-  for (const Ref<Parameter>& parameter : parameters) {
-    const Tensor& weights = parameter->weights();
-    if (!parameter->is_split() && weights.dtype() != DType::kF32) {
-      fail(Code::kDtypeMismatch, "module", "parameter %s is %s, expected f32 master weights", parameter->name(),
-           name_of(weights.dtype()));
-    }
-    if (&weights.device() != &parameters.front()->weights().device()) {
-      fail(Code::kDevice, "module", "parameter %s is on another device than the first", parameter->name());
-    }
-  }
+ContextDevice& device_of(const ParameterGroup& group) {
+  if (group.parameters.empty()) fail(Code::kState, group.argument, "%s holds no parameter to optimize", group.argument);
+  return group.parameters.front().parameter->device();
 }
 
-// Where the range begins that the parameter's shard names; null where there is no tensor.
-void* at_shard(const Parameter& parameter, const Tensor& tensor) {
-  if (!tensor.defined()) return nullptr;
-  return static_cast<char*>(tensor.data()) + parameter.shard().begin * static_cast<int64_t>(size_of(tensor.dtype()));
+// Master weights are f32, as modules make them; without a master they may be in their 16 bits already.
+void require_trainable(const NamedParameter& named, const ContextDevice& device, const ParameterGroup& group) {
+  const Parameter& parameter = *named.parameter;
+  const DType dtype = parameter.weights().dtype();
+  const Precision& wanted = group.precision;
+  const bool is_narrow = wanted.master == Master::kNone && dtype == wanted.compute_dtype;
+  if (!parameter.is_split() && dtype != DType::kF32 && !is_narrow) {
+    fail(Code::kDtypeMismatch, group.argument, "%s: parameter %s is %s, expected f32%s", group.argument,
+         named.name.c_str(), name_of(dtype), wanted.master == Master::kNone ? " or compute_dtype" : " master weights");
+  }
+  if (&parameter.device() != &device) {
+    fail(Code::kDevice, group.argument, "%s: parameter %s is on another device than the first", group.argument,
+         named.name.c_str());
+  }
+  if (parameter.is_shared() && wanted.master != Master::kFull) {
+    fail(Code::kUnsupported, group.argument, "%s: parameter %s is over the host's memory, expected master_storage full",
+         group.argument, named.name.c_str());
+  }
 }
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Ref<Parameter>> parameters, const Precision& precision, double lr)
-    : parameters_(std::move(parameters)), base_lr_(lr) {
-  require_trainable(parameters_);
+Optimizer::Optimizer(const ParameterGroup& first) {
   const OptimizerState initial;
-  state_ = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
-  claim_parameters();
-  try {
-    arrange(precision);
-  } catch (...) {
-    for (const Ref<Parameter>& parameter : parameters_) parameter->unclaim();
-    throw;
-  }
+  state_ =
+      from_host(device_of(first), DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
 }
 
-Optimizer::~Optimizer() {
-  for (const Ref<Parameter>& parameter : parameters_) {
-    if (!parameter->is_split()) parameter->set_compute(Tensor());  // nobody keeps it current any more
-    parameter->unclaim();
-  }
-}
-
-void Optimizer::claim_parameters() {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i]->claim()) continue;
-    for (size_t j = 0; j < i; ++j) parameters_[j]->unclaim();
-    fail(Code::kState, "module", "parameter %s belongs to another optimizer, or stands in module twice",
-         parameters_[i]->name());
-  }
-}
-
-void Optimizer::arrange(const Precision& precision) {
-  for (const Ref<Parameter>& parameter : parameters_) {
-    parameter->set_grad_dtype(precision.grad_dtype);
-    parameter->allocate();
-    if (precision.splits_master) {
-      parameter->split();
-    } else {
-      parameter->join();
-    }
-  }
-  if (!precision.splits_master) make_copies(precision.compute_dtype);
-}
-
-void Optimizer::make_copies(DType compute_dtype) {
-  if (compute_dtype == DType::kF32) return;
-  std::vector<Tensor> copies;
-  for (const Ref<Parameter>& parameter : parameters_) {
-    copies.push_back(converted(parameter->master(), compute_dtype, Category::kParameters));
-  }
-  for (size_t i = 0; i < copies.size(); ++i) parameters_[i]->set_compute(std::move(copies[i]));
-}
-
-MomentSlot Moments::slot(size_t parameter) const {
-  return {.data = values[parameter].data(),
-          .scales = scales.empty() ? nullptr : static_cast<float*>(scales[parameter].data()),
-          .dtype = values[parameter].dtype()};
-}
-
-Moments Optimizer::zero_moments(DType dtype) const {
-  Moments moments;
-  for (const Ref<Parameter>& parameter : parameters_) {
-    moments.values.push_back(full(device(), dtype, parameter->shape(), 0.0, Category::kOptimizer));
-    if (size_of(dtype) != 1) continue;
-    const int64_t blocks = (numel(parameter->shape()) + kBlockSize - 1) / kBlockSize;
-    moments.scales.push_back(full(device(), DType::kF32, {blocks}, 0.0, Category::kOptimizer));
-  }
-  return moments;
+void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
+  if (has_verdict_) fail(Code::kState, "optimizer", "optimizer was unscaled; step before a group is added");
+  device_of(group);  // there is one
+  for (const NamedParameter& named : group.parameters) require_trainable(named, device(), group);
+  std::vector<OwnedParameter> owned;
+  owned.reserve(group.parameters.size());
+  for (const NamedParameter& named : group.parameters) owned.emplace_back(named, number, group.argument);
+  parameters_.reserve(parameters_.size() + owned.size());
+  for (OwnedParameter& parameter : owned) parameter.allocate(group.precision, moments);
+  for (OwnedParameter& parameter : owned) parameter.arrange_weights(group.precision);
+  for (OwnedParameter& parameter : owned) parameters_.push_back(std::move(parameter));
 }
 
 void Optimizer::zero_grad() {
   if (has_verdict_) forget_verdict();  // it was about the gradients that go
-  for (const Ref<Parameter>& parameter : parameters_) parameter->zero_grad();
+  for (const OwnedParameter& owned : parameters_) owned.parameter().zero_grad();
 }
 
 void Optimizer::step() {
   const Plan& plan = current_plan();
-  for (size_t i : plan.parameters) parameters_[i]->drop_stale_remainder();
-  launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule_, state());
+  const Schedule schedule = schedule_.host ? schedule_.at(read_state().step) : schedule_.schedule;
+  for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
+  launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
   update(device(),
          {.slots = plan.updates.data(),
           .chunks = plan.chunks.data(),
@@ -119,15 +74,19 @@ void Optimizer::step() {
           .chunk_count = static_cast<int64_t>(plan.chunks.size())},
          state());
   forget_verdict();
-  for (size_t i : plan.parameters) parameters_[i]->mark_updated();
+  for (size_t i : plan.parameters) parameters_[i].parameter().mark_updated();
+  for (size_t i : plan.parameters) parameters_[i].parameter().mark_current();
+}
+
+MultiTensor<GradSlot> Optimizer::Plan::gradients() const {
+  return {.slots = grads.data(),
+          .chunks = chunks.data(),
+          .slot_count = static_cast<int64_t>(grads.size()),
+          .chunk_count = static_cast<int64_t>(chunks.size())};
 }
 
 void Optimizer::check_gradients(const Plan& plan, OptimizerState* target) {
-  const MultiTensor<GradSlot> grads = {.slots = plan.grads.data(),
-                                       .chunks = plan.chunks.data(),
-                                       .slot_count = static_cast<int64_t>(plan.grads.size()),
-                                       .chunk_count = static_cast<int64_t>(plan.chunks.size())};
-  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, grads,
+  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, plan.gradients(),
          static_cast<double*>(plan.partials.data()), target);
 }
 
@@ -135,6 +94,11 @@ void Optimizer::unscale(ScalerState* scaler) {
   check_gradients(current_plan(), state());
   launch("unscale", device(), &Kernels::optim, &OptimKernels::unscale, scaler, state());
   has_verdict_ = true;
+}
+
+void Optimizer::count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts) {
+  launch("grad_exponents", device(), &Kernels::optim, &OptimKernels::grad_exponents, current_plan().gradients(),
+         settings, scaler, counts);
 }
 
 void Optimizer::forget_verdict() {
@@ -177,12 +141,18 @@ Optimizer::Outcome Optimizer::outcome() const {
   if (state.skipped == 0) return {};
   return {.skipped = true,
           .kind = state.offending_kind,
-          .offending = parameters_[static_cast<size_t>(state.offending_parameter)].get()};
+          .offending = parameters_[static_cast<size_t>(state.offending_parameter)].name()};
 }
 
-double Optimizer::lr() const { return base_lr_ * schedule_factor(schedule_, read_state().step); }
+double Optimizer::lr(size_t group) { return base_lr(group) * schedule_.factor(read_state().step); }
 
 int64_t Optimizer::step_count() const { return read_state().step; }
+
+void Optimizer::set_step_count(int64_t step) {
+  OptimizerState changed = read_state();
+  changed.step = step;
+  write_state(changed);
+}
 
 OptimizerState Optimizer::read_state() const {
   OptimizerState state;
@@ -195,10 +165,10 @@ void Optimizer::write_state(const OptimizerState& state) { write_from_host(state
 std::vector<size_t> Optimizer::parameters_with_grad() const {
   std::vector<size_t> with_grad;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Parameter& parameter = *parameters_[i];
+    const Parameter& parameter = parameters_[i].parameter();
     if (parameter.is_invalid()) {
       fail(Code::kState, "optimizer", "the gradient of %s is invalid since a failed backward; call zero_grad",
-           parameter.name());
+           parameters_[i].name());
     }
     if (parameter.has_grad()) with_grad.push_back(i);
   }
@@ -208,15 +178,26 @@ std::vector<size_t> Optimizer::parameters_with_grad() const {
 
 const Optimizer::Plan& Optimizer::current_plan() {
   std::vector<size_t> with_grad = parameters_with_grad();
-  if (with_grad != plan_.parameters) plan_ = make_plan(std::move(with_grad));
+  if (!is_current(with_grad)) plan_ = make_plan(std::move(with_grad));
   return plan_;
 }
 
-Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) {
+// A gradient moves where its parameter was frozen for a while, or where a host brings another.
+bool Optimizer::is_current(const std::vector<size_t>& with_grad) const {
+  if (with_grad != plan_.parameters) return false;
+  for (size_t k = 0; k < with_grad.size(); ++k) {
+    const OwnedParameter& owned = parameters_[with_grad[k]];
+    if (plan_.grads[k].grad != owned.grad_address()) return false;
+    if (plan_.grads[k].grad_dtype != owned.parameter().grad().dtype()) return false;
+  }
+  return true;
+}
+
+Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {
   Plan plan;
   std::vector<int64_t> sizes;
   for (size_t i : with_grad) {
-    plan.updates.push_back(make_slot(i));
+    plan.updates.push_back(parameters_[i].slot(static_cast<int32_t>(i)));
     const UpdateSlot& slot = plan.updates.back();
     plan.grads.push_back(
         {.grad = slot.grad, .grad_dtype = slot.grad_dtype, .parameter = static_cast<int32_t>(i), .size = slot.size});
@@ -226,25 +207,6 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) {
   plan.partials = empty(device(), DType::kF64, {static_cast<int64_t>(plan.chunks.size())}, Category::kOptimizer);
   plan.parameters = std::move(with_grad);
   return plan;
-}
-
-UpdateSlot Optimizer::make_slot(size_t index) {
-  const Parameter& parameter = *parameters_[index];
-  const Tensor& grad = parameter.grad();
-  const Tensor& compute = parameter.compute();
-  UpdateSlot slot = {};
-  slot.grad = at_shard(parameter, grad);
-  slot.grad_dtype = grad.dtype();
-  slot.master = static_cast<float*>(at_shard(parameter, parameter.master()));
-  slot.compute = at_shard(parameter, compute);
-  slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
-  slot.remainder = static_cast<int16_t*>(at_shard(parameter, parameter.remainder()));
-  slot.size = parameter.shard().end - parameter.shard().begin;
-  slot.parameter = static_cast<int32_t>(index);
-  slot.seed = device().context->seed();
-  slot.first_block = parameter.shard().begin / kBlockSize;
-  add_moments(index, slot);
-  return slot;
 }
 
 }  // namespace halftone::optim

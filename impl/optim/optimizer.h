@@ -1,45 +1,29 @@
-// What all optimizers share: the parameters they own, in what precision those are kept, state on the device, the pass
-// over all gradients and the schedule. AdamW and SGD add their moments and their kernel.
+// What all optimizers share: the parameters they own by groups, state on the device, the pass over all gradients and
+// the schedule. A rule adds the groups' settings and their kernel (optim/grouped_optimizer.h).
 #pragma once
 
 #include <vector>
 
-#include "autograd/parameter.h"
 #include "backend/chunks.h"
-#include "backend/kernels.h"
+#include "optim/owned_parameter.h"
+#include "optim/schedule_rule.h"
 
 namespace halftone::optim {
 
-// What an optimizer keeps its parameters in. Arithmetic is FP32 whatever this says.
-struct Precision {
-  DType compute_dtype = DType::kF32;  // of the copy for autocast; f32 keeps none
-  DType grad_dtype = DType::kF32;
-  DType moment1_dtype = DType::kF32;  // f32, bf16, or i8 for codes with a scale a block
-  bool splits_master = false;         // weights as bf16 and remainder; with compute_dtype bf16 only
-  DType moment2_dtype = DType::kF32;  // f32, or u8 for codes with a scale a block
-};
-
-// One moment of every parameter.
-struct Moments {
-  std::vector<Tensor> values;
-  std::vector<Tensor> scales;  // f32, one for each block of 256 elements; empty but for 8-bit values
-
-  MomentSlot slot(size_t parameter) const;
-};
-
 class Optimizer : public RefCounted {
  public:
-  // Allocates everything that steps need. Throws STATE for no parameters or one that has an optimizer, DTYPE_MISMATCH
-  // for one that is not f32.
-  Optimizer(std::vector<Ref<Parameter>> parameters, const Precision& precision, double lr);
-  ~Optimizer() override;
+  // On the device of the first group, owning none yet. Throws STATE for no parameters.
+  explicit Optimizer(const ParameterGroup& first);
 
   void zero_grad();
-  // Updates the parameters that have a gradient, unless a verdict says that some are not finite.
+  // Updates the parameters that have a gradient, unless a verdict says that some are not finite. A schedule of the host
+  // is asked first: it waits for the device, and what the host throws leaves all as it was.
   void step();
 
   // Pass 1 over the gradients for a scaler: from here to the step their factor is 1/scale, and the verdict holds.
   void unscale(ScalerState* scaler);
+  // Adds the gradients to a scaler's histogram, where its next update wants one.
+  void count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts);
   // Whether unscale ran and neither a step nor zero_grad has since.
   bool has_verdict() const noexcept { return has_verdict_; }
   // Takes unscale back, for a step that is not to come.
@@ -58,50 +42,65 @@ class Optimizer : public RefCounted {
   struct Outcome {
     bool skipped = false;
     NotFinite kind = NotFinite::kNothing;
-    const Parameter* offending = nullptr;  // the first parameter whose gradient was not finite
+    const char* offending = nullptr;  // the name of the first parameter whose gradient was not finite
   };
   Outcome outcome() const;
-  ContextDevice& device() const { return parameters_.front()->weights().device(); }
-  // The learning rate of the next step; waits for the device.
-  double lr() const;
+  ContextDevice& device() const { return state_.device(); }
+
+  // "adamw", "sgd".
+  virtual const char* kind() const noexcept = 0;
+  virtual size_t group_count() const noexcept = 0;
+  // The learning rate of a group in the next step; waits for the device. REQUIRES: group < group_count().
+  double lr(size_t group);
+  // The rate that the schedule multiplies, from the next step on.
+  void set_lr(size_t group, double lr) { base_lr(group) = lr; }
   int64_t step_count() const;
-  void set_schedule(const Schedule& schedule) noexcept { schedule_ = schedule; }
+  const std::vector<OwnedParameter>& parameters() const noexcept { return parameters_; }
+
+  // Where a group stands, for a checkpoint (optim/state.h).
+  struct GroupProgress {
+    double lr;           // that the schedule multiplies
+    int64_t first_step;  // updates done before the group was there; 0 where the rule does not count
+  };
+  virtual GroupProgress group_progress(size_t group) const noexcept = 0;
+  virtual void set_group_progress(size_t group, const GroupProgress& progress) noexcept = 0;
+  void set_step_count(int64_t step);
+
+  void set_schedule(const ScheduleRule& schedule) noexcept { schedule_ = schedule; }
 
  protected:
   // Runs the kernel of this optimizer over the slots.
   virtual void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) = 0;
-  // Points a parameter's slot at its moments.
-  virtual void add_moments(size_t parameter, UpdateSlot& slot) = 0;
-
-  const std::vector<Ref<Parameter>>& parameters() const noexcept { return parameters_; }
-  Moments zero_moments(DType dtype) const;
+  virtual double& base_lr(size_t group) noexcept = 0;
+  // Adds the parameters as a group; they are free and as they were where this throws, but for an OUT_OF_MEMORY while
+  // weights are split or joined, which leaves them their values.
+  void own(const ParameterGroup& group, int32_t number, int moments);
 
  private:
-  // The parameters with a gradient, as kernels want them; planned anew only when other parameters have one.
+  // The parameters with a gradient, as kernels want them; planned anew only when other parameters have one, or have it
+  // elsewhere.
   struct Plan {
     std::vector<size_t> parameters;
     std::vector<GradSlot> grads;
     std::vector<UpdateSlot> updates;
     std::vector<Chunk> chunks;
     Tensor partials;  // f64, one a chunk
+
+    MultiTensor<GradSlot> gradients() const;
   };
 
-  void claim_parameters();
-  void arrange(const Precision& precision);
-  void make_copies(DType compute_dtype);
   const Plan& current_plan();
   std::vector<size_t> parameters_with_grad() const;
-  Plan make_plan(std::vector<size_t> with_grad);
-  UpdateSlot make_slot(size_t parameter);
+  Plan make_plan(std::vector<size_t> with_grad) const;
+  bool is_current(const std::vector<size_t>& with_grad) const;
   OptimizerState read_state() const;
   void write_state(const OptimizerState& state);
   OptimizerState* state() const { return static_cast<OptimizerState*>(state_.data()); }
   // Runs pass 1 into `state`.
   void check_gradients(const Plan& plan, OptimizerState* state);
 
-  std::vector<Ref<Parameter>> parameters_;
-  double base_lr_;
-  Schedule schedule_;
+  std::vector<OwnedParameter> parameters_;
+  ScheduleRule schedule_;
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
   bool has_verdict_ = false;  // unscale ran and no step has since

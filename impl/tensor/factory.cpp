@@ -1,6 +1,7 @@
 #include "tensor/factory.h"
 
 #include <cinttypes>
+#include <utility>
 
 #include "tensor/launch.h"
 
@@ -48,17 +49,28 @@ Tensor from_host(ContextDevice& device, DType dtype, const Shape& shape, const v
 }
 
 Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data) {
-  return Tensor(Storage::borrow(device, data), dtype, shape, contiguous_strides(shape), 0);
+  return from_buffer(device, dtype, shape, contiguous_strides(shape), data);
 }
 
-Tensor contiguous(const Tensor& tensor) {
-  return tensor.is_contiguous() ? tensor : converted(tensor, tensor.dtype());
+Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, const Shape& strides, void* data) {
+  Ref<Storage> storage = Storage::borrow(device, data);
+  if (may_overlap(shape, strides)) storage->forbid_writes();
+  return Tensor(std::move(storage), dtype, shape, strides, 0);
 }
+
+Tensor contiguous(const Tensor& tensor) { return tensor.is_contiguous() ? tensor : converted(tensor, tensor.dtype()); }
 
 Tensor converted(const Tensor& tensor, DType dtype, Category category) {
   Tensor result = empty(tensor.device(), dtype, tensor.shape(), category);
   cast(tensor, result);
   return result;
+}
+
+Tensor moved_to(ContextDevice& device, const Tensor& tensor) {
+  if (&tensor.device() == &device) return tensor;
+  std::vector<std::byte> bytes(static_cast<size_t>(tensor.numel()) * size_of(tensor.dtype()));
+  read_to_host(tensor, tensor.dtype(), bytes.data());
+  return from_host(device, tensor.dtype(), tensor.shape(), bytes.data());
 }
 
 void fill(const Tensor& tensor, double value) {
@@ -78,6 +90,16 @@ void fill_uniform(const Tensor& tensor, PhiloxKey key, double low, double high) 
 
 void fill_normal(const Tensor& tensor, PhiloxKey key, double mean, double std) {
   launch("normal", tensor.device(), &Kernels::random, &RandomKernels::normal, key, mean, std, tensor.view());
+  tensor.storage()->bump_version();
+}
+
+// Ones of which some are dropped.
+void fill_bernoulli(const Tensor& tensor, PhiloxKey key, double p) {
+  const Tensor one = full(tensor.device(), DType::kF32, {}, 1.0);
+  View ones = {.data = one.data(), .dtype = DType::kF32, .shape = tensor.shape(), .strides = {}};
+  for (int i = 0; i < tensor.rank(); ++i) ones.strides.push_back(0);
+  launch("bernoulli", tensor.device(), &Kernels::random, &RandomKernels::dropout,
+         Dropout{.key = key, .p = 1.0 - p, .scale = 1.0}, ones, tensor.view());
   tensor.storage()->bump_version();
 }
 

@@ -22,6 +22,10 @@ class Storage final : public RefCounted {
   // `deleter` (may be null) runs once with `user` when the last reference goes. REQUIRES: a borrowed storage.
   void set_deleter(Deleter deleter, void* user) noexcept;
 
+  // For good, and before the storage is shared. Whoever writes in place on a caller's behalf looks at it.
+  void forbid_writes() noexcept { read_only_ = true; }
+  bool is_read_only() const noexcept { return read_only_; }
+
   ~Storage() override;
 
   void* data() const noexcept { return allocation_.data; }
@@ -38,6 +42,7 @@ class Storage final : public RefCounted {
   ContextDevice& device_;
   Allocation allocation_;
   bool borrowed_ = false;
+  bool read_only_ = false;
   Deleter deleter_ = nullptr;
   void* user_ = nullptr;
   std::atomic<uint64_t> version_{0};

@@ -11,15 +11,36 @@ struct BinaryCase {
   double (*reference)(double a, double b);
 };
 
+double silu_slope(double x) {
+  const double s = 1 / (1 + std::exp(-x));
+  return s * (1 + x * (1 - s));
+}
+
 const BinaryCase kBinaryCases[] = {
     {"add", BinaryOp::kAdd, [](double a, double b) { return a + b; }},
     {"subtract", BinaryOp::kSubtract, [](double a, double b) { return a - b; }},
     {"multiply", BinaryOp::kMultiply, [](double a, double b) { return a * b; }},
+    {"maximum", BinaryOp::kMaximum, [](double a, double b) { return a > b ? a : b; }},
+    {"minimum", BinaryOp::kMinimum, [](double a, double b) { return a < b ? a : b; }},
+    {"power", BinaryOp::kPower, [](double a, double b) { return std::pow(a, b); }},
     {"divide", BinaryOp::kDivide, [](double a, double b) { return a / b; }},
     {"relu_backward", BinaryOp::kReluBackward, [](double a, double b) { return b > 0 ? a : 0; }},
     {"gelu_erf_backward", BinaryOp::kGeluErfBackward, [](double a, double b) { return a * gelu_erf_derivative(b); }},
     {"gelu_tanh_backward", BinaryOp::kGeluTanhBackward, [](double a, double b) { return a * gelu_tanh_derivative(b); }},
+    {"abs_backward", BinaryOp::kAbsBackward, [](double a, double b) { return b > 0   ? a
+                                                                             : b < 0 ? -a
+                                                                                     : 0; }},
+    {"sqrt_backward", BinaryOp::kSqrtBackward, [](double a, double b) { return a / (2 * b); }},
+    {"rsqrt_backward", BinaryOp::kRsqrtBackward, [](double a, double b) { return -a * b * b * b / 2; }},
+    {"reciprocal_backward", BinaryOp::kReciprocalBackward, [](double a, double b) { return -a * b * b; }},
+    {"sin_backward", BinaryOp::kSinBackward, [](double a, double b) { return a * std::cos(b); }},
+    {"cos_backward", BinaryOp::kCosBackward, [](double a, double b) { return -a * std::sin(b); }},
+    {"sigmoid_backward", BinaryOp::kSigmoidBackward, [](double a, double b) { return a * b * (1 - b); }},
+    {"tanh_backward", BinaryOp::kTanhBackward, [](double a, double b) { return a * (1 - b * b); }},
+    {"silu_backward", BinaryOp::kSiluBackward, [](double a, double b) { return a * silu_slope(b); }},
+    {"softplus_backward", BinaryOp::kSoftplusBackward, [](double a, double b) { return a / (1 + std::exp(-b)); }},
 };
+static_assert(std::size(kBinaryCases) == static_cast<size_t>(BinaryOp::kEnd));
 
 template <class Body>
 void for_each_case(Body&& body) {
@@ -85,13 +106,15 @@ TEST(Binary, MixesDtypes) {
   });
 }
 
+bool divides(BinaryOp op) { return op == BinaryOp::kDivide || op == BinaryOp::kSqrtBackward; }
+
 TEST(Binary, TakesIntegersAndBoolsIntoFloats) {
   for_each_case([](const BinaryCase& test, DType dtype) {
     HostTensor a(DType::kI32, {200});
     HostTensor b(DType::kBool, {200});
     for (int64_t i = 0; i < 200; ++i) {
       a.set(i, static_cast<double>(i % 15 - 7));
-      b.set(i, test.op == BinaryOp::kDivide ? 1 : static_cast<double>(i % 2));
+      b.set(i, divides(test.op) ? 1 : static_cast<double>(i % 2));
     }
     expect_reference(test, a, b, HostTensor(dtype, {200}));
   });

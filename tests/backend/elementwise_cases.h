@@ -28,6 +28,32 @@ inline Status run_binary(BinaryOp op, const HostTensor& a, const HostTensor& b, 
   return cpu::kElementwiseKernels.binary(stream, op, a.view(), b.view(), out.view());
 }
 
+inline Status run_ternary(TernaryOp op, const HostTensor (&in)[3], const HostTensor& out, int threads = 1) {
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  return cpu::kElementwiseKernels.ternary(stream, op, in[0].view(), in[1].view(), in[2].view(), out.view());
+}
+
+inline Status run_compare(CompareOp op, const HostTensor& a, const HostTensor& b, const HostTensor& out,
+                          int threads = 1) {
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  return cpu::kElementwiseKernels.compare(stream, op, a.view(), b.view(), out.view());
+}
+
+inline Status run_clamp(const Bounds& bounds, const HostTensor& x, const HostTensor& out, int threads = 1) {
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  return cpu::kElementwiseKernels.clamp(stream, bounds, x.view(), out.view());
+}
+
+inline Status run_clamp_backward(const Bounds& bounds, const HostTensor& grad_output, const HostTensor& x,
+                                 const HostTensor& out) {
+  ThreadPool pool(1);
+  cpu::CpuStream stream(pool);
+  return cpu::kElementwiseKernels.clamp_backward(stream, bounds, grad_output.view(), x.view(), out.view());
+}
+
 inline Status run_affine(double scale, double shift, const HostTensor& x, const HostTensor& out, int threads = 1) {
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);

@@ -9,14 +9,30 @@ struct UnaryCase {
   const char* name;
   UnaryOp op;
   double (*reference)(double x);
+  // Where every format can hold the result.
+  double low = -6;
+  double high = 6;
 };
 
 const UnaryCase kUnaryCases[] = {
     {"negate", UnaryOp::kNegate, [](double x) { return -x; }},
+    {"abs", UnaryOp::kAbs, [](double x) { return std::fabs(x); }},
     {"relu", UnaryOp::kRelu, [](double x) { return x > 0 ? x : 0; }},
     {"gelu_erf", UnaryOp::kGeluErf, [](double x) { return gelu_erf(x); }},
     {"gelu_tanh", UnaryOp::kGeluTanh, [](double x) { return gelu_tanh(x); }},
+    {"exp", UnaryOp::kExp, [](double x) { return std::exp(x); }, -6, 5},
+    {"log", UnaryOp::kLog, [](double x) { return std::log(x); }, 0.1, 6},
+    {"sqrt", UnaryOp::kSqrt, [](double x) { return std::sqrt(x); }},
+    {"rsqrt", UnaryOp::kRsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.1, 6},
+    {"reciprocal", UnaryOp::kReciprocal, [](double x) { return 1 / x; }, -6, -0.1},
+    {"sin", UnaryOp::kSin, [](double x) { return std::sin(x); }},
+    {"cos", UnaryOp::kCos, [](double x) { return std::cos(x); }},
+    {"sigmoid", UnaryOp::kSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"tanh", UnaryOp::kTanh, [](double x) { return std::tanh(x); }},
+    {"silu", UnaryOp::kSilu, [](double x) { return x / (1 + std::exp(-x)); }},
+    {"softplus", UnaryOp::kSoftplus, [](double x) { return std::log1p(std::exp(x)); }},
 };
+static_assert(std::size(kUnaryCases) == static_cast<size_t>(UnaryOp::kEnd));
 
 template <class Body>
 void for_each_case(Body&& body) {
@@ -31,7 +47,7 @@ void for_each_case(Body&& body) {
 }
 
 void expect_reference(const UnaryCase& test, HostTensor& x, const HostTensor& out) {
-  x.fill_uniform(-6, 6, 21);
+  x.fill_uniform(test.low, test.high, 21);
   ASSERT_TRUE(run_unary(test.op, x, out).ok());
   expect_elements(out, [&](int64_t i) { return test.reference(x.get(i)); });
 }
@@ -59,7 +75,7 @@ TEST(Unary, EqualsTheReferenceAtAnyStrides) {
 TEST(Unary, WritesOverItsInput) {
   for_each_case([](const UnaryCase& test, DType dtype) {
     HostTensor x(dtype, {777});
-    x.fill_uniform(-6, 6, 22);
+    x.fill_uniform(test.low, test.high, 22);
     HostTensor out = x;
     ASSERT_TRUE(run_unary(test.op, out, out).ok());
     expect_elements(out, [&](int64_t i) { return test.reference(x.get(i)); });

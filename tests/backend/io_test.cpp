@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "backend/text_files.h"
@@ -71,6 +75,64 @@ TEST_F(SystemIo, RenamesAndRemovesFilesAndDirectories) {
   EXPECT_EQ(io_.make_directory(io_.user, path("d").c_str(), 0700), 0);
   EXPECT_EQ(io_.remove(io_.user, path("d").c_str()), 0);
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+// In a child, since the limit is the process's.
+TEST_F(SystemIo, S6_SurvivesTheLimitOnTheSizeOfFiles) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit = {.rlim_cur = 4, .rlim_max = 4};
+    const int64_t file = open(path("limited"), O_RDWR | O_CREAT);
+    int failures = setrlimit(RLIMIT_FSIZE, &limit) == 0 && file >= 0 ? 0 : 1;
+    if (io_.write(io_.user, file, 0, "abcd", 4) != 4) failures |= 2;
+    if (io_.write(io_.user, file, 4, "e", 1) != -EFBIG) failures |= 4;
+    sigset_t mask;
+    sigset_t pending;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    sigpending(&pending);
+    if (sigismember(&mask, SIGXFSZ) != 0 || sigismember(&pending, SIGXFSZ) != 0) failures |= 8;
+    _exit(failures);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(SystemIo, ListsEverythingInADirectory) {
+  write_file(path("a"), "");
+  write_file(path(".b"), "");
+  ASSERT_EQ(io_.make_directory(io_.user, path("d").c_str(), 0700), 0);
+  std::set<std::string> names;
+  const auto take = [](void* taker, const char* name) -> int64_t {
+    static_cast<std::set<std::string>*>(taker)->insert(name);
+    return 0;
+  };
+  EXPECT_EQ(io_.list(io_.user, directory_.c_str(), take, &names), 0);
+  EXPECT_EQ(names, (std::set<std::string>{".b", "a", "d"}));
+  EXPECT_EQ(io_.list(io_.user, path("none").c_str(), take, &names), -ENOENT);
+}
+
+TEST_F(SystemIo, StopsListingWhereTheTakerWantsNoMore) {
+  write_file(path("a"), "");
+  write_file(path("b"), "");
+  int calls = 0;
+  const auto refuse = [](void* taker, const char*) -> int64_t {
+    ++*static_cast<int*>(taker);
+    return -ECANCELED;
+  };
+  EXPECT_EQ(io_.list(io_.user, directory_.c_str(), refuse, &calls), -ECANCELED);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(SystemIo, LocksAFileAgainstAnotherOpenOfIt) {
+  const int64_t first = open(path("lock"), O_RDWR | O_CREAT);
+  const int64_t second = open(path("lock"), O_RDWR);
+  EXPECT_EQ(io_.lock(io_.user, first), 0);
+  EXPECT_EQ(io_.lock(io_.user, second), -EWOULDBLOCK);
+  EXPECT_EQ(close(first), 0);
+  EXPECT_EQ(io_.lock(io_.user, second), 0);
+  EXPECT_EQ(close(second), 0);
 }
 
 TEST_F(SystemIo, DoesNotWaitForAFifoAndRefusesItsSize) {

@@ -94,10 +94,10 @@ TEST(Adamw, FollowsTheFormulasInDoubleForAThousandSteps) {
   EXPECT_TRUE(list.guards_hold());
 }
 
-// What BF16 adds to `bound`: each step rounds the first moment by at most 2^-9 of itself, beta1 forgets that at a rate
+// What BF16 adds to `bound`: each step rounds the first moment by at most 2^-8 of itself, beta1 forgets that at a rate
 // of 1 - beta1, and the step is at most 3 lr.
 double bound_of_bf16_moment(int64_t steps, const AdamwGroup& group) {
-  return static_cast<double>(steps) * 3 * group.lr * 0x1p-9 / (1 - group.beta1);
+  return static_cast<double>(steps) * 3 * group.lr * 0x1p-8 / (1 - group.beta1);
 }
 
 TEST(Adamw, FollowsTheFormulasWithABf16FirstMoment) {

@@ -1,12 +1,14 @@
 // Moments in 8-bit codes with a scale a block: the codes themselves, and AdamW over them.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "backend/formula/adamw.h"
 #include "backend/formula/block_code.h"
+#include "backend/formula/rounding_key.h"
 #include "backend/optim_parameters.h"
 #include "instruction_sets.h"
 
@@ -14,7 +16,7 @@ namespace halftone {
 namespace {
 
 constexpr AdamwGroup kGroup = {1e-3, 0.9, 0.99, 1e-8, 0.01};
-constexpr double kScales[] = {1.0, 3e-9, 7e20, 1e-37};
+constexpr double kScales[] = {1.0, 3e-9, 7e20, 1e-28};
 
 TEST(BlockCode, SignedCodesAreTheNearestInTheRoot) {
   for (const double scale_value : kScales) {
@@ -62,6 +64,28 @@ TEST(BlockCode, ASecondMomentIsZeroOnlyWhereItWasZero) {
   }
 }
 
+// Smaller values share a scale whose factors are normal numbers.
+TEST(BlockCode, AScaleIsTheLargestMagnitudeButNotBelowTheLeastScale) {
+  const auto scale_for = [](float largest) { return block_scale(std::bit_cast<uint32_t>(largest)); };
+  EXPECT_EQ(scale_for(0.0f), 0.0f);
+  EXPECT_EQ(scale_for(0x1p-149f), kLeastScale);
+  EXPECT_EQ(scale_for(0x1.8p-95f), kLeastScale);
+  EXPECT_EQ(scale_for(0x1.2p-94f), 0x1.2p-94f);
+  EXPECT_EQ(scale_for(3e38f), 3e38f);
+  EXPECT_TRUE(std::isnan(scale_for(std::numeric_limits<float>::infinity())));
+  EXPECT_TRUE(std::isnan(scale_for(std::numeric_limits<float>::quiet_NaN())));
+  for (const float value : {0x1p-149f, 0x1p-126f, 0x1.8p-95f}) {
+    EXPECT_NEAR(decode_signed(encode_signed(-value, kLeastScale), kLeastScale), -value, kLeastScale / 127) << value;
+    for (const uint16_t word : {0, 65535}) {
+      const float read = decode_unsigned(encode_unsigned(value, kLeastScale, word), kLeastScale);
+      EXPECT_GT(read, 0.0f) << value;
+      EXPECT_NEAR(read, value, kLeastScale * 4 / 255) << value;
+    }
+  }
+  EXPECT_EQ(encode_unsigned(3e38f, 3e38f, 0), 255);
+  EXPECT_EQ(encode_signed(-3e38f, 3e38f), -127);
+}
+
 ParameterSpec coded(int64_t size) { return {size, DType::kBF16, DType::kBF16, true, 0, DType::kI8, true, DType::kU8}; }
 
 void step(Stream& stream, ParameterList& list, OptimizerState& state) {
@@ -105,7 +129,7 @@ TEST(BlockCode, TheFirstStepIsTheFormulaThenTheCodes) {
   const AdamwFactors factors = adamw_factors(kGroup, state);
   for (int32_t k = 0; k < static_cast<int32_t>(list.parameters().size()); ++k) {
     Streams& p = *list.parameters()[static_cast<size_t>(k)];
-    const PhiloxKey key = rounding_key(ParameterList::kSeed, k, 1);
+    const PhiloxKey key = rounding_key(ParameterList::kSeed, k, 1, Rounded::kMoment);
     for (int64_t begin = 0; begin < p.spec.size; begin += kBlockSize) {
       const float scale1 = static_cast<float>(p.scales1.get(begin / kBlockSize));
       const float scale2 = static_cast<float>(p.scales2.get(begin / kBlockSize));

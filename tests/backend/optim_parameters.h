@@ -23,6 +23,7 @@ struct ParameterSpec {
   DType moment1_dtype = DType::kF32;
   bool splits_master = false;
   DType moment2_dtype = DType::kF32;
+  bool has_master = true;  // else compute alone, of 16 bits
 
   int64_t blocks() const { return (size + kBlockSize - 1) / kBlockSize; }
 };
@@ -44,6 +45,7 @@ struct Streams {
       scales2.set(i, 0);
     }
     if (s.splits_master) split();
+    for (int64_t i = 0; i < s.size && !s.has_master; ++i) compute.set(i, master.get(i));
     for (int64_t i = 0; i < s.size; ++i) {
       moment1.set(i, 0);
       moment2.set(i, 0);
@@ -87,7 +89,7 @@ class ParameterList {
       sizes.push_back(spec.size);
       Streams& p = *parameters_.back();
       slots_.push_back({.grad = p.grad.data(),
-                        .master = spec.splits_master ? nullptr : p.masters(),
+                        .master = spec.splits_master || !spec.has_master ? nullptr : p.masters(),
                         .compute = spec.has_compute ? p.compute.data() : nullptr,
                         .remainder = spec.splits_master ? static_cast<int16_t*>(p.remainder.data()) : nullptr,
                         .moment1 = has_moments ? p.slot1() : MomentSlot{},

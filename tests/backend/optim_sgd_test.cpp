@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "backend/optim_parameters.h"
 #include "instruction_sets.h"
 
@@ -88,6 +91,61 @@ TEST(Sgd, FollowsTheFormulasInDoubleForAThousandSteps) {
     expect_close(list, &test.group, references, 1000);
   }
 }
+
+// Every storage but FP32's own, with gradients that match the weights as an optimizer has them.
+std::vector<ParameterSpec> stored_as(DType moment_dtype, bool split) {
+  return {{300, DType::kBF16, DType::kBF16, true, 0, moment_dtype, split},
+          {63, DType::kF32, DType::kBF16, true, 0, moment_dtype, split}};
+}
+
+TEST(Sgd, FollowsTheFormulasForAThousandStepsWithSplitWeights) {
+  ThreadPool pool(1);
+  cpu::CpuStream stream(pool);
+  for (const SgdCase& test : kCases) {
+    SCOPED_TRACE(test.name);
+    ParameterList list(stored_as(DType::kF32, true), test.has_moments);
+    auto references = start_of(list);
+    run(stream, list, &test.group, 1000, &references);
+    for (const auto& parameter : list.parameters()) parameter->join();
+    expect_close(list, &test.group, references, 1000);
+  }
+}
+
+// A rounding of the buffer moves the update by at most `rounding`, and momentum forgets it at a rate of 1 - momentum.
+// Roundings fall to both sides: six deviations of a thousand of them are 6 / sqrt(3 * 1000) = 0.11 of their sum.
+void expect_rounded_buffers(DType moment_dtype, double rounding) {
+  ThreadPool pool(1);
+  cpu::CpuStream stream(pool);
+  for (const SgdCase& test : kCases) {
+    if (!test.has_moments) continue;
+    SCOPED_TRACE(test.name);
+    for (const bool split : {false, true}) {
+      ParameterList list(stored_as(moment_dtype, split));
+      auto references = start_of(list);
+      run(stream, list, &test.group, 1000, &references);
+      const double tolerance =
+          bound(1000, test.group.lr, 4) + 0.11 * 1000 * test.group.lr * rounding / (1 - test.group.momentum);
+      double largest_gap = 0;
+      for (size_t k = 0; k < references.size(); ++k) {
+        Streams& parameter = *list.parameters()[k];
+        if (split) parameter.join();
+        for (int64_t i = 0; i < parameter.spec.size; ++i) {
+          const double gap = std::fabs(parameter.master.get(i) - references[k][static_cast<size_t>(i)].p);
+          ASSERT_LE(gap, tolerance) << k << " " << i;
+          largest_gap = std::max(largest_gap, gap);
+        }
+      }
+      EXPECT_GT(largest_gap, 1e-5);  // FP32 buffers come closer: these were rounded
+      EXPECT_TRUE(list.guards_hold());
+    }
+  }
+}
+
+// Gradients within 0.5 leave the buffer within 4, where BF16 rounds by 2^-7 at most.
+TEST(Sgd, FollowsTheFormulasForAThousandStepsWithABf16Buffer) { expect_rounded_buffers(DType::kBF16, 0x1p-7); }
+
+// A code is off by at most 1/127 of the block's largest magnitude.
+TEST(Sgd, FollowsTheFormulasForAThousandStepsWithAnEightBitBuffer) { expect_rounded_buffers(DType::kI8, 4.0 / 127); }
 
 TEST(Sgd, IsTheSameForEveryDtypeSizeAndInstructionSet) {
   const SgdGroup groups[] = {kCases[2].group, kCases[4].group};

@@ -157,6 +157,40 @@ public final class SmokeTest {
     check(Dtype.F64.swigValue() == 1 && Dtype.BOOL.swigValue() == 12 && Dtype.values().length == 12, "Dtype");
   }
 
+  /** Compiled code finds null by a fault, which the JVM's own handler of SIGSEGV turns into an exception. */
+  private static int lengthOf(int[] values) {
+    return values.length;
+  }
+
+  private static void nullPointerArrives(String when) {
+    int sum = 0;
+    int[] some = new int[3];
+    for (int i = 0; i < 100_000; ++i) sum += lengthOf(some);
+    check(sum == 300_000, "lengths");
+    try {
+      lengthOf(null);
+    } catch (NullPointerException expected) {
+      return;
+    }
+    throw new AssertionError("no NullPointerException " + when);
+  }
+
+  private static void addUntilInterrupted(Device device) {
+    try (Tensor a = new Tensor(device, Dtype.F32, 400, 1000)) {
+      while (!Thread.currentThread().isInterrupted()) a.add(a).close();
+    }
+  }
+
+  private static void h1NullPointersArriveAroundWork(Device device) throws InterruptedException {
+    nullPointerArrives("before work");
+    Thread worker = new Thread(() -> addUntilInterrupted(device));
+    worker.start();
+    for (int i = 0; i < 20; ++i) nullPointerArrives("during work");
+    worker.interrupt();
+    worker.join();
+    nullPointerArrives("after work");
+  }
+
   private static void test(String name, Device device, Case body) {
     try {
       body.run(device);
@@ -177,6 +211,7 @@ public final class SmokeTest {
     test("textThatIsNoUtf8Survives", device, SmokeTest::textThatIsNoUtf8Survives);
     test("closingTwiceIsHarmless", device, SmokeTest::closingTwiceIsHarmlessAndUseAfterCloseIsAnError);
     test("leakedObjectsAreCollected", device, SmokeTest::leakedObjectsAreCollected);
+    test("h1NullPointersArriveAroundWork", device, SmokeTest::h1NullPointersArriveAroundWork);
     test("enumerationsAreThoseOfTheHeaders", device, SmokeTest::enumerationsAreThoseOfTheHeaders);
   }
 

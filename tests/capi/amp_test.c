@@ -1,7 +1,7 @@
 /* Autocast: the policy table, what scopes do to operations and gradients, and explicit policies of module forwards. */
 #include <pthread.h>
 
-#include "test_tensors.h"
+#include "test_modules.h"
 
 static htone_autocast_policy* make_policy(htone_dtype dtype) {
   htone_autocast_policy* policy = NULL;
@@ -29,13 +29,35 @@ typedef struct Row {
 static void the_default_table_is_what_the_operations_document(void** state) {
   (void)state;
   static const Row rows[] = {
-      {"add", HTONE_AUTOCAST_WIDEST},    {"sub", HTONE_AUTOCAST_WIDEST},      {"mul", HTONE_AUTOCAST_WIDEST},
-      {"div", HTONE_AUTOCAST_WIDEST},    {"matmul", HTONE_AUTOCAST_LOW},      {"linear", HTONE_AUTOCAST_LOW},
-      {"sum", HTONE_AUTOCAST_FP32},      {"mean", HTONE_AUTOCAST_FP32},       {"relu", HTONE_AUTOCAST_AS_IS},
-      {"gelu", HTONE_AUTOCAST_AS_IS},    {"softmax", HTONE_AUTOCAST_FP32},    {"log_softmax", HTONE_AUTOCAST_FP32},
-      {"cast", HTONE_AUTOCAST_AS_IS},    {"accuracy", HTONE_AUTOCAST_AS_IS},  {"cross_entropy", HTONE_AUTOCAST_FP32},
-      {"reshape", HTONE_AUTOCAST_AS_IS}, {"transpose", HTONE_AUTOCAST_AS_IS}, {"slice", HTONE_AUTOCAST_AS_IS},
+      {"add", HTONE_AUTOCAST_WIDEST},
+      {"sub", HTONE_AUTOCAST_WIDEST},
+      {"mul", HTONE_AUTOCAST_WIDEST},
+      {"div", HTONE_AUTOCAST_WIDEST},
+      {"matmul", HTONE_AUTOCAST_LOW},
+      {"linear", HTONE_AUTOCAST_LOW},
+      {"sum", HTONE_AUTOCAST_FP32},
+      {"mean", HTONE_AUTOCAST_FP32},
+      {"relu", HTONE_AUTOCAST_AS_IS},
+      {"gelu", HTONE_AUTOCAST_AS_IS},
+      {"softmax", HTONE_AUTOCAST_FP32},
+      {"log_softmax", HTONE_AUTOCAST_FP32},
+      {"cast", HTONE_AUTOCAST_AS_IS},
+      {"accuracy", HTONE_AUTOCAST_AS_IS},
+      {"cross_entropy", HTONE_AUTOCAST_FP32},
+      {"reshape", HTONE_AUTOCAST_AS_IS},
+      {"transpose", HTONE_AUTOCAST_AS_IS},
+      {"slice", HTONE_AUTOCAST_AS_IS},
       {"rescale", HTONE_AUTOCAST_AS_IS},
+      {"max_pool1d", HTONE_AUTOCAST_AS_IS},
+      {"max_pool2d", HTONE_AUTOCAST_AS_IS},
+      {"avg_pool1d", HTONE_AUTOCAST_AS_IS},
+      {"avg_pool2d", HTONE_AUTOCAST_AS_IS},
+      {"adaptive_avg_pool1d", HTONE_AUTOCAST_AS_IS},
+      {"adaptive_avg_pool2d", HTONE_AUTOCAST_AS_IS},
+      {"conv1d", HTONE_AUTOCAST_LOW},
+      {"conv2d", HTONE_AUTOCAST_LOW},
+      {"conv_transpose1d", HTONE_AUTOCAST_LOW},
+      {"conv_transpose2d", HTONE_AUTOCAST_LOW},
   };
   htone_autocast_policy* policy = make_policy(HTONE_BF16);
   for (size_t i = 0; i < COUNT_OF(rows); ++i) {
@@ -228,6 +250,48 @@ static void an_explicit_policy_rules_a_forward_on_any_thread(void** state) {
   assert_ok(htone_scope_end(scope));
 }
 
+static void assert_cast_bytes(htone_autocast_policy* policy, int64_t parameters, int64_t tensors) {
+  int64_t of_parameters = -1, of_tensors = -1;
+  assert_ok(htone_autocast_policy_cast_bytes(policy, &of_parameters, &of_tensors));
+  assert_int_equal(of_parameters, parameters);
+  assert_int_equal(of_tensors, tensors);
+}
+
+/* Forward and backward of a layer of 6 weights and 2 biases on an input of 12, and the step. */
+static void train_under(htone_autocast_policy* policy, htone_module* module, htone_optimizer* optimizer) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  assert_ok(htone_module_forward(module, make_ramp(HTONE_F32, 2, 4, 3), policy, &out));
+  backward(sum_of(keep_tensor(out)));
+  assert_ok(htone_optimizer_step(optimizer));
+}
+
+static void a_step_casts_weights_only_where_no_copy_is_kept(void** state) {
+  (void)state;
+  for (int kept = 0; kept < 2; ++kept) {
+    htone_module* module = make_linear(test_device(), 3, 2, 1);
+    htone_autocast_policy* policy = NULL;
+    htone_optimizer* optimizer = NULL;
+    htone_sgd_options options;
+    assert_ok(htone_sgd_options_init(&options));
+    options.compute_dtype = kept ? HTONE_BF16 : HTONE_F32;
+    assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
+    keep_optimizer(optimizer);
+    assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
+    keep_policy(policy);
+    assert_cast_bytes(policy, 0, 0);
+    for (int step = 1; step <= 3; ++step) {
+      train_under(policy, module, optimizer);
+      assert_cast_bytes(policy, kept ? 0 : step * (6 + 2) * 2, step * 12 * 2);
+    }
+    assert_ok(htone_tensor_fill(weights_of(module, 0), 1)); /* its copy is stale until the next step */
+    assert_ok(htone_autocast_policy_reset_cast_bytes(policy));
+    assert_cast_bytes(policy, 0, 0);
+    train_under(policy, module, optimizer);
+    assert_cast_bytes(policy, kept ? 6 * 2 : (6 + 2) * 2, 12 * 2);
+  }
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_default_table_is_what_the_operations_document),
@@ -242,6 +306,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_policy_of_fp32_changes_nothing),
       cmocka_unit_test(a_scope_keeps_its_policy),
       cmocka_unit_test(an_explicit_policy_rules_a_forward_on_any_thread),
+      cmocka_unit_test(a_step_casts_weights_only_where_no_copy_is_kept),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -1,4 +1,4 @@
-/* The gradient scaler: orders of calls, what a skipped step leaves alone, what an outcome tells, and FP16 training. */
+/* The gradient scaler: what a skipped step leaves alone, what an outcome tells, bounds, saved states. */
 #include <math.h>
 #include <string.h>
 
@@ -146,43 +146,6 @@ static void a_nan_is_told_from_an_infinity(void** state) {
   assert_int_equal(outcome_of(scaler, trained.optimizer).kind, HTONE_NOT_FINITE_NAN);
 }
 
-/* Every order of three calls on one optimizer: 'u' unscale, 's' step, 'p' update. A lower-case letter must succeed, a
- * capital one must be refused with STATE. */
-static void run_order(const char* order) {
-  htone_grad_scaler* scaler = make_scaler(8);
-  Trained trained = make_trained();
-  run_backward(scaler, trained, 1);
-  for (const char* call = order; *call != 0; ++call) {
-    switch (*call) {
-      case 'u':
-        assert_ok(htone_grad_scaler_unscale(scaler, trained.optimizer));
-        break;
-      case 'U':
-        assert_fails(htone_grad_scaler_unscale(scaler, trained.optimizer), HTONE_STATE, "optimizer");
-        break;
-      case 's':
-        assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
-        break;
-      case 'S':
-        assert_fails(htone_grad_scaler_step(scaler, trained.optimizer), HTONE_STATE, "optimizer");
-        break;
-      case 'p':
-        assert_ok(htone_grad_scaler_update(scaler));
-        break;
-      default:
-        assert_fails(htone_grad_scaler_update(scaler), HTONE_STATE, "scaler");
-    }
-  }
-}
-
-static void every_order_of_three_calls_is_legal_or_refused(void** state) {
-  (void)state;
-  static const char* const orders[] = {"uUU", "uUs", "uUp", "usU", "usS", "usp", "upu", "ups", "upP",
-                                       "sUU", "sUS", "sUp", "sSU", "sSS", "sSp", "spu", "sps", "spP",
-                                       "PuU", "Pus", "Pup", "PsU", "PsS", "Psp", "PPu", "PPs", "PPP"};
-  for (size_t i = 0; i < COUNT_OF(orders); ++i) run_order(orders[i]);
-}
-
 static void two_optimizers_have_stages_of_their_own_and_share_the_verdict(void** state) {
   (void)state;
   htone_grad_scaler* scaler = make_scaler(16);
@@ -273,7 +236,8 @@ static void a_saved_state_one_step_before_growth_grows_on_the_next(void** state)
   (void)state;
   htone_grad_scaler* scaler = make_scaler(4);
   Trained trained = make_trained();
-  htone_grad_scaler_state saved = {.struct_size = sizeof saved, .hysteresis_left = 1, .scale = 64, .growth_tracker = 1999};
+  htone_grad_scaler_state saved = {
+      .struct_size = sizeof saved, .hysteresis_left = 1, .scale = 64, .growth_tracker = 1999};
   assert_ok(htone_grad_scaler_set_state(scaler, &saved));
   assert_float_equal(scale_of(scaler), 64, 0);
   run_backward(scaler, trained, 1);
@@ -310,7 +274,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(scaled_gradients_are_stored_and_unscaled_in_the_update),
       cmocka_unit_test(a_skipped_step_leaves_everything_and_names_the_offender),
       cmocka_unit_test(a_nan_is_told_from_an_infinity),
-      cmocka_unit_test(every_order_of_three_calls_is_legal_or_refused),
       cmocka_unit_test(two_optimizers_have_stages_of_their_own_and_share_the_verdict),
       cmocka_unit_test(an_update_without_a_step_leaves_no_factor_behind),
       cmocka_unit_test(clipping_by_norm_comes_between_unscale_and_step),

@@ -1,24 +1,5 @@
-/* Every differentiable operation against central differences in f64. Each case runs on leaves as they are and on leaves
- * that the operation sees through a transposed, strided view; shapes are odd and broadcast.
- */
-#include <math.h>
-#include <stdlib.h>
-
-#include "test_tensors.h"
-
-enum { kMaxInputs = 3 };
-
-typedef struct GradCase {
-  const char* name;
-  htone_status (*forward)(htone_tensor* const* inputs, htone_tensor** out);
-  int input_count;
-  struct {
-    int ndim;
-    int64_t shape[4];
-  } inputs[kMaxInputs];
-} GradCase;
-
-static htone_tensor* targets; /* of the cross entropy */
+/* Every operation of ops.h that leads gradients, against central differences. */
+#include "gradcheck.h"
 
 static htone_status add(htone_tensor* const* in, htone_tensor** out) { return htone_add(in[0], in[1], out); }
 static htone_status sub(htone_tensor* const* in, htone_tensor** out) { return htone_sub(in[0], in[1], out); }
@@ -60,7 +41,7 @@ static htone_status log_softmax_middle(htone_tensor* const* in, htone_tensor** o
   return htone_log_softmax(in[0], 1, out);
 }
 static htone_status cross_entropy(htone_tensor* const* in, htone_tensor** out) {
-  return htone_cross_entropy(in[0], targets, out);
+  return htone_cross_entropy(in[0], make_tensor(HTONE_I64, (const double[]){2, 0, 1, 1, 2}, 1, 5), out);
 }
 static htone_status reshape(htone_tensor* const* in, htone_tensor** out) {
   return htone_reshape(in[0], 2, (const int64_t[]){-1, 2}, out);
@@ -121,119 +102,4 @@ static const GradCase kCases[] = {
     {"gradient_of_rescale", rescale, 1, {{2, {3, 5}}}},
 };
 
-/* A leaf from which `see` gives the wanted shape: as it is, or with the sizes reversed and the first one doubled, so
- * that the operation's input is transposed and has gaps. */
-static htone_tensor* make_leaf(int ndim, const int64_t* shape, int strided, uint32_t seed) {
-  int64_t sizes[4];
-  for (int i = 0; i < ndim; ++i) sizes[i] = strided ? shape[ndim - 1 - i] : shape[i];
-  if (strided && ndim > 0) sizes[0] *= 2;
-  return leaf(make_noise_of_shape(HTONE_F64, seed, ndim, sizes));
-}
-
-/* Answers an owned tensor. */
-static htone_tensor* see(htone_tensor* from, int ndim, int strided) {
-  htone_tensor* seen = NULL;
-  if (!strided || ndim == 0) {
-    assert_ok(htone_tensor_retain(from));
-    return from;
-  }
-  assert_ok(htone_slice(from, 0, 1, INT64_MAX, 2, &seen));
-  for (int i = 0; i < ndim / 2; ++i) {
-    htone_tensor* turned = NULL;
-    assert_ok(htone_transpose(seen, i, ndim - 1 - i, &turned));
-    assert_ok(htone_tensor_release(seen));
-    seen = turned;
-  }
-  return seen;
-}
-
-typedef struct Check {
-  const GradCase* grad_case;
-  int strided;
-  htone_tensor* leaves[kMaxInputs];
-  htone_tensor* weights; /* of the result's elements in the loss, so that every element counts differently */
-} Check;
-
-/* Answers an owned tensor. */
-static htone_tensor* forward(const Check* check) {
-  const GradCase* c = check->grad_case;
-  htone_tensor *inputs[kMaxInputs] = {NULL}, *out = NULL;
-  for (int i = 0; i < c->input_count; ++i) inputs[i] = see(check->leaves[i], c->inputs[i].ndim, check->strided);
-  assert_ok(c->forward(inputs, &out));
-  for (int i = 0; i < c->input_count; ++i) assert_ok(htone_tensor_release(inputs[i]));
-  return out;
-}
-
-/* Answers an owned scalar. */
-static htone_tensor* loss_of(const Check* check) {
-  htone_tensor *out = forward(check), *product = NULL, *loss = NULL;
-  assert_ok(htone_mul(out, check->weights, &product));
-  assert_ok(htone_sum(product, 0, NULL, 0, &loss));
-  assert_ok(htone_tensor_release(out));
-  assert_ok(htone_tensor_release(product));
-  return loss;
-}
-
-static void make_weights(Check* check) {
-  htone_tensor* out = forward(check);
-  int64_t shape[HTONE_MAX_NDIM];
-  int32_t ndim = 0;
-  assert_ok(htone_tensor_shape(out, HTONE_MAX_NDIM, shape, &ndim));
-  check->weights = make_noise_of_shape(HTONE_F64, 99, ndim, shape);
-  assert_ok(htone_tensor_release(out));
-}
-
-static double loss_at(const Check* check, htone_tensor* moved, const double* values) {
-  assert_ok(htone_tensor_write(moved, HTONE_F64, values, (size_t)numel_of(moved) * sizeof *values));
-  htone_tensor* loss = loss_of(check);
-  const double value = item_of(loss);
-  assert_ok(htone_tensor_release(loss));
-  return value;
-}
-
-static void compare_with_differences(const Check* check, htone_tensor* input) {
-  const double h = 1e-4;
-  double* values = values_of(input);
-  double* gradient = values_of(grad_of(input));
-  for (int64_t i = 0; i < numel_of(input); ++i) {
-    const double value = values[i];
-    values[i] = value + h;
-    const double above = loss_at(check, input, values);
-    values[i] = value - h;
-    const double below = loss_at(check, input, values);
-    values[i] = value;
-    const double slope = (above - below) / (2 * h);
-    if (!(fabs(slope - gradient[i]) <= 1e-6 * (1 + fabs(slope)))) print_error("element %d\n", (int)i);
-    assert_near(gradient[i], slope, 1e-6 * (1 + fabs(slope)));
-  }
-  loss_at(check, input, values);
-  free(values);
-  free(gradient);
-}
-
-static void run_check(const GradCase* c, int strided) {
-  Check check = {.grad_case = c, .strided = strided};
-  for (int i = 0; i < c->input_count; ++i) {
-    check.leaves[i] = make_leaf(c->inputs[i].ndim, c->inputs[i].shape, strided, 17 + (uint32_t)i);
-  }
-  make_weights(&check);
-  backward(keep_tensor(loss_of(&check)));
-  htone_scope* scope = NULL;
-  assert_ok(htone_no_grad_begin(&scope));
-  for (int i = 0; i < c->input_count; ++i) compare_with_differences(&check, check.leaves[i]);
-  assert_ok(htone_scope_end(scope));
-}
-
-static void gradient_equals_differences(void** state) {
-  targets = make_tensor(HTONE_I64, (const double[]){2, 0, 1, 1, 2}, 1, 5);
-  run_check(*state, 0);
-  run_check(*state, 1);
-}
-
-int main(int argc, char** argv) {
-  struct CMUnitTest tests[COUNT_OF(kCases)];
-  for (size_t i = 0; i < COUNT_OF(kCases); ++i) {
-    tests[i] = (struct CMUnitTest){kCases[i].name, gradient_equals_differences, NULL, NULL, (void*)&kCases[i]};
-  }
-  return run_program(argc, argv, tests, COUNT_OF(tests));
-}
+int main(int argc, char** argv) { return run_grad_cases(argc, argv, kCases, COUNT_OF(kCases)); }

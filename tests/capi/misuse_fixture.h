@@ -4,6 +4,7 @@
 #ifndef HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
 #define HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
 
+#include "common/dlpack_standard.h"
 #include "test_modules.h"
 
 /* In the order of Fixture's members. */
@@ -15,11 +16,17 @@ typedef enum HandleKind {
   kPolicyHandle,
   kModuleHandle,
   kParameterHandle,
+  kParametersHandle,
+  kStateDictHandle,
   kOptimizerHandle,
   kScheduleHandle,
   kGradScalerHandle,
+  kEmaHandle,
   kSamplerHandle,
   kBatchesHandle,
+  kCheckpointHandle,
+  kFunctionHandle,
+  kHookHandle,
   kHandleKinds
 } HandleKind;
 
@@ -31,28 +38,64 @@ typedef struct Fixture {
   htone_autocast_policy* policy;
   htone_module* module; /* linear, of an optimizer, with gradients */
   htone_parameter* parameter;
+  htone_parameters* parameters; /* those of free_module */
+  htone_state_dict* state_dict; /* of module */
   htone_optimizer* optimizer;
   htone_schedule* schedule;
   htone_grad_scaler* scaler;
-  htone_sampler* sampler; /* of 2 samples */
-  htone_batches* batches; /* a batch was taken */
+  htone_sampler* sampler;       /* of 2 samples */
+  htone_batches* batches;       /* a batch was taken */
+  htone_checkpoint* checkpoint; /* of an empty directory */
+  htone_ema* ema;               /* of the parameters */
+  htone_function* function;
+  htone_hook* hook; /* on module */
 
   htone_tensor* leaf; /* with a gradient */
   htone_tensor* loss; /* a recorded scalar */
   htone_tensor* gradient;
-  htone_tensor* targets;     /* [2], i64 */
-  htone_tensor* bias;        /* [2], f32 */
-  htone_module* free_module; /* linear, without optimizer */
+  htone_tensor* targets;            /* [2], i64 */
+  htone_tensor* mask;               /* [2], bool */
+  htone_tensor* bias;               /* [2], f32 */
+  htone_module* custom_module;
+  htone_module* free_module;        /* linear, without optimizer */
+  DLManagedTensorVersioned managed; /* a scalar */
+  DLManagedTensor old_managed;
+  htone_tensor* lines;                /* [2, 2, 2], f32 */
+  htone_tensor* images;               /* [2, 2, 2, 2], f32 */
+  htone_parameters* spare_parameters; /* of no optimizer; renewed by each call that gives them one */
+  htone_optimizer* sgd_optimizer;
+  htone_optimizer* adam_optimizer;
+  htone_optimizer* lion_optimizer;
+  htone_module* buffered_module; /* batch norm */
   htone_linear_options linear_options;
+  htone_norm_options norm_options;
+  htone_batch_norm_options batch_norm_options;
+  htone_load_options load_options;
+  htone_conv_options conv_options;
+  htone_pool_options pool_options;
+  htone_embedding_options embedding_options;
   htone_adamw_options adamw_options;
+  htone_lion_options lion_options;
   htone_sgd_options sgd_options;
+  htone_ema_options ema_options;
   htone_sampler_options sampler_options;
+  htone_cross_entropy_options cross_entropy_options;
   htone_grad_scaler_options grad_scaler_options;
   htone_grad_scaler_state grad_scaler_state;
   htone_context_options context_options;
+  char free_directory[256];   /* for checkpoints */
+  char safetensors_path[256]; /* of a file with state_dict */
 } Fixture;
 
 extern Fixture fixture;
+
+/* Parameters of no optimizer in place of those that have one now. */
+htone_parameters* renew_spare_parameters(void);
+
+/* A checkpoint of another empty directory in place of the fixture's. */
+htone_checkpoint* renew_checkpoint(void);
+/* A schedule of the host. */
+htone_status constant_factor(int64_t position, double* out_factor, void* user);
 
 void begin_misuse(const char* function);
 /* Asserts that no call since begin_misuse was judged wrong. */
@@ -90,6 +133,18 @@ void refused(Wrong wrong, htone_status actual);
 void refused_silently(Wrong wrong, htone_status actual);
 /* Judges a call that must succeed. */
 void accepted(const char* what, htone_status actual);
+
+/* Callbacks that answer HTONE_OK and leave everything as it is. */
+htone_status no_backward(const htone_backward_call* call, void* user);
+htone_status no_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user);
+htone_status no_forward_hook(htone_module* module, htone_tensor* input, htone_tensor* output, htone_tensor** out_output,
+                             void* user);
+htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
+htone_status no_parameter_hook(htone_parameter* parameter, void* user);
+
+/* Give back what was lent to the test. */
+void end_loan(DLManagedTensorVersioned* managed);
+void end_old_loan(DLManagedTensor* managed);
 
 void a_million_random_handles_are_refused(void** state);
 

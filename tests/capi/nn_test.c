@@ -152,6 +152,19 @@ static void gelu_modules_have_both_forms(void** state) {
   }
 }
 
+static void smooth_activations_are_modules(void** state) {
+  (void)state;
+  static htone_status (*const create[])(htone_module**) = {htone_module_create_silu, htone_module_create_sigmoid,
+                                                           htone_module_create_tanh};
+  static const double expected[] = {0.7310585786300049, 0.7310585786300049, 0.7615941559557649};
+  for (size_t i = 0; i < COUNT_OF(create); ++i) {
+    htone_module* module = NULL;
+    assert_ok(create[i](&module));
+    keep_module(module);
+    assert_values(forward(module, make_tensor(HTONE_F32, (const double[]){1}, 1, 1)), 1e-6, expected[i]);
+  }
+}
+
 static void flatten_merges_what_follows_the_first_dimension(void** state) {
   (void)state;
   htone_module* flatten = NULL;
@@ -268,6 +281,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_name_that_does_not_fit_still_ends),
       cmocka_unit_test(forward_applies_the_layers_in_order),
       cmocka_unit_test(gelu_modules_have_both_forms),
+      cmocka_unit_test(smooth_activations_are_modules),
       cmocka_unit_test(flatten_merges_what_follows_the_first_dimension),
       cmocka_unit_test(an_empty_sequence_answers_its_input),
       cmocka_unit_test(a_sequence_keeps_its_modules),

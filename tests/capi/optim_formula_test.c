@@ -26,6 +26,23 @@ static void adamw_reference(Reference* r, const double* gradient, const htone_ad
   }
 }
 
+/* As AdamW, but for the decay. */
+static void adam_reference(Reference* r, const double* gradient, const htone_adamw_options* o) {
+  htone_adamw_options still = *o;
+  double decayed[kSize];
+  still.weight_decay = 0;
+  for (int i = 0; i < kSize; ++i) decayed[i] = gradient[i] + o->weight_decay * r->weights[i];
+  adamw_reference(r, decayed, &still);
+}
+
+static void lion_reference(Reference* r, const double* gradient, const htone_lion_options* o) {
+  for (int i = 0; i < kSize; ++i) {
+    const double direction = o->beta1 * r->first[i] + (1 - o->beta1) * gradient[i];
+    r->weights[i] -= o->lr * ((direction > 0) - (direction < 0) + o->weight_decay * r->weights[i]);
+    r->first[i] = o->beta2 * r->first[i] + (1 - o->beta2) * gradient[i];
+  }
+}
+
 static void sgd_reference(Reference* r, const double* gradient, const htone_sgd_options* o) {
   ++r->step;
   for (int i = 0; i < kSize; ++i) {
@@ -84,6 +101,75 @@ static void adamw_follows_its_formula_for_200_steps(void** state) {
   assert_follows(module, &reference);
 }
 
+static void adam_follows_its_formula_for_200_steps(void** state) {
+  (void)state;
+  htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
+  htone_tensor* weights = weights_of(module, 0);
+  htone_adamw_options options;
+  htone_optimizer* optimizer = NULL;
+  Reference reference;
+  assert_ok(htone_adam_options_init(&options));
+  options.lr = 1e-2;
+  options.weight_decay = 0.1;
+  begin_reference(&reference, module);
+  assert_ok(htone_optimizer_create_adam(module, &options, &optimizer));
+  keep_optimizer(optimizer);
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
+    double* values = values_of(gradient);
+    train_one_step(optimizer, weights, gradient);
+    adam_reference(&reference, values, &options);
+    free(values);
+  }
+  assert_follows(module, &reference);
+}
+
+/* The gradients are multiples of 2^-7 and the betas of 2^-3, so that the sign of no direction is in doubt. */
+static void lion_follows_its_formula_for_200_steps(void** state) {
+  (void)state;
+  htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
+  htone_tensor* weights = weights_of(module, 0);
+  htone_lion_options options;
+  htone_optimizer* optimizer = NULL;
+  Reference reference;
+  assert_ok(htone_lion_options_init(&options));
+  options.lr = 1e-3;
+  options.beta1 = 0.75;
+  options.beta2 = 0.875;
+  options.weight_decay = 0.1;
+  begin_reference(&reference, module);
+  assert_ok(htone_optimizer_create_lion(module, &options, &optimizer));
+  keep_optimizer(optimizer);
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    double gradient[kSize];
+    for (int i = 0; i < kSize; ++i) gradient[i] = ((int)((step * 31 + (uint32_t)i * 17) % 257) - 100) / 128.0;
+    train_one_step(optimizer, weights, make_tensor(HTONE_F32, gradient, 2, kRows, kColumns));
+    lion_reference(&reference, gradient, &options);
+  }
+  assert_follows(module, &reference);
+}
+
+/* Where neither moment nor gradient points anywhere, nothing moves; NaN shows. */
+static void lion_steps_nowhere_without_a_direction(void** state) {
+  (void)state;
+  htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
+  htone_tensor* weights = weights_of(module, 0);
+  htone_optimizer* optimizer = NULL;
+  double gradient[kSize] = {0};
+  Reference before;
+  begin_reference(&before, module);
+  assert_ok(htone_optimizer_create_lion(module, NULL, &optimizer));
+  train_one_step(keep_optimizer(optimizer), weights, make_tensor(HTONE_F32, gradient, 2, kRows, kColumns));
+  assert_follows(module, &before);
+  gradient[3] = NAN;
+  train_one_step(optimizer, weights, make_tensor(HTONE_F32, gradient, 2, kRows, kColumns));
+  before.weights[3] = NAN;
+  double* after = values_of(weights);
+  for (int i = 0; i < kSize; ++i)
+    assert_true(isnan(before.weights[i]) ? isnan(after[i]) : after[i] == before.weights[i]);
+  free(after);
+}
+
 static void follow_sgd(const htone_sgd_options* options) {
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
@@ -117,6 +203,9 @@ static void sgd_follows_its_formula_for_200_steps(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(adamw_follows_its_formula_for_200_steps),
+      cmocka_unit_test(adam_follows_its_formula_for_200_steps),
+      cmocka_unit_test(lion_follows_its_formula_for_200_steps),
+      cmocka_unit_test(lion_steps_nowhere_without_a_direction),
       cmocka_unit_test(sgd_follows_its_formula_for_200_steps),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

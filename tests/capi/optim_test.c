@@ -58,6 +58,9 @@ static void the_defaults_are_those_of_pytorch(void** state) {
   assert_true(adamw.grad_dtype == HTONE_F32 && adamw.moment1_dtype == HTONE_F32);
   assert_true(adamw.moment2_dtype == HTONE_F32);
   assert_true(adamw.master_storage == HTONE_MASTER_FULL);
+  assert_ok(htone_adam_options_init(&adamw));
+  assert_true(adamw.struct_size == sizeof adamw && adamw.lr == 1e-3 && adamw.beta1 == 0.9 && adamw.beta2 == 0.999);
+  assert_true(adamw.epsilon == 1e-8 && adamw.weight_decay == 0);
   assert_ok(htone_sgd_options_init(&sgd));
   assert_true(sgd.struct_size == sizeof sgd && sgd.compute_dtype == HTONE_F32 && sgd.lr == 1e-3);
   assert_true(sgd.momentum == 0 && sgd.dampening == 0 && sgd.weight_decay == 0 && sgd.nesterov == 0);

@@ -1,6 +1,9 @@
+#define _XOPEN_SOURCE 700 /* nftw */
 #include "run_tests.h"
 
 #include <fnmatch.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +11,17 @@ typedef enum Kind {
   kTensor,
   kModule,
   kParameter,
+  kParameters,
+  kStateDict,
   kOptimizer,
   kSchedule,
   kGradScaler,
+  kEma,
   kPolicy,
   kSampler,
   kBatches,
+  kFunction,
+  kHook,
   kDevice,
   kContext
 } Kind;
@@ -30,6 +38,7 @@ static size_t kept_count;
 static int64_t handles_before;
 static htone_context* context;
 static htone_device* device;
+static char folder[256]; /* empty where the running test has none */
 
 htone_context* test_context(void) { return context; }
 htone_device* test_device(void) { return device; }
@@ -67,12 +76,17 @@ static void* keep(Kind kind, void* handle) {
 htone_tensor* keep_tensor(htone_tensor* tensor) { return keep(kTensor, tensor); }
 htone_module* keep_module(htone_module* module) { return keep(kModule, module); }
 htone_parameter* keep_parameter(htone_parameter* parameter) { return keep(kParameter, parameter); }
+htone_parameters* keep_parameters(htone_parameters* parameters) { return keep(kParameters, parameters); }
+htone_state_dict* keep_state_dict(htone_state_dict* state_dict) { return keep(kStateDict, state_dict); }
 htone_optimizer* keep_optimizer(htone_optimizer* optimizer) { return keep(kOptimizer, optimizer); }
 htone_schedule* keep_schedule(htone_schedule* schedule) { return keep(kSchedule, schedule); }
+htone_ema* keep_ema(htone_ema* ema) { return keep(kEma, ema); }
 htone_grad_scaler* keep_grad_scaler(htone_grad_scaler* scaler) { return keep(kGradScaler, scaler); }
 htone_autocast_policy* keep_policy(htone_autocast_policy* policy) { return keep(kPolicy, policy); }
 htone_sampler* keep_sampler(htone_sampler* sampler) { return keep(kSampler, sampler); }
 htone_batches* keep_batches(htone_batches* batches) { return keep(kBatches, batches); }
+htone_function* keep_function(htone_function* function) { return keep(kFunction, function); }
+htone_hook* keep_hook(htone_hook* hook) { return keep(kHook, hook); }
 htone_device* keep_device(htone_device* kept_device) { return keep(kDevice, kept_device); }
 htone_context* keep_context(htone_context* kept_context) { return keep(kContext, kept_context); }
 
@@ -84,10 +98,16 @@ static htone_status release(Kept entry) {
       return htone_module_release(entry.handle);
     case kParameter:
       return htone_parameter_release(entry.handle);
+    case kParameters:
+      return htone_parameters_release(entry.handle);
+    case kStateDict:
+      return htone_state_dict_release(entry.handle);
     case kOptimizer:
       return htone_optimizer_release(entry.handle);
     case kSchedule:
       return htone_schedule_release(entry.handle);
+    case kEma:
+      return htone_ema_release(entry.handle);
     case kGradScaler:
       return htone_grad_scaler_release(entry.handle);
     case kPolicy:
@@ -96,6 +116,10 @@ static htone_status release(Kept entry) {
       return htone_sampler_release(entry.handle);
     case kBatches:
       return htone_batches_release(entry.handle);
+    case kFunction:
+      return htone_function_release(entry.handle);
+    case kHook:
+      return htone_hook_release(entry.handle);
     case kDevice:
       return htone_device_release(entry.handle);
     case kContext:
@@ -144,8 +168,25 @@ static int begin_test(void** state) {
   return 0;
 }
 
+const char* test_folder(void) {
+  if (folder[0] != '\0') return folder;
+  const char* parent = getenv("TMPDIR");
+  snprintf(folder, sizeof folder, "%s/halftone-test-XXXXXX", parent != NULL ? parent : "/tmp");
+  assert_non_null(mkdtemp(folder));
+  return folder;
+}
+
+static int remove_entry(const char* path, const struct stat* status, int type, struct FTW* position) {
+  (void)status;
+  (void)type;
+  (void)position;
+  return remove(path);
+}
+
 static int end_test(void** state) {
   (void)state;
+  if (folder[0] != '\0') assert_int_equal(nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+  folder[0] = '\0';
   while (kept_count > 0) assert_ok(release(kept[--kept_count]));
   assert_int_equal(live_handles(), handles_before);
   return 0;

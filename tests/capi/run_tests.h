@@ -33,18 +33,26 @@ int64_t live_handles(void);
 htone_tensor* keep_tensor(htone_tensor* tensor);
 htone_module* keep_module(htone_module* module);
 htone_parameter* keep_parameter(htone_parameter* parameter);
+htone_parameters* keep_parameters(htone_parameters* parameters);
+htone_state_dict* keep_state_dict(htone_state_dict* state_dict);
 htone_optimizer* keep_optimizer(htone_optimizer* optimizer);
 htone_schedule* keep_schedule(htone_schedule* schedule);
+htone_ema* keep_ema(htone_ema* ema);
 htone_grad_scaler* keep_grad_scaler(htone_grad_scaler* scaler);
 htone_autocast_policy* keep_policy(htone_autocast_policy* policy);
 htone_sampler* keep_sampler(htone_sampler* sampler);
 htone_batches* keep_batches(htone_batches* batches);
+htone_function* keep_function(htone_function* function);
+htone_hook* keep_hook(htone_hook* hook);
 htone_device* keep_device(htone_device* device);
 htone_context* keep_context(htone_context* context);
 
 /* A kept context with the given options' other fields at their defaults, and a kept device of it. */
 htone_context* make_context(int32_t num_threads, uint64_t seed);
 htone_device* make_device(htone_context* context);
+
+/* A folder of the test's own, made on first use and removed with all that is in it when the test ends. */
+const char* test_folder(void);
 
 /* Macros for the sake of the caller's file and line alone. `part` is text that the message must contain. */
 #define assert_ok(call) check_status((call), HTONE_OK, "", #call, __FILE__, __LINE__)

@@ -67,6 +67,77 @@ static void a_warm_up_before_a_warm_up_is_refused(void** state) {
   assert_null(out);
 }
 
+/* A host's schedule: answers `factor`, or fails with `status`; counts. */
+typedef struct Host {
+  double factor;
+  htone_status status;
+  int calls, destroyed;
+  int64_t position;
+} Host;
+
+static htone_status answer(int64_t position, double* out_factor, void* user) {
+  Host* host = user;
+  ++host->calls;
+  host->position = position;
+  *out_factor = host->factor;
+  return host->status;
+}
+
+static void destroy_host(void* user) { ++((Host*)user)->destroyed; }
+
+static htone_schedule* make_callback(Host* host) {
+  htone_schedule* schedule = NULL;
+  assert_ok(htone_schedule_create_callback(answer, host, destroy_host, &schedule));
+  return schedule;
+}
+
+static void a_callback_is_asked_for_the_factor_at_a_position(void** state) {
+  (void)state;
+  Host host = {.factor = 0.75};
+  htone_schedule* schedule = make_callback(&host);
+  assert_true(factor_at(schedule, 5) == 0.75);
+  assert_true(host.calls == 1 && host.position == 5);
+  host.factor = 3;
+  assert_true(factor_at(schedule, 0) == 3);
+  assert_ok(htone_schedule_release(schedule));
+  assert_int_equal(host.destroyed, 1);
+}
+
+static void a_callback_follows_a_warm_up_and_does_not_see_it(void** state) {
+  (void)state;
+  Host host = {.factor = 2};
+  htone_schedule* callback = make_callback(&host);
+  htone_schedule* schedule = make_warmup(4, 0, callback);
+  assert_ok(htone_schedule_release(callback)); /* the other keeps it */
+  assert_true(host.destroyed == 0 && factor_at(schedule, 2) == 0.5 && host.calls == 0);
+  assert_true(factor_at(schedule, 7) == 2 && host.position == 3);
+}
+
+static void a_callback_that_fails_is_told_with_its_code(void** state) {
+  (void)state;
+  Host host = {.factor = 1, .status = HTONE_CANCELLED};
+  htone_schedule* schedule = keep_schedule(make_callback(&host));
+  htone_error_info info = {.struct_size = sizeof info};
+  double factor = -1;
+  assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_CALLBACK, "position 3");
+  assert_ok(htone_error_last(&info));
+  assert_int_equal(info.native_code, HTONE_CANCELLED);
+  host.status = HTONE_OK;
+  static const double kWrong[] = {-0.5, NAN, INFINITY};
+  for (size_t i = 0; i < COUNT_OF(kWrong); ++i) {
+    host.factor = kWrong[i];
+    assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_INVALID_ARGUMENT, "factor");
+  }
+  assert_true(factor == -1);
+}
+
+static void a_callback_that_was_not_taken_stays_the_callers(void** state) {
+  (void)state;
+  Host host = {.factor = 1};
+  assert_fails(htone_schedule_create_callback(answer, &host, destroy_host, NULL), HTONE_INVALID_ARGUMENT, "out");
+  assert_int_equal(host.destroyed, 0);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_constant_schedule_is_one_for_ever),
@@ -74,6 +145,10 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_step_schedule_multiplies_every_so_many_steps),
       cmocka_unit_test(a_warm_up_climbs_to_where_the_other_begins),
       cmocka_unit_test(a_warm_up_before_a_warm_up_is_refused),
+      cmocka_unit_test(a_callback_is_asked_for_the_factor_at_a_position),
+      cmocka_unit_test(a_callback_follows_a_warm_up_and_does_not_see_it),
+      cmocka_unit_test(a_callback_that_fails_is_told_with_its_code),
+      cmocka_unit_test(a_callback_that_was_not_taken_stays_the_callers),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

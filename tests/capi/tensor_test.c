@@ -231,6 +231,51 @@ static void a_buffer_of_bytes_needs_no_alignment(void** state) {
   assert_values(cast_of(tensor, HTONE_F32), 0, 1, 2, 3);
 }
 
+static void a_strided_buffer_is_read_and_written_in_place(void** state) {
+  (void)state;
+  float values[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const int64_t shape[] = {3, 1, 2}, strides[] = {1, -5, 4}; /* nothing steps along a size of 1 */
+  int deletions = 0;
+  htone_tensor* tensor = NULL;
+  assert_ok(htone_tensor_from_buffer_strided(test_device(), HTONE_F32, 3, shape, strides, values, count_call,
+                                             &deletions, &tensor));
+  assert_values(tensor, 0, 0, 4, 1, 5, 2, 6);
+  assert_ok(htone_tensor_fill(tensor, -1));
+  assert_true(values[2] == -1 && values[3] == 3 && values[4] == -1 && values[7] == 7);
+  assert_ok(htone_tensor_release(tensor));
+  assert_int_equal(deletions, 1);
+}
+
+static void a_buffer_whose_elements_overlap_is_read_only(void** state) {
+  (void)state;
+  float values[4] = {1, 2, 3, 4};
+  const int64_t shape[] = {2, 3}, wrong[][2] = {{1, 1}, {0, 1}, {1, 0}, {2, 1}};
+  for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
+    htone_tensor* tensor = NULL;
+    assert_ok(
+        htone_tensor_from_buffer_strided(test_device(), HTONE_F32, 2, shape, wrong[i], values, NULL, NULL, &tensor));
+    keep_tensor(tensor);
+    assert_true(item_of(sum_of(tensor)) > 0);
+    assert_fails(htone_tensor_fill(tensor, 0), HTONE_STATE, "overlap");
+  }
+  assert_true(values[0] == 1 && values[3] == 4);
+}
+
+static void a_buffer_with_impossible_strides_stays_the_callers(void** state) {
+  (void)state;
+  float values[4] = {1, 2, 3, 4};
+  const int64_t shape[] = {2, 2}, wrong[][2] = {{2, -1}, {INT64_MAX, 1}, {INT64_MAX / 10, INT64_MAX / 10}};
+  int deletions = 0;
+  htone_tensor* tensor = NULL;
+  for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
+    assert_fails(htone_tensor_from_buffer_strided(test_device(), HTONE_F32, 2, shape, wrong[i], values, count_call,
+                                                  &deletions, &tensor),
+                 HTONE_INVALID_ARGUMENT, "strides");
+  }
+  assert_null(tensor);
+  assert_int_equal(deletions, 0);
+}
+
 static void a_tensor_knows_its_device(void** state) {
   (void)state;
   htone_device* device = NULL;
@@ -267,6 +312,9 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_deleter_may_call_the_library),
       cmocka_unit_test(a_refused_buffer_stays_the_callers),
       cmocka_unit_test(a_buffer_of_bytes_needs_no_alignment),
+      cmocka_unit_test(a_strided_buffer_is_read_and_written_in_place),
+      cmocka_unit_test(a_buffer_whose_elements_overlap_is_read_only),
+      cmocka_unit_test(a_buffer_with_impossible_strides_stays_the_callers),
       cmocka_unit_test(a_tensor_knows_its_device),
       cmocka_unit_test(a_retained_tensor_outlives_one_release),
   };

@@ -38,3 +38,15 @@ htone_tensor* read_parameter(htone_module* module, size_t index, htone_dtype dty
   assert_ok(htone_parameter_read(parameter_of(module, index), dtype, &out));
   return keep_tensor(out);
 }
+
+htone_parameters* parameters_of_module(htone_module* module) {
+  htone_parameters* out = NULL;
+  assert_ok(htone_parameters_create_from_module(module, &out));
+  return keep_parameters(out);
+}
+
+htone_parameters* parameters_matching(htone_module* module, const char* pattern) {
+  htone_parameters* out = NULL;
+  assert_ok(htone_parameters_select(parameters_of_module(module), pattern, &out));
+  return keep_parameters(out);
+}

@@ -15,4 +15,8 @@ htone_parameter* parameter_of(htone_module* module, size_t index);
 htone_tensor* weights_of(htone_module* module, size_t index);
 htone_tensor* read_parameter(htone_module* module, size_t index, htone_dtype dtype);
 
+/* Sets of a module's parameters: all of them, or those whose name matches. */
+htone_parameters* parameters_of_module(htone_module* module);
+htone_parameters* parameters_matching(htone_module* module, const char* pattern);
+
 #endif

@@ -61,6 +61,19 @@ TEST(CheckedShape, RefusesProductsThatOverflowEvenBehindAZero) {
   }
 }
 
+TEST(MayOverlap, HoldsWhereTwoElementsShareAPlace) {
+  EXPECT_FALSE(may_overlap({2, 3}, {3, 1}));
+  EXPECT_FALSE(may_overlap({2, 3}, {1, 2}));
+  EXPECT_FALSE(may_overlap({2, 3, 4}, {1, 100, 2}));
+  EXPECT_FALSE(may_overlap({1, 4}, {0, 1}));
+  EXPECT_FALSE(may_overlap({0, 4}, {0, 0}));
+  EXPECT_FALSE(may_overlap({}, {}));
+  EXPECT_TRUE(may_overlap({2, 3}, {0, 1}));
+  EXPECT_TRUE(may_overlap({2, 3}, {2, 1}));
+  EXPECT_TRUE(may_overlap({4, 4}, {1, 1}));
+  EXPECT_TRUE(may_overlap({2, 2, 2}, {1, 4, 5}));
+}
+
 TEST(CheckedDim, CountsFromTheEnd) {
   EXPECT_EQ(checked_dim(-1, 3, "shape"), 2);
   EXPECT_EQ(checked_dim(0, 3, "shape"), 0);

@@ -19,6 +19,11 @@ class OptimizerTest : public RoomTest {
   Ref<Parameter> parameter(const char* name, const std::vector<double>& values) {
     return make_ref<Parameter>(name, tensor({static_cast<int64_t>(values.size())}, values));
   }
+  static ParameterGroup group(const std::vector<Ref<Parameter>>& parameters, const Precision& precision) {
+    ParameterGroup result{.parameters = {}, .precision = precision};
+    for (const Ref<Parameter>& parameter : parameters) result.parameters.push_back({parameter->name(), parameter});
+    return result;
+  }
   static void give_gradient(const Ref<Parameter>& parameter, double factor) {
     run_backward(ops::sum(ops::rescale(parameter->leaf(), factor, 0), {}, false), Tensor(), false);
   }
@@ -26,7 +31,7 @@ class OptimizerTest : public RoomTest {
 
 TEST_F(OptimizerTest, TheUpdateWritesMasterAndCopyInOnePass) {
   const Ref<Parameter> weight = parameter("weight", {1.0, -2.0, 0.3});
-  Sgd optimizer({weight}, {DType::kBF16}, kSgd);
+  Sgd optimizer(group({weight}, {DType::kBF16}), kSgd);
   give_gradient(weight, 0.01);
   optimizer.step();
   EXPECT_EQ(weight->read(DType::kBF16).data(), weight->compute().data());
@@ -37,7 +42,7 @@ TEST_F(OptimizerTest, TheUpdateWritesMasterAndCopyInOnePass) {
 TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
   const Ref<Parameter> used = parameter("used", {1});
   const Ref<Parameter> unused = parameter("unused", {1});
-  Sgd optimizer({used, unused}, {DType::kF32}, kSgd);
+  Sgd optimizer(group({used, unused}, {DType::kF32}), kSgd);
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
   give_gradient(used, 1);
   optimizer.step();
@@ -50,7 +55,7 @@ TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
 
 TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
   const Ref<Parameter> weight = parameter("weight", {1});
-  Sgd optimizer({weight}, {DType::kF32}, kSgd);
+  Sgd optimizer(group({weight}, {DType::kF32}), kSgd);
   give_gradient(weight, 1);
   weight->invalidate();
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
@@ -63,7 +68,7 @@ TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
 
 TEST_F(OptimizerTest, AStepBetweenForwardAndBackwardIsNoticed) {
   const Ref<Parameter> weight = parameter("weight", {1, 2});
-  Sgd optimizer({weight}, {DType::kBF16}, kSgd);
+  Sgd optimizer(group({weight}, {DType::kBF16}), kSgd);
   give_gradient(weight, 1);
   const Tensor leaf = weight->leaf();
   const Tensor y = ops::sum(ops::mul(leaf, leaf), {}, false);
@@ -74,23 +79,23 @@ TEST_F(OptimizerTest, AStepBetweenForwardAndBackwardIsNoticed) {
 TEST_F(OptimizerTest, AnotherOptimizerMayFollowWhenTheFirstIsGone) {
   const Ref<Parameter> weight = parameter("weight", {1});
   {
-    const AdamW first({weight}, {DType::kBF16}, kAdamw);
-    EXPECT_EQ(code_of([&] { Sgd({weight}, {DType::kF32}, kSgd); }), Code::kState);
+    const AdamW first(group({weight}, {DType::kBF16}), kAdamw);
+    EXPECT_EQ(code_of([&] { Sgd(group({weight}, {DType::kF32}), kSgd); }), Code::kState);
     EXPECT_TRUE(weight->compute().defined());
   }
   EXPECT_FALSE(weight->compute().defined());
-  const Sgd second({weight}, {DType::kF32}, kSgd);
+  const Sgd second(group({weight}, {DType::kF32}), kSgd);
 }
 
 TEST_F(OptimizerTest, AFailedCreationFreesTheParameters) {
   const Ref<Parameter> weight = parameter("weight", {1});
-  EXPECT_EQ(code_of([&] { AdamW({weight, weight}, {DType::kF32}, kAdamw); }), Code::kState);
+  EXPECT_EQ(code_of([&] { AdamW(group({weight, weight}, {DType::kF32}), kAdamw); }), Code::kState);
   EXPECT_TRUE(weight->claim());
 }
 
 TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {
   const Ref<Parameter> weight = parameter("weight", {1, 1});
-  Sgd optimizer({weight}, {DType::kF32}, kSgd);
+  Sgd optimizer(group({weight}, {DType::kF32}), kSgd);
   give_gradient(weight, 3);
   EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
   EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
@@ -103,7 +108,7 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
   constexpr int64_t kCount = 1 << 20;
   const Ref<Parameter> weight =
       make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
-  const AdamW optimizer({weight}, {DType::kBF16}, kAdamw);
+  const AdamW optimizer(group({weight}, {DType::kBF16}), kAdamw);
   const MemoryStats stats = device().allocator->stats();
   const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
   EXPECT_EQ(bytes(Category::kParameters), (4 + 2) * kCount);
@@ -111,14 +116,14 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
   EXPECT_EQ(bytes(Category::kOptimizer), 8 * kCount + static_cast<int64_t>(sizeof(OptimizerState)));
 }
 
-constexpr Precision kSplit = {DType::kBF16, DType::kBF16, DType::kBF16, true};
+constexpr Precision kSplit = {DType::kBF16, DType::kBF16, DType::kBF16, Master::kSplit};
 
 TEST_F(OptimizerTest, SplitWeightsReadAsTheyDidAndAreUpdatedAsMastersAre) {
   const std::vector<double> start = {1.0, -2.0, 0.3, 1e-3};
   const Ref<Parameter> whole = parameter("whole", start), split = parameter("split", start);
   const std::vector<double> before = values(split->master());
-  AdamW first({whole}, {DType::kBF16, DType::kBF16, DType::kBF16, false}, kAdamw);
-  AdamW second({split}, kSplit, kAdamw);
+  AdamW first(group({whole}, {DType::kBF16, DType::kBF16, DType::kBF16, Master::kFull}), kAdamw);
+  AdamW second(group({split}, kSplit), kAdamw);
   EXPECT_FALSE(split->master().defined());
   EXPECT_EQ(values(split->read(DType::kF32)), before);
   for (int step = 0; step < 5; ++step) {
@@ -136,11 +141,11 @@ TEST_F(OptimizerTest, SplitWeightsReadAsTheyDidAndAreUpdatedAsMastersAre) {
 TEST_F(OptimizerTest, WeightsStaySplitUntilAnOptimizerTakesThemWhole) {
   const Ref<Parameter> weight = parameter("weight", {0.3, -0.7});
   const std::vector<double> before = values(weight->master());
-  { const Sgd first({weight}, kSplit, kSgd); }
+  { const Sgd first(group({weight}, kSplit), kSgd); }
   EXPECT_TRUE(weight->is_split());
-  { const Sgd second({weight}, kSplit, kSgd); }
+  { const Sgd second(group({weight}, kSplit), kSgd); }
   EXPECT_EQ(values(weight->read(DType::kF32)), before);
-  const Sgd third({weight}, {DType::kF32}, kSgd);
+  const Sgd third(group({weight}, {DType::kF32}), kSgd);
   EXPECT_FALSE(weight->is_split());
   EXPECT_FALSE(weight->compute().defined());
   EXPECT_EQ(values(weight->master()), before);
@@ -148,7 +153,7 @@ TEST_F(OptimizerTest, WeightsStaySplitUntilAnOptimizerTakesThemWhole) {
 
 TEST_F(OptimizerTest, ARemainderIsDroppedWhereSomebodyElseWroteTheWeights) {
   const Ref<Parameter> weight = parameter("weight", {0.3, -0.7});
-  Sgd optimizer({weight}, kSplit, kSgd);
+  Sgd optimizer(group({weight}, kSplit), kSgd);
   fill(weight->leaf(), 2.0);
   EXPECT_EQ(values(weight->read(DType::kF32)), (std::vector<double>{2, 2}));
   give_gradient(weight, 0.25);
@@ -160,14 +165,14 @@ TEST_F(OptimizerTest, AGraphOverTheMasterIsNoticedWhenItIsSplit) {
   const Ref<Parameter> weight = parameter("weight", {1, 2});
   const Tensor leaf = weight->leaf();
   const Tensor y = ops::sum(ops::mul(leaf, leaf), {}, false);
-  const Sgd optimizer({weight}, kSplit, kSgd);
+  const Sgd optimizer(group({weight}, kSplit), kSgd);
   EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
 }
 
 TEST_F(OptimizerTest, AGradientThatIsThereIsConverted) {
   const Ref<Parameter> weight = parameter("weight", {1, 2});
   give_gradient(weight, 0.3);
-  Sgd optimizer({weight}, {DType::kBF16, DType::kBF16}, kSgd);
+  Sgd optimizer(group({weight}, {DType::kBF16, DType::kBF16}), kSgd);
   EXPECT_EQ(weight->grad().dtype(), DType::kBF16);
   EXPECT_EQ(values(weight->grad()), (std::vector<double>{0.30078125, 0.30078125}));
   give_gradient(weight, 0.3);
@@ -180,7 +185,7 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterSplitPromises) {
   constexpr int64_t kCount = 1 << 20;
   const Ref<Parameter> weight =
       make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
-  const AdamW optimizer({weight}, kSplit, kAdamw);
+  const AdamW optimizer(group({weight}, kSplit), kAdamw);
   const MemoryStats stats = device().allocator->stats();
   const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
   EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
@@ -193,7 +198,7 @@ TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
   constexpr int64_t kCount = 1 << 20;
   const Ref<Parameter> weight =
       make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
-  const AdamW optimizer({weight}, {DType::kBF16, DType::kBF16, DType::kI8, true, DType::kU8}, kAdamw);
+  const AdamW optimizer(group({weight}, {DType::kBF16, DType::kBF16, DType::kI8, Master::kSplit, DType::kU8}), kAdamw);
   const MemoryStats stats = device().allocator->stats();
   const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
   EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
@@ -205,7 +210,7 @@ TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
 // A constant gradient moves every weight by the rate in each step, whatever the moments' rounding adds to it.
 TEST_F(OptimizerTest, EightBitMomentsTrain) {
   const Ref<Parameter> weight = parameter("weight", std::vector<double>(300, 1.0));
-  AdamW optimizer({weight}, {DType::kF32, DType::kF32, DType::kI8, false, DType::kU8}, kAdamw);
+  AdamW optimizer(group({weight}, {DType::kF32, DType::kF32, DType::kI8, Master::kFull, DType::kU8}), kAdamw);
   for (int step = 0; step < 5; ++step) {
     optimizer.zero_grad();
     give_gradient(weight, 1);

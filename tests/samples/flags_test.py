@@ -6,6 +6,7 @@ import re
 import sample_run
 
 DEFAULTS = {
+    "--model": "mlp",
     "--precision": "bf16",
     "--device": "cpu",
     "--epochs": "5",
@@ -17,9 +18,13 @@ DEFAULTS = {
     "--threads": "0",
     "--data": "/usr/share/datasets/fashion-mnist",
     "--log": None,
+    "--checkpoint": None,
+    "--checkpoint-every": "500",
+    "--resume": None,
 }
 
 BAD_VALUES = {
+    "--model": ["", "CNN", "linear", "cn"],
     "--precision": ["", "BF16", "fp64", "bf16 ", "bf1"],
     "--device": ["", "toaster", "cpu:x", "cpu "],
     "--epochs": ["", "0", "-1", "+1", " 1", "1.5", "1e3", "x", "0x10", "1000001", "99999999999999999999"],
@@ -31,13 +36,15 @@ BAD_VALUES = {
     "--threads": ["", "-1", "257", "two"],
     "--data": [""],
     "--log": [""],
+    "--checkpoint": [""],
+    "--checkpoint-every": ["", "0", "-1", "x"],
 }
 
 
 class FlagsTest(sample_run.SampleTest):
     def test_the_help_tells_every_flag_and_its_default(self):
         text = self.run_well("--help")
-        entries = re.findall(r"^  (--\w+)(?: \w+)? .*\n(?: {18}(.*)\n)?", text, re.MULTILINE)
+        entries = re.findall(r"^  (--[\w-]+)(?: \w+)? .*\n(?: {18}(.*)\n)?", text, re.MULTILINE)
         self.assertEqual({name for name, _ in entries}, {*DEFAULTS, "--help"})
         for name, expected in entries:
             found = re.search(r"; default (.*)$", expected)
@@ -72,8 +79,9 @@ class FlagsTest(sample_run.SampleTest):
         self.assert_fails(result, 2, f"--batch '{sample_run.TRAIN_COUNT + 1}': expected at most {sample_run.TRAIN_COUNT}")
 
     def test_a_flag_without_a_value_is_named(self):
-        for flag in DEFAULTS:
+        for flag in DEFAULTS.keys() - {"--resume"}:
             self.assert_fails(self.run_sample(flag), 2, f"{flag}: has no value; expected ")
+        self.assert_fails(self.run_sample("--checkpoint", "run", "--resume=yes"), 2, "--resume 'yes': expected no value")
 
     def test_what_is_no_flag_is_named(self):
         for argument in ("--step", "--stepsx", "steps", "-h", "", "--", "--help=1"):

@@ -67,6 +67,12 @@ class LogTest(sample_run.SampleTest):
             for threads in ("2", "3"):
                 self.assertEqual(one, without_speed(self.log_of("--precision", precision, "--threads", threads)))
 
+    def test_a_network_of_convolutions_learns_in_every_precision(self):
+        for precision in ("fp32", "bf16", "fp16"):
+            records = self.log_of("--model", "cnn", "--precision", precision, "--epochs", "6")
+            self.assertAlmostEqual(records[0]["loss"], math.log(10), delta=0.3)
+            self.assertLess(records[-1]["loss"], 0.5 * records[0]["loss"])
+
     def test_the_cosine_schedule_ends_at_zero(self):
         for position, record in enumerate(self.log_of("--lr", "0.004")):
             expected = 0.004 * (1 + math.cos(math.pi * position / STEPS)) / 2

@@ -8,9 +8,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SKIPPED = 77  # tests/samples/CMakeLists.txt tells CTest what it means
+
+DEADLINE = 120  # seconds, for whatever a test waits for
 
 TRAIN_COUNT = 256
 TEST_COUNT = 64
@@ -91,6 +94,25 @@ class SampleTest(unittest.TestCase):
         self.assertRegex(result.stderr, r"\Aerror: [^\n]+\n\Z")
         for part in parts:
             self.assertIn(str(part), result.stderr)
+
+
+class RunningSample(SampleTest):
+    """Starts the sample and follows its log."""
+
+    def start(self, *arguments):
+        self.log = self.folder / "log"
+        command = [program, "--data", self.data, "--log", self.log, "--epochs", "1000000", *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for_steps(self, process, count):
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end and process.poll() is None:
+            if self.log.exists() and self.log.read_bytes().count(b"\n") >= count:
+                return
+            time.sleep(0.005)
+        self.fail(f"no {count} steps; exit status {process.poll()}")
 
 
 def main():

@@ -4,13 +4,9 @@
 import pathlib
 import re
 import signal
-import subprocess
 import time
 
 import sample_run
-
-DEADLINE = 120  # seconds
-
 
 def catches(process, number):
     """Whether a handler waits for the signal: no longer, once the first one came."""
@@ -19,31 +15,12 @@ def catches(process, number):
     return bool(mask >> (number - 1) & 1)
 
 
-class RunningSample(sample_run.SampleTest):
-    """Starts the sample and follows its log."""
-
-    def start(self, *arguments):
-        self.log = self.folder / "log"
-        command = [sample_run.program, "--data", self.data, "--log", self.log, "--epochs", "1000000", *arguments]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        return process
-
-    def wait_for_steps(self, process, count):
-        end = time.monotonic() + DEADLINE
-        while time.monotonic() < end and process.poll() is None:
-            if self.log.exists() and self.log.read_bytes().count(b"\n") >= count:
-                return
-            time.sleep(0.005)
-        self.fail(f"no {count} steps; exit status {process.poll()}")
-
-
-class StopTest(RunningSample):
+class StopTest(sample_run.RunningSample):
     def stop(self, number):
         process = self.start("--batch", "32")
         self.wait_for_steps(process, 3)
         process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=DEADLINE)
+        stdout, stderr = process.communicate(timeout=sample_run.DEADLINE)
         self.assertEqual((process.returncode, stderr), (128 + number, ""))
         return stdout
 
@@ -61,7 +38,7 @@ class StopTest(RunningSample):
         self.assert_stopped_at_the_last_record(self.stop(signal.SIGTERM), "SIGTERM")
 
 
-class SecondSignalTest(RunningSample):
+class SecondSignalTest(sample_run.RunningSample):
     """On data so large that a step takes long enough for two signals."""
 
     TRAIN_COUNT = 20000
@@ -81,7 +58,7 @@ class SecondSignalTest(RunningSample):
         while catches(process, signal.SIGINT):
             time.sleep(0.001)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=DEADLINE)
+        process.communicate(timeout=sample_run.DEADLINE)
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertGreaterEqual(len(sample_run.read_log(self.log)), 1)
 

@@ -104,6 +104,33 @@ class Layers(PlantedFault):
         self.assert_fault("impl/ops/planted.cpp: #ifdef HALFTONE_CUDA")
 
 
+class Ops(PlantedFault):
+    check = "check_ops.py"
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(REPOSITORY / "impl/ops", self.root / "impl/ops")
+        shutil.copytree(REPOSITORY / "tests/capi", self.root / "tests/capi")
+
+    def test_the_operations_as_they_are_pass(self):
+        self.assert_clean()
+
+    def test_an_operation_without_anything_is_missed(self):
+        self.replace("impl/ops/op.cpp", '"relu", AutocastClass::kAsIs}',
+                     '"relu", AutocastClass::kAsIs}, {Op::kPlanted, "planted", AutocastClass::kLow}')
+        self.assert_fault("planted: no public header declares htone_planted")
+        self.assert_fault("planted: no test in tests/capi calls it")
+        self.assert_fault("planted: no gradient case")
+
+    def test_a_class_other_than_the_documented_one_is_seen(self):
+        self.replace("impl/ops/op.cpp", '"matmul", AutocastClass::kLow', '"matmul", AutocastClass::kFp32')
+        self.assert_fault('matmul: the comment of htone_matmul lacks "Autocast: FP32"')
+
+    def test_an_operation_without_a_gradient_case_is_seen(self):
+        self.replace("tests/capi/gradcheck_test.c", "htone_relu(", "htone_gone(")
+        self.assert_fault("relu: no gradient case")
+
+
 class Docs(PlantedFault):
     check = "check_docs.py"
     ops = "capi/include/halftone/ops.h"
@@ -122,7 +149,6 @@ class Docs(PlantedFault):
 HTONE_API htone_status htone_relu("""
         original = (self.root / self.ops).read_text(encoding="utf-8")
         cases = ((" * [in] input: any shape, float; borrowed.\n", "htone_relu: documents the parameters ['out']"),
-                 (" * Autocast: as is.\n", "htone_relu: has no Autocast line"),
                  (" * Since: 0.1\n", "htone_relu: has no Since line"),
                  ("INVALID_HANDLE, ", "htone_relu: takes a handle, but INVALID_HANDLE"))
         for part, expected in cases:

@@ -71,6 +71,26 @@ HTONE_API htone_status htone_autocast_policy_get(htone_autocast_policy* policy, 
 HTONE_API htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char* op,
                                                  htone_autocast_class autocast_class);
 
+/* Answers how many bytes the casts under a policy wrote since it was made or reset, by all threads: to tell whether the
+ * weights' copies serve. A read that found a current copy, or operands in the wanted dtype already, writes none.
+ *
+ * [in] policy: borrowed.
+ * [out] out_parameters: of parameters that require a gradient and have no current copy in the dtype.
+ * [out] out_tensors: of all other operands.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_policy_cast_bytes(htone_autocast_policy* policy, int64_t* out_parameters,
+                                                        int64_t* out_tensors);
+
+/* Sets both counts of htone_autocast_policy_cast_bytes to 0.
+ *
+ * [in] policy: borrowed.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_autocast_policy_reset_cast_bytes(htone_autocast_policy* policy);
+
 /* Puts this thread under a policy until the scope is ended.
  *
  * [in] policy: borrowed; kept by the scope.

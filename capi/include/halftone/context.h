@@ -38,6 +38,11 @@ typedef struct htone_io {
   int64_t (*rename)(void* user, const char* from, const char* to);
   int64_t (*remove)(void* user, const char* path);
   int64_t (*make_directory)(void* user, const char* path, uint32_t mode);
+  /* Calls take(taker, name) for every name in a directory but "." and "..", until it answers below 0; answers 0 or
+   * what it answered. */
+  int64_t (*list)(void* user, const char* path, int64_t (*take)(void* taker, const char* name), void* taker);
+  /* Takes an exclusive lock that ends with close; -EWOULDBLOCK where another holds it. */
+  int64_t (*lock)(void* user, int64_t file);
 } htone_io;
 
 /* How time is read, in nanoseconds. */

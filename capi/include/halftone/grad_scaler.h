@@ -31,22 +31,32 @@ typedef int32_t htone_scaler_preset;
 enum {
   HTONE_SCALER_TORCH = 0,     /* torch.amp.GradScaler */
   HTONE_SCALER_DEEPSPEED = 1, /* DeepSpeed's DynamicLossScaler: window 1000, hysteresis 2, error at minimum 1 */
-  HTONE_SCALER_MEGATRON = 2   /* Megatron-LM's DynamicGradScaler: interval 1000, hysteresis 2, held at minimum 1 */
+  HTONE_SCALER_MEGATRON = 2,  /* Megatron-LM's DynamicGradScaler: interval 1000, hysteresis 2, held at minimum 1 */
+  HTONE_SCALER_HISTOGRAM = 3  /* halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4 */
 };
 
+/* With a histogram_limit the scale does not creep up by growth_factor. Where it would grow, the gradients of that step
+ * that are finite and not 0 are counted by exponent, and the scale becomes the largest power of two at which all of
+ * them but a share of histogram_share stay below histogram_limit, each taken for the power of two above it. That may
+ * raise or lower it by any factor, between min_scale and max_scale. Overflows skip the step and lower the scale as
+ * without a histogram; from there it rises by at most growth_factor an interval, since what overflowed may be an
+ * activation. Where all gradients are 0 it grows by growth_factor.
+ */
 typedef struct htone_grad_scaler_options {
   uint32_t struct_size;
-  int32_t enabled;           /* 0: everything passes through; default 1 */
-  double initial_scale;      /* default 65536; a normal FP32 above 0 */
-  double growth_factor;      /* default 2; at least 1. With backoff_factor 1 as well, the scale is static */
-  double backoff_factor;     /* default 0.5; in (0, 1] */
-  double min_scale;          /* default 0; at least 0 */
-  double max_scale;          /* default the largest FP32; a growth beyond it does not take place */
-  int64_t growth_interval;   /* finite steps in a row before the scale grows; default 2000; at least 1 */
-  int32_t hysteresis;        /* overflows before the scale falls, renewed when it grows; default 1; at least 1 */
+  int32_t enabled;         /* 0: everything passes through; default 1 */
+  double initial_scale;    /* default 65536; a normal FP32 above 0 */
+  double growth_factor;    /* default 2; at least 1. With backoff_factor 1 as well, the scale is static */
+  double backoff_factor;   /* default 0.5; in (0, 1] */
+  double min_scale;        /* default 0; at least 0 */
+  double max_scale;        /* default the largest FP32; a growth beyond it does not take place */
+  int64_t growth_interval; /* finite steps in a row before the scale grows; default 2000; at least 1 */
+  int32_t hysteresis;      /* overflows before the scale falls, renewed when it grows; default 1; at least 1 */
   int32_t renew_hysteresis_each_step; /* not 0: every finite step renews it; default 0 */
   htone_at_minimum at_minimum;        /* default HTONE_AT_MINIMUM_CONTINUE */
   uint32_t reserved;
+  double histogram_limit; /* above 0: the scale follows the gradients, see above; default 0 */
+  double histogram_share; /* of the counted gradients, which may lie above the limit; default 0; in [0, 1) */
 } htone_grad_scaler_options;
 
 /* All that moves in a scaler, to be saved and put back. */
@@ -55,6 +65,7 @@ typedef struct htone_grad_scaler_state {
   int32_t hysteresis_left; /* overflows until the scale falls */
   double scale;
   int64_t growth_tracker; /* finite steps since the last overflow or growth */
+  double ceiling;         /* with a histogram: what the scale stays under since an overflow; 0: max_scale alone */
 } htone_grad_scaler_state;
 
 typedef int32_t htone_not_finite;
@@ -83,11 +94,11 @@ HTONE_API htone_status htone_grad_scaler_options_init(htone_grad_scaler_options*
  * [in] preset: one of HTONE_SCALER_...
  * [out] options: caller's memory.
  * Errors: INVALID_ARGUMENT.
- * Source: torch.amp.GradScaler; deepspeed.runtime.fp16.loss_scaler; megatron.core.optimizer.grad_scaler.
+ * Source: torch.amp.GradScaler; deepspeed.runtime.fp16.loss_scaler; megatron.core.optimizer.grad_scaler; for the
+ *   histogram section 3.2 of Micikevicius et al., "Mixed Precision Training", ICLR 2018.
  * Since: 0.1
  */
-HTONE_API htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset,
-                                                        htone_grad_scaler_options* options);
+HTONE_API htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_grad_scaler_options* options);
 
 /* Makes a scaler.
  *
@@ -177,7 +188,7 @@ HTONE_API htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, ht
 /* Puts a saved state back.
  *
  * [in] scaler: between an update and the next unscale or step; borrowed.
- * [in] saved: scale a normal FP32 above 0, hysteresis_left and growth_tracker at least 0.
+ * [in] saved: scale a normal FP32 above 0, hysteresis_left and growth_tracker at least 0, ceiling 0 or as scale.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the update).
  * Since: 0.1
  */

@@ -31,6 +31,17 @@ HTONE_API htone_status htone_init_uniform(htone_tensor* tensor, double low, doub
  */
 HTONE_API htone_status htone_init_normal(htone_tensor* tensor, double mean, double std);
 
+/* Fills a tensor with ones and zeros, from the context's seed and next stream.
+ *
+ * [in] tensor: any dtype; a leaf or outside autograd; borrowed.
+ * [in] p: how likely an element is 1, in [0, 1].
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE.
+ * Precision: p on a grid of 2^-24.
+ * Source: Philox4x32-10.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_init_bernoulli(htone_tensor* tensor, double p);
+
 #ifdef __cplusplus
 }
 #endif

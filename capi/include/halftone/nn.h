@@ -6,13 +6,13 @@
 
 #include "halftone/amp.h"
 #include "halftone/ops.h"
+#include "halftone/parameters.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct htone_module htone_module;
-typedef struct htone_parameter htone_parameter;
 
 typedef struct htone_linear_options {
   uint32_t struct_size;
@@ -60,6 +60,30 @@ HTONE_API htone_status htone_module_create_relu(htone_module** out);
  */
 HTONE_API htone_status htone_module_create_gelu(htone_gelu_form form, htone_module** out);
 
+/* Makes a module that applies htone_silu.
+ *
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_silu(htone_module** out);
+
+/* Makes a module that applies htone_sigmoid.
+ *
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_sigmoid(htone_module** out);
+
+/* Makes a module that applies htone_tanh.
+ *
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_tanh(htone_module** out);
+
 /* Makes a module that merges all dimensions after the first: [n, ...] to [n, m].
  *
  * [out] out: the module; owned by the caller.
@@ -103,7 +127,8 @@ HTONE_API htone_status htone_module_retain(htone_module* module);
  */
 HTONE_API htone_status htone_module_release(htone_module* module);
 
-/* Runs a module.
+/* Runs a module. In evaluation mode several threads may do so at once; in training mode a layer that keeps running
+ * statistics writes them, and the caller orders such calls.
  *
  * [in] module: borrowed.
  * [in] input: what the first layer takes; borrowed.
@@ -144,44 +169,68 @@ HTONE_API htone_status htone_module_parameter(htone_module* module, size_t index
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * Since: 0.1
  */
-HTONE_API htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name,
-                                                   size_t capacity, size_t* out_length);
+HTONE_API htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name, size_t capacity,
+                                                   size_t* out_length);
 
-/* Adds a reference.
+/* Answers how many buffers a module and its parts have: tensors of their state that no optimizer updates.
  *
- * [in] parameter: a parameter.
- * Errors: INVALID_HANDLE.
+ * [in] module: borrowed.
+ * [out] out_count: the number of buffers.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  * Since: 0.1
  */
-HTONE_API htone_status htone_parameter_retain(htone_parameter* parameter);
+HTONE_API htone_status htone_module_buffer_count(htone_module* module, size_t* out_count);
 
-/* Gives a reference back.
+/* Answers one buffer, in the order of creation.
  *
- * [in] parameter: optional; a parameter.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
- */
-HTONE_API htone_status htone_parameter_release(htone_parameter* parameter);
-
-/* Answers the leaf tensor that stands for a parameter in operations: its master weights, or the bf16 part
- * of weights that an optimizer has split.
- *
- * [in] parameter: borrowed.
- * [out] out: the leaf; owned by the caller.
+ * [in] module: borrowed.
+ * [in] index: below the buffer count.
+ * [out] out: the live tensor: the module reads and writes the same elements; owned by the caller.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * Since: 0.1
  */
-HTONE_API htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** out);
+HTONE_API htone_status htone_module_buffer(htone_module* module, size_t index, htone_tensor** out);
 
-/* Answers a parameter's values in a dtype: the master, the copy that the optimizer keeps, or a fresh cast.
+/* Answers a buffer's name within a module: "1.running_mean".
  *
- * [in] parameter: borrowed.
- * [in] dtype: f64, f32, f16 or bf16.
- * [out] out: outside autograd, to be read only; owned by the caller.
+ * [in] module: borrowed.
+ * [in] index: below the buffer count.
+ * [out] out_name: caller's memory; always ends with a zero byte.
+ * [in] capacity: bytes at out_name.
+ * [out] out_length: the length without the zero byte, also where the buffer is too small.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_buffer_name(htone_module* module, size_t index, char* out_name, size_t capacity,
+                                                size_t* out_length);
+
+/* Brings a module and its parts into training or evaluation mode. A new module is in training mode.
+ *
+ * [in] module: borrowed; no other thread uses it meanwhile.
+ * [in] training: not 0: training.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_train(htone_module* module, int32_t training);
+
+/* Answers the mode of a module; its parts may have been given others.
+ *
+ * [in] module: borrowed.
+ * [out] out_training: 1 in training mode, 0 in evaluation mode.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_is_training(htone_module* module, int32_t* out_training);
+
+/* Makes a set of all parameters of a module and its parts, with their names in it: "0.weight". A parameter that stands
+ * in the module twice is in the set once, under its first name.
+ *
+ * [in] module: borrowed.
+ * [out] out: the set; owned by the caller.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * Since: 0.1
  */
-HTONE_API htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out);
+HTONE_API htone_status htone_parameters_create_from_module(htone_module* module, htone_parameters** out);
 
 #ifdef __cplusplus
 }

@@ -165,11 +165,11 @@ HTONE_API htone_status htone_softmax(htone_tensor* input, int64_t dim, htone_ten
  */
 HTONE_API htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
 
-/* Answers the mean cross entropy between logits and class indices.
+/* Answers the mean cross entropy between logits and class indices: htone_cross_entropy_with of loss.h by its defaults.
  *
  * [in] logits: [n, c], float; borrowed.
- * [in] targets: [n], i64, each in [0, c); borrowed.
- * [out] out: scalar, dtype of logits (f32 under autocast); owned by the caller. NaN where n is 0.
+ * [in] targets: [n], i64, each in [0, c), or -100 for a row that is left out; borrowed.
+ * [out] out: scalar, dtype of logits (f32 under autocast); owned by the caller. NaN where no row counts.
  * Autocast: FP32; 16-bit logits are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written), SHAPE_MISMATCH,
  *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.

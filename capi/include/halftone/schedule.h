@@ -42,6 +42,28 @@ HTONE_API htone_status htone_schedule_create_cosine(int64_t total_steps, double 
  */
 HTONE_API htone_status htone_schedule_create_step(int64_t step_size, double gamma, htone_schedule** out);
 
+/* Answers in out_factor what to multiply the learning rate by after `position` updates: a finite number of at least 0.
+ * Anything but HTONE_OK stops what asked.
+ */
+typedef htone_status (*htone_schedule_fn)(int64_t position, double* out_factor, void* user);
+
+/* Makes a schedule that the host computes. It is called where an optimizer steps, before anything changes, and where a
+ * learning rate or a factor is asked for, on that thread; no lock is held. A skipped step leaves the position where it
+ * was, so that the next call sees it again. A step under such a schedule waits for the device. What asks answers
+ * CALLBACK where the callback fails, with its status as the native code, and INVALID_ARGUMENT for a factor that is
+ * negative or not finite.
+ *
+ * [in] callback: called as often as a factor is needed; must neither step nor ask the optimizer that asks.
+ * [in] user: handed to callback; optional.
+ * [in] destroy: called once with `user` after the last schedule and optimizer that use it went, from any thread;
+ *   optional. On failure it does not run.
+ * [out] out: the schedule; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* user,
+                                                      void (*destroy)(void* user), htone_schedule** out);
+
 /* Makes a schedule that climbs in a straight line to where another begins, and then follows that one.
  *
  * [in] warmup_steps: steps of the climb; at least 1. The other schedule's position counts from their end.
@@ -60,7 +82,7 @@ HTONE_API htone_status htone_schedule_create_warmup(int64_t warmup_steps, double
  * [in] schedule: borrowed.
  * [in] position: the number of steps taken before; at least 0.
  * [out] out_factor: the factor of the next step.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, CALLBACK.
  * Since: 0.1
  */
 HTONE_API htone_status htone_schedule_factor(htone_schedule* schedule, int64_t position, double* out_factor);

@@ -75,6 +75,26 @@ HTONE_API htone_status htone_tensor_from_buffer(htone_device* device, htone_dtyp
                                                 const int64_t* shape, void* data, void (*deleter)(void* user),
                                                 void* user, htone_tensor** out);
 
+/* Makes a tensor over the caller's own memory that does not lie in row-major order, without a copy.
+ *
+ * [in] device: a device whose memory `data` is; borrowed.
+ * [in] dtype: of the elements.
+ * [in] ndim: number of dimensions.
+ * [in] shape: [ndim] sizes; optional where ndim is 0.
+ * [in] strides: [ndim] distances in elements, at least 0; optional where ndim is 0. Where elements share memory, as
+ *   by a stride of 0, the tensor is read-only: what writes in place answers STATE.
+ * [in] data: the first element, aligned to the element size; optional where there are none. The memory reaches to the
+ *   farthest element, by the sum of (size - 1) * stride, and lives until deleter runs.
+ * [in] deleter: as in htone_tensor_from_buffer; optional.
+ * [in] user: handed to deleter; optional.
+ * [out] out: the tensor; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (misaligned, a negative stride), OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_tensor_from_buffer_strided(htone_device* device, htone_dtype dtype, int32_t ndim,
+                                                        const int64_t* shape, const int64_t* strides, void* data,
+                                                        void (*deleter)(void* user), void* user, htone_tensor** out);
+
 /* Adds a reference.
  *
  * [in] tensor: a tensor.
@@ -142,7 +162,8 @@ HTONE_API htone_status htone_tensor_strides(htone_tensor* tensor, int32_t capaci
  */
 HTONE_API htone_status htone_tensor_device(htone_tensor* tensor, htone_device** out);
 
-/* Answers where the first element lies. Writing there is not noticed by the checks of backward; use htone_tensor_write.
+/* Answers where the first element lies. Writing there is not noticed by the checks of backward; use htone_tensor_write,
+ * or say so by htone_tensor_mark_written.
  *
  * [in] tensor: borrowed; the address is valid while the tensor lives.
  * [out] out_data: address in the device's memory; NULL for an empty tensor.
@@ -168,10 +189,19 @@ HTONE_API htone_status htone_tensor_read(htone_tensor* tensor, htone_dtype dtype
  * [in] dtype: of the elements at `data`; converted as htone_cast does.
  * [in] data: host memory, any alignment.
  * [in] size: bytes at data; exactly the number of elements times the size of dtype.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (a result that backward needs), OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (a result that backward needs; read-only), OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_tensor_write(htone_tensor* tensor, htone_dtype dtype, const void* data, size_t size);
+
+/* Says that the caller wrote the tensor's memory by itself: a backward that saved the tensor answers STATE from now on,
+ * and the low-precision copy of a parameter over this memory counts as stale until the next step writes it.
+ *
+ * [in] tensor: borrowed.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_tensor_mark_written(htone_tensor* tensor);
 
 /* Answers the value of a tensor with one element; waits for the device.
  *
@@ -186,7 +216,7 @@ HTONE_API htone_status htone_tensor_item(htone_tensor* tensor, double* out_value
  *
  * [in] tensor: borrowed; a leaf or outside autograd.
  * [in] value: converted as htone_cast does.
- * Errors: INVALID_HANDLE, STATE (a result that backward needs).
+ * Errors: INVALID_HANDLE, STATE (a result that backward needs; read-only).
  * Since: 0.1
  */
 HTONE_API htone_status htone_tensor_fill(htone_tensor* tensor, double value);

@@ -1,8 +1,10 @@
-// AdamW with PyTorch's formulas (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019), one
-// element at a time. Every backend's update pass calls these; pure functions, safe from any thread.
+// Adam and AdamW with PyTorch's formulas (Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015;
+// Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019), one element at a time. Every backend's
+// update pass calls these; pure functions, safe from any thread.
 //   g = grad * grad_factor, within +-clip_value
 //   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
 //   master -= lr weight_decay master + lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
+// Adam adds weight_decay master to g instead, after the bound. t counts the group's own steps.
 #pragma once
 
 #include <cmath>
@@ -21,14 +23,17 @@ struct AdamwFactors {
   float one_minus_beta2;
   float inverse_root_bias2;  // 1 / sqrt(1 - beta2^t)
   float epsilon;
-  float decay;      // lr weight_decay
+  float decay;      // lr weight_decay; Adam: weight_decay
   float step_size;  // lr / (1 - beta1^t)
 };
 
-// REQUIRES: state.step >= 1, as it is after begin_step.
-inline AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state) {
+enum class Decay { kDecoupled, kInGradient };
+
+// REQUIRES: state.step > group.first_step, as it is after begin_step.
+template <Decay decay = Decay::kDecoupled>
+AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state) {
   const double lr = group.lr * state.lr_factor;
-  const double step = static_cast<double>(state.step);
+  const double step = static_cast<double>(state.step - group.first_step);
   const double bias1 = 1.0 - std::pow(group.beta1, step);
   const double bias2 = 1.0 - std::pow(group.beta2, step);
   return {
@@ -40,19 +45,22 @@ inline AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState&
       .one_minus_beta2 = static_cast<float>(1.0 - group.beta2),
       .inverse_root_bias2 = static_cast<float>(1.0 / std::sqrt(bias2)),
       .epsilon = static_cast<float>(group.epsilon),
-      .decay = static_cast<float>(lr * group.weight_decay),
+      .decay = static_cast<float>(decay == Decay::kDecoupled ? lr * group.weight_decay : group.weight_decay),
       .step_size = static_cast<float>(lr / bias1),
   };
 }
 
-// Decay and step are subtracted in one go: the master is rounded once, and a decay far below 2^-24 is not lost in
-// rounding 1 - decay.
-inline void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1, float& moment2) {
-  const float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
+// Decoupled, decay and step are subtracted in one go: the master is rounded once, and a decay far below 2^-24 is not
+// lost in rounding 1 - decay.
+template <Decay decay = Decay::kDecoupled>
+void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1, float& moment2) {
+  float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
+  if constexpr (decay == Decay::kInGradient) g += factors.decay * master;
   moment1 = factors.beta1 * moment1 + factors.one_minus_beta1 * g;
   moment2 = factors.beta2 * moment2 + factors.one_minus_beta2 * (g * g);
   const float denominator = std::sqrt(moment2) * factors.inverse_root_bias2 + factors.epsilon;
-  master -= factors.decay * master + factors.step_size * (moment1 / denominator);
+  const float step = factors.step_size * (moment1 / denominator);
+  master -= decay == Decay::kDecoupled ? factors.decay * master + step : step;
 }
 
 }  // namespace halftone

@@ -1,11 +1,13 @@
-// The rule by which a loss scale moves (Micikevicius et al., "Mixed Precision Training", ICLR 2018), with the variants of
-// PyTorch, DeepSpeed and Megatron-LM as settings. Every backend's update_scale calls it; plain data that crosses the
+// The rule by which a loss scale moves (Micikevicius et al., "Mixed Precision Training", ICLR 2018), with the variants
+// of PyTorch, DeepSpeed and Megatron-LM as settings. Every backend's update_scale calls it; plain data that crosses the
 // plugin seam, pure functions, safe from any thread.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "backend/formula/exponent_histogram.h"
 #include "backend/formula/optimizer_state.h"
 
 namespace halftone {
@@ -19,22 +21,27 @@ struct ScalerSettings {
   double backoff_factor = 0.5;
   double min_scale = 0.0;
   double max_scale = 3.4028234663852886e38;
-  int64_t growth_interval = 2000;  // finite steps in a row before the scale grows
-  int32_t hysteresis = 1;          // overflows before the scale falls; renewed when it grows
+  int64_t growth_interval = 2000;          // finite steps in a row before the scale grows
+  int32_t hysteresis = 1;                  // overflows before the scale falls; renewed when it grows
   int32_t renew_hysteresis_each_step = 0;  // not 0: renewed by every finite step instead
   AtMinimum at_minimum = AtMinimum::kHold;
   int32_t reserved = 0;
+  double histogram_limit = 0.0;  // above 0: the scale is chosen so that gradients stay below this, see fit_scale
+  double histogram_share = 0.0;  // of the gradients that are not 0, which may reach it; in [0, 1)
 };
 
 // Below this the reciprocal would not be finite.
 inline constexpr double kSmallestScale = 0x1p-126;
+inline constexpr double kLargestScale = 0x1p127;
 
 struct ScalerState {
   float scale = 65536.0f;
-  float found_inf = 0.0f;        // 1 where any optimizer since the last update met Inf or NaN
-  int64_t growth_tracker = 0;    // finite steps since the last overflow or growth
+  float found_inf = 0.0f;      // 1 where any optimizer since the last update met Inf or NaN
+  int64_t growth_tracker = 0;  // finite steps since the last overflow or growth
   int32_t hysteresis_left = 1;
-  int32_t collapsed = 0;         // 1 where the last update found the scale at its minimum and had to lower it
+  int32_t collapsed = 0;  // 1 where the last update found the scale at its minimum and had to lower it
+  float ceiling = 0.0f;   // what fit_scale must not pass since an overflow; 0: nothing but the maximum
+  int32_t reserved = 0;
 };
 
 // After an overflow: hysteresis is used up first; a scale at its minimum is lowered only under kContinue.
@@ -46,10 +53,34 @@ inline void back_off(const ScalerSettings& settings, ScalerState& state) {
   const double lower = state.scale * settings.backoff_factor;
   const bool bounded = lower < settings.min_scale && settings.at_minimum != AtMinimum::kContinue;
   state.scale = static_cast<float>(std::fmax(bounded ? settings.min_scale : lower, kSmallestScale));
+  if (settings.histogram_limit > 0.0) state.ceiling = state.scale;
 }
 
-// After a finite step. A growth that would pass the maximum, or leave FP32, does not take place.
-inline void grow(const ScalerSettings& settings, ScalerState& state) {
+// Whether the next finite update moves the scale, so that a histogram of this step's gradients is wanted.
+inline bool wants_histogram(const ScalerSettings& settings, const ScalerState& state) {
+  return settings.histogram_limit > 0.0 && state.growth_tracker >= settings.growth_interval - 1;
+}
+
+// What overflows elsewhere, in activations, no histogram of gradients shows: after an overflow the scale rises no
+// faster than by growth_factor an interval.
+inline void raise_ceiling(const ScalerSettings& settings, ScalerState& state) {
+  const double raised = state.ceiling * settings.growth_factor;
+  state.ceiling = raised <= std::fmin(settings.max_scale, kLargestScale) ? static_cast<float>(raised) : 0.0f;
+}
+
+// In place of a growth: the largest power of two at which gradients that are below `bound` now come to lie below the
+// limit, between the minimum and the smaller of maximum and ceiling. It may lie below the current scale.
+inline void fit_scale(const ScalerSettings& settings, ScalerState& state, double bound) {
+  const double fitting = scale_for_limit(state.scale, bound, settings.histogram_limit);
+  double highest = std::fmin(settings.max_scale, kLargestScale);
+  if (state.ceiling > 0.0f) highest = std::fmin(highest, state.ceiling);
+  const double lowest = std::fmin(std::fmax(settings.min_scale, kSmallestScale), highest);
+  state.scale = static_cast<float>(std::clamp(fitting, lowest, highest));
+}
+
+// After a finite step. A growth that would pass the maximum, or leave FP32, does not take place. Gradients that are all
+// 0 give a histogram nothing to go by; then the scale grows as it does without one.
+inline void grow(const ScalerSettings& settings, ScalerState& state, const int64_t* counts) {
   if (settings.renew_hysteresis_each_step != 0) state.hysteresis_left = settings.hysteresis;
   if (state.growth_tracker < settings.growth_interval - 1) {
     ++state.growth_tracker;
@@ -57,16 +88,21 @@ inline void grow(const ScalerSettings& settings, ScalerState& state) {
   }
   state.growth_tracker = 0;
   state.hysteresis_left = settings.hysteresis;
+  raise_ceiling(settings, state);
+  const bool counted = settings.histogram_limit > 0.0;
+  const double bound = counted ? bound_of_magnitudes(counts, settings.histogram_share) : 0.0;
+  if (bound > 0.0) return fit_scale(settings, state, bound);
   const float higher = static_cast<float>(state.scale * settings.growth_factor);
   if (std::isfinite(higher) && higher <= settings.max_scale) state.scale = higher;
 }
 
-inline void update_scale(const ScalerSettings& settings, ScalerState& state) {
+// `counts`: kExponentBins of them, over all gradients since the last update; read only where there is a histogram.
+inline void update_scale(const ScalerSettings& settings, ScalerState& state, const int64_t* counts = nullptr) {
   state.collapsed = 0;
   if (state.found_inf != 0.0f) {
     back_off(settings, state);
   } else {
-    grow(settings, state);
+    grow(settings, state, counts);
   }
   state.found_inf = 0.0f;
 }
@@ -77,8 +113,8 @@ inline void unscale(ScalerState& scaler, OptimizerState& optimizer) {
   if (optimizer.found_inf != 0.0f) scaler.found_inf = 1.0f;
 }
 
-// Lowers the factor so that the gradients' norm is at most max_norm; the 1e-6 is torch.nn.utils.clip_grad_norm_'s. A norm
-// that is not finite gives a factor of 0 or NaN, which a step that heeds found_inf never uses.
+// Lowers the factor so that the gradients' norm is at most max_norm; the 1e-6 is torch.nn.utils.clip_grad_norm_'s. A
+// norm that is not finite gives a factor of 0 or NaN, which a step that heeds found_inf never uses.
 inline void clip_by_norm(double max_norm, OptimizerState& state) {
   const double norm = std::sqrt(state.grad_norm_squared) * state.grad_factor;
   const double factor = max_norm / (norm + 1e-6);

@@ -29,22 +29,32 @@ inline float effective_grad(float grad, float factor, float clip_value) {
   return g > clip_value ? clip_value : (g < -clip_value ? -clip_value : g);
 }
 
-enum class ScheduleKind : int32_t { kConstant, kCosine, kStep };
+// kGiven: the host computed the factor for this position.
+enum class ScheduleKind : int32_t { kConstant, kCosine, kStep, kGiven };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kConstant;
   int32_t reserved = 0;
   int64_t total_steps = 0;    // cosine: the update after which the factor stays; step: updates between two changes
-  double final_factor = 0.0;  // cosine: the factor at the end; step: what each change multiplies by
+  double final_factor = 0.0;  // cosine: the factor at the end; step: what each change multiplies by; given: it
   int64_t warmup_steps = 0;   // updates of a linear climb before all that
   double start_factor = 0.0;  // where the climb begins
 };
 
+// Of Adam, too.
 struct AdamwGroup {
   double lr;
   double beta1;
   double beta2;
   double epsilon;
+  double weight_decay;
+  int64_t first_step = 0;  // updates done before the group was there
+};
+
+struct LionGroup {
+  double lr;
+  double beta1;
+  double beta2;
   double weight_decay;
 };
 
@@ -55,6 +65,7 @@ struct SgdGroup {
   double weight_decay;
   int32_t nesterov;
   int32_t reserved;
+  int64_t first_step = 0;  // updates done before the group was there
 };
 
 }  // namespace halftone

@@ -22,7 +22,7 @@ struct SgdFactors {
   bool first;  // the buffer holds nothing yet and is not read
 };
 
-// REQUIRES: state.step >= 1, as it is after begin_step.
+// REQUIRES: state.step > group.first_step, as it is after begin_step.
 inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state) {
   return {
       .grad_factor = state.grad_factor,
@@ -32,7 +32,7 @@ inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state
       .one_minus_dampening = static_cast<float>(1.0 - group.dampening),
       .lr = static_cast<float>(group.lr * state.lr_factor),
       .nesterov = group.nesterov != 0,
-      .first = state.step == 1,
+      .first = state.step == group.first_step + 1,
   };
 }
 

@@ -27,12 +27,17 @@ Reduction plan_reduction(const Shape& shape, const Shape& dims, bool keepdim) {
   return reduction;
 }
 
+Reduced empty_reduced(const Tensor& input, const Reduction& reduction, DType dtype) {
+  Reduced reduced = {empty(input.device(), dtype, reduction.result), {}};
+  reduced.kept = reduced.result.view();
+  reduced.kept.shape = reduction.kept;
+  reduced.kept.strides = contiguous_strides(reduction.kept);
+  return reduced;
+}
+
 Tensor apply_sum(const char* operation, const Tensor& input, const Reduction& reduction, double scale, DType dtype) {
-  Tensor result = empty(input.device(), dtype, reduction.result);
-  View out = result.view();
-  out.shape = reduction.kept;
-  out.strides = contiguous_strides(reduction.kept);
-  launch(operation, input.device(), &Kernels::reduce, &ReduceKernels::sum, input.view(), scale, Store::kWrite, out);
+  const auto [result, kept] = empty_reduced(input, reduction, dtype);
+  launch(operation, input.device(), &Kernels::reduce, &ReduceKernels::sum, input.view(), scale, Store::kWrite, kept);
   return result;
 }
 

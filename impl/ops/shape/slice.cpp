@@ -3,28 +3,12 @@
 #include "core/error.h"
 #include "ops/ops.h"
 #include "ops/record.h"
+#include "ops/shape/stride.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {
 
 namespace {
-
-// `length` indices of one dimension, from `start` in steps.
-struct Range {
-  int dim;
-  int64_t start;
-  int64_t length;
-  int64_t step;
-};
-
-Tensor sliced(const Tensor& tensor, const Range& range) {
-  Shape shape = tensor.shape();
-  Shape strides = tensor.strides();
-  const int64_t offset = tensor.offset() + (range.length > 0 ? range.start * strides[range.dim] : 0);
-  shape[range.dim] = range.length;
-  strides[range.dim] *= range.length > 1 ? range.step : 1;
-  return tensor.as_strided(shape, strides, offset);
-}
 
 struct SliceBackward final : Node {
   Range range;

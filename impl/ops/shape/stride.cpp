@@ -67,4 +67,17 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape) {
   return copy.as_strided(shape, contiguous_strides(shape), 0);
 }
 
+Tensor sliced(const Tensor& tensor, const Range& range) {
+  Shape shape = tensor.shape();
+  Shape strides = tensor.strides();
+  const int64_t offset = tensor.offset() + (range.length > 0 ? range.start * strides[range.dim] : 0);
+  shape[range.dim] = range.length;
+  strides[range.dim] *= range.length > 1 ? range.step : 1;
+  return tensor.as_strided(shape, strides, offset);
+}
+
+Tensor corner(const Tensor& tensor, const Shape& shape) {
+  return tensor.as_strided(shape, tensor.strides(), tensor.offset());
+}
+
 }  // namespace halftone

@@ -11,4 +11,17 @@ bool view_strides(const Shape& shape, const Shape& strides, const Shape& target,
 // The elements under another shape with the same product: a view where strides allow it, else a copy.
 Tensor reshaped(const Tensor& tensor, const Shape& shape);
 
+// `length` indices of one dimension, from `start` in steps.
+struct Range {
+  int dim;
+  int64_t start;
+  int64_t length;
+  int64_t step = 1;
+};
+
+// A view of the elements at these indices.
+Tensor sliced(const Tensor& tensor, const Range& range);
+// A view of the first `shape[i]` indices of every dimension.
+Tensor corner(const Tensor& tensor, const Shape& shape);
+
 }  // namespace halftone

@@ -45,9 +45,9 @@ static bool read_labels(const char* directory, const char* part, int64_t count, 
 }
 
 /* Lays a tensor over the array's bytes, which are the tensor's to free from then on. */
-static bool wrap_bytes(htone_device* device, idx_array* array, htone_tensor** out) {
-  if (!ok(htone_tensor_from_buffer(device, HTONE_U8, array->ndim, array->shape, array->bytes, free, array->bytes,
-                                   out))) {
+static bool wrap_bytes(htone_device* device, idx_array* array, int32_t ndim, htone_tensor** out) {
+  const int64_t shape[] = {array->shape[0], 1, kImageSide, kImageSide};
+  if (!ok(htone_tensor_from_buffer(device, HTONE_U8, ndim, shape, array->bytes, free, array->bytes, out))) {
     return false;
   }
   array->bytes = NULL;
@@ -60,7 +60,7 @@ bool fashion_mnist_load(htone_device* device, const char* directory, const char*
   htone_tensor *images = NULL, *labels = NULL;
   const bool done = read_images(directory, part, &image_bytes) &&
                     read_labels(directory, part, image_bytes.shape[0], &label_bytes) &&
-                    wrap_bytes(device, &image_bytes, &images) && wrap_bytes(device, &label_bytes, &labels) &&
+                    wrap_bytes(device, &image_bytes, 4, &images) && wrap_bytes(device, &label_bytes, 1, &labels) &&
                     ok(htone_cast(labels, HTONE_I64, out_labels));
   free(image_bytes.bytes);
   free(label_bytes.bytes);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "failure.h"
 
@@ -27,12 +28,27 @@ static bool print_log_error(const train_log* log) {
   return false;
 }
 
-bool train_log_open(train_log* log, const char* path) {
+/* Where the lines of the first steps_done steps end. */
+static long end_of_steps(FILE* file, int64_t steps_done) {
+  char line[kLineCapacity];
+  long long step;
+  long end = 0;
+  while (fgets(line, sizeof line, file) != NULL && strchr(line, '\n') != NULL &&
+         sscanf(line, "{\"step\": %lld,", &step) == 1 && step <= steps_done) {
+    end = ftell(file);
+  }
+  return end;
+}
+
+bool train_log_open(train_log* log, const char* path, int64_t steps_done) {
   log->path = path;
   log->file = NULL;
   if (path == NULL) return true;
-  log->file = fopen(path, "w");
-  return log->file != NULL || print_log_error(log);
+  if (steps_done > 0) log->file = fopen(path, "r+");
+  if (log->file == NULL) log->file = fopen(path, "w");
+  if (log->file == NULL) return print_log_error(log);
+  const long end = steps_done > 0 ? end_of_steps(log->file, steps_done) : 0;
+  return (ftruncate(fileno(log->file), end) == 0 && fseek(log->file, end, SEEK_SET) == 0) || print_log_error(log);
 }
 
 bool train_log_write(train_log* log, const train_record* record) {

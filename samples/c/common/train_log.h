@@ -23,8 +23,9 @@ typedef struct train_log {
   FILE* file; /* NULL where no log was asked for: writing and closing then do nothing */
 } train_log;
 
-/* Makes the file anew; `path` NULL asks for no log. As all three, prints one line and answers false on failure. */
-bool train_log_open(train_log* log, const char* path);
+/* Keeps the lines of the first steps_done steps of a file that is there, and nothing of any other; `path` NULL asks for
+ * no log. As all three, prints one line and answers false on failure. */
+bool train_log_open(train_log* log, const char* path, int64_t steps_done);
 
 bool train_log_write(train_log* log, const train_record* record);
 

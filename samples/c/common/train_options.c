@@ -11,7 +11,7 @@
 
 typedef struct flag {
   const char* name;
-  const char* value;   /* what stands for the value in the help */
+  const char* value;   /* what stands for the value in the help; NULL: the flag takes none, and `set` is given "" */
   const char* initial; /* NULL: `set` is not called where the flag is not given */
   const char* expected;
   const char* meaning;
@@ -46,6 +46,10 @@ static bool parse_text(const char* text, const char** out) {
   return *text != '\0';
 }
 
+static bool set_model(train_options* options, const char* text) {
+  return parse_choice(text, "mlp", "cnn", &options->cnn);
+}
+
 static bool set_precision(train_options* options, const char* text) {
   static const struct {
     const char* name;
@@ -57,7 +61,6 @@ static bool set_precision(train_options* options, const char* text) {
     return true;
   }
   return false;
-  return true;
 }
 
 static bool set_device(train_options* options, const char* text) { return parse_text(text, &options->device); }
@@ -101,7 +104,20 @@ static bool set_data(train_options* options, const char* text) { return parse_te
 
 static bool set_log(train_options* options, const char* text) { return parse_text(text, &options->log); }
 
+static bool set_checkpoint(train_options* options, const char* text) { return parse_text(text, &options->checkpoint); }
+
+static bool set_checkpoint_every(train_options* options, const char* text) {
+  return parse_count(text, 1, 1000000000, &options->checkpoint_every);
+}
+
+static bool set_resume(train_options* options, const char* text) {
+  options->resume = true;
+  return *text == '\0';
+}
+
 static const flag kFlags[] = {
+    {"--model", "M", "mlp", "mlp or cnn", "three linear layers, or two of convolutions before two linear ones",
+     set_model},
     {"--precision", "P", "bf16", "fp32, bf16 or fp16", "storage of activations and of the weights that products read",
      set_precision},
     {"--device", "NAME", "cpu", "the name of a device", "where to train", set_device},
@@ -117,6 +133,11 @@ static const flag kFlags[] = {
      set_threads},
     {"--data", "DIR", FASHION_MNIST_DIRECTORY, "a directory", "where the four data files are", set_data},
     {"--log", "FILE", NULL, "a file name", "write one JSON object a step to this file", set_log},
+    {"--checkpoint", "DIR", NULL, "a directory", "save checkpoints there, the last one when the run ends",
+     set_checkpoint},
+    {"--checkpoint-every", "N", "500", "a whole number from 1 to 1000000000", "steps from one checkpoint to the next",
+     set_checkpoint_every},
+    {"--resume", NULL, NULL, "no value", "go on from the newest checkpoint, where there is one", set_resume},
 };
 
 enum { kFlagCount = sizeof kFlags / sizeof kFlags[0] };
@@ -126,7 +147,7 @@ static void print_help(const char* program, const char* summary) {
   for (int i = 0; i < kFlagCount; ++i) {
     const flag* f = &kFlags[i];
     char usage[32];
-    snprintf(usage, sizeof usage, "%s %s", f->name, f->value);
+    snprintf(usage, sizeof usage, "%s%s%s", f->name, f->value == NULL ? "" : " ", f->value == NULL ? "" : f->value);
     printf("  %-14s  %s\n                  %s%s%s\n", usage, f->meaning, f->expected,
            f->initial == NULL ? "" : "; default ", f->initial == NULL ? "" : f->initial);
   }
@@ -160,6 +181,7 @@ static bool take_flag(int argc, char** argv, int* position, train_options* optio
     print_error("%s: no such flag; --help tells all", argv[*position]);
     return false;
   }
+  if (f->value == NULL && value == NULL) return f->set(options, "");
   if (value == NULL && *position + 1 == argc) {
     print_error("%s: has no value; expected %s", f->name, f->expected);
     return false;
@@ -167,6 +189,12 @@ static bool take_flag(int argc, char** argv, int* position, train_options* optio
   if (value == NULL) value = argv[++*position];
   if (f->set(options, value)) return true;
   print_error("%s '%s': expected %s", f->name, value, f->expected);
+  return false;
+}
+
+static bool is_consistent(const train_options* options) {
+  if (!options->resume || options->checkpoint != NULL) return true;
+  print_error("--resume: needs --checkpoint, the directory to go on from");
   return false;
 }
 
@@ -183,5 +211,7 @@ bool train_options_parse(int argc, char** argv, const char* summary, train_optio
       return false;
     }
   }
-  return true;
+  if (is_consistent(out)) return true;
+  *out_exit_status = kExitUsage;
+  return false;
 }

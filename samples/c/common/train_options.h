@@ -8,6 +8,7 @@
 #include "halftone/halftone.h"
 
 typedef struct train_options {
+  bool cnn;              /* a network of convolutions, else of linear layers alone */
   htone_dtype precision; /* in which matrix products read weights and activations: HTONE_F32 or HTONE_BF16 */
   const char* device;
   int64_t epochs;
@@ -18,7 +19,10 @@ typedef struct train_options {
   uint64_t seed;
   int32_t threads; /* 0: as many as the machine allows */
   const char* data;
-  const char* log; /* NULL: none */
+  const char* log;        /* NULL: none */
+  const char* checkpoint; /* a directory; NULL: none */
+  int64_t checkpoint_every;
+  bool resume; /* from the newest checkpoint, where there is one */
 } train_options;
 
 enum { kExitOk = 0, kExitFailure = 1, kExitUsage = 2 };

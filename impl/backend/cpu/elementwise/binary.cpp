@@ -7,6 +7,9 @@
 #include "hwy/highway.h"
 //
 #include "backend/cpu/elementwise/map.h"
+#include "backend/cpu/math/power.h"
+#include "backend/cpu/math/sigmoid.h"
+#include "backend/cpu/math/trigonometry.h"
 #include "backend/cpu/simd/gelu.h"
 #include "backend/cpu/simd/vectors.h"
 
@@ -14,17 +17,43 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
+// The gradient a times the derivative, from the input or the result b.
+template <BinaryOp op, class D, class V>
+HWY_INLINE V apply_math_backward(D d, V a, V b) {
+  const auto one = hn::Set(d, 1);
+  // The gradient at 0, and where the input is NaN, is 0.
+  if constexpr (op == BinaryOp::kAbsBackward) {
+    return hn::IfThenElseZero(hn::Gt(hn::Abs(b), hn::Zero(d)), hn::IfThenElse(hn::Lt(b, hn::Zero(d)), hn::Neg(a), a));
+  }
+  if constexpr (op == BinaryOp::kSqrtBackward) return hn::Div(a, hn::Add(b, b));
+  if constexpr (op == BinaryOp::kRsqrtBackward) {
+    return hn::Mul(hn::Mul(a, hn::Set(d, -0.5)), hn::Mul(b, hn::Mul(b, b)));
+  }
+  if constexpr (op == BinaryOp::kReciprocalBackward) return hn::Neg(hn::Mul(a, hn::Mul(b, b)));
+  if constexpr (op == BinaryOp::kSinBackward) return hn::Mul(a, cosine(d, b));
+  if constexpr (op == BinaryOp::kCosBackward) return hn::Neg(hn::Mul(a, sine(d, b)));
+  if constexpr (op == BinaryOp::kSigmoidBackward) return hn::Mul(a, hn::Mul(b, hn::Sub(one, b)));
+  if constexpr (op == BinaryOp::kTanhBackward) return hn::Mul(a, hn::NegMulAdd(b, b, one));
+  if constexpr (op == BinaryOp::kSiluBackward) return hn::Mul(a, silu_derivative(d, b));
+  if constexpr (op == BinaryOp::kSoftplusBackward) return hn::Mul(a, sigmoid(d, b));
+}
+
 // The value of an op on vectors of a float type.
 template <BinaryOp op, class D, class V>
 HWY_INLINE V apply(D d, V a, V b) {
   if constexpr (op == BinaryOp::kAdd) return hn::Add(a, b);
   if constexpr (op == BinaryOp::kSubtract) return hn::Sub(a, b);
   if constexpr (op == BinaryOp::kMultiply) return hn::Mul(a, b);
+  // Not hn::Max, whose choice at NaN and at zeros of two signs differs between instruction sets.
+  if constexpr (op == BinaryOp::kMaximum) return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+  if constexpr (op == BinaryOp::kMinimum) return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+  if constexpr (op == BinaryOp::kPower) return power(d, a, b);
   if constexpr (op == BinaryOp::kDivide) return hn::Div(a, b);
   // x NaN passes the gradient, since the forward op passed x.
   if constexpr (op == BinaryOp::kReluBackward) return hn::IfThenZeroElse(hn::Le(b, hn::Zero(d)), a);
   if constexpr (op == BinaryOp::kGeluErfBackward) return hn::Mul(a, gelu_erf_derivative(d, b));
   if constexpr (op == BinaryOp::kGeluTanhBackward) return hn::Mul(a, gelu_tanh_derivative(d, b));
+  if constexpr (op >= BinaryOp::kAbsBackward) return apply_math_backward<op>(d, a, b);
 }
 
 template <BinaryOp op, class C>
@@ -43,6 +72,8 @@ void integer_row(const int64_t* a, const int64_t* b, int64_t* out, int64_t count
     if constexpr (op == BinaryOp::kAdd) out[i] = static_cast<int64_t>(x + y);
     if constexpr (op == BinaryOp::kSubtract) out[i] = static_cast<int64_t>(x - y);
     if constexpr (op == BinaryOp::kMultiply) out[i] = static_cast<int64_t>(x * y);
+    if constexpr (op == BinaryOp::kMaximum) out[i] = std::max(a[i], b[i]);
+    if constexpr (op == BinaryOp::kMinimum) out[i] = std::min(a[i], b[i]);
     if constexpr (op == BinaryOp::kReluBackward) out[i] = b[i] > 0 ? a[i] : 0;
   }
 }
@@ -59,29 +90,16 @@ void row(const C* a, const C* b, C* out, int64_t count) {
 template <class C>
 using Row = void (*)(const C*, const C*, C*, int64_t);
 
-template <class C>
-Row<C> row_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::kAdd:
-      return row<BinaryOp::kAdd, C>;
-    case BinaryOp::kSubtract:
-      return row<BinaryOp::kSubtract, C>;
-    case BinaryOp::kMultiply:
-      return row<BinaryOp::kMultiply, C>;
-    case BinaryOp::kDivide:
-      return row<BinaryOp::kDivide, C>;
-    case BinaryOp::kReluBackward:
-      return row<BinaryOp::kReluBackward, C>;
-    case BinaryOp::kGeluErfBackward:
-      return row<BinaryOp::kGeluErfBackward, C>;
-    case BinaryOp::kGeluTanhBackward:
-      return row<BinaryOp::kGeluTanhBackward, C>;
-  }
-  return nullptr;
+inline constexpr auto kAllOps = std::make_index_sequence<static_cast<size_t>(BinaryOp::kEnd)>();
+
+template <class C, size_t... op>
+Row<C> row_of(BinaryOp wanted, std::index_sequence<op...>) {
+  static constexpr Row<C> kRows[] = {row<static_cast<BinaryOp>(op), C>...};
+  return kRows[static_cast<size_t>(wanted)];
 }
 
 void binary_range(BinaryOp op, const Layout& a, const Layout& b, const Layout& out, int64_t begin, int64_t end) {
-  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op), out, begin, end, a, b); });
+  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, a, b); });
 }
 
 }  // namespace
@@ -95,7 +113,7 @@ HWY_EXPORT(binary_range);
 
 namespace {
 
-bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kMultiply || op == BinaryOp::kReluBackward; }
+bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kMinimum || op == BinaryOp::kReluBackward; }
 
 // GELU costs several times what the others do.
 int64_t grain_of(BinaryOp op) { return has_integer_form(op) || op == BinaryOp::kDivide ? kChunkSize : kChunkSize / 4; }

@@ -6,6 +6,10 @@ namespace halftone::cpu {
 const ElementwiseKernels kElementwiseKernels = {
     .unary = unary,
     .binary = binary,
+    .ternary = ternary,
+    .compare = compare,
+    .clamp = clamp,
+    .clamp_backward = clamp_backward,
     .affine = affine,
 };
 

@@ -7,6 +7,9 @@
 #include "hwy/highway.h"
 //
 #include "backend/cpu/elementwise/map.h"
+#include "backend/cpu/math/logarithm.h"
+#include "backend/cpu/math/sigmoid.h"
+#include "backend/cpu/math/trigonometry.h"
 #include "backend/cpu/simd/gelu.h"
 #include "backend/cpu/simd/vectors.h"
 
@@ -14,13 +17,35 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
+template <class D, class V>
+HWY_INLINE V exponential_of(D d, V x) {
+  if constexpr (kIsDouble<D>) {
+    return map_lanes(
+        d, [](double value) { return std::exp(value); }, x);
+  } else {
+    return exponential(d, x);
+  }
+}
+
 template <UnaryOp op, class D, class V>
 HWY_INLINE V apply(D d, V x) {
   if constexpr (op == UnaryOp::kNegate) return hn::Neg(x);
+  if constexpr (op == UnaryOp::kAbs) return hn::Abs(x);
   // NaN is not below or equal to zero and stays; -0 becomes 0.
   if constexpr (op == UnaryOp::kRelu) return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x);
   if constexpr (op == UnaryOp::kGeluErf) return gelu_erf(d, x);
   if constexpr (op == UnaryOp::kGeluTanh) return gelu_tanh(d, x);
+  if constexpr (op == UnaryOp::kExp) return exponential_of(d, x);
+  if constexpr (op == UnaryOp::kLog) return logarithm(d, x);
+  if constexpr (op == UnaryOp::kSqrt) return hn::Sqrt(x);
+  if constexpr (op == UnaryOp::kRsqrt) return hn::Div(hn::Set(d, 1), hn::Sqrt(x));
+  if constexpr (op == UnaryOp::kReciprocal) return hn::Div(hn::Set(d, 1), x);
+  if constexpr (op == UnaryOp::kSin) return sine(d, x);
+  if constexpr (op == UnaryOp::kCos) return cosine(d, x);
+  if constexpr (op == UnaryOp::kSigmoid) return sigmoid(d, x);
+  if constexpr (op == UnaryOp::kTanh) return hyperbolic_tangent(d, x);
+  if constexpr (op == UnaryOp::kSilu) return silu(d, x);
+  if constexpr (op == UnaryOp::kSoftplus) return softplus(d, x);
 }
 
 template <UnaryOp op, class C>
@@ -35,6 +60,9 @@ template <UnaryOp op>
 void integer_row(const int64_t* x, int64_t* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     if constexpr (op == UnaryOp::kNegate) out[i] = static_cast<int64_t>(0 - static_cast<uint64_t>(x[i]));
+    if constexpr (op == UnaryOp::kAbs) {
+      out[i] = static_cast<int64_t>(x[i] < 0 ? 0 - static_cast<uint64_t>(x[i]) : static_cast<uint64_t>(x[i]));
+    }
     if constexpr (op == UnaryOp::kRelu) out[i] = x[i] > 0 ? x[i] : 0;
   }
 }
@@ -51,23 +79,16 @@ void row(const C* x, C* out, int64_t count) {
 template <class C>
 using Row = void (*)(const C*, C*, int64_t);
 
-template <class C>
-Row<C> row_of(UnaryOp op) {
-  switch (op) {
-    case UnaryOp::kNegate:
-      return row<UnaryOp::kNegate, C>;
-    case UnaryOp::kRelu:
-      return row<UnaryOp::kRelu, C>;
-    case UnaryOp::kGeluErf:
-      return row<UnaryOp::kGeluErf, C>;
-    case UnaryOp::kGeluTanh:
-      return row<UnaryOp::kGeluTanh, C>;
-  }
-  return nullptr;
+inline constexpr auto kAllOps = std::make_index_sequence<static_cast<size_t>(UnaryOp::kEnd)>();
+
+template <class C, size_t... op>
+Row<C> row_of(UnaryOp wanted, std::index_sequence<op...>) {
+  static constexpr Row<C> kRows[] = {row<static_cast<UnaryOp>(op), C>...};
+  return kRows[static_cast<size_t>(wanted)];
 }
 
 void unary_range(UnaryOp op, const Layout& x, const Layout& out, int64_t begin, int64_t end) {
-  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op), out, begin, end, x); });
+  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, x); });
 }
 
 }  // namespace

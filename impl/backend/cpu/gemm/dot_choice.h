@@ -2,7 +2,7 @@
 // within a run. Any thread.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/gemm.h"
 
 namespace halftone::cpu {
 

@@ -14,7 +14,7 @@
 #include "backend/cpu/simd/gelu.h"
 #include "backend/cpu/simd/tiles.h"
 #include "backend/cpu/simd/vectors.h"
-#include "backend/kernels.h"
+#include "backend/kernels/gemm.h"
 #include "core/type_list.h"
 
 HWY_BEFORE_NAMESPACE();

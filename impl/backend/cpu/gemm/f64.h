@@ -1,7 +1,7 @@
 // The product in double precision: for gradient checks and whoever asks for it, written to be right rather than fast.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/gemm.h"
 #include "backend/thread_pool.h"
 
 namespace halftone::cpu {

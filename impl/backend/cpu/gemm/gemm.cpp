@@ -7,6 +7,7 @@
 #include "backend/cpu/gemm/dot.h"
 #include "backend/cpu/gemm/dot_choice.h"
 #include "backend/cpu/gemm/f64.h"
+#include "backend/cpu/gemm/gemm.h"
 #include "backend/cpu/gemm/plan.h"
 #include "backend/cpu/gemm/product-inl.h"
 #include "backend/cpu/kernel_groups.h"
@@ -21,8 +22,9 @@ GemmPlan plan_for_tile(const GemmArgs& args) {
   return plan_gemm(args, kTile, is_dot ? kDotElements : 1);
 }
 
-void multiply(ThreadPool& pool, const GemmArgs& args, float* workspace) {
-  const GemmPlan plan = plan_for_tile(args);
+void multiply(ThreadPool& pool, Threads threads, const GemmArgs& args, float* workspace) {
+  GemmPlan plan = plan_for_tile(args);
+  plan.is_small |= threads == Threads::kCaller;
   Product(args, plan, pool, workspace).run();
 }
 
@@ -41,10 +43,7 @@ HWY_EXPORT(multiply);
 bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
 
 size_t workspace(Stream& stream, const GemmArgs& args) noexcept {
-  if (args.c.dtype == DType::kF64 || is_empty(args)) return 0;
-  const GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(args);
-  const size_t workers = plan.is_small ? 1 : static_cast<size_t>(pool_of(stream).width());
-  return (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
+  return gemm_workspace(pool_of(stream), Threads::kPool, args);
 }
 
 // f64 is a world of its own.
@@ -57,15 +56,25 @@ bool mixes_f64(const GemmArgs& args) {
 Status run(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
   if (is_empty(args)) return {};
   if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "f64 with narrower floats in one matrix product");
-  if (args.c.dtype == DType::kF64) {
-    gemm_f64(pool_of(stream), args);
-  } else {
-    HWY_DYNAMIC_DISPATCH(multiply)(pool_of(stream), args, static_cast<float*>(workspace));
-  }
+  gemm(pool_of(stream), Threads::kPool, args, workspace);
   return {};
 }
 
 }  // namespace
+
+size_t gemm_workspace(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept {
+  if (args.c.dtype == DType::kF64 || is_empty(args)) return 0;
+  const GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(args);
+  const bool is_alone = plan.is_small || threads == Threads::kCaller;
+  const size_t workers = is_alone ? 1 : static_cast<size_t>(pool.width());
+  return (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
+}
+
+void gemm(ThreadPool& pool, Threads threads, const GemmArgs& args, void* workspace) noexcept {
+  if (is_empty(args)) return;
+  if (args.c.dtype == DType::kF64) return gemm_f64(pool, args);
+  HWY_DYNAMIC_DISPATCH(multiply)(pool, threads, args, static_cast<float*>(workspace));
+}
 
 constexpr GemmKernels kGemmKernels = {.workspace = workspace, .run = run};
 

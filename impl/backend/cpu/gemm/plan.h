@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/kernels.h"
+#include "backend/kernels/gemm.h"
 
 namespace halftone::cpu {
 

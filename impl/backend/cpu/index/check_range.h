@@ -9,13 +9,16 @@
 
 namespace halftone::cpu {
 
-// INVALID_ARGUMENT "targets[5]=12 is outside [0, 10)" for the first entry of an i64 vector outside [0, bound).
-inline Status check_range(const char* name, const View& indices, int64_t bound) noexcept {
+// INVALID_ARGUMENT "targets[5]=12 is outside [0, 10)" for the first entry of an i64 vector outside [0, bound); one
+// that equals *except passes.
+inline Status check_range(const char* name, const View& indices, int64_t bound,
+                          const int64_t* except = nullptr) noexcept {
   const auto* values = static_cast<const int64_t*>(indices.data);
   const int64_t count = indices.shape[0];
   const int64_t stride = indices.strides[0];
   for (int64_t i = 0; i < count; ++i) {
     const int64_t value = values[i * stride];
+    if (except != nullptr && value == *except) continue;
     if (value < 0 || value >= bound) {
       return Status::failure(Code::kInvalidArgument, "%s[%" PRId64 "]=%" PRId64 " is outside [0, %" PRId64 ")", name, i,
                              value, bound);

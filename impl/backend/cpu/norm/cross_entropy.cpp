@@ -3,7 +3,7 @@
 #include "backend/cpu/norm/cross_entropy.h"
 
 #include "backend/cpu/cpu_device.h"
-#include "backend/cpu/index/check_range.h"
+#include "backend/cpu/norm/class_rows.h"
 #include "backend/cpu/norm/rows.h"
 #include "backend/formula/softmax.h"
 #include "hwy/foreach_target.h"
@@ -15,69 +15,109 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-int64_t target_of(const View& targets, int64_t row) {
-  return static_cast<const int64_t*>(targets.data)[row * targets.strides[0]];
+// What a row leaves for backward.
+template <class C>
+struct Normalizer {
+  C largest;
+  C sum;  // of exp(logit - largest)
+};
+
+// The mean over the classes of -weight * log(probability), what label smoothing mixes in.
+template <class C>
+C smoothing_loss(TileReader<C>& logits, int64_t begin, const ClassRows<C>& rows, C largest, C log_of_sum) {
+  const C sum = sum_of_tiles<C>(rows.classes, [&](int64_t offset, int64_t count, C* terms) {
+    const C* tile = logits.read(begin + offset, count);
+    for (int64_t i = 0; i < count; ++i) {
+      terms[i] = rows.weight_of(offset + i) * cross_entropy_loss(largest, log_of_sum, tile[i]);
+    }
+  });
+  return sum / static_cast<C>(rows.classes);
 }
 
 template <class C>
-void losses_as(ThreadPool& pool, const View& logits, const View& targets, const View& out_log_sum_exp,
-               const View& out_losses) {
-  const int64_t classes = logits.shape[1];
+C row_loss(TileReader<C>& logits, int64_t row, const ClassRows<C>& rows, Normalizer<C>* normalizer) {
+  const int64_t begin = row * rows.classes;
+  const LogSumExp<C> parts = log_sum_exp(logits, begin, rows.classes);
+  *normalizer = {parts.largest, parts.sum};
+  const C log_of_sum = std::log(parts.sum);
+  const int64_t target = rows.target_of(row);
+  const C target_logit = *logits.read(begin + target, 1);
+  const C loss = rows.weight_of(target) * cross_entropy_loss(parts.largest, log_of_sum, target_logit);
+  if (rows.smoothing == C{0}) return loss;
+  return (C{1} - rows.smoothing) * loss +
+         rows.smoothing * smoothing_loss(logits, begin, rows, parts.largest, log_of_sum);
+}
+
+template <class C>
+void losses_as(ThreadPool& pool, const View& logits, const ClassTargets& targets, const ClassLosses& out) {
+  const ClassRows<C> rows(targets, logits.shape[1]);
   const Layout layout(logits);
-  auto* log_sum_exps = static_cast<C*>(out_log_sum_exp.data);
-  auto* losses = static_cast<C*>(out_losses.data);
-  for_each_row_range(pool, logits.shape[0], classes, [&](int64_t first, int64_t last) {
+  auto* normalizers = static_cast<Normalizer<C>*>(out.normalizers.data);
+  auto* losses = static_cast<C*>(out.losses.data);
+  auto* row_weights = static_cast<C*>(out.row_weights.data);
+  for_each_row_range(pool, logits.shape[0], rows.classes, [&](int64_t first, int64_t last) {
     TileReader<C> reader(layout);
     for (int64_t row = first; row < last; ++row) {
-      const LogSumExp<C> parts = log_sum_exp(reader, row * classes, classes);
-      const C log_of_sum = std::log(parts.sum);
-      const C target_logit = *reader.read(row * classes + target_of(targets, row), 1);
-      log_sum_exps[row] = parts.largest + log_of_sum;
-      losses[row] = cross_entropy_loss(parts.largest, log_of_sum, target_logit);
+      normalizers[row] = {C{0}, C{1}};
+      const bool counts = !rows.is_ignored(row);
+      losses[row] = counts ? row_loss(reader, row, rows, &normalizers[row]) : C{0};
+      row_weights[row] = counts ? rows.weight_of(rows.target_of(row)) : C{0};
     }
   });
 }
 
+// The slopes of a row: probability * (all that pulls it down) - (all that pulls it up).
 template <class C>
-void gradients_as(ThreadPool& pool, const View& grad_output, double scale, const View& logits, const View& targets,
-                  const View& log_sum_exp, const View& grad_logits) {
-  const int64_t classes = logits.shape[1];
-  const Layout from(logits);
-  const Layout to(grad_logits);
-  const auto* log_sum_exps = static_cast<const C*>(log_sum_exp.data);
-  C grad;
-  load_tile({static_cast<std::byte*>(grad_output.data), grad_output.dtype, 1}, 1, &grad);
-  const C factor = static_cast<C>(static_cast<double>(grad) * scale);
-  for_each_row_range(pool, logits.shape[0], classes, [&](int64_t first, int64_t last) {
-    TileReader<C> reader(from);
+void row_slopes(TileReader<C>& logits, int64_t row, const ClassRows<C>& rows, const Normalizer<C>& normalizer, C grad,
+                TileWriter<C>& out) {
+  const int64_t target = rows.target_of(row);
+  const C on_target = (C{1} - rows.smoothing) * rows.weight_of(target);
+  const C on_each = rows.smoothing / static_cast<C>(rows.classes);
+  const C inverse = C{1} / normalizer.sum;
+  const C total = on_target + on_each * rows.weight_sum;
+  for_each_tile<C>(rows.classes, [&](int64_t offset, int64_t count) {
+    const int64_t begin = row * rows.classes + offset;
+    C* tile = out.tile(begin, count);
+    exp_of_difference(logits.read(begin, count), normalizer.largest, count, tile);
+    for (int64_t i = 0; i < count; ++i) tile[i] = tile[i] * inverse * total;
+    if (rows.smoothing != C{0}) {
+      for (int64_t i = 0; i < count; ++i) tile[i] -= on_each * rows.weight_of(offset + i);
+    }
+    if (target >= offset && target < offset + count) tile[target - offset] -= on_target;
+    for (int64_t i = 0; i < count; ++i) tile[i] *= grad;
+    out.commit(begin, count);
+  });
+}
+
+template <class C>
+void slopes_as(ThreadPool& pool, const View& grad_rows, const View& logits, const ClassTargets& targets,
+               const View& normalizers, const View& grad_logits) {
+  const ClassRows<C> rows(targets, logits.shape[1]);
+  const Layout grads(grad_rows), from(logits), to(grad_logits);
+  const auto* parts = static_cast<const Normalizer<C>*>(normalizers.data);
+  for_each_row_range(pool, logits.shape[0], rows.classes, [&](int64_t first, int64_t last) {
+    TileReader<C> reader(from), grad_reader(grads);
     TileWriter<C> writer(to);
     for (int64_t row = first; row < last; ++row) {
-      for_each_tile<C>(classes, [&](int64_t offset, int64_t count) {
-        const int64_t begin = row * classes + offset;
-        C* tile = writer.tile(begin, count);
-        exp_of_difference(reader.read(begin, count), log_sum_exps[row], count, tile);
-        const int64_t target = target_of(targets, row) - offset;
-        if (target >= 0 && target < count) tile[target] -= C{1};
-        for (int64_t i = 0; i < count; ++i) tile[i] *= factor;
-        writer.commit(begin, count);
-      });
+      if (rows.is_ignored(row)) {
+        clear_row(writer, row * rows.classes, rows.classes);
+      } else {
+        row_slopes(reader, row, rows, parts[row], *grad_reader.read(row, 1), writer);
+      }
     }
   });
 }
 
 }  // namespace
 
-void losses(ThreadPool& pool, const View& logits, const View& targets, const View& out_log_sum_exp,
-            const View& out_losses) {
-  const bool wide = logits.dtype == DType::kF64;
-  (wide ? losses_as<double> : losses_as<float>)(pool, logits, targets, out_log_sum_exp, out_losses);
+void losses(ThreadPool& pool, const View& logits, const ClassTargets& targets, const ClassLosses& out) {
+  (logits.dtype == DType::kF64 ? losses_as<double> : losses_as<float>)(pool, logits, targets, out);
 }
 
-void gradients(ThreadPool& pool, const View& grad_output, double scale, const View& logits, const View& targets,
-               const View& log_sum_exp, const View& grad_logits) {
+void slopes(ThreadPool& pool, const View& grad_rows, const View& logits, const ClassTargets& targets,
+            const View& normalizers, const View& grad_logits) {
   const bool wide = logits.dtype == DType::kF64;
-  (wide ? gradients_as<double> : gradients_as<float>)(pool, grad_output, scale, logits, targets, log_sum_exp,
-                                                      grad_logits);
+  (wide ? slopes_as<double> : slopes_as<float>)(pool, grad_rows, logits, targets, normalizers, grad_logits);
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE
@@ -87,19 +127,18 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::cpu {
 
 HWY_EXPORT(losses);
-HWY_EXPORT(gradients);
+HWY_EXPORT(slopes);
 
-Status cross_entropy(Stream& stream, const View& logits, const View& targets, const View& out_log_sum_exp,
-                     const View& out_losses) noexcept {
-  const Status status = check_range("targets", targets, logits.shape[1]);
+Status cross_entropy(Stream& stream, const View& logits, const ClassTargets& targets, const ClassLosses& out) noexcept {
+  const Status status = check_range("targets", targets.indices, logits.shape[1], &targets.ignore_index);
   if (!status.ok()) return status;
-  HWY_DYNAMIC_DISPATCH(losses)(pool_of(stream), logits, targets, out_log_sum_exp, out_losses);
+  HWY_DYNAMIC_DISPATCH(losses)(pool_of(stream), logits, targets, out);
   return {};
 }
 
-Status cross_entropy_backward(Stream& stream, const View& grad_output, double scale, const View& logits,
-                              const View& targets, const View& log_sum_exp, const View& grad_logits) noexcept {
-  HWY_DYNAMIC_DISPATCH(gradients)(pool_of(stream), grad_output, scale, logits, targets, log_sum_exp, grad_logits);
+Status cross_entropy_backward(Stream& stream, const View& grad_rows, const View& logits, const ClassTargets& targets,
+                              const View& normalizers, const View& grad_logits) noexcept {
+  HWY_DYNAMIC_DISPATCH(slopes)(pool_of(stream), grad_rows, logits, targets, normalizers, grad_logits);
   return {};
 }
 

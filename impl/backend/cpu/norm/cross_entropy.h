@@ -1,13 +1,16 @@
-// Cross entropy of rows of logits with class indices; the contracts are NormKernels'. Safe from any thread.
+// Cross entropy of rows of logits or log-probabilities with class indices; the contracts are NormKernels'. Safe from
+// any thread.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/norm.h"
 
 namespace halftone::cpu {
 
-Status cross_entropy(Stream& stream, const View& logits, const View& targets, const View& out_log_sum_exp,
-                     const View& out_losses) noexcept;
-Status cross_entropy_backward(Stream& stream, const View& grad_output, double scale, const View& logits,
-                              const View& targets, const View& log_sum_exp, const View& grad_logits) noexcept;
+Status cross_entropy(Stream& stream, const View& logits, const ClassTargets& targets, const ClassLosses& out) noexcept;
+Status cross_entropy_backward(Stream& stream, const View& grad_rows, const View& logits, const ClassTargets& targets,
+                              const View& normalizers, const View& grad_logits) noexcept;
+Status nll(Stream& stream, const View& log_probabilities, const ClassTargets& targets, const ClassLosses& out) noexcept;
+Status nll_backward(Stream& stream, const View& grad_rows, const ClassTargets& targets,
+                    const View& grad_input) noexcept;
 
 }  // namespace halftone::cpu

@@ -1,5 +1,6 @@
 #include "backend/cpu/kernel_groups.h"
 #include "backend/cpu/norm/cross_entropy.h"
+#include "backend/cpu/norm/row_norm.h"
 #include "backend/cpu/norm/softmax.h"
 
 namespace halftone::cpu {
@@ -11,6 +12,10 @@ const NormKernels kNormKernels = {
     .log_softmax_backward = log_softmax_backward,
     .cross_entropy = cross_entropy,
     .cross_entropy_backward = cross_entropy_backward,
+    .nll = nll,
+    .nll_backward = nll_backward,
+    .row_norm = row_norm,
+    .row_norm_backward = row_norm_backward,
 };
 
 }  // namespace halftone::cpu

@@ -1,7 +1,7 @@
 // Softmax and log-softmax with their backward passes; the contracts are NormKernels'. Safe from any thread.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/norm.h"
 
 namespace halftone::cpu {
 

@@ -2,13 +2,20 @@
 #pragma once
 
 #include "backend/chunks.h"
-#include "backend/kernels.h"
+#include "backend/kernels/optim.h"
 #include "backend/thread_pool.h"
 
 namespace halftone::cpu {
 
 // Updating up to this many elements costs about 5 us or less.
 inline constexpr int64_t kInlineElements = kChunkSize;
+
+template <class Slot>
+int64_t elements_of(const MultiTensor<Slot>& tensors) noexcept {
+  int64_t elements = 0;
+  for (int64_t i = 0; i < tensors.slot_count; ++i) elements += tensors.slots[i].size;
+  return elements;
+}
 
 // Calls f(slot, chunk, index) for every chunk; lists of few elements stay on the caller's thread.
 template <class Slot, class F>
@@ -17,9 +24,7 @@ void for_each_chunk(ThreadPool& pool, const MultiTensor<Slot>& tensors, F&& f) n
     const Chunk& chunk = tensors.chunks[index];
     f(tensors.slots[chunk.slot], chunk, index);
   };
-  int64_t elements = 0;
-  for (int64_t i = 0; i < tensors.slot_count; ++i) elements += tensors.slots[i].size;
-  if (elements > kInlineElements) return pool.parallel_for(tensors.chunk_count, run);
+  if (elements_of(tensors) > kInlineElements) return pool.parallel_for(tensors.chunk_count, run);
   for (int64_t i = 0; i < tensors.chunk_count; ++i) run(i, 0);
 }
 

@@ -1,7 +1,7 @@
 // The pass over gradients before an update; its contract is OptimKernels::grad_norm. Safe from any thread.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/optim.h"
 
 namespace halftone::cpu {
 

@@ -22,19 +22,17 @@ inline Strided contiguous_from(const void* data, DType dtype, int64_t begin) {
   return {bytes + begin * static_cast<int64_t>(size_of(dtype)), dtype, 1};
 }
 
-// Calls f(tile, begin, count) for the blocks of a chunk; an FP32 gradient is its own tile.
+// Calls f(tile, begin, count) for the blocks of a chunk; an FP32 gradient is its own tile. Whole blocks have a call of
+// their own, so that where f is inlined the compiler knows the length of its loops.
 template <class F>
 HWY_INLINE void for_each_gradient_tile(const void* grad, DType dtype, const Chunk& chunk, F&& f) {
-  alignas(64) float tile[kBlockSize];
+  alignas(64) float widened[kBlockSize];
   for (int64_t begin = chunk.begin; begin < chunk.end; begin += kBlockSize) {
     const int64_t count = std::min(kBlockSize, chunk.end - begin);
     const Strided elements = contiguous_from(grad, dtype, begin);
-    if (dtype == DType::kF32) {
-      f(reinterpret_cast<const float*>(elements.data), begin, count);
-    } else {
-      load_tile(elements, count, tile);
-      f(static_cast<const float*>(tile), begin, count);
-    }
+    if (dtype != DType::kF32) load_tile(elements, count, widened);
+    const float* tile = dtype == DType::kF32 ? reinterpret_cast<const float*>(elements.data) : widened;
+    count == kBlockSize ? f(tile, begin, kBlockSize) : f(tile, begin, count);
   }
 }
 

@@ -1,4 +1,8 @@
+#include <algorithm>
+
 #include "backend/cpu/kernel_groups.h"
+#include "backend/cpu/optim/average.h"
+#include "backend/cpu/optim/grad_exponents.h"
 #include "backend/cpu/optim/grad_norm.h"
 #include "backend/cpu/optim/split_master.h"
 #include "backend/cpu/optim/update.h"
@@ -29,8 +33,9 @@ Status clip_by_norm(Stream&, double max_norm, OptimizerState* state) noexcept {
   return {};
 }
 
-Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler) noexcept {
-  halftone::update_scale(settings, *scaler);
+Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler, int64_t* counts) noexcept {
+  halftone::update_scale(settings, *scaler, counts);
+  if (counts != nullptr) std::fill_n(counts, kExponentBins, 0);
   return {};
 }
 
@@ -43,8 +48,13 @@ const OptimKernels kOptimKernels = {
     .unscale = unscale,
     .clip_by_norm = clip_by_norm,
     .update_scale = update_scale,
+    .grad_exponents = grad_exponents,
     .adamw = adamw,
+    .adam = adam,
+    .lion = lion,
     .sgd = sgd,
+    .average = average,
+    .swap_average = swap_average,
     .split_master = split_master,
     .join_master = join_master,
 };

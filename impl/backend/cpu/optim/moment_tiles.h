@@ -13,52 +13,14 @@
 #include <cstring>
 
 #include "backend/cpu/optim/gradient_tiles.h"
+#include "backend/cpu/optim/rounding_words.h"
 #include "backend/formula/block_code.h"
-#include "backend/kernels.h"
+#include "backend/kernels/optim.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// One 16-bit word for each element of a block: element i has the lower (i even) or upper half of word i / 2 of Philox's
-// sequence. Its rounds run over all the block's counters at once, so that they are vectorised.
-inline void draw_block(PhiloxKey key, int64_t block, uint16_t* HWY_RESTRICT words) {
-  constexpr int kLanes = kBlockSize / 8;
-  alignas(64) uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
-  const uint64_t first = static_cast<uint64_t>(block) * kLanes;
-  for (int i = 0; i < kLanes; ++i) {
-    c0[i] = static_cast<uint32_t>(first + static_cast<uint64_t>(i));
-    c1[i] = static_cast<uint32_t>(first >> 32);  // the same for all: first is a multiple of the lanes
-    c2[i] = static_cast<uint32_t>(key.stream);
-    c3[i] = static_cast<uint32_t>(key.stream >> 32);
-  }
-  uint32_t key0 = static_cast<uint32_t>(key.seed);
-  uint32_t key1 = static_cast<uint32_t>(key.seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < kLanes; ++i) {
-      const uint64_t product0 = uint64_t{0xD2511F53} * c0[i];
-      const uint64_t product1 = uint64_t{0xCD9E8D57} * c2[i];
-      c0[i] = static_cast<uint32_t>(product1 >> 32) ^ c1[i] ^ key0;
-      c1[i] = static_cast<uint32_t>(product1);
-      c2[i] = static_cast<uint32_t>(product0 >> 32) ^ c3[i] ^ key1;
-      c3[i] = static_cast<uint32_t>(product0);
-    }
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
-  }
-  alignas(64) uint32_t sequence[4 * kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    sequence[4 * i] = c0[i];
-    sequence[4 * i + 1] = c1[i];
-    sequence[4 * i + 2] = c2[i];
-    sequence[4 * i + 3] = c3[i];
-  }
-  for (int i = 0; i < 4 * kLanes; ++i) {
-    words[2 * i] = static_cast<uint16_t>(sequence[i]);
-    words[2 * i + 1] = static_cast<uint16_t>(sequence[i] >> 16);
-  }
-}
-
-inline float scale_of(const float* HWY_RESTRICT tile, int64_t count) {
+HWY_INLINE float scale_of(const float* HWY_RESTRICT tile, int64_t count) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
     const uint32_t magnitude = std::bit_cast<uint32_t>(tile[i]) & 0x7fffffff;
@@ -67,24 +29,24 @@ inline float scale_of(const float* HWY_RESTRICT tile, int64_t count) {
   return block_scale(largest);
 }
 
-inline void decode_tile(const int8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
+HWY_INLINE void decode_tile(const int8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
   for (int64_t i = 0; i < count; ++i) tile[i] = decode_signed(codes[i], scale);
 }
-inline void decode_tile(const uint8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
+HWY_INLINE void decode_tile(const uint8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
   for (int64_t i = 0; i < count; ++i) tile[i] = decode_unsigned(codes[i], scale);
 }
 
-inline void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count, int8_t* HWY_RESTRICT codes) {
+HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count, int8_t* HWY_RESTRICT codes) {
   for (int64_t i = 0; i < count; ++i) codes[i] = encode_signed(tile[i], scale);
 }
-inline void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count, const uint16_t* HWY_RESTRICT words,
-                        uint8_t* HWY_RESTRICT codes) {
+HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count,
+                            const uint16_t* HWY_RESTRICT words, uint8_t* HWY_RESTRICT codes) {
   for (int64_t i = 0; i < count; ++i) codes[i] = encode_unsigned(tile[i], scale, words[i]);
 }
 
 // Elements [begin, begin + count) as FP32: FP32 memory is its own tile, everything else is widened into `tile`; null
 // where the optimizer lacks the moment. REQUIRES: begin is a multiple of kBlockSize, count at most that.
-inline float* load_moment(const MomentSlot& moment, int64_t begin, int64_t count, float* tile) {
+HWY_INLINE float* load_moment(const MomentSlot& moment, int64_t begin, int64_t count, float* tile) {
   if (moment.data == nullptr) return nullptr;
   switch (moment.dtype) {
     case DType::kF32:
@@ -103,8 +65,8 @@ inline float* load_moment(const MomentSlot& moment, int64_t begin, int64_t count
 
 // Takes back what load_moment gave. `key` and `block` say where stochastic rounding draws; `block` counts from the
 // parameter's first element, not the slot's. Codes below a scale of 0 or NaN say nothing and become 0.
-inline void store_moment(const float* tile, int64_t begin, int64_t count, PhiloxKey key, int64_t block,
-                         const MomentSlot& moment) {
+HWY_INLINE void store_moment(const float* tile, int64_t begin, int64_t count, PhiloxKey key, int64_t block,
+                             const MomentSlot& moment) {
   if (moment.data == nullptr || moment.dtype == DType::kF32) return;
   if (moment.scales == nullptr) return store_tile(tile, count, contiguous_from(moment.data, moment.dtype, begin));
   auto* codes = static_cast<uint8_t*>(moment.data) + begin;

@@ -1,7 +1,7 @@
 // Whole tensors split and joined; the contracts are OptimKernels::split_master and ::join_master. Safe from any thread.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/optim.h"
 
 namespace halftone::cpu {
 

@@ -15,13 +15,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-inline void join_tile(const uint16_t* HWY_RESTRICT high, const int16_t* HWY_RESTRICT remainder, int64_t count,
-                      float* HWY_RESTRICT tile) {
+HWY_INLINE void join_tile(const uint16_t* HWY_RESTRICT high, const int16_t* HWY_RESTRICT remainder, int64_t count,
+                          float* HWY_RESTRICT tile) {
   for (int64_t i = 0; i < count; ++i) tile[i] = join_split(high[i], remainder[i]);
 }
 
-inline void split_tile(const float* HWY_RESTRICT tile, int64_t count, uint16_t* HWY_RESTRICT high,
-                       int16_t* HWY_RESTRICT remainder) {
+HWY_INLINE void split_tile(const float* HWY_RESTRICT tile, int64_t count, uint16_t* HWY_RESTRICT high,
+                           int16_t* HWY_RESTRICT remainder) {
   for (int64_t i = 0; i < count; ++i) {
     high[i] = split_high(tile[i]);
     remainder[i] = split_remainder(tile[i]);

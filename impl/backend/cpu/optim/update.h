@@ -1,12 +1,16 @@
-// The update passes; their contracts are OptimKernels::adamw and ::sgd. Safe from any thread.
+// The update passes; their contracts are OptimKernels::adamw, ::adam, ::lion and ::sgd. Safe from any thread.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/optim.h"
 
 namespace halftone::cpu {
 
 Status adamw(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
              const OptimizerState* state) noexcept;
+Status adam(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
+            const OptimizerState* state) noexcept;
+Status lion(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const LionGroup* groups,
+            const OptimizerState* state) noexcept;
 Status sgd(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const SgdGroup* groups,
            const OptimizerState* state) noexcept;
 

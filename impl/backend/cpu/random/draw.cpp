@@ -7,11 +7,13 @@
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
+#include "backend/cpu/random/dropout.h"
 #include "backend/cpu/simd/ranges.h"
 #include "backend/formula/box_muller.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //
+#include "backend/cpu/random/words.h"
 #include "backend/cpu/simd/tile_io.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,17 +21,8 @@ namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kDrawSize = kTileSize<float>;  // the most elements drawn at a time
-static_assert(kChunkSize % kDrawSize == 0 && kDrawSize % kTileSize<double> == 0, "ranges begin on whole blocks");
-
-// The words of elements [begin, begin + count), up to the end of the last block. REQUIRES: begin % 4 == 0.
-void draw_words(PhiloxKey key, int64_t begin, int64_t count, uint32_t* HWY_RESTRICT words) {
-  const uint64_t first = static_cast<uint64_t>(begin) / 4;
-  const int64_t blocks = (count + 3) / 4;
-  for (int64_t i = 0; i < blocks; ++i) {
-    const PhiloxBlock block = philox(key, first + static_cast<uint64_t>(i));
-    for (int64_t j = 0; j < 4; ++j) words[4 * i + j] = block[static_cast<size_t>(j)];
-  }
-}
+static_assert(kChunkSize % kDrawSize == 0 && kTileSize<double> % kWordBlock == 0,
+              "ranges and tiles begin on whole blocks of words");
 
 struct Uniform {
   static void draw(const uint32_t* HWY_RESTRICT words, int64_t count, float* HWY_RESTRICT out) {
@@ -109,6 +102,7 @@ Status normal(Stream& stream, PhiloxKey key, double mean, double std, const View
 const RandomKernels kRandomKernels = {
     .uniform = uniform,
     .normal = normal,
+    .dropout = dropout,
 };
 
 }  // namespace halftone::cpu

@@ -1,13 +1,12 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/reduce/accuracy.cpp"
-#include "backend/cpu/reduce/accuracy.h"
-
 #include <algorithm>
 #include <limits>
 
 #include "backend/chunks.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/index/check_range.h"
+#include "backend/cpu/reduce/entries.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //

@@ -1,12 +1,18 @@
 #include "backend/cpu/kernel_groups.h"
-#include "backend/cpu/reduce/accuracy.h"
-#include "backend/cpu/reduce/sum.h"
+#include "backend/cpu/reduce/entries.h"
 
 namespace halftone::cpu {
 
 const ReduceKernels kReduceKernels = {
     .sum = sum,
     .accuracy = accuracy,
+    .extreme = extreme,
+    .extreme_backward = extreme_backward,
+    .index_of = index_of,
+    .place = place,
+    .cumulative_sum = cumulative_sum,
+    .log_sum_exp = log_sum_exp,
+    .log_sum_exp_backward = log_sum_exp_backward,
 };
 
 }  // namespace halftone::cpu

@@ -7,8 +7,7 @@
 #define HALFTONE_CPU_SIMD_GELU_H
 #endif
 
-#include <type_traits>
-
+#include "backend/cpu/math/lanes.h"
 #include "backend/cpu/simd/exponential.h"
 #include "backend/formula/gelu.h"
 #include "hwy/highway.h"
@@ -17,17 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <class D>
-inline constexpr bool kIsDouble = std::is_same_v<hn::TFromD<D>, double>;
-
-template <class D, class F>
-HWY_INLINE hn::Vec<D> map_lanes(D d, hn::Vec<D> x, F&& f) {
-  alignas(64) hn::TFromD<D> lanes[hn::MaxLanes(D())];
-  hn::Store(x, d, lanes);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = f(lanes[i]);
-  return hn::Load(d, lanes);
-}
 
 // The factor e^(-x^2 / 2) of the normal density.
 template <class DF>
@@ -54,7 +42,8 @@ HWY_INLINE hn::Vec<DF> normal_distribution(DF df, hn::Vec<DF> x, hn::Vec<DF> bel
 template <class D>
 HWY_INLINE hn::Vec<D> gelu_erf(D d, hn::Vec<D> x) {
   if constexpr (kIsDouble<D>) {
-    return map_lanes(d, x, [](double value) { return halftone::gelu_erf(value); });
+    return map_lanes(
+        d, [](double value) { return halftone::gelu_erf(value); }, x);
   } else {
     return hn::Mul(x, normal_distribution(d, x, bell(d, x)));
   }
@@ -64,7 +53,8 @@ HWY_INLINE hn::Vec<D> gelu_erf(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> gelu_erf_derivative(D d, hn::Vec<D> x) {
   if constexpr (kIsDouble<D>) {
-    return map_lanes(d, x, [](double value) { return halftone::gelu_erf_derivative(value); });
+    return map_lanes(
+        d, [](double value) { return halftone::gelu_erf_derivative(value); }, x);
   } else {
     const auto flat = hn::Set(d, static_cast<float>(kGeluFlat));
     const auto clamped = hn::Max(hn::Min(x, flat), hn::Neg(flat));
@@ -87,7 +77,8 @@ HWY_INLINE hn::Vec<DF> gelu_twice_u(DF df, hn::Vec<DF> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> gelu_tanh(D d, hn::Vec<D> x) {
   if constexpr (kIsDouble<D>) {
-    return map_lanes(d, x, [](double value) { return halftone::gelu_tanh(value); });
+    return map_lanes(
+        d, [](double value) { return halftone::gelu_tanh(value); }, x);
   } else {
     const auto e = exponential(d, hn::Neg(gelu_twice_u(d, x)));
     return hn::Div(x, hn::Add(hn::Set(d, 1.0f), e));
@@ -98,7 +89,8 @@ HWY_INLINE hn::Vec<D> gelu_tanh(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> gelu_tanh_derivative(D d, hn::Vec<D> x) {
   if constexpr (kIsDouble<D>) {
-    return map_lanes(d, x, [](double value) { return halftone::gelu_tanh_derivative(value); });
+    return map_lanes(
+        d, [](double value) { return halftone::gelu_tanh_derivative(value); }, x);
   } else {
     const auto one = hn::Set(d, 1.0f);
     const auto flat = hn::Set(d, static_cast<float>(kGeluFlat));

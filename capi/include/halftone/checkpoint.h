@@ -1,0 +1,173 @@
+/* Checkpoints: a directory that always holds a whole one, and single files in the safetensors format.
+ *
+ * DIR/step-N/ holds rank-0-of-1.safetensors, which other programs can read, and index.json with a checksum of
+ * everything.
+ * A save writes under temporary names, syncs, and renames the index last; a load takes the highest step of which every
+ * byte verifies. The two newest are kept. Where power fails or the process dies at any instant, the checkpoint before
+ * is whole. A file is read, never mapped, and every byte of it is taken for hostile; nothing in it is ever executed.
+ */
+#ifndef HALFTONE_CHECKPOINT_H
+#define HALFTONE_CHECKPOINT_H
+
+#include "halftone/data.h"
+#include "halftone/grad_scaler.h"
+#include "halftone/state_dict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct htone_checkpoint htone_checkpoint;
+
+/* Opens a directory of checkpoints for one training run, and locks it against other writers until the release. What
+ * the run consists of is added next; the numbers of the context's random streams belong to it without that.
+ *
+ * [in] context: whose file and clock tables are used; borrowed.
+ * [in] directory: UTF-8; made where there is none, in a directory that exists.
+ * [out] out: the checkpoint object; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO, STATE (another writer has the directory), OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out);
+
+/* Adds a reference.
+ *
+ * [in] checkpoint: a checkpoint object.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_retain(htone_checkpoint* checkpoint);
+
+/* Gives a reference back; with the last one the directory is free for another writer.
+ *
+ * [in] checkpoint: optional; a checkpoint object.
+ * Errors: INVALID_HANDLE.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_release(htone_checkpoint* checkpoint);
+
+/* Adds a module: its parameters and buffers by their names.
+ *
+ * [in] checkpoint: borrowed.
+ * [in] name: of this part in the checkpoint, such as "model": not empty, without a slash, not yet taken; copied.
+ * [in] module: retained.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name,
+                                                   htone_module* module);
+
+/* Adds an optimizer: its moments, step count, and the groups' learning rates. Its weights come with the module.
+ *
+ * [in] checkpoint: borrowed.
+ * [in] name: as of htone_checkpoint_add_module.
+ * [in] optimizer: retained.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoint, const char* name,
+                                                      htone_optimizer* optimizer);
+
+/* Adds a gradient scaler: its scale and what leads to the next change of it.
+ *
+ * [in] checkpoint: borrowed.
+ * [in] name: as of htone_checkpoint_add_module.
+ * [in] scaler: retained.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, const char* name,
+                                                        htone_grad_scaler* scaler);
+
+/* Adds a sampler: where it stands.
+ *
+ * [in] checkpoint: borrowed.
+ * [in] name: as of htone_checkpoint_add_module.
+ * [in] sampler: retained.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name,
+                                                    htone_sampler* sampler);
+
+/* Adds tensors of the program's own, which a load writes in place.
+ *
+ * [in] checkpoint: borrowed.
+ * [in] name: as of htone_checkpoint_add_module.
+ * [in] state_dict: at least one tensor; retained, and looked at when something is saved or loaded.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpoint, const char* name,
+                                                       htone_state_dict* state_dict);
+
+/* Saves everything that was added as the checkpoint of a step. It is durable when this returns; then all but the two
+ * newest checkpoints are removed.
+ *
+ * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
+ * [in] step: at least 0, above that of every whole checkpoint in the directory.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, or a scaler waits for its update), IO
+ *   (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the checkpoints are those of before.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step);
+
+/* Loads the newest checkpoint that verifies into everything that was added, all of it or nothing, so that training goes
+ * on as if it had never stopped. Later checkpoints that are damaged are told to the log callback and passed over.
+ *
+ * [in] checkpoint: borrowed; no other thread uses what was added meanwhile.
+ * [out] out_step: the step; -1 where the directory holds no checkpoint, and then nothing has changed.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit what was added), UNSUPPORTED
+ *   (of a newer version), STATE, IO, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step);
+
+/* Answers the newest checkpoint of the directory, without looking whether it verifies.
+ *
+ * [in] checkpoint: borrowed.
+ * [out] out_step: the step; -1 where the directory holds no checkpoint.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step);
+
+/* Reads all of a checkpoint against its checksums.
+ *
+ * [in] checkpoint: borrowed.
+ * [in] step: of a checkpoint in the directory.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (damaged), UNSUPPORTED, IO (ENOENT: no such
+ *   checkpoint), OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step);
+
+/* Writes tensors as one file in the safetensors format. What stood at the path stays whole until the new file is.
+ *
+ * [in] context: whose file table is used; borrowed.
+ * [in] path: of the file, UTF-8; its directory exists.
+ * [in] state_dict: borrowed.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (names of more than 100 MB),
+ *   OUT_OF_MEMORY.
+ * Source: https://github.com/huggingface/safetensors
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_safetensors_save(htone_context* context, const char* path, htone_state_dict* state_dict);
+
+/* Reads a file in the safetensors format. Its first byte after the header's length must be the opening brace.
+ *
+ * [in] device: where the tensors are to be; borrowed.
+ * [in] path: of the file, UTF-8.
+ * [out] out: every tensor of the file, in the order of their bytes; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (no sound safetensors file: the message
+ *   names file and tensor), UNSUPPORTED (a dtype or number of dimensions that this library has not), OUT_OF_MEMORY.
+ * Source: https://github.com/huggingface/safetensors
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_safetensors_load(htone_device* device, const char* path, htone_state_dict** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,153 @@
+/* Losses. What ops.h says of operations holds here; htone_cross_entropy stands there. Sizes are never broadcast against
+ * each other: a loss between tensors of different shapes is mostly a mistake.
+ */
+#ifndef HALFTONE_LOSS_H
+#define HALFTONE_LOSS_H
+
+#include "halftone/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What becomes of the losses of the elements or rows. */
+typedef int32_t htone_reduction;
+
+enum {
+  HTONE_REDUCTION_MEAN = 0, /* their mean: a scalar, NaN for none */
+  HTONE_REDUCTION_SUM = 1,  /* a scalar */
+  HTONE_REDUCTION_NONE = 2,
+  HTONE_REDUCTION_BATCH_MEAN = 3 /* htone_kl_div alone: their sum through the first size; 0 where that is 0 */
+};
+
+/* Answers the squared difference: (input - target)^2.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] target: shape of input, float; borrowed.
+ * [in] reduction: MEAN, SUM or NONE.
+ * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * Autocast: FP32; 16-bit operands are read as they are and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: FP32 (f64: double), summed pairwise, one rounding.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_mse_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction,
+                                      htone_tensor** out);
+
+/* Answers the absolute difference: |input - target|; the gradient at 0 is 0, NaN stays NaN.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] target: shape of input, float; borrowed.
+ * [in] reduction: MEAN, SUM or NONE.
+ * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * Autocast: FP32; 16-bit operands are read as they are and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: FP32 (f64: double), summed pairwise, one rounding.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction,
+                                     htone_tensor** out);
+
+/* Answers d^2 / (2 beta) where the difference d is below beta in size, else |d| - beta / 2.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] target: shape of input, float; borrowed.
+ * [in] beta: not negative, finite; 0 gives htone_l1_loss.
+ * [in] reduction: MEAN, SUM or NONE.
+ * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * Autocast: FP32; 16-bit operands are read as they are and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: FP32 (f64: double), summed pairwise, one rounding.
+ * Source: Girshick, arXiv:1504.08083, with beta as in torch.nn.SmoothL1Loss.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* target, double beta,
+                                            htone_reduction reduction, htone_tensor** out);
+
+/* Answers the Kullback-Leibler divergence of targets from log-probabilities: t (log(t) - input), 0 log(0) being 0.
+ *
+ * [in] input: log-probabilities of any shape, float; borrowed.
+ * [in] target: shape of input, float: probabilities, or their logarithms; borrowed.
+ * [in] log_target: not 0: target holds logarithms.
+ * [in] reduction: any; MEAN divides by the number of elements, which is not the divergence: that is BATCH_MEAN.
+ * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * Autocast: FP32; 16-bit operands are read as they are and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: FP32 (f64: double), summed pairwise, one rounding.
+ * Source: torch.nn.functional.kl_div.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, int32_t log_target,
+                                    htone_reduction reduction, htone_tensor** out);
+
+/* Answers the binary cross entropy of logits x: p t log(1 + e^-x) + (1 - t) log(1 + e^x), p being pos_weight.
+ *
+ * [in] logits: any shape, float; borrowed.
+ * [in] targets: shape of logits, float, usually in [0, 1]; borrowed.
+ * [in] pos_weight: optional; float, broadcasts to logits; gets no gradient; borrowed.
+ * [in] reduction: MEAN, SUM or NONE.
+ * [out] out: scalar, or shape of logits; promoted dtype (f32 under autocast); owned by the caller.
+ * Autocast: FP32; 16-bit operands are read as they are and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: FP32 (f64: double), without overflow or cancellation for any logit; summed pairwise, one rounding.
+ * Source: torch.nn.functional.binary_cross_entropy_with_logits.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
+                                             htone_reduction reduction, htone_tensor** out);
+
+typedef struct htone_cross_entropy_options {
+  uint32_t struct_size;
+  htone_reduction reduction; /* MEAN, SUM or NONE; default MEAN */
+  int64_t ignore_index;      /* rows with this target give no loss and no gradient and do not count; default -100 */
+  double label_smoothing;    /* share of the target that is spread evenly over the classes, in [0, 1]; default 0 */
+} htone_cross_entropy_options;
+
+/* Fills options with the defaults.
+ *
+ * [out] options: caller's memory.
+ * Errors: INVALID_ARGUMENT.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options);
+
+/* Answers the cross entropy between logits and class indices, with weights, ignored rows and smoothed labels.
+ *
+ * [in] logits: [n, c], float; borrowed.
+ * [in] targets: [n], i64, each in [0, c) or ignore_index; borrowed.
+ * [in] weight: optional; [c], float: of each class; gets no gradient; borrowed.
+ * [in] options: optional; defaults where NULL.
+ * [out] out: scalar, or [n] for NONE; dtype of logits (f32 under autocast); owned by the caller. MEAN divides by the
+ *   sum of the weights of the rows' targets, ignored rows left out; NaN where that is 0.
+ * Autocast: FP32; 16-bit logits are read as they are and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
+ *   UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: by log-sum-exp in FP32 (f64: double), summed pairwise.
+ * Source: torch.nn.functional.cross_entropy; Szegedy et al., arXiv:1512.00567, for smoothing.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,
+                                                const htone_cross_entropy_options* options, htone_tensor** out);
+
+/* Answers the negative log-likelihood: minus the log-probability of each row's target.
+ *
+ * [in] log_probabilities: [n, c], float; borrowed.
+ * [in] targets: [n], i64, each in [0, c) or ignore_index; borrowed.
+ * [in] weight: optional; [c], float: of each class; gets no gradient; borrowed.
+ * [in] ignore_index: rows with this target give no loss and no gradient and do not count; -100 is usual.
+ * [in] reduction: MEAN, SUM or NONE.
+ * [out] out: as htone_cross_entropy_with; owned by the caller.
+ * Autocast: FP32; 16-bit input is read as it is and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
+ *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Precision: one product in FP32 (f64: double), summed pairwise.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_tensor* targets, htone_tensor* weight,
+                                      int64_t ignore_index, htone_reduction reduction, htone_tensor** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,48 @@
+#include "halftone/adam.h"
+
+#include "adamw_options.h"
+#include "guard.h"
+#include "optim/adamw.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_adamw_options defaults() { return default_adamw(0.0); }
+
+}  // namespace
+
+htone_status htone_adam_options_init(htone_adamw_options* options) {
+  return guard("htone_adam_options_init(options)", [&] { require(options, "options") = defaults(); });
+}
+
+htone_status htone_optimizer_create_adam(htone_module* module, const htone_adamw_options* options,
+                                         htone_optimizer** out) {
+  return guard("htone_optimizer_create_adam(module, options, out)", [&] {
+    const nn::Module& model = *unwrap(module, "module");
+    const AdamwSettings settings = checked_adamw(options, defaults());
+    require(out, "out");
+    wrap(out, make_ref<optim::Adam>(group_of(model, settings.precision), settings.group));
+  });
+}
+
+htone_status htone_optimizer_create_adam_over(htone_parameters* parameters, const htone_adamw_options* options,
+                                              htone_optimizer** out) {
+  return guard("htone_optimizer_create_adam_over(parameters, options, out)", [&] {
+    const ParameterSet& set = *unwrap(parameters, "parameters");
+    const AdamwSettings settings = checked_adamw(options, defaults());
+    require(out, "out");
+    wrap(out, make_ref<optim::Adam>(group_of(set, settings.precision), settings.group));
+  });
+}
+
+htone_status htone_optimizer_add_adam_group(htone_optimizer* optimizer, htone_parameters* parameters,
+                                            const htone_adamw_options* options) {
+  return guard("htone_optimizer_add_adam_group(optimizer, parameters, options)", [&] {
+    optim::Adam& target = unwrap_optimizer<optim::AdamRule>(optimizer);
+    const ParameterSet& set = *unwrap(parameters, "parameters");
+    const AdamwSettings settings = checked_adamw(options, defaults());
+    target.add_group(group_of(set, settings.precision), settings.group);
+  });
+}

@@ -1,0 +1,139 @@
+#include "halftone/checkpoint.h"
+
+#include "arguments.h"
+#include "checkpoint/safetensors.h"
+#include "data/state.h"
+#include "guard.h"
+#include "nn/state.h"
+#include "optim/state.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace halftone::capi {
+
+static StateDict state_of(const SharedStateDict& shared) { return shared.state; }
+static StagedLoad stage_state(const SharedStateDict& shared, const StateDict& state) {
+  return stage_copy(shared.state, state);
+}
+
+}  // namespace halftone::capi
+
+namespace {
+
+const char* checked_path(const char* path, const char* argument) {
+  if (require(path, argument) == '\0') fail(Code::kInvalidArgument, argument, "%s is empty", argument);
+  return path;
+}
+
+// What a room says of a file is about the argument that led there.
+template <class Action>
+void about(const char* argument, Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.argument()[0] != '\0') throw;
+    throw Error(error.code(), error.native_code(), argument, error.what());
+  }
+}
+
+// A part that lives in an object: read by state_of and staged by stage_state of the object's room.
+template <class Object>
+void add_part(htone_checkpoint* checkpoint, const char* name, const Ref<Object>& object) {
+  unwrap(checkpoint, "checkpoint")
+      ->add({.name = &require(name, "name"),
+             .read = [object] { return state_of(*object); },
+             .stage = [object](const StateDict& state) { return stage_state(*object, state); }});
+}
+
+}  // namespace
+
+htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out) {
+  return guard("htone_checkpoint_create(context, directory, out)", [&] {
+    const Ref<Context>& owner = unwrap(context, "context");
+    checked_path(directory, "directory");
+    require(out, "out");
+    about("directory", [&] { wrap(out, make_ref<trainer::Checkpoint>(owner, directory)); });
+  });
+}
+
+htone_status htone_checkpoint_retain(htone_checkpoint* checkpoint) {
+  return guard("htone_checkpoint_retain(checkpoint)", [&] { retain_handle(checkpoint, "checkpoint"); });
+}
+
+htone_status htone_checkpoint_release(htone_checkpoint* checkpoint) {
+  return guard("htone_checkpoint_release(checkpoint)", [&] { release_handle(checkpoint, "checkpoint"); });
+}
+
+htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name, htone_module* module) {
+  return guard("htone_checkpoint_add_module(checkpoint, name, module)",
+               [&] { add_part(checkpoint, name, unwrap(module, "module")); });
+}
+
+htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoint, const char* name,
+                                            htone_optimizer* optimizer) {
+  return guard("htone_checkpoint_add_optimizer(checkpoint, name, optimizer)",
+               [&] { add_part(checkpoint, name, unwrap(optimizer, "optimizer")); });
+}
+
+htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, const char* name,
+                                              htone_grad_scaler* scaler) {
+  return guard("htone_checkpoint_add_grad_scaler(checkpoint, name, scaler)",
+               [&] { add_part(checkpoint, name, unwrap(scaler, "scaler")); });
+}
+
+htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name, htone_sampler* sampler) {
+  return guard("htone_checkpoint_add_sampler(checkpoint, name, sampler)",
+               [&] { add_part(checkpoint, name, unwrap(sampler, "sampler")); });
+}
+
+htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpoint, const char* name,
+                                             htone_state_dict* state_dict) {
+  return guard("htone_checkpoint_add_state_dict(checkpoint, name, state_dict)",
+               [&] { add_part(checkpoint, name, unwrap(state_dict, "state_dict")); });
+}
+
+htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step) {
+  return guard("htone_checkpoint_save(checkpoint, step)", [&] { unwrap(checkpoint, "checkpoint")->save(step); });
+}
+
+htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step) {
+  return guard("htone_checkpoint_load(checkpoint, out_step)", [&] {
+    trainer::Checkpoint& source = *unwrap(checkpoint, "checkpoint");
+    require(out_step, "out_step") = source.load();
+  });
+}
+
+htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step) {
+  return guard("htone_checkpoint_latest(checkpoint, out_step)", [&] {
+    const trainer::Checkpoint& source = *unwrap(checkpoint, "checkpoint");
+    require(out_step, "out_step") = source.latest();
+  });
+}
+
+htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step) {
+  return guard("htone_checkpoint_verify(checkpoint, step)", [&] {
+    const trainer::Checkpoint& source = *unwrap(checkpoint, "checkpoint");
+    about("step", [&] { source.verify(step); });
+  });
+}
+
+htone_status htone_safetensors_save(htone_context* context, const char* path, htone_state_dict* state_dict) {
+  return guard("htone_safetensors_save(context, path, state_dict)", [&] {
+    const Io& io = unwrap(context, "context")->io();
+    checked_path(path, "path");
+    const StateDict& state = unwrap(state_dict, "state_dict")->state;
+    about("path", [&] { checkpoint::save_safetensors(io, path, state, {}); });
+  });
+}
+
+htone_status htone_safetensors_load(htone_device* device, const char* path, htone_state_dict** out) {
+  return guard("htone_safetensors_load(device, path, out)", [&] {
+    ContextDevice& target = unwrap(device, "device")->device;
+    checked_path(path, "path");
+    require(out, "out");
+    about("path", [&] {
+      wrap(out, make_ref<SharedStateDict>(checkpoint::load_safetensors(target.context->io(), path, target)));
+    });
+  });
+}

@@ -1,0 +1,67 @@
+#include "autograd/custom_function.h"
+
+#include <algorithm>
+
+#include "autograd/gradient_form.h"
+#include "autograd/node.h"
+#include "autograd/scope.h"
+#include "core/error.h"
+
+namespace halftone {
+
+namespace {
+
+struct CustomBackward final : Node {
+  CustomBackward(const Ref<CustomFunction>& recorded, const CustomApplication& application)
+      : Node(static_cast<uint32_t>(application.outputs.size())), function(recorded) {
+    std::vector<Edge> edges;
+    for (const Tensor& input : application.inputs) {
+      forms.emplace_back(input);
+      edges.push_back({.node = Ref<Node>::share(node_of(input)), .slot = input.gradient_slot()});
+    }
+    for (const Tensor& tensor : application.saved) saved.emplace_back(tensor);
+    set_edges(std::move(edges));
+  }
+
+  Ref<CustomFunction> function;
+  std::vector<GradientForm> forms;  // of the inputs
+  std::vector<SavedTensor> saved;
+
+  const char* name() const noexcept override { return function->name(); }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    CustomFunction::BackwardCall call;
+    for (const SavedTensor& tensor : saved) call.saved.push_back(tensor.unpack());
+    call.grad_outputs = grads;
+    for (size_t i = 0; i < forms.size(); ++i) call.needs_grad.push_back(inputs.needs(static_cast<int>(i)) ? 1 : 0);
+    call.grad_inputs.resize(forms.size());
+    function->backward(call);
+    for (size_t i = 0; i < forms.size(); ++i) {
+      if (!call.needs_grad[i] || !call.grad_inputs[i].defined()) continue;
+      const std::string what = std::string(name()) + ": gradient of input " + std::to_string(i);
+      inputs.set(static_cast<int>(i), fitted(call.grad_inputs[i], forms[i], what.c_str()));
+    }
+  }
+  void release_saved() noexcept override { saved.clear(); }
+};
+
+}  // namespace
+
+std::vector<Tensor> record_custom(const Ref<CustomFunction>& function, const CustomApplication& application) {
+  if (scope().in_backward) {
+    fail(Code::kState, "function",
+         "function %s cannot be recorded inside backward: gradients of gradients are not supported", function->name());
+  }
+  std::vector<Tensor> results;
+  for (const Tensor& output : application.outputs) results.push_back(output.detach());
+  if (!scope().grad_enabled || std::none_of(application.inputs.begin(), application.inputs.end(), requires_grad)) {
+    return results;
+  }
+  const Ref<Node> node = make_ref<CustomBackward>(function, application);
+  node->set_sequence(++scope().next_sequence);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (has_gradients(results[i].dtype())) results[i].set_gradient_source(node, static_cast<uint32_t>(i));
+  }
+  return results;
+}
+
+}  // namespace halftone

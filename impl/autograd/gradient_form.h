@@ -1,0 +1,25 @@
+// What a gradient must be like. Callbacks of a host hand gradients to backward; they are looked at here before the
+// engine believes them.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// f64, f32, f16 and bf16.
+constexpr bool has_gradients(DType dtype) { return is_float(dtype) && size_of(dtype) > 1; }
+
+struct GradientForm {
+  explicit GradientForm(const Tensor& tensor)
+      : device(&tensor.device()), dtype(tensor.dtype()), shape(tensor.shape()) {}
+
+  const ContextDevice* device;  // compared, never followed
+  DType dtype;
+  Shape shape;
+};
+
+// Answers the gradient outside autograd and in the form's dtype. Throws SHAPE_MISMATCH, DTYPE_MISMATCH (no f64, f32,
+// f16 or bf16) or DEVICE; `what` names the gradient: "square_relu: gradient of input 0".
+Tensor fitted(const Tensor& gradient, const GradientForm& form, const char* what);
+
+}  // namespace halftone

@@ -1,0 +1,23 @@
+#include "autograd/gradient_hook.h"
+
+#include <utility>
+
+#include "autograd/gradient_form.h"
+#include "autograd/node.h"
+#include "core/error.h"
+
+namespace halftone {
+
+Ref<Hook> add_gradient_hook(const Tensor& tensor, std::function<Tensor(const Tensor& grad)> hook) {
+  Node* node = node_of(tensor);
+  if (node == nullptr) fail(Code::kState, "tensor", "tensor requires no gradient, so that none arrives");
+  return node->gradient_hooks().add(
+      [slot = tensor.gradient_slot(), form = GradientForm(tensor), hook = std::move(hook)](std::vector<Tensor>& grads) {
+        Tensor& grad = grads[slot];
+        if (!grad.defined()) return;
+        const Tensor replacement = hook(grad);
+        if (replacement.defined()) grad = fitted(replacement, form, "a gradient hook's gradient");
+      });
+}
+
+}  // namespace halftone

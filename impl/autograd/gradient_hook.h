@@ -1,0 +1,15 @@
+// Hooks on the gradient that arrives at a tensor, on its way through backward.
+#pragma once
+
+#include <functional>
+
+#include "autograd/hook_list.h"
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// `hook` is called once a backward that brings a gradient, with all of it; it may answer another in its place, or an
+// undefined one to keep it. Throws STATE where the tensor requires no gradient.
+Ref<Hook> add_gradient_hook(const Tensor& tensor, std::function<Tensor(const Tensor& grad)> hook);
+
+}  // namespace halftone

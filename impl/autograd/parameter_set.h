@@ -1,0 +1,39 @@
+// An ordered set of parameters by name: what a group of an optimizer, or an average, is made over. A value: sets made
+// from others do not follow them. Used by one thread at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autograd/parameter.h"
+
+namespace halftone {
+
+// A parameter with its name inside a module, "0.weight", or its own where it has no module.
+struct NamedParameter {
+  std::string name;
+  Ref<Parameter> parameter;
+};
+
+class ParameterSet final : public RefCounted {
+ public:
+  ParameterSet() = default;
+  // Of a parameter that stands in the list twice, the first name counts.
+  explicit ParameterSet(const std::vector<NamedParameter>& parameters);
+
+  const std::vector<NamedParameter>& items() const noexcept { return items_; }
+  bool contains(const Parameter& parameter) const noexcept;
+  // Answers false, and changes nothing, where the parameter is there already.
+  bool add(const NamedParameter& named);
+
+  // In the same order, those whose name matches the pattern (core/glob.h), or the others.
+  Ref<ParameterSet> selected(const char* pattern) const { return filtered(pattern, true); }
+  Ref<ParameterSet> excluded(const char* pattern) const { return filtered(pattern, false); }
+
+ private:
+  Ref<ParameterSet> filtered(const char* pattern, bool matching) const;
+
+  std::vector<NamedParameter> items_;
+};
+
+}  // namespace halftone

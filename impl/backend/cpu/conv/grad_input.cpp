@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "backend/cpu/conv/passes.h"
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/kernel_groups.h"
+
+namespace halftone::cpu {
+namespace {
+
+// A unit is a group of a block of images, so that only one thread adds to a plane.
+class GradInput {
+ public:
+  GradInput(Stream& stream, const Operands& operands) noexcept
+      : stream_(stream), pool_(pool_of(stream)), operands_(operands) {
+    const Blocks& blocks = operands.blocks();
+    scratch_.units = blocks.image_blocks() * operands.groups();
+    size_t product = 0;
+    blocks.for_each_size([&](const Block& block) {
+      if (!operands_.is_output_matrix(block)) output_size_ = operands_.matrix_size(operands_.filters(), output_dtype());
+      if (!operands_.is_input_matrix(block)) input_size_ = operands_.matrix_size(operands_.taps(), sum_dtype());
+      product = std::max(product, gemm_workspace(pool_, scratch_.threads(), product_of(block, 0, nullptr)));
+    });
+    if (input_size_ != 0 && !sums_in_place()) {
+      const int64_t elements = blocks.max_images() * channels() * plane_size();
+      planes_size_ = in_cache_lines(static_cast<size_t>(elements) * size_of(sum_dtype()));
+    }
+    scratch_.per_thread = output_size_ + input_size_ + planes_size_ + in_cache_lines(product);
+  }
+
+  size_t workspace() const { return scratch_.total(pool_); }
+
+  void run(void* workspace) const noexcept {
+    for_each_unit(pool_, scratch_, workspace, [&](int64_t unit, std::byte* memory) {
+      run_images(unit / operands_.groups(), unit % operands_.groups(), memory);
+    });
+  }
+
+ private:
+  const View& target() const { return operands_.args().input; }
+  DType sum_dtype() const { return operands_.compute_dtype(); }
+  DType output_dtype() const { return operands_.args().output.dtype; }
+  int64_t channels() const { return operands_.args().weight.shape[1]; }
+  int64_t plane_size() const { return target().shape[2] * target().shape[3]; }
+  bool sums_in_place() const { return target().dtype == sum_dtype(); }
+
+  // In a thread's memory: gathered output, gradients of patches, sums of planes, the product's scratch.
+  GemmArgs product_of(const Block& block, int64_t group, std::byte* memory) const {
+    const bool in_place = operands_.is_input_matrix(block);
+    const View patches = in_place
+                             ? operands_.input(block, group, nullptr)
+                             : operands_.matrix(operands_.taps(), sum_dtype(), block, at_offset(memory, output_size_));
+    return {.a = transposed(operands_.weights(group)),
+            .b = operands_.output(block, group, memory),
+            .residual = in_place ? row_bias(operands_.args().bias, group * channels(), patches) : View{},
+            .c = patches};
+  }
+
+  void run_images(int64_t image_block, int64_t group, std::byte* memory) const {
+    const Block first = operands_.blocks().at(image_block, 0);
+    const View gradient = gradient_of(first, group);
+    Patches sums = operands_.patches_of(group);
+    sums.planes = sums_in_place() ? gradient : own_planes(gradient, memory + output_size_ + input_size_);
+    if (!operands_.is_input_matrix(first)) begin_sums(group, sums.planes);
+    for (int64_t row_block = 0; row_block < operands_.blocks().row_blocks(); ++row_block) {
+      run_block(operands_.blocks().at(image_block, row_block), group, sums, memory);
+    }
+    if (!operands_.is_input_matrix(first) && !sums_in_place()) kConvertKernels.cast(stream_, sums.planes, gradient);
+  }
+
+  void run_block(const Block& block, int64_t group, const Patches& sums, std::byte* memory) const {
+    operands_.gather_output(block, group, memory);
+    const GemmArgs args = product_of(block, group, memory);
+    gemm(pool_, scratch_.threads(), args, memory + output_size_ + input_size_ + planes_size_);
+    if (!operands_.is_input_matrix(block)) scatter_patches(sums, block, args.c.strides[0], args.c.data);
+  }
+
+  // The images of a block in the tensor that is written.
+  View gradient_of(const Block& block, int64_t group) const {
+    View view = channels_of(target(), group * channels(), channels());
+    view.data = at_offset(view.data, static_cast<size_t>(block.image * view.strides[0]) * size_of(view.dtype));
+    view.shape[0] = block.images;
+    return view;
+  }
+
+  View own_planes(const View& like, std::byte* memory) const {
+    return {.data = memory, .dtype = sum_dtype(), .shape = like.shape, .strides = contiguous_strides(like.shape)};
+  }
+
+  void begin_sums(int64_t group, const View& planes) const {
+    View bias = operands_.args().bias;
+    if (bias.data == nullptr) {
+      kConvertKernels.fill(stream_, 0.0, planes);
+      return;
+    }
+    bias.data = at_offset(bias.data, static_cast<size_t>(group * channels() * bias.strides[0]) * size_of(bias.dtype));
+    bias.strides = {0, bias.strides[0], 0, 0};
+    bias.shape = planes.shape;
+    kConvertKernels.cast(stream_, bias, planes);
+  }
+
+  Stream& stream_;
+  ThreadPool& pool_;
+  const Operands& operands_;
+  ConvScratch scratch_;
+  size_t output_size_ = 0;
+  size_t input_size_ = 0;
+  size_t planes_size_ = 0;
+};
+
+}  // namespace
+
+size_t conv_grad_input_workspace(Stream& stream, const Operands& operands) noexcept {
+  return GradInput(stream, operands).workspace();
+}
+
+void conv_grad_input(Stream& stream, const Operands& operands, void* workspace) noexcept {
+  GradInput(stream, operands).run(workspace);
+}
+
+}  // namespace halftone::cpu

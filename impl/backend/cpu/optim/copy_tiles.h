@@ -1,0 +1,41 @@
+// The 16-bit copy of weights, which an update pass writes tile by tile and nobody reads before the pass has ended. For
+// kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
+#if defined(HALFTONE_CPU_OPTIM_COPY_TILES_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_CPU_OPTIM_COPY_TILES_H
+#undef HALFTONE_CPU_OPTIM_COPY_TILES_H
+#else
+#define HALFTONE_CPU_OPTIM_COPY_TILES_H
+#endif
+
+#include <cstdint>
+
+#include "backend/chunks.h"
+#include "backend/cpu/simd/tiles.h"
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+
+// A pass over this many elements moves more than caches hold: what it writes would leave them before it is read, and
+// written past them it need not be fetched first.
+inline constexpr int64_t kStreamedElements = int64_t{1} << 22;
+
+// As store_tile, past the caches where `out` is a whole block of 16-bit elements that begins at a cache line. The
+// thread calls hwy::FlushStream before others may read `out`.
+inline void stream_tile(const float* tile, int64_t count, const Strided& out) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const bool is_aligned = reinterpret_cast<uintptr_t>(out.data) % 64 == 0;
+  if (count != kBlockSize || size_of(out.dtype) != 2 || !is_aligned) return store_tile(tile, count, out);
+  alignas(64) uint16_t words[kBlockSize];
+  store_tile(tile, count, {reinterpret_cast<std::byte*>(words), out.dtype, 1});
+  const hn::ScalableTag<uint16_t> d;
+  auto* to = reinterpret_cast<uint16_t*>(out.data);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t i = 0; i < kBlockSize; i += lanes) hn::Stream(hn::Load(d, words + i), d, to + i);
+}
+
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFTONE_CPU_OPTIM_COPY_TILES_H

@@ -1,0 +1,12 @@
+// The pass over gradients that counts them by exponent; its contract is OptimKernels::grad_exponents. Safe from any
+// thread.
+#pragma once
+
+#include "backend/kernels.h"
+
+namespace halftone::cpu {
+
+Status grad_exponents(Stream& stream, const MultiTensor<GradSlot>& gradients, const ScalerSettings& settings,
+                      const ScalerState* scaler, int64_t* counts) noexcept;
+
+}  // namespace halftone::cpu

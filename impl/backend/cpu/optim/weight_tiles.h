@@ -1,0 +1,62 @@
+// A slot's weights read and written tile by tile as FP32, in whichever of three forms they are kept: an FP32 master
+// with or without a 16-bit copy, split, or 16 bits alone. For kernel files that Highway compiles once per instruction
+// set: include after hwy/highway.h.
+#if defined(HALFTONE_CPU_OPTIM_WEIGHT_TILES_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_CPU_OPTIM_WEIGHT_TILES_H
+#undef HALFTONE_CPU_OPTIM_WEIGHT_TILES_H
+#else
+#define HALFTONE_CPU_OPTIM_WEIGHT_TILES_H
+#endif
+
+#include "backend/cpu/optim/copy_tiles.h"
+#include "backend/cpu/optim/gradient_tiles.h"
+#include "backend/cpu/optim/rounding_words.h"
+#include "backend/cpu/optim/split_tiles.h"
+#include "backend/formula/stochastic_rounding.h"
+#include "backend/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+
+// An FP32 master is its own tile; other forms are widened into `tile`.
+HWY_INLINE float* load_weights(const UpdateSlot& slot, int64_t begin, int64_t count, float* tile) {
+  if (slot.master != nullptr) return slot.master + begin;
+  if (slot.remainder != nullptr) {
+    join_tile(static_cast<const uint16_t*>(slot.compute) + begin, slot.remainder + begin, count, tile);
+  } else {
+    load_tile(contiguous_from(slot.compute, slot.compute_dtype, begin), count, tile);
+  }
+  return tile;
+}
+
+// weights[i] = tile[i] by words[i] (formula/stochastic_rounding.h). REQUIRES: dtype is bf16 or f16.
+HWY_INLINE void round_tile(const float* HWY_RESTRICT tile, int64_t count, const uint16_t* HWY_RESTRICT words,
+                           DType dtype, uint16_t* HWY_RESTRICT weights) {
+  if (dtype == DType::kBF16) {
+    for (int64_t i = 0; i < count; ++i) weights[i] = round_to_bf16(tile[i], words[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) weights[i] = round_to_f16(tile[i], words[i]);
+  }
+}
+
+// Takes back what load_weights gave. `key` and `block` say where stochastic rounding draws; `streams` sends a copy past
+// the caches.
+HWY_INLINE void store_weights(const float* tile, int64_t begin, int64_t count, PhiloxKey key, int64_t block,
+                              bool streams, const UpdateSlot& slot) {
+  if (slot.compute == nullptr) return;
+  if (slot.master != nullptr) {
+    const Strided copy = contiguous_from(slot.compute, slot.compute_dtype, begin);
+    streams ? stream_tile(tile, count, copy) : store_tile(tile, count, copy);
+    return;
+  }
+  auto* weights = static_cast<uint16_t*>(slot.compute) + begin;
+  if (slot.remainder != nullptr) return split_tile(tile, count, weights, slot.remainder + begin);
+  alignas(64) uint16_t words[kBlockSize];
+  draw_block(key, block, words);
+  round_tile(tile, count, words, slot.compute_dtype, weights);
+}
+
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFTONE_CPU_OPTIM_WEIGHT_TILES_H

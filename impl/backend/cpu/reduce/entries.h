@@ -1,0 +1,19 @@
+// The functions behind kReduceKernels; the contracts are ReduceKernels'. Safe from any thread.
+#pragma once
+
+#include "backend/kernels/reduce.h"
+
+namespace halftone::cpu {
+
+Status sum(Stream& stream, const View& in, double scale, Store store, const View& out) noexcept;
+Status accuracy(Stream& stream, const View& logits, const View& targets, const View& out) noexcept;
+Status extreme(Stream& stream, Extreme extreme, const View& in, const View& out) noexcept;
+Status extreme_backward(Stream& stream, const View& grad, const View& in, const View& values,
+                        const View& grad_in) noexcept;
+Status index_of(Stream& stream, const View& in, const View& values, const View& out) noexcept;
+Status place(Stream& stream, const View& grad, const View& indices, int dim, const View& out) noexcept;
+Status cumulative_sum(Stream& stream, const View& in, int dim, bool from_end, const View& out) noexcept;
+Status log_sum_exp(Stream& stream, const View& in, const View& out) noexcept;
+Status log_sum_exp_backward(Stream& stream, const View& grad, const View& in, const View& grad_in) noexcept;
+
+}  // namespace halftone::cpu

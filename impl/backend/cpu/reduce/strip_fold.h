@@ -1,0 +1,164 @@
+// Reductions of any dimensions of any view: who computes which outputs, and in which order terms are combined. The
+// order depends on shapes and strides alone. For kernel files that Highway compiles once per instruction set: include
+// after hwy/highway.h.
+#if defined(HALFTONE_CPU_REDUCE_STRIP_FOLD_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_CPU_REDUCE_STRIP_FOLD_H
+#undef HALFTONE_CPU_REDUCE_STRIP_FOLD_H
+#else
+#define HALFTONE_CPU_REDUCE_STRIP_FOLD_H
+#endif
+
+#include <algorithm>
+
+#include "backend/chunks.h"
+#include "backend/cpu/reduce/pairwise.h"
+#include "backend/cpu/reduce/sum_plan.h"
+#include "backend/cpu/simd/tiles.h"
+#include "backend/thread_pool.h"
+#include "core/type_list.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+
+// Reducing up to this many elements costs about 5 us or less and stays on the caller's thread.
+inline constexpr int64_t kInlineTerms = 2 * kChunkSize;
+
+// 256 bytes of columns side by side, so that a counter of partial results stays below 6 KiB.
+template <class C>
+inline constexpr int64_t kStripWidth = 256 / sizeof(C);
+
+// Rows of a strip that are combined one after the other before they enter the pairwise tree.
+inline constexpr int64_t kRowsPerStep = 16;
+
+// At most so many results of pieces are held while one strip's terms are shared among threads: 4 KiB.
+template <class C>
+inline constexpr int64_t kPieceResults = 4096 / sizeof(C);
+
+inline Strided moved(Strided elements, int64_t offset, int64_t stride) {
+  elements.data += offset * static_cast<int64_t>(size_of(elements.dtype));
+  elements.stride = stride;
+  return elements;
+}
+
+// `count` elements as the compute type: the memory itself where it is that already.
+template <class C>
+const C* read(const Strided& elements, int64_t count, C* tile) {
+  if (elements.stride == 1 && elements.dtype == dtype_of<C>) return reinterpret_cast<const C*>(elements.data);
+  load_tile(elements, count, tile);
+  return tile;
+}
+
+// ---- The results of a strip over the terms [begin, end)
+
+// One output at a time: blocks of terms enter the tree.
+template <class Combine, class C>
+C fold_row(const Layout& terms, int64_t in_offset, int64_t begin, int64_t end) {
+  alignas(64) C tile[kBlockSize];
+  PairwiseFold<Combine, C, 1> tree;
+  for (int64_t block = begin; block < end; block += kBlockSize) {
+    const int64_t count = std::min(kBlockSize, end - block);
+    const Layout::Run run = terms.run_at(block, count);
+    const C* row = tile;
+    if (run.count == count) {
+      row = read(moved(run.elements, in_offset, run.elements.stride), count, tile);
+    } else {
+      terms.for_each_run(block, count, [&](const Strided& elements, int64_t offset, int64_t part) {
+        load_tile(moved(elements, in_offset, elements.stride), part, tile + offset);
+      });
+    }
+    C of_block = fold_block<Combine, C>(count, [row](int64_t i) { return row[i]; });
+    tree.add(&of_block);
+  }
+  C total;
+  tree.total(&total);
+  return total;
+}
+
+// All outputs at once: rows of one term each are combined.
+template <class Combine, class C>
+void fold_columns(const Layout& terms, const Strip& strip, int64_t begin, int64_t end, C* results) {
+  constexpr int64_t width = kStripWidth<C>;
+  alignas(64) C tile[width];
+  alignas(64) C step[width];
+  PairwiseFold<Combine, C, width> tree;
+  for (int64_t row = begin; row < end; row += kRowsPerStep) {
+    std::fill(step, step + width, Combine::template kNone<C>);
+    const int64_t count = std::min(kRowsPerStep, end - row);
+    terms.for_each_run(row, count, [&](const Strided& run, int64_t, int64_t part) {
+      for (int64_t i = 0; i < part; ++i) {
+        const C* HWY_RESTRICT columns =
+            read(moved(run, strip.in_offset + i * run.stride, strip.in_stride), strip.width, tile);
+        for (int64_t j = 0; j < strip.width; ++j) step[j] = Combine::of(step[j], columns[j]);
+      }
+    });
+    tree.add(step);
+  }
+  tree.total(step);
+  std::copy(step, step + strip.width, results);
+}
+
+template <class Combine, class C>
+void fold_strip(const SumPlan& plan, const Strip& strip, int64_t begin, int64_t end, C* results) {
+  if (plan.by_columns()) return fold_columns<Combine>(plan.terms(), strip, begin, end, results);
+  for (int64_t i = 0; i < strip.width; ++i) {
+    results[i] = fold_row<Combine, C>(plan.terms(), strip.in_offset + i * strip.in_stride, begin, end);
+  }
+}
+
+// ---- Who computes what; `store(strip, results)` takes what a strip gave
+
+// Calls f(strip) for every strip of a plan; each belongs to one thread.
+template <class C, class F>
+void for_each_strip(ThreadPool& pool, const SumPlan& plan, F&& f) {
+  if (plan.strip_count() == 0) return;
+  const int64_t strip_work = std::max<int64_t>(1, plan.term_count() * plan.strip(0).width);
+  const bool small = strip_work <= kInlineTerms && plan.strip_count() <= kInlineTerms / strip_work;
+  const int64_t step = small ? plan.strip_count() : std::max<int64_t>(1, kChunkSize / strip_work);
+  pool.parallel_for((plan.strip_count() + step - 1) / step, [&](int64_t chunk, int) {
+    const int64_t end = std::min((chunk + 1) * step, plan.strip_count());
+    for (int64_t i = chunk * step; i < end; ++i) f(plan.strip(i));
+  });
+}
+
+// Few outputs of many terms: the terms are cut into pieces of whole blocks, and the pieces' results are combined in
+// order.
+template <class Combine, class C, class Store>
+void share_terms(ThreadPool& pool, const SumPlan& plan, const Strip& strip, Store&& store) {
+  alignas(64) C results[kPieceResults<C>];
+  const int64_t most = std::min<int64_t>(64, kPieceResults<C> / strip.width);
+  const int64_t step = ((plan.term_count() + most - 1) / most + kBlockSize - 1) / kBlockSize * kBlockSize;
+  const int64_t pieces = (plan.term_count() + step - 1) / step;
+  pool.parallel_for(pieces, [&](int64_t piece, int) {
+    const int64_t end = std::min((piece + 1) * step, plan.term_count());
+    fold_strip<Combine>(plan, strip, piece * step, end, results + piece * strip.width);
+  });
+  for (int64_t i = 0; i < strip.width; ++i) {
+    C column[64];
+    for (int64_t piece = 0; piece < pieces; ++piece) column[piece] = results[piece * strip.width + i];
+    const C total = fold<Combine>(column, pieces);
+    results[i] = total;
+  }
+  store(strip, results);
+}
+
+// The whole reduction from `in` to `out`, in the compute type C.
+template <class Combine, class C, class Store>
+void fold_strips(ThreadPool& pool, const View& in, const View& out, Store&& store) {
+  const SumPlan plan(in, out, kStripWidth<C>);
+  if (plan.strip_count() == 0) return;
+  const bool few_outputs = plan.strip_count() < 8 && plan.term_count() > kInlineTerms / plan.strip(0).width;
+  if (few_outputs) {
+    for (int64_t i = 0; i < plan.strip_count(); ++i) share_terms<Combine, C>(pool, plan, plan.strip(i), store);
+    return;
+  }
+  for_each_strip<C>(pool, plan, [&](const Strip& strip) {
+    alignas(64) C results[kStripWidth<C>];
+    fold_strip<Combine>(plan, strip, 0, plan.term_count(), results);
+    store(strip, results);
+  });
+}
+
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFTONE_CPU_REDUCE_STRIP_FOLD_H

@@ -1,0 +1,186 @@
+#include "checkpoint/directory.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include "checkpoint/checkpoint_files.h"
+#include "checkpoint/checksum.h"
+#include "core/error.h"
+
+namespace halftone::checkpoint {
+
+namespace {
+
+constexpr const char kFolderLead[] = "step-";
+
+// The step that a folder's name tells, -1 where it is no name that step_path makes.
+int64_t step_of(const char* name) noexcept {
+  if (std::strncmp(name, kFolderLead, sizeof kFolderLead - 1) != 0) return -1;
+  const char* digits = name + sizeof kFolderLead - 1;
+  const size_t length = std::strlen(digits);
+  if (length == 0 || length > 18 || (length > 1 && digits[0] == '0')) return -1;
+  int64_t step = 0;
+  for (size_t i = 0; i < length; ++i) {
+    if (digits[i] < '0' || digits[i] > '9') return -1;
+    step = step * 10 + (digits[i] - '0');
+  }
+  return step;
+}
+
+std::vector<std::string> names_in(const Io& io, const std::string& path) {
+  std::vector<std::string> names;
+  const auto take = [](void* taker, const char* name) noexcept -> int64_t {
+    try {
+      static_cast<std::vector<std::string>*>(taker)->emplace_back(name);
+      return 0;
+    } catch (const std::bad_alloc&) {
+      return -ENOMEM;
+    }
+  };
+  const int64_t result = uninterrupted([&] {
+    names.clear();
+    return io.list(io.user, path.c_str(), take, &names);
+  });
+  if (result == -ENOMEM) throw std::bad_alloc();
+  if (result < 0) fail_io("list the directory", path, result);
+  return names;
+}
+
+// Makes the directory and what leads to it durable. One that was there is synced as well: whoever made it may have
+// failed to. Only where its parent may not be read is that left to who made it.
+const std::string& prepared(const Io& io, const std::string& path) {
+  const bool is_new = make_directory(io, path);
+  try {
+    sync_directory(io, parent_of(path));
+  } catch (const Error& error) {
+    if (is_new || error.native_code() != EACCES) throw;
+  }
+  return path;
+}
+
+}  // namespace
+
+Directory::Directory(const Io& io, const Clock& clock, const std::string& path)
+    : io_(io), clock_(clock), path_(prepared(io, path)), lock_(File::create(io, path + "/.lock")) {
+  if (!lock_.lock()) fail(Code::kState, "directory", "another checkpoint object writes into %s", path.c_str());
+}
+
+std::string Directory::step_path(int64_t step) const { return path_ + "/" + kFolderLead + std::to_string(step); }
+
+std::vector<int64_t> Directory::folders() const {
+  std::vector<int64_t> found;
+  for (const std::string& name : names_in(io_, path_)) {
+    const int64_t step = step_of(name.c_str());
+    if (step >= 0) found.push_back(step);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<int64_t> Directory::steps() const {
+  std::vector<int64_t> found = folders();
+  std::erase_if(found, [&](int64_t step) { return !exists(io_, step_path(step) + "/" + kIndexName); });
+  return found;
+}
+
+void Directory::verify(int64_t step) const { verify_checkpoint(io_, step_path(step), step); }
+
+// What cannot be read, or is of a newer version, may be whole: the error goes on.
+bool Directory::is_whole(int64_t step) const {
+  try {
+    verify(step);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != Code::kFormat) throw;
+    return false;
+  }
+}
+
+// A save never touches a checkpoint that is whole, nor makes one that no load would choose.
+void Directory::require_latest(int64_t step) const {
+  for (int64_t later : steps()) {
+    if (later < step || !is_whole(later)) continue;
+    fail(Code::kState, "step", "step=%lld: %s holds the checkpoint of step %lld already", static_cast<long long>(step),
+         path_.c_str(), static_cast<long long>(later));
+  }
+}
+
+void Directory::save(int64_t step, const StateDict& state) {
+  require_latest(step);
+  const std::vector<int64_t> present = folders();
+  if (std::binary_search(present.begin(), present.end(), step)) remove_step(step);
+  const std::vector<std::string> leavings = paths_in(step_path(step));  // now, since memory may be what runs out
+  try {
+    publish(step, state);
+  } catch (...) {
+    for (const std::string& path : leavings) remove_quietly(io_, path);
+    throw;
+  }
+  remove_before(step);
+  last_whole_ = step;
+}
+
+// The checkpoint to keep beside `step`: one that was verified, where this object knows one.
+std::optional<int64_t> Directory::before(int64_t step) const {
+  if (last_whole_ && *last_whole_ < step) return last_whole_;
+  const std::vector<int64_t> known = steps();
+  const auto end = std::lower_bound(known.begin(), known.end(), step);
+  if (end == known.begin()) return std::nullopt;
+  return *std::prev(end);
+}
+
+void Directory::publish(int64_t step, const StateDict& state) {
+  const std::string folder = step_path(step);
+  make_directory(io_, folder);
+  const Index index = write_tensors(io_, folder, step, next_save_id(step), state);
+  write_index(io_, folder, index);
+  sync_directory(io_, path_);
+}
+
+// Differs between saves as long as one of the two clocks moves; what it tells apart is compared by checksum as well.
+std::string Directory::next_save_id(int64_t step) const {
+  const int64_t parts[] = {clock_.wall_ns(clock_.user), clock_.monotonic_ns(clock_.user), step};
+  return checksum_of_text(reinterpret_cast<const char*>(parts), sizeof parts);
+}
+
+std::optional<Directory::Loaded> Directory::load_latest(ContextDevice& device) {
+  const std::vector<int64_t> candidates = steps();
+  std::vector<int64_t> damaged;
+  for (auto step = candidates.rbegin(); step != candidates.rend(); ++step) {
+    try {
+      StateDict state = read_checkpoint(io_, step_path(*step), *step, device);
+      last_whole_ = *step;
+      return Loaded{.step = *step, .state = std::move(state), .damaged = std::move(damaged)};
+    } catch (const Error& error) {
+      const bool is_last = std::next(step) == candidates.rend();
+      if (error.code() != Code::kFormat || is_last) throw;
+      damaged.push_back(*step);
+    }
+  }
+  return std::nullopt;
+}
+
+// The index goes first: what is left is no checkpoint any more.
+void Directory::remove_step(int64_t step) const {
+  const std::string folder = step_path(step);
+  remove_quietly(io_, folder + "/" + kIndexName);
+  for (const std::string& name : names_in(io_, folder)) remove_quietly(io_, folder + "/" + name);
+  remove_quietly(io_, folder);
+}
+
+// All but one whole checkpoint, as far as is known. Failures only leave something behind; the save has succeeded.
+void Directory::remove_before(int64_t step) const noexcept {
+  try {
+    const std::optional<int64_t> kept = before(step);
+    for (int64_t old : folders()) {
+      if (old != step && old != kept) remove_step(old);
+    }
+  } catch (...) {
+  }
+}
+
+}  // namespace halftone::checkpoint

@@ -1,0 +1,60 @@
+// A directory of checkpoints: DIR/step-N/{rank-r-of-n.safetensors, index.json}. A save writes under temporary names,
+// syncs, and renames the index last, so that at every instant the checkpoints before it are whole and the new one is
+// there or not. A load takes the highest step that verifies: every byte is compared with its checksum before anybody
+// sees it. The two newest checkpoints are kept. One process writes at a time, held by a lock; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/file.h"
+#include "checkpoint/index.h"
+#include "core/clock.h"
+#include "tensor/state_dict.h"
+
+namespace halftone::checkpoint {
+
+class Directory {
+ public:
+  // Makes the directory where there is none, and locks it. Throws IO, STATE where another has the lock.
+  Directory(const Io& io, const Clock& clock, const std::string& path);
+
+  // Writes and publishes the state as checkpoint `step`. Throws STATE where this step or a later one is there and
+  // whole; FORMAT, IO. After a failure nothing has changed.
+  void save(int64_t step, const StateDict& state);
+
+  struct Loaded {
+    int64_t step;
+    StateDict state;               // tensors in fresh memory
+    std::vector<int64_t> damaged;  // later steps that did not verify
+  };
+  // Nothing where there is no checkpoint. Throws FORMAT where there are some and none verifies, UNSUPPORTED where the
+  // newest has a newer format.
+  std::optional<Loaded> load_latest(ContextDevice& device);
+
+  // Those with an index, in ascending order.
+  std::vector<int64_t> steps() const;
+  // Reads all of a checkpoint against its checksums. Throws FORMAT, IO, UNSUPPORTED.
+  void verify(int64_t step) const;
+
+ private:
+  std::vector<int64_t> folders() const;  // steps with a folder, whole or not, in ascending order
+  std::string step_path(int64_t step) const;
+  bool is_whole(int64_t step) const;
+  void require_latest(int64_t step) const;
+  std::optional<int64_t> before(int64_t step) const;
+  void publish(int64_t step, const StateDict& state);
+  std::string next_save_id(int64_t step) const;
+  void remove_step(int64_t step) const;
+  void remove_before(int64_t step) const noexcept;
+
+  const Io& io_;
+  const Clock& clock_;
+  std::string path_;
+  File lock_;
+  std::optional<int64_t> last_whole_;  // the newest that this object has written or verified
+};
+
+}  // namespace halftone::checkpoint

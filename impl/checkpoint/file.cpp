@@ -1,0 +1,140 @@
+#include "checkpoint/file.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+
+namespace halftone::checkpoint {
+
+namespace {
+
+// The system's text for an error number. GNU's strerror_r answers it, and may leave the buffer alone.
+std::string error_text(int number) {
+  char buffer[128];
+  return strerror_r(number, buffer, sizeof buffer);
+}
+
+}  // namespace
+
+void fail_io(const char* attempt, const std::string& path, int64_t negative_errno) {
+  const int number = static_cast<int>(-negative_errno);
+  char message[Error::kMessageCapacity];
+  std::snprintf(message, sizeof message, "cannot %s %s: %s", attempt, path.c_str(), error_text(number).c_str());
+  throw Error(Code::kIo, number, "", message);
+}
+
+File::File(const Io& io, const std::string& path, int32_t flags, const char* attempt) : io_(io), path_(path) {
+  file_ = uninterrupted([&] { return io.open(io.user, path.c_str(), flags, 0666); });
+  if (file_ < 0) fail_io(attempt, path, file_);
+}
+
+File File::open(const Io& io, const std::string& path) {
+  File file(io, path, O_RDONLY, "open");
+  const int64_t size = uninterrupted([&] { return io.size(io.user, file.file_); });
+  if (size == -EINVAL) fail(Code::kIo, "", "cannot read %s: it is no regular file", path.c_str());
+  if (size < 0) fail_io("ask for the size of", path, size);
+  file.size_ = static_cast<uint64_t>(size);
+  return file;
+}
+
+File File::create(const Io& io, const std::string& path) {
+  return File(io, path, O_RDWR | O_CREAT | O_TRUNC, "create");
+}
+
+File File::open_directory(const Io& io, const std::string& path) {
+  return File(io, path, O_RDONLY | O_DIRECTORY, "open the directory");
+}
+
+File::File(File&& other) noexcept
+    : io_(other.io_), path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), size_(other.size_) {}
+
+File::~File() {
+  if (file_ >= 0) io_.close(io_.user, file_);
+}
+
+void File::read(uint64_t offset, void* buffer, size_t size) const {
+  auto* bytes = static_cast<char*>(buffer);
+  while (size > 0) {
+    const int64_t moved = uninterrupted([&] { return io_.read(io_.user, file_, offset, bytes, size); });
+    if (moved < 0) fail_io("read", path_, moved);
+    if (moved == 0)
+      fail(Code::kFormat, "", "%s ended while it was read, at byte %llu", path_.c_str(),
+           static_cast<unsigned long long>(offset));
+    bytes += moved;
+    offset += static_cast<uint64_t>(moved);
+    size -= static_cast<size_t>(moved);
+  }
+}
+
+void File::write(uint64_t offset, const void* data, size_t size) {
+  const auto* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    const int64_t moved = uninterrupted([&] { return io_.write(io_.user, file_, offset, bytes, size); });
+    if (moved <= 0) fail_io("write", path_, moved == 0 ? -ENOSPC : moved);
+    bytes += moved;
+    offset += static_cast<uint64_t>(moved);
+    size -= static_cast<size_t>(moved);
+  }
+}
+
+// Once only: after a failed fsync the system may have dropped the pages and answer success the next time.
+void File::sync() {
+  const int64_t result = uninterrupted([&] { return io_.sync(io_.user, file_); });
+  if (result < 0) fail_io("sync", path_, result);
+}
+
+// Never repeated: after EINTR, too, the descriptor is gone.
+void File::close() {
+  const int64_t result = io_.close(io_.user, std::exchange(file_, -1));
+  if (result < 0 && result != -EINTR) fail_io("close", path_, result);
+}
+
+bool File::lock() {
+  const int64_t result = uninterrupted([&] { return io_.lock(io_.user, file_); });
+  if (result == -EWOULDBLOCK) return false;
+  if (result < 0) fail_io("lock", path_, result);
+  return true;
+}
+
+void rename(const Io& io, const std::string& from, const std::string& to) {
+  const int64_t result = uninterrupted([&] { return io.rename(io.user, from.c_str(), to.c_str()); });
+  if (result < 0) fail_io("rename to", to, result);
+}
+
+bool make_directory(const Io& io, const std::string& path) {
+  const int64_t result = uninterrupted([&] { return io.make_directory(io.user, path.c_str(), 0777); });
+  if (result == -EEXIST) return false;
+  if (result < 0) fail_io("make the directory", path, result);
+  return true;
+}
+
+bool exists(const Io& io, const std::string& path) {
+  const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), O_RDONLY, 0); });
+  if (file == -ENOENT || file == -ENOTDIR) return false;
+  if (file < 0) fail_io("open", path, file);
+  io.close(io.user, file);
+  return true;
+}
+
+void remove_quietly(const Io& io, const std::string& path) noexcept {
+  uninterrupted([&] { return io.remove(io.user, path.c_str()); });
+}
+
+void sync_directory(const Io& io, const std::string& path) {
+  File directory = File::open_directory(io, path);
+  directory.sync();
+  directory.close();
+}
+
+std::string parent_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace halftone::checkpoint

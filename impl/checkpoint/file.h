@@ -1,0 +1,71 @@
+// A file reached through the Io table. Every failure is an IO error that says what was tried, the path and errno's
+// text. One thread at a time.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/io.h"
+
+namespace halftone::checkpoint {
+
+class File {
+ public:
+  // For reading. Throws IO, for anything but a regular file as well.
+  static File open(const Io& io, const std::string& path);
+  // For writing, empty. Throws IO.
+  static File create(const Io& io, const std::string& path);
+  // A directory, to be synced. Throws IO.
+  static File open_directory(const Io& io, const std::string& path);
+
+  File(File&& other) noexcept;
+  File& operator=(File&&) = delete;
+  ~File();
+
+  const std::string& path() const noexcept { return path_; }
+  const Io& io() const noexcept { return io_; }
+  // As it was when the file was opened.
+  uint64_t size() const noexcept { return size_; }
+
+  // Reads exactly `size` bytes. Throws IO, FORMAT where the file ends before.
+  void read(uint64_t offset, void* buffer, size_t size) const;
+  void write(uint64_t offset, const void* data, size_t size);
+  void sync();
+  // Reports what the system held back until now; the destructor closes without a word.
+  void close();
+  // Answers false where another holds the lock.
+  bool lock();
+
+ private:
+  File(const Io& io, const std::string& path, int32_t flags, const char* attempt);
+
+  const Io& io_;
+  std::string path_;
+  int64_t file_;
+  uint64_t size_ = 0;
+};
+
+void rename(const Io& io, const std::string& from, const std::string& to);
+// Where there is none already. Answers whether it was made.
+bool make_directory(const Io& io, const std::string& path);
+// Whether something of that name can be opened for reading. Throws IO where that cannot be told.
+bool exists(const Io& io, const std::string& path);
+// Removes a file or an empty directory where there is one; says nothing where that fails.
+void remove_quietly(const Io& io, const std::string& path) noexcept;
+void sync_directory(const Io& io, const std::string& path);
+// The directory that a path lies in: "a" of "a/b", "." of "b".
+std::string parent_of(const std::string& path);
+
+// Repeats a call of a host's table that answers EINTR; the system's own table repeats by itself.
+template <class Call>
+int64_t uninterrupted(Call&& call) {
+  int64_t result = call();
+  while (result == -EINTR) result = call();
+  return result;
+}
+
+[[noreturn]] void fail_io(const char* attempt, const std::string& path, int64_t negative_errno);
+
+}  // namespace halftone::checkpoint

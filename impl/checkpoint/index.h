@@ -1,0 +1,55 @@
+// index.json of a checkpoint: its step, the files it is made of, which part of which tensor stands where, the scalars,
+// and a checksum for everything. A checkpoint exists when its index does. Plain data; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/file.h"
+#include "core/dtype.h"
+#include "core/shape.h"
+#include "tensor/state_dict.h"
+
+namespace halftone::checkpoint {
+
+inline constexpr int64_t kFormatVersion = 1;
+
+// rank-0-of-1.safetensors
+struct IndexFile {
+  std::string name;
+  uint64_t size = 0;
+  uint64_t header_checksum = 0;
+};
+
+// Elements [begin, end) of the flattened tensor stand in a file, under the tensor's name.
+struct TensorPart {
+  size_t file = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+  uint64_t checksum = 0;
+};
+
+struct IndexTensor {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::vector<TensorPart> parts;  // in order; together they are the tensor, each element once
+};
+
+struct Index {
+  int64_t step = 0;
+  std::string save_id;  // also in every file, so that files of different saves are told apart
+  std::vector<IndexFile> files;
+  std::vector<IndexTensor> tensors;
+  std::vector<NamedScalar> scalars;
+};
+
+// The name of the file that `rank` of `world_size` writes.
+std::string file_name(int64_t rank, int64_t world_size);
+
+std::string serialize(const Index& index);
+// Throws IO; FORMAT where the index is damaged, UNSUPPORTED where its version is newer than this library.
+Index read_index(const Io& io, const std::string& path);
+
+}  // namespace halftone::checkpoint

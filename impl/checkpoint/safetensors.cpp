@@ -1,0 +1,137 @@
+#include "checkpoint/safetensors.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "checkpoint/checksum.h"
+#include "core/error.h"
+#include "tensor/factory.h"
+
+namespace halftone::checkpoint {
+
+namespace {
+
+// Wide elements first, so that a reader that maps the file finds every tensor aligned.
+std::vector<size_t> by_element_size(const StateDict& state) {
+  std::vector<size_t> order(state.tensors().size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return size_of(state.tensors()[a].tensor.dtype()) > size_of(state.tensors()[b].tensor.dtype());
+  });
+  return order;
+}
+
+size_t bytes_of(const Tensor& tensor) { return static_cast<size_t>(tensor.numel()) * size_of(tensor.dtype()); }
+
+bool host_sees(const Tensor& tensor) { return tensor.device().device->host_accessible(); }
+
+// The elements in host memory: the tensor's own where the host sees it, else a copy.
+class HostBytes {
+ public:
+  explicit HostBytes(const Tensor& tensor) : tensor_(contiguous(tensor)) {
+    check(tensor_.device().device->stream().synchronize());
+    if (host_sees(tensor_)) return;
+    copy_.resize(bytes_of(tensor_));
+    read_to_host(tensor_, tensor_.dtype(), copy_.data());
+  }
+  const void* data() const { return copy_.empty() ? tensor_.data() : copy_.data(); }
+  size_t size() const { return bytes_of(tensor_); }
+
+ private:
+  Tensor tensor_;
+  std::vector<std::byte> copy_;
+};
+
+}  // namespace
+
+WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata& metadata) {
+  const std::vector<size_t> order = by_element_size(state);
+  SafetensorsHeader header;
+  header.metadata = metadata;
+  for (size_t i : order) {
+    const StateTensor& entry = state.tensors()[i];
+    append_tensor(header, entry.name, entry.tensor.dtype(), entry.tensor.shape());
+  }
+  const std::string front = serialize(header);
+  file.write(0, front.data(), front.size());
+  WrittenFile written;
+  written.size = front.size();
+  written.header_checksum = header.checksum;
+  written.tensor_checksums.resize(order.size());
+  for (size_t i : order) {
+    const HostBytes bytes(state.tensors()[i].tensor);
+    file.write(written.size, bytes.data(), bytes.size());
+    written.tensor_checksums[i] = checksum(bytes.data(), bytes.size());
+    written.size += bytes.size();
+  }
+  file.sync();
+  return written;
+}
+
+SafetensorsFile::SafetensorsFile(const Io& io, const std::string& path)
+    : file_(File::open(io, path)), header_(read_safetensors_header(file_)) {}
+
+uint64_t SafetensorsFile::read(const TensorEntry& entry, const Tensor& target) const {
+  const uint64_t offset = header_.data_begin + entry.begin;
+  const size_t size = bytes_of(target);
+  std::vector<std::byte> copy(host_sees(target) ? 0 : size);
+  void* bytes = copy.empty() ? target.data() : copy.data();
+  file_.read(offset, bytes, size);
+  if (entry.dtype == DType::kBool) require_bools(static_cast<const unsigned char*>(bytes), size, entry.name);
+  if (copy.empty()) {
+    target.storage()->bump_version();
+  } else {
+    write_from_host(target, entry.dtype, bytes);
+  }
+  return checksum(bytes, size);
+}
+
+uint64_t SafetensorsFile::checksum_of(const TensorEntry& entry) const {
+  constexpr uint64_t kPiece = 1 << 20;
+  std::vector<std::byte> bytes(static_cast<size_t>(std::min(kPiece, entry.end - entry.begin)));
+  Checksum sum;
+  for (uint64_t position = entry.begin; position < entry.end; position += kPiece) {
+    const auto size = static_cast<size_t>(std::min(kPiece, entry.end - position));
+    file_.read(header_.data_begin + position, bytes.data(), size);
+    sum.add(bytes.data(), size);
+  }
+  return sum.value();
+}
+
+// Kernels count on it.
+void SafetensorsFile::require_bools(const unsigned char* bytes, size_t size, const std::string& name) const {
+  for (size_t i = 0; i < size; ++i) {
+    if (bytes[i] > 1)
+      fail(Code::kFormat, "", "%s: tensor %.64s: %d is no bool", file_.path().c_str(), name.c_str(), bytes[i]);
+  }
+}
+
+void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata) {
+  const std::string temporary = path + ".tmp";
+  File directory = File::open_directory(io, parent_of(path));  // now: once the file is replaced, memory may not run out
+  try {
+    File file = File::create(io, temporary);
+    write_safetensors(file, state, metadata);
+    file.close();
+    rename(io, temporary, path);
+  } catch (...) {
+    remove_quietly(io, temporary);
+    throw;
+  }
+  directory.sync();
+  directory.close();
+}
+
+StateDict load_safetensors(const Io& io, const std::string& path, ContextDevice& device) {
+  const SafetensorsFile file(io, path);
+  StateDict state;
+  for (const TensorEntry& entry : file.header().tensors) {
+    const Tensor tensor = empty(device, entry.dtype, file.header().shape_of(entry), Category::kParameters);
+    file.read(entry, tensor);
+    state.add(entry.name, tensor);
+  }
+  return state;
+}
+
+}  // namespace halftone::checkpoint

@@ -1,0 +1,61 @@
+#include "nn/batch_norm.h"
+
+#include <cinttypes>
+
+#include "core/error.h"
+#include "ops/norm/norms.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::nn {
+
+BatchNorm::BatchNorm(ContextDevice& device, int64_t channels, DType dtype, const BatchNormOptions& options,
+                     Affine affine)
+    : AffineModule(std::move(affine)), channels_(channels), options_(options) {
+  if (!options.tracks) return;
+  const DType wide = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  running_mean_ = full(device, wide, {channels}, 0.0, Category::kParameters);
+  running_var_ = full(device, wide, {channels}, 1.0, Category::kParameters);
+  batch_count_ = full(device, DType::kI64, {}, 0.0, Category::kParameters);
+  one_ = full(device, DType::kI64, {}, 1.0, Category::kParameters);
+}
+
+void BatchNorm::require_input(const Tensor& input) const {
+  if (input.rank() < options_.least_rank || input.rank() > options_.most_rank) {
+    fail(Code::kShapeMismatch, "input", "input %s has %d dimensions, expected %d to %d", ShapeText(input.shape()).text,
+         input.rank(), options_.least_rank, options_.most_rank);
+  }
+  if (input.size(1) == channels_) return;
+  fail(Code::kShapeMismatch, "input", "input %s does not have the layer's %" PRId64 " channels",
+       ShapeText(input.shape()).text, channels_);
+}
+
+// The share of the batch to come; a mean over all batches waits for the count.
+double BatchNorm::next_momentum() const {
+  return options_.is_cumulative ? 1.0 / (item(batch_count_) + 1.0) : options_.momentum;
+}
+
+Tensor BatchNorm::forward(const Tensor& input) const {
+  require_input(input);
+  const bool writes = is_training() && options_.tracks;
+  const bool uses_batch = is_training() || !options_.tracks;
+  ops::BatchNormSettings settings = {.training = uses_batch, .epsilon = options_.epsilon};
+  if (writes) settings.momentum = next_momentum();
+  Tensor result =
+      ops::batch_norm(input, {running_mean_, running_var_}, affine_.weight_leaf(), affine_.bias_leaf(), settings);
+  if (writes) {
+    launch("batch_norm", batch_count_.device(), &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kAdd,
+           batch_count_.view(), one_.view(), batch_count_.view());
+    batch_count_.storage()->bump_version();
+  }
+  return result;
+}
+
+void BatchNorm::append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const {
+  if (!options_.tracks) return;
+  out.push_back({prefix + "running_mean", running_mean_});
+  out.push_back({prefix + "running_var", running_var_});
+  out.push_back({prefix + "num_batches_tracked", batch_count_});
+}
+
+}  // namespace halftone::nn

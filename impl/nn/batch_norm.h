@@ -1,0 +1,37 @@
+// Batch normalisation with running statistics: "running_mean" and "running_var" (f32; f64 for f64 layers), and
+// "num_batches_tracked" (i64). In training mode forward writes them.
+#pragma once
+
+#include "nn/norms.h"
+
+namespace halftone::nn {
+
+struct BatchNormOptions {
+  double epsilon = 1e-5;
+  double momentum = 0.1;
+  bool is_cumulative = false;  // the running statistics are means over all batches, whatever the momentum
+  bool tracks = true;          // keeps running statistics; else the batch's are used in evaluation too
+  int least_rank = 2;          // of inputs
+  int most_rank = 3;
+};
+
+class BatchNorm final : public AffineModule {
+ public:
+  BatchNorm(ContextDevice& device, int64_t channels, DType dtype, const BatchNormOptions& options, Affine affine);
+
+  Tensor forward(const Tensor& input) const override;
+  void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
+
+ private:
+  void require_input(const Tensor& input) const;
+  double next_momentum() const;
+
+  int64_t channels_;
+  BatchNormOptions options_;
+  Tensor running_mean_;  // undefined where nothing is tracked, as the two below
+  Tensor running_var_;
+  Tensor batch_count_;
+  Tensor one_;  // what is added to the count
+};
+
+}  // namespace halftone::nn

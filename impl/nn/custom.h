@@ -1,0 +1,38 @@
+// A module whose forward is the host's, and whose parameters, buffers and parts are given to it by name.
+#pragma once
+
+#include "nn/module.h"
+
+namespace halftone::nn {
+
+// Adding is the caller's to order against every use of the module.
+class Custom : public Module {
+ public:
+  // Names are not empty, have no dot and are used once in a module. Each throws INVALID_ARGUMENT where the name is
+  // taken or has a dot.
+  void add_parameter(const std::string& name, const Ref<Parameter>& parameter);
+  // The tensor's memory is what the module's state shows and what a load writes. Throws STATE where it must not be
+  // written.
+  void add_buffer(const std::string& name, const Tensor& tensor);
+  // Throws INVALID_ARGUMENT where the part holds this module.
+  void add_module(const std::string& name, const Ref<Module>& module);
+
+  void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+  void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
+  void set_training(bool training) noexcept override;
+  bool contains(const Module& other) const noexcept override;
+
+ private:
+  struct NamedModule {
+    std::string name;
+    Ref<Module> module;
+  };
+
+  void require_free(const std::string& name) const;
+
+  std::vector<NamedParameter> parameters_;
+  std::vector<NamedBuffer> buffers_;
+  std::vector<NamedModule> modules_;
+};
+
+}  // namespace halftone::nn

@@ -1,0 +1,18 @@
+// Dropout as a layer: the identity in evaluation mode.
+#pragma once
+
+#include "nn/module.h"
+#include "ops/random/dropout.h"
+
+namespace halftone::nn {
+
+class Dropout final : public Module {
+ public:
+  explicit Dropout(double p) : p_(p) {}
+  Tensor forward(const Tensor& input) const override { return ops::dropout(input, p_, is_training()); }
+
+ private:
+  double p_;
+};
+
+}  // namespace halftone::nn

@@ -1,0 +1,24 @@
+#include "nn/embedding.h"
+
+#include "nn/init.h"
+#include "ops/index/index.h"
+#include "ops/shape/stride.h"
+#include "tensor/factory.h"
+
+namespace halftone::nn {
+
+Embedding::Embedding(ContextDevice& device, const Shape& weight, int64_t padding_index, DType dtype)
+    : padding_index_(padding_index) {
+  Tensor master = empty(device, dtype, weight, Category::kParameters);
+  init_normal(master, 0.0, 1.0);
+  if (padding_index >= 0) fill(sliced(master, {.dim = 0, .start = padding_index, .length = 1}), 0.0);
+  weight_ = make_ref<Parameter>("weight", std::move(master));
+}
+
+Tensor Embedding::forward(const Tensor& input) const { return ops::embedding(weight_->leaf(), input, padding_index_); }
+
+void Embedding::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
+  out.push_back({prefix + "weight", weight_});
+}
+
+}  // namespace halftone::nn

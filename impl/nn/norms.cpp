@@ -1,0 +1,48 @@
+#include "nn/norms.h"
+
+#include <cinttypes>
+
+#include "core/error.h"
+#include "ops/norm/norms.h"
+#include "tensor/factory.h"
+
+namespace halftone::nn {
+
+namespace {
+
+Ref<Parameter> constant_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
+                                  double value) {
+  return make_ref<Parameter>(name, full(device, dtype, shape, value, Category::kParameters));
+}
+
+}  // namespace
+
+Affine Affine::make(ContextDevice& device, const Shape& shape, DType dtype, bool has_weight, bool has_bias) {
+  Affine affine;
+  if (has_weight) affine.weight = constant_parameter(device, "weight", dtype, shape, 1.0);
+  if (has_bias) affine.bias = constant_parameter(device, "bias", dtype, shape, 0.0);
+  return affine;
+}
+
+void Affine::append(const std::string& prefix, std::vector<NamedParameter>& out) const {
+  if (weight) out.push_back({prefix + "weight", weight});
+  if (bias) out.push_back({prefix + "bias", bias});
+}
+
+Tensor LayerNorm::forward(const Tensor& input) const {
+  return ops::layer_norm(input, normalized_shape_, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
+}
+
+Tensor RmsNorm::forward(const Tensor& input) const {
+  return ops::rms_norm(input, normalized_shape_, affine_.weight_leaf(), epsilon_);
+}
+
+Tensor GroupNorm::forward(const Tensor& input) const {
+  if (input.rank() >= 2 && input.size(1) != channels_) {
+    fail(Code::kShapeMismatch, "input", "input %s does not have the layer's %" PRId64 " channels",
+         ShapeText(input.shape()).text, channels_);
+  }
+  return ops::group_norm(input, groups_, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
+}
+
+}  // namespace halftone::nn

@@ -1,0 +1,64 @@
+// Normalisation layers, with PyTorch's names of parameters and buffers. Weights begin as 1, biases as 0.
+#pragma once
+
+#include "nn/module.h"
+
+namespace halftone::nn {
+
+// A weight and a bias by channel or element; null where there is none.
+struct Affine {
+  Ref<Parameter> weight;
+  Ref<Parameter> bias;
+
+  static Affine make(ContextDevice& device, const Shape& shape, DType dtype, bool has_weight, bool has_bias);
+  Tensor weight_leaf() const { return weight ? weight->leaf() : Tensor(); }
+  Tensor bias_leaf() const { return bias ? bias->leaf() : Tensor(); }
+  void append(const std::string& prefix, std::vector<NamedParameter>& out) const;
+};
+
+class AffineModule : public Module {
+ public:
+  void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override {
+    affine_.append(prefix, out);
+  }
+
+ protected:
+  explicit AffineModule(Affine affine) : affine_(std::move(affine)) {}
+  const Affine affine_;
+};
+
+class LayerNorm final : public AffineModule {
+ public:
+  LayerNorm(const Shape& normalized_shape, double epsilon, Affine affine)
+      : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
+  Tensor forward(const Tensor& input) const override;
+
+ private:
+  Shape normalized_shape_;
+  double epsilon_;
+};
+
+class RmsNorm final : public AffineModule {
+ public:
+  RmsNorm(const Shape& normalized_shape, double epsilon, Affine affine)
+      : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
+  Tensor forward(const Tensor& input) const override;
+
+ private:
+  Shape normalized_shape_;
+  double epsilon_;
+};
+
+class GroupNorm final : public AffineModule {
+ public:
+  GroupNorm(int64_t groups, int64_t channels, double epsilon, Affine affine)
+      : AffineModule(std::move(affine)), groups_(groups), channels_(channels), epsilon_(epsilon) {}
+  Tensor forward(const Tensor& input) const override;
+
+ private:
+  int64_t groups_;
+  int64_t channels_;
+  double epsilon_;
+};
+
+}  // namespace halftone::nn

@@ -1,0 +1,150 @@
+#include "nn/state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "tensor/factory.h"
+
+namespace halftone::nn {
+
+namespace {
+
+// A parameter or a buffer that a state is loaded into.
+struct Target {
+  std::string name;
+  Ref<Parameter> parameter;  // null for a buffer
+  Tensor buffer;
+
+  const Tensor& tensor() const { return parameter ? parameter->weights() : buffer; }
+  DType dtype() const { return parameter && parameter->is_split() ? DType::kF32 : tensor().dtype(); }
+  void write(const Tensor& values) const {
+    if (parameter) return parameter->write(values);
+    copy(values, buffer);
+  }
+};
+
+std::vector<Target> targets_of(const Module& module) {
+  std::vector<Target> targets;
+  for (NamedParameter& named : module.parameters()) {
+    targets.push_back({std::move(named.name), std::move(named.parameter), Tensor()});
+  }
+  for (NamedBuffer& named : module.buffers()) targets.push_back({std::move(named.name), nullptr, named.tensor});
+  return targets;
+}
+
+// Up to ten names for a message of one line, with the count of all.
+class NameList {
+ public:
+  void add(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; }, '?');
+    if (++count_ <= 10) text_ += (count_ > 1 ? ", " : "") + text;
+  }
+  int count() const { return count_; }
+  // "2 (0.weight, 0.bias)"; "0" for none.
+  std::string text() const {
+    const std::string count = std::to_string(count_);
+    return count_ == 0 ? count : count + " (" + text_ + (count_ > 10 ? ", ...)" : ")");
+  }
+
+ private:
+  int count_ = 0;
+  std::string text_;
+};
+
+struct Pair {
+  Target target;
+  Tensor values;
+};
+
+NameList names_of(const StateDict& state) {
+  NameList names;
+  for (const StateTensor& entry : state.tensors()) names.add(entry.name);
+  return names;
+}
+
+void require_all_names(const Module& module, const StateDict& state) {
+  const StateDict own = state_of(module);
+  const NameList missing = names_of(difference(own, state));
+  const NameList unexpected = names_of(difference(state, own));
+  if (missing.count() == 0 && unexpected.count() == 0) return;
+  fail(Code::kInvalidArgument, "state_dict", "state_dict does not fit the module; missing: %s; unexpected: %s",
+       missing.text().c_str(), unexpected.text().c_str());
+}
+
+std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& state) {
+  std::vector<Pair> pairs;
+  NameList shapes, dtypes;
+  for (const Target& target : targets) {
+    const StateTensor* entry = state.find(target.name);
+    if (entry == nullptr) continue;
+    const Shape& expected = target.tensor().shape();
+    if (entry->tensor.shape() != expected || entry->global_shape != expected) {
+      shapes.add(target.name + " " + ShapeText(entry->tensor.shape()).text + " for " + ShapeText(expected).text);
+    } else if (is_float(entry->tensor.dtype()) != is_float(target.dtype())) {
+      dtypes.add(target.name + " " + name_of(entry->tensor.dtype()) + " for " + name_of(target.dtype()));
+    }
+    pairs.push_back({target, entry->tensor});
+  }
+  if (shapes.count() > 0) {
+    fail(Code::kShapeMismatch, "state_dict", "state_dict has other shapes than the module: %s", shapes.text().c_str());
+  }
+  if (dtypes.count() > 0) {
+    fail(Code::kDtypeMismatch, "state_dict", "state_dict has dtypes that do not convert: %s", dtypes.text().c_str());
+  }
+  return pairs;
+}
+
+// What must be copied before the first write: values on another device, and values in memory that the writes change.
+void stage(std::vector<Pair>& pairs) {
+  for (Pair& pair : pairs) {
+    ContextDevice& device = pair.target.tensor().device();
+    const auto shares_memory = [&](const Pair& other) {
+      return other.target.tensor().storage() == pair.values.storage();
+    };
+    if (&pair.values.device() != &device) {
+      pair.values = moved_to(device, pair.values);
+    } else if (std::any_of(pairs.begin(), pairs.end(), shares_memory)) {
+      pair.values = converted(pair.values, pair.values.dtype());
+    }
+    if (pair.target.parameter) pair.values = pair.target.parameter->writable(pair.values);
+  }
+}
+
+}  // namespace
+
+StateDict state_of(const Module& module) {
+  StateDict state;
+  for (const Target& target : targets_of(module)) {
+    const bool is_joined = target.parameter && target.parameter->is_split();
+    state.add(target.name, is_joined ? target.parameter->read(DType::kF32) : target.tensor().detach());
+  }
+  return state;
+}
+
+StateDict difference(const StateDict& state, const StateDict& other) {
+  StateDict result;
+  for (const StateTensor& entry : state.tensors()) {
+    if (other.find(entry.name) == nullptr) {
+      result.add_range(entry.name, entry.tensor, entry.global_shape, entry.offset);
+    }
+  }
+  return result;
+}
+
+StagedLoad stage_state(const Module& module, const StateDict& state, bool strict) {
+  std::vector<Pair> pairs = pairs_of(targets_of(module), state);
+  if (strict) require_all_names(module, state);
+  stage(pairs);
+  return [pairs = std::move(pairs)] {
+    for (const Pair& pair : pairs) pair.target.write(pair.values);
+    for (const Pair& pair : pairs) {
+      if (pair.target.parameter) pair.target.parameter->mark_current();
+    }
+  };
+}
+
+void load_state(const Module& module, const StateDict& state, bool strict) { stage_state(module, state, strict)(); }
+
+}  // namespace halftone::nn

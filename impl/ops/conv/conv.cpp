@@ -1,0 +1,212 @@
+#include "ops/conv/conv.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "ops/autocast.h"
+#include "ops/check.h"
+#include "ops/conv/conv_kernel.h"
+#include "ops/conv/window.h"
+#include "ops/matmul/gemm.h"
+#include "ops/record.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+namespace {
+
+struct Operands {
+  const Tensor& input;
+  const Tensor& weight;
+  const Tensor& bias;
+};
+
+// weight is [o, c / groups, ...] or, of a transpose, [c, o / groups, ...].
+void require_channels(const ConvKind& kind, const Operands& operands, int64_t groups) {
+  const Tensor& weight = operands.weight;
+  if (groups < 1 || weight.size(0) % groups != 0) {
+    fail(Code::kInvalidArgument, "options", "options.groups=%lld does not divide weight.shape[0]=%lld",
+         static_cast<long long>(groups), static_cast<long long>(weight.size(0)));
+  }
+  const int64_t channels = kind.transposes ? weight.size(0) : weight.size(1) * groups;
+  if (operands.input.size(1) != channels) {
+    fail(Code::kShapeMismatch, "input",
+         "input.shape[1]=%lld differs from the %lld channels of weight %s in %lld groups",
+         static_cast<long long>(operands.input.size(1)), static_cast<long long>(channels),
+         ShapeText(weight.shape()).text, static_cast<long long>(groups));
+  }
+}
+
+int64_t result_channels(const ConvKind& kind, const Tensor& weight, int64_t groups) {
+  return kind.transposes ? weight.size(1) * groups : weight.size(0);
+}
+
+void require_bias(const ConvKind& kind, const Operands& operands, int64_t groups) {
+  const Tensor& bias = operands.bias;
+  if (!bias.defined()) return;
+  require_same_dtype(operands.input, "input", bias, "bias");
+  require_same_device(operands.input, "input", bias, "bias");
+  const int64_t channels = result_channels(kind, operands.weight, groups);
+  if (bias.rank() != 1 || bias.size(0) != channels) {
+    fail(Code::kShapeMismatch, "bias", "bias %s differs from [%lld], the channels of the result",
+         ShapeText(bias.shape()).text, static_cast<long long>(channels));
+  }
+}
+
+void require_call(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
+  require_float(operands.input, "input");
+  require_same_dtype(operands.input, "input", operands.weight, "weight");
+  require_same_device(operands.input, "input", operands.weight, "weight");
+  require_images(operands.input, "input", kind.dims);
+  require_images(operands.weight, "weight", kind.dims, 0);
+  require_conv_options(kind, options);
+  require_channels(kind, operands, options.groups);
+  require_bias(kind, operands, options.groups);
+}
+
+// (size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
+int64_t transposed_size(const ConvOptions& options, int dim, int64_t size, int64_t kernel) {
+  const ConvWindow& window = options.window;
+  int64_t steps = 0;
+  int64_t reach = 0;
+  int64_t total = options.output_padding[dim] + 1 - 2 * window.padding[dim];
+  const bool overflows = __builtin_mul_overflow(size - 1, window.stride[dim], &steps) ||
+                         __builtin_mul_overflow(kernel - 1, window.dilation[dim], &reach) ||
+                         __builtin_add_overflow(total, steps, &total) || __builtin_add_overflow(total, reach, &total);
+  if (overflows || total < 1) {
+    fail(Code::kInvalidArgument, "options", "the result's size along %s is %s", kDimNames[dim],
+         overflows ? "more than 64 bits can count" : "less than 1");
+  }
+  return total;
+}
+
+Shape result_shape(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
+  Shape shape = {operands.input.size(0), result_channels(kind, operands.weight, options.groups)};
+  for (int i = 0; i < kind.dims; ++i) {
+    const int dim = 2 - kind.dims + i;
+    const int64_t size = operands.input.size(2 + i);
+    const int64_t kernel = operands.weight.size(2 + i);
+    shape.push_back(kind.transposes ? transposed_size(options, dim, size, kernel)
+                                    : window_positions(options.window, dim, size, kernel, "weight"));
+  }
+  return checked_shape(shape.begin(), shape.rank(), "options");
+}
+
+// Of Y = X * W + b; the transpose is the convolution's gradient of its input, so that Y and X change places.
+struct ConvBackward final : Node {
+  SavedTensor input;
+  SavedTensor weight;
+  ConvCall call;
+  bool transposes = false;
+  DType bias_dtype = DType::kF32;
+
+  const char* name() const noexcept override { return call.operation; }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const Tensor& x = input.unpack();
+    const Tensor w = contiguous(weight.unpack());
+    const Tensor& grad = grads[0];
+    if (inputs.needs(1)) set_weight_grad(inputs, x, grad, w);
+    if (inputs.needs(2)) set_bias_grad(inputs, grad);
+    if (inputs.needs(0)) {
+      Tensor grad_input = empty(x.device(), x.dtype(), x.shape());
+      const ConvPass pass = transposes ? ConvPass::kForward : ConvPass::kGradInput;
+      run_conv(call, pass, x.device(), args_of(grad_input, grad, w.view()));
+      inputs.set(0, grad_input);
+    }
+  }
+  void release_saved() noexcept override {
+    input.reset();
+    weight.reset();
+  }
+
+ private:
+  ConvArgs args_of(const Tensor& x, const Tensor& y, const View& w) const {
+    return {.input = (transposes ? y : x).view(), .weight = w, .output = (transposes ? x : y).view()};
+  }
+
+  void set_weight_grad(InputGrads& inputs, const Tensor& x, const Tensor& grad, const Tensor& w) const {
+    const GradSink sink = inputs.sink(1);
+    const bool stores = can_store_into(sink, x.view(), w.dtype()) && can_store_into(sink, grad.view(), w.dtype());
+    const Tensor target = stores ? sink.tensor : empty(w.device(), w.dtype(), w.shape());
+    ConvArgs args = args_of(x, grad, target.view());
+    args.store = stores ? sink.store : Store::kWrite;
+    run_conv(call, ConvPass::kGradWeight, w.device(), args);
+    stores ? inputs.stored(1) : inputs.set(1, target);
+  }
+
+  void set_bias_grad(InputGrads& inputs, const Tensor& grad) const {
+    const GradSink sink = inputs.sink(2);
+    const bool stores = can_store_into(sink, grad.view(), bias_dtype);
+    const Tensor target = stores ? sink.tensor : empty(grad.device(), bias_dtype, {grad.size(1)});
+    View out = target.view();
+    out.shape = {1, grad.size(1), 1, 1};
+    out.strides = {0, target.strides()[0], 0, 0};
+    launch(call.operation, grad.device(), &Kernels::reduce, &ReduceKernels::sum, as_image(grad.view()), 1.0,
+           stores ? sink.store : Store::kWrite, out);
+    stores ? inputs.stored(2) : inputs.set(2, target);
+  }
+};
+
+Tensor convolve(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
+  const auto& [input, weight, bias] = operands;
+  require_call(kind, operands, options);
+  const ConvCall call = {name_of(kind.op), options.window, options.groups};
+  Tensor result = empty(input.device(), input.dtype(), result_shape(kind, operands, options));
+  const Tensor weights = contiguous(weight);
+  const ConvPass pass = kind.transposes ? ConvPass::kGradInput : ConvPass::kForward;
+  run_conv(call, pass, input.device(),
+           {.input = (kind.transposes ? result : input).view(),
+            .weight = weights.view(),
+            .output = (kind.transposes ? input : result).view(),
+            .bias = bias.defined() ? bias.view() : View{}});
+  if (auto* node = record<ConvBackward>(result, {&input, &weight, &bias})) {
+    node->input = SavedTensor(input);
+    node->weight = SavedTensor(weight);
+    node->call = call;
+    node->transposes = kind.transposes;
+    if (bias.defined()) node->bias_dtype = bias.dtype();
+  }
+  return result;
+}
+
+Tensor convolve_as_cast(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
+  if (!under_autocast()) return convolve(kind, operands, options);
+  const auto run = [&](const Tensor& input, const Tensor& weight, const Tensor& bias) {
+    return convolve(kind, {input, weight, bias}, options);
+  };
+  return autocast(kind.op, run, operands.input, operands.weight, operands.bias);
+}
+
+}  // namespace
+
+void require_conv_options(const ConvKind& kind, const ConvOptions& options) {
+  require_window(options.window, kind.dims);
+  for (int d = 0; d < 2; ++d) {
+    const int64_t value = options.output_padding[d];
+    const bool counts = kind.transposes && d >= 2 - kind.dims;
+    const int64_t limit = counts ? std::max(options.window.stride[d], options.window.dilation[d]) : 1;
+    if (value < 0 || value >= limit) {
+      fail(Code::kInvalidArgument, "options", "options.output_padding_%s=%lld, expected 0 to %lld", kDimNames[d],
+           static_cast<long long>(value), static_cast<long long>(limit - 1));
+    }
+  }
+}
+
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  return convolve_as_cast(kConv1d, {input, weight, bias}, options);
+}
+
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  return convolve_as_cast(kConv2d, {input, weight, bias}, options);
+}
+
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  return convolve_as_cast(kConvTranspose1d, {input, weight, bias}, options);
+}
+
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  return convolve_as_cast(kConvTranspose2d, {input, weight, bias}, options);
+}
+
+}  // namespace halftone::ops

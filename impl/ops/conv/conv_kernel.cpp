@@ -1,0 +1,20 @@
+#include "ops/conv/conv_kernel.h"
+
+#include "ops/conv/window.h"
+#include "tensor/launch.h"
+
+namespace halftone {
+
+void run_conv(const ConvCall& call, ConvPass pass, ContextDevice& device, ConvArgs args) {
+  const ConvKernels& conv = device.device->kernels().conv;
+  if (conv.run == nullptr || conv.workspace == nullptr) fail_not_implemented(call.operation, *device.device);
+  for (View* view : {&args.input, &args.weight, &args.output}) *view = as_image(*view);
+  args.window = call.window;
+  args.groups = call.groups;
+  Stream& stream = device.device->stream();
+  // Work on one stream runs in order, so the block may go to the next request while this call is still queued.
+  const Ref<Storage> workspace = Storage::allocate(device, conv.workspace(stream, pass, args), Category::kWorkspace);
+  check(conv.run(stream, pass, args, workspace->data()));
+}
+
+}  // namespace halftone

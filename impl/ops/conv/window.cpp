@@ -1,0 +1,62 @@
+#include "ops/conv/window.h"
+
+#include "core/error.h"
+
+namespace halftone {
+
+void require_images(const Tensor& tensor, const char* argument, int dims, int first) {
+  if (tensor.rank() != dims + 2) {
+    fail(Code::kShapeMismatch, argument, "%s %s has %d dimensions, expected %d", argument,
+         ShapeText(tensor.shape()).text, tensor.rank(), dims + 2);
+  }
+  for (int i = first; i < tensor.rank(); ++i) {
+    if (tensor.size(i) < 1) {
+      fail(Code::kShapeMismatch, argument, "%s.shape[%d]=0, expected at least 1 (%s %s)", argument, i, argument,
+           ShapeText(tensor.shape()).text);
+    }
+  }
+}
+
+void require_field(int64_t value, const char* field, int dim, int64_t least) {
+  if (value >= least && value <= kLargestStep) return;
+  fail(Code::kInvalidArgument, "options", "options.%s_%s=%lld, expected %lld to %lld", field, kDimNames[dim],
+       static_cast<long long>(value), static_cast<long long>(least), static_cast<long long>(kLargestStep));
+}
+
+void require_window(const ConvWindow& window, int dims) {
+  for (int d = 0; d < 2; ++d) {
+    require_field(window.stride[d], "stride", d, 1);
+    require_field(window.padding[d], "padding", d, 0);
+    require_field(window.dilation[d], "dilation", d, 1);
+  }
+  if (dims == 1 && (window.stride[0] != 1 || window.padding[0] != 0 || window.dilation[0] != 1)) {
+    fail(Code::kInvalidArgument, "options",
+         "options.stride_h=%lld, padding_h=%lld, dilation_h=%lld, expected 1, 0, 1: there is no height",
+         static_cast<long long>(window.stride[0]), static_cast<long long>(window.padding[0]),
+         static_cast<long long>(window.dilation[0]));
+  }
+}
+
+// Sizes are below 2^60 and paddings below 2^31; the reach of a window may leave 64 bits.
+int64_t window_positions(const ConvWindow& window, int dim, int64_t size, int64_t kernel, const char* argument) {
+  const int64_t padded = size + 2 * window.padding[dim];
+  int64_t reach = 0;
+  if (__builtin_mul_overflow(window.dilation[dim], kernel - 1, &reach) || reach >= padded) {
+    fail(Code::kInvalidArgument, argument,
+         "%s spans %lld elements %lld apart along %s, more than the padded input's %lld", argument,
+         static_cast<long long>(kernel), static_cast<long long>(window.dilation[dim]), kDimNames[dim],
+         static_cast<long long>(padded));
+  }
+  return (padded - reach - 1) / window.stride[dim] + 1;
+}
+
+View as_image(const View& view) {
+  if (view.rank() != 3) return view;
+  const int64_t length = view.shape[2];
+  return {.data = view.data,
+          .dtype = view.dtype,
+          .shape = {view.shape[0], view.shape[1], 1, length},
+          .strides = {view.strides[0], view.strides[1], length * view.strides[2], view.strides[2]}};
+}
+
+}  // namespace halftone

@@ -1,0 +1,30 @@
+// Checks and sizes of windows that move over one or two dimensions. Messages name the fields of the C API's options.
+#pragma once
+
+#include "backend/kernels/conv.h"
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// "h" and "w".
+inline constexpr const char* kDimNames[] = {"h", "w"};
+
+// What strides, paddings and the like may be at most.
+inline constexpr int64_t kLargestStep = (int64_t{1} << 31) - 1;
+
+// Throws SHAPE_MISMATCH unless the tensor has `dims` dimensions more than two, none from `first` on of size 0.
+void require_images(const Tensor& tensor, const char* argument, int dims, int first = 1);
+
+// Throws INVALID_ARGUMENT naming `options` unless `value` of options.<field>_<h or w> is in [least, 2^31).
+void require_field(int64_t value, const char* field, int dim, int64_t least);
+// Strides and dilations are at least 1, paddings at least 0; over one dimension (`dims` 1) heights are the defaults.
+void require_window(const ConvWindow& window, int dims);
+
+// How many positions a window of `kernel` elements has along a dimension. Throws INVALID_ARGUMENT naming `argument`
+// where it is larger than the padded input.
+int64_t window_positions(const ConvWindow& window, int dim, int64_t size, int64_t kernel, const char* argument);
+
+// [n, c, l] as [n, c, 1, l]; [n, c, h, w] as it is.
+View as_image(const View& view);
+
+}  // namespace halftone

@@ -1,0 +1,23 @@
+// Smooth activation functions; relu and gelu have files of their own.
+#include "ops/elementwise/unary.h"
+#include "ops/ops.h"
+
+namespace halftone::ops {
+
+Tensor sigmoid(const Tensor& input) {
+  return apply_unary({Op::kSigmoid, UnaryOp::kSigmoid, BinaryOp::kSigmoidBackward}, Keeps::kResult, input);
+}
+
+Tensor tanh(const Tensor& input) {
+  return apply_unary({Op::kTanh, UnaryOp::kTanh, BinaryOp::kTanhBackward}, Keeps::kResult, input);
+}
+
+Tensor silu(const Tensor& input) {
+  return apply_unary({Op::kSilu, UnaryOp::kSilu, BinaryOp::kSiluBackward}, Keeps::kInput, input);
+}
+
+Tensor softplus(const Tensor& input) {
+  return apply_unary({Op::kSoftplus, UnaryOp::kSoftplus, BinaryOp::kSoftplusBackward}, Keeps::kInput, input);
+}
+
+}  // namespace halftone::ops

@@ -1,0 +1,95 @@
+// Comparisons and logic. Their results are bool and lead no gradients.
+#include "ops/autocast.h"
+#include "ops/broadcast.h"
+#include "ops/check.h"
+#include "ops/elementwise/binary.h"
+#include "ops/ops.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+namespace {
+
+Tensor apply_compare(Op op, CompareOp kernel, const Tensor& a, const Tensor& b) {
+  const Shape shape = broadcast_shapes(a.shape(), b.shape());
+  Tensor result = empty(a.device(), DType::kBool, shape);
+  launch(name_of(op), a.device(), &Kernels::elementwise, &ElementwiseKernels::compare, kernel, expand(a, shape),
+         expand(b, shape), result.view());
+  return result;
+}
+
+// What is compared is what an operation between the two would see: an operand that is wider than their common dtype (a
+// scalar) or an integer beside a 16-bit float is rounded to it first.
+Tensor rounded(const Tensor& operand, DType common) {
+  const bool is_wider = promote(operand.dtype(), common) != common;
+  const bool is_coarser = is_float(common) && size_of(common) == 2 && !is_float(operand.dtype());
+  return is_wider || is_coarser ? converted(operand, common) : operand;
+}
+
+// `is_swapped` where the kernel takes the operands in the other order.
+Tensor compared(Op op, CompareOp kernel, const Tensor& a, const Tensor& b, bool is_swapped = false) {
+  require_binary_operands(a, b);
+  broadcast_shapes(a.shape(), b.shape());
+  const DType common = result_dtype(a, b);
+  const Tensor left = rounded(a, common);
+  const Tensor right = rounded(b, common);
+  return is_swapped ? apply_compare(op, kernel, right, left) : apply_compare(op, kernel, left, right);
+}
+
+Tensor examined(Op op, CompareOp kernel, const Tensor& input) {
+  require_arithmetic(input, "input");
+  return apply_compare(op, kernel, input, input);
+}
+
+}  // namespace
+
+Tensor eq(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kEq, eq, a, b);
+  return compared(Op::kEq, CompareOp::kEqual, a, b);
+}
+
+Tensor ne(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kNe, ne, a, b);
+  return compared(Op::kNe, CompareOp::kNotEqual, a, b);
+}
+
+Tensor lt(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kLt, lt, a, b);
+  return compared(Op::kLt, CompareOp::kLess, a, b);
+}
+
+Tensor le(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kLe, le, a, b);
+  return compared(Op::kLe, CompareOp::kLessEqual, a, b);
+}
+
+Tensor gt(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kGt, gt, a, b);
+  return compared(Op::kGt, CompareOp::kLess, a, b, true);
+}
+
+Tensor ge(const Tensor& a, const Tensor& b) {
+  if (under_autocast()) return autocast(Op::kGe, ge, a, b);
+  return compared(Op::kGe, CompareOp::kLessEqual, a, b, true);
+}
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  require_binary_operands(a, b);
+  return apply_compare(Op::kLogicalAnd, CompareOp::kLogicalAnd, a, b);
+}
+
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  require_binary_operands(a, b);
+  return apply_compare(Op::kLogicalOr, CompareOp::kLogicalOr, a, b);
+}
+
+Tensor logical_not(const Tensor& input) {
+  require_arithmetic(input, "input");
+  return apply_compare(Op::kLogicalNot, CompareOp::kEqual, input, full(input.device(), input.dtype(), {}, 0));
+}
+
+Tensor is_nan(const Tensor& input) { return examined(Op::kIsNan, CompareOp::kNotEqual, input); }
+Tensor is_finite(const Tensor& input) { return examined(Op::kIsFinite, CompareOp::kBothFinite, input); }
+
+}  // namespace halftone::ops

@@ -1,0 +1,47 @@
+// The operations of capi/include/halftone/elementwise.h, where they are documented; included by ops/ops.h.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone::ops {
+
+// Of one input. Integers and bools give f32 where a function has no integer values.
+Tensor exp(const Tensor& input);
+Tensor log(const Tensor& input);
+Tensor sqrt(const Tensor& input);
+Tensor rsqrt(const Tensor& input);
+Tensor reciprocal(const Tensor& input);
+Tensor abs(const Tensor& input);
+Tensor neg(const Tensor& input);
+Tensor sin(const Tensor& input);
+Tensor cos(const Tensor& input);
+
+Tensor sigmoid(const Tensor& input);
+Tensor tanh(const Tensor& input);
+Tensor silu(const Tensor& input);
+Tensor softplus(const Tensor& input);
+
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor pow(const Tensor& base, const Tensor& exponent);
+Tensor pow_scalar(const Tensor& input, double exponent);
+// Either bound may be infinite.
+Tensor clamp(const Tensor& input, double low, double high);
+
+// Answered as bool; none leads gradients.
+Tensor eq(const Tensor& a, const Tensor& b);
+Tensor ne(const Tensor& a, const Tensor& b);
+Tensor lt(const Tensor& a, const Tensor& b);
+Tensor le(const Tensor& a, const Tensor& b);
+Tensor gt(const Tensor& a, const Tensor& b);
+Tensor ge(const Tensor& a, const Tensor& b);
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_not(const Tensor& input);
+Tensor is_nan(const Tensor& input);
+Tensor is_finite(const Tensor& input);
+
+// a where the condition is true, else b.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+
+}  // namespace halftone::ops

@@ -1,0 +1,21 @@
+#include "core/error.h"
+#include "ops/broadcast.h"
+#include "ops/ops.h"
+#include "tensor/factory.h"
+
+namespace halftone::ops {
+
+// As where() with a scalar, which leads gradients to the elements that stay.
+Tensor masked_fill(const Tensor& input, const Tensor& mask, double value) {
+  if (mask.dtype() != DType::kBool) {
+    fail(Code::kDtypeMismatch, "mask", "mask is %s, expected bool", name_of(mask.dtype()));
+  }
+  if (&mask.device() != &input.device()) fail(Code::kDevice, "mask", "mask is on another device than input");
+  if (!broadcast_together(mask.shape(), input.shape())) {
+    fail(Code::kShapeMismatch, "mask", "mask %s does not broadcast with input %s", ShapeText(mask.shape()).text,
+         ShapeText(input.shape()).text);
+  }
+  return where(mask, full(input.device(), input.dtype(), {}, value), input);
+}
+
+}  // namespace halftone::ops

@@ -1,0 +1,81 @@
+// mse_loss, l1_loss, smooth_l1_loss and kl_div: one shape of operation, one pair of kernels.
+#include "core/error.h"
+#include "ops/broadcast.h"
+#include "ops/loss/elements.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+namespace {
+
+struct LossKind {
+  Op op;
+  LossOp formula;
+  double beta = 0;  // of smooth_l1_loss
+};
+
+struct LossBackward final : Node {
+  LossKind kind;
+  SavedTensor input, target;
+  double scale;
+
+  const char* name() const noexcept override { return name_of(kind.op); }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    if (inputs.needs(0)) inputs.set(0, slope(grads[0], LossOperand::kInput, input.unpack()));
+    if (inputs.needs(1)) inputs.set(1, slope(grads[0], LossOperand::kTarget, target.unpack()));
+  }
+  void release_saved() noexcept override {
+    input.reset();
+    target.reset();
+  }
+
+ private:
+  Tensor slope(const Tensor& grad, LossOperand operand, const Tensor& like) const {
+    Tensor result = empty_like(like);
+    launch(name(), like.device(), &Kernels::loss, &LossKernels::loss_backward, kind.formula, kind.beta, operand,
+           expand(grad, like.shape()), scale, input.unpack().view(), target.unpack().view(), result.view());
+    return result;
+  }
+};
+
+Tensor apply(const LossKind& kind, const Tensor& input, const Tensor& target, LossReduction reduction) {
+  const auto [x, t, dtype] = loss_operands(kind.op, input, "input", target, "target");
+  const Tensor losses = empty_losses(x, reduction, dtype);
+  launch(name_of(kind.op), x.device(), &Kernels::loss, &LossKernels::loss, kind.formula, kind.beta, x.view(), t.view(),
+         losses.view());
+  const Tensor result = reduced_losses(kind.op, losses, reduction, dtype);
+  if (auto* node = record<LossBackward>(result, {&x, &t})) {
+    node->kind = kind;
+    node->input = SavedTensor(x);
+    node->target = SavedTensor(t);
+    node->scale = loss_scale(reduction, x.shape());
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor mse_loss(const Tensor& input, const Tensor& target, LossReduction reduction) {
+  return apply({Op::kMseLoss, LossOp::kSquared}, input, target, reduction);
+}
+
+Tensor l1_loss(const Tensor& input, const Tensor& target, LossReduction reduction) {
+  return apply({Op::kL1Loss, LossOp::kAbsolute}, input, target, reduction);
+}
+
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta, LossReduction reduction) {
+  return apply({Op::kSmoothL1Loss, LossOp::kSmoothAbsolute, beta}, input, target, reduction);
+}
+
+Tensor kl_div(const Tensor& input, const Tensor& target, bool log_target, LossReduction reduction) {
+  if (reduction == LossReduction::kBatchMean && input.rank() == 0) {
+    fail(Code::kShapeMismatch, "input", "input [] has no batch dimension to average over");
+  }
+  const LossOp formula = log_target ? LossOp::kKlDivergenceOfLogs : LossOp::kKlDivergence;
+  return apply({Op::kKlDiv, formula}, input, target, reduction);
+}
+
+}  // namespace halftone::ops

@@ -1,0 +1,32 @@
+// The losses; capi/include/halftone/loss.h documents them.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// What becomes of the losses of elements or rows. Must match htone_reduction in capi/include/halftone/loss.h.
+enum class LossReduction : int32_t { kMean = 0, kSum = 1, kNone = 2, kBatchMean = 3 };
+
+namespace ops {
+
+Tensor mse_loss(const Tensor& input, const Tensor& target, LossReduction reduction);
+Tensor l1_loss(const Tensor& input, const Tensor& target, LossReduction reduction);
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta, LossReduction reduction);
+Tensor kl_div(const Tensor& input, const Tensor& target, bool log_target, LossReduction reduction);
+// `pos_weight` may be undefined; it broadcasts to the logits and gets no gradient.
+Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, const Tensor& pos_weight, LossReduction reduction);
+
+struct ClassLossOptions {
+  LossReduction reduction = LossReduction::kMean;
+  int64_t ignore_index = -100;
+  double label_smoothing = 0;
+};
+// `weight` [c] may be undefined; it gets no gradient.
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const Tensor& weight = {},
+                     const ClassLossOptions& options = {});
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const Tensor& weight,
+                const ClassLossOptions& options);
+
+}  // namespace ops
+}  // namespace halftone

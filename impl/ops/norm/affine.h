@@ -1,0 +1,22 @@
+// What the normalisation operations share: their weights and biases, and the gradients of those.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// What sums of a normalisation over `dtype` are kept in.
+inline DType norm_compute_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
+
+// Checks a weight or bias, where there is one: a float of that shape on the input's device.
+void require_affine(const Tensor& input, const Tensor& values, const char* name, const Shape& shape);
+
+// As kernels read weights: contiguous, of the compute dtype. Undefined stays undefined.
+Tensor affine_operand(const Tensor& values, DType compute);
+
+inline View view_or_null(const Tensor& tensor) { return tensor.defined() ? tensor.view() : View{}; }
+
+// Adds the pieces' sums [pieces, channels] in order: the gradient of a weight of `dtype` and `shape`.
+Tensor affine_gradient(const char* operation, const Tensor& sums, DType dtype, const Shape& shape);
+
+}  // namespace halftone

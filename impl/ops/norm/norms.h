@@ -1,0 +1,28 @@
+// The normalisation operations; capi/include/halftone/norm.h documents them.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone::ops {
+
+// Weights and biases may be undefined.
+Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double epsilon);
+Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, double epsilon);
+Tensor group_norm(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias, double epsilon);
+
+struct BatchNormSettings {
+  bool training = false;  // normalise with the batch's own statistics
+  double momentum = 0.1;  // the share of the batch in the new running statistics
+  double epsilon = 1e-5;
+};
+// [channels], f32 or f64; both or neither are defined.
+struct RunningStatistics {
+  Tensor mean;
+  Tensor variance;
+};
+// In training `running`, where it is defined, moves towards the batch's statistics.
+Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const Tensor& weight, const Tensor& bias,
+                  const BatchNormSettings& settings);
+
+}  // namespace halftone::ops

@@ -1,0 +1,67 @@
+#include "ops/pool/pool_call.h"
+
+#include "core/error.h"
+#include "ops/autocast.h"
+#include "ops/check.h"
+#include "ops/conv/window.h"
+#include "tensor/factory.h"
+
+namespace halftone::ops {
+
+namespace {
+
+constexpr const char* kKernelNames[] = {"kernel_h", "kernel_w"};
+
+void require_size(int64_t value, const char* argument) {
+  if (value >= 1 && value <= kLargestStep) return;
+  fail(Code::kInvalidArgument, argument, "%s=%lld, expected 1 to %lld", argument, static_cast<long long>(value),
+       static_cast<long long>(kLargestStep));
+}
+
+}  // namespace
+
+// As in PyTorch a window reaches into the input by at least half: else it might see nothing but padding.
+void require_pool_options(const PoolOptions& options, int dims) {
+  for (int d = 0; d < 2; ++d) require_size(options.kernel[d], kKernelNames[d]);
+  require_window(options.window, dims);
+  for (int d = 0; d < 2; ++d) {
+    const int64_t reach = options.window.dilation[d] * (options.kernel[d] - 1) + 1;
+    if (options.window.padding[d] > reach / 2) {
+      fail(Code::kInvalidArgument, "options", "options.padding_%s=%lld is more than half of the window's %lld",
+           kDimNames[d], static_cast<long long>(options.window.padding[d]), static_cast<long long>(reach));
+    }
+  }
+}
+
+void require_result_size(int64_t value, const char* argument) { require_size(value, argument); }
+
+Tensor pool_input(Op op, int dims, const Tensor& input) {
+  require_float(input, "input");
+  require_images(input, "input", dims);
+  return autocast_read(input, autocast_operand_dtype(op, input.dtype(), input.dtype()));
+}
+
+Shape pooled_shape(const Tensor& input, const PoolOptions& options) {
+  Shape shape = {input.size(0), input.size(1)};
+  for (int i = 2; i < input.rank(); ++i) {
+    const int dim = 4 - input.rank() + i - 2;
+    shape.push_back(window_positions(options.window, dim, input.size(i), options.kernel[dim], kKernelNames[dim]));
+  }
+  return checked_shape(shape.begin(), shape.rank(), "options");
+}
+
+PoolArgs pool_args(const PoolOptions& options, const Tensor& input, const Tensor& result) {
+  return {.input = as_image(input.view()),
+          .output = as_image(result.view()),
+          .kernel = {options.kernel[0], options.kernel[1]},
+          .window = options.window,
+          .counts_padding = options.counts_padding};
+}
+
+Tensor pool_sums(ContextDevice& device, DType dtype, const Shape& shape) {
+  return empty(device, dtype == DType::kF64 ? DType::kF64 : DType::kF32, shape);
+}
+
+Tensor pool_gradient(const Tensor& sums, DType dtype) { return sums.dtype() == dtype ? sums : converted(sums, dtype); }
+
+}  // namespace halftone::ops

@@ -1,0 +1,19 @@
+#include "ops/reduce/extreme.h"
+
+#include "core/error.h"
+#include "tensor/launch.h"
+
+namespace halftone {
+
+Reduced apply_extreme(const ExtremeKind& kind, const Tensor& input, const Reduction& reduction, const char* argument) {
+  if (reduction.count == 0) {
+    fail(Code::kInvalidArgument, argument, "%s of input %s: there is no element to choose in the named dimensions",
+         argument, ShapeText(input.shape()).text);
+  }
+  Reduced reduced = empty_reduced(input, reduction, input.dtype());
+  launch(kind.name(), input.device(), &Kernels::reduce, &ReduceKernels::extreme, kind.extreme, input.view(),
+         reduced.kept);
+  return reduced;
+}
+
+}  // namespace halftone

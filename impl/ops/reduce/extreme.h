@@ -1,0 +1,22 @@
+// What the operations that choose the largest or the smallest share; nothing here records.
+#pragma once
+
+#include "backend/kernels.h"
+#include "ops/op.h"
+#include "ops/reduce/reduction.h"
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+struct ExtremeKind {
+  Op op;
+  Extreme extreme;
+
+  const char* name() const noexcept { return name_of(op); }
+};
+
+// The extreme over the reduction's dimensions, in the input's dtype. Throws INVALID_ARGUMENT naming `argument` where
+// there is nothing to choose from.
+Reduced apply_extreme(const ExtremeKind& kind, const Tensor& input, const Reduction& reduction, const char* argument);
+
+}  // namespace halftone

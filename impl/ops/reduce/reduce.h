@@ -1,0 +1,31 @@
+// The operations that reduce dimensions or run along one; capi/include/halftone/reduce.h documents those that ops.h
+// does not. An empty `dims` means all dimensions.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone::ops {
+
+Tensor sum(const Tensor& input, const Shape& dims, bool keepdim);
+Tensor mean(const Tensor& input, const Shape& dims, bool keepdim);
+Tensor log_sum_exp(const Tensor& input, const Shape& dims, bool keepdim);
+
+Tensor amax(const Tensor& input, const Shape& dims, bool keepdim);
+Tensor amin(const Tensor& input, const Shape& dims, bool keepdim);
+Tensor any(const Tensor& input, const Shape& dims, bool keepdim);
+Tensor all(const Tensor& input, const Shape& dims, bool keepdim);
+
+struct ValuesAndIndices {
+  Tensor values;
+  Tensor indices;  // i64
+};
+ValuesAndIndices max_dim(const Tensor& input, int64_t dim, bool keepdim);
+ValuesAndIndices min_dim(const Tensor& input, int64_t dim, bool keepdim);
+Tensor argmax(const Tensor& input, int64_t dim, bool keepdim);
+Tensor argmin(const Tensor& input, int64_t dim, bool keepdim);
+
+Tensor cumsum(const Tensor& input, int64_t dim);
+
+Tensor accuracy(const Tensor& logits, const Tensor& targets);
+
+}  // namespace halftone::ops

@@ -1,0 +1,33 @@
+// Dimensions of size 1 that come and go: reshapes that are views whatever the strides are.
+#include "core/error.h"
+#include "ops/ops.h"
+
+namespace halftone::ops {
+
+Tensor unsqueeze(const Tensor& input, int64_t dim) {
+  if (input.rank() == kMaxRank) {
+    fail(Code::kInvalidArgument, "input", "input %s has %d dimensions, the most there are",
+         ShapeText(input.shape()).text, kMaxRank);
+  }
+  const int at = checked_dim(dim, input.rank() + 1, "dim");
+  Shape shape;
+  for (int i = 0; i <= input.rank(); ++i) shape.push_back(i == at ? 1 : input.size(i < at ? i : i - 1));
+  return reshape(input, shape);
+}
+
+Tensor squeeze(const Tensor& input, const Shape& dims) {
+  bool named[kMaxRank] = {};
+  for (int64_t dim : dims) {
+    const int at = checked_dim(dim, input.rank(), "dims");
+    if (named[at]) fail(Code::kInvalidArgument, "dims", "dims names dimension %d twice", at);
+    named[at] = true;
+  }
+  Shape shape;
+  for (int i = 0; i < input.rank(); ++i) {
+    const bool goes = input.size(i) == 1 && (dims.rank() == 0 || named[i]);
+    if (!goes) shape.push_back(input.size(i));
+  }
+  return reshape(input, shape);
+}
+
+}  // namespace halftone::ops

@@ -1,0 +1,111 @@
+#include "optim/ema.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::optim {
+
+namespace {
+
+bool is_narrow(const Parameter& parameter) {
+  return !parameter.is_split() && parameter.weights().dtype() != DType::kF32;
+}
+
+void require_averageable(const std::vector<NamedParameter>& parameters) {
+  if (parameters.empty()) fail(Code::kState, "parameters", "parameters holds no parameter to average");
+  for (const NamedParameter& named : parameters) {
+    if (named.parameter->weights().dtype() == DType::kF64) {
+      fail(Code::kDtypeMismatch, "parameters", "parameter %s is f64, expected f32, f16 or bf16", named.name.c_str());
+    }
+    if (&named.parameter->device() != &parameters.front().parameter->device()) {
+      fail(Code::kDevice, "parameters", "parameter %s is on another device than the first", named.name.c_str());
+    }
+  }
+}
+
+}  // namespace
+
+Ema::Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings)
+    : parameters_(std::move(parameters)), settings_(settings) {
+  require_averageable(parameters_);
+  std::vector<int64_t> sizes;
+  for (const NamedParameter& named : parameters_) {
+    averages_.push_back(converted(named.parameter->read(DType::kF32), DType::kF32, Category::kOptimizer));
+    sizes.push_back(numel(named.parameter->shape()));
+  }
+  saved_.resize(parameters_.size());
+  slots_.resize(parameters_.size());
+  chunks_ = plan_chunks(sizes);
+}
+
+void Ema::require_in_place(const char* what) const {
+  if (swapped_) fail(Code::kState, "ema", "ema is swapped with the weights; swap back before %s", what);
+}
+
+MultiTensor<UpdateSlot> Ema::slots() {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& parameter = *parameters_[i].parameter;
+    parameter.drop_stale_remainder();
+    const bool has_master = parameter.master().defined() && parameter.master().dtype() == DType::kF32;
+    const Tensor& compute = has_master ? parameter.compute() : parameter.weights();
+    UpdateSlot& slot = slots_[i];
+    slot = {};
+    slot.master = has_master ? static_cast<float*>(parameter.master().data()) : nullptr;
+    slot.compute = compute.defined() ? compute.data() : nullptr;
+    slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
+    slot.remainder = parameter.is_split() ? static_cast<int16_t*>(parameter.remainder().data()) : nullptr;
+    slot.moment1 = {.data = averages_[i].data(), .scales = nullptr, .dtype = DType::kF32};
+    slot.size = averages_[i].numel();
+  }
+  return {.slots = slots_.data(),
+          .chunks = chunks_.data(),
+          .slot_count = static_cast<int64_t>(slots_.size()),
+          .chunk_count = static_cast<int64_t>(chunks_.size())};
+}
+
+void Ema::update() {
+  require_in_place("an update");
+  const double n = static_cast<double>(updates_ + 1);
+  const double decay = settings_.warms_up ? std::min(settings_.decay, (1 + n) / (10 + n)) : settings_.decay;
+  launch("ema_update", device(), &Kernels::optim, &OptimKernels::average, slots(), 1.0 - decay);
+  updates_ += 1;
+}
+
+Tensor Ema::read(size_t index) const {
+  require_in_place("averages are read");
+  return converted(averages_[index], DType::kF32);
+}
+
+void Ema::swap() {
+  if (!swapped_) save_narrow();
+  launch("ema_swap", device(), &Kernels::optim, &OptimKernels::swap_average, slots());
+  if (swapped_) restore_narrow();
+  for (const NamedParameter& named : parameters_) named.parameter->mark_updated();
+  for (const NamedParameter& named : parameters_) named.parameter->mark_current();
+  swapped_ = !swapped_;
+}
+
+// Weights of 16 bits are kept aside while they hold the rounded averages.
+void Ema::save_narrow() {
+  std::vector<Tensor> saved(parameters_.size());
+  for (size_t i = 0; i < saved.size(); ++i) {
+    const Parameter& parameter = *parameters_[i].parameter;
+    if (!is_narrow(parameter)) continue;
+    saved[i] = converted(parameter.weights(), parameter.weights().dtype(), Category::kOptimizer);
+  }
+  saved_ = std::move(saved);
+}
+
+void Ema::restore_narrow() {
+  for (size_t i = 0; i < saved_.size(); ++i) {
+    if (!saved_[i].defined()) continue;
+    copy(saved_[i], parameters_[i].parameter->weights());
+    saved_[i] = Tensor();
+  }
+}
+
+}  // namespace halftone::optim

@@ -1,0 +1,52 @@
+// Exponential moving averages of weights, in FP32 whatever the weights are kept in, for evaluation. Used by one thread
+// at a time.
+#pragma once
+
+#include <vector>
+
+#include "autograd/parameter_set.h"
+#include "backend/chunks.h"
+#include "backend/kernels.h"
+
+namespace halftone::optim {
+
+struct EmaSettings {
+  double decay;
+  bool warms_up;  // the n-th update, counted from 1, decays by (1 + n) / (10 + n) where that is less
+};
+
+class Ema final : public RefCounted {
+ public:
+  // Averages that begin as the weights. Throws STATE for no parameters, DTYPE_MISMATCH for weights of f64, DEVICE for
+  // parameters on several devices, OUT_OF_MEMORY.
+  Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings);
+
+  size_t size() const noexcept { return parameters_.size(); }
+  // average = decay average + (1 - decay) weight. Allocates no tensor. Throws STATE while swapped.
+  void update();
+  // A copy in f32. Throws STATE while swapped. REQUIRES: index < size().
+  Tensor read(size_t index) const;
+  // Puts the averages in the weights' place, or back again: then both are to the bit what they were. Throws
+  // OUT_OF_MEMORY, and nothing has changed.
+  void swap();
+  bool is_swapped() const noexcept { return swapped_; }
+
+ private:
+  ContextDevice& device() const { return parameters_.front().parameter->device(); }
+  void require_in_place(const char* what) const;
+  // The weights as they are kept now, with the averages in the first moment's place; valid until the next call.
+  MultiTensor<UpdateSlot> slots();
+  void save_narrow();
+  void restore_narrow();
+
+  std::vector<NamedParameter> parameters_;
+  EmaSettings settings_;
+  std::vector<Tensor> averages_;  // f32
+  std::vector<Tensor> saved_;     // while swapped: weights of 16 bits, which could not hold what they hold afterwards
+  std::vector<UpdateSlot> slots_;
+  std::vector<Chunk> chunks_;
+  int64_t updates_ = 0;
+  bool swapped_ = false;
+};
+
+}  // namespace halftone::optim

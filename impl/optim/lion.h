@@ -1,0 +1,17 @@
+// Lion: the step is the sign of a moment (backend/formula/lion.h).
+#pragma once
+
+#include "optim/grouped_optimizer.h"
+
+namespace halftone::optim {
+
+struct LionRule {
+  using Group = LionGroup;
+  static constexpr const char* kName = "lion";
+  static constexpr auto kKernel = &OptimKernels::lion;
+  static int moments(const Group&) { return 1; }
+};
+
+using Lion = GroupedOptimizer<LionRule>;
+
+}  // namespace halftone::optim

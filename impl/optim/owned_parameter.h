@@ -1,0 +1,75 @@
+// A parameter as the optimizer that owns it sees it: claimed for the object's life, arranged as its group asks, with
+// the moments that belong to it. Used by one thread at a time.
+#pragma once
+
+#include <vector>
+
+#include "autograd/parameter_set.h"
+#include "backend/kernels.h"
+
+namespace halftone::optim {
+
+// Where a group keeps the weights that it updates. Must match htone_master_storage in capi/include/halftone/optim.h.
+enum class Master : int32_t {
+  kFull = 0,   // an FP32 tensor, and a copy in compute_dtype
+  kSplit = 1,  // bf16 and remainder; with compute_dtype bf16 only
+  kNone = 2    // compute_dtype alone, bf16 or f16, rounded stochastically
+};
+
+// What a group keeps its parameters in. Arithmetic is FP32 whatever this says.
+struct Precision {
+  DType compute_dtype = DType::kF32;  // of the copy for autocast; f32 keeps none
+  DType grad_dtype = DType::kF32;
+  DType moment1_dtype = DType::kF32;  // f32, bf16, or i8 for codes with a scale a block
+  Master master = Master::kFull;
+  DType moment2_dtype = DType::kF32;  // f32, or u8 for codes with a scale a block
+};
+
+// What a group owns, and in which form.
+struct ParameterGroup {
+  std::vector<NamedParameter> parameters;
+  Precision precision;
+  const char* argument = "parameters";  // the C API's name of where the parameters come from, for messages
+};
+
+// One moment of one parameter.
+struct Moment {
+  Tensor values;  // undefined where the group has no such moment
+  Tensor scales;  // f32, one for each block of 256 elements; for 8-bit values only
+
+  MomentSlot slot() const;
+};
+
+class OwnedParameter {
+ public:
+  // Throws STATE where the parameter has an optimizer, or is frozen.
+  OwnedParameter(const NamedParameter& named, int32_t group, const char* argument);
+  OwnedParameter(OwnedParameter&&) = default;
+  // Gives the parameter free; nobody keeps its copy current any more.
+  ~OwnedParameter();
+
+  // Allocates what the group keeps beside the weights, and the first `moments` moments as zeros. Throws OUT_OF_MEMORY.
+  void allocate(const Precision& precision, int moments);
+  // Brings the weights into the group's form. After all others of the group have allocated, so that where that fails
+  // the weights are as they were. Throws OUT_OF_MEMORY.
+  void arrange_weights(const Precision& precision);
+
+  const char* name() const noexcept { return named_.name.c_str(); }
+  Parameter& parameter() const noexcept { return *named_.parameter; }
+  const Moment& moment1() const noexcept { return moment1_; }
+  const Moment& moment2() const noexcept { return moment2_; }
+  // The range that is updated here, as kernels want it. REQUIRES: the parameter has a gradient.
+  UpdateSlot slot(int32_t index) const;
+  // The address that slot() would answer for the gradient.
+  const void* grad_address() const;
+
+ private:
+  Moment zero_moment(DType dtype) const;
+
+  NamedParameter named_;
+  int32_t group_;
+  Moment moment1_;
+  Moment moment2_;
+};
+
+}  // namespace halftone::optim

@@ -1,0 +1,117 @@
+#include "optim/state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/error.h"
+
+namespace halftone::optim {
+
+namespace {
+
+template <class T>
+T scalar_in(const StateDict& state, const std::string& name) {
+  const StateScalar* scalar = state.find_scalar(name);
+  if (scalar == nullptr || !std::holds_alternative<T>(*scalar)) {
+    fail(Code::kFormat, "", "%s is missing", name.c_str());
+  }
+  return std::get<T>(*scalar);
+}
+
+int64_t count_in(const StateDict& state, const std::string& name) {
+  const auto count = scalar_in<int64_t>(state, name);
+  if (count < 0) fail(Code::kFormat, "", "%s=%lld is below 0", name.c_str(), static_cast<long long>(count));
+  return count;
+}
+
+float scale_in(const StateDict& state, const std::string& name, double least) {
+  const auto value = scalar_in<double>(state, name);
+  if (!(value >= least && std::isfinite(static_cast<float>(value)))) {
+    fail(Code::kFormat, "", "%s=%g is no scale", name.c_str(), value);
+  }
+  return static_cast<float>(value);
+}
+
+std::string of_group(size_t group, const char* name) { return "group." + std::to_string(group) + "." + name; }
+
+void add_moment(StateDict& state, const std::string& name, const Moment& moment) {
+  if (moment.values.defined()) state.add(name, moment.values);
+  if (moment.scales.defined()) state.add(name + "_scales", moment.scales);
+}
+
+// The live tensors. Numbers lead the names, since two modules may have parameters of one name.
+StateDict moments_of(const Optimizer& optimizer) {
+  StateDict state;
+  size_t number = 0;
+  for (const OwnedParameter& parameter : optimizer.parameters()) {
+    const std::string name = std::to_string(number++) + "." + parameter.name();
+    add_moment(state, name + ".moment1", parameter.moment1());
+    add_moment(state, name + ".moment2", parameter.moment2());
+  }
+  return state;
+}
+
+void require_same_kind(const Optimizer& optimizer, const StateDict& state) {
+  const auto kind = scalar_in<std::string>(state, "kind");
+  const int64_t groups = count_in(state, "groups");
+  if (kind == optimizer.kind() && static_cast<size_t>(groups) == optimizer.group_count()) return;
+  fail(Code::kFormat, "", "it is %.32s with %lld groups, expected %s with %zu", kind.c_str(),
+       static_cast<long long>(groups), optimizer.kind(), optimizer.group_count());
+}
+
+}  // namespace
+
+StateDict state_of(const Optimizer& optimizer) {
+  if (optimizer.has_verdict()) fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
+  StateDict state = moments_of(optimizer);
+  state.add("kind", std::string(optimizer.kind()));
+  state.add("step", optimizer.step_count());
+  state.add("groups", static_cast<int64_t>(optimizer.group_count()));
+  for (size_t group = 0; group < optimizer.group_count(); ++group) {
+    const Optimizer::GroupProgress progress = optimizer.group_progress(group);
+    state.add(of_group(group, "lr"), progress.lr);
+    state.add(of_group(group, "first_step"), progress.first_step);
+  }
+  return state;
+}
+
+StagedLoad stage_state(Optimizer& optimizer, const StateDict& state) {
+  if (optimizer.has_verdict()) fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
+  require_same_kind(optimizer, state);
+  const int64_t step = count_in(state, "step");
+  std::vector<Optimizer::GroupProgress> progress;
+  for (size_t group = 0; group < optimizer.group_count(); ++group) {
+    const auto lr = scalar_in<double>(state, of_group(group, "lr"));
+    if (!(lr >= 0.0 && std::isfinite(lr))) fail(Code::kFormat, "", "lr=%g is none", lr);
+    progress.push_back({.lr = lr, .first_step = count_in(state, of_group(group, "first_step"))});
+  }
+  return [&optimizer, step, progress, copy_moments = stage_copy(moments_of(optimizer), state)] {
+    copy_moments();
+    for (size_t group = 0; group < progress.size(); ++group) optimizer.set_group_progress(group, progress[group]);
+    optimizer.set_step_count(step);
+  };
+}
+
+StateDict state_of(const GradScaler& scaler) {
+  if (scaler.awaits_update()) fail(Code::kState, "scaler", "the scaler waits for its update");
+  const ScalerState scaler_state = scaler.state();
+  StateDict state;
+  state.add("scale", static_cast<double>(scaler_state.scale));
+  state.add("growth_tracker", scaler_state.growth_tracker);
+  state.add("hysteresis_left", static_cast<int64_t>(scaler_state.hysteresis_left));
+  state.add("ceiling", static_cast<double>(scaler_state.ceiling));
+  return state;
+}
+
+StagedLoad stage_state(GradScaler& scaler, const StateDict& state) {
+  if (scaler.awaits_update()) fail(Code::kState, "scaler", "the scaler waits for its update");
+  ScalerState loaded;
+  loaded.scale = scale_in(state, "scale", kSmallestScale);
+  loaded.growth_tracker = count_in(state, "growth_tracker");
+  loaded.hysteresis_left = static_cast<int32_t>(std::min<int64_t>(count_in(state, "hysteresis_left"), INT32_MAX));
+  loaded.ceiling = scale_in(state, "ceiling", 0.0);
+  return [&scaler, loaded] { scaler.set_state(loaded); };
+}
+
+}  // namespace halftone::optim

@@ -1,0 +1,52 @@
+#include "checkpoints.h"
+
+#include <stdio.h>
+
+#include "failure.h"
+
+/* The library tells of damaged checkpoints that it passes over. */
+static void print_warning(const char* message, void* user) {
+  (void)user;
+  fprintf(stderr, "warning: %s\n", message);
+}
+
+static bool add_parts(htone_checkpoint* run, const checkpoint_parts* parts) {
+  return ok(htone_checkpoint_add_module(run, "model", parts->model)) &&
+         ok(htone_checkpoint_add_optimizer(run, "optimizer", parts->optimizer)) &&
+         ok(htone_checkpoint_add_grad_scaler(run, "scaler", parts->scaler)) &&
+         ok(htone_checkpoint_add_sampler(run, "sampler", parts->sampler));
+}
+
+static bool refuse_old_run(const train_options* options, int64_t step) {
+  print_error("--checkpoint '%s': holds a run of %lld steps; go on from there with --resume, or take another directory",
+              options->checkpoint, (long long)step);
+  return false;
+}
+
+bool checkpoints_open(checkpoints* c, const train_options* options, const checkpoint_parts* parts,
+                      int64_t* out_steps_done) {
+  *c = (checkpoints){.every = options->checkpoint_every, .saved = -1};
+  *out_steps_done = 0;
+  if (options->checkpoint == NULL) return true;
+  if (!ok(htone_log_set_callback(print_warning, NULL, NULL)) ||
+      !ok(htone_checkpoint_create(parts->context, options->checkpoint, &c->run)) || !add_parts(c->run, parts)) {
+    return false;
+  }
+  int64_t step;
+  if (!ok(options->resume ? htone_checkpoint_load(c->run, &step) : htone_checkpoint_latest(c->run, &step)))
+    return false;
+  if (step < 0) return true;
+  if (!options->resume) return refuse_old_run(options, step);
+  printf("going on after step %lld\n", (long long)step);
+  *out_steps_done = c->saved = step;
+  return true;
+}
+
+bool checkpoints_take_step(checkpoints* c, int64_t steps_done, bool ends) {
+  const bool is_due = ends || steps_done % c->every == 0;
+  if (c->run == NULL || !is_due || steps_done == c->saved) return true;
+  c->saved = steps_done;
+  return ok(htone_checkpoint_save(c->run, steps_done));
+}
+
+void checkpoints_close(checkpoints* c) { htone_checkpoint_release(c->run); }

@@ -1,0 +1,45 @@
+#include "fashion_model.h"
+
+#include "failure.h"
+#include "fashion_mnist.h"
+
+enum { kHidden = 512, kMaxLayers = 11 };
+
+/* 784 pixels - 512 - 512 - 10. */
+static bool make_mlp_layers(htone_device* device, htone_module** layers, size_t* out_count) {
+  *out_count = 7;
+  return ok(htone_module_create_rescaling(1.0 / 255, 0, &layers[0])) && ok(htone_module_create_flatten(&layers[1])) &&
+         ok(htone_module_create_linear(device, kImagePixels, kHidden, NULL, &layers[2])) &&
+         ok(htone_module_create_relu(&layers[3])) &&
+         ok(htone_module_create_linear(device, kHidden, kHidden, NULL, &layers[4])) &&
+         ok(htone_module_create_relu(&layers[5])) &&
+         ok(htone_module_create_linear(device, kHidden, kClassCount, NULL, &layers[6]));
+}
+
+/* 1 - 32 - 64 channels by convolutions of 3 x 3, each halved in size by its maxima, then 128 - 10. */
+static bool make_cnn_layers(htone_device* device, htone_module** layers, size_t* out_count) {
+  enum { kPooledPixels = kImagePixels / 16 };
+  htone_conv_options conv;
+  if (!ok(htone_conv_options_init(&conv))) return false;
+  conv.padding_h = conv.padding_w = 1;
+  *out_count = 11;
+  /* To a mean of 0 and a deviation of 1, as convolutions with padding by zeros like it. */
+  return ok(htone_module_create_rescaling(1 / (255 * 0.353), -0.286 / 0.353, &layers[0])) &&
+         ok(htone_module_create_conv2d(device, 1, 32, 3, 3, &conv, &layers[1])) &&
+         ok(htone_module_create_relu(&layers[2])) && ok(htone_module_create_max_pool2d(2, 2, NULL, &layers[3])) &&
+         ok(htone_module_create_conv2d(device, 32, 64, 3, 3, &conv, &layers[4])) &&
+         ok(htone_module_create_relu(&layers[5])) && ok(htone_module_create_max_pool2d(2, 2, NULL, &layers[6])) &&
+         ok(htone_module_create_flatten(&layers[7])) &&
+         ok(htone_module_create_linear(device, 64 * kPooledPixels, 128, NULL, &layers[8])) &&
+         ok(htone_module_create_relu(&layers[9])) &&
+         ok(htone_module_create_linear(device, 128, kClassCount, NULL, &layers[10]));
+}
+
+bool fashion_model_create(htone_device* device, bool cnn, htone_module** out) {
+  htone_module* layers[kMaxLayers] = {NULL};
+  size_t count;
+  const bool done = (cnn ? make_cnn_layers : make_mlp_layers)(device, layers, &count) &&
+                    ok(htone_module_create_sequential(count, layers, out));
+  for (int i = 0; i < kMaxLayers; ++i) htone_module_release(layers[i]);
+  return done;
+}

@@ -1,0 +1,156 @@
+/* Trains a small network whose activation is written here: the squared ReLU, max(x, 0)^2, forward and backward. The
+ * library records it like an operation of its own, once its gradient has been held against finite differences.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/failure.h"
+#include "halftone/halftone.h"
+
+enum { kPoints = 256, kHidden = 32, kSteps = 400, kLayers = 3 };
+
+/* dx = 2 max(x, 0) dy; x was saved as its ReLU. */
+static htone_status squared_relu_backward(const htone_backward_call* call, void* user) {
+  (void)user;
+  htone_tensor* product = NULL;
+  htone_status status = htone_mul(call->grad_outputs[0], call->saved[0], &product);
+  if (status == HTONE_OK) status = htone_rescale(product, 2, 0, &call->out_grad_inputs[0]);
+  htone_tensor_release(product);
+  return status; /* what is not HTONE_OK stops htone_tensor_backward, which tells it */
+}
+
+static htone_status squared_relu(htone_function* function, htone_tensor* x, htone_tensor** out) {
+  htone_tensor *positive = NULL, *square = NULL;
+  htone_status status = htone_relu(x, &positive);
+  if (status == HTONE_OK) status = htone_mul(positive, positive, &square);
+  if (status == HTONE_OK) status = htone_function_record(function, 1, &x, 1, &square, 1, &positive, out);
+  htone_tensor_release(square);
+  htone_tensor_release(positive);
+  return status;
+}
+
+/* The same as a layer, for htone_module_create_sequential. */
+static htone_status activation_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+  (void)module;
+  return squared_relu(user, input, out);
+}
+
+static bool sum_at(htone_device* cpu, htone_function* function, const double* points, int64_t count, double* out) {
+  htone_tensor *x = NULL, *y = NULL, *sum = NULL;
+  const bool done = ok(htone_tensor_create_copy(cpu, HTONE_F64, 1, &count, points, &x)) &&
+                    ok(squared_relu(function, x, &y)) && ok(htone_sum(y, 0, NULL, 0, &sum)) &&
+                    ok(htone_tensor_item(sum, out));
+  htone_tensor_release(sum);
+  htone_tensor_release(y);
+  htone_tensor_release(x);
+  return done;
+}
+
+/* The gradient of the sum at some points, in double precision, as backward computes it. */
+static bool gradient_at(htone_device* cpu, htone_function* function, const double* points, int64_t count, double* out) {
+  htone_tensor *x = NULL, *y = NULL, *sum = NULL, *gradient = NULL;
+  const bool done = ok(htone_tensor_create_copy(cpu, HTONE_F64, 1, &count, points, &x)) &&
+                    ok(htone_tensor_set_requires_grad(x, 1)) && ok(squared_relu(function, x, &y)) &&
+                    ok(htone_sum(y, 0, NULL, 0, &sum)) && ok(htone_tensor_backward(sum, NULL, 0)) &&
+                    ok(htone_tensor_grad(x, &gradient)) &&
+                    ok(htone_tensor_read(gradient, HTONE_F64, out, (size_t)count * sizeof *out));
+  htone_tensor_release(gradient);
+  htone_tensor_release(sum);
+  htone_tensor_release(y);
+  htone_tensor_release(x);
+  return done;
+}
+
+static bool check_gradient(htone_device* cpu, htone_function* function) {
+  enum { kCount = 5 };
+  const double points[kCount] = {-2, -0.5, 0.25, 1, 3}, step = 1e-6;
+  double gradient[kCount], worst = 0;
+  if (!gradient_at(cpu, function, points, kCount, gradient)) return false;
+  for (int i = 0; i < kCount; ++i) {
+    double above, below, moved[kCount];
+    for (int k = 0; k < kCount; ++k) moved[k] = points[k];
+    moved[i] = points[i] + step;
+    if (!sum_at(cpu, function, moved, kCount, &above)) return false;
+    moved[i] = points[i] - step;
+    if (!sum_at(cpu, function, moved, kCount, &below)) return false;
+    worst = fmax(worst, fabs((above - below) / (2 * step) - gradient[i]));
+  }
+  printf("gradient differs from finite differences by %.1e at most\n", worst);
+  if (!(worst < 1e-6)) print_error("the backward of squared_relu does not fit its forward");
+  return worst < 1e-6;
+}
+
+/* A circle's inside and outside: the classes of points in a square. */
+static bool make_data(htone_device* cpu, htone_tensor** out_points, htone_tensor** out_classes) {
+  float points[kPoints][2];
+  int64_t classes[kPoints];
+  const int64_t shape[] = {kPoints, 2};
+  for (int i = 0; i < kPoints; ++i) {
+    points[i][0] = (float)(i % 16) / 7.5f - 1;
+    points[i][1] = (float)(i / 16) / 7.5f - 1;
+    classes[i] = hypotf(points[i][0], points[i][1]) < 0.75f;
+  }
+  return ok(htone_tensor_create_copy(cpu, HTONE_F32, 2, shape, points, out_points)) &&
+         ok(htone_tensor_create_copy(cpu, HTONE_I64, 1, shape, classes, out_classes));
+}
+
+static bool make_model(htone_device* cpu, htone_function* function, htone_module** out_model) {
+  htone_module* layers[kLayers] = {NULL};
+  const bool done = ok(htone_module_create_linear(cpu, 2, kHidden, NULL, &layers[0])) &&
+                    ok(htone_module_create_custom(activation_forward, function, NULL, &layers[1])) &&
+                    ok(htone_module_create_linear(cpu, kHidden, 2, NULL, &layers[2])) &&
+                    ok(htone_module_create_sequential(kLayers, layers, out_model));
+  for (int i = 0; i < kLayers; ++i) htone_module_release(layers[i]);
+  return done;
+}
+
+static bool train_step(htone_module* model, htone_optimizer* optimizer, htone_tensor* points, htone_tensor* classes,
+                       double* out_accuracy) {
+  htone_tensor *logits = NULL, *loss = NULL, *accuracy = NULL;
+  const bool done = ok(htone_optimizer_zero_grad(optimizer)) &&
+                    ok(htone_module_forward(model, points, NULL, &logits)) &&
+                    ok(htone_cross_entropy(logits, classes, &loss)) && ok(htone_tensor_backward(loss, NULL, 0)) &&
+                    ok(htone_optimizer_step(optimizer)) && ok(htone_accuracy(logits, classes, &accuracy)) &&
+                    ok(htone_tensor_item(accuracy, out_accuracy));
+  htone_tensor_release(accuracy);
+  htone_tensor_release(loss);
+  htone_tensor_release(logits);
+  return done;
+}
+
+static bool train(htone_device* cpu, htone_function* function) {
+  htone_tensor *points = NULL, *classes = NULL;
+  htone_module* model = NULL;
+  htone_optimizer* optimizer = NULL;
+  htone_adamw_options options;
+  double accuracy = 0;
+  bool done =
+      make_data(cpu, &points, &classes) && make_model(cpu, function, &model) && ok(htone_adamw_options_init(&options));
+  options.lr = 0.01;
+  done = done && ok(htone_optimizer_create_adamw(model, &options, &optimizer));
+  for (int step = 0; done && step < kSteps; ++step) done = train_step(model, optimizer, points, classes, &accuracy);
+  if (done) printf("accuracy %.4f\n", accuracy);
+  htone_optimizer_release(optimizer);
+  htone_module_release(model);
+  htone_tensor_release(classes);
+  htone_tensor_release(points);
+  return done;
+}
+
+int main(void) {
+  htone_context* context = NULL;
+  htone_device* cpu = NULL;
+  htone_function* function = NULL;
+  int64_t handles = -1;
+  bool done = ok(htone_context_create(NULL, &context)) && ok(htone_device_create(context, "cpu", &cpu)) &&
+              ok(htone_function_create("squared_relu", squared_relu_backward, NULL, NULL, &function)) &&
+              check_gradient(cpu, function) && train(cpu, function);
+  htone_function_release(function);
+  htone_device_release(cpu);
+  htone_context_release(context);
+  done = ok(htone_debug_live_handles(&handles)) && done;
+  if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
+  return done && handles == 0 ? 0 : 1;
+}

@@ -1,0 +1,332 @@
+/* Where each member of a public structure stands, on a 64-bit host. A program that was built before has these numbers
+ * compiled in: a member is appended to an options structure, and nothing else ever changes. Written by
+ * tools/check_layouts.py, which also tells what is missing here.
+ */
+#include <stddef.h>
+
+#include "halftone/halftone.h"
+
+#define MEMBER_IS(structure, member, type) _Generic(((structure*)0)->member, type : 1, default : 0)
+
+_Static_assert(offsetof(htone_adamw_options, struct_size) == 0, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, struct_size, uint32_t), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, compute_dtype) == 4, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, compute_dtype, htone_dtype), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, lr) == 8, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, lr, double), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, beta1) == 16, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, beta1, double), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, beta2) == 24, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, beta2, double), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, epsilon) == 32, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, epsilon, double), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, weight_decay) == 40, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, weight_decay, double), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, grad_dtype) == 48, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, grad_dtype, htone_dtype), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, moment1_dtype) == 52, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, moment1_dtype, htone_dtype), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, master_storage) == 56, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, master_storage, htone_master_storage), "htone_adamw_options");
+_Static_assert(offsetof(htone_adamw_options, moment2_dtype) == 60, "htone_adamw_options");
+_Static_assert(MEMBER_IS(htone_adamw_options, moment2_dtype, htone_dtype), "htone_adamw_options");
+_Static_assert(sizeof(htone_adamw_options) >= 64, "htone_adamw_options");
+
+_Static_assert(offsetof(htone_allocator, struct_size) == 0, "htone_allocator");
+_Static_assert(offsetof(htone_allocator, reserved) == 4, "htone_allocator");
+_Static_assert(offsetof(htone_allocator, user) == 8, "htone_allocator");
+_Static_assert(offsetof(htone_allocator, allocate) == 16, "htone_allocator");
+_Static_assert(offsetof(htone_allocator, deallocate) == 24, "htone_allocator");
+_Static_assert(sizeof(htone_allocator) == 32, "htone_allocator");
+
+_Static_assert(offsetof(htone_backward_call, struct_size) == 0, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, reserved) == 4, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, saved_count) == 8, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, output_count) == 16, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, input_count) == 24, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, saved) == 32, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, grad_outputs) == 40, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, needs_grad) == 48, "htone_backward_call");
+_Static_assert(offsetof(htone_backward_call, out_grad_inputs) == 56, "htone_backward_call");
+_Static_assert(sizeof(htone_backward_call) == 64, "htone_backward_call");
+
+_Static_assert(offsetof(htone_batch_norm_options, struct_size) == 0, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, struct_size, uint32_t), "htone_batch_norm_options");
+_Static_assert(offsetof(htone_batch_norm_options, affine) == 4, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, affine, int32_t), "htone_batch_norm_options");
+_Static_assert(offsetof(htone_batch_norm_options, track_running_stats) == 8, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, track_running_stats, int32_t), "htone_batch_norm_options");
+_Static_assert(offsetof(htone_batch_norm_options, cumulative) == 12, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, cumulative, int32_t), "htone_batch_norm_options");
+_Static_assert(offsetof(htone_batch_norm_options, epsilon) == 16, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, epsilon, double), "htone_batch_norm_options");
+_Static_assert(offsetof(htone_batch_norm_options, momentum) == 24, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, momentum, double), "htone_batch_norm_options");
+_Static_assert(offsetof(htone_batch_norm_options, dtype) == 32, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, dtype, htone_dtype), "htone_batch_norm_options");
+_Static_assert(offsetof(htone_batch_norm_options, reserved) == 36, "htone_batch_norm_options");
+_Static_assert(MEMBER_IS(htone_batch_norm_options, reserved, uint32_t), "htone_batch_norm_options");
+_Static_assert(sizeof(htone_batch_norm_options) >= 40, "htone_batch_norm_options");
+
+_Static_assert(offsetof(htone_clock, struct_size) == 0, "htone_clock");
+_Static_assert(offsetof(htone_clock, reserved) == 4, "htone_clock");
+_Static_assert(offsetof(htone_clock, user) == 8, "htone_clock");
+_Static_assert(offsetof(htone_clock, monotonic_ns) == 16, "htone_clock");
+_Static_assert(offsetof(htone_clock, wall_ns) == 24, "htone_clock");
+_Static_assert(sizeof(htone_clock) == 32, "htone_clock");
+
+_Static_assert(offsetof(htone_context_options, struct_size) == 0, "htone_context_options");
+_Static_assert(MEMBER_IS(htone_context_options, struct_size, uint32_t), "htone_context_options");
+_Static_assert(offsetof(htone_context_options, num_threads) == 4, "htone_context_options");
+_Static_assert(MEMBER_IS(htone_context_options, num_threads, int32_t), "htone_context_options");
+_Static_assert(offsetof(htone_context_options, seed) == 8, "htone_context_options");
+_Static_assert(MEMBER_IS(htone_context_options, seed, uint64_t), "htone_context_options");
+_Static_assert(offsetof(htone_context_options, allocator) == 16, "htone_context_options");
+_Static_assert(MEMBER_IS(htone_context_options, allocator, const htone_allocator*), "htone_context_options");
+_Static_assert(offsetof(htone_context_options, io) == 24, "htone_context_options");
+_Static_assert(MEMBER_IS(htone_context_options, io, const htone_io*), "htone_context_options");
+_Static_assert(offsetof(htone_context_options, clock) == 32, "htone_context_options");
+_Static_assert(MEMBER_IS(htone_context_options, clock, const htone_clock*), "htone_context_options");
+_Static_assert(sizeof(htone_context_options) >= 40, "htone_context_options");
+
+_Static_assert(offsetof(htone_conv_options, struct_size) == 0, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, struct_size, uint32_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, bias) == 4, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, bias, int32_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, dtype) == 8, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, dtype, htone_dtype), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, reserved) == 12, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, reserved, uint32_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, stride_h) == 16, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, stride_h, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, stride_w) == 24, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, stride_w, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, padding_h) == 32, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, padding_h, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, padding_w) == 40, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, padding_w, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, dilation_h) == 48, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, dilation_h, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, dilation_w) == 56, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, dilation_w, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, output_padding_h) == 64, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, output_padding_h, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, output_padding_w) == 72, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, output_padding_w, int64_t), "htone_conv_options");
+_Static_assert(offsetof(htone_conv_options, groups) == 80, "htone_conv_options");
+_Static_assert(MEMBER_IS(htone_conv_options, groups, int64_t), "htone_conv_options");
+_Static_assert(sizeof(htone_conv_options) >= 88, "htone_conv_options");
+
+_Static_assert(offsetof(htone_cross_entropy_options, struct_size) == 0, "htone_cross_entropy_options");
+_Static_assert(MEMBER_IS(htone_cross_entropy_options, struct_size, uint32_t), "htone_cross_entropy_options");
+_Static_assert(offsetof(htone_cross_entropy_options, reduction) == 4, "htone_cross_entropy_options");
+_Static_assert(MEMBER_IS(htone_cross_entropy_options, reduction, htone_reduction), "htone_cross_entropy_options");
+_Static_assert(offsetof(htone_cross_entropy_options, ignore_index) == 8, "htone_cross_entropy_options");
+_Static_assert(MEMBER_IS(htone_cross_entropy_options, ignore_index, int64_t), "htone_cross_entropy_options");
+_Static_assert(offsetof(htone_cross_entropy_options, label_smoothing) == 16, "htone_cross_entropy_options");
+_Static_assert(MEMBER_IS(htone_cross_entropy_options, label_smoothing, double), "htone_cross_entropy_options");
+_Static_assert(sizeof(htone_cross_entropy_options) >= 24, "htone_cross_entropy_options");
+
+_Static_assert(offsetof(htone_ema_options, struct_size) == 0, "htone_ema_options");
+_Static_assert(MEMBER_IS(htone_ema_options, struct_size, uint32_t), "htone_ema_options");
+_Static_assert(offsetof(htone_ema_options, warmup) == 4, "htone_ema_options");
+_Static_assert(MEMBER_IS(htone_ema_options, warmup, int32_t), "htone_ema_options");
+_Static_assert(offsetof(htone_ema_options, decay) == 8, "htone_ema_options");
+_Static_assert(MEMBER_IS(htone_ema_options, decay, double), "htone_ema_options");
+_Static_assert(sizeof(htone_ema_options) >= 16, "htone_ema_options");
+
+_Static_assert(offsetof(htone_embedding_options, struct_size) == 0, "htone_embedding_options");
+_Static_assert(MEMBER_IS(htone_embedding_options, struct_size, uint32_t), "htone_embedding_options");
+_Static_assert(offsetof(htone_embedding_options, dtype) == 4, "htone_embedding_options");
+_Static_assert(MEMBER_IS(htone_embedding_options, dtype, htone_dtype), "htone_embedding_options");
+_Static_assert(offsetof(htone_embedding_options, padding_index) == 8, "htone_embedding_options");
+_Static_assert(MEMBER_IS(htone_embedding_options, padding_index, int64_t), "htone_embedding_options");
+_Static_assert(sizeof(htone_embedding_options) >= 16, "htone_embedding_options");
+
+_Static_assert(offsetof(htone_error_info, struct_size) == 0, "htone_error_info");
+_Static_assert(offsetof(htone_error_info, status) == 4, "htone_error_info");
+_Static_assert(offsetof(htone_error_info, argument_index) == 8, "htone_error_info");
+_Static_assert(offsetof(htone_error_info, native_code) == 12, "htone_error_info");
+_Static_assert(offsetof(htone_error_info, message) == 16, "htone_error_info");
+_Static_assert(sizeof(htone_error_info) == 528, "htone_error_info");
+
+_Static_assert(offsetof(htone_grad_scaler_options, struct_size) == 0, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, struct_size, uint32_t), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, enabled) == 4, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, enabled, int32_t), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, initial_scale) == 8, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, initial_scale, double), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, growth_factor) == 16, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, growth_factor, double), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, backoff_factor) == 24, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, backoff_factor, double), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, min_scale) == 32, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, min_scale, double), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, max_scale) == 40, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, max_scale, double), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, growth_interval) == 48, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, growth_interval, int64_t), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, hysteresis) == 56, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, hysteresis, int32_t), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, renew_hysteresis_each_step) == 60, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, renew_hysteresis_each_step, int32_t), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, at_minimum) == 64, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, at_minimum, htone_at_minimum), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, reserved) == 68, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, reserved, uint32_t), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, histogram_limit) == 72, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, histogram_limit, double), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, histogram_share) == 80, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, histogram_share, double), "htone_grad_scaler_options");
+_Static_assert(sizeof(htone_grad_scaler_options) >= 88, "htone_grad_scaler_options");
+
+_Static_assert(offsetof(htone_grad_scaler_state, struct_size) == 0, "htone_grad_scaler_state");
+_Static_assert(offsetof(htone_grad_scaler_state, hysteresis_left) == 4, "htone_grad_scaler_state");
+_Static_assert(offsetof(htone_grad_scaler_state, scale) == 8, "htone_grad_scaler_state");
+_Static_assert(offsetof(htone_grad_scaler_state, growth_tracker) == 16, "htone_grad_scaler_state");
+_Static_assert(offsetof(htone_grad_scaler_state, ceiling) == 24, "htone_grad_scaler_state");
+_Static_assert(sizeof(htone_grad_scaler_state) == 32, "htone_grad_scaler_state");
+
+_Static_assert(offsetof(htone_io, struct_size) == 0, "htone_io");
+_Static_assert(offsetof(htone_io, reserved) == 4, "htone_io");
+_Static_assert(offsetof(htone_io, user) == 8, "htone_io");
+_Static_assert(offsetof(htone_io, open) == 16, "htone_io");
+_Static_assert(offsetof(htone_io, close) == 24, "htone_io");
+_Static_assert(offsetof(htone_io, read) == 32, "htone_io");
+_Static_assert(offsetof(htone_io, write) == 40, "htone_io");
+_Static_assert(offsetof(htone_io, size) == 48, "htone_io");
+_Static_assert(offsetof(htone_io, sync) == 56, "htone_io");
+_Static_assert(offsetof(htone_io, rename) == 64, "htone_io");
+_Static_assert(offsetof(htone_io, remove) == 72, "htone_io");
+_Static_assert(offsetof(htone_io, make_directory) == 80, "htone_io");
+_Static_assert(offsetof(htone_io, list) == 88, "htone_io");
+_Static_assert(offsetof(htone_io, lock) == 96, "htone_io");
+_Static_assert(sizeof(htone_io) == 104, "htone_io");
+
+_Static_assert(offsetof(htone_linear_options, struct_size) == 0, "htone_linear_options");
+_Static_assert(MEMBER_IS(htone_linear_options, struct_size, uint32_t), "htone_linear_options");
+_Static_assert(offsetof(htone_linear_options, bias) == 4, "htone_linear_options");
+_Static_assert(MEMBER_IS(htone_linear_options, bias, int32_t), "htone_linear_options");
+_Static_assert(offsetof(htone_linear_options, dtype) == 8, "htone_linear_options");
+_Static_assert(MEMBER_IS(htone_linear_options, dtype, htone_dtype), "htone_linear_options");
+_Static_assert(offsetof(htone_linear_options, reserved) == 12, "htone_linear_options");
+_Static_assert(MEMBER_IS(htone_linear_options, reserved, uint32_t), "htone_linear_options");
+_Static_assert(sizeof(htone_linear_options) >= 16, "htone_linear_options");
+
+_Static_assert(offsetof(htone_lion_options, struct_size) == 0, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, struct_size, uint32_t), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, compute_dtype) == 4, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, compute_dtype, htone_dtype), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, lr) == 8, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, lr, double), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, beta1) == 16, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, beta1, double), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, beta2) == 24, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, beta2, double), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, weight_decay) == 32, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, weight_decay, double), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, grad_dtype) == 40, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, grad_dtype, htone_dtype), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, moment1_dtype) == 44, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, moment1_dtype, htone_dtype), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, master_storage) == 48, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, master_storage, htone_master_storage), "htone_lion_options");
+_Static_assert(offsetof(htone_lion_options, reserved) == 52, "htone_lion_options");
+_Static_assert(MEMBER_IS(htone_lion_options, reserved, uint32_t), "htone_lion_options");
+_Static_assert(sizeof(htone_lion_options) >= 56, "htone_lion_options");
+
+_Static_assert(offsetof(htone_load_options, struct_size) == 0, "htone_load_options");
+_Static_assert(MEMBER_IS(htone_load_options, struct_size, uint32_t), "htone_load_options");
+_Static_assert(offsetof(htone_load_options, strict) == 4, "htone_load_options");
+_Static_assert(MEMBER_IS(htone_load_options, strict, int32_t), "htone_load_options");
+_Static_assert(sizeof(htone_load_options) >= 8, "htone_load_options");
+
+_Static_assert(offsetof(htone_memory_stats, struct_size) == 0, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, reserved_field) == 4, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, current) == 8, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, peak) == 16, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, reserved) == 24, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, limit) == 32, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, allocations) == 40, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, device_allocations) == 48, "htone_memory_stats");
+_Static_assert(offsetof(htone_memory_stats, by_category) == 56, "htone_memory_stats");
+_Static_assert(sizeof(htone_memory_stats) == 120, "htone_memory_stats");
+
+_Static_assert(offsetof(htone_norm_options, struct_size) == 0, "htone_norm_options");
+_Static_assert(MEMBER_IS(htone_norm_options, struct_size, uint32_t), "htone_norm_options");
+_Static_assert(offsetof(htone_norm_options, affine) == 4, "htone_norm_options");
+_Static_assert(MEMBER_IS(htone_norm_options, affine, int32_t), "htone_norm_options");
+_Static_assert(offsetof(htone_norm_options, bias) == 8, "htone_norm_options");
+_Static_assert(MEMBER_IS(htone_norm_options, bias, int32_t), "htone_norm_options");
+_Static_assert(offsetof(htone_norm_options, dtype) == 12, "htone_norm_options");
+_Static_assert(MEMBER_IS(htone_norm_options, dtype, htone_dtype), "htone_norm_options");
+_Static_assert(offsetof(htone_norm_options, epsilon) == 16, "htone_norm_options");
+_Static_assert(MEMBER_IS(htone_norm_options, epsilon, double), "htone_norm_options");
+_Static_assert(sizeof(htone_norm_options) >= 24, "htone_norm_options");
+
+_Static_assert(offsetof(htone_pool_options, struct_size) == 0, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, struct_size, uint32_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, count_include_pad) == 4, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, count_include_pad, int32_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, stride_h) == 8, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, stride_h, int64_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, stride_w) == 16, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, stride_w, int64_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, padding_h) == 24, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, padding_h, int64_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, padding_w) == 32, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, padding_w, int64_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, dilation_h) == 40, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, dilation_h, int64_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, dilation_w) == 48, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, dilation_w, int64_t), "htone_pool_options");
+_Static_assert(sizeof(htone_pool_options) >= 56, "htone_pool_options");
+
+_Static_assert(offsetof(htone_sampler_options, struct_size) == 0, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, struct_size, uint32_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, shuffle) == 4, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, shuffle, int32_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, seed) == 8, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, seed, uint64_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, count) == 16, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, count, int64_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, batch_size) == 24, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, batch_size, int64_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, drop_last) == 32, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, drop_last, int32_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, rank) == 36, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, rank, int32_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, world_size) == 40, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, world_size, int32_t), "htone_sampler_options");
+_Static_assert(offsetof(htone_sampler_options, reserved) == 44, "htone_sampler_options");
+_Static_assert(MEMBER_IS(htone_sampler_options, reserved, uint32_t), "htone_sampler_options");
+_Static_assert(sizeof(htone_sampler_options) >= 48, "htone_sampler_options");
+
+_Static_assert(offsetof(htone_sgd_options, struct_size) == 0, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, struct_size, uint32_t), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, compute_dtype) == 4, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, compute_dtype, htone_dtype), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, lr) == 8, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, lr, double), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, momentum) == 16, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, momentum, double), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, dampening) == 24, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, dampening, double), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, weight_decay) == 32, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, weight_decay, double), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, nesterov) == 40, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, nesterov, int32_t), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, grad_dtype) == 44, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, grad_dtype, htone_dtype), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, moment1_dtype) == 48, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, moment1_dtype, htone_dtype), "htone_sgd_options");
+_Static_assert(offsetof(htone_sgd_options, master_storage) == 52, "htone_sgd_options");
+_Static_assert(MEMBER_IS(htone_sgd_options, master_storage, htone_master_storage), "htone_sgd_options");
+_Static_assert(sizeof(htone_sgd_options) >= 56, "htone_sgd_options");
+
+_Static_assert(offsetof(htone_step_outcome, struct_size) == 0, "htone_step_outcome");
+_Static_assert(offsetof(htone_step_outcome, skipped) == 4, "htone_step_outcome");
+_Static_assert(offsetof(htone_step_outcome, kind) == 8, "htone_step_outcome");
+_Static_assert(offsetof(htone_step_outcome, rank) == 12, "htone_step_outcome");
+_Static_assert(offsetof(htone_step_outcome, parameter) == 16, "htone_step_outcome");
+_Static_assert(sizeof(htone_step_outcome) == 272, "htone_step_outcome");

@@ -1,0 +1,24 @@
+/* Einsum of every kind of label, against central differences. */
+#include "gradcheck.h"
+
+static htone_status product(htone_tensor* const* in, htone_tensor** out) {
+  return htone_einsum("ij,jk->ki", in[0], in[1], out);
+}
+static htone_status batches(htone_tensor* const* in, htone_tensor** out) {
+  return htone_einsum("qbd,kbd->bqk", in[0], in[1], out);
+}
+static htone_status outer(htone_tensor* const* in, htone_tensor** out) {
+  return htone_einsum("i,j->ij", in[0], in[1], out);
+}
+static htone_status lonely(htone_tensor* const* in, htone_tensor** out) {
+  return htone_einsum("ijx,jky->i", in[0], in[1], out);
+}
+
+static const GradCase kCases[] = {
+    {"gradient_of_einsum_of_matrices", product, 2, {{2, {2, 3}}, {2, {3, 4}}}},
+    {"gradient_of_einsum_of_batches", batches, 2, {{3, {2, 3, 2}}, {3, {4, 3, 2}}}},
+    {"gradient_of_einsum_as_outer_product", outer, 2, {{1, {3}}, {1, {4}}}},
+    {"gradient_of_einsum_with_labels_of_one_operand", lonely, 2, {{3, {2, 3, 2}}, {3, {3, 2, 2}}}},
+};
+
+int main(int argc, char** argv) { return run_grad_cases(argc, argv, kCases, COUNT_OF(kCases)); }

@@ -1,0 +1,176 @@
+/* Einsum against sums told by loops, and equations that make no sense. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_tensors.h"
+
+static htone_tensor* einsum_of(const char* equation, htone_tensor* a, htone_tensor* b) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_einsum(equation, a, b, &out));
+  return keep_tensor(out);
+}
+
+/* One operand of a case: its labels and its elements. */
+typedef struct Term {
+  const char* labels;
+  double* values;
+  htone_tensor* tensor;
+} Term;
+
+/* Label 'a' has size 2, 'b' 3, and so on. */
+static int64_t size_of(char label) { return label - 'a' + 2; }
+
+static Term make_term(const char* labels, size_t length, uint32_t seed) {
+  int64_t shape[HTONE_MAX_NDIM];
+  for (size_t i = 0; i < length; ++i) shape[i] = size_of(labels[i]);
+  Term term = {labels, NULL, make_noise_of_shape(HTONE_F64, seed, (int)length, shape)};
+  term.values = values_of(term.tensor);
+  return term;
+}
+
+/* The offset of the element at places[label]. */
+static int64_t offset_of(const char* labels, size_t length, const int64_t* places) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < length; ++i) offset = offset * size_of(labels[i]) + places[labels[i] - 'a'];
+  return offset;
+}
+
+/* Goes over every place of the labels a to e, which repeats each product as often as unused labels have places. */
+static void check_equation(const char* equation) {
+  const size_t a_length = strcspn(equation, ","), b_length = strcspn(equation + a_length + 1, "-");
+  const char* out_labels = equation + a_length + b_length + 3;
+  const size_t out_length = strlen(out_labels);
+  Term a = make_term(equation, a_length, 1), b = make_term(equation + a_length + 1, b_length, 2);
+  htone_tensor* result = einsum_of(equation, a.tensor, b.tensor);
+  const int64_t count = numel_of(result);
+  double* expected = calloc((size_t)count, sizeof *expected);
+  int64_t repeats = 1;
+  for (char label = 'a'; label <= 'e'; ++label) {
+    if (memchr(equation, label, a_length + 1 + b_length) == NULL) repeats *= size_of(label);
+  }
+  int64_t p[5];
+  for (int64_t i = 0; i < 2 * 3 * 4 * 5 * 6; ++i) {
+    int64_t rest = i;
+    for (int k = 0; k < 5; ++k) {
+      p[k] = rest % (k + 2);
+      rest /= k + 2;
+    }
+    expected[offset_of(out_labels, out_length, p)] +=
+        a.values[offset_of(a.labels, a_length, p)] * b.values[offset_of(b.labels, b_length, p)] / (double)repeats;
+  }
+  check_values(result, 1e-12, expected, (size_t)count, __FILE__, __LINE__);
+  free(expected);
+  free(a.values);
+  free(b.values);
+}
+
+static void equations_are_what_their_loops_are(void** state) {
+  (void)state;
+  const char* const equations[] = {
+      "ab,bc->ac",       /* matrix product */
+      "ab,bc->ca",       /* transposed */
+      "ab,cb->ac",       /* with a transposed factor */
+      "abc,acd->abd",    /* a batch */
+      "acbd,aecd->aceb", /* attention's scores, heads behind positions */
+      "a,b->ab",         /* outer product */
+      "a,a->",           /* inner product */
+      "ab,ab->",         /* all contracted */
+      "ab,ab->ab",       /* element by element */
+      "ab,b->a",         /* matrix by vector */
+      "abc,bc->a",       /* two contracted */
+      "abc,cd->abd",     /* free labels on one side */
+      "abc,dbe->ade",    /* sums over labels of one operand alone */
+      "abc,d->d",        /* nothing shared */
+      "ab,bc->",         /* sums over free labels */
+      "bac,ca->b",       /* orders that differ */
+      "abcd,dcea->beca", /* batch labels at the ends */
+  };
+  for (size_t i = 0; i < COUNT_OF(equations); ++i) check_equation(equations[i]);
+}
+
+static void a_result_may_be_implied(void** state) {
+  (void)state;
+  htone_tensor *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 3, 1);
+  assert_values(einsum_of("ik , kj", a, b), 0, 5, 14);
+  htone_tensor* turned = einsum_of("zk,kY", a, b);
+  assert_shape(turned, 1, 2);
+  assert_values(turned, 0, 5, 14);
+  assert_scalar(einsum_of("i,i", make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 1, 3)));
+  assert_values(einsum_of(",->", make_scalar(HTONE_F32, 3), make_scalar(HTONE_F32, 4)), 0, 12);
+}
+
+static void sums_of_nothing_are_zero(void** state) {
+  (void)state;
+  assert_values(einsum_of("ik,kj->ij", make_ramp(HTONE_F32, 2, 1, 0), make_ramp(HTONE_F32, 2, 0, 2)), 0, 0, 0);
+  assert_shape(einsum_of("bik,bkj->bij", make_ramp(HTONE_F32, 3, 0, 2, 3), make_ramp(HTONE_F32, 3, 0, 3, 4)), 0, 2, 4);
+}
+
+static void autocast_multiplies_in_low_precision(void** state) {
+  (void)state;
+  htone_autocast_policy* policy = NULL;
+  htone_scope* scope = NULL;
+  htone_tensor *a = leaf(make_ramp(HTONE_F32, 2, 2, 3)), *b = make_ramp(HTONE_F32, 2, 3, 2);
+  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
+  keep_policy(policy);
+  assert_ok(htone_autocast_begin(policy, &scope));
+  htone_tensor* result = einsum_of("ij,jk->ik", a, b);
+  assert_ok(htone_scope_end(scope));
+  assert_int_equal(dtype_of(result), HTONE_BF16);
+  backward(sum_of(cast_of(result, HTONE_F32)));
+  assert_values(grad_of(a), 0, 1, 5, 9, 1, 5, 9);
+}
+
+typedef struct Nonsense {
+  const char* equation;
+  const char* message;
+} Nonsense;
+
+static void equations_that_make_no_sense_are_refused_with_the_place(void** state) {
+  (void)state;
+  static const Nonsense cases[] = {
+      {"", "position 0 one operand"},
+      {"ij", "position 2 one operand"},
+      {"ij->i", "position 2 an arrow"},
+      {"ij,jk,kl->il", "position 5 a comma"},
+      {"ij,jk->i,k", "position 8 a comma"},
+      {"ij,jk->i->k", "position 8 an arrow"},
+      {"ij,jk->il", "position 8 a label here that no operand has"},
+      {"ii,jk->k", "position 1 a label here that its operand has"},
+      {"ij,jk->ii", "position 8 a label here that its operand has"},
+      {"i1,jk->ik", "position 1 no label"},
+      {"i...,jk->ik", "position 1 no label"},
+      {"ij,jk-ik", "position 5 no label"},
+      {"ij,jk>ik", "position 5 no label"},
+      {"ij,\xc3\xa9k->ik", "position 3 no label"},
+  };
+  htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 2);
+  for (size_t i = 0; i < COUNT_OF(cases); ++i) {
+    assert_fails(htone_einsum(cases[i].equation, a, a, &out), HTONE_INVALID_ARGUMENT, cases[i].message);
+  }
+  assert_null(out);
+}
+
+static void operands_that_do_not_fit_are_named(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 4, 2);
+  assert_fails(htone_einsum("ij,jk->ik", a, b, &out), HTONE_SHAPE_MISMATCH, "label 'j' is 3 in a [2, 3] and 4 in b");
+  assert_fails(htone_einsum("ijl,jk->ik", a, b, &out), HTONE_SHAPE_MISMATCH, "a [2, 3] has 2 dimensions");
+  assert_fails(htone_einsum("ij,k->ik", a, b, &out), HTONE_SHAPE_MISMATCH, "b [4, 2] has 2 dimensions");
+  assert_fails(htone_einsum("ij,kl->ik", a, cast_of(b, HTONE_F16), &out), HTONE_DTYPE_MISMATCH, "b is f16");
+  assert_fails(htone_einsum("ij,kl->ik", cast_of(a, HTONE_I32), b, &out), HTONE_DTYPE_MISMATCH, "a is i32");
+  htone_tensor* many = make_ramp(HTONE_F32, 5, 1, 1, 1, 1, 1);
+  assert_fails(htone_einsum("abcde,fghij", many, many, &out), HTONE_INVALID_ARGUMENT, "10 dimensions of the result");
+  assert_null(out);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(equations_are_what_their_loops_are),
+      cmocka_unit_test(a_result_may_be_implied),
+      cmocka_unit_test(sums_of_nothing_are_zero),
+      cmocka_unit_test(autocast_multiplies_in_low_precision),
+      cmocka_unit_test(equations_that_make_no_sense_are_refused_with_the_place),
+      cmocka_unit_test(operands_that_do_not_fit_are_named),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

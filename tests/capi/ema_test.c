@@ -1,0 +1,206 @@
+/* Moving averages of weights: their formula, and the exchange with weights in every form. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_modules.h"
+
+enum { kSide = 20, kSize = kSide * kSide };
+
+static htone_module* make_module(double value) {
+  htone_module* module = make_linear(test_device(), kSide, kSide, 0);
+  if (!isnan(value)) assert_ok(htone_tensor_fill(weights_of(module, 0), value));
+  return module;
+}
+
+static htone_ema* make_ema(htone_module* module, double decay, int32_t warmup) {
+  htone_ema_options options;
+  htone_ema* ema = NULL;
+  assert_ok(htone_ema_options_init(&options));
+  options.decay = decay;
+  options.warmup = warmup;
+  assert_ok(htone_ema_create(parameters_of_module(module), &options, &ema));
+  return keep_ema(ema);
+}
+
+static htone_tensor* average_of(htone_ema* ema) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_ema_read(ema, 0, &out));
+  return keep_tensor(out);
+}
+
+/* All elements are equal in these tests; the first tells. */
+static double first_of(htone_tensor* tensor) {
+  double *values = values_of(tensor), first = values[0];
+  for (int i = 1; i < kSize; ++i) assert_true(values[i] == first);
+  free(values);
+  return first;
+}
+
+static void averages_follow_their_formula_from_the_first_weights_on(void** state) {
+  (void)state;
+  htone_module* module = make_module(1);
+  htone_ema* ema = make_ema(module, 0.9, 0);
+  double expected = 1;
+  size_t count = 0;
+  assert_ok(htone_ema_count(ema, &count));
+  assert_int_equal(count, 1);
+  assert_near(first_of(average_of(ema)), 1, 0);
+  for (int step = 1; step <= 20; ++step) {
+    assert_ok(htone_tensor_fill(weights_of(module, 0), sin(step)));
+    assert_ok(htone_ema_update(ema));
+    expected = 0.9 * expected + 0.1 * sin(step);
+    assert_near(first_of(average_of(ema)), expected, 2e-6); /* 20 roundings of numbers up to 1 */
+  }
+  assert_near(first_of(weights_of(module, 0)), sin(20), 1e-7);
+}
+
+static void a_warm_up_lets_early_weights_go_faster(void** state) {
+  (void)state;
+  htone_module* module = make_module(0);
+  htone_ema* ema = make_ema(module, 0.3, 1);
+  double expected = 0;
+  for (int n = 1; n <= 6; ++n) {
+    const double decay = fmin(0.3, (1.0 + n) / (10.0 + n)); /* 2/11, 1/4, 3/10 after that */
+    assert_ok(htone_tensor_fill(weights_of(module, 0), n));
+    assert_ok(htone_ema_update(ema));
+    expected = decay * expected + (1 - decay) * n;
+    assert_near(first_of(average_of(ema)), expected, 1e-5);
+  }
+}
+
+static void a_decay_of_0_is_the_weights_themselves(void** state) {
+  (void)state;
+  htone_module* module = make_module(1);
+  htone_ema* ema = make_ema(module, 0, 0);
+  assert_ok(htone_tensor_fill(weights_of(module, 0), 0.3));
+  assert_ok(htone_ema_update(ema));
+  assert_near(first_of(average_of(ema)), (double)0.3f, 1e-7);
+}
+
+typedef struct Form {
+  htone_master_storage master;
+  htone_dtype compute;
+} Form;
+
+static const Form kForms[] = {{HTONE_MASTER_FULL, HTONE_F32},  {HTONE_MASTER_FULL, HTONE_BF16},
+                              {HTONE_MASTER_FULL, HTONE_F16},  {HTONE_MASTER_SPLIT, HTONE_BF16},
+                              {HTONE_MASTER_NONE, HTONE_BF16}, {HTONE_MASTER_NONE, HTONE_F16}};
+
+static htone_optimizer* make_optimizer(htone_module* module, const Form* form) {
+  htone_sgd_options options;
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_sgd_options_init(&options));
+  options.lr = 0.1;
+  options.master_storage = form->master;
+  options.compute_dtype = form->compute;
+  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
+  return keep_optimizer(optimizer);
+}
+
+static void read_bits(htone_tensor* tensor, float* out) {
+  assert_ok(htone_tensor_read(tensor, HTONE_F32, out, kSize * sizeof *out));
+}
+
+static void swap_twice(const Form* form) {
+  htone_module* module = make_module(NAN); /* as it was initialised */
+  htone_optimizer* optimizer = make_optimizer(module, form);
+  htone_ema* ema = make_ema(module, 0.5, 0);
+  float weights[kSize], averages[kSize], inside[kSize], after[kSize];
+  backward(sum_of(weights_of(module, 0)));
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_ok(htone_ema_update(ema));
+  read_bits(read_parameter(module, 0, HTONE_F32), weights);
+  read_bits(average_of(ema), averages);
+  assert_true(memcmp(weights, averages, sizeof weights) != 0);
+  assert_ok(htone_ema_swap(ema));
+  read_bits(read_parameter(module, 0, HTONE_F32), inside);
+  const double narrow = form->master == HTONE_MASTER_NONE ? 0x1p-8 : 0;
+  for (int i = 0; i < kSize; ++i) assert_near(inside[i], averages[i], narrow * fabs(averages[i]));
+  read_bits(read_parameter(module, 0, form->compute), inside); /* what autocast reads is as new */
+  for (int i = 0; i < kSize; ++i) assert_near(inside[i], averages[i], 0x1p-8 * fabs(averages[i]));
+  assert_ok(htone_ema_swap(ema));
+  read_bits(read_parameter(module, 0, HTONE_F32), after);
+  assert_memory_equal(after, weights, sizeof weights);
+  read_bits(average_of(ema), after);
+  assert_memory_equal(after, averages, sizeof averages);
+  assert_ok(htone_optimizer_step(optimizer)); /* and training goes on */
+}
+
+static void swapping_twice_restores_weights_and_averages_to_the_bit(void** state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(kForms); ++i) swap_twice(&kForms[i]);
+}
+
+static void swapped_averages_are_neither_read_nor_moved(void** state) {
+  (void)state;
+  htone_module* module = make_module(1);
+  htone_ema* ema = make_ema(module, 0.5, 0);
+  htone_tensor* out = NULL;
+  assert_ok(htone_ema_swap(ema));
+  assert_fails(htone_ema_update(ema), HTONE_STATE, "swap");
+  assert_fails(htone_ema_read(ema, 0, &out), HTONE_STATE, "swap");
+  assert_null(out);
+  assert_ok(htone_ema_swap(ema));
+  assert_ok(htone_ema_update(ema));
+}
+
+static void a_swap_between_forward_and_backward_is_found(void** state) {
+  (void)state;
+  htone_module* module = make_module(1);
+  htone_ema* ema = make_ema(module, 0.5, 0);
+  htone_tensor* weights = weights_of(module, 0);
+  htone_tensor* loss = sum_of(apply2(htone_mul, weights, weights));
+  assert_ok(htone_ema_swap(ema));
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "");
+}
+
+static int64_t allocations_of(htone_device* device) {
+  htone_memory_stats stats = {.struct_size = sizeof stats};
+  assert_ok(htone_device_memory_stats(device, &stats));
+  return stats.allocations;
+}
+
+static void averages_take_4_bytes_and_an_update_takes_none(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  htone_module* module = make_linear(device, kSide, kSide, 0);
+  htone_memory_stats stats = {.struct_size = sizeof stats};
+  htone_ema* ema = make_ema(module, 0.5, 0);
+  assert_ok(htone_device_memory_stats(device, &stats));
+  assert_int_equal(stats.by_category[HTONE_MEMORY_OPTIMIZER], 4 * kSize);
+  const int64_t before = allocations_of(device);
+  for (int i = 0; i < 3; ++i) assert_ok(htone_ema_update(ema));
+  assert_ok(htone_ema_swap(ema));
+  assert_ok(htone_ema_swap(ema));
+  assert_int_equal(allocations_of(device), before);
+}
+
+static void averages_need_parameters_of_at_most_32_bits(void** state) {
+  (void)state;
+  htone_linear_options options;
+  htone_module* wide = NULL;
+  htone_parameters* none = NULL;
+  htone_ema* ema = NULL;
+  assert_ok(htone_linear_options_init(&options));
+  options.dtype = HTONE_F64;
+  assert_ok(htone_module_create_linear(test_device(), 2, 2, &options, &wide));
+  assert_fails(htone_ema_create(parameters_of_module(keep_module(wide)), NULL, &ema), HTONE_DTYPE_MISMATCH, "weight");
+  assert_ok(htone_parameters_create(&none));
+  assert_fails(htone_ema_create(keep_parameters(none), NULL, &ema), HTONE_STATE, "parameters");
+  assert_null(ema);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(averages_follow_their_formula_from_the_first_weights_on),
+      cmocka_unit_test(a_warm_up_lets_early_weights_go_faster),
+      cmocka_unit_test(a_decay_of_0_is_the_weights_themselves),
+      cmocka_unit_test(swapping_twice_restores_weights_and_averages_to_the_bit),
+      cmocka_unit_test(swapped_averages_are_neither_read_nor_moved),
+      cmocka_unit_test(a_swap_between_forward_and_backward_is_found),
+      cmocka_unit_test(averages_take_4_bytes_and_an_update_takes_none),
+      cmocka_unit_test(averages_need_parameters_of_at_most_32_bits),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,159 @@
+/* Frozen parameters: no gradient, no memory for one, no step. */
+#include "test_modules.h"
+
+/* One weight and one bias, both `value`. */
+static htone_module* one_by_one(double value) {
+  htone_module* module = make_linear(test_device(), 1, 1, 1);
+  for (size_t i = 0; i < 2; ++i) assert_ok(htone_tensor_fill(weights_of(module, i), value));
+  return module;
+}
+
+static double value_of(htone_module* module, size_t index) {
+  return item_of(sum_of(read_parameter(module, index, HTONE_F32)));
+}
+
+static void give_gradient(htone_module* module, size_t index, double gradient) {
+  backward(sum_of(apply2(htone_mul, weights_of(module, index), make_scalar(HTONE_F32, gradient))));
+}
+
+static void train_one_step(htone_optimizer* optimizer, htone_module* module, double gradient) {
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  for (size_t i = 0; i < 2; ++i) give_gradient(module, i, gradient);
+  assert_ok(htone_optimizer_step(optimizer));
+}
+
+static htone_optimizer* make_sgd(htone_module* module) {
+  htone_sgd_options options;
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_sgd_options_init(&options));
+  options.lr = 1;
+  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
+  return keep_optimizer(optimizer);
+}
+
+static int64_t gradient_bytes(htone_device* device) {
+  htone_memory_stats stats = {.struct_size = sizeof stats};
+  assert_ok(htone_device_memory_stats(device, &stats));
+  return stats.by_category[HTONE_MEMORY_GRADIENTS];
+}
+
+static void freeze(htone_module* module, size_t index, int32_t frozen) {
+  assert_ok(htone_parameter_set_frozen(parameter_of(module, index), frozen));
+}
+
+static void a_frozen_parameter_needs_no_gradient_and_no_memory_for_one(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  htone_module* module = make_linear(device, 8, 8, 0);
+  int32_t frozen = -1;
+  freeze(module, 0, 1);
+  assert_ok(htone_parameter_is_frozen(parameter_of(module, 0), &frozen));
+  assert_int_equal(frozen, 1);
+  assert_false(requires_grad(weights_of(module, 0)));
+  assert_true(gradient_bytes(device) == 0);
+  freeze(module, 0, 0);
+  assert_ok(htone_parameter_is_frozen(parameter_of(module, 0), &frozen));
+  assert_int_equal(frozen, 0);
+  assert_true(requires_grad(weights_of(module, 0)));
+  backward(sum_of(weights_of(module, 0)));
+  assert_true(gradient_bytes(device) == 8 * 8 * 4);
+  freeze(module, 0, 1);
+  assert_true(gradient_bytes(device) == 0);
+}
+
+static void an_optimizer_of_a_module_leaves_the_frozen_out(void** state) {
+  (void)state;
+  htone_module* module = one_by_one(1);
+  htone_optimizer *optimizer = NULL, *refused = NULL;
+  freeze(module, 1, 1);
+  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  keep_optimizer(optimizer);
+  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL), HTONE_STATE,
+               "bias");
+  freeze(module, 1, 0);
+  assert_ok(
+      htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL)); /* it had no optimizer */
+  htone_module* still = one_by_one(1);
+  for (size_t i = 0; i < 2; ++i) freeze(still, i, 1);
+  assert_fails(htone_optimizer_create_sgd(still, NULL, &refused), HTONE_STATE, "module");
+}
+
+/* Decay would move it, and so would a gradient from before. */
+static void an_owned_parameter_rests_while_it_is_frozen(void** state) {
+  (void)state;
+  htone_module* module = one_by_one(1);
+  htone_optimizer* optimizer = NULL;
+  assert_ok(htone_optimizer_create_adamw(module, NULL, &optimizer));
+  keep_optimizer(optimizer);
+  give_gradient(module, 0, 1);
+  give_gradient(module, 1, 1);
+  freeze(module, 1, 1);
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_true(value_of(module, 0) < 1);
+  assert_near(value_of(module, 1), 1, 0);
+  freeze(module, 1, 0);
+  train_one_step(optimizer, module, 1);
+  assert_true(value_of(module, 1) < 1);
+}
+
+/* Frozen and freed between two steps with the same gradients at hand: their memory is new, and the step reads that. */
+static void a_step_after_a_thaw_reads_the_new_gradient(void** state) {
+  (void)state;
+  htone_module* module = one_by_one(1);
+  htone_optimizer* optimizer = make_sgd(module);
+  htone_tensor* others[64];
+  const int64_t size = 1;
+  train_one_step(optimizer, module, 0);
+  freeze(module, 0, 1);
+  for (size_t i = 0; i < COUNT_OF(others); ++i) { /* takes the memory that was the gradient's */
+    assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 1, &size, 1000, &others[i]));
+    keep_tensor(others[i]);
+  }
+  freeze(module, 0, 0);
+  train_one_step(optimizer, module, 0.25);
+  assert_near(value_of(module, 0), 0.75, 0);
+}
+
+/* Once through a product that stores gradients into the leaf's own memory, once through one that hands them over. */
+static void a_graph_made_before_the_freeze_delivers_nothing(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  htone_module* module = make_linear(device, 4, 4, 1);
+  const int64_t shape[] = {4, 4};
+  htone_tensor* input = NULL;
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 1, &input));
+  htone_tensor* leaf_before = weights_of(module, 0);
+  htone_tensor* product = sum_of(forward(module, keep_tensor(input)));
+  htone_tensor* sum = sum_of(leaf_before);
+  freeze(module, 0, 1);
+  backward(product);
+  backward(sum);
+  assert_true(gradient_bytes(device) == 4 * 4); /* the bias's */
+}
+
+static void a_layer_above_a_frozen_one_still_learns(void** state) {
+  (void)state;
+  htone_module* parts[] = {make_linear(test_device(), 3, 2, 1), make_linear(test_device(), 2, 1, 1)};
+  htone_module* module = make_sequential(2, parts);
+  htone_optimizer* optimizer = NULL;
+  for (size_t i = 0; i < 2; ++i) freeze(module, i, 1);
+  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
+  keep_optimizer(optimizer);
+  const double frozen = item_of(sum_of(weights_of(module, 0))), learning = item_of(sum_of(weights_of(module, 3)));
+  backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 4, 3))));
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_near(item_of(sum_of(weights_of(module, 0))), frozen, 0);
+  assert_near(item_of(sum_of(weights_of(module, 3))), learning - 4e-3, 1e-7);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_frozen_parameter_needs_no_gradient_and_no_memory_for_one),
+      cmocka_unit_test(an_optimizer_of_a_module_leaves_the_frozen_out),
+      cmocka_unit_test(an_owned_parameter_rests_while_it_is_frozen),
+      cmocka_unit_test(a_step_after_a_thaw_reads_the_new_gradient),
+      cmocka_unit_test(a_graph_made_before_the_freeze_delivers_nothing),
+      cmocka_unit_test(a_layer_above_a_frozen_one_still_learns),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,184 @@
+/* The gradient scaler that chooses its scale by a histogram of the gradients. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "test_modules.h"
+
+enum { kInterval = 4 };
+
+typedef struct Training {
+  htone_grad_scaler* scaler;
+  htone_module* module;
+  htone_optimizer* optimizer;
+} Training;
+
+static htone_grad_scaler_options options_of(htone_scaler_preset preset) {
+  htone_grad_scaler_options options;
+  assert_ok(htone_grad_scaler_options_preset(preset, &options));
+  options.growth_interval = kInterval;
+  options.initial_scale = 1;
+  return options;
+}
+
+/* A layer of two weights whose gradients are kept in f16. */
+static Training make_training(const htone_grad_scaler_options* options) {
+  Training t = {NULL, make_linear(test_device(), 2, 1, 0), NULL};
+  htone_sgd_options sgd;
+  assert_ok(htone_sgd_options_init(&sgd));
+  sgd.compute_dtype = sgd.grad_dtype = HTONE_F16;
+  assert_ok(htone_grad_scaler_create(test_device(), options, &t.scaler));
+  keep_grad_scaler(t.scaler);
+  assert_ok(htone_optimizer_create_sgd(t.module, &sgd, &t.optimizer));
+  keep_optimizer(t.optimizer);
+  return t;
+}
+
+/* One step whose gradients, unscaled, are the two inputs. */
+static void train(Training t, double first, double second) {
+  htone_tensor* scaled = NULL;
+  htone_tensor* row = make_tensor(HTONE_F32, (const double[]){first, second}, 2, 1, 2);
+  assert_ok(htone_optimizer_zero_grad(t.optimizer));
+  assert_ok(htone_grad_scaler_scale(t.scaler, sum_of(forward(t.module, row)), &scaled));
+  keep_tensor(scaled);
+  backward(scaled);
+  assert_ok(htone_grad_scaler_step(t.scaler, t.optimizer));
+  assert_ok(htone_grad_scaler_update(t.scaler));
+}
+
+static htone_grad_scaler_state state_of(htone_grad_scaler* scaler) {
+  htone_grad_scaler_state moving = {.struct_size = sizeof moving};
+  assert_ok(htone_grad_scaler_get_state(scaler, &moving));
+  return moving;
+}
+
+static double second_gradient(Training t) {
+  double* values = values_of(grad_of(weights_of(t.module, 0)));
+  const double second = values[1];
+  free(values);
+  return second;
+}
+
+static void gradients_that_vanish_in_f16_are_lifted_within_one_interval(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
+  const Training t = make_training(&options);
+  for (int i = 0; i < kInterval; ++i) {
+    assert_float_equal(state_of(t.scaler).scale, 1, 0);
+    train(t, 0x1p-20, 0x1p-30);
+    assert_float_equal(second_gradient(t), 0, 0);
+  }
+  assert_float_equal(state_of(t.scaler).scale, 0x1p30, 0);
+  train(t, 0x1p-20, 0x1p-30);
+  assert_float_equal(second_gradient(t), 1, 0);
+}
+
+/* At torch's interval of 2000 the same lift, six doublings, takes 12,000 steps. */
+static void growth_by_a_factor_takes_six_intervals_for_the_same_gradients(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_TORCH);
+  const Training t = make_training(&options);
+  int steps = 0;
+  do {
+    train(t, 0x1p-20, 0x1p-30);
+    ++steps;
+  } while (second_gradient(t) == 0);
+  assert_int_equal(steps, 6 * kInterval + 1); /* 2^-24 is the least that f16 holds */
+}
+
+static void gradients_that_rise_lower_the_scale_before_they_overflow(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
+  options.initial_scale = 65536;
+  const Training t = make_training(&options);
+  for (int i = 0; i < kInterval; ++i) train(t, 0.25, 0.125); /* 2^14 in f16; twice that is not far from infinity */
+  assert_float_equal(state_of(t.scaler).scale, 0x1p12, 0);
+}
+
+static void an_overflow_skips_and_backs_off_and_leaves_a_ceiling(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
+  options.initial_scale = 65536;
+  const Training t = make_training(&options);
+  htone_step_outcome outcome = {.struct_size = sizeof outcome};
+  train(t, 2, 0x1p-20); /* 2 * 65536 is infinite in f16 */
+  assert_ok(htone_grad_scaler_outcome(t.scaler, t.optimizer, &outcome));
+  assert_int_equal(outcome.skipped, 1);
+  assert_float_equal(state_of(t.scaler).scale, 32768, 0);
+  assert_float_equal(state_of(t.scaler).ceiling, 32768, 0);
+  for (int i = 0; i < kInterval; ++i) train(t, 0x1p-20, 0x1p-30); /* alone they would ask for 2^30 */
+  assert_float_equal(state_of(t.scaler).scale, 65536, 0);
+  assert_float_equal(state_of(t.scaler).ceiling, 65536, 0);
+}
+
+static void both_optimizers_count(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
+  options.growth_interval = 1;
+  const Training t = make_training(&options);
+  Training other = make_training(&options);
+  other.scaler = t.scaler;
+  htone_tensor* row = make_tensor(HTONE_F32, (const double[]){0x1p-10, 0}, 2, 1, 2);
+  backward(sum_of(forward(other.module, row)));
+  assert_ok(htone_grad_scaler_unscale(other.scaler, other.optimizer));
+  train(t, 0x1p-20, 0x1p-20);
+  assert_float_equal(state_of(t.scaler).scale, 0x1p20, 0); /* by the greater, of the one that was only unscaled */
+  train(t, 0x1p-20, 0x1p-20);
+  assert_float_equal(state_of(t.scaler).scale, 0x1p30, 0); /* nothing is left of the last count */
+}
+
+static void a_saved_state_carries_the_ceiling_and_continues_to_the_bit(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
+  options.initial_scale = 65536;
+  const Training first = make_training(&options), second = make_training(&options);
+  train(first, 2, 1);
+  train(first, 0x1p-20, 0x1p-30);
+  const htone_grad_scaler_state saved = state_of(first.scaler);
+  assert_float_equal(saved.ceiling, 32768, 0);
+  assert_ok(htone_grad_scaler_set_state(second.scaler, &saved));
+  for (int i = 0; i < 3 * kInterval; ++i) {
+    train(first, 0x1p-20, 0x1p-30);
+    train(second, 0x1p-20, 0x1p-30);
+    const htone_grad_scaler_state a = state_of(first.scaler), b = state_of(second.scaler);
+    assert_memory_equal(&a, &b, sizeof a);
+  }
+  assert_float_equal(state_of(first.scaler).ceiling, 8 * 32768, 0);
+}
+
+/* A host that was built before there was a ceiling. */
+static void a_shorter_state_has_no_ceiling(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
+  const Training t = make_training(&options);
+  htone_grad_scaler_state moving = {
+      .struct_size = offsetof(htone_grad_scaler_state, ceiling), .hysteresis_left = 1, .scale = 4, .ceiling = NAN};
+  assert_ok(htone_grad_scaler_set_state(t.scaler, &moving));
+  assert_ok(htone_grad_scaler_get_state(t.scaler, &moving));
+  assert_true(isnan(moving.ceiling));
+  assert_float_equal(state_of(t.scaler).ceiling, 0, 0);
+  assert_float_equal(state_of(t.scaler).scale, 4, 0);
+}
+
+static void a_scaler_that_is_not_enabled_counts_nothing(void** state) {
+  (void)state;
+  htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
+  options.enabled = 0;
+  options.growth_interval = 1;
+  const Training t = make_training(&options);
+  train(t, 0x1p-10, 0x1p-10);
+  assert_float_equal(state_of(t.scaler).scale, 1, 0);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gradients_that_vanish_in_f16_are_lifted_within_one_interval),
+      cmocka_unit_test(growth_by_a_factor_takes_six_intervals_for_the_same_gradients),
+      cmocka_unit_test(gradients_that_rise_lower_the_scale_before_they_overflow),
+      cmocka_unit_test(an_overflow_skips_and_backs_off_and_leaves_a_ceiling),
+      cmocka_unit_test(both_optimizers_count),
+      cmocka_unit_test(a_saved_state_carries_the_ceiling_and_continues_to_the_bit),
+      cmocka_unit_test(a_shorter_state_has_no_ceiling),
+      cmocka_unit_test(a_scaler_that_is_not_enabled_counts_nothing),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,249 @@
+/* The normalisation operations: values, dtypes, autocast, arguments that do not fit. */
+#include <math.h>
+#include <string.h>
+
+#include "test_modules.h"
+
+static const int64_t kTwo[] = {2};
+static const int64_t kFour[] = {4};
+
+static htone_tensor* layer_norm(htone_tensor* input, htone_tensor* weight, htone_tensor* bias, double epsilon) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_layer_norm(input, 1, kFour, weight, bias, epsilon, &out));
+  return keep_tensor(out);
+}
+
+static htone_tensor* rms_norm(htone_tensor* input, htone_tensor* weight, double epsilon) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_rms_norm(input, 1, kFour, weight, epsilon, &out));
+  return keep_tensor(out);
+}
+
+static htone_tensor* group_norm(htone_tensor* input, int64_t groups, htone_tensor* weight, htone_tensor* bias) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_group_norm(input, groups, weight, bias, 0, &out));
+  return keep_tensor(out);
+}
+
+/* The rows 1 1 5 5 and 0 0 0 8: means 3 and 2, deviations 2 and sqrt(12). */
+static htone_tensor* make_rows(htone_dtype dtype) {
+  return make_tensor(dtype, (const double[]){1, 1, 5, 5, 0, 0, 0, 8}, 2, 2, 4);
+}
+
+static void layer_norm_has_mean_zero_and_variance_one(void** state) {
+  (void)state;
+  const double third = sqrt(3);
+  assert_values(layer_norm(make_rows(HTONE_F64), NULL, NULL, 0), 1e-15, -1, -1, 1, 1, -1 / third, -1 / third,
+                -1 / third, third);
+  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
+  htone_tensor* bias = make_tensor(HTONE_F32, (const double[]){10, 20, 30, 40}, 1, 4);
+  htone_tensor* out = layer_norm(make_rows(HTONE_F32), weight, bias, 0);
+  assert_int_equal(dtype_of(out), HTONE_F32);
+  assert_values(out, 1e-5, 9, 18, 33, 44, 10 - 1 / third, 20 - 2 / third, 30 - 3 / third, 40 + 4 * third);
+}
+
+static void epsilon_joins_the_variance(void** state) {
+  (void)state;
+  assert_values(slice_of(layer_norm(make_rows(HTONE_F32), NULL, NULL, 12), 0, 0, 1, 1), 1e-6, -0.5, -0.5, 0.5, 0.5);
+  assert_values(slice_of(rms_norm(make_rows(HTONE_F32), NULL, 9), 0, 1, 2, 1), 1e-6, 0, 0, 0, 1.6);
+}
+
+static void rms_norm_divides_by_the_root_of_the_mean_square(void** state) {
+  (void)state;
+  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
+  const double root = sqrt(13);
+  assert_values(rms_norm(make_rows(HTONE_F32), weight, 0), 1e-6, 1 / root, 2 / root, 15 / root, 20 / root, 0, 0, 0, 8);
+}
+
+/* Two samples of four channels of two elements; the groups are pairs of channels. */
+static void group_norm_normalises_each_group_of_each_sample(void** state) {
+  (void)state;
+  htone_tensor* input =
+      make_tensor(HTONE_F32, (const double[]){1, 1, 5, 5, -2, 2, 2, -2, 0, 4, 4, 0, 9, 9, 7, 7}, 3, 2, 4, 2);
+  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4}, 1, 4);
+  htone_tensor* bias = make_tensor(HTONE_F32, (const double[]){0, 0, 10, 20}, 1, 4);
+  assert_values(group_norm(input, 2, weight, bias), 1e-5, -1, -1, 2, 2, 7, 13, 24, 16, -1, 1, 2, -2, 13, 13, 16, 16);
+  assert_values(group_norm(make_rows(HTONE_F64), 4, NULL, NULL), 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN);
+}
+
+static void sixteen_bits_are_normalised_in_fp32_and_rounded_once(void** state) {
+  (void)state;
+  static const htone_dtype dtypes[] = {HTONE_F16, HTONE_BF16};
+  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+    htone_tensor* narrow = cast_of(make_noise(HTONE_F32, 3, 2, 3, 4), dtypes[i]);
+    htone_tensor* weight = make_noise(HTONE_F32, 4, 1, 4);
+    htone_tensor* out = layer_norm(narrow, weight, NULL, 1e-5);
+    assert_int_equal(dtype_of(out), dtypes[i]);
+    htone_tensor* expected = cast_of(layer_norm(cast_of(narrow, HTONE_F32), weight, NULL, 1e-5), dtypes[i]);
+    assert_values(apply2(htone_sub, out, expected), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  }
+}
+
+static void autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes(void** state) {
+  (void)state;
+  htone_autocast_policy* policy = NULL;
+  htone_scope* scope = NULL;
+  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
+  htone_tensor* narrow = leaf(cast_of(make_noise(HTONE_F32, 3, 2, 3, 4), HTONE_BF16));
+  htone_tensor* weight = leaf(make_noise(HTONE_F32, 4, 1, 4));
+  htone_tensor* bias = leaf(cast_of(make_noise(HTONE_F32, 5, 1, 4), HTONE_F16));
+  assert_ok(htone_autocast_begin(keep_policy(policy), &scope));
+  htone_tensor* out = layer_norm(narrow, weight, bias, 1e-5);
+  assert_ok(htone_scope_end(scope));
+  assert_int_equal(dtype_of(out), HTONE_F32);
+  backward(sum_of(out));
+  assert_int_equal(dtype_of(grad_of(narrow)), HTONE_BF16);
+  assert_int_equal(dtype_of(grad_of(weight)), HTONE_F32);
+  assert_int_equal(dtype_of(grad_of(bias)), HTONE_F16);
+  assert_values(grad_of(bias), 0, 3, 3, 3, 3);
+}
+
+static htone_tensor* batch_norm(htone_tensor* input, htone_tensor* mean, htone_tensor* variance, int32_t training) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_batch_norm(input, mean, variance, NULL, NULL, training, 0.25, 0, &out));
+  return keep_tensor(out);
+}
+
+/* Channel 0 holds 1 1 5 5, mean 3 and unbiased variance 16/3; channel 1 holds 0 0 0 8, mean 2 and variance 16. */
+static void batch_norm_normalises_channels_and_moves_the_running_statistics(void** state) {
+  (void)state;
+  static const htone_dtype dtypes[] = {HTONE_F64, HTONE_F32, HTONE_F16, HTONE_BF16};
+  const double third = sqrt(3);
+  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+    htone_tensor* input = make_tensor(dtypes[i], (const double[]){1, 1, 0, 0, 5, 5, 0, 8}, 3, 2, 2, 2);
+    htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){1, 0}, 1, 2);
+    htone_tensor* variance = make_tensor(HTONE_F32, (const double[]){1, 4}, 1, 2);
+    htone_tensor* out = batch_norm(input, mean, variance, 1);
+    assert_int_equal(dtype_of(out), dtypes[i]);
+    assert_values(out, 5e-3, -1, -1, -1 / third, -1 / third, 1, 1, -1 / third, third);
+    assert_values(mean, 1e-6, 0.75 + 0.25 * 3, 0.25 * 2);
+    assert_values(variance, 1e-6, 0.75 + 0.25 * 16 / 3, 0.75 * 4 + 0.25 * 16);
+  }
+}
+
+static void batch_norm_in_evaluation_reads_the_running_statistics_alone(void** state) {
+  (void)state;
+  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 0, 0, 5, 5, 0, 8}, 3, 2, 2, 2);
+  htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){1, 4}, 1, 2);
+  htone_tensor* variance = make_tensor(HTONE_F64, (const double[]){4, 16}, 1, 2);
+  assert_values(batch_norm(input, mean, variance, 0), 1e-6, 0, 0, -1, -1, 2, 2, -1, 1);
+  assert_values(mean, 0, 1, 4);
+  assert_values(variance, 0, 4, 16);
+  assert_values(slice_of(batch_norm(input, mean, variance, 0), 0, 1, 2, 1), 1e-6, 2, 2, -1, 1);
+}
+
+static void one_element_a_channel_is_refused_in_training_and_an_empty_batch_changes_nothing(void** state) {
+  (void)state;
+  htone_tensor *one = make_ramp(HTONE_F32, 2, 1, 2), *mean = make_ramp(HTONE_F32, 1, 2), *out = NULL, *none = NULL;
+  htone_tensor* variance = make_ramp(HTONE_F32, 1, 2);
+  const int64_t empty[] = {0, 2};
+  assert_fails(htone_batch_norm(one, mean, variance, NULL, NULL, 1, 0.1, 1e-5, &out), HTONE_SHAPE_MISMATCH,
+               "input [1, 2] has one element a channel");
+  assert_ok(htone_tensor_create(test_device(), HTONE_F32, 2, empty, &none));
+  assert_shape(batch_norm(keep_tensor(none), mean, variance, 1), 0, 2);
+  assert_values(mean, 0, 0, 1);
+  assert_values(variance, 0, 0, 1);
+}
+
+static void batch_norm_tells_which_argument_does_not_fit(void** state) {
+  (void)state;
+  htone_tensor *input = make_ramp(HTONE_F32, 2, 4, 2), *two = make_ramp(HTONE_F32, 1, 2), *out = NULL;
+  htone_tensor* half = make_ramp(HTONE_F16, 1, 2);
+  assert_fails(htone_batch_norm(input, NULL, NULL, NULL, NULL, 0, 0.1, 0, &out), HTONE_INVALID_ARGUMENT,
+               "running_mean is NULL");
+  assert_fails(htone_batch_norm(input, two, NULL, NULL, NULL, 1, 0.1, 0, &out), HTONE_INVALID_ARGUMENT,
+               "running_var is NULL");
+  assert_fails(htone_batch_norm(input, two, make_ramp(HTONE_F32, 1, 3), NULL, NULL, 1, 0.1, 0, &out),
+               HTONE_SHAPE_MISMATCH, "running_var [3] differs from [2]");
+  assert_fails(htone_batch_norm(input, half, two, NULL, NULL, 1, 0.1, 0, &out), HTONE_DTYPE_MISMATCH,
+               "running_mean is f16, expected f32 or f64");
+  assert_fails(htone_batch_norm(input, two, apply2(htone_mul, leaf(two), two), NULL, NULL, 1, 0.1, 0, &out),
+               HTONE_STATE, "running_var");
+  assert_values(two, 0, 0, 1);
+  assert_null(out);
+}
+
+/* N9, through the interface: FP32 has 1/16 steps at 1e6. */
+static void a_row_far_from_zero_keeps_its_digits(void** state) {
+  (void)state;
+  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1e6, 1e6 + 0.125, 1e6 + 0.25, 1e6 + 0.375}, 2, 1, 4);
+  const double step = 2 / sqrt(5);
+  assert_values(layer_norm(input, NULL, NULL, 0), 1e-6, -1.5 * step, -0.5 * step, 0.5 * step, 1.5 * step);
+  htone_tensor* constant = make_tensor(HTONE_F32, (const double[]){0.1, 0.1, 0.1, 0.1}, 2, 1, 4);
+  assert_values(layer_norm(constant, NULL, NULL, 1e-5), 1e-6, 0, 0, 0, 0);
+}
+
+static void an_empty_batch_has_gradients_of_zero(void** state) {
+  (void)state;
+  const int64_t none[] = {0, 4};
+  htone_tensor *input = NULL, *out = NULL, *weight = leaf(make_ramp(HTONE_F32, 1, 4));
+  assert_ok(htone_tensor_create(test_device(), HTONE_F32, 2, none, &input));
+  out = layer_norm(keep_tensor(input), weight, NULL, 1e-5);
+  assert_shape(out, 0, 4);
+  backward(sum_of(out));
+  assert_values(grad_of(weight), 0, 0, 0, 0, 0);
+}
+
+static void gradients_are_the_same_bits_on_any_number_of_threads(void** state) {
+  (void)state;
+  static const int32_t threads[] = {1, 2, 5};
+  enum { kRows = 700, kLength = 96 };
+  static float inputs[kRows * kLength];
+  static float weights[COUNT_OF(threads)][kLength];
+  for (int i = 0; i < kRows * kLength; ++i) inputs[i] = (float)(i * 7919 % 1009) / 500 - 1;
+  for (size_t i = 0; i < COUNT_OF(threads); ++i) {
+    const int64_t shape[] = {kRows, kLength}, last[] = {kLength};
+    htone_device* device = make_device(make_context(threads[i], 1));
+    htone_tensor *x = NULL, *weight = NULL, *out = NULL;
+    assert_ok(htone_tensor_create_copy(device, HTONE_F32, 2, shape, inputs, &x));
+    assert_ok(htone_tensor_create_full(device, HTONE_F32, 1, last, 0.5, &weight));
+    leaf(keep_tensor(weight));
+    assert_ok(htone_layer_norm(keep_tensor(x), 1, last, weight, NULL, 1e-5, &out));
+    backward(sum_of(apply2(htone_mul, keep_tensor(out), x)));
+    assert_ok(htone_tensor_read(grad_of(weight), HTONE_F32, weights[i], sizeof weights[i]));
+    assert_memory_equal(weights[i], weights[0], sizeof weights[i]);
+  }
+}
+
+static void arguments_that_do_not_fit_are_told(void** state) {
+  (void)state;
+  htone_tensor *rows = make_rows(HTONE_F32), *three = make_ramp(HTONE_F32, 1, 3), *out = NULL;
+  htone_tensor* integers = make_ramp(HTONE_I32, 2, 2, 4);
+  const int64_t too_many[] = {1, 2, 4};
+  assert_fails(htone_layer_norm(rows, 1, kTwo, NULL, NULL, 0, &out), HTONE_SHAPE_MISMATCH,
+               "normalized_shape [2] is not the end of input [2, 4]");
+  assert_fails(htone_rms_norm(rows, 3, too_many, NULL, 0, &out), HTONE_SHAPE_MISMATCH, "normalized_shape [1, 2, 4]");
+  assert_fails(htone_layer_norm(rows, 1, kFour, three, NULL, 0, &out), HTONE_SHAPE_MISMATCH,
+               "weight [3] differs from [4]");
+  assert_fails(htone_layer_norm(rows, 1, kFour, NULL, three, 0, &out), HTONE_SHAPE_MISMATCH, "bias [3]");
+  assert_fails(htone_layer_norm(integers, 1, kFour, NULL, NULL, 0, &out), HTONE_DTYPE_MISMATCH, "input is i32");
+  assert_fails(htone_layer_norm(rows, 1, kFour, make_ramp(HTONE_I64, 1, 4), NULL, 0, &out), HTONE_DTYPE_MISMATCH,
+               "weight is i64");
+  assert_fails(htone_group_norm(rows, 3, NULL, NULL, 0, &out), HTONE_SHAPE_MISMATCH,
+               "groups=3 does not divide input.shape[1]=4");
+  assert_fails(htone_group_norm(three, 1, NULL, NULL, 0, &out), HTONE_SHAPE_MISMATCH, "input [3] has 1 dimensions");
+  htone_tensor* elsewhere = NULL;
+  assert_ok(htone_tensor_create_full(make_device(make_context(1, 1)), HTONE_F32, 1, kFour, 1, &elsewhere));
+  assert_fails(htone_layer_norm(rows, 1, kFour, keep_tensor(elsewhere), NULL, 0, &out), HTONE_DEVICE, "weight");
+  assert_null(out);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(layer_norm_has_mean_zero_and_variance_one),
+      cmocka_unit_test(epsilon_joins_the_variance),
+      cmocka_unit_test(rms_norm_divides_by_the_root_of_the_mean_square),
+      cmocka_unit_test(group_norm_normalises_each_group_of_each_sample),
+      cmocka_unit_test(sixteen_bits_are_normalised_in_fp32_and_rounded_once),
+      cmocka_unit_test(autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes),
+      cmocka_unit_test(batch_norm_normalises_channels_and_moves_the_running_statistics),
+      cmocka_unit_test(batch_norm_in_evaluation_reads_the_running_statistics_alone),
+      cmocka_unit_test(one_element_a_channel_is_refused_in_training_and_an_empty_batch_changes_nothing),
+      cmocka_unit_test(batch_norm_tells_which_argument_does_not_fit),
+      cmocka_unit_test(a_row_far_from_zero_keeps_its_digits),
+      cmocka_unit_test(an_empty_batch_has_gradients_of_zero),
+      cmocka_unit_test(gradients_are_the_same_bits_on_any_number_of_threads),
+      cmocka_unit_test(arguments_that_do_not_fit_are_told),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,158 @@
+/* Pooling and its layers: values told by hand, corner cases, what is refused. */
+#include <math.h>
+
+#include "test_modules.h"
+
+static htone_pool_options defaults(void) {
+  htone_pool_options options;
+  assert_ok(htone_pool_options_init(&options));
+  return options;
+}
+
+static htone_tensor* max_of_lines(htone_tensor* input, int64_t kernel, const htone_pool_options* options) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_max_pool1d(input, kernel, options, &out));
+  return keep_tensor(out);
+}
+
+static htone_tensor* average_of_lines(htone_tensor* input, int64_t kernel, const htone_pool_options* options) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_avg_pool1d(input, kernel, options, &out));
+  return keep_tensor(out);
+}
+
+static void the_largest_element_of_each_window_is_taken(void** state) {
+  (void)state;
+  static const htone_dtype dtypes[] = {HTONE_F64, HTONE_F32, HTONE_F16, HTONE_BF16};
+  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+    htone_tensor* image = make_tensor(
+        dtypes[i], (const double[]){1, 5, 2, 0, 3, 4, 9, -1, -8, -7, -6, -5, -4, -3, -2, -9}, 4, 1, 1, 4, 4);
+    htone_tensor* out = NULL;
+    assert_ok(htone_max_pool2d(image, 2, 2, NULL, &out));
+    keep_tensor(out);
+    assert_shape(out, 1, 1, 2, 2);
+    assert_int_equal(dtype_of(out), dtypes[i]);
+    assert_values(out, 0, 5, 9, -3, -2);
+  }
+}
+
+static void stride_padding_and_dilation_move_the_window(void** state) {
+  (void)state;
+  htone_tensor* line = make_tensor(HTONE_F32, (const double[]){-3, -1, -4, -1, -5, -9}, 3, 1, 1, 6);
+  htone_pool_options options = defaults();
+  options.stride_w = 1;
+  assert_values(max_of_lines(line, 2, &options), 0, -1, -1, -1, -1, -5);
+  options.stride_w = 2;
+  options.padding_w = 1;
+  assert_values(max_of_lines(line, 2, &options), 0, -3, -1, -1, -9);
+  options.dilation_w = 3;
+  assert_values(max_of_lines(line, 2, &options), 0, -4, -1, -1);
+}
+
+static void a_nan_is_the_largest_of_its_window(void** state) {
+  (void)state;
+  htone_tensor* line = make_tensor(HTONE_BF16, (const double[]){1, NAN, 3, INFINITY, -INFINITY, -INFINITY}, 3, 1, 1, 6);
+  assert_values(max_of_lines(line, 2, NULL), 0, NAN, INFINITY, -INFINITY);
+}
+
+static void the_gradient_goes_to_the_first_of_equal_maxima(void** state) {
+  (void)state;
+  htone_tensor* line = leaf(make_tensor(HTONE_F32, (const double[]){2, 2, 1, 3, -INFINITY, -INFINITY}, 3, 1, 1, 6));
+  backward(sum_of(max_of_lines(line, 2, NULL)));
+  assert_values(grad_of(line), 0, 1, 0, 0, 1, 1, 0);
+}
+
+static void gradients_of_windows_that_overlap_add_up_before_they_are_rounded(void** state) {
+  (void)state;
+  htone_pool_options options = defaults();
+  options.stride_w = 1;
+  htone_tensor* line = leaf(make_tensor(HTONE_BF16, (const double[]){0, 0, 1, 0, 0}, 3, 1, 1, 5));
+  htone_tensor* result = max_of_lines(line, 3, &options);
+  htone_tensor* weights = make_tensor(HTONE_BF16, (const double[]){1, 0.00390625, 0.00390625}, 3, 1, 1, 3);
+  backward(sum_of(apply2(htone_mul, result, weights)));
+  assert_values(grad_of(line), 0, 0, 0, 1.0078125, 0, 0);
+}
+
+static void averages_count_the_padding_or_not(void** state) {
+  (void)state;
+  htone_tensor* line = make_tensor(HTONE_F32, (const double[]){3, 6, 9, 12}, 3, 1, 1, 4);
+  htone_pool_options options = defaults();
+  options.stride_w = 1;
+  options.padding_w = 1;
+  assert_values(average_of_lines(line, 3, &options), 1e-6, 3, 6, 9, 7);
+  options.count_include_pad = 0;
+  assert_values(average_of_lines(line, 3, &options), 1e-6, 4.5, 6, 9, 10.5);
+}
+
+static void adaptive_windows_share_a_line_out(void** state) {
+  (void)state;
+  htone_tensor *line = make_ramp(HTONE_F32, 3, 1, 1, 7), *out = NULL;
+  assert_ok(htone_adaptive_avg_pool1d(line, 3, &out));
+  assert_values(keep_tensor(out), 0, 1, 3, 5);
+  out = NULL;
+  assert_ok(htone_adaptive_avg_pool1d(make_ramp(HTONE_F32, 3, 1, 1, 2), 3, &out));
+  assert_values(keep_tensor(out), 0, 0, 0.5, 1);
+  out = NULL;
+  assert_ok(htone_adaptive_avg_pool2d(make_ramp(HTONE_F32, 4, 1, 2, 3, 3), 1, 1, &out));
+  assert_values(keep_tensor(out), 0, 4, 13);
+}
+
+static void an_empty_batch_pools_to_an_empty_batch(void** state) {
+  (void)state;
+  htone_tensor* out = NULL;
+  htone_tensor* images = leaf(make_ramp(HTONE_F32, 4, 0, 2, 4, 4));
+  assert_ok(htone_max_pool2d(images, 2, 2, NULL, &out));
+  assert_shape(keep_tensor(out), 0, 2, 2, 2);
+  backward(sum_of(out));
+  assert_shape(grad_of(images), 0, 2, 4, 4);
+}
+
+static void windows_that_cannot_be_are_named(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *images = make_ramp(HTONE_F32, 4, 1, 1, 4, 4);
+  htone_pool_options options = defaults();
+  assert_fails(htone_max_pool2d(images, 5, 2, NULL, &out), HTONE_INVALID_ARGUMENT, "kernel_h spans 5");
+  assert_fails(htone_avg_pool2d(images, 2, 0, NULL, &out), HTONE_INVALID_ARGUMENT, "kernel_w=0");
+  options.padding_w = 2;
+  assert_fails(htone_max_pool2d(images, 2, 2, &options, &out), HTONE_INVALID_ARGUMENT, "options.padding_w=2");
+  options = defaults();
+  options.dilation_h = 2;
+  assert_fails(htone_avg_pool2d(images, 2, 2, &options, &out), HTONE_INVALID_ARGUMENT, "dilation_h=2");
+  options = defaults();
+  options.stride_h = -1;
+  assert_fails(htone_max_pool2d(images, 2, 2, &options, &out), HTONE_INVALID_ARGUMENT, "options.stride_h=-1");
+  assert_fails(htone_max_pool1d(images, 2, NULL, &out), HTONE_SHAPE_MISMATCH, "expected 3");
+  assert_fails(htone_max_pool2d(make_ramp(HTONE_I32, 4, 1, 1, 2, 2), 1, 1, NULL, &out), HTONE_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_adaptive_avg_pool2d(images, 0, 1, &out), HTONE_INVALID_ARGUMENT, "result_h=0");
+  assert_null(out);
+}
+
+static void layers_apply_their_operation_with_their_options(void** state) {
+  (void)state;
+  htone_tensor* image = make_ramp(HTONE_F32, 4, 1, 1, 2, 4);
+  htone_module* module = NULL;
+  htone_pool_options options = defaults();
+  options.stride_w = 1;
+  assert_ok(htone_module_create_max_pool2d(2, 3, &options, &module));
+  assert_values(forward(keep_module(module), image), 0, 6, 7);
+  assert_ok(htone_module_create_avg_pool2d(2, 2, NULL, &module));
+  assert_values(forward(keep_module(module), image), 0, 2.5, 4.5);
+  assert_ok(htone_module_create_adaptive_avg_pool2d(1, 1, &module));
+  assert_values(forward(keep_module(module), image), 0, 3.5);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_largest_element_of_each_window_is_taken),
+      cmocka_unit_test(stride_padding_and_dilation_move_the_window),
+      cmocka_unit_test(a_nan_is_the_largest_of_its_window),
+      cmocka_unit_test(the_gradient_goes_to_the_first_of_equal_maxima),
+      cmocka_unit_test(gradients_of_windows_that_overlap_add_up_before_they_are_rounded),
+      cmocka_unit_test(averages_count_the_padding_or_not),
+      cmocka_unit_test(adaptive_windows_share_a_line_out),
+      cmocka_unit_test(an_empty_batch_pools_to_an_empty_batch),
+      cmocka_unit_test(windows_that_cannot_be_are_named),
+      cmocka_unit_test(layers_apply_their_operation_with_their_options),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

@@ -1,0 +1,116 @@
+// A power failure at every instant of a series of saves, in every state that it may leave the disk in: P4(c), S7.
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checkpoint/memory_files.h"
+#include "checkpoint/numbered_states.h"
+#include "checkpoint/safetensors.h"
+
+namespace halftone::checkpoint {
+namespace {
+
+class CrashTest : public NumberedStates<RoomTest> {
+ protected:
+  static constexpr const char* kPath = "/run";
+
+  // Visits every state, each once, in which a failure after so many operations of the journal may leave the disk.
+  void for_each_state(const Disk& before, const MemoryFiles& files, size_t operations,
+                      const std::function<void(const Disk&)>& visit) {
+    Disk disk = before;
+    for (size_t i = disk.nodes.size(); i < files.disk().nodes.size(); ++i) {
+      disk.nodes.push_back({.is_directory = files.disk().nodes[i].is_directory});
+    }
+    std::set<std::string> seen;
+    for_each_crash_state(disk, std::span(files.journal()).first(operations), [&](const Disk& state) {
+      if (HasFailure() || !seen.insert(state.listing()).second) return;
+      SCOPED_TRACE("after " + std::to_string(operations) + " operations:\n" + state.listing());
+      visit(state);
+    });
+  }
+
+  // The step that is loaded from what a failure left, 0 where there is none.
+  int64_t loaded_step(const Disk& disk) {
+    MemoryFiles files(disk);
+    const auto loaded = Directory(files.io(), system_clock(), kPath).load_latest(device());
+    if (loaded) expect_state(*loaded, loaded->step);
+    return loaded ? loaded->step : 0;
+  }
+
+  // A run goes on from there, and power fails again at any instant of its next save. Answers the states visited.
+  int64_t expect_resumable(const Disk& disk, int64_t step) {
+    MemoryFiles files(disk);
+    Directory(files.io(), system_clock(), kPath).save(step + 1, state(static_cast<double>(step + 1)));
+    int64_t states = 0;
+    const size_t end = files.journal().size();
+    for (size_t done = 0; done <= end; ++done) {
+      for_each_state(disk, files, done, [&](const Disk& left) {
+        const int64_t again = loaded_step(left);
+        EXPECT_GE(again, done < end ? step : step + 1);
+        EXPECT_LE(again, step + 1);
+        ++states;
+      });
+    }
+    return states;
+  }
+};
+
+TEST_F(CrashTest, P4_S7_EveryStateLoadsTheLastCheckpointOrTheOneBeingSaved) {
+  MemoryFiles files;
+  std::vector<size_t> ends;  // of the journal when save i had returned
+  {
+    Directory directory(files.io(), system_clock(), kPath);
+    for (int64_t step : {1, 2, 3}) {
+      directory.save(step, state(static_cast<double>(step)));
+      ends.push_back(files.journal().size());
+    }
+  }
+  int64_t committed = 0, states = 0, second_states = 0;
+  for (size_t done = 0; done <= files.journal().size(); ++done) {
+    committed = std::count_if(ends.begin(), ends.end(), [&](size_t end) { return end <= done; });
+    for_each_state({}, files, done, [&](const Disk& disk) {
+      const int64_t step = loaded_step(disk);
+      EXPECT_GE(step, committed);
+      EXPECT_LE(step, std::min<int64_t>(committed + 1, 3));
+      second_states += expect_resumable(disk, step);
+      ++states;
+    });
+  }
+  EXPECT_EQ(committed, 3);
+  EXPECT_GT(states, 200);
+  EXPECT_GT(second_states, 20000);
+}
+
+// Somebody made the directory and died; who opens it next relies on it.
+TEST_F(CrashTest, P4_S7_ADirectoryThatWasThereIsAsDurableAsOneThatIsMade) {
+  MemoryFiles files;
+  ASSERT_EQ(files.io().make_directory(files.io().user, "/run", 0777), 0);
+  Directory(files.io(), system_clock(), kPath).save(1, state(1));
+  for_each_state({}, files, files.journal().size(), [&](const Disk& disk) { EXPECT_EQ(loaded_step(disk), 1); });
+}
+
+TEST_F(CrashTest, S7_AFileThatIsReplacedHoldsTheOldBytesOrTheNew) {
+  MemoryFiles files;
+  save_safetensors(files.io(), "/file", state(1), {});
+  const size_t first = files.journal().size();
+  save_safetensors(files.io(), "/file", state(2), {});
+  std::set<double> found;
+  for (size_t done = first; done <= files.journal().size(); ++done) {
+    for_each_state({}, files, done, [&](const Disk& disk) {
+      MemoryFiles left(disk);
+      const StateDict loaded = load_safetensors(left.io(), "/file", device());
+      const double step = values(loaded.find("weight")->tensor)[0];
+      EXPECT_EQ(values(loaded.find("half")->tensor)[0], step);
+      found.insert(step);
+      if (done == files.journal().size()) {
+        EXPECT_EQ(step, 2);
+      }
+    });
+  }
+  EXPECT_EQ(found, (std::set<double>{1, 2}));
+}
+
+}  // namespace
+}  // namespace halftone::checkpoint

@@ -1,0 +1,112 @@
+// Whole safetensors files: what is written is read back, and a failed write harms nothing.
+#include "checkpoint/safetensors.h"
+
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "checkpoint/file_fixture.h"
+
+namespace halftone::checkpoint {
+namespace {
+
+constexpr DType kEveryDtype[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E4M3, DType::kF8E5M2,
+                                 DType::kI64, DType::kI32, DType::kI16, DType::kI8,   DType::kU8,     DType::kBool};
+
+class SafetensorsTest : public FileTest {
+ protected:
+  void save(const StateDict& state) { save_safetensors(system_io(), path("file"), state, {}); }
+  StateDict load() { return load_safetensors(system_io(), path("file"), device()); }
+};
+
+TEST_F(SafetensorsTest, KeepsEveryDtype) {
+  StateDict state;
+  for (DType dtype : kEveryDtype) state.add(name_of(dtype), tensor({2, 2}, {0, 1, 1, 0}, dtype));
+  save(state);
+  const StateDict loaded = load();
+  ASSERT_EQ(loaded.tensors().size(), std::size(kEveryDtype));
+  for (DType dtype : kEveryDtype) {
+    const StateTensor* entry = loaded.find(name_of(dtype));
+    ASSERT_NE(entry, nullptr) << name_of(dtype);
+    EXPECT_EQ(entry->tensor.dtype(), dtype);
+    EXPECT_EQ(entry->tensor.shape(), (Shape{2, 2}));
+    EXPECT_EQ(values(entry->tensor), (std::vector<double>{0, 1, 1, 0})) << name_of(dtype);
+  }
+}
+
+TEST_F(SafetensorsTest, AlignsEveryTensorToItsElements) {
+  StateDict state;
+  state.add("bytes", tensor({3}, {1, 2, 3}, DType::kU8));
+  state.add("doubles", tensor({1}, {4}, DType::kF64));
+  state.add("halves", tensor({1}, {5}, DType::kF16));
+  save(state);
+  const SafetensorsFile file(system_io(), path("file"));
+  EXPECT_EQ(file.header().data_begin % 8, 0u);
+  for (const TensorEntry& entry : file.header().tensors)
+    EXPECT_EQ(entry.begin % size_of(entry.dtype), 0u) << entry.name;
+}
+
+TEST_F(SafetensorsTest, WritesStridedTensorsInRowMajorOrder) {
+  StateDict state;
+  state.add("turned", tensor({2, 3}, {1, 2, 3, 4, 5, 6}).as_strided({3, 2}, {1, 3}, 0));
+  save(state);
+  EXPECT_EQ(values(load().find("turned")->tensor), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST_F(SafetensorsTest, F16_LoadsWhatIsNotFinite) {
+  StateDict state;
+  state.add("odd", tensor({3}, {INFINITY, -INFINITY, NAN}));
+  save(state);
+  const std::vector<double> loaded = values(load().find("odd")->tensor);
+  EXPECT_EQ(loaded[0], INFINITY);
+  EXPECT_EQ(loaded[1], -INFINITY);
+  EXPECT_TRUE(std::isnan(loaded[2]));
+}
+
+TEST_F(SafetensorsTest, RefusesABoolThatIsNone) {
+  StateDict state;
+  state.add("flags", tensor({4}, {0, 1, 1, 0}, DType::kBool));
+  save(state);
+  std::string bytes = read_file(path("file"));
+  bytes.back() = 2;
+  write_file(path("file"), bytes);
+  EXPECT_EQ(code_of([&] { load(); }), Code::kFormat);
+}
+
+TEST_F(SafetensorsTest, F26_ReplacesTheFileThatItWasLoadedFrom) {
+  StateDict state;
+  state.add("a", tensor({2}, {1, 2}));
+  save(state);
+  const SafetensorsFile old_file(system_io(), path("file"));
+  StateDict loaded = load();
+  fill(loaded.find("a")->tensor, 3);
+  save(loaded);
+  EXPECT_EQ(values(load().find("a")->tensor), (std::vector<double>{3, 3}));
+  const Tensor old = empty(device(), DType::kF32, {2});
+  old_file.read(*old_file.header().find("a"), old);
+  EXPECT_EQ(values(old), (std::vector<double>{1, 2}));
+}
+
+TEST_F(SafetensorsTest, F19_ReportsAFileThatShrankWhileItWasOpen) {
+  StateDict state;
+  state.add("a", tensor({2}, {1, 2}));
+  save(state);
+  const SafetensorsFile file(system_io(), path("file"));
+  std::filesystem::resize_file(path("file"), file.size() - 1);
+  const Tensor target = empty(device(), DType::kF32, {2});
+  EXPECT_EQ(code_of([&] { file.read(*file.header().find("a"), target); }), Code::kFormat);
+}
+
+TEST_F(SafetensorsTest, S5_LeavesTheOldFileWhereTheNewOneCannotTakeItsPlace) {
+  StateDict state;
+  state.add("a", tensor({2}, {1, 2}));
+  std::filesystem::create_directory(path("file"));
+  write_file(path("file/inside"), "x");
+  EXPECT_EQ(code_of([&] { save(state); }), Code::kIo);
+  EXPECT_TRUE(std::filesystem::exists(path("file/inside")));
+  EXPECT_FALSE(std::filesystem::exists(path("file.tmp")));
+}
+
+}  // namespace
+}  // namespace halftone::checkpoint

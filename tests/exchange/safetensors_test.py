@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Files of halftone are read by the safetensors package itself, and its files by halftone, every dtype byte for byte.
+
+    safetensors_test.py PROGRAM VENV     the package is installed into VENV, from PyPI, where it is not there already
+
+Skipped, with the reason, where it cannot be installed.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+VERSION = "0.8.0"
+SKIPPED = 77
+DTYPES = {  # the format's name: the package's, and the bytes of an element
+    "F64": ("float64", 8), "F32": ("float32", 4), "F16": ("float16", 2), "BF16": ("bfloat16", 2),
+    "F8_E4M3": ("float8_e4m3fn", 1), "F8_E5M2": ("float8_e5m2", 1), "I64": ("int64", 8), "I32": ("int32", 4),
+    "I16": ("int16", 2), "I8": ("int8", 1), "U8": ("uint8", 1), "BOOL": ("bool", 1),
+}  # fmt: skip
+
+
+def install(folder):
+    """Answers the venv's interpreter; ends the test where there can be none."""
+    interpreter = folder / "bin" / "python"
+    commands = [
+        [sys.executable, "-m", "venv", str(folder)],
+        [str(interpreter), "-m", "pip", "-q", "install", "--retries", "0", "--timeout", "20"]
+        + [f"safetensors=={VERSION}", "numpy"],
+    ]
+    probe = [str(interpreter), "-c", "import numpy, safetensors"]
+    if interpreter.exists() and subprocess.run(probe, capture_output=True).returncode == 0:
+        return interpreter
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            reason = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+            print("skipped: safetensors cannot be installed:", *reason)
+            sys.exit(SKIPPED)
+    return interpreter
+
+
+def expected_tensors():
+    """Name, format's dtype, shape and bytes; must match safetensors_exchange.cpp."""
+    described = [("scalar", "F32", []), ("empty", "F32", [0, 4])] + [(name, name, [2, 3]) for name in DTYPES]
+    for name, dtype, shape in described:
+        size = DTYPES[dtype][1]
+        for extent in shape:
+            size *= extent
+        yield name, dtype, shape, bytes(i % 2 if dtype == "BOOL" else (37 * i + 11) % 256 for i in range(size))
+
+
+def check_ours(program, path):
+    from safetensors import deserialize, safe_open
+
+    subprocess.run([program, "write", path], check=True)
+    found = dict(deserialize(pathlib.Path(path).read_bytes()))
+    expected = list(expected_tensors())
+    assert found.keys() == {name for name, *_ in expected}, found.keys()
+    for name, dtype, shape, data in expected:
+        tensor = found[name]
+        assert (tensor["dtype"], list(tensor["shape"])) == (dtype, shape), (name, tensor)
+        assert bytes(tensor["data"]) == data, name
+    with safe_open(path, framework="np") as file:
+        assert file.metadata() == {"producer": "halftone"}, file.metadata()
+
+
+def check_theirs(program, path):
+    import ctypes
+
+    from safetensors import TensorSpec, serialize
+
+    kept, tensors = [], {}
+    for name, dtype, shape, data in expected_tensors():
+        kept.append(ctypes.create_string_buffer(data, max(len(data), 1)))
+        tensors[name] = TensorSpec(
+            dtype=DTYPES[dtype][0], shape=shape, data_ptr=ctypes.addressof(kept[-1]), data_len=len(data)
+        )
+    pathlib.Path(path).write_bytes(serialize(tensors, {"producer": "safetensors"}))
+    subprocess.run([program, "check", path], check=True)
+
+
+def main():
+    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    if len(sys.argv) == 3:
+        interpreter = install(folder)
+        os.execv(interpreter, [str(interpreter), "-B", __file__, program, str(folder), "installed"])
+    with tempfile.TemporaryDirectory() as scratch:
+        check_ours(program, scratch + "/ours.safetensors")
+        check_theirs(program, scratch + "/theirs.safetensors")
+    print("every dtype, both ways")
+
+
+main()

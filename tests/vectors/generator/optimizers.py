@@ -1,0 +1,197 @@
+"""Traces of optimizers in double precision, and how far each way of storing their state may stray from them.
+
+The bound of a storage is followed through the formulas beside the values: every rounding adds its most, every factor
+multiplies what came before. A trace whose bound is not kept is wrong, not unlucky.
+"""
+import math
+import random
+
+F32, BF16 = 2.0 ** -24, 2.0 ** -8  # the most that one rounding adds, of the value
+FULL = {"name": "full", "master": "full", "compute_dtype": "f32", "grad_dtype": "f32", "moment1_dtype": "f32",
+        "moment2_dtype": "f32"}
+STORAGES = [
+    FULL,
+    dict(FULL, name="bf16-copy", compute_dtype="bf16"),
+    dict(FULL, name="f16-gradients", compute_dtype="f16", grad_dtype="f16"),
+    dict(FULL, name="bf16-gradients-and-moment", compute_dtype="bf16", grad_dtype="bf16", moment1_dtype="bf16"),
+    dict(FULL, name="split", master="split", compute_dtype="bf16", grad_dtype="bf16"),
+    dict(FULL, name="split-bf16-moment", master="split", compute_dtype="bf16", grad_dtype="bf16", moment1_dtype="bf16"),
+    dict(FULL, name="8-bit-moment1", moment1_dtype="i8"),
+]
+ADAM_STORAGES = STORAGES + [dict(FULL, name="8-bit-moments", moment1_dtype="i8", moment2_dtype="u8")]
+ADAMW = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
+SGD = {"lr": 0.1, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False}
+
+
+class Element:
+    """One weight with its moments, and the most by which a stored one may be off."""
+
+    def __init__(self, weight):
+        self.w, self.m, self.v = weight, 0.0, 0.0
+        self.w_off, self.m_off, self.v_off = 0.0, 0.0, 0.0
+
+
+def store_moments(elements, storage):
+    """A block of codes has the largest magnitude as its scale: first moments are off by scale / 127 at most, second
+    moments by one step between codes, and by code 1 above 0."""
+    scale1 = max(abs(e.m) + e.m_off for e in elements)
+    scale2 = max(e.v + e.v_off for e in elements)
+    for e in elements:
+        e.m_off += {"f32": 0.0, "bf16": BF16 * (abs(e.m) + e.m_off), "i8": scale1 / 127}[storage["moment1_dtype"]]
+        if storage["moment2_dtype"] == "u8" and scale2 > 0:
+            code = 255 * ((e.v + e.v_off) / scale2) ** 0.25
+            e.v_off += scale2 * ((code + 1) ** 4 - code ** 4) / 255 ** 4
+
+
+def sgd(elements, gradients, factor, lr, o, step):
+    for e, given in zip(elements, gradients):
+        g = given * factor + o["weight_decay"] * e.w
+        g_off = o["weight_decay"] * e.w_off + 4 * F32 * (abs(g) + o["weight_decay"] * abs(e.w))
+        if o["momentum"]:
+            first = step == 1
+            e.m = g if first else o["momentum"] * e.m + (1 - o["dampening"]) * g
+            e.m_off = g_off if first else o["momentum"] * e.m_off + g_off + 4 * F32 * (abs(e.m) + abs(g))
+            update = g + o["momentum"] * e.m if o["nesterov"] else e.m
+            update_off = e.m_off * (o["momentum"] if o["nesterov"] else 1) + (g_off if o["nesterov"] else 0)
+        else:
+            update, update_off = g, g_off
+        e.w -= lr * update
+        e.w_off += lr * (update_off + 8 * F32 * (abs(update) + abs(g))) + 2 * F32 * abs(e.w)
+
+
+def adamw(elements, gradients, factor, lr, o, step):
+    bias1, bias2 = 1 - o["beta1"] ** step, 1 - o["beta2"] ** step
+    for e, given in zip(elements, gradients):
+        g = given * factor
+        e.w *= 1 - lr * o["weight_decay"]
+        e.m = o["beta1"] * e.m + (1 - o["beta1"]) * g
+        e.v = o["beta2"] * e.v + (1 - o["beta2"]) * g * g
+        # beta2 and 1 - beta2 are each rounded to FP32; the latter is off by 2^-24 of a number near 1 - beta2.
+        e.m_off = o["beta1"] * e.m_off + 8 * F32 * (abs(e.m) + abs(g))
+        e.v_off = o["beta2"] * e.v_off + 8 * F32 * (e.v + (1 - o["beta2"]) * g * g)
+        update = e.m / bias1 / (math.sqrt(e.v / bias2) + o["epsilon"])
+        least = math.sqrt(max(0.0, e.v - e.v_off) / bias2) + o["epsilon"]
+        most = (abs(e.m) + e.m_off) / bias1 / least
+        update_off = e.m_off / bias1 / least + most - (abs(e.m) / bias1) / (math.sqrt(e.v / bias2) + o["epsilon"])
+        e.w -= lr * update
+        e.w_off += lr * (update_off + 16 * F32 * most) + 2 * F32 * abs(e.w)
+
+
+FORMULAS = {"sgd": sgd, "adamw": adamw}
+
+
+def schedule_factor(schedule, position):
+    if schedule is None:
+        return 1.0
+    warmup = schedule.get("warmup_steps", 0)
+    if position < warmup:
+        return schedule["start_factor"] + (1 - schedule["start_factor"]) * position / warmup
+    position -= warmup
+    if schedule["kind"] == "cosine":
+        share = min(position, schedule["total_steps"]) / schedule["total_steps"]
+        return schedule["final_factor"] + (1 - schedule["final_factor"]) * (1 + math.cos(math.pi * share)) / 2
+    if schedule["kind"] == "step":
+        return schedule["gamma"] ** (position // schedule["step_size"])
+    return 1.0
+
+
+def is_finite(gradient):
+    return all(isinstance(g, float) for g in gradient)
+
+
+def clip_factor(gradient, max_norm):
+    if max_norm is None:
+        return 1.0
+    return min(1.0, max_norm / (math.sqrt(sum(g * g for g in gradient)) + 1e-6))
+
+
+def digits(values):
+    """As many as every C library's cos and pow agree on."""
+    return [float(f"{value:.13g}") for value in values]
+
+
+def run(case, storage):
+    """What is expected after every step, and the bound on the weights."""
+    elements = [Element(w) for w in case["weights"]]
+    taken, expected, bounds = 0, [], []
+    for gradient in case["gradients"]:
+        skipped = not is_finite(gradient)
+        if not skipped:
+            lr = case["options"]["lr"] * schedule_factor(case["schedule"], taken)
+            taken += 1
+            factor = clip_factor(gradient, case["clip_norm"])
+            FORMULAS[case["optimizer"]](elements, gradient, factor, lr, case["options"], taken)
+            store_moments(elements, storage)
+        expected.append({"skipped": skipped, "weights": digits([e.w for e in elements]),
+                         "moment1": digits([e.m for e in elements]), "moment2": digits([e.v for e in elements]),
+                         "steps_taken": taken})
+        bounds.append(float(f"{max(e.w_off for e in elements) * 1.01:.3g}"))
+    return expected, bounds
+
+
+def representable(generator, scale=1.0):
+    """A gradient of 7 significant bits, so that every dtype here holds it and it times a power of two."""
+    return generator.choice((-1, 1)) * generator.randrange(64, 128) / 128 * scale
+
+
+def vector(name, optimizer, options, count=4, steps=12, schedule=None, clip_norm=None, initial_scale=None, spoilt=(),
+           sizes=None, storages=None):
+    generator = random.Random(name)
+    weights = [generator.randrange(-1024, 1025) / 512 for _ in range(count)]
+    sizes = sizes or [1.0] * count
+    gradients = [[representable(generator, size) for size in sizes] for _ in range(steps)]
+    for step, element, bad in spoilt:
+        gradients[step][element] = bad
+    case = {"name": name, "optimizer": optimizer, "options": options, "schedule": schedule, "clip_norm": clip_norm,
+            "initial_scale": initial_scale, "weights": weights, "gradients": gradients}
+    modes = []
+    storages = storages or (ADAM_STORAGES if optimizer == "adamw" else STORAGES)
+    has_moments = optimizer == "adamw" or options["momentum"] > 0
+    for storage in storages:
+        if not has_moments and storage["moment1_dtype"] != "f32":
+            continue
+        expected, bounds = run(case, storage)
+        modes.append(dict(storage, tolerance=bounds))
+    case["expected"], case["storages"] = expected, modes
+    return case
+
+
+def sgd_vectors():
+    decayed = dict(SGD, weight_decay=0.1)
+    return [
+        vector("sgd/plain", "sgd", SGD),
+        vector("sgd/weight-decay", "sgd", decayed),
+        vector("sgd/momentum", "sgd", dict(decayed, momentum=0.9)),
+        vector("sgd/dampening", "sgd", dict(SGD, momentum=0.8, dampening=0.3)),
+        vector("sgd/nesterov", "sgd", dict(decayed, momentum=0.9, nesterov=True)),
+        vector("sgd/clip-by-norm", "sgd", dict(SGD, momentum=0.9), clip_norm=0.75, initial_scale=64.0),
+        vector("sgd/clip-by-norm-that-is-not-reached", "sgd", SGD, clip_norm=1000.0),
+        vector("sgd/skipped-steps", "sgd", dict(SGD, momentum=0.9), initial_scale=1024.0,
+               spoilt=[(0, 1, "inf"), (4, 0, "nan"), (5, 3, "-inf")]),
+        vector("sgd/cosine", "sgd", SGD, schedule={"kind": "cosine", "total_steps": 8, "final_factor": 0.1}),
+        vector("sgd/step-schedule", "sgd", SGD, schedule={"kind": "step", "step_size": 3, "gamma": 0.5}),
+        vector("sgd/a-skipped-step-does-not-move-the-schedule", "sgd", SGD, initial_scale=1024.0,
+               schedule={"kind": "cosine", "total_steps": 8, "final_factor": 0.0, "warmup_steps": 3,
+                         "start_factor": 0.25}, spoilt=[(1, 1, "inf"), (6, 2, "nan")]),
+    ]
+
+
+def adamw_vectors():
+    quick = dict(ADAMW, lr=0.01, beta1=0.8, beta2=0.9, epsilon=1e-6, weight_decay=0.1)
+    return [
+        vector("adamw/defaults", "adamw", ADAMW),
+        vector("adamw/quick", "adamw", quick, count=6),
+        vector("adamw/no-decay", "adamw", dict(ADAMW, weight_decay=0.0)),
+        vector("adamw/large-epsilon", "adamw", dict(quick, epsilon=0.5)),
+        vector("adamw/small-gradients", "adamw", quick, sizes=[1.0, 2.0 ** -4, 2.0 ** -8, 2.0 ** -10],
+               storages=ADAM_STORAGES[:6]),
+        vector("adamw/clip-by-norm", "adamw", dict(quick, epsilon=0.1), clip_norm=0.5, initial_scale=64.0),
+        vector("adamw/skipped-steps", "adamw", quick, initial_scale=1024.0,
+               spoilt=[(0, 1, "inf"), (4, 0, "nan"), (5, 3, "-inf")]),
+        vector("adamw/warmup-then-cosine", "adamw", quick, schedule={
+            "kind": "cosine", "total_steps": 6, "final_factor": 0.1, "warmup_steps": 4, "start_factor": 0.1}),
+    ]
+
+
+def vectors():
+    return sgd_vectors() + adamw_vectors()

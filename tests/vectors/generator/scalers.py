@@ -1,0 +1,217 @@
+"""Traces of gradient scalers. Each system's rule stands here as that system has it, not as one rule with switches."""
+from fractions import Fraction
+import math
+
+from generator.formats import to_f32
+
+LARGEST = to_f32(3.4028234663852886e38)
+SMALLEST = 2.0 ** -126
+DEFAULTS = {"initial_scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "min_scale": 0.0,
+            "max_scale": LARGEST, "growth_interval": 2000, "hysteresis": 1, "renew_hysteresis_each_step": False,
+            "at_minimum": "continue", "histogram_limit": 0.0, "histogram_share": 0.0}
+DELAYED = dict(DEFAULTS, min_scale=1.0, growth_interval=1000, hysteresis=2)
+PRESETS = {"torch": DEFAULTS,
+           "deepspeed": dict(DELAYED, at_minimum="error"),
+           "megatron": dict(DELAYED, initial_scale=2.0 ** 32, at_minimum="hold"),
+           "histogram": dict(DEFAULTS, growth_interval=100, histogram_limit=2048.0, histogram_share=1e-4)}
+
+
+class Torch:
+    """torch.amp.GradScaler; between a minimum and a maximum where they are given."""
+
+    def __init__(self, s, saved):
+        self.s, self.scale, self.tracker = s, saved["scale"], saved["growth_tracker"]
+        self.hysteresis_left, self.ceiling, self.error = saved["hysteresis_left"], saved.get("ceiling", 0.0), False
+
+    def lower(self):
+        s, lower = self.s, self.scale * self.s["backoff_factor"]
+        if s["at_minimum"] != "continue":
+            self.error = s["at_minimum"] == "error" and self.scale <= s["min_scale"]
+            lower = max(lower, min(s["min_scale"], self.scale))
+        self.scale = to_f32(max(lower, SMALLEST))
+
+    def overflow(self):
+        self.tracker, self.hysteresis_left = 0, 0
+        self.lower()
+
+    def raise_scale(self, gradients):
+        higher = to_f32(self.scale * self.s["growth_factor"])
+        if not math.isinf(higher) and higher <= self.s["max_scale"]:
+            self.scale = higher
+
+    def finite(self, gradients):
+        successful = self.tracker + 1
+        self.tracker = 0 if successful >= self.s["growth_interval"] else successful
+        if self.tracker == 0:
+            self.hysteresis_left = self.s["hysteresis"]
+            self.raise_scale(gradients)
+
+    def step(self, finite, gradients):
+        self.error = False
+        self.finite(gradients) if finite else self.overflow()
+
+
+class Megatron(Torch):
+    """megatron.core.optimizer.grad_scaler.DynamicGradScaler."""
+
+    def overflow(self):
+        self.tracker = 0
+        self.hysteresis_left = max(0, self.hysteresis_left - 1)
+        if self.hysteresis_left <= 0:
+            self.lower()
+
+
+class DeepSpeed(Torch):
+    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler, by the number of the step as it has it."""
+
+    def __init__(self, s, saved):
+        super().__init__(s, saved)
+        self.iteration, self.last_overflow = saved["growth_tracker"], -1
+        self.current, self.fell = max(1, saved["hysteresis_left"]), saved["hysteresis_left"] == 0
+
+    def step(self, finite, gradients):
+        self.error = False
+        s = self.s
+        if not finite:
+            if s["hysteresis"] == 1 or self.current == 1:
+                self.fell = True
+                self.error = self.scale == s["min_scale"] and s["at_minimum"] == "error"
+                self.scale = max(self.scale * s["backoff_factor"], s["min_scale"])
+            else:
+                self.current -= 1
+            self.last_overflow = self.iteration
+        else:
+            if s["renew_hysteresis_each_step"]:
+                self.current, self.fell = s["hysteresis"], False
+            if (self.iteration - self.last_overflow) % s["growth_interval"] == 0:
+                self.current, self.fell = s["hysteresis"], False
+                self.scale *= s["growth_factor"]
+        self.tracker = (self.iteration - self.last_overflow) % s["growth_interval"]
+        self.hysteresis_left = 0 if self.fell else self.current
+        self.iteration += 1
+
+
+class Histogram(Megatron):
+    """halftone's: see the README for the rule in words. In fractions, and by trying scales instead of logarithms."""
+
+    def overflow(self):
+        super().overflow()
+        if self.hysteresis_left == 0:
+            self.ceiling = self.scale
+
+    def raise_scale(self, gradients):
+        raised = self.ceiling * self.s["growth_factor"]
+        self.ceiling = raised if raised <= min(self.s["max_scale"], 2.0 ** 127) else 0.0
+        magnitudes = [abs(Fraction(g)) for g in gradients if g != 0]
+        if not magnitudes:
+            return super().raise_scale(gradients)
+        fits = [e for e in range(-126, 128) if self.fits(magnitudes, Fraction(2) ** e)]
+        highest = min(self.s["max_scale"], 2.0 ** 127, self.ceiling or math.inf)
+        self.scale = min(highest, max(2.0 ** (max(fits) if fits else -126), self.s["min_scale"]))
+
+    def fits(self, magnitudes, scale):
+        limit, share = Fraction(self.s["histogram_limit"]), Fraction(self.s["histogram_share"])
+        above = sum(1 for m in magnitudes if next_power(m) * scale > limit)
+        return above <= share * len(magnitudes)
+
+
+def next_power(magnitude):
+    """The smallest power of two above a fraction."""
+    power = Fraction(1)
+    while power <= magnitude:
+        power *= 2
+    while power / 2 > magnitude:
+        power /= 2
+    return power
+
+
+def trace(name, rule, runs, preset=None, saved=None, **changes):
+    """`runs`: pairs of "finite" or "overflow" and how many such steps; a third element is each step's gradients."""
+    settings = dict(PRESETS[preset] if preset else DEFAULTS, **changes)
+    start = saved or {"scale": settings["initial_scale"], "growth_tracker": 0,
+                      "hysteresis_left": settings["hysteresis"]}
+    scaler, steps = rule(settings, start), []
+    for kind, count, *rest in runs:
+        gradients = rest[0] if rest else [1.0]
+        for _ in range(count):
+            scaler.step(kind == "finite", gradients)
+        entry = {"step": kind, "count": count, "gradients": gradients,
+                 "expected": {"scale": scaler.scale, "growth_tracker": scaler.tracker,
+                              "hysteresis_left": scaler.hysteresis_left, "skipped": kind == "overflow",
+                              "error": scaler.error}}
+        if rule is Histogram:
+            entry["expected"]["ceiling"] = scaler.ceiling
+        steps.append(entry)
+    vector = {"name": name, "preset": preset, "changes": changes} if preset else {"name": name}
+    vector |= {"settings": settings} | ({"saved": saved} if saved else {})
+    return vector | {"runs": steps}
+
+
+def finite(count=1, gradients=None):
+    return ("finite", count, gradients) if gradients is not None else ("finite", count)
+
+
+OVERFLOW = ("overflow", 1)
+
+
+def torch_traces():
+    return [
+        trace("torch/grows-after-2000-finite-steps", Torch, [finite(1999), finite(), finite(2000)], "torch"),
+        trace("torch/an-overflow-halves-and-restarts-the-count", Torch,
+              [finite(1999), OVERFLOW, finite(1999), finite(), OVERFLOW, OVERFLOW], "torch"),
+        trace("torch/saved-one-step-before-growth", Torch, [finite(), finite()], "torch",
+              saved={"scale": 1024.0, "growth_tracker": 1999, "hysteresis_left": 1}),
+        trace("torch/factors-that-are-no-powers-of-two", Torch, [finite(2), OVERFLOW, finite(4), OVERFLOW, finite(2)],
+              growth_factor=1.5, backoff_factor=0.3, growth_interval=2, initial_scale=3.0),
+        trace("torch/a-growth-that-would-overflow-does-not-take-place", Torch, [finite(), finite(), OVERFLOW, finite()],
+              growth_interval=1, initial_scale=2.0 ** 126),
+        trace("static/never-moves", Torch, [finite(3), OVERFLOW, OVERFLOW, finite(3)], growth_factor=1.0,
+              backoff_factor=1.0, growth_interval=2, initial_scale=1024.0),
+        trace("maximum/a-growth-past-it-does-not-take-place", Torch, [finite(), finite(), finite(), OVERFLOW, finite()],
+              growth_interval=1, initial_scale=8.0, max_scale=20.0),
+        trace("minimum/hold", Torch, [OVERFLOW] * 3 + [finite(2)], initial_scale=3.0, min_scale=1.0, at_minimum="hold",
+              growth_interval=2),
+        trace("minimum/continue", Torch, [OVERFLOW] * 4 + [finite(2)], initial_scale=2.0, min_scale=1.0,
+              at_minimum="continue", growth_interval=2),
+        trace("minimum/error", Torch, [OVERFLOW] * 3 + [finite(2)], initial_scale=3.0, min_scale=1.0, at_minimum="error",
+              growth_interval=2),
+        trace("minimum/never-below-the-smallest-normal", Torch, [OVERFLOW, OVERFLOW], initial_scale=2.0 ** -125),
+    ]
+
+
+def other_traces():
+    hysteresis = [OVERFLOW, finite(2), OVERFLOW, OVERFLOW, finite(999), finite(), OVERFLOW, finite(), OVERFLOW]
+    tops, outlier = [0.25, 2.0 ** -18], [2.0 ** -10] + [2.0 ** -20] * 99
+    return [
+        trace("megatron/hysteresis-is-renewed-by-growth", Megatron, hysteresis, "megatron"),
+        trace("megatron/held-at-the-minimum", Megatron, [OVERFLOW] * 5, "megatron", initial_scale=4.0),
+        trace("megatron/saved-with-hysteresis-used-up", Megatron, [OVERFLOW, finite(1000), OVERFLOW], "megatron",
+              saved={"scale": 256.0, "growth_tracker": 500, "hysteresis_left": 0}),
+        trace("deepspeed/hysteresis-is-renewed-by-growth", DeepSpeed, hysteresis, "deepspeed"),
+        trace("deepspeed/error-at-the-minimum", DeepSpeed, [OVERFLOW] * 4, "deepspeed", initial_scale=4.0),
+        trace("deepspeed/consecutive-hysteresis", DeepSpeed,
+              [OVERFLOW, finite(), OVERFLOW, finite(), OVERFLOW, OVERFLOW, finite(), OVERFLOW], "deepspeed",
+              renew_hysteresis_each_step=True),
+        trace("histogram/jumps-once", Histogram, [finite(99, tops), finite(1, tops), finite(100, tops)], "histogram",
+              initial_scale=1.0),
+        trace("histogram/lowers-before-the-overflow", Histogram, [finite(100, [3.0, 1.0])], "histogram",
+              initial_scale=2.0 ** 14),
+        trace("histogram/a-share-lies-above", Histogram, [finite(4, outlier), OVERFLOW, finite(4, outlier)],
+              histogram_limit=1024.0, histogram_share=0.01, growth_interval=4),
+        trace("histogram/no-share-lies-above", Histogram, [finite(4, outlier)], histogram_limit=1024.0,
+              growth_interval=4),
+        trace("histogram/a-ceiling-after-overflows", Histogram,
+              [finite(2, tops), OVERFLOW, OVERFLOW, finite(2, tops), finite(2, tops), finite(2, tops)],
+              histogram_limit=2048.0, growth_interval=2),
+        trace("histogram/zeros-grow-by-the-factor", Histogram, [finite(2, [0.0, 0.0])] * 2, histogram_limit=2048.0,
+              growth_interval=2, initial_scale=8.0),
+        trace("histogram/between-minimum-and-maximum", Histogram, [finite(1, [2.0 ** -20]), finite(1, [4096.0])],
+              histogram_limit=2048.0, growth_interval=1, initial_scale=8.0, min_scale=4.0, max_scale=1000.0),
+        trace("histogram/saved-with-a-ceiling", Histogram, [finite(1, tops), finite(2, tops)], histogram_limit=2048.0,
+              growth_interval=2,
+              saved={"scale": 4.0, "growth_tracker": 1, "hysteresis_left": 1, "ceiling": 16.0}),
+    ]
+
+
+def vectors():
+    return torch_traces() + other_traces()

@@ -1,0 +1,82 @@
+// The public C interface as the runner uses it: handles that give themselves back, statuses that become exceptions.
+// Main thread only.
+#pragma once
+
+#include <halftone/halftone.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace vectors {
+
+// Says which vector failed and how; caught in main.
+struct Mismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline std::string last_error() {
+  htone_error_info info = {};
+  info.struct_size = sizeof info;
+  return htone_error_last(&info) == HTONE_OK ? info.message : "no message";
+}
+
+inline void ok(htone_status status) {
+  if (status != HTONE_OK) throw Mismatch(last_error());
+}
+
+template <class Object, htone_status (*release)(Object*)>
+struct Release {
+  void operator()(Object* object) const { release(object); }
+};
+
+template <class Object, htone_status (*release)(Object*)>
+using Owner = std::unique_ptr<Object, Release<Object, release>>;
+
+using Context = Owner<htone_context, htone_context_release>;
+using Device = Owner<htone_device, htone_device_release>;
+using Tensor = Owner<htone_tensor, htone_tensor_release>;
+using Module = Owner<htone_module, htone_module_release>;
+using Parameter = Owner<htone_parameter, htone_parameter_release>;
+using Optimizer = Owner<htone_optimizer, htone_optimizer_release>;
+using Schedule = Owner<htone_schedule, htone_schedule_release>;
+using Scaler = Owner<htone_grad_scaler, htone_grad_scaler_release>;
+
+// Owner<...> from a function whose result comes last.
+template <class Owned, class Function, class... Arguments>
+Owned make(Function function, Arguments... arguments) {
+  typename Owned::pointer out = nullptr;
+  ok(function(arguments..., &out));
+  return Owned(out);
+}
+
+inline htone_dtype dtype_of(const std::string& name) {
+  for (htone_dtype dtype = HTONE_F64; dtype <= HTONE_BOOL; ++dtype) {
+    if (name == htone_dtype_name(dtype)) return dtype;
+  }
+  throw Mismatch("no dtype " + name);
+}
+
+// A tensor of one row.
+Tensor make_row(htone_device* device, htone_dtype dtype, const std::vector<double>& values);
+
+// One weight tensor of a row, as a layer without bias has it, and how gradients are given to it.
+class Weights {
+ public:
+  Weights(htone_device* device, const std::vector<double>& values);
+
+  htone_module* module() const { return module_.get(); }
+  // In FP32, whatever they are stored as.
+  std::vector<double> read() const;
+  // Leaves `gradient`, times the scaler's scale where there is one, as the weights' gradient.
+  void backward(htone_grad_scaler* scaler, const std::vector<double>& gradient) const;
+
+ private:
+  htone_device* device_;
+  int64_t size_;
+  Module module_;
+  Parameter parameter_;
+};
+
+}  // namespace vectors

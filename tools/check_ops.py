@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""Checks that no operation lacks anything: every row of impl/ops/op.cpp is a function htone_<name> whose comment names the
+autocast class of the row, is called by a test in C, and, where it leads gradients, by a case against finite differences.
+Prints each fault; exits with 1 where there is one.
+"""
+import argparse
+import re
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+ROW = re.compile(r'\{Op::k\w+, "(\w+)", AutocastClass::k(\w+)(?:, Computes::kNo)?\}')
+# What the comment of a function says after "Autocast:", by the class of its row.
+CLASSES = {"Low": "low precision", "Fp32": "FP32", "Widest": "widest", "AsIs": "as is"}
+# Operations whose results lead no gradients, and why.
+NO_GRADIENT = {
+    **dict.fromkeys(["eq", "ne", "lt", "le", "gt", "ge"], "compares"),
+    **dict.fromkeys(["logical_and", "logical_or", "logical_not", "is_nan", "is_finite"], "answers bool"),
+    "accuracy": "counts",
+    "argmax": "answers an index",
+    "argmin": "answers an index",
+    "any": "answers bools",
+    "all": "answers bools",
+    "dropout": "draws anew at every call; random_test.c holds its gradient to its mask",
+}
+
+
+def rows(root: Path) -> list[tuple[str, str]]:
+    """(name, autocast class) of every operation."""
+    text = (root / "impl/ops/op.cpp").read_text(encoding="utf-8")
+    return [(match[1], match[2]) for match in ROW.finditer(text)]
+
+
+def joined(root: Path, folder: str, pattern: str) -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / folder).glob(pattern)))
+
+
+def comment_of(headers: str, name: str) -> str | None:
+    """The comment right before the declaration of htone_<name>; None where there is no declaration."""
+    declaration = re.search(rf"\bhtone_{name}\(", headers)
+    if declaration is None:
+        return None
+    return headers[headers.rfind("/*", 0, declaration.start()):declaration.start()]
+
+
+def documentation_fault(headers: str, name: str, autocast: str) -> str | None:
+    comment = comment_of(headers, name)
+    if comment is None:
+        return f"no public header declares htone_{name}"
+    if not re.search(rf"\* Autocast: {CLASSES[autocast]}\b", comment):
+        return f'the comment of htone_{name} lacks "Autocast: {CLASSES[autocast]}", which is its row'
+    return None
+
+
+def faults(root: Path) -> list[str]:
+    headers = joined(root, "capi/include/halftone", "*.h")
+    tests = joined(root, "tests/capi", "*_test.c")
+    gradient_tests = joined(root, "tests/capi", "*gradcheck_test.c")
+    found = []
+    for name, autocast in rows(root):
+        fault = documentation_fault(headers, name, autocast)
+        if fault:
+            found.append(f"{name}: {fault}")
+        call = re.compile(rf"\bhtone_{name}\b")
+        if not call.search(tests):
+            found.append(f"{name}: no test in tests/capi calls it")
+        if name not in NO_GRADIENT and not call.search(gradient_tests):
+            found.append(f"{name}: no gradient case in tests/capi/*gradcheck_test.c calls it")
+    return found
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--root", type=Path, default=REPOSITORY)
+    root = arguments.parse_args().root.resolve()
+    found, count = faults(root), len(rows(root))
+    print("\n".join(found + [f"{count} operations, {len(found)} faults"]))
+    return 1 if found or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

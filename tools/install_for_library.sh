@@ -1,0 +1,4 @@
+#!/bin/bash
+# Installs what building the library needs. Used by samples/quickstart and tests/run.
+exec "$(dirname "${BASH_SOURCE[0]}")/install_packages.sh" "to build the library" \
+  g++ cmake ninja-build pkg-config libhwy-dev nlohmann-json3-dev libxxhash-dev
