@@ -31,7 +31,7 @@ Shape strides_of(ImageOrder order, const Shape& shape) {
       return {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]};
     case ImageOrder::kGaps: {
       const int64_t row = 2 * shape[3] + 3;
-      return {shape[1] * shape[2] * row + 5, shape[2] * row + 1, row, 2};
+      return {shape[1] * (shape[2] * row + 1) + 5, shape[2] * row + 1, row, 2};
     }
   }
   return {};

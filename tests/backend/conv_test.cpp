@@ -32,6 +32,9 @@ const ConvShape kShapes[] = {
     {3, 7, 9, {6, 6}, {1, 1}, {{2, 2}, {0, 0}, {1, 1}}},
     {7, 3, 33, {14, 14}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}},
     {2, 1, 3, {4, 4}, {1, 1}, {{9, 9}, {8, 8}, {1, 1}}},
+    {2, 2, 3, {3, 75}, {3, 3}, {{2, 2}, {1, 1}, {1, 1}}},    // whole vectors of every second element
+    {1, 2, 3, {5, 34}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},    // as many elements as a vector has, and one more
+    {1, 45, 2, {16, 16}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}},  // more channels than have their patches in L2 at once
 };
 
 // More positions of one image than a block takes: 145 rows of it at 900 taps.

@@ -7,6 +7,21 @@
 namespace halftone::cpu {
 namespace {
 
+// Gradients of patches are added to their planes while they are in L2: 256 KiB of FP32.
+constexpr int64_t kSumElements = int64_t{1} << 16;
+
+// Channels [first, first + count) of a group.
+struct Channels {
+  int64_t first;
+  int64_t count;
+};
+
+// The scratch of a unit.
+struct Memory {
+  std::byte* weights = nullptr;  // turned, of all groups; shared
+  std::byte* own = nullptr;      // gathered output, gradients of patches, sums of planes, the product's scratch
+};
+
 // A unit is a group of a block of images, so that only one thread adds to a plane.
 class GradInput {
  public:
@@ -17,21 +32,28 @@ class GradInput {
     size_t product = 0;
     blocks.for_each_size([&](const Block& block) {
       if (!operands_.is_output_matrix(block)) output_size_ = operands_.matrix_size(operands_.filters(), output_dtype());
-      if (!operands_.is_input_matrix(block)) input_size_ = operands_.matrix_size(operands_.taps(), sum_dtype());
-      product = std::max(product, gemm_workspace(pool_, scratch_.threads(), product_of(block, 0, nullptr)));
+      for_each_piece(block, [&](const Channels& piece) {
+        const GemmArgs args = product_of(block, 0, piece, {});
+        product = std::max(product, gemm_workspace(pool_, scratch_.threads(), args));
+        if (operands_.is_input_matrix(block)) return;
+        input_size_ = std::max(input_size_, operands_.matrix_size(args.c.shape[0], sum_dtype()));
+      });
     });
     if (input_size_ != 0 && !sums_in_place()) {
       const int64_t elements = blocks.max_images() * channels() * plane_size();
       planes_size_ = in_cache_lines(static_cast<size_t>(elements) * size_of(sum_dtype()));
     }
+    const View& weight = operands.args().weight;
+    scratch_.shared = in_cache_lines(static_cast<size_t>(numel(weight.shape)) * size_of(weight.dtype));
     scratch_.per_thread = output_size_ + input_size_ + planes_size_ + in_cache_lines(product);
   }
 
   size_t workspace() const { return scratch_.total(pool_); }
 
   void run(void* workspace) const noexcept {
-    for_each_unit(pool_, scratch_, workspace, [&](int64_t unit, std::byte* memory) {
-      run_images(unit / operands_.groups(), unit % operands_.groups(), memory);
+    turn_weights(workspace);
+    for_each_unit(pool_, scratch_, workspace, [&](int64_t unit, std::byte* own) {
+      run_images(unit / operands_.groups(), unit % operands_.groups(), {static_cast<std::byte*>(workspace), own});
     });
   }
 
@@ -40,26 +62,57 @@ class GradInput {
   DType sum_dtype() const { return operands_.compute_dtype(); }
   DType output_dtype() const { return operands_.args().output.dtype; }
   int64_t channels() const { return operands_.args().weight.shape[1]; }
+  int64_t kernel_size() const { return operands_.args().weight.shape[2] * operands_.args().weight.shape[3]; }
   int64_t plane_size() const { return target().shape[2] * target().shape[3]; }
   bool sums_in_place() const { return target().dtype == sum_dtype(); }
 
-  // In a thread's memory: gathered output, gradients of patches, sums of planes, the product's scratch.
-  GemmArgs product_of(const Block& block, int64_t group, std::byte* memory) const {
+  // Once for all blocks: a product whose first operand lies in rows needs no packing of it.
+  void turn_weights(void* workspace) const {
+    const int64_t filters = operands_.filters();
+    View from = operands_.weights(0);
+    from.shape = {operands_.groups(), operands_.taps(), filters};
+    from.strides = {filters * operands_.taps(), 1, operands_.taps()};
+    View to = from;
+    to.data = workspace;
+    to.strides = contiguous_strides(to.shape);
+    kConvertKernels.cast(stream_, from, to);
+  }
+
+  // [taps of the piece, filters]
+  View turned_weights(int64_t group, const Channels& piece, std::byte* memory) const {
+    View view = transposed(operands_.weights(group));
+    view.strides = contiguous_strides(view.shape);
+    const int64_t first = (group * channels() + piece.first) * kernel_size() * operands_.filters();
+    view.data = at_offset(memory, static_cast<size_t>(first) * size_of(view.dtype));
+    view.shape[0] = piece.count * kernel_size();
+    return view;
+  }
+
+  // Calls f(piece) for the channels of a group in turn: as many at once as leave their patches in L2.
+  template <class F>
+  void for_each_piece(const Block& block, F&& f) const {
+    const int64_t patch = kernel_size() * std::max<int64_t>(operands_.blocks().columns_of(block), 1);
+    const int64_t wanted = operands_.is_input_matrix(block) ? channels() : std::max<int64_t>(kSumElements / patch, 1);
+    for (int64_t c = 0; c < channels(); c += wanted) f(Channels{c, std::min(wanted, channels() - c)});
+  }
+
+  GemmArgs product_of(const Block& block, int64_t group, const Channels& piece, const Memory& memory) const {
+    const View weights = turned_weights(group, piece, memory.weights);
     const bool in_place = operands_.is_input_matrix(block);
-    const View patches = in_place
-                             ? operands_.input(block, group, nullptr)
-                             : operands_.matrix(operands_.taps(), sum_dtype(), block, at_offset(memory, output_size_));
-    return {.a = transposed(operands_.weights(group)),
-            .b = operands_.output(block, group, memory),
+    std::byte* sums = at_offset(memory.own, output_size_);
+    const View patches = in_place ? operands_.input(block, group, nullptr)
+                                  : operands_.matrix(weights.shape[0], sum_dtype(), block, sums);
+    return {.a = weights,
+            .b = operands_.output(block, group, memory.own),
             .residual = in_place ? row_bias(operands_.args().bias, group * channels(), patches) : View{},
             .c = patches};
   }
 
-  void run_images(int64_t image_block, int64_t group, std::byte* memory) const {
+  void run_images(int64_t image_block, int64_t group, const Memory& memory) const {
     const Block first = operands_.blocks().at(image_block, 0);
     const View gradient = gradient_of(first, group);
     Patches sums = operands_.patches_of(group);
-    sums.planes = sums_in_place() ? gradient : own_planes(gradient, memory + output_size_ + input_size_);
+    sums.planes = sums_in_place() ? gradient : own_planes(gradient, memory.own + output_size_ + input_size_);
     if (!operands_.is_input_matrix(first)) begin_sums(group, sums.planes);
     for (int64_t row_block = 0; row_block < operands_.blocks().row_blocks(); ++row_block) {
       run_block(operands_.blocks().at(image_block, row_block), group, sums, memory);
@@ -67,11 +120,16 @@ class GradInput {
     if (!operands_.is_input_matrix(first) && !sums_in_place()) kConvertKernels.cast(stream_, sums.planes, gradient);
   }
 
-  void run_block(const Block& block, int64_t group, const Patches& sums, std::byte* memory) const {
-    operands_.gather_output(block, group, memory);
-    const GemmArgs args = product_of(block, group, memory);
-    gemm(pool_, scratch_.threads(), args, memory + output_size_ + input_size_ + planes_size_);
-    if (!operands_.is_input_matrix(block)) scatter_patches(sums, block, args.c.strides[0], args.c.data);
+  void run_block(const Block& block, int64_t group, const Patches& sums, const Memory& memory) const {
+    operands_.gather_output(block, group, memory.own);
+    for_each_piece(block, [&](const Channels& piece) {
+      const GemmArgs args = product_of(block, group, piece, memory);
+      gemm(pool_, scratch_.threads(), args, memory.own + output_size_ + input_size_ + planes_size_);
+      if (operands_.is_input_matrix(block)) return;
+      Patches part = sums;
+      part.planes = channels_of(sums.planes, piece.first, piece.count);
+      scatter_patches(part, block, args.c.strides[0], args.c.data);
+    });
   }
 
   // The images of a block in the tensor that is written.

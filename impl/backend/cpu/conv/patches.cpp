@@ -1,11 +1,19 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/conv/patches.cpp"
 #include "backend/cpu/conv/patches.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "backend/cpu/simd/strided_block.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+//
+#include "backend/cpu/conv/second_elements.h"
 
+HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
+namespace HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -79,6 +87,8 @@ class TapGatherer {
     auto* to = reinterpret_cast<std::byte*>(out + columns.begin);
     if (step == 1) {
       copy_row(from, count * static_cast<int64_t>(sizeof(Word)), readable_end_, to);
+    } else if (step == 2) {
+      copy_second_elements(first, count, out + columns.begin);
     } else {
       copy_words<Word>(from, step, to, 1, count);
     }
@@ -105,6 +115,8 @@ template <class T>
 void scatter_row(const T* in, int64_t count, int64_t stride, T* out) {
   if (stride == 1) {
     for (int64_t x = 0; x < count; ++x) out[x] += in[x];
+  } else if (stride == 2) {
+    add_to_second_elements(in, count, out);
   } else {
     for (int64_t x = 0; x < count; ++x) out[x * stride] += in[x];
   }
@@ -140,7 +152,7 @@ void scatter(const Patches& patches, const Block& block, int64_t row_stride, con
 
 }  // namespace
 
-void gather_patches(const Patches& patches, const Block& block, int64_t row_stride, void* out) noexcept {
+void gather_patches(const Patches& patches, const Block& block, int64_t row_stride, void* out) {
   switch (size_of(patches.planes.dtype)) {
     case 8:
       return gather(patches, block, row_stride, static_cast<uint64_t*>(out));
@@ -151,9 +163,28 @@ void gather_patches(const Patches& patches, const Block& block, int64_t row_stri
   }
 }
 
-void scatter_patches(const Patches& patches, const Block& block, int64_t row_stride, const void* in) noexcept {
+void scatter_patches(const Patches& patches, const Block& block, int64_t row_stride, const void* in) {
   if (patches.planes.dtype == DType::kF64) return scatter(patches, block, row_stride, static_cast<const double*>(in));
   scatter(patches, block, row_stride, static_cast<const float*>(in));
 }
 
+}  // namespace HWY_NAMESPACE
 }  // namespace halftone::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::cpu {
+
+HWY_EXPORT(gather_patches);
+HWY_EXPORT(scatter_patches);
+
+void gather_patches(const Patches& patches, const Block& block, int64_t row_stride, void* out) noexcept {
+  HWY_DYNAMIC_DISPATCH(gather_patches)(patches, block, row_stride, out);
+}
+
+void scatter_patches(const Patches& patches, const Block& block, int64_t row_stride, const void* in) noexcept {
+  HWY_DYNAMIC_DISPATCH(scatter_patches)(patches, block, row_stride, in);
+}
+
+}  // namespace halftone::cpu
+#endif
