@@ -15,7 +15,9 @@ void for_each_instruction_set(Body&& body) {
   const int64_t compiled[] = {HWY_AVX3, HWY_AVX2, HWY_SCALAR};
   for (const int64_t target : compiled) {
     if ((hwy::SupportedTargets() & target) == 0 && target != HWY_SCALAR) {
-      std::printf("skipped: this CPU has no %s\n", hwy::TargetName(target));
+      static int64_t told = 0;
+      if ((told & target) == 0) std::printf("skipped: this CPU has no %s\n", hwy::TargetName(target));
+      told |= target;
       continue;
     }
     SCOPED_TRACE(hwy::TargetName(target));

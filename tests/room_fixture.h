@@ -13,12 +13,14 @@
 
 namespace halftone {
 
+inline constexpr uint64_t kRoomSeed = 7;
+
 class RoomTest : public testing::Test {
  protected:
   static ContextOptions options() {
     ContextOptions options;
     options.num_threads = 2;
-    options.seed = 7;
+    options.seed = kRoomSeed;
     return options;
   }
 

@@ -8,27 +8,26 @@
 
 namespace halftone {
 
-struct Tolerance {
+// What rounding into a dtype may cost: half the distance of neighbours at 1, and half the smallest subnormal.
+struct HalfStep {
   double relative;
-  double absolute;
+  double smallest;
 };
 
-// For one pass of arithmetic in the compute type (FP32; f64: double) with inputs and results of about 1, rounded once
-// into `dtype`: half a step of the format, a few steps of the compute type, and half the smallest subnormal.
-constexpr Tolerance tolerance(DType dtype) {
+constexpr HalfStep half_step(DType dtype) {
   switch (dtype) {
     case DType::kF64:
-      return {0x1p-49, 0x1p-49};
+      return {0x1p-53, 0x1p-1074};
     case DType::kF32:
-      return {0x1p-21, 0x1p-21};
+      return {0x1p-24, 0x1p-150};
     case DType::kF16:
-      return {0x1p-11 + 0x1p-21, 0x1p-21};
+      return {0x1p-11, 0x1p-25};
     case DType::kBF16:
-      return {0x1p-8 + 0x1p-21, 0x1p-21};
+      return {0x1p-8, 0x1p-134};
     case DType::kF8E4M3:
-      return {0x1p-4 + 0x1p-21, 0x1p-10};
+      return {0x1p-4, 0x1p-10};
     case DType::kF8E5M2:
-      return {0x1p-3 + 0x1p-21, 0x1p-17};
+      return {0x1p-3, 0x1p-17};
     case DType::kI64:
     case DType::kI32:
     case DType::kI16:
@@ -40,6 +39,24 @@ constexpr Tolerance tolerance(DType dtype) {
   return {0, 0};
 }
 
+// What arithmetic that ends in `dtype` is done in.
+constexpr DType compute_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
+
+struct Tolerance {
+  double relative;
+  double absolute;
+};
+
+// For one pass of arithmetic in the compute type with inputs and results of about 1, rounded once into `dtype`: half a
+// step of the format, and a few steps of the compute type, or half the smallest subnormal where that is more.
+constexpr Tolerance tolerance(DType dtype) {
+  if (!is_float(dtype)) return {0, 0};
+  const double steps = (dtype == DType::kF64 ? 16 : 8) * half_step(compute_dtype(dtype)).relative;
+  const bool is_computed_in = dtype == compute_dtype(dtype);
+  const double relative = is_computed_in ? steps : half_step(dtype).relative + steps;
+  return {relative, half_step(dtype).smallest > steps ? half_step(dtype).smallest : steps};
+}
+
 // NaN is close to NaN alone, an infinity to itself alone. `growth` widens the tolerance where a result comes of many
 // operations.
 inline bool is_close(double actual, double expected, DType dtype, double growth = 1) {
@@ -47,6 +64,16 @@ inline bool is_close(double actual, double expected, DType dtype, double growth 
   if (std::isinf(expected) || std::isinf(actual)) return actual == expected;
   const Tolerance limit = tolerance(dtype);
   return std::fabs(actual - expected) <= growth * (limit.relative * std::fabs(expected) + limit.absolute);
+}
+
+// Whether a result was computed with an error of at most `slack` half steps of the compute type at 1 and then rounded
+// once. NaN and infinities as above; what is no float is exact.
+inline bool is_within(double actual, double expected, double slack, DType dtype) {
+  if (std::isnan(expected)) return std::isnan(actual);
+  if (std::isinf(expected) || std::isinf(actual) || !is_float(dtype)) return actual == expected;
+  const double error = slack * half_step(compute_dtype(dtype)).relative;
+  const double rounding = half_step(dtype).relative * (std::fabs(expected) + error) + half_step(dtype).smallest;
+  return std::fabs(actual - expected) <= error + rounding;
 }
 
 }  // namespace halftone

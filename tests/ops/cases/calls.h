@@ -1,0 +1,78 @@
+// Short ways to make cases of common forms. Used from one thread.
+#pragma once
+
+#include <utility>
+
+#include "ops/op_case.h"
+
+namespace halftone {
+
+using UnaryCall = Tensor (*)(const Tensor&);
+using BinaryCall = Tensor (*)(const Tensor&, const Tensor&);
+
+// A call with one input and one result.
+template <class Call>
+std::function<Tensors(const Tensors&)> call_of_one(Call call) {
+  return [call](const Tensors& in) { return Tensors{call(in[0])}; };
+}
+template <class Call>
+std::function<Tensors(const Tensors&)> call_of_two(Call call) {
+  return [call](const Tensors& in) { return Tensors{call(in[0], in[1])}; };
+}
+
+// function(x) for every element; `slack_of(x, function(x))` where it is more than that of one function.
+template <class Function>
+std::function<Arrays(const Arrays&)> each(Function function) {
+  return [function](const Arrays& in) {
+    Array out(in[0].shape);
+    for (int64_t i = 0; i < out.size(); ++i) out[i] = function(in[0][i]);
+    return Arrays{out};
+  };
+}
+template <class Function, class Slack>
+std::function<Arrays(const Arrays&)> each(Function function, Slack slack_of) {
+  return [function, slack_of](const Arrays& in) {
+    Array out(in[0].shape);
+    for (int64_t i = 0; i < out.size(); ++i) {
+      out[i] = function(in[0][i]);
+      out.slack.push_back(slack_of(in[0][i], out[i]));
+    }
+    return Arrays{out};
+  };
+}
+
+// The common shape of two that broadcast.
+inline Shape joined(const Shape& a, const Shape& b) {
+  const Shape& longer = a.rank() >= b.rank() ? a : b;
+  const Shape& shorter = a.rank() >= b.rank() ? b : a;
+  Shape result = longer;
+  for (int i = 1; i <= shorter.rank(); ++i) {
+    int64_t& size = result[longer.rank() - i];
+    if (size == 1) size = shorter[shorter.rank() - i];
+  }
+  return result;
+}
+
+// function(a, b) for every pair of a broadcast.
+template <class Function>
+std::function<Arrays(const Arrays&)> each_pair(Function function) {
+  return [function](const Arrays& in) {
+    const auto& [a, b] = std::pair<const Array&, const Array&>(in[0], in[1]);
+    Array out(joined(a.shape, b.shape));
+    int64_t i = 0;
+    for_each_index(out.shape, [&](const Shape& index) {
+      out[i++] = function(a[repeated_place_of(a.shape, index)], b[repeated_place_of(b.shape, index)]);
+    });
+    return Arrays{out};
+  };
+}
+
+// One input of every size: none, one, odd, more than two chunks.
+inline std::vector<Shapes> shapes_of_one() { return {{{0, 3}}, {{1}}, {{}}, {{7, 5}}, {{3, 5, 7}}, {{15, 2305}}}; }
+// Two inputs of every size, and of shapes that broadcast one way and both.
+inline std::vector<Shapes> shapes_of_two() {
+  return {{{0, 3}, {0, 3}}, {{1}, {1}},    {{7, 5}, {7, 5}},         {{7, 1}, {2, 1, 5}},  {{}, {7, 5}},
+          {{3, 7, 5}, {5}}, {{0, 3}, {3}}, {{15, 2305}, {15, 2305}}, {{15, 2305}, {15, 1}}};
+}
+
+}  // namespace halftone

@@ -1,0 +1,115 @@
+// Losses of rows of classes.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/op_case.h"
+#include "ops/ops.h"
+
+namespace halftone {
+
+namespace {
+
+struct ClassCase {
+  Op op;
+  const char* what;
+  ops::ClassLossOptions options;
+  bool is_weighted = false;
+};
+
+// Log-probabilities of one row, and what their errors are relative to.
+std::vector<double> log_softmax_of_row(const Array& x, int64_t row) {
+  const int64_t classes = x.shape[1];
+  std::vector<double> result;
+  for (int64_t c = 0; c < classes; ++c) result.push_back(x[row * classes + c]);
+  const double largest = *std::max_element(result.begin(), result.end());
+  Sum sum;
+  for (const double value : result) sum.add(std::exp(value - largest));
+  for (double& value : result) value -= largest + std::log(sum.value());
+  return result;
+}
+
+struct RowLoss {
+  double value = 0;
+  double weight = 0;
+  double magnitude = 0;
+};
+
+// loss = (1 - smoothing) w[target] nll[target] + smoothing / c * sum of w nll
+RowLoss loss_of_row(const std::vector<double>& logs, int64_t target, const Array* weight,
+                    const ops::ClassLossOptions& options) {
+  if (target == options.ignore_index) return {};
+  const auto weight_of = [&](int64_t c) { return weight != nullptr ? (*weight)[c] : 1.0; };
+  const auto classes = static_cast<double>(logs.size());
+  RowLoss loss = {.weight = weight_of(target)};
+  const auto add = [&](int64_t c, double share) {
+    const double term = -share * weight_of(c) * logs[static_cast<size_t>(c)];
+    loss.value += term;
+    loss.magnitude += std::fabs(term) + share * weight_of(c) * (classes + 8) / kFunctionError;
+  };
+  add(target, 1 - options.label_smoothing);
+  if (options.label_smoothing > 0) {
+    for (size_t c = 0; c < logs.size(); ++c) add(static_cast<int64_t>(c), options.label_smoothing / classes);
+  }
+  return loss;
+}
+
+Arrays class_losses(const ClassCase& which, const Arrays& in) {
+  const int64_t rows = in[0].shape[0], classes = in[0].shape[1];
+  Array losses(Shape{rows});
+  RowLoss all;
+  for (int64_t r = 0; r < rows; ++r) {
+    std::vector<double> logs;
+    if (which.op == Op::kCrossEntropy) {
+      logs = log_softmax_of_row(in[0], r);
+    } else {
+      for (int64_t c = 0; c < classes; ++c) logs.push_back(in[0][r * classes + c]);
+    }
+    const Array* weight = which.is_weighted ? &in[2] : nullptr;
+    const RowLoss loss = loss_of_row(logs, static_cast<int64_t>(in[1][r]), weight, which.options);
+    losses[r] = loss.value;
+    losses.slack.push_back(2 * kFunctionError * loss.magnitude);
+    all = {all.value + loss.value, all.weight + loss.weight, all.magnitude + loss.magnitude};
+  }
+  if (which.options.reduction == LossReduction::kNone) return {losses};
+  const double divisor = which.options.reduction == LossReduction::kMean ? all.weight : 1;
+  Array out(Shape{});
+  out[0] = all.value / divisor;
+  out.slack = {4 * kFunctionError * all.magnitude / divisor};
+  return {out};
+}
+
+OpCase class_case(const ClassCase& which) {
+  OpCase result = {.op = which.op,
+                   .what = which.what,
+                   .inputs = {{uniform(-2, 2)}, index_input(0, 1)},
+                   .shapes = {{{0, 3}, {0}}, {{1, 1}, {1}}, {{7, 5}, {7}}, {{15, 2305}, {15}}, {{2305, 15}, {2305}}},
+                   .slope_terms = 2};  // weights times the difference of two probabilities
+  result.run = [which](const Tensors& in) {
+    const auto call = which.op == Op::kCrossEntropy ? ops::cross_entropy : ops::nll_loss;
+    return Tensors{call(in[0], in[1], which.is_weighted ? in[2] : Tensor(), which.options)};
+  };
+  result.reference = [which](const Arrays& in) { return class_losses(which, in); };
+  if (!which.is_weighted) return result;
+  // Weights lead no gradient: they have a dtype of their own.
+  result.inputs.push_back({uniform(0.5, 2), DType::kF32});
+  for (Shapes& shapes : result.shapes) shapes.push_back({shapes[0][1]});
+  return result;
+}
+
+}  // namespace
+
+std::vector<OpCase> class_loss_cases() {
+  std::vector<OpCase> cases;
+  for (const Op op : {Op::kCrossEntropy, Op::kNllLoss}) {
+    cases.push_back(class_case({op, "as mean", {}}));
+    cases.push_back(class_case({op, "as weighted mean", {.ignore_index = 2}, true}));
+    cases.push_back(class_case({op, "as weighted sum", {.reduction = LossReduction::kSum}, true}));
+    cases.push_back(class_case({op, "of each row", {.reduction = LossReduction::kNone, .ignore_index = 0}}));
+  }
+  cases.push_back(class_case({Op::kCrossEntropy, "smoothed", {.label_smoothing = 0.125}}));
+  cases.push_back(class_case(
+      {Op::kCrossEntropy, "smoothed, as weighted mean", {.ignore_index = 1, .label_smoothing = 0.25}, true}));
+  return cases;
+}
+
+}  // namespace halftone

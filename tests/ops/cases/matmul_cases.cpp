@@ -1,0 +1,155 @@
+// Matrix products.
+#include "calls.h"
+#include "ops/ops.h"
+
+namespace halftone {
+
+namespace {
+
+const OpInput kFactor = {uniform(-1, 1)};
+
+// The batch's sizes, without the matrix.
+Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.rank() - 2); }
+
+// The place of element (row, column) of the matrix that a batch's index names.
+int64_t place_in_batch(const Shape& shape, const Shape& batch, int64_t row, int64_t column) {
+  const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  return (repeated_place_of(leading(shape), batch) * rows + row) * columns + column;
+}
+
+Arrays product_of(const Arrays& in) {
+  const Shape &a = in[0].shape, &b = in[1].shape;
+  const int64_t rows = a[a.rank() - 2], inner = a[a.rank() - 1], columns = b[b.rank() - 1];
+  const Shape batches = joined(leading(a), leading(b));
+  Shape shape = batches;
+  shape.push_back(rows);
+  shape.push_back(columns);
+  Array out(shape);
+  int64_t i = 0;
+  for_each_index(shape, [&](const Shape& index) {
+    const Shape batch = leading(index);
+    const int64_t row = index[index.rank() - 2], column = index[index.rank() - 1];
+    Sum sum;
+    for (int64_t k = 0; k < inner; ++k) {
+      sum.add(in[0][place_in_batch(a, batch, row, k)] * in[1][place_in_batch(b, batch, k, column)]);
+    }
+    out[i++] = sum.value();
+    out.slack.push_back(sum.slack_in_order());
+  });
+  return {out};
+}
+
+OpCase matmul_case() {
+  return {.op = Op::kMatmul,
+          .inputs = {kFactor, kFactor},
+          .shapes = {{{0, 3}, {3, 2}},
+                     {{3, 0}, {0, 5}},
+                     {{1, 1}, {1, 1}},
+                     {{7, 5}, {5, 3}},
+                     {{3, 5, 7}, {3, 7, 5}},
+                     {{2, 1, 3, 5}, {3, 5, 1}},
+                     {{35, 1001}, {1001, 3}},
+                     {{301, 7}, {7, 129}}},
+          .run = call_of_two(ops::matmul),
+          .reference = product_of};
+}
+
+// Y = X W^T + b
+Arrays linear_of(const Arrays& in) {
+  const Shape& x = in[0].shape;
+  const int64_t inner = in[1].shape[1], columns = in[1].shape[0];
+  Shape shape = x;
+  shape[x.rank() - 1] = columns;
+  Array out(shape);
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const int64_t row = i / columns, column = i % columns;
+    Sum sum;
+    for (int64_t k = 0; k < inner; ++k) sum.add(in[0][row * inner + k] * in[1][column * inner + k]);
+    if (in.size() > 2) sum.add(in[2][column]);
+    out[i] = sum.value();
+    out.slack.push_back(sum.slack_in_order());
+  }
+  return {out};
+}
+
+OpCase linear_case(const char* what, bool has_bias) {
+  OpCase result = {.op = Op::kLinear,
+                   .what = what,
+                   .inputs = {kFactor, kFactor},
+                   .shapes = {{{0, 3}, {2, 3}},
+                              {{1, 1}, {1, 1}},
+                              {{5}, {3, 5}},
+                              {{3, 1, 5}, {2, 5}},
+                              {{7, 5}, {3, 5}},
+                              {{35, 1001}, {3, 1001}}}};
+  result.run = [](const Tensors& in) { return Tensors{ops::linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor())}; };
+  result.reference = linear_of;
+  if (!has_bias) return result;
+  result.inputs.push_back(kFactor);
+  for (Shapes& shapes : result.shapes) shapes.push_back({shapes[1][0]});
+  return result;
+}
+
+// Labels are letters; sums over all of them that do not stand in the result.
+struct Equation {
+  const char* text;
+  std::string a, b, out;
+};
+
+Array einsum_of(const Equation& equation, const Array& a, const Array& b) {
+  std::string labels = equation.out;
+  for (const char label : equation.a + equation.b) {
+    if (labels.find(label) == std::string::npos) labels.push_back(label);
+  }
+  const auto size_of_label = [&](char label) {
+    const size_t in_a = equation.a.find(label);
+    return in_a != std::string::npos ? a.shape[static_cast<int>(in_a)]
+                                     : b.shape[static_cast<int>(equation.b.find(label))];
+  };
+  Shape all, shape;
+  for (const char label : labels) all.push_back(size_of_label(label));
+  for (const char label : equation.out) shape.push_back(size_of_label(label));
+  Array out(shape);
+  std::vector<Sum> sums(out.values.size());
+  const auto indices_of = [&](const std::string& names, const Shape& index) {
+    Shape result;
+    for (const char label : names) result.push_back(index[static_cast<int>(labels.find(label))]);
+    return result;
+  };
+  for_each_index(all, [&](const Shape& index) {
+    const double term =
+        a[place_of(a.shape, indices_of(equation.a, index))] * b[place_of(b.shape, indices_of(equation.b, index))];
+    sums[static_cast<size_t>(place_of(shape, indices_of(equation.out, index)))].add(term);
+  });
+  for (int64_t i = 0; i < out.size(); ++i) {
+    out[i] = sums[static_cast<size_t>(i)].value();
+    out.slack.push_back(sums[static_cast<size_t>(i)].slack_in_order());
+  }
+  return out;
+}
+
+OpCase einsum_case(const Equation& equation, std::vector<Shapes> shapes) {
+  return {.op = Op::kEinsum,
+          .what = equation.text,
+          .inputs = {kFactor, kFactor},
+          .shapes = std::move(shapes),
+          .run = call_of_two([=](const Tensor& a, const Tensor& b) { return ops::einsum(equation.text, a, b); }),
+          .reference = [=](const Arrays& in) { return Arrays{einsum_of(equation, in[0], in[1])}; }};
+}
+
+}  // namespace
+
+std::vector<OpCase> matmul_cases() {
+  return {
+      matmul_case(),
+      linear_case("", false),
+      linear_case("with bias", true),
+      einsum_case({"ij,jk->ik", "ij", "jk", "ik"},
+                  {{{0, 3}, {3, 2}}, {{1, 1}, {1, 1}}, {{7, 5}, {5, 3}}, {{301, 129}, {129, 3}}}),
+      einsum_case({"bqhd,bkhd->bhqk", "bqhd", "bkhd", "bhqk"},
+                  {{{2, 0, 2, 3}, {2, 3, 2, 3}}, {{1, 1, 1, 1}, {1, 1, 1, 1}}, {{1, 3, 3, 5}, {1, 2, 3, 5}}}),
+      einsum_case({"i,j->ji", "i", "j", "ji"}, {{{0}, {3}}, {{1}, {1}}, {{5}, {3}}}),
+  };
+}
+
+}  // namespace halftone

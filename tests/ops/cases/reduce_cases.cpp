@@ -1,0 +1,121 @@
+// Sums, means and what runs along a dimension.
+#include <cmath>
+#include <limits>
+
+#include "calls.h"
+#include "ops/ops.h"
+#include "terms.h"
+
+namespace halftone {
+
+namespace {
+
+Sum sum_of(const std::vector<double>& terms) {
+  Sum sum;
+  for (const double term : terms) sum.add(term);
+  return sum;
+}
+
+Reduced sum_of_terms(const std::vector<double>& terms) {
+  const Sum sum = sum_of(terms);
+  return {sum.value(), sum.slack_pairwise()};
+}
+
+Reduced mean_of_terms(const std::vector<double>& terms) {
+  if (terms.empty()) return {std::numeric_limits<double>::quiet_NaN(), 0};
+  const Sum sum = sum_of(terms);
+  const auto count = static_cast<double>(terms.size());
+  return {sum.value() / count, sum.slack_pairwise() / count};
+}
+
+Reduced log_sum_exp_of_terms(const std::vector<double>& terms) {
+  if (terms.empty()) return {-std::numeric_limits<double>::infinity(), 0};
+  std::vector<double> powers;
+  for (const double term : terms) powers.push_back(std::exp(term));
+  const Sum sum = sum_of(powers);
+  const double result = std::log(sum.value());
+  // The sum's relative error is the logarithm's absolute one; terms below 2 take part with their own rounding.
+  return {result, sum.slack_pairwise() / sum.value() + kFunctionError * (std::fabs(result) + 4)};
+}
+
+using ReduceCall = Tensor (*)(const Tensor&, const Shape&, bool);
+
+std::vector<OpCase> over_dims(Op op, ReduceCall call, Reduced (*reduce)(const std::vector<double>&), Dtypes dtypes) {
+  std::vector<OpCase> cases;
+  for (const ReducedDims& which : kReducedDims) {
+    cases.push_back({.op = op,
+                     .what = which.name,
+                     .inputs = {{uniform(-2, 2)}},
+                     .shapes = shapes_to_reduce(),
+                     .run = call_of_one([=](const Tensor& x) { return call(x, which.dims, which.keepdim); }),
+                     .reference = reduced(which, reduce),
+                     .dtypes = dtypes,
+                     .results = {float_or_i64}});
+  }
+  return cases;
+}
+
+Arrays running_sums(const Arrays& in, int dim) {
+  Array out(in[0].shape);
+  const int64_t stride = contiguous_strides(in[0].shape)[dim];
+  int64_t i = 0;
+  for_each_index(out.shape, [&](const Shape& index) {
+    Sum sum;
+    for (int64_t back = index[dim]; back >= 0; --back) sum.add(in[0][i - back * stride]);
+    out[i++] = sum.value();
+    // Kernels add in double: in f64 a rounding for each term, else next to none.
+    out.slack.push_back(sum.slack_in_order());
+  });
+  return {out};
+}
+
+OpCase cumsum_case(int dim, std::vector<Shapes> shapes) {
+  return {.op = Op::kCumsum,
+          .what = dim == 0 ? "along the first dimension" : "along the last dimension",
+          .inputs = {{uniform(-2, 2)}},
+          .shapes = std::move(shapes),
+          .run = call_of_one([dim](const Tensor& x) { return ops::cumsum(x, dim); }),
+          .reference = [dim](const Arrays& in) { return running_sums(in, dim < 0 ? in[0].shape.rank() - 1 : dim); },
+          .dtypes = Dtypes::kArithmetic,
+          .results = {float_or_i64}};
+}
+
+Arrays share_of_hits(const Arrays& in) {
+  const int64_t rows = in[0].shape[0], classes = in[0].shape[1];
+  double hits = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t best = 0;
+    for (int64_t c = 1; c < classes; ++c) {
+      if (in[0][r * classes + c] > in[0][r * classes + best]) best = c;
+    }
+    hits += in[1][r] == static_cast<double>(best) ? 1 : 0;
+  }
+  Array out(Shape{});
+  out[0] = hits / static_cast<double>(rows);
+  return {out};
+}
+
+OpCase accuracy_case() {
+  return {.op = Op::kAccuracy,
+          .inputs = {{distinct()}, index_input(0, 1)},
+          .shapes = {{{0, 3}, {0}}, {{1, 1}, {1}}, {{7, 5}, {7}}, {{15, 2305}, {15}}},
+          .run = call_of_two(ops::accuracy),
+          .reference = share_of_hits,
+          .results = {as_f32}};
+}
+
+}  // namespace
+
+std::vector<OpCase> reduce_cases() {
+  std::vector<OpCase> cases = over_dims(Op::kSum, ops::sum, sum_of_terms, Dtypes::kArithmetic);
+  for (const std::vector<OpCase>& part :
+       {over_dims(Op::kMean, ops::mean, mean_of_terms, Dtypes::kFloats),
+        over_dims(Op::kLogSumExp, ops::log_sum_exp, log_sum_exp_of_terms, Dtypes::kFloats),
+        std::vector<OpCase>{cumsum_case(0, {{{0, 3}}, {{1}}, {{7, 5}}, {{129, 271}}}),
+                            cumsum_case(-1, {{{3, 0}}, {{1}}, {{7, 5}}, {{271, 129}}}), accuracy_case()}}) {
+    cases.insert(cases.end(), part.begin(), part.end());
+  }
+  return cases;
+}
+
+}  // namespace halftone

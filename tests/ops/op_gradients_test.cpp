@@ -1,0 +1,174 @@
+// Every operation's gradients: in f64 against finite differences, in the other dtypes against f64. On every instruction
+// set, with inputs and gradients of results in several layouts.
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "backend/sanitizers.h"
+#include "finite_difference.h"
+#include "instruction_sets.h"
+#include "no_gradient.h"
+#include "room_fixture.h"
+#include "tolerance.h"
+
+namespace halftone {
+namespace {
+
+// Of more elements than this only some are moved.
+constexpr int64_t kMovedAtMost = 40;
+
+std::vector<int64_t> moved_elements(int64_t count) {
+  std::vector<int64_t> result;
+  if (count <= kMovedAtMost) {
+    for (int64_t i = 0; i < count; ++i) result.push_back(i);
+    return result;
+  }
+  for (const int64_t part : {0, 3, 6}) result.push_back(count / 8 * part);
+  result.push_back(count - 1);
+  return result;
+}
+
+// By input and element.
+using Gradients = std::vector<std::vector<double>>;
+using Slopes = std::map<std::pair<size_t, int64_t>, Slope>;
+
+struct Layouts {
+  const char* name;
+  Arrangement inputs;
+  Layout weights;
+};
+const Layouts kLayouts[] = {
+    {"contiguous", {"", {Layout::kContiguous}}, Layout::kContiguous},
+    {"reversed", {"", {Layout::kReversed}}, Layout::kReversed},
+    {"with gaps", {"", {Layout::kGaps, Layout::kContiguous}}, Layout::kGaps},
+};
+// Gradients of results that come from a sum or a mean are one element, repeated.
+const Layouts kRepeated[] = {
+    {"with a gradient repeated along the first dimension", {"", {Layout::kContiguous}}, Layout::kRepeatedFirst},
+    {"with a gradient repeated along the last dimension", {"", {Layout::kReversed}}, Layout::kRepeatedLast},
+};
+
+class OpGradients : public RoomTest, public testing::WithParamInterface<int> {
+ protected:
+  // What the results are multiplied by before they are added up: none for results that lead no gradient.
+  Arrays weights_for(const OpCase& op_case, const Arrays& inputs, Layout layout) {
+    OpCall call(op_case, device(), DType::kF64, inputs, kLayouts[0].inputs);
+    call.require_gradients();
+    Arrays weights;
+    for (const Tensor& result : call.run()) {
+      const Shape shape = requires_grad(result) ? result.shape() : Shape{0};
+      const int number = static_cast<int>(weights.size());
+      weights.push_back(draw_input({distinct(31 * number)}, DType::kF64, {shape}, 0, layout));
+    }
+    return weights;
+  }
+
+  Gradients gradients_of(const OpCase& op_case, DType dtype, const Arrays& inputs, const Arrays& weights,
+                         const Layouts& layouts) {
+    OpCall call(op_case, device(), dtype, inputs, layouts.inputs);
+    call.require_gradients();
+    const Tensors results = call.run();
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (!requires_grad(results[k])) continue;
+      const LaidInput gradient(device(), results[k].dtype(), weights[k], layouts.weights);
+      run_backward(results[k], gradient.tensor(), true);
+      EXPECT_TRUE(gradient.is_unchanged());
+    }
+    EXPECT_TRUE(call.inputs_are_unchanged());
+    Gradients gradients(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!leads_gradient(op_case.inputs[i], dtype)) continue;
+      AccumulateGrad& leaf = *accumulator_of(call.input(i));
+      gradients[i].resize(inputs[i].values.size());
+      if (leaf.has_grad()) gradients[i] = elements_of(leaf.grad());
+    }
+    return gradients;
+  }
+
+  Slopes slopes_of(const OpCase& op_case, const Arrays& inputs, const Arrays& weights) {
+    Slopes slopes;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!leads_gradient(op_case.inputs[i], DType::kF64)) continue;
+      for (const int64_t at : moved_elements(inputs[i].size())) {
+        slopes[{i, at}] = slope_of(op_case, device(), inputs, weights, i, at);
+      }
+    }
+    return slopes;
+  }
+
+  static void expect_slopes(const Gradients& gradients, const Slopes& slopes) {
+    for (const auto& [place, slope] : slopes) {
+      const double gradient = gradients[place.first][static_cast<size_t>(place.second)];
+      EXPECT_NEAR(gradient, slope.value, kCurveError * slope.magnitude + slope.noise + kLeastError)
+          << "of element " << place.second << " of input " << place.first;
+    }
+  }
+
+  // The roundings to the dtype, those of the terms of each slope, and a sum of as many as results were reached.
+  static void expect_close(const OpCase& op_case, DType dtype, const Gradients& gradients, const Gradients& exact,
+                           const Slopes& slopes) {
+    for (const auto& [place, slope] : slopes) {
+      const auto at = static_cast<size_t>(place.second);
+      const double roundings = op_case.gradient_roundings;
+      const double computed = (static_cast<double>(slope.reached) + kFunctionError) * slope.magnitude +
+                              kFunctionError * op_case.slope_terms * slope.weights;
+      const double bound = roundings * (half_step(dtype).relative * slope.magnitude + half_step(dtype).smallest) +
+                           computed * half_step(compute_dtype(dtype)).relative;
+      EXPECT_NEAR(gradients[place.first][at], exact[place.first][at], bound)
+          << "of element " << place.second << " of input " << place.first;
+    }
+  }
+
+  // `inputs` are rounded to the dtype; f64 sees the same ones.
+  void check(const OpCase& op_case, DType dtype, const Arrays& inputs, std::span<const Layouts> list) {
+    const Arrays weights = weights_for(op_case, inputs, list[0].weights);
+    const Slopes slopes = slopes_of(op_case, inputs, weights);
+    const Gradients exact = gradients_of(op_case, DType::kF64, inputs, weights, kLayouts[0]);
+    for_each_instruction_set([&] {
+      for (const Layouts& layouts : list) {
+        SCOPED_TRACE(layouts.name);
+        const Gradients gradients = gradients_of(op_case, dtype, inputs, weights, layouts);
+        if (dtype == DType::kF64) {
+          expect_slopes(gradients, slopes);
+        } else {
+          expect_close(op_case, dtype, gradients, exact, slopes);
+        }
+      }
+    });
+  }
+
+  void check_shapes(const OpCase& op_case, DType dtype, const Shapes& shapes) {
+    SCOPED_TRACE(describe(op_case, dtype, shapes));
+    const Arrays inputs = draw_inputs(op_case, dtype, shapes, kLayouts[0].inputs);
+    const std::span<const Layouts> all = kLayouts;
+    check(op_case, dtype, inputs, is_large(shapes) ? all.first(kAnySanitizer ? 1 : 2) : all);
+    if (is_large(shapes)) return;
+    for (const Layouts& repeated : kRepeated) check(op_case, dtype, inputs, {&repeated, 1});
+  }
+};
+
+TEST_P(OpGradients, AreThoseOfFiniteDifferences) {
+  for (const OpCase* op_case : cases_of(static_cast<Op>(GetParam()))) {
+    if (!op_case->has_gradient) continue;
+    for (const DType dtype : dtypes_of(Dtypes::kFloats)) {
+      for (const Shapes& shapes : op_case->shapes) {
+        check_shapes(*op_case, dtype, shapes);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+std::vector<int> with_gradients() {
+  std::vector<int> result;
+  for (int i = 0; i < kOpCount; ++i) {
+    if (leads_gradients(static_cast<Op>(i))) result.push_back(i);
+  }
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpGradients, testing::ValuesIn(with_gradients()),
+                         [](const auto& info) { return std::string(name_of(static_cast<Op>(info.param))); });
+
+}  // namespace
+}  // namespace halftone

@@ -1,0 +1,79 @@
+// Every operation's results against its reference: on every instruction set, dtype, shape and layout.
+#include "instruction_sets.h"
+#include "op_call.h"
+#include "room_fixture.h"
+#include "tolerance.h"
+
+namespace halftone {
+namespace {
+
+struct Prepared {
+  Arrangement arrangement;
+  Arrays inputs;
+  Arrays expected;
+};
+
+class OpValues : public RoomTest, public testing::WithParamInterface<int> {
+ protected:
+  static std::vector<Prepared> prepare(const OpCase& op_case, DType dtype, const Shapes& shapes) {
+    std::vector<Prepared> result;
+    for (const Arrangement& arrangement : arrangements_for(shapes)) {
+      Arrays inputs = draw_inputs(op_case, dtype, shapes, arrangement);
+      // The same elements in another place have the same results.
+      Arrays expected = result.empty() || arrangement.repeats() ? op_case.reference(inputs) : result[0].expected;
+      result.push_back({arrangement, std::move(inputs), std::move(expected)});
+    }
+    return result;
+  }
+
+  void expect_right(const OpCase& op_case, DType dtype, const Prepared& prepared) {
+    const OpCall call(op_case, device(), dtype, prepared.inputs, prepared.arrangement);
+    const Tensors results = call.run();
+    ASSERT_EQ(results.size(), prepared.expected.size());
+    for (size_t k = 0; k < results.size(); ++k) {
+      SCOPED_TRACE("result " + std::to_string(k));
+      const ResultDtype dtype_of_result = op_case.results[std::min(k, op_case.results.size() - 1)];
+      EXPECT_EQ(name_of(results[k].dtype()), name_of(dtype_of_result(dtype)));
+      expect_elements(results[k], prepared.expected[k], op_case.is_exact);
+    }
+    EXPECT_TRUE(call.inputs_are_unchanged());
+  }
+
+ private:
+  static void expect_elements(const Tensor& result, const Array& expected, bool is_exact) {
+    ASSERT_TRUE(result.shape() == expected.shape)
+        << ShapeText(result.shape()).text << ", not " << ShapeText(expected.shape).text;
+    const std::vector<double> actual = elements_of(result);
+    const bool has_slack = !expected.slack.empty();
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const double wanted = expected.values[i];
+      const double slack = has_slack ? expected.slack[i] : kFunctionError * std::fabs(wanted);
+      const bool is_right = is_exact ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
+                                     : is_within(actual[i], wanted, slack, result.dtype());
+      ASSERT_TRUE(is_right) << "element " << i << " is " << actual[i] << ", not " << wanted;
+    }
+  }
+};
+
+TEST_P(OpValues, AreThoseOfTheReference) {
+  for (const OpCase* op_case : cases_of(static_cast<Op>(GetParam()))) {
+    for (const DType dtype : dtypes_of(op_case->dtypes)) {
+      for (const Shapes& shapes : op_case->shapes) {
+        const std::vector<Prepared> list = prepare(*op_case, dtype, shapes);
+        for_each_instruction_set([&] {
+          for (const Prepared& prepared : list) {
+            SCOPED_TRACE(describe(*op_case, dtype, shapes) + " " + prepared.arrangement.name);
+            expect_right(*op_case, dtype, prepared);
+          }
+        });
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpValues, testing::Range(0, kOpCount),
+                         [](const auto& info) { return std::string(name_of(static_cast<Op>(info.param))); });
+
+}  // namespace
+}  // namespace halftone
