@@ -20,6 +20,8 @@ STORAGES = [
 ]
 ADAM_STORAGES = STORAGES + [dict(FULL, name="8-bit-moments", moment1_dtype="i8", moment2_dtype="u8")]
 ADAMW = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
+ADAM = dict(ADAMW, weight_decay=0.0)
+LION = {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0}
 SGD = {"lr": 0.1, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False}
 
 
@@ -59,25 +61,54 @@ def sgd(elements, gradients, factor, lr, o, step):
         e.w_off += lr * (update_off + 8 * F32 * (abs(update) + abs(g))) + 2 * F32 * abs(e.w)
 
 
-def adamw(elements, gradients, factor, lr, o, step):
+def adam_moments(e, g, g_off, o):
+    e.m = o["beta1"] * e.m + (1 - o["beta1"]) * g
+    e.v = o["beta2"] * e.v + (1 - o["beta2"]) * g * g
+    # beta2 and 1 - beta2 are each rounded to FP32; the latter is off by 2^-24 of a number near 1 - beta2.
+    e.m_off = o["beta1"] * e.m_off + 8 * F32 * (abs(e.m) + abs(g)) + (1 - o["beta1"]) * g_off
+    e.v_off = (o["beta2"] * e.v_off + 8 * F32 * (e.v + (1 - o["beta2"]) * g * g)
+               + (1 - o["beta2"]) * (2 * abs(g) + g_off) * g_off)
+
+
+def adam_step(e, lr, o, step):
     bias1, bias2 = 1 - o["beta1"] ** step, 1 - o["beta2"] ** step
+    update = e.m / bias1 / (math.sqrt(e.v / bias2) + o["epsilon"])
+    least = math.sqrt(max(0.0, e.v - e.v_off) / bias2) + o["epsilon"]
+    most = (abs(e.m) + e.m_off) / bias1 / least
+    update_off = e.m_off / bias1 / least + most - (abs(e.m) / bias1) / (math.sqrt(e.v / bias2) + o["epsilon"])
+    e.w -= lr * update
+    e.w_off += lr * (update_off + 16 * F32 * most) + 2 * F32 * abs(e.w)
+
+
+def adamw(elements, gradients, factor, lr, o, step):
+    for e, given in zip(elements, gradients):
+        e.w *= 1 - lr * o["weight_decay"]
+        adam_moments(e, given * factor, 0.0, o)
+        adam_step(e, lr, o, step)
+
+
+def adam(elements, gradients, factor, lr, o, step):
+    for e, given in zip(elements, gradients):
+        g = given * factor + o["weight_decay"] * e.w
+        g_off = o["weight_decay"] * e.w_off + 4 * F32 * (abs(g) + o["weight_decay"] * abs(e.w))
+        adam_moments(e, g, g_off, o)
+        adam_step(e, lr, o, step)
+
+
+def lion(elements, gradients, factor, lr, o, step):
     for e, given in zip(elements, gradients):
         g = given * factor
-        e.w *= 1 - lr * o["weight_decay"]
-        e.m = o["beta1"] * e.m + (1 - o["beta1"]) * g
-        e.v = o["beta2"] * e.v + (1 - o["beta2"]) * g * g
-        # beta2 and 1 - beta2 are each rounded to FP32; the latter is off by 2^-24 of a number near 1 - beta2.
-        e.m_off = o["beta1"] * e.m_off + 8 * F32 * (abs(e.m) + abs(g))
-        e.v_off = o["beta2"] * e.v_off + 8 * F32 * (e.v + (1 - o["beta2"]) * g * g)
-        update = e.m / bias1 / (math.sqrt(e.v / bias2) + o["epsilon"])
-        least = math.sqrt(max(0.0, e.v - e.v_off) / bias2) + o["epsilon"]
-        most = (abs(e.m) + e.m_off) / bias1 / least
-        update_off = e.m_off / bias1 / least + most - (abs(e.m) / bias1) / (math.sqrt(e.v / bias2) + o["epsilon"])
-        e.w -= lr * update
-        e.w_off += lr * (update_off + 16 * F32 * most) + 2 * F32 * abs(e.w)
+        direction = o["beta1"] * e.m + (1 - o["beta1"]) * g
+        direction_off = o["beta1"] * e.m_off + 8 * F32 * (abs(o["beta1"] * e.m) + abs(g))
+        e.m = o["beta2"] * e.m + (1 - o["beta2"]) * g
+        e.m_off = o["beta2"] * e.m_off + 8 * F32 * (abs(e.m) + abs(g))
+        sign = 0.0 if direction == 0 else math.copysign(1.0, direction)
+        sign_off = 2.0 if abs(direction) <= direction_off else 0.0  # a stored moment may point the other way
+        e.w -= lr * (sign + o["weight_decay"] * e.w)
+        e.w_off += lr * (sign_off + 8 * F32 * (1 + o["weight_decay"] * abs(e.w))) + 2 * F32 * abs(e.w)
 
 
-FORMULAS = {"sgd": sgd, "adamw": adamw}
+FORMULAS = {"sgd": sgd, "adamw": adamw, "adam": adam, "lion": lion}
 
 
 def schedule_factor(schedule, position):
@@ -145,8 +176,8 @@ def vector(name, optimizer, options, count=4, steps=12, schedule=None, clip_norm
     case = {"name": name, "optimizer": optimizer, "options": options, "schedule": schedule, "clip_norm": clip_norm,
             "initial_scale": initial_scale, "weights": weights, "gradients": gradients}
     modes = []
-    storages = storages or (ADAM_STORAGES if optimizer == "adamw" else STORAGES)
-    has_moments = optimizer == "adamw" or options["momentum"] > 0
+    storages = storages or (ADAM_STORAGES if "epsilon" in options else STORAGES)
+    has_moments = optimizer != "sgd" or options["momentum"] > 0
     for storage in storages:
         if not has_moments and storage["moment1_dtype"] != "f32":
             continue
@@ -193,5 +224,34 @@ def adamw_vectors():
     ]
 
 
+def adam_vectors():
+    quick = dict(ADAM, lr=0.01, beta1=0.8, beta2=0.9, epsilon=1e-6, weight_decay=0.1)
+    return [
+        vector("adam/defaults", "adam", ADAM),
+        vector("adam/decay-is-part-of-the-gradient", "adam", quick, count=6),
+        vector("adam/decay-comes-behind-the-clipping", "adam", dict(quick, epsilon=0.1), clip_norm=0.5,
+               initial_scale=64.0),
+        vector("adam/skipped-steps", "adam", quick, initial_scale=1024.0,
+               spoilt=[(0, 1, "inf"), (4, 0, "nan"), (5, 3, "-inf")]),
+        vector("adam/step-schedule", "adam", quick, schedule={"kind": "step", "step_size": 3, "gamma": 0.5}),
+    ]
+
+
+def lion_vectors():
+    quick = dict(LION, lr=0.01, beta1=0.8, beta2=0.9, weight_decay=0.1)
+    return [
+        vector("lion/defaults", "lion", LION),
+        vector("lion/quick", "lion", quick, count=6),
+        vector("lion/betas-change-places", "lion", dict(LION, lr=0.01, beta1=0.95, beta2=0.5)),
+        vector("lion/small-gradients-move-as-far", "lion", quick, sizes=[1.0, 2.0 ** -4, 2.0 ** -8, 2.0 ** -10],
+               storages=STORAGES[:6]),
+        vector("lion/clip-by-norm", "lion", quick, clip_norm=0.5, initial_scale=64.0),
+        vector("lion/skipped-steps", "lion", quick, initial_scale=1024.0,
+               spoilt=[(0, 1, "inf"), (4, 0, "nan"), (5, 3, "-inf")]),
+        vector("lion/warmup-then-cosine", "lion", quick, schedule={
+            "kind": "cosine", "total_steps": 6, "final_factor": 0.1, "warmup_steps": 4, "start_factor": 0.1}),
+    ]
+
+
 def vectors():
-    return sgd_vectors() + adamw_vectors()
+    return sgd_vectors() + adamw_vectors() + adam_vectors() + lion_vectors()

@@ -32,9 +32,11 @@ Optimizer make_sgd(htone_module* module, const Json& given, const Json& storage)
   return make<Optimizer>(htone_optimizer_create_sgd, module, &options);
 }
 
-Optimizer make_adamw(htone_module* module, const Json& given, const Json& storage) {
+// AdamW and Adam, whose options are of one type; `init` and `create` are those of either.
+template <class Init, class Create>
+Optimizer make_adam(Init init, Create create, htone_module* module, const Json& given, const Json& storage) {
   htone_adamw_options options;
-  ok(htone_adamw_options_init(&options));
+  ok(init(&options));
   apply_storage(storage, options);
   options.moment2_dtype = dtype_of(storage["moment2_dtype"]);
   options.lr = given["lr"];
@@ -42,13 +44,31 @@ Optimizer make_adamw(htone_module* module, const Json& given, const Json& storag
   options.beta2 = given["beta2"];
   options.epsilon = given["epsilon"];
   options.weight_decay = given["weight_decay"];
-  return make<Optimizer>(htone_optimizer_create_adamw, module, &options);
+  return make<Optimizer>(create, module, &options);
+}
+
+Optimizer make_lion(htone_module* module, const Json& given, const Json& storage) {
+  htone_lion_options options;
+  ok(htone_lion_options_init(&options));
+  apply_storage(storage, options);
+  options.lr = given["lr"];
+  options.beta1 = given["beta1"];
+  options.beta2 = given["beta2"];
+  options.weight_decay = given["weight_decay"];
+  return make<Optimizer>(htone_optimizer_create_lion, module, &options);
 }
 
 Optimizer make_optimizer(htone_module* module, const Json& vector, const Json& storage) {
   const std::string kind = vector["optimizer"];
-  if (kind == "sgd") return make_sgd(module, vector["options"], storage);
-  if (kind == "adamw") return make_adamw(module, vector["options"], storage);
+  const Json& options = vector["options"];
+  if (kind == "sgd") return make_sgd(module, options, storage);
+  if (kind == "lion") return make_lion(module, options, storage);
+  if (kind == "adam") {
+    return make_adam(htone_adam_options_init, htone_optimizer_create_adam, module, options, storage);
+  }
+  if (kind == "adamw") {
+    return make_adam(htone_adamw_options_init, htone_optimizer_create_adamw, module, options, storage);
+  }
   throw Mismatch("unknown optimizer " + kind);
 }
 
