@@ -2,7 +2,8 @@
  * no forward or backward. It owns the step alone: it looks at FP16 gradients where they are, skips the step where one
  * has overflowed, moves the loss scale, and updates the program's FP32 weights in place.
  *
- * One parameter is handed over as a pointer, the other by DLPack, as an array library would lend it.
+ * One parameter is handed over as a pointer, the other by DLPack, as an array library would lend it. Checkpoints hold
+ * the weights as a state dict over the same memory.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -12,9 +13,13 @@
 
 #include "common/dlpack_standard.h"
 #include "common/failure.h"
+#include "common/journal.h"
+#include "common/short_options.h"
 #include "halftone/halftone.h"
 
-enum { kFeatures = 16, kSamples = 2048, kBatch = 64, kSteps = 320 };
+static const char kSummary[] = "Trains a logistic regression of the program's own with AdamW and prints its accuracy.";
+
+enum { kFeatures = 16, kSamples = 2048, kBatch = 64 };
 
 typedef struct data_set {
   float features[kSamples][kFeatures];
@@ -34,8 +39,10 @@ typedef struct trainer {
   htone_context* context;
   htone_device* device;
   htone_parameters* parameters;
+  htone_state_dict* weights; /* for checkpoints: the program's own memory, which a load writes in place */
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler;
+  journal journal;
 } trainer;
 
 /* The next of a fixed series of numbers in [-1, 1): splitmix64. */
@@ -80,17 +87,26 @@ static uint16_t to_half(float value) {
   return sign | (uint16_t)((bits >> 13) - ((127 - 15) << 10));
 }
 
-/* The gradients of `scale` times the batch's summed loss: each sample adds (probability - label) * features. */
-static void compute_gradients(model* m, const data_set* data, int first, double scale) {
-  float weight_sum[kFeatures] = {0}, bias_sum = 0;
+/* Of one sample; written so that no logit overflows. */
+static float loss_of(float logit, int label) {
+  return fmaxf(logit, 0) - logit * (float)label + log1pf(expf(-fabsf(logit)));
+}
+
+/* The gradients of `scale` times the batch's summed loss: each sample adds (probability - label) * features. Answers
+ * the mean loss. */
+static float compute_gradients(model* m, const data_set* data, int first, double scale) {
+  float weight_sum[kFeatures] = {0}, bias_sum = 0, loss_sum = 0;
   for (int i = first; i < first + kBatch; ++i) {
     const float* features = data->features[i];
-    const float error = 1 / (1 + expf(-logit_of(m, features))) - (float)data->labels[i];
+    const float logit = logit_of(m, features);
+    const float error = 1 / (1 + expf(-logit)) - (float)data->labels[i];
     for (int j = 0; j < kFeatures; ++j) weight_sum[j] += error * features[j];
     bias_sum += error;
+    loss_sum += loss_of(logit, data->labels[i]);
   }
   for (int j = 0; j < kFeatures; ++j) m->weight_grad[j] = to_half((float)scale * weight_sum[j]);
   m->bias_grad = to_half((float)scale * bias_sum);
+  return loss_sum / kBatch;
 }
 
 static double accuracy_of(const model* m, const data_set* data) {
@@ -109,7 +125,8 @@ static bool add_parameter(trainer* t, const char* name, htone_tensor* weights, i
   const bool done = ok(htone_parameter_create(name, weights, &parameter)) &&
                     ok(htone_tensor_from_buffer(t->device, HTONE_F16, ndim, shape, grad, NULL, NULL, &gradient)) &&
                     ok(htone_parameter_set_grad(parameter, gradient)) &&
-                    ok(htone_parameters_add(t->parameters, parameter));
+                    ok(htone_parameters_add(t->parameters, parameter)) &&
+                    ok(htone_state_dict_add(t->weights, name, weights));
   htone_tensor_release(gradient);
   htone_parameter_release(parameter);
   return done;
@@ -121,7 +138,7 @@ static bool add_parameters(trainer* t, model* m, DLManagedTensorVersioned* loan)
   htone_tensor *weight = NULL, *bias = NULL;
   loan->version = (DLPackVersion){1, 0};
   loan->dl_tensor = (DLTensor){.data = &m->bias, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 32, 1}}; /* a scalar */
-  const bool done = ok(htone_parameters_create(&t->parameters)) &&
+  const bool done = ok(htone_parameters_create(&t->parameters)) && ok(htone_state_dict_create(&t->weights)) &&
                     ok(htone_tensor_from_buffer(t->device, HTONE_F32, 1, &shape, m->weight, NULL, NULL, &weight)) &&
                     ok(htone_tensor_from_dlpack_versioned(t->device, loan, &bias)) &&
                     add_parameter(t, "weight", weight, 1, &shape, m->weight_grad) &&
@@ -129,6 +146,12 @@ static bool add_parameters(trainer* t, model* m, DLManagedTensorVersioned* loan)
   htone_tensor_release(bias);
   htone_tensor_release(weight);
   return done;
+}
+
+static bool open_journal(trainer* t, const short_options* options) {
+  const checkpoint_parts parts = {
+      .context = t->context, .weights = t->weights, .optimizer = t->optimizer, .scaler = t->scaler};
+  return journal_open(&t->journal, &options->run, &parts);
 }
 
 static bool open_trainer(trainer* t, model* m, DLManagedTensorVersioned* loan) {
@@ -140,44 +163,71 @@ static bool open_trainer(trainer* t, model* m, DLManagedTensorVersioned* loan) {
          ok(htone_grad_scaler_create(t->device, NULL, &t->scaler));
 }
 
-static bool train_step(trainer* t, model* m, const data_set* data, int step) {
-  double scale, next_scale;
+/* What the step is about to be like; the norm is looked for on behalf of the log alone. */
+static bool describe_step(trainer* t, train_record* record) {
+  return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
+         (t->journal.log.file == NULL || (ok(htone_grad_scaler_unscale(t->scaler, t->optimizer)) &&
+                                          ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm))));
+}
+
+static bool step_and_update_scale(trainer* t, train_record* record) {
+  double next_scale;
   htone_step_outcome outcome = {.struct_size = sizeof outcome};
-  if (!ok(htone_grad_scaler_get_scale(t->scaler, &scale))) return false;
-  compute_gradients(m, data, step * kBatch % kSamples, scale);
   if (!ok(htone_grad_scaler_step(t->scaler, t->optimizer)) ||
       !ok(htone_grad_scaler_outcome(t->scaler, t->optimizer, &outcome)) || !ok(htone_grad_scaler_update(t->scaler)) ||
       !ok(htone_grad_scaler_get_scale(t->scaler, &next_scale))) {
     return false;
   }
+  record->outcome = outcome.skipped ? "skipped" : "stepped";
   if (outcome.skipped) {
-    printf("step %d skipped: the gradient of %s has %s; the scale falls from %g to %g\n", step + 1, outcome.parameter,
-           outcome.kind == HTONE_NOT_FINITE_NAN ? "a NaN" : "an infinity", scale, next_scale);
+    printf("step %lld skipped: the gradient of %s has %s; the scale falls from %g to %g\n", (long long)record->step,
+           outcome.parameter, outcome.kind == HTONE_NOT_FINITE_NAN ? "a NaN" : "an infinity", record->loss_scale,
+           next_scale);
   }
   return true;
 }
 
-/* Answers whether nothing is left of what the library made. */
+static bool train_step(trainer* t, model* m, const data_set* data, train_record* record) {
+  const int first = (int)((record->step - 1) * kBatch % kSamples);
+  if (!ok(htone_grad_scaler_get_scale(t->scaler, &record->loss_scale))) return false;
+  record->loss = compute_gradients(m, data, first, record->loss_scale);
+  return describe_step(t, record) && step_and_update_scale(t, record);
+}
+
+static bool train(trainer* t, model* m, const data_set* data, int64_t steps) {
+  bool done = true;
+  while (done && t->journal.steps_done < steps) {
+    train_record record = journal_begin_step(&t->journal);
+    done = train_step(t, m, data, &record) && journal_end_step(&t->journal, &record, kBatch, record.step == steps);
+  }
+  return done;
+}
+
+/* Answers whether the log was closed well and nothing is left of what the library made. */
 static bool release(trainer* t) {
   int64_t handles;
+  const bool closed = journal_close(&t->journal);
   htone_grad_scaler_release(t->scaler);
   htone_optimizer_release(t->optimizer);
+  htone_state_dict_release(t->weights);
   htone_parameters_release(t->parameters);
   htone_device_release(t->device);
   htone_context_release(t->context);
   if (!ok(htone_debug_live_handles(&handles))) return false;
   if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
-  return handles == 0;
+  return closed && handles == 0;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   static data_set data;
   static model m;
   static DLManagedTensorVersioned loan;
+  short_options options;
+  int status;
+  if (!short_options_parse(argc, argv, kSummary, &options, &status)) return status;
   trainer t = {.context = NULL};
   make_data(&data);
-  bool done = open_trainer(&t, &m, &loan);
-  for (int step = 0; done && step < kSteps; ++step) done = train_step(&t, &m, &data, step);
+  const bool done = open_trainer(&t, &m, &loan) && open_journal(&t, &options) && train(&t, &m, &data, options.steps);
   if (done) printf("accuracy %.4f\n", accuracy_of(&m, &data));
-  return release(&t) && done ? 0 : 1;
+  return release(&t) && done ? kExitOk : kExitFailure;
 }

@@ -7,9 +7,25 @@
 #include <stdio.h>
 
 #include "common/failure.h"
+#include "common/journal.h"
+#include "common/short_options.h"
 #include "halftone/halftone.h"
 
-enum { kPoints = 256, kHidden = 32, kSteps = 400, kLayers = 3 };
+static const char kSummary[] =
+    "Trains a network with an activation of the program's own to tell a circle's inside from its outside.";
+
+enum { kPoints = 256, kHidden = 32, kLayers = 3 };
+
+typedef struct trainer {
+  htone_context* context;
+  htone_device* device;
+  htone_function* function; /* the activation */
+  htone_tensor* points;
+  htone_tensor* classes;
+  htone_module* model;
+  htone_optimizer* optimizer;
+  journal journal;
+} trainer;
 
 /* dx = 2 max(x, 0) dy; x was saved as its ReLU. */
 static htone_status squared_relu_backward(const htone_backward_call* call, void* user) {
@@ -106,51 +122,83 @@ static bool make_model(htone_device* cpu, htone_function* function, htone_module
   return done;
 }
 
-static bool train_step(htone_module* model, htone_optimizer* optimizer, htone_tensor* points, htone_tensor* classes,
-                       double* out_accuracy) {
-  htone_tensor *logits = NULL, *loss = NULL, *accuracy = NULL;
-  const bool done = ok(htone_optimizer_zero_grad(optimizer)) &&
-                    ok(htone_module_forward(model, points, NULL, &logits)) &&
-                    ok(htone_cross_entropy(logits, classes, &loss)) && ok(htone_tensor_backward(loss, NULL, 0)) &&
-                    ok(htone_optimizer_step(optimizer)) && ok(htone_accuracy(logits, classes, &accuracy)) &&
-                    ok(htone_tensor_item(accuracy, out_accuracy));
-  htone_tensor_release(accuracy);
+static bool backward_and_update(trainer* t, htone_tensor* loss, train_record* record) {
+  record->loss_scale = 1;
+  record->outcome = "stepped";
+  return ok(htone_tensor_item(loss, &record->loss)) && ok(htone_optimizer_zero_grad(t->optimizer)) &&
+         ok(htone_tensor_backward(loss, NULL, 0)) && ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
+         ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm)) && ok(htone_optimizer_step(t->optimizer));
+}
+
+static bool train_step(trainer* t, train_record* record) {
+  htone_tensor *logits = NULL, *loss = NULL;
+  const bool done = ok(htone_module_forward(t->model, t->points, NULL, &logits)) &&
+                    ok(htone_cross_entropy(logits, t->classes, &loss)) && backward_and_update(t, loss, record);
   htone_tensor_release(loss);
   htone_tensor_release(logits);
   return done;
 }
 
-static bool train(htone_device* cpu, htone_function* function) {
-  htone_tensor *points = NULL, *classes = NULL;
-  htone_module* model = NULL;
-  htone_optimizer* optimizer = NULL;
-  htone_adamw_options options;
-  double accuracy = 0;
-  bool done =
-      make_data(cpu, &points, &classes) && make_model(cpu, function, &model) && ok(htone_adamw_options_init(&options));
-  options.lr = 0.01;
-  done = done && ok(htone_optimizer_create_adamw(model, &options, &optimizer));
-  for (int step = 0; done && step < kSteps; ++step) done = train_step(model, optimizer, points, classes, &accuracy);
-  if (done) printf("accuracy %.4f\n", accuracy);
-  htone_optimizer_release(optimizer);
-  htone_module_release(model);
-  htone_tensor_release(classes);
-  htone_tensor_release(points);
+static bool train(trainer* t, int64_t steps) {
+  bool done = true;
+  while (done && t->journal.steps_done < steps) {
+    train_record record = journal_begin_step(&t->journal);
+    done = train_step(t, &record) && journal_end_step(&t->journal, &record, kPoints, record.step == steps);
+  }
   return done;
 }
 
-int main(void) {
-  htone_context* context = NULL;
-  htone_device* cpu = NULL;
-  htone_function* function = NULL;
-  int64_t handles = -1;
-  bool done = ok(htone_context_create(NULL, &context)) && ok(htone_device_create(context, "cpu", &cpu)) &&
-              ok(htone_function_create("squared_relu", squared_relu_backward, NULL, NULL, &function)) &&
-              check_gradient(cpu, function) && train(cpu, function);
-  htone_function_release(function);
-  htone_device_release(cpu);
-  htone_context_release(context);
-  done = ok(htone_debug_live_handles(&handles)) && done;
+static bool print_accuracy(trainer* t) {
+  htone_tensor *logits = NULL, *accuracy = NULL;
+  double value;
+  const bool done = ok(htone_module_forward(t->model, t->points, NULL, &logits)) &&
+                    ok(htone_accuracy(logits, t->classes, &accuracy)) && ok(htone_tensor_item(accuracy, &value));
+  if (done) printf("accuracy %.4f\n", value);
+  htone_tensor_release(accuracy);
+  htone_tensor_release(logits);
+  return done;
+}
+
+static bool open_trainer(trainer* t, const short_options* options) {
+  htone_adamw_options adamw;
+  if (!make_data(t->device, &t->points, &t->classes) || !make_model(t->device, t->function, &t->model) ||
+      !ok(htone_adamw_options_init(&adamw))) {
+    return false;
+  }
+  adamw.lr = 0.01;
+  if (!ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer))) return false;
+  const checkpoint_parts parts = {.context = t->context, .model = t->model, .optimizer = t->optimizer};
+  return journal_open(&t->journal, &options->run, &parts);
+}
+
+static bool run(trainer* t, const short_options* options) {
+  return ok(htone_context_create(NULL, &t->context)) && ok(htone_device_create(t->context, "cpu", &t->device)) &&
+         ok(htone_function_create("squared_relu", squared_relu_backward, NULL, NULL, &t->function)) &&
+         check_gradient(t->device, t->function) && open_trainer(t, options) && train(t, options->steps) &&
+         print_accuracy(t);
+}
+
+/* Answers whether the log was closed well and nothing is left of what the library made. */
+static bool release(trainer* t) {
+  int64_t handles;
+  const bool closed = journal_close(&t->journal);
+  htone_optimizer_release(t->optimizer);
+  htone_module_release(t->model);
+  htone_tensor_release(t->classes);
+  htone_tensor_release(t->points);
+  htone_function_release(t->function);
+  htone_device_release(t->device);
+  htone_context_release(t->context);
+  if (!ok(htone_debug_live_handles(&handles))) return false;
   if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
-  return done && handles == 0 ? 0 : 1;
+  return closed && handles == 0;
+}
+
+int main(int argc, char** argv) {
+  short_options options;
+  int status;
+  if (!short_options_parse(argc, argv, kSummary, &options, &status)) return status;
+  trainer t = {.context = NULL};
+  const bool done = run(&t, &options);
+  return release(&t) && done ? kExitOk : kExitFailure;
 }

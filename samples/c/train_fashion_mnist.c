@@ -9,14 +9,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/checkpoints.h"
 #include "common/failure.h"
 #include "common/fashion_mnist.h"
 #include "common/fashion_model.h"
+#include "common/journal.h"
 #include "common/progress_bar.h"
 #include "common/stop_signal.h"
-#include "common/stopwatch.h"
-#include "common/train_log.h"
 #include "common/train_options.h"
 #include "halftone/halftone.h"
 
@@ -36,11 +34,9 @@ typedef struct trainer {
   htone_autocast_policy* policy;
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler; /* passes everything through unless in FP16 */
-  train_log log;
-  checkpoints checkpoints;
+  journal journal;
   int64_t steps_per_epoch;
   int64_t total_steps;
-  int64_t steps_done;
   int failure_status; /* what the program ends with where a function answers false */
 } trainer;
 
@@ -131,8 +127,8 @@ static bool build_scaler(trainer* t, const train_options* options) {
 static bool describe_step(trainer* t, train_record* record) {
   return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
          ok(htone_grad_scaler_get_scale(t->scaler, &record->loss_scale)) &&
-         (t->log.file == NULL || (ok(htone_grad_scaler_unscale(t->scaler, t->optimizer)) &&
-                                  ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm))));
+         (t->journal.log.file == NULL || (ok(htone_grad_scaler_unscale(t->scaler, t->optimizer)) &&
+                                          ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm))));
 }
 
 static bool step_and_update_scale(trainer* t, train_record* record) {
@@ -182,17 +178,12 @@ static bool train(trainer* t, const train_options* options) {
   progress_bar bar;
   progress_bar_begin(&bar, t->total_steps, t->steps_per_epoch, options->batch);
   bool done = true;
-  double before = seconds_now();
-  while (done && t->steps_done < t->total_steps && stop_signal_received() == 0) {
-    train_record record = {.step = t->steps_done + 1};
+  while (done && t->journal.steps_done < t->total_steps && stop_signal_received() == 0) {
+    train_record record = journal_begin_step(&t->journal);
     done = train_step(t, &bar, &record);
     if (!done) break;
-    ++t->steps_done;
-    const double now = seconds_now();
-    record.items_per_second = (double)options->batch / (now - before);
-    before = now;
-    const bool ends = t->steps_done == t->total_steps || stop_signal_received() != 0;
-    done = train_log_write(&t->log, &record) && checkpoints_take_step(&t->checkpoints, t->steps_done, ends);
+    const bool ends = record.step == t->total_steps || stop_signal_received() != 0;
+    done = journal_end_step(&t->journal, &record, options->batch, ends);
     progress_bar_take_step(&bar, record.loss);
   }
   progress_bar_end(&bar);
@@ -238,22 +229,22 @@ static bool announce(trainer* t, const train_options* options) {
   return true;
 }
 
-static bool open_checkpoints(trainer* t, const train_options* options) {
-  const checkpoint_parts parts = {t->context, t->model, t->optimizer, t->scaler, t->sampler};
-  return checkpoints_open(&t->checkpoints, options, &parts, &t->steps_done);
+static bool open_journal(trainer* t, const train_options* options) {
+  const checkpoint_parts parts = {
+      .context = t->context, .model = t->model, .optimizer = t->optimizer, .scaler = t->scaler, .sampler = t->sampler};
+  return journal_open(&t->journal, &options->run, &parts);
 }
 
 static bool run(trainer* t, const train_options* options) {
   return open_device(t, options) && open_data(t, options) && fashion_model_create(t->device, options->cnn, &t->model) &&
          ok(htone_autocast_policy_create(options->precision, &t->policy)) && build_optimizer(t, options) &&
-         build_scaler(t, options) && open_checkpoints(t, options) &&
-         train_log_open(&t->log, options->log, t->steps_done) && announce(t, options) && train(t, options) &&
-         (t->steps_done < t->total_steps || evaluate(t));
+         build_scaler(t, options) && open_journal(t, options) && announce(t, options) && train(t, options) &&
+         (t->journal.steps_done < t->total_steps || evaluate(t));
 }
 
 /* Answers whether the log was closed well and nothing is left of what the library made. */
 static bool release(trainer* t) {
-  checkpoints_close(&t->checkpoints);
+  const bool closed = journal_close(&t->journal);
   htone_grad_scaler_release(t->scaler);
   htone_optimizer_release(t->optimizer);
   htone_autocast_policy_release(t->policy);
@@ -264,7 +255,6 @@ static bool release(trainer* t) {
   htone_sampler_release(t->sampler);
   htone_device_release(t->device);
   htone_context_release(t->context);
-  const bool closed = train_log_close(&t->log);
   int64_t handles;
   if (!ok(htone_debug_live_handles(&handles))) return false;
   if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
@@ -280,7 +270,7 @@ int main(int argc, char** argv) {
   const bool done = run(&t, &options);
   const int signal_number = stop_signal_received();
   if (done && signal_number != 0) {
-    printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t.steps_done,
+    printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t.journal.steps_done,
            (long long)t.total_steps);
   }
   if (!release(&t)) return kExitFailure;

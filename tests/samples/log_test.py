@@ -10,10 +10,6 @@ STEPS = 16
 KEYS = ["step", "loss", "lr", "loss_scale", "outcome", "grad_norm", "items_per_second"]
 
 
-def without_speed(records):
-    return [{key: value for key, value in record.items() if key != "items_per_second"} for record in records]
-
-
 class LogTest(sample_run.SampleTest):
     def log_of(self, *arguments):
         path = self.folder / "log.jsonl"
@@ -57,15 +53,15 @@ class LogTest(sample_run.SampleTest):
 
     def test_a_seed_decides_everything_but_the_speed(self):
         for precision in ("fp32", "bf16", "fp16"):
-            first = without_speed(self.log_of("--precision", precision, "--seed", "7"))
-            self.assertEqual(first, without_speed(self.log_of("--precision", precision, "--seed", "7")))
-            self.assertNotEqual(first, without_speed(self.log_of("--precision", precision, "--seed", "8")))
+            first = sample_run.without_speed(self.log_of("--precision", precision, "--seed", "7"))
+            self.assertEqual(first, sample_run.without_speed(self.log_of("--precision", precision, "--seed", "7")))
+            self.assertNotEqual(first, sample_run.without_speed(self.log_of("--precision", precision, "--seed", "8")))
 
     def test_the_number_of_threads_changes_nothing_but_the_speed(self):
         for precision in ("fp32", "bf16", "fp16"):
-            one = without_speed(self.log_of("--precision", precision, "--threads", "1"))
+            one = sample_run.without_speed(self.log_of("--precision", precision, "--threads", "1"))
             for threads in ("2", "3"):
-                self.assertEqual(one, without_speed(self.log_of("--precision", precision, "--threads", threads)))
+                self.assertEqual(one, sample_run.without_speed(self.log_of("--precision", precision, "--threads", threads)))
 
     def test_a_network_of_convolutions_learns_in_every_precision(self):
         for precision in ("fp32", "bf16", "fp16"):

@@ -11,20 +11,13 @@ EVERY = 3
 STEPS = 24
 
 
-def without_speed(records):
-    return [{key: value for key, value in record.items() if key != "items_per_second"} for record in records]
-
-
 class ResumeTest(sample_run.RunningSample):
     def arguments(self, *more):
         return ["--batch", "32", "--epochs", "3", "--checkpoint-every", str(EVERY), *more]
 
     def run_to_the_end(self, *more):
-        self.run_well("--log", self.log_path(), *self.arguments(*more))
-        return without_speed(sample_run.read_log(self.log_path()))
-
-    def log_path(self):
-        return self.folder / "log"
+        self.run_well("--log", self.log, *self.arguments(*more))
+        return sample_run.without_speed(sample_run.read_log(self.log))
 
     def checkpoints(self):
         return self.folder / "run"
@@ -73,10 +66,10 @@ class ResumeTest(sample_run.RunningSample):
         data[-1] ^= 1
         newest.write_bytes(data)
         arguments = self.arguments(*constant, "--checkpoint", self.checkpoints(), "--resume")
-        result = self.run_sample("--log", self.log_path(), *arguments)
+        result = self.run_sample("--log", self.log, *arguments)
         self.assertEqual(result.returncode, 0)
         self.assertIn("step 8 is damaged; that of step 6 is loaded", result.stderr)
-        self.assertEqual(without_speed(sample_run.read_log(self.log_path())), whole)
+        self.assertEqual(sample_run.without_speed(sample_run.read_log(self.log)), whole)
 
     def assert_refused(self, expected, status, *arguments):
         result = self.run_sample(*self.arguments(*arguments))

@@ -1,4 +1,4 @@
-"""Runs the training sample on a data set made here: used by every test in this folder."""
+"""Runs a sample, the training sample on a data set made here: used by every test in this folder."""
 
 import gzip
 import json
@@ -62,24 +62,24 @@ def refuse_constant(name):
     raise ValueError(f"{name} is no JSON")
 
 
-class SampleTest(unittest.TestCase):
-    """A test with a folder of its own and a data set that all tests of the class share."""
+def without_speed(records):
+    """What two runs have in common that should not differ."""
+    return [{key: value for key, value in record.items() if key != "items_per_second"} for record in records]
 
-    @classmethod
-    def setUpClass(cls):
-        cls.data_folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.data_folder.cleanup)
-        cls.data = pathlib.Path(cls.data_folder.name)
-        write_data(cls.data)
+
+class ProgramTest(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    leading = []  # arguments that come before all others
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        self.log = self.folder / "log"
 
     def run_sample(self, *arguments):
-        """Runs on the class's data, unless the arguments name others."""
-        command = [program, "--data", self.data, *arguments]
+        command = [program, *self.leading, *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
     def run_well(self, *arguments):
@@ -95,13 +95,9 @@ class SampleTest(unittest.TestCase):
         for part in parts:
             self.assertIn(str(part), result.stderr)
 
-
-class RunningSample(SampleTest):
-    """Starts the sample and follows its log."""
-
     def start(self, *arguments):
-        self.log = self.folder / "log"
-        command = [program, "--data", self.data, "--log", self.log, "--epochs", "1000000", *arguments]
+        """Starts the sample, which writes self.log."""
+        command = [program, *self.leading, "--log", self.log, *arguments]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         return process
@@ -113,6 +109,25 @@ class RunningSample(SampleTest):
                 return
             time.sleep(0.005)
         self.fail(f"no {count} steps; exit status {process.poll()}")
+
+
+class SampleTest(ProgramTest):
+    """A data set that all tests of the class share; arguments may name others."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.data_folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.data_folder.cleanup)
+        cls.data = pathlib.Path(cls.data_folder.name)
+        write_data(cls.data)
+        cls.leading = ["--data", cls.data]
+
+
+class RunningSample(SampleTest):
+    """Runs that end only when they are stopped."""
+
+    def start(self, *arguments):
+        return super().start("--epochs", "1000000", *arguments)
 
 
 def main():

@@ -11,19 +11,20 @@ static void print_warning(const char* message, void* user) {
 }
 
 static bool add_parts(htone_checkpoint* run, const checkpoint_parts* parts) {
-  return ok(htone_checkpoint_add_module(run, "model", parts->model)) &&
-         ok(htone_checkpoint_add_optimizer(run, "optimizer", parts->optimizer)) &&
-         ok(htone_checkpoint_add_grad_scaler(run, "scaler", parts->scaler)) &&
-         ok(htone_checkpoint_add_sampler(run, "sampler", parts->sampler));
+  return (parts->model == NULL || ok(htone_checkpoint_add_module(run, "model", parts->model))) &&
+         (parts->weights == NULL || ok(htone_checkpoint_add_state_dict(run, "weights", parts->weights))) &&
+         (parts->optimizer == NULL || ok(htone_checkpoint_add_optimizer(run, "optimizer", parts->optimizer))) &&
+         (parts->scaler == NULL || ok(htone_checkpoint_add_grad_scaler(run, "scaler", parts->scaler))) &&
+         (parts->sampler == NULL || ok(htone_checkpoint_add_sampler(run, "sampler", parts->sampler)));
 }
 
-static bool refuse_old_run(const train_options* options, int64_t step) {
+static bool refuse_old_run(const run_options* options, int64_t step) {
   print_error("--checkpoint '%s': holds a run of %lld steps; go on from there with --resume, or take another directory",
               options->checkpoint, (long long)step);
   return false;
 }
 
-bool checkpoints_open(checkpoints* c, const train_options* options, const checkpoint_parts* parts,
+bool checkpoints_open(checkpoints* c, const run_options* options, const checkpoint_parts* parts,
                       int64_t* out_steps_done) {
   *c = (checkpoints){.every = options->checkpoint_every, .saved = -1};
   *out_steps_done = 0;

@@ -1,11 +1,9 @@
-/* The flags that every training sample takes. */
+/* The flags of the samples that train on Fashion-MNIST. */
 #ifndef SAMPLES_TRAIN_OPTIONS_H
 #define SAMPLES_TRAIN_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "halftone/halftone.h"
+#include "run_options.h"
 
 typedef struct train_options {
   bool cnn;              /* a network of convolutions, else of linear layers alone */
@@ -19,17 +17,10 @@ typedef struct train_options {
   uint64_t seed;
   int32_t threads; /* 0: as many as the machine allows */
   const char* data;
-  const char* log;        /* NULL: none */
-  const char* checkpoint; /* a directory; NULL: none */
-  int64_t checkpoint_every;
-  bool resume; /* from the newest checkpoint, where there is one */
+  run_options run;
 } train_options;
 
-enum { kExitOk = 0, kExitFailure = 1, kExitUsage = 2 };
-
-/* Reads the command line; texts in *out point into it. Answers false where the program is to end with *out_exit_status:
- * after --help, which prints `summary` and the flags, and after a flag that cannot be, which prints one line.
- */
+/* Reads the command line, as flags_parse does. */
 bool train_options_parse(int argc, char** argv, const char* summary, train_options* out, int* out_exit_status);
 
 #endif
