@@ -105,7 +105,7 @@ Index write_tensors(const Io& io, const std::string& folder, int64_t step, const
     const TensorPart whole = {
         .file = 0, .begin = 0, .end = entry.tensor.numel(), .checksum = written.tensor_checksums[i]};
     index.tensors.push_back(
-        {.name = entry.name, .dtype = entry.tensor.dtype(), .shape = entry.global_shape, .parts = {whole}});
+        {.name = entry.name, .dtype = entry.tensor.dtype(), .shape = entry.global_shape(), .parts = {whole}});
   }
   return index;
 }

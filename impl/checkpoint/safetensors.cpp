@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "checkpoint/checksum.h"
 #include "core/error.h"
@@ -99,6 +100,17 @@ uint64_t SafetensorsFile::checksum_of(const TensorEntry& entry) const {
   return sum.value();
 }
 
+StateDict SafetensorsFile::read_all(ContextDevice& device) && {
+  StateDict state;
+  state.reserve(header_.tensors.size());
+  for (TensorEntry& entry : header_.tensors) {
+    const Tensor tensor = empty(device, entry.dtype, header_.shape_of(entry), Category::kParameters);
+    read(entry, tensor);
+    state.add(std::move(entry.name), tensor);
+  }
+  return state;
+}
+
 // Kernels count on it.
 void SafetensorsFile::require_bools(const unsigned char* bytes, size_t size, const std::string& name) const {
   for (size_t i = 0; i < size; ++i) {
@@ -124,14 +136,7 @@ void save_safetensors(const Io& io, const std::string& path, const StateDict& st
 }
 
 StateDict load_safetensors(const Io& io, const std::string& path, ContextDevice& device) {
-  const SafetensorsFile file(io, path);
-  StateDict state;
-  for (const TensorEntry& entry : file.header().tensors) {
-    const Tensor tensor = empty(device, entry.dtype, file.header().shape_of(entry), Category::kParameters);
-    file.read(entry, tensor);
-    state.add(entry.name, tensor);
-  }
-  return state;
+  return SafetensorsFile(io, path).read_all(device);
 }
 
 }  // namespace halftone::checkpoint

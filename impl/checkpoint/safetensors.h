@@ -37,6 +37,8 @@ class SafetensorsFile {
   uint64_t read(const TensorEntry& entry, const Tensor& target) const;
   // The same without keeping the bytes.
   uint64_t checksum_of(const TensorEntry& entry) const;
+  // Reads all tensors; the names in the header go over to the answer.
+  StateDict read_all(ContextDevice& device) &&;
 
  private:
   void require_bools(const unsigned char* bytes, size_t size, const std::string& name) const;

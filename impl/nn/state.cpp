@@ -80,7 +80,7 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
     const StateTensor* entry = state.find(target.name);
     if (entry == nullptr) continue;
     const Shape& expected = target.tensor().shape();
-    if (entry->tensor.shape() != expected || entry->global_shape != expected) {
+    if (entry->tensor.shape() != expected || entry->global_shape() != expected) {
       shapes.add(target.name + " " + ShapeText(entry->tensor.shape()).text + " for " + ShapeText(expected).text);
     } else if (is_float(entry->tensor.dtype()) != is_float(target.dtype())) {
       dtypes.add(target.name + " " + name_of(entry->tensor.dtype()) + " for " + name_of(target.dtype()));
@@ -127,7 +127,7 @@ StateDict difference(const StateDict& state, const StateDict& other) {
   StateDict result;
   for (const StateTensor& entry : state.tensors()) {
     if (other.find(entry.name) == nullptr) {
-      result.add_range(entry.name, entry.tensor, entry.global_shape, entry.offset);
+      result.add_range(entry.name, entry.tensor, entry.global_shape(), entry.offset());
     }
   }
   return result;

@@ -18,43 +18,49 @@ void require_name(const std::string& name) {
 
 }  // namespace
 
+std::string_view StateDict::name_of(uint32_t number) const noexcept {
+  return number % 2 == kTensors ? tensors_[number / 2].name : scalars_[number / 2].name;
+}
+
+const uint32_t* StateDict::number_named(std::string_view name) const noexcept {
+  return index_.find(name, [&](uint32_t number, std::string_view wanted) { return name_of(number) == wanted; });
+}
+
 template <class Entry>
-void StateDict::append(std::vector<Entry>& list, Entry entry) {
+void StateDict::append(std::vector<Entry>& list, List kind, Entry entry) {
   require_name(entry.name);
-  const auto [place, is_new] = indices_.emplace(entry.name, list.size());
-  if (!is_new) fail(Code::kInvalidArgument, "name", "name %.64s stands twice", entry.name.c_str());
-  try {
-    list.push_back(std::move(entry));
-  } catch (...) {
-    indices_.erase(place);
-    throw;
+  if (number_named(entry.name) != nullptr) {
+    fail(Code::kInvalidArgument, "name", "name %.64s stands twice", entry.name.c_str());
   }
+  index_.prepare_add([&](uint32_t number) { return name_of(number); });
+  list.push_back(std::move(entry));
+  index_.add(list.back().name, number_of(list.size() - 1, kind));
 }
 
-void StateDict::add(const std::string& name, const Tensor& tensor) {
-  append(tensors_, StateTensor{.name = name, .tensor = tensor, .global_shape = tensor.shape()});
+void StateDict::add(std::string name, const Tensor& tensor) {
+  append(tensors_, kTensors, StateTensor{.name = std::move(name), .tensor = tensor});
 }
 
-void StateDict::add_range(const std::string& name, const Tensor& range, const Shape& global_shape, int64_t offset) {
-  append(tensors_, StateTensor{.name = name, .tensor = range, .global_shape = global_shape, .offset = offset});
+void StateDict::add_range(std::string name, const Tensor& range, const Shape& global_shape, int64_t offset) {
+  if (offset == 0 && range.shape() == global_shape) return add(std::move(name), range);
+  append(tensors_, kTensors,
+         StateTensor{.name = std::move(name),
+                     .tensor = range,
+                     .range = std::make_shared<const StateRange>(StateRange{global_shape, offset})});
 }
 
-void StateDict::add(const std::string& name, StateScalar value) {
-  append(scalars_, NamedScalar{.name = name, .value = std::move(value)});
+void StateDict::add(std::string name, StateScalar value) {
+  append(scalars_, kScalars, NamedScalar{.name = std::move(name), .value = std::move(value)});
 }
 
 const StateTensor* StateDict::find(const std::string& name) const noexcept {
-  const auto found = indices_.find(name);
-  if (found == indices_.end() || found->second >= tensors_.size()) return nullptr;
-  const StateTensor& entry = tensors_[found->second];
-  return entry.name == name ? &entry : nullptr;
+  const uint32_t* number = number_named(name);
+  return number != nullptr && *number % 2 == kTensors ? &tensors_[*number / 2] : nullptr;
 }
 
 const StateScalar* StateDict::find_scalar(const std::string& name) const noexcept {
-  const auto found = indices_.find(name);
-  if (found == indices_.end() || found->second >= scalars_.size()) return nullptr;
-  const NamedScalar& entry = scalars_[found->second];
-  return entry.name == name ? &entry.value : nullptr;
+  const uint32_t* number = number_named(name);
+  return number != nullptr && *number % 2 == kScalars ? &scalars_[*number / 2].value : nullptr;
 }
 
 StagedLoad stage_copy(const StateDict& targets, const StateDict& values) {

@@ -6,21 +6,31 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "tensor/name_index.h"
 #include "tensor/tensor.h"
 
 namespace halftone {
 
-// Elements [offset, offset + numel) of the flattened tensor of global_shape; all of them where nothing is sharded.
+// Which elements of a larger tensor, flattened, a tensor with one dimension holds.
+struct StateRange {
+  Shape global_shape;
+  int64_t offset = 0;
+};
+
+// A file may hold a million of them: what few have is not in each.
 struct StateTensor {
   std::string name;
   Tensor tensor;
-  Shape global_shape;
-  int64_t offset = 0;
+  std::shared_ptr<const StateRange> range = nullptr;  // null: all elements, in their shape
+
+  const Shape& global_shape() const noexcept { return range ? range->global_shape : tensor.shape(); }
+  int64_t offset() const noexcept { return range ? range->offset : 0; }
 };
 
 using StateScalar = std::variant<int64_t, double, std::string>;
@@ -38,10 +48,13 @@ class StateDict {
  public:
   // Names are UTF-8, not empty, without a zero byte, and stand once among tensors and scalars together. Throws
   // INVALID_ARGUMENT naming `name`.
-  void add(const std::string& name, const Tensor& tensor);
-  // A range of a flattened tensor; `range` has one dimension.
-  void add_range(const std::string& name, const Tensor& range, const Shape& global_shape, int64_t offset);
-  void add(const std::string& name, StateScalar value);
+  void add(std::string name, const Tensor& tensor);
+  // A range of a flattened tensor, of one dimension; or all of it, in its shape.
+  void add_range(std::string name, const Tensor& range, const Shape& global_shape, int64_t offset);
+  void add(std::string name, StateScalar value);
+
+  // Makes room for so many tensors in all.
+  void reserve(size_t count) { tensors_.reserve(count); }
 
   const std::vector<StateTensor>& tensors() const noexcept { return tensors_; }
   const std::vector<NamedScalar>& scalars() const noexcept { return scalars_; }
@@ -51,12 +64,18 @@ class StateDict {
   const StateScalar* find_scalar(const std::string& name) const noexcept;
 
  private:
+  // Numbers in index_: the place in its list, and which list it is.
+  enum List : uint32_t { kTensors, kScalars };
+  static constexpr uint32_t number_of(size_t place, List list) { return static_cast<uint32_t>(place) * 2 + list; }
+
   template <class Entry>
-  void append(std::vector<Entry>& list, Entry entry);
+  void append(std::vector<Entry>& list, List kind, Entry entry);
+  std::string_view name_of(uint32_t number) const noexcept;
+  const uint32_t* number_named(std::string_view name) const noexcept;
 
   std::vector<StateTensor> tensors_;
   std::vector<NamedScalar> scalars_;
-  std::unordered_map<std::string, size_t> indices_;  // into the list that has the name
+  NameIndex index_;
 };
 
 // Copies of `values` into the tensors of the same names: all of `targets` must be there, in their dtype and shape.

@@ -16,7 +16,7 @@ StateDict part_of(const StateDict& state, const std::string& part) {
   StateDict result;
   for (const StateTensor& entry : state.tensors()) {
     if (!entry.name.starts_with(lead)) continue;
-    result.add_range(entry.name.substr(lead.size()), entry.tensor, entry.global_shape, entry.offset);
+    result.add_range(entry.name.substr(lead.size()), entry.tensor, entry.global_shape(), entry.offset());
   }
   for (const NamedScalar& scalar : state.scalars()) {
     if (scalar.name.starts_with(lead)) result.add(scalar.name.substr(lead.size()), scalar.value);
@@ -54,7 +54,7 @@ StateDict TrainingState::read() const {
     const std::string lead = part.name + kSeparator;
     const StateDict own = part.read();
     for (const StateTensor& entry : own.tensors()) {
-      state.add_range(lead + entry.name, entry.tensor, entry.global_shape, entry.offset);
+      state.add_range(lead + entry.name, entry.tensor, entry.global_shape(), entry.offset());
     }
     for (const NamedScalar& scalar : own.scalars()) state.add(lead + scalar.name, scalar.value);
   }

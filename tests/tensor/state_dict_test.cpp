@@ -38,17 +38,41 @@ TEST_F(StateDictTest, FindsTensorsAndScalarsApart) {
   state_.add("t", tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
   state_.add("s", int64_t{7});
   ASSERT_NE(state_.find("t"), nullptr);
-  EXPECT_EQ(state_.find("t")->global_shape, (Shape{2, 3}));
+  EXPECT_EQ(state_.find("t")->global_shape(), (Shape{2, 3}));
   EXPECT_EQ(state_.find("s"), nullptr);
   EXPECT_EQ(state_.find_scalar("t"), nullptr);
   EXPECT_EQ(state_.find("none"), nullptr);
   EXPECT_EQ(state_.find_scalar("none"), nullptr);
 }
 
+TEST_F(StateDictTest, FindsEachOfManyNamesInItsList) {
+  const Tensor one = tensor({1}, {1});
+  const auto named = [](char kind, int i) { return std::string(1, kind).append(std::to_string(i)); };
+  for (int i = 0; i < 1000; ++i) {
+    state_.add(named('t', i), one);
+    state_.add(named('s', i), int64_t{i});
+  }
+  for (int i = 0; i < 1000; ++i) {
+    const StateTensor* found = state_.find(named('t', i));
+    const StateScalar* scalar = state_.find_scalar(named('s', i));
+    ASSERT_TRUE(found != nullptr && scalar != nullptr) << i;
+    EXPECT_EQ(found->name, named('t', i));
+    EXPECT_EQ(std::get<int64_t>(*scalar), i);
+    EXPECT_EQ(state_.find(named('s', i)), nullptr);
+    EXPECT_THROW(state_.add(named('t', i), int64_t{0}), Error);
+  }
+}
+
+TEST_F(StateDictTest, ARangeOfAllElementsIsNoRange) {
+  state_.add_range("t", tensor({2}, {3, 4}), {2}, 0);
+  EXPECT_EQ(state_.find("t")->range, nullptr);
+  EXPECT_EQ(state_.find("t")->global_shape(), (Shape{2}));
+}
+
 TEST_F(StateDictTest, KeepsWhereARangeBelongs) {
   state_.add_range("t", tensor({2}, {3, 4}), {2, 3}, 2);
-  EXPECT_EQ(state_.find("t")->global_shape, (Shape{2, 3}));
-  EXPECT_EQ(state_.find("t")->offset, 2);
+  EXPECT_EQ(state_.find("t")->global_shape(), (Shape{2, 3}));
+  EXPECT_EQ(state_.find("t")->offset(), 2);
 }
 
 TEST_F(StateDictTest, RefusesNamesThatAFileCouldNotHold) {

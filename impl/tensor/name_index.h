@@ -1,0 +1,60 @@
+// Finds entries of lists by their names without keeping the names a second time: a table of numbers, probed one behind
+// another, at most half full. Used by StateDict, which may hold a million names. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace halftone {
+
+class NameIndex {
+ public:
+  // Whoever knows the name of a number answers whether it is this one.
+  template <class IsNamed>
+  const uint32_t* find(std::string_view name, const IsNamed& is_named) const noexcept {
+    if (slots_.empty()) return nullptr;
+    for (size_t place = first_place(name);; place = (place + 1) & mask()) {
+      const uint32_t& slot = slots_[place];
+      if (slot == kFree) return nullptr;
+      if (is_named(slot, name)) return &slot;
+    }
+  }
+
+  // Makes room, so that the next add cannot fail; `name_of` tells the name of every number that is in.
+  template <class NameOf>
+  void prepare_add(const NameOf& name_of) {
+    if (2 * (count_ + 1) <= slots_.size()) return;
+    std::vector<uint32_t> old(slots_.empty() ? kFirstSize : 2 * slots_.size(), kFree);
+    old.swap(slots_);
+    for (uint32_t number : old) {
+      if (number != kFree) put(name_of(number), number);
+    }
+  }
+
+  // REQUIRES: prepare_add was called, the name is not in yet.
+  void add(std::string_view name, uint32_t number) noexcept {
+    put(name, number);
+    ++count_;
+  }
+
+ private:
+  static constexpr uint32_t kFree = UINT32_MAX;
+  static constexpr size_t kFirstSize = 16;
+
+  size_t mask() const noexcept { return slots_.size() - 1; }
+  size_t first_place(std::string_view name) const noexcept { return std::hash<std::string_view>()(name) & mask(); }
+
+  void put(std::string_view name, uint32_t number) noexcept {
+    size_t place = first_place(name);
+    while (slots_[place] != kFree) place = (place + 1) & mask();
+    slots_[place] = number;
+  }
+
+  std::vector<uint32_t> slots_;  // a power of two of them
+  size_t count_ = 0;
+};
+
+}  // namespace halftone
