@@ -48,15 +48,37 @@ static void write_safetensors(const char* folder, const char* name, htone_dtype 
   htone_tensor_release(tensor);
 }
 
-/* Numbers are those of the table in run_call; see there for what follows each. */
+/* The first byte of each line is a place in kCalls of api_calls_fuzz.c; see the call for what follows it. */
 static void write_calls(const char* folder) {
-  static const char train[] = {15, 0, 3, 2, 17, 1, 1, 0, 11, 0,  2, 1, 16, 1,  0, 0,
-                               3,  0, 1, 0, 0,  0, 0, 0, 0,  13, 0, 0, 0,  18, 3};
-  static const char views[] = {6, 0, 2, 4, 0, 1, 6, 1, 2, 3, 1, 4, 3, 2, 5, 2, 2, 3, 4, 0, 1, 3, 12, 3, 1, 2, 8};
-  static const char convolve[] = {0, 1, 3, 1, 2, 3, 1, 1, 8, 0, 0, 1, 5, 1, 4, 9, 0, 0, 4, 4, 1, 2, 13, 4, 0, 1};
+  static const char train[] = {15, 0, 4, 2, 1,  0, 0,       /* linear */
+                               17, 1, 1, 0, 0,  0,          /* AdamW */
+                               48, 0, 0, 0,                 /* a scaler */
+                               16, 2, 0, 0, 5,              /* forward */
+                               3,  0, 5, 0, 0,  0, 0, 0, 4, /* sum */
+                               49, 0, 0, 4, 3,              /* scale */
+                               13, 3, 0, 0,                 /* backward */
+                               49, 2, 0, 0, 49, 3, 0};      /* step, update */
+  static const char views[] = {6, 5, 2, 4, 0, 1, 5, 0, 1, 2, 3, 4, 3, 2, 24, 0, 2, 0, 0, 3, 25, 0, 2, 3, 3, 0, 4, 0, 1};
+  static const char convolve[] = {8, 0, 0, 1, (char)0xff, 1, 5, 11, 1, 2, 1, 8, 0, 0, 1, 2, 1, 4, 13, 4, 1, 4, 0};
+  static const char convolve_measured[] = {8, 0, 0, 0, (char)0xff, 1};
+  static const char save[] = {15, 0, 4,  2, 1, 0,  0, 55, 1, 0, 0,  56, 1, 0, 0,  57, 1, 0,  1, 57, 0, 1,
+                              0,  1, 60, 3, 0, 61, 0, 0,  0, 0, 62, 0,  0, 3, 62, 2,  0, 62, 4, 0,  3};
+  static const char own_function[] = {35, 4, 2, 0, 11, 2, 2, 1, 39, 2, 2, 2, 0, 36, 0,
+                                      13, 2, 2, 2, 0,  0, 0, 5, 13, 5, 1, 2, 0, 40, 0};
+  static const char batches[] = {58, 0, 1, 4, 2, 0, 1, 1, 0, 58, 1, 0, 1, 1, 0, 59, 0, 0, 59, 1, 0, 0, 5, 59, 2, 0, 4};
+  static const char classes[] = {0, (char)0x88, 1, 4, 1,  5, 22, 5, 1, 5, 1, 0, 0, 2, 0, 4, 27, 3,
+                                 1, 5,          2, 4, 23, 2, 0,  0, 0, 5, 9, 0, 0, 4, 0, 1, 5};
+  static const char layers[] = {37, 1, 0,  38, 0, 0, 0, 0,  32, 0, 1, 15, 0,  4, 4, 0, 0, 2,  33, 2, 2,  1, 3,
+                                19, 1, 16, 2,  3, 0, 5, 20, 44, 1, 3, 0,  50, 1, 3, 0, 0, 51, 0,  0, 51, 1, 0};
   write_file(folder, "api_calls/train", "", train, sizeof train);
   write_file(folder, "api_calls/views", "", views, sizeof views);
   write_file(folder, "api_calls/convolve", "", convolve, sizeof convolve);
+  write_file(folder, "api_calls/convolve_measured", "", convolve_measured, sizeof convolve_measured);
+  write_file(folder, "api_calls/save", "", save, sizeof save);
+  write_file(folder, "api_calls/own_function", "", own_function, sizeof own_function);
+  write_file(folder, "api_calls/batches", "", batches, sizeof batches);
+  write_file(folder, "api_calls/classes", "", classes, sizeof classes);
+  write_file(folder, "api_calls/layers", "", layers, sizeof layers);
 }
 
 int main(int argc, char** argv) {

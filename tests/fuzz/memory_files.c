@@ -25,7 +25,7 @@ static File* find(const char* path) {
 
 static File* add(const char* path) {
   for (int i = 0; i < kMaxFiles; ++i) {
-    if (files[i].path[0] != 0 || strlen(path) >= kMaxPath) continue;
+    if (files[i].path[0] != 0 || path[0] == 0 || strlen(path) >= kMaxPath) continue;
     strcpy(files[i].path, path);
     return &files[i];
   }
@@ -158,6 +158,10 @@ void put_file(const char* path, const void* data, size_t size) {
   if (file == NULL) file = add(path);
   require(file != NULL && resize(file, size) == 0, "there is room for a file");
   if (size > 0) memcpy(file->data, data, size);
+}
+
+void remove_files(void) {
+  for (int i = 0; i < kMaxFiles; ++i) drop(&files[i]);
 }
 
 const unsigned char* file_bytes(const char* path, size_t* out_size) {

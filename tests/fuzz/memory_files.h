@@ -8,6 +8,7 @@
 
 /* Puts a copy of the bytes in the place of what the file held. */
 void put_file(const char* path, const void* data, size_t size);
+void remove_files(void);
 /* NULL where there is no such file. */
 const unsigned char* file_bytes(const char* path, size_t* out_size);
 

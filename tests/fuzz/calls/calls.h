@@ -1,0 +1,92 @@
+/* The calls of api_calls_fuzz.c, by what they are about. Each reads from the machine what it is called with, and
+ * answers the status of its last call of the library.
+ */
+#ifndef HALFTONE_TESTS_FUZZ_CALLS_H
+#define HALFTONE_TESTS_FUZZ_CALLS_H
+
+#include "machine.h"
+
+typedef htone_status (*Call)(Machine*);
+
+/* tensors.c */
+htone_status make_tensor(Machine* machine);
+htone_status make_over_buffer(Machine* machine);
+htone_status lend_tensor(Machine* machine);
+htone_status change_tensor(Machine* machine);
+htone_status read_tensor(Machine* machine);
+htone_status describe_tensor(Machine* machine);
+htone_status go_backward(Machine* machine);
+htone_status release_something(Machine* machine);
+
+/* arithmetic.c */
+htone_status call_unary(Machine* machine);
+htone_status call_binary(Machine* machine);
+htone_status call_ternary(Machine* machine);
+htone_status call_reduce(Machine* machine);
+htone_status call_along(Machine* machine);
+htone_status call_convert(Machine* machine);
+htone_status call_loss(Machine* machine);
+htone_status call_einsum(Machine* machine);
+
+/* layouts.c */
+htone_status call_reshape(Machine* machine);
+htone_status call_view(Machine* machine);
+htone_status call_join(Machine* machine);
+htone_status call_split(Machine* machine);
+htone_status call_pad(Machine* machine);
+htone_status call_index(Machine* machine);
+
+/* layers.c */
+htone_status call_conv(Machine* machine);
+htone_status call_pool(Machine* machine);
+htone_status call_norm(Machine* machine);
+htone_status make_module(Machine* machine);
+htone_status make_conv_module(Machine* machine);
+htone_status make_plain_module(Machine* machine);
+htone_status join_modules(Machine* machine);
+htone_status use_module(Machine* machine);
+htone_status read_module(Machine* machine);
+
+/* callbacks.c */
+htone_status make_function(Machine* machine);
+htone_status record_function(Machine* machine);
+htone_status make_custom_module(Machine* machine);
+htone_status add_to_module(Machine* machine);
+htone_status add_hook(Machine* machine);
+htone_status remove_hook(Machine* machine);
+htone_status make_callback_schedule(Machine* machine);
+/* How many of the callbacks' users the library still has. */
+int lent_users(void);
+
+/* training.c */
+htone_status make_parameter(Machine* machine);
+htone_status use_parameter(Machine* machine);
+htone_status make_parameters(Machine* machine);
+htone_status read_parameters(Machine* machine);
+htone_status make_optimizer(Machine* machine);
+htone_status add_group(Machine* machine);
+htone_status use_optimizer(Machine* machine);
+htone_status make_schedule(Machine* machine);
+htone_status make_scaler(Machine* machine);
+htone_status use_scaler(Machine* machine);
+htone_status make_ema(Machine* machine);
+htone_status use_ema(Machine* machine);
+
+/* modes.c */
+htone_status make_policy(Machine* machine);
+htone_status use_policy(Machine* machine);
+htone_status begin_scope(Machine* machine);
+htone_status end_scope(Machine* machine);
+htone_status ask_device(Machine* machine);
+
+/* state.c */
+htone_status make_state_dict(Machine* machine);
+htone_status use_state_dict(Machine* machine);
+htone_status load_state_dict(Machine* machine);
+htone_status make_sampler(Machine* machine);
+htone_status use_sampler(Machine* machine);
+htone_status make_checkpoint(Machine* machine);
+htone_status add_to_checkpoint(Machine* machine);
+htone_status use_checkpoint(Machine* machine);
+
+#endif

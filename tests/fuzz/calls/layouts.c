@@ -1,0 +1,78 @@
+/* Operations that place elements: views, parts, and elements chosen by indices. */
+#include "calls.h"
+
+htone_status call_reshape(Machine* machine) {
+  int64_t shape[kMaxDims];
+  const int broadcasts = flag(machine);
+  htone_tensor* input = tensor_in(machine);
+  const int32_t ndim = shape_in(machine, shape);
+  if (broadcasts) return htone_broadcast_to(input, ndim, shape, &machine->made[0]);
+  if (byte(machine) % 4 == 0) shape[0] = -1;
+  return htone_reshape(input, ndim, shape, &machine->made[0]);
+}
+
+static htone_status call_dims_view(Machine* machine, int permutes, htone_tensor* input) {
+  int64_t dims[kMaxDims];
+  const uint8_t count = byte(machine);
+  for (int i = 0; i < kMaxDims; ++i) dims[i] = integer(machine);
+  const int32_t dim_count = count == 0xff ? INT32_MAX : count == 0xfe ? -1 : count % (kMaxDims + 1);
+  return permutes ? htone_permute(input, dim_count, dims, &machine->made[0])
+                  : htone_squeeze(input, dim_count, dims, &machine->made[0]);
+}
+
+htone_status call_view(Machine* machine) {
+  const uint8_t choice = byte(machine) % 7;
+  htone_tensor* input = tensor_in(machine);
+  if (choice < 2) return call_dims_view(machine, choice, input);
+  const int64_t a = integer(machine);
+  if (choice == 2) return htone_unsqueeze(input, a, &machine->made[0]);
+  if (choice == 3) return htone_tril(input, a, &machine->made[0]);
+  if (choice == 4) return htone_triu(input, a, &machine->made[0]);
+  const int64_t b = integer(machine);
+  if (choice == 5) return htone_transpose(input, a, b, &machine->made[0]);
+  const int64_t end = integer(machine);
+  return htone_slice(input, a, b, end, integer(machine), &machine->made[0]);
+}
+
+htone_status call_join(Machine* machine) {
+  const int stacks = flag(machine);
+  htone_tensor* tensors[3];
+  const size_t count = byte(machine) % 4;
+  for (size_t i = 0; i < 3; ++i) tensors[i] = i < count ? tensor_in(machine) : NULL;
+  const int64_t dim = integer(machine);
+  return stacks ? htone_stack(count, tensors, dim, &machine->made[0])
+                : htone_cat(count, tensors, dim, &machine->made[0]);
+}
+
+htone_status call_split(Machine* machine) {
+  int64_t sizes[kMaxMade];
+  htone_tensor* input = tensor_in(machine);
+  const size_t count = byte(machine) % (kMaxMade + 1);
+  for (int i = 0; i < kMaxMade; ++i) sizes[i] = integer(machine);
+  return htone_split(input, integer(machine), count, sizes, machine->made);
+}
+
+htone_status call_pad(Machine* machine) {
+  int64_t padding[2 * kMaxDims];
+  htone_tensor* input = tensor_in(machine);
+  const uint8_t pairs = byte(machine);
+  for (int i = 0; i < 2 * kMaxDims; ++i) padding[i] = i < 2 * (pairs % kMaxDims) ? integer(machine) : 0;
+  return htone_pad(input, pairs == 0xff ? -1 : pairs % kMaxDims, padding, number(machine), &machine->made[0]);
+}
+
+htone_status call_index(Machine* machine) {
+  const uint8_t choice = byte(machine) % 5;
+  htone_tensor *input = tensor_in(machine), *index = tensor_in(machine);
+  if (choice == 0) return htone_masked_fill(input, index, number(machine), &machine->made[0]);
+  const int64_t dim = integer(machine);
+  switch (choice) {
+    case 1:
+      return htone_gather(input, dim, index, &machine->made[0]);
+    case 2:
+      return htone_scatter_add(input, dim, index, tensor_in(machine), &machine->made[0]);
+    case 3:
+      return htone_index_select(input, dim, index, &machine->made[0]);
+    default:
+      return htone_embedding(input, index, dim, &machine->made[0]);
+  }
+}
