@@ -25,20 +25,37 @@ int64_t retried(Call call) {
   }
 }
 
-// Where the host has closed 0, 1 or 2, the next file opened gets that number, and what the host prints would land in
-// it.
-int64_t above_standard_streams(int64_t file) {
-  if (file < 0 || file > STDERR_FILENO) return file;
-  const int64_t moved = retried([&] { return ::fcntl(static_cast<int>(file), F_DUPFD_CLOEXEC, STDERR_FILENO + 1); });
-  ::close(static_cast<int>(file));
-  return moved;
-}
+// Holds those of the numbers 0, 1 and 2 that the host has closed while a file is opened, which would get one of them,
+// and with it what the host prints. Nothing can be written to a path that is only named.
+class StandardStreams {
+ public:
+  StandardStreams() {
+    while (count_ <= STDERR_FILENO) {
+      const int file = ::open("/", O_PATH | O_CLOEXEC);
+      if (file >= 0 && file <= STDERR_FILENO) {
+        held_[count_++] = file;
+        continue;
+      }
+      if (file >= 0) ::close(file);
+      break;
+    }
+  }
+  StandardStreams(const StandardStreams&) = delete;
+  StandardStreams& operator=(const StandardStreams&) = delete;
+  ~StandardStreams() {
+    while (count_ > 0) ::close(held_[--count_]);
+  }
+
+ private:
+  int held_[STDERR_FILENO + 1];
+  int count_ = 0;
+};
 
 // Opening a FIFO for reading would wait for its writer. Regular files do not know the flag.
 int64_t system_open(void*, const char* path, int32_t flags, uint32_t mode) {
+  const StandardStreams held;
   const int nonblocking = (flags & O_ACCMODE) == O_RDONLY ? O_NONBLOCK : 0;
-  return above_standard_streams(
-      retried([&] { return ::open(path, flags | nonblocking | O_CLOEXEC, static_cast<mode_t>(mode)); }));
+  return retried([&] { return ::open(path, flags | nonblocking | O_CLOEXEC, static_cast<mode_t>(mode)); });
 }
 
 // Not repeated: after EINTR Linux has closed the descriptor, and another thread may own its number already.
