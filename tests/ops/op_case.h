@@ -38,6 +38,7 @@ struct OpInput {
   DType dtype = {};  // that of the run where none is given
 };
 inline OpInput index_input(int table, int dim) { return {index_into(table, dim), DType::kI64}; }
+inline OpInput narrow_index_input(int table, int dim) { return {index_into(table, dim), DType::kI32}; }
 inline OpInput mask_input() { return {coin(), DType::kBool}; }
 
 // Which dtypes a case runs on.
@@ -58,6 +59,7 @@ inline DType as_index(DType) { return DType::kI64; }
 inline DType as_f32(DType) { return DType::kF32; }
 inline DType float_or_f32(DType dtype) { return is_float(dtype) ? dtype : DType::kF32; }
 inline DType float_or_i64(DType dtype) { return is_float(dtype) ? dtype : DType::kI64; }
+inline DType f32_or_wider(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
 
 struct OpCase {
   Op op;

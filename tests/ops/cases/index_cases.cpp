@@ -57,9 +57,10 @@ OpCase scatter_case(int dim, std::vector<Shapes> shapes) {
 }
 
 // Whole lines by one vector of indices.
-OpCase select_case() {
+OpCase select_case(const char* what, const OpInput& indices) {
   return {.op = Op::kIndexSelect,
-          .inputs = {kInput, index_input(0, 1)},
+          .what = what,
+          .inputs = {kInput, indices},
           .shapes = {{{0, 3, 2}, {4}}, {{2, 3, 1}, {0}}, {{1, 1, 1}, {1}}, {{3, 5, 7}, {9}}, {{15, 2305, 1}, {1001}}},
           .run = call_of_two([](const Tensor& x, const Tensor& index) { return ops::index_select(x, 1, index); }),
           .reference =
@@ -117,7 +118,8 @@ std::vector<OpCase> index_cases() {
                        {{7, 5}, {7, 9}, {7, 9}},
                        {{5, 9}, {3, 4}, {4, 4}},
                        {{15, 2305}, {15, 2305}, {15, 2305}}}),
-      select_case(),
+      select_case("by i64", index_input(0, 1)),
+      select_case("by i32", narrow_index_input(0, 1)),
       embedding_case(),
       masked_fill_case(),
   };
