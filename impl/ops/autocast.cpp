@@ -5,13 +5,6 @@
 
 namespace halftone {
 
-namespace {
-
-// What autocast may change: f32, f16 and bf16.
-bool is_eligible(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
-
-}  // namespace
-
 AutocastPolicy::AutocastPolicy(DType dtype) : dtype_(dtype) {
   for (int i = 0; i < kOpCount; ++i) {
     table_[i] = dtype == DType::kF32 ? AutocastClass::kAsIs : default_autocast_class(static_cast<Op>(i));
@@ -36,7 +29,7 @@ Tensor autocast_read(const Tensor& tensor, DType dtype) {
 }
 
 DType autocast_operand_dtype(Op op, DType own, DType widest) {
-  if (!under_autocast() || !is_eligible(own)) return own;
+  if (!under_autocast() || !is_cast_by_autocast(own)) return own;
   switch (scope().autocast->get(op)) {
     case AutocastClass::kLow:
       return scope().autocast->dtype();

@@ -43,8 +43,15 @@ inline bool under_autocast() noexcept { return scope().autocast != nullptr; }
 // thread's policy, where there is one.
 Tensor autocast_read(const Tensor& tensor, DType dtype);
 
-// The dtype that `op` wants its operands in under the current policy, given the widest of them; `own` where it wants none.
+// The dtype that `op` wants its operands in under the current policy, given the widest of them; `own` where it wants
+// none.
 DType autocast_operand_dtype(Op op, DType own, DType widest);
+
+// What autocast may change: f32, f16 and bf16. Only these count where the widest is asked for, so that an f64 scalar
+// widens nothing.
+constexpr bool is_cast_by_autocast(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
 
 // Runs `function` with its tensors cast as the policy says for `op`, itself outside autocast:
 //   if (under_autocast()) return autocast(Op::kMatmul, matmul, a, b);
@@ -53,7 +60,7 @@ Tensor autocast(Op op, const Function& function, const Tensors&... tensors) {
   DType widest = DType::kF16;
   bool any = false;
   const auto widen = [&](const Tensor& tensor) {
-    if (!tensor.defined() || !is_float(tensor.dtype())) return;
+    if (!tensor.defined() || !is_cast_by_autocast(tensor.dtype())) return;
     widest = any ? promote(widest, tensor.dtype()) : tensor.dtype();
     any = true;
   };

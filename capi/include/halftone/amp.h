@@ -19,7 +19,7 @@ typedef int32_t htone_autocast_class;
 enum {
   HTONE_AUTOCAST_LOW = 1,    /* inputs are cast to the policy's dtype */
   HTONE_AUTOCAST_FP32 = 2,   /* computes and answers in FP32 */
-  HTONE_AUTOCAST_WIDEST = 3, /* answers the widest dtype among the inputs */
+  HTONE_AUTOCAST_WIDEST = 3, /* answers the widest dtype among the f32, f16 and bf16 inputs */
   HTONE_AUTOCAST_AS_IS = 4   /* as outside a scope */
 };
 

@@ -17,6 +17,32 @@ OpCase pair_case(Op op, BinaryCall call, Draw a, Draw b, double (*function)(doub
           .dtypes = Dtypes::kArithmetic};
 }
 
+Draw whole(const Draw& draw) {
+  return [draw](std::mt19937& random, const Shapes& shapes, int64_t i) { return std::ceil(draw(random, shapes, i)); };
+}
+
+// Operands of two dtypes: the wider float wins, but a scalar of its kind follows the tensor.
+OpCase mixed_case(const char* what, const OpCase& plain, DType other, std::vector<Shapes> shapes, ResultDtype result) {
+  OpCase mixed = plain;
+  mixed.what = what;
+  mixed.inputs[1] = {is_float(other) ? plain.inputs[1].draw : whole(plain.inputs[1].draw), other};
+  mixed.shapes = std::move(shapes);
+  mixed.dtypes = Dtypes::kFloats;
+  mixed.results = {result};
+  return mixed;
+}
+
+std::vector<OpCase> mixed_cases(const OpCase& plain) {
+  const std::vector<Shapes> pairs = {{{7, 5}, {7, 5}}, {{7, 1}, {2, 1, 5}}};
+  const std::vector<Shapes> scalars = {{{7, 5}, {}}, {{3, 5, 7}, {}}};
+  // A scalar is widened or rounded to the compute type, to which this one is exact.
+  OpCase exact = plain;
+  exact.inputs[1].draw = distinct(53);
+  return {mixed_case("with f32", plain, DType::kF32, pairs, f32_or_wider),
+          mixed_case("with an f64 scalar", exact, DType::kF64, scalars, same),
+          mixed_case("with i32", plain, DType::kI32, pairs, same)};
+}
+
 OpCase where_case() {
   OpCase result = {.op = Op::kWhere,
                    .inputs = {mask_input(), {uniform(-2, 2)}, {uniform(-2, 2)}},
@@ -60,6 +86,11 @@ std::vector<OpCase> binary_cases() {
     if (op_case.op == Op::kSub) op_case.dtypes = Dtypes::kSigned;  // a difference of unsigned numbers wraps
     if (op_case.op == Op::kDiv || op_case.op == Op::kPow) op_case.results = {float_or_f32};
     if (op_case.op == Op::kMaximum || op_case.op == Op::kMinimum) op_case.is_exact = true;
+  }
+  const std::vector<OpCase> plain(cases.begin(), cases.end() - 1);
+  for (const OpCase& op_case : plain) {
+    const std::vector<OpCase> mixed = mixed_cases(op_case);
+    cases.insert(cases.end(), mixed.begin(), mixed.end());
   }
   return cases;
 }
