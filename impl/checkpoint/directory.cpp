@@ -71,6 +71,8 @@ Directory::Directory(const Io& io, const Clock& clock, const std::string& path)
 
 std::string Directory::step_path(int64_t step) const { return path_ + "/" + kFolderLead + std::to_string(step); }
 
+std::string Directory::index_path(int64_t step) const { return step_path(step) + "/" + kIndexName; }
+
 std::vector<int64_t> Directory::folders() const {
   std::vector<int64_t> found;
   for (const std::string& name : names_in(io_, path_)) {
@@ -83,7 +85,7 @@ std::vector<int64_t> Directory::folders() const {
 
 std::vector<int64_t> Directory::steps() const {
   std::vector<int64_t> found = folders();
-  std::erase_if(found, [&](int64_t step) { return !exists(io_, step_path(step) + "/" + kIndexName); });
+  std::erase_if(found, [&](int64_t step) { return step == failed_ || !exists(io_, index_path(step)); });
   return found;
 }
 
@@ -111,17 +113,28 @@ void Directory::require_latest(int64_t step) const {
 
 void Directory::save(int64_t step, const StateDict& state) {
   require_latest(step);
-  const std::vector<int64_t> present = folders();
-  if (std::binary_search(present.begin(), present.end(), step)) remove_step(step);
+  clear_way(step);
   const std::vector<std::string> leavings = paths_in(step_path(step));  // now, since memory may be what runs out
   try {
     publish(step, state);
   } catch (...) {
+    failed_ = step;
     for (const std::string& path : leavings) remove_quietly(io_, path);
     throw;
   }
   remove_before(step);
   last_whole_ = step;
+}
+
+// Removes a damaged checkpoint of this step, and what a failed save could not remove itself, as on a disk that was away
+// for a while: it may look whole and not be durable. As long as its index stays it could hide what is saved now.
+void Directory::clear_way(int64_t step) {
+  for (int64_t old : folders()) {
+    if (old == failed_) remove(io_, index_path(old));
+    if (old == failed_ || old == step) remove_step(old);
+  }
+  if (last_whole_ == step) last_whole_.reset();
+  failed_.reset();
 }
 
 // The checkpoint to keep beside `step`: one that was verified, where this object knows one.
@@ -167,7 +180,7 @@ std::optional<Directory::Loaded> Directory::load_latest(ContextDevice& device) {
 // The index goes first: what is left is no checkpoint any more.
 void Directory::remove_step(int64_t step) const {
   const std::string folder = step_path(step);
-  remove_quietly(io_, folder + "/" + kIndexName);
+  remove_quietly(io_, index_path(step));
   for (const std::string& name : names_in(io_, folder)) remove_quietly(io_, folder + "/" + name);
   remove_quietly(io_, folder);
 }

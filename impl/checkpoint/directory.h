@@ -22,7 +22,8 @@ class Directory {
   Directory(const Io& io, const Clock& clock, const std::string& path);
 
   // Writes and publishes the state as checkpoint `step`. Throws STATE where this step or a later one is there and
-  // whole; FORMAT, IO. After a failure nothing has changed.
+  // whole; FORMAT, IO. After a failure nothing has changed, and the same step may be saved again: what the failed save
+  // left on a disk that would not even remove it counts for nothing here, and the next save removes it.
   void save(int64_t step, const StateDict& state);
 
   struct Loaded {
@@ -42,9 +43,11 @@ class Directory {
  private:
   std::vector<int64_t> folders() const;  // steps with a folder, whole or not, in ascending order
   std::string step_path(int64_t step) const;
+  std::string index_path(int64_t step) const;
   bool is_whole(int64_t step) const;
   void require_latest(int64_t step) const;
   std::optional<int64_t> before(int64_t step) const;
+  void clear_way(int64_t step);
   void publish(int64_t step, const StateDict& state);
   std::string next_save_id(int64_t step) const;
   void remove_step(int64_t step) const;
@@ -55,6 +58,7 @@ class Directory {
   std::string path_;
   File lock_;
   std::optional<int64_t> last_whole_;  // the newest that this object has written or verified
+  std::optional<int64_t> failed_;      // whose save failed, until a later save has removed what it left
 };
 
 }  // namespace halftone::checkpoint

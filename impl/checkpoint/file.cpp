@@ -121,6 +121,11 @@ bool exists(const Io& io, const std::string& path) {
   return true;
 }
 
+void remove(const Io& io, const std::string& path) {
+  const int64_t result = uninterrupted([&] { return io.remove(io.user, path.c_str()); });
+  if (result < 0 && result != -ENOENT) fail_io("remove", path, result);
+}
+
 void remove_quietly(const Io& io, const std::string& path) noexcept {
   uninterrupted([&] { return io.remove(io.user, path.c_str()); });
 }

@@ -52,7 +52,9 @@ void rename(const Io& io, const std::string& from, const std::string& to);
 bool make_directory(const Io& io, const std::string& path);
 // Whether something of that name can be opened for reading. Throws IO where that cannot be told.
 bool exists(const Io& io, const std::string& path);
-// Removes a file or an empty directory where there is one; says nothing where that fails.
+// Removes a file or an empty directory where there is one.
+void remove(const Io& io, const std::string& path);
+// Says nothing where that fails.
 void remove_quietly(const Io& io, const std::string& path) noexcept;
 void sync_directory(const Io& io, const std::string& path);
 // The directory that a path lies in: "a" of "a/b", "." of "b".

@@ -1,5 +1,6 @@
 // A power failure at every instant of a series of saves, in every state that it may leave the disk in: P4(c), S7.
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <set>
 #include <string>
@@ -89,6 +90,28 @@ TEST_F(CrashTest, P4_S7_ADirectoryThatWasThereIsAsDurableAsOneThatIsMade) {
   ASSERT_EQ(files.io().make_directory(files.io().user, "/run", 0777), 0);
   Directory(files.io(), system_clock(), kPath).save(1, state(1));
   for_each_state({}, files, files.journal().size(), [&](const Disk& disk) { EXPECT_EQ(loaded_step(disk), 1); });
+}
+
+// The disk went away in the middle of a save and came back: the same step saved again is durable, whatever the calls
+// that failed had done.
+TEST_F(CrashTest, P4_S7_S14_AStepThatIsSavedAgainAfterAFailureIsDurable) {
+  int64_t failures = 0;
+  for (int64_t at = 0; !HasFailure(); ++at) {
+    MemoryFiles files;
+    Directory directory(files.io(), system_clock(), kPath);
+    directory.save(1, state(1));
+    files.set_fault(IoFault{.call = {}, .at = at, .error = EIO, .for_ever = true});
+    if (code_of([&] { directory.save(2, state(2)); }) == Code::kOk) break;
+    files.set_fault({});
+    const size_t begin = files.journal().size();
+    directory.save(2, state(2));
+    const size_t end = files.journal().size();
+    for (size_t done = begin; done <= end; ++done) {
+      for_each_state({}, files, done, [&](const Disk& disk) { EXPECT_GE(loaded_step(disk), done < end ? 1 : 2); });
+    }
+    ++failures;
+  }
+  EXPECT_GT(failures, 20);
 }
 
 TEST_F(CrashTest, S7_AFileThatIsReplacedHoldsTheOldBytesOrTheNew) {

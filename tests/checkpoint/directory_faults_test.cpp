@@ -1,5 +1,7 @@
 // Saves in which a call of the system fails: P4(b) and the rows S2 to S5 and S13. Every call of a save fails once, and
 // from then on for ever, with every error that it may meet.
+#include <fcntl.h>
+
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -63,13 +65,13 @@ class DirectoryFaultsTest : public NumberedStates<RoomTest> {
     const bool reached = files.has_failed();
     files.set_fault({});
     EXPECT_EQ(files.open_files(), open_files);
-    // Where nothing could be removed any more, the index may stand there for good, and then all that it names does.
-    const bool is_published = !removes && files.exists("/run/step-3/index.json");
-    expect_latest(directory, failed && !is_published ? 2 : 3);
+    // Where nothing could be removed any more, the index may stand there; the object knows better.
+    expect_latest(directory, failed ? 2 : 3);
+    EXPECT_EQ(directory.steps().back(), failed ? 2 : 3);
     if (failed && removes) {
       EXPECT_FALSE(files.exists("/run/step-3"));
     }
-    if (failed && !is_published) directory.save(3, state(3));
+    if (failed) directory.save(3, state(3));
     expect_latest(directory, 3);
     directory.save(4, state(4));
     expect_latest(directory, 4);
@@ -104,8 +106,48 @@ TEST_F(DirectoryFaultsTest, P4_S2_S5_AFailedSaveLeavesTheCheckpointBeforeItAndNo
   }
 }
 
-TEST_F(DirectoryFaultsTest, P4_AVanishingDiskLeavesTheCheckpointBeforeIt) {
+TEST_F(DirectoryFaultsTest, P4_S14_AVanishingDiskLeavesTheCheckpointBeforeItAndTheStepCanBeSavedAgain) {
   for_each_fault({}, [&](const IoFault& fault) { return survives(fault, !fault.for_ever); });
+}
+
+// Steps 1 and 2 are there, and the disk goes away in the middle of saving 5: a run may go back, and save 3.
+TEST_F(DirectoryFaultsTest, P4_S14_WhatAFailedSaveLeftHidesNoEarlierStep) {
+  int64_t left = 0;
+  for (int64_t at = 0;; ++at) {
+    SCOPED_TRACE(at);
+    MemoryFiles files;
+    Directory directory(files.io(), system_clock(), kPath);
+    directory.save(1, state(1));
+    directory.save(2, state(2));
+    files.set_fault(IoFault{.call = {}, .at = at, .error = EIO, .for_ever = true});
+    if (saves(directory, 5, EIO)) break;
+    EXPECT_FALSE(saves(directory, 3, EIO));
+    files.set_fault({});
+    left += files.exists("/run/step-5/index.json") ? 1 : 0;
+    directory.save(3, state(3));
+    EXPECT_FALSE(files.exists("/run/step-5"));
+    EXPECT_EQ(directory.steps(), (std::vector<int64_t>{2, 3}));
+    expect_latest(directory, 3);
+  }
+  EXPECT_GT(left, 0) << "no fault left an index";
+}
+
+// A checkpoint that was whole when it was loaded is damaged, and the save that is to replace it fails: the one before
+// it is still kept beside the next.
+TEST_F(DirectoryFaultsTest, P4_AFailedReplacementOfADamagedCheckpointKeepsTheOneBefore) {
+  MemoryFiles files;
+  Directory directory(files.io(), system_clock(), kPath);
+  directory.save(1, state(1));
+  directory.save(2, state(2));
+  const Io& io = files.io();
+  const int64_t index = io.open(io.user, "/run/step-2/index.json", O_RDWR | O_TRUNC, 0666);
+  ASSERT_GE(index, 0);
+  ASSERT_EQ(io.close(io.user, index), 0);
+  files.set_fault(IoFault{.call = IoCall::kWrite, .at = 0, .error = EIO, .for_ever = false});
+  EXPECT_FALSE(saves(directory, 2, EIO));
+  files.set_fault({});
+  directory.save(3, state(3));
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{1, 3}));
 }
 
 // The object has verified nothing yet, and asks the directory what stands there.

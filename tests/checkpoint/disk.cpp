@@ -63,10 +63,12 @@ class CrashStates {
       return other.node == changed && (other.kind == DiskOperation::kSync || other.kind == DiskOperation::kFailedSync);
     });
     const bool is_durable = sync != later.end() && sync->kind == DiskOperation::kSync;
-    if (is_durable) {
-      durable_.apply(operation);
-    } else if (operation.changes_directory()) {
+    // Behind a failed sync there may be durable changes behind others that are not; all keep their order.
+    if (operation.changes_directory() && (!is_durable || !changes_.empty())) {
       changes_.push_back(&operation);
+      can_be_lost_.push_back(!is_durable);
+    } else if (is_durable) {
+      durable_.apply(operation);
     } else if (operation.changes_bytes()) {
       writes_[operation.node].push_back(&operation);
     }
@@ -81,17 +83,21 @@ class CrashStates {
   }
 
   void visit_directories(const Disk& files) const {
-    for (uint32_t kept = 0; kept < 1u << changes_.size(); ++kept) {
+    const auto losable = std::count(can_be_lost_.begin(), can_be_lost_.end(), true);
+    for (uint32_t lost = 0; lost < 1u << losable; ++lost) {
       Disk state = files;
+      uint32_t left = lost;
       for (size_t i = 0; i < changes_.size(); ++i) {
-        if ((kept >> i & 1) != 0) state.apply(*changes_[i]);
+        if (!can_be_lost_[i] || (left & 1) == 0) state.apply(*changes_[i]);
+        if (can_be_lost_[i]) left >>= 1;
       }
       visit_(state);
     }
   }
 
   Disk durable_;
-  std::vector<const DiskOperation*> changes_;  // of directories, not durable
+  std::vector<const DiskOperation*> changes_;  // of directories, from the first on that is not durable
+  std::vector<bool> can_be_lost_;              // of each of them
   Writes writes_;                              // not durable
   const std::function<void(const Disk&)>& visit_;
 };

@@ -107,7 +107,9 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
  * [in] step: at least 0, above that of every whole checkpoint in the directory.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, or a scaler waits for its update), IO
- *   (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the checkpoints are those of before.
+ *   (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the checkpoints are those of before, and the same
+ *   step may be saved again. Where the disk would not let go of what was written, this object passes over it, and its
+ *   next save removes it first.
  * Since: 0.1
  */
 HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step);
