@@ -113,8 +113,9 @@ void CachingAllocator::State::fail_to_grow(const Status& status, size_t requeste
   if (status.code == Code::kInvalidArgument) fail(status.code, "options.allocator", "%s", status.message);
   if (status.code != Code::kOutOfMemory) fail(status);
   fail(Code::kOutOfMemory, "",
-       "out of memory: requested %zu bytes, current %lld, reserved %lld, limit %lld (device %s: %s)", requested,
-       static_cast<long long>(stats.current), static_cast<long long>(stats.reserved),
+       "out of memory: requested %zu bytes, current %lld, reserved %lld, free among these %zu, limit %lld "
+       "(device %s: %s)",
+       requested, static_cast<long long>(stats.current), static_cast<long long>(stats.reserved), pages.free_bytes(),
        static_cast<long long>(stats.limit), device.name(), status.message);
 }
 

@@ -40,8 +40,8 @@ class CachingAllocator {
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-  // 64-byte aligned memory of unspecified content. Throws OUT_OF_MEMORY with the requested, current and reserved bytes
-  // after one retry with an emptied cache, or where the limit would be passed.
+  // 64-byte aligned memory of unspecified content. Throws OUT_OF_MEMORY with the requested, current, reserved and free
+  // bytes after one retry with an emptied cache, or where the limit would be passed.
   Allocation allocate(size_t bytes, Category category);
   void release(const Allocation& allocation) noexcept;
 

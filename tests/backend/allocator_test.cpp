@@ -161,12 +161,15 @@ TEST_F(CachingAllocatorTest, GivesEverythingThatIsNotInUseBack) {
   EXPECT_EQ(device_.blocks(), 0);
 }
 
+// M4: a budget refuses before the system does.
 TEST_F(CachingAllocatorTest, HoldsTheLimitAndTellsTheNumbers) {
   allocator_.set_limit(5 * kMiB);
   const Allocation a = take(3 * kMiB);  // a segment of 4 MiB
   const Error error = error_of(2 * kMiB);
   EXPECT_EQ(error.code(), Code::kOutOfMemory);
-  EXPECT_NE(std::string(error.what()).find("requested 2097152 bytes, current 3145728, reserved 4194304, limit 5242880"),
+  EXPECT_NE(std::string(error.what())
+                .find("requested 2097152 bytes, current 3145728, reserved 4194304, free among these 1048576, "
+                      "limit 5242880"),
             std::string::npos)
       << error.what();
   EXPECT_EQ(error_of(kMiB).code(), Code::kOk);
@@ -180,6 +183,7 @@ TEST_F(CachingAllocatorTest, HoldsTheLimitAndTellsTheNumbers) {
   EXPECT_EQ(error_of(1).code(), Code::kOk);
 }
 
+// M3
 TEST_F(CachingAllocatorTest, RetriesOnceWithAnEmptyCache) {
   device_.set_capacity(8 * kMiB);
   allocator_.release(take(6 * kMiB));
@@ -191,6 +195,23 @@ TEST_F(CachingAllocatorTest, RetriesOnceWithAnEmptyCache) {
   EXPECT_EQ(allocator_.stats().reserved, 0);
 }
 
+// M3: enough is free, in pieces that are too small, and a segment in use in part is no cache to give back.
+TEST_F(CachingAllocatorTest, TellsHowMuchIsFreeInPieces) {
+  device_.set_capacity(kSegment);
+  std::vector<Allocation> pieces;
+  for (size_t i = 0; i < 32; ++i) pieces.push_back(take(65536));
+  for (size_t i = 0; i < 32; i += 2) allocator_.release(pieces[i]);
+  const Error error = error_of(131072);
+  EXPECT_EQ(error.code(), Code::kOutOfMemory);
+  EXPECT_NE(std::string(error.what()).find("current 1048576, reserved 2097152, free among these 1048576, limit 0"),
+            std::string::npos)
+      << error.what();
+  EXPECT_EQ(device_.requests(), 3) << "the segment, and twice in vain";
+  allocator_.release(pieces[1]);
+  EXPECT_EQ(error_of(131072).code(), Code::kOk) << "three pieces are one again";
+  for (size_t i = 3; i < 32; i += 2) allocator_.release(pieces[i]);
+}
+
 TEST_F(CachingAllocatorTest, PassesOtherFailuresOfTheDeviceOnAtOnce) {
   device_.fail_at(0, true, Code::kDevice);
   EXPECT_EQ(error_of(100).code(), Code::kDevice);
@@ -198,6 +219,7 @@ TEST_F(CachingAllocatorTest, PassesOtherFailuresOfTheDeviceOnAtOnce) {
   EXPECT_EQ(allocator_.stats().reserved, 0);
 }
 
+// M5
 TEST_F(CachingAllocatorTest, RefusesAbsurdSizesWithoutAskingTheDevice) {
   for (const size_t bytes : {(size_t{1} << 48) + 1, size_t{1} << 62, SIZE_MAX - 4096, SIZE_MAX}) {
     const Error error = error_of(bytes);
@@ -235,6 +257,7 @@ int run_script(CachingAllocator& allocator) {
   return served;
 }
 
+// M3
 TEST(CachingAllocatorFaults, StaysConsistentWhicheverRequestToTheDeviceFails) {
   for (const bool for_ever : {false, true}) {
     int failed_scripts = 0;
@@ -342,6 +365,7 @@ TEST(CachingAllocatorThreads, WorksInAChildForkedWhileAnotherThreadAllocates) {
   other.join();
 }
 
+// A30
 TEST_F(CachingAllocatorTest, ShowsAddressSanitizerWhatMayBeTouched) {
   if (!kAddressSanitizer) GTEST_SKIP() << "not built with AddressSanitizer";
 #ifdef HALFTONE_ASAN

@@ -1,4 +1,7 @@
-// A plugin with one device, "fake:0": memory from malloc, FP32 alone, and no kernels but cast, fill and add.
+// A plugin with one device, "fake:0": memory from malloc, FP32 alone, and no kernels but cast, fill and add. Two
+// functions of its own let a test give it little memory and see how often it was asked for some.
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -12,6 +15,22 @@ namespace {
 using namespace halftone;
 
 constexpr size_t kAlignment = 64;
+
+struct Memory {
+  std::atomic<size_t> capacity{SIZE_MAX};
+  std::atomic<size_t> taken{0};
+  std::atomic<int64_t> requests{0};
+  std::atomic<int64_t> failing_request{-1};
+  std::atomic<bool> fails_for_ever{false};
+
+  bool refuses(size_t bytes) noexcept {
+    const int64_t request = requests++;
+    const int64_t failing = failing_request;
+    return bytes > capacity - taken || request == failing || (failing >= 0 && request > failing && fails_for_ever);
+  }
+};
+
+Memory memory;
 
 Status require_contiguous_f32(const View& view) {
   if (view.dtype == DType::kF32 && is_contiguous(view)) return {};
@@ -87,10 +106,16 @@ class FakeDevice final : public Device {
   int32_t index() const noexcept override { return 0; }
 
   Status allocate(size_t bytes, void** out) noexcept override {
-    if (posix_memalign(out, kAlignment, bytes) == 0) return {};
-    return Status::failure(Code::kOutOfMemory, "malloc has no %zu bytes", bytes);
+    if (memory.refuses(bytes) || posix_memalign(out, kAlignment, bytes) != 0) {
+      return Status::failure(Code::kOutOfMemory, "the fake device has no %zu bytes", bytes);
+    }
+    memory.taken += bytes;
+    return {};
   }
-  void deallocate(void* memory, size_t) noexcept override { std::free(memory); }
+  void deallocate(void* block, size_t bytes) noexcept override {
+    std::free(block);
+    memory.taken -= bytes;
+  }
   // Says no, so that the library goes through the copies as it does with a GPU.
   bool host_accessible() const noexcept override { return false; }
 
@@ -121,6 +146,18 @@ Status create_device(int32_t index, Device** out) noexcept {
 }
 
 }  // namespace
+
+// Of all fake devices together; the `failing_request`-th request for memory from now on, counted from 0, fails, and
+// with `for_ever` all behind it. Below 0: none.
+extern "C" __attribute__((visibility("default"))) void fake_plugin_set_memory(size_t capacity, int64_t failing_request,
+                                                                              int32_t for_ever) {
+  memory.capacity = capacity;
+  memory.failing_request = failing_request;
+  memory.fails_for_ever = for_ever != 0;
+  memory.requests = 0;
+}
+
+extern "C" __attribute__((visibility("default"))) int64_t fake_plugin_memory_requests() { return memory.requests; }
 
 extern "C" __attribute__((visibility("default"))) const PluginTable* halftone_plugin(const PluginHost* host) {
 #ifdef FAKE_BUILD_ID

@@ -125,6 +125,14 @@ PageBlock* PageHeap::take_out_free_segments() noexcept {
   return chain;
 }
 
+size_t PageHeap::free_bytes() const noexcept {
+  size_t bytes = 0;
+  for (const PageBlock* first : bins_) {
+    for (const PageBlock* block = first; block != nullptr; block = block->next) bytes += block->size;
+  }
+  return bytes;
+}
+
 void PageHeap::ensure_spare() {
   if (spares_ == nullptr) keep_spare(new PageBlock);
 }

@@ -47,6 +47,9 @@ class PageHeap {
   // Takes out every segment that is free as a whole: a chain by `next`, for the caller to give back and delete.
   PageBlock* take_out_free_segments() noexcept;
 
+  // Of all blocks that are not in use; none of them need be large.
+  size_t free_bytes() const noexcept;
+
  private:
   // Bins of one size each up to kExactBins pages, then eight to each doubling.
   static constexpr int kExactBins = 64;
