@@ -58,6 +58,7 @@ TEST_F(EngineTest, RefusesASecondRunUnlessTheGraphIsRetained) {
   EXPECT_EQ(grad(x), (std::vector<double>{20}));  // nothing had begun, so nothing is lost
 }
 
+// A15
 TEST_F(EngineTest, NoticesAWriteBetweenForwardAndBackward) {
   const Tensor x = leaf({1}, {5});
   const Tensor factor = tensor({1}, {2});
@@ -112,7 +113,7 @@ void* build_run_and_release(void* argument) {
   return nullptr;
 }
 
-// A stack of 256 KiB: recursion over the graph would not survive it.
+// A28: A stack of 256 KiB: recursion over the graph would not survive it.
 TEST_F(EngineTest, AMillionNodesRunAndDieOnASmallStack) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr int kDepth = 100'000;

@@ -111,6 +111,7 @@ TEST(Context, TakesItsMemoryFromTheHostAndGivesItBack) {
   EXPECT_EQ(host.taken, 0);
 }
 
+// M10
 TEST(Context, RefusesMisalignedMemoryOfTheHost) {
   HostAllocator host;
   host.misalignment = 8;

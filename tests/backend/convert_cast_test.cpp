@@ -121,6 +121,7 @@ TEST(Cast, TakesAScalar) {
   EXPECT_EQ(out.get(0), 2.5);
 }
 
+// N12
 TEST(Cast, GivesTheSameBitsOnEveryInstructionSet) {
   for_each_pair([](DType from, DType to) {
     HostTensor in(from, {4099});

@@ -68,6 +68,7 @@ void expect_accuracy(const AccuracyCase& test, const HostTensor& in, const HostT
   EXPECT_LE(worst, test.ulps) << "at " << worst_x;
 }
 
+// N12
 TEST(UnaryAccuracy, IsWithinTheDocumentedUlpsOverAllOfFloat) {
   const HostTensor x = floats_of_every_size();
   const HostTensor out(DType::kF32, {x.numel()});

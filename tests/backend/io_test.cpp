@@ -152,6 +152,7 @@ TEST_F(SystemIo, ClosesItsFilesInPrograms) {
   EXPECT_EQ(close(file), 0);
 }
 
+// H9
 TEST_F(SystemIo, LeavesTheNumbersOfTheStandardStreamsAlone) {
   write_file(path("a"), "text");
   const int saved = dup(STDIN_FILENO);

@@ -210,6 +210,7 @@ TEST(CrossEntropy, IsInfiniteForAnImpossibleTargetAndNanWithoutADistribution) {
   for (int64_t row = 1; row < 4; ++row) EXPECT_TRUE(std::isnan(batch.losses.get(row))) << row;
 }
 
+// A23
 TEST(CrossEntropy, RefusesATargetOutsideBeforeItWritesAnything) {
   for (const bool of_logits : {true, false}) {
     Batch batch(DType::kF32, 3000, 10);

@@ -156,6 +156,7 @@ TEST(Softmax, StaysFiniteForLargeLogits) {
   });
 }
 
+// N6
 TEST(Softmax, IsNanInRowsWithoutADistribution) {
   for_each_instruction_set([] {
     for (const int64_t length : {3, 40, 600}) {

@@ -188,6 +188,7 @@ TEST(Adamw, GivesTheSameBitsOnEveryInstructionSet) {
   for_each_instruction_set([&] { EXPECT_EQ(bytes_after_steps(1), chosen); });
 }
 
+// N1
 TEST(Adamw, TouchesNothingWhereTheGradientsWereNotFinite) {
   ThreadPool pool(2);
   cpu::CpuStream stream(pool);

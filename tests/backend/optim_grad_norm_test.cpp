@@ -91,6 +91,7 @@ TEST(GradNorm, FindsOneElementThatIsNotFinite) {
   });
 }
 
+// N1
 TEST(GradNorm, FindsOneElementThatIsNotFiniteAmongManyBlocks) {
   for (int64_t at = 0; at < 2 * kBlockSize + 65; ++at) {
     HostTensor gradient(DType::kBF16, {2 * kBlockSize + 65});
@@ -121,6 +122,7 @@ TEST(GradNorm, NamesTheFirstOffenderAndItsKind) {
   });
 }
 
+// N2
 TEST(GradNorm, IsNotDeceivedByInfinitiesOfBothSigns) {
   HostTensor gradient(DType::kF32, {4});
   for (int64_t i = 0; i < 4; ++i) gradient.set(i, i % 2 == 0 ? kInfinity : -kInfinity);

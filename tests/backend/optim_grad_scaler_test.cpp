@@ -49,6 +49,7 @@ TEST(ScaleRule, HysteresisMayBeRenewedByEveryFiniteStep) {
   EXPECT_EQ(replay(consecutive, 8, "x.x.xx"), (std::vector<double>{8, 8, 8, 8, 8, 4}));
 }
 
+// N5
 TEST(ScaleRule, TheMinimumHoldsAndIsToldOfOnlyWhereTheScaleStoodThere) {
   const ScalerSettings hold = {.min_scale = 1.0};
   ScalerState state;

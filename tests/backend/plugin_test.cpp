@@ -61,6 +61,7 @@ TEST(Plugin, IsRefusedWithoutTheSymbol) {
   EXPECT_TRUE(names(error, NO_PLUGIN)) << error.what();
 }
 
+// A13
 TEST(Plugin, OfAnotherBuildIsRefusedNamingBoth) {
   const Error error = error_of_loading(FAKE_PLUGIN_OF_ANOTHER_BUILD);
   EXPECT_EQ(error.code(), Code::kUnsupported);
@@ -94,6 +95,7 @@ TEST_F(FakeDeviceTest, IsServedByName) {
   EXPECT_EQ(&context_->device("fake"), &fake) << "a plugin may be loaded again";
 }
 
+// A12
 TEST_F(FakeDeviceTest, AnswersItsOwnReasonForADeviceItHasNot) {
   try {
     context_->device("fake:99");

@@ -84,6 +84,7 @@ class PoolWidth : public testing::Test {
   }
 };
 
+// A26
 TEST_F(PoolWidth, TakesTheWishFirstAndClampsIt) {
   setenv("HALFTONE_NUM_THREADS", "5", 1);
   EXPECT_EQ(pool_width(3, system_io()), 3);
@@ -98,6 +99,7 @@ TEST_F(PoolWidth, TakesTheEnvironmentSecond) {
   }
 }
 
+// H13
 TEST_F(PoolWidth, IgnoresAHostileEnvironment) {
   for (const char* text :
        {"", "0", "-1", "257", "4x", " 4", "4 ", "+4", "0x4", "4.0", "99999999999999999999", "\xff"}) {
@@ -107,6 +109,7 @@ TEST_F(PoolWidth, IgnoresAHostileEnvironment) {
   }
 }
 
+// H10
 TEST_F(PoolWidth, FollowsTheQuotaWhereItIsBelowTheMask) {
   EXPECT_EQ(width_without_wish("50000 100000\n"), 1);
   EXPECT_EQ(width_without_wish("100000000 100000\n"), std::min(allowed_cpus(), 256));

@@ -193,6 +193,7 @@ TEST(ThreadPool, GivesItsThreadsAStackOfOneMebibyte) {
   EXPECT_LE(size, size_t{2} << 20);
 }
 
+// H7
 TEST(ThreadPool, StartsItsThreadsWithTheDefaultRounding) {
   ThreadPool pool(2);
   std::atomic<int> rounding{-1};
@@ -226,6 +227,7 @@ TEST(ThreadPool, WakesItsThreadsAfterEverySleep) {
   }
 }
 
+// M6
 TEST(ThreadPool, ComputesWithTheThreadsItCanGet) {
   if (kAnySanitizer) GTEST_SKIP() << "sanitizers end the process where a thread cannot be made";
   constexpr int kWidth = 64;
@@ -242,6 +244,7 @@ TEST(ThreadPool, ComputesWithTheThreadsItCanGet) {
             0);
 }
 
+// H5
 TEST(ThreadPool, LetsTheProcessExitWhileItsThreadsSleep) {
   EXPECT_EXIT(
       {

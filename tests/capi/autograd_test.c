@@ -160,6 +160,7 @@ static void a_detached_tensor_shares_values_and_no_gradient(void** state) {
   assert_values(x, 0, 5);
 }
 
+/* A16 */
 static void backward_needs_a_recorded_scalar_or_a_gradient(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 3));
@@ -172,6 +173,7 @@ static void backward_needs_a_recorded_scalar_or_a_gradient(void** state) {
   assert_values(grad_of(x), 0, 0, 20, 400);
 }
 
+/* A16 */
 static void backward_runs_again_only_where_the_graph_was_retained(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){3}, 1, 1));
@@ -183,6 +185,7 @@ static void backward_runs_again_only_where_the_graph_was_retained(void** state) 
   assert_values(grad_of(x), 0, 12);
 }
 
+/* A15 */
 static void a_changed_tensor_that_was_saved_stops_backward(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 4));

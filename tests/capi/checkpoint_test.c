@@ -166,6 +166,7 @@ static void s8_a_second_writer_is_refused_until_the_first_is_gone(void** state) 
   end_run(&run);
 }
 
+/* A24 */
 static void names_of_parts_are_distinct_and_plain(void** state) {
   (void)state;
   Run run;
@@ -216,6 +217,7 @@ static void tensors_of_the_programs_own_are_loaded_in_place(void** state) {
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 
+/* A24 */
 static void a_safetensors_file_keeps_names_dtypes_and_values(void** state) {
   (void)state;
   htone_state_dict *written = NULL, *read = NULL;

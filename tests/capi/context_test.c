@@ -43,6 +43,7 @@ static void the_number_of_threads_is_as_asked(void** state) {
   assert_true(by_default >= 1 && by_default <= 256);
 }
 
+/* A26 */
 static void an_absurd_number_of_threads_is_refused(void** state) {
   (void)state;
   static const int32_t wrong[] = {-1, 257, 100000, INT32_MAX, INT32_MIN};
@@ -96,6 +97,7 @@ static htone_tensor* ones_on(htone_device* device, htone_dtype dtype, int32_t nd
   return keep_tensor(tensor);
 }
 
+/* A12 */
 static void tensors_of_two_contexts_do_not_mix(void** state) {
   (void)state;
   htone_device* other = make_device(make_context(1, 0));
@@ -108,6 +110,7 @@ static void tensors_of_two_contexts_do_not_mix(void** state) {
   assert_null(out);
 }
 
+/* A12 */
 static void a_device_that_is_not_there_is_refused(void** state) {
   (void)state;
   static const char* const wrong[] = {"cpu:99", "cuda:99", "", "gpu", "CPU", "cpu ", "cpu:", "cpu:-1", "a\nb"};
@@ -119,6 +122,7 @@ static void a_device_that_is_not_there_is_refused(void** state) {
   assert_values(make_ramp(HTONE_F32, 1, 2), 0, 0, 1);
 }
 
+/* A13 */
 static void cuda_is_refused_where_there_is_none_and_cpu_keeps_working(void** state) {
   (void)state;
   htone_device* device = NULL;
@@ -144,6 +148,7 @@ static void a_device_tells_kind_and_name(void** state) {
   assert_ok(htone_device_synchronize(test_device()));
 }
 
+/* A6 */
 static void objects_outlive_the_handle_of_their_context(void** state) {
   (void)state;
   htone_context* context = NULL;
@@ -211,6 +216,7 @@ static void note_message(const char* message, void* user) {
   htone_debug_live_handles(&handles);
 }
 
+/* H13 */
 static void a_warning_reaches_the_log_receiver(void** state) {
   (void)state;
   Log log = {0};
@@ -225,6 +231,7 @@ static void a_warning_reaches_the_log_receiver(void** state) {
   assert_null(strchr(log.last, '\n'));
 }
 
+/* A24 */
 static void a_name_of_64_kib_is_refused_with_a_message_of_one_line(void** state) {
   (void)state;
   enum { kLength = 65536 };
@@ -238,6 +245,7 @@ static void a_name_of_64_kib_is_refused_with_a_message_of_one_line(void** state)
   assert_fails(htone_context_load_plugin(test_context(), name), HTONE_IO, "path");
 }
 
+/* A13 */
 static void a_file_that_is_no_plugin_is_refused(void** state) {
   (void)state;
   assert_fails(htone_context_load_plugin(test_context(), "/nowhere/libnothing.so"), HTONE_IO, "path");

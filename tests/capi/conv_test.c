@@ -147,6 +147,7 @@ static void gradients_of_weights_add_up_over_two_backwards(void** state) {
   free(once);
 }
 
+/* A11 */
 static void shapes_that_do_not_fit_are_named(void** state) {
   (void)state;
   htone_tensor *out = NULL, *images = make_ramp(HTONE_F32, 4, 1, 4, 5, 5),

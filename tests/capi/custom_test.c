@@ -181,6 +181,7 @@ static int native_code(void) {
   return info.native_code;
 }
 
+/* A20 */
 static void a_failed_backward_tells_the_code_and_invalidates_gradients(void** state) {
   (void)state;
   static Square square;
@@ -227,6 +228,7 @@ static htone_status release_what_was_lent(const htone_backward_call* call, Squar
   return htone_tensor_release(call->saved[0]);
 }
 
+/* A21 */
 static void a_callback_that_gives_back_what_it_borrowed_harms_nothing(void** state) {
   (void)state;
   static Square square;
@@ -369,6 +371,7 @@ static void* run_deep_graph(void* argument) {
   return NULL;
 }
 
+/* A28 */
 static void a_graph_of_a_million_functions_needs_little_stack(void** state) {
   (void)state;
   int calls = 0;
@@ -501,6 +504,7 @@ static void a_module_takes_no_name_twice_no_dot_and_not_itself(void** state) {
   assert_int_equal(count, 2);
 }
 
+/* A20 */
 static void a_failed_forward_tells_the_code(void** state) {
   (void)state;
   static Scaling scaling;

@@ -18,6 +18,7 @@ static void every_dtype_has_its_size_and_name(void** state) {
   }
 }
 
+/* A11 */
 static void a_value_that_is_no_dtype_is_refused(void** state) {
   (void)state;
   static const htone_dtype wrong[] = {0, -1, 13, 200, INT32_MAX, INT32_MIN};

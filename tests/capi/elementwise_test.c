@@ -249,6 +249,7 @@ static void functions_of_two_follow_autocast(void** state) {
   assert_ok(htone_scope_end(scope));
 }
 
+/* A15 */
 static void a_write_between_forward_and_backward_is_noticed(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){1, 2}, 1, 2));

@@ -179,6 +179,7 @@ class Writer:
         else:
             self.plain()
         self.line("end_misuse();")
+        # Rows A1, A2, A3, A4, A5, A18, A19 and A25 of the fault catalogue, as far as a single wrong argument goes.
         return f"static void {name}_refuses_every_wrong_argument(void** state) {{\n" + "\n".join(self.lines) + "\n}\n"
 
 

@@ -122,11 +122,13 @@ static void run_all_orders(int optimizers) {
   }
 }
 
+/* A18 */
 static void every_order_with_one_optimizer_is_legal_or_refused(void** state) {
   (void)state;
   run_all_orders(1);
 }
 
+/* A18 */
 static void every_order_with_two_optimizers_is_legal_or_refused(void** state) {
   (void)state;
   run_all_orders(2);

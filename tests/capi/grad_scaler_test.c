@@ -99,6 +99,7 @@ static void scaled_gradients_are_stored_and_unscaled_in_the_update(void** state)
   assert_memory_equal(a, b, sizeof a); /* a scale that is a power of two changes no bit */
 }
 
+/* N1 */
 static void a_skipped_step_leaves_everything_and_names_the_offender(void** state) {
   (void)state;
   htone_grad_scaler* scaler = make_scaler(65536);
@@ -137,6 +138,7 @@ static void a_skipped_step_leaves_everything_and_names_the_offender(void** state
   assert_int_equal(outcome_of(scaler, trained.optimizer).skipped, 0);
 }
 
+/* N2 */
 static void a_nan_is_told_from_an_infinity(void** state) {
   (void)state;
   htone_grad_scaler* scaler = make_scaler(2);

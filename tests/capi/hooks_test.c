@@ -169,6 +169,7 @@ static void releasing_the_handle_leaves_the_hook(void** state) {
   assert_int_equal(hooks[0].destroyed, 1);
 }
 
+/* A20 */
 static void a_failed_forward_hook_stops_the_forward(void** state) {
   (void)state;
   reset_hooks();
@@ -230,6 +231,7 @@ static void a_replaced_gradient_keeps_its_shape(void** state) {
   assert_fails(htone_tensor_add_gradient_hook(ones(), on_gradient, NULL, NULL, &hook), HTONE_STATE, "tensor");
 }
 
+/* A20 */
 static void a_failed_gradient_hook_leaves_gradients_invalid(void** state) {
   (void)state;
   reset_hooks();
@@ -323,6 +325,7 @@ static htone_status reenter(htone_module* module, htone_tensor* input, htone_ten
   return status;
 }
 
+/* A21 */
 static void hooks_may_call_the_library_on_the_same_context(void** state) {
   (void)state;
   reset_hooks();

@@ -15,15 +15,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "test_child.h"
 #include "test_modules.h"
-
-/* Memcheck neither obeys all floating-point modes nor forgives a process what other threads held when it ended. */
-static void skip_under_valgrind(void) {
-  const char* preloaded = getenv("LD_PRELOAD");
-  if (preloaded == NULL || strstr(preloaded, "vgpreload") == NULL) return;
-  print_message("skipped: not under valgrind\n");
-  skip();
-}
 
 /* Large enough that pool threads take part. */
 enum { kLarge = 400000 };
@@ -44,6 +37,7 @@ static double bits_differing(htone_tensor* a, htone_tensor* b) {
   return differing;
 }
 
+/* H7 */
 static void rounding_modes_of_the_host_do_not_matter_and_stay(void** state) {
   (void)state;
   static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -68,6 +62,7 @@ static void rounding_modes_of_the_host_do_not_matter_and_stay(void** state) {
 #if defined(__x86_64__)
 enum { kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040, kMasks = 0x1f80, kFlags = 0x003f };
 
+/* N7, H7 */
 static void flushing_of_subnormals_by_the_host_does_not_matter_and_stays(void** state) {
   (void)state;
   skip_under_valgrind();
@@ -88,6 +83,7 @@ static void flushing_of_subnormals_by_the_host_does_not_matter_and_stays(void** 
   assert_near(item_of(sum), kLarge * value / 2, kLarge * value * 1e-6);
 }
 
+/* H7 */
 static void exceptions_unmasked_by_the_host_do_not_fire_inside(void** state) {
   (void)state;
   skip_under_valgrind();
@@ -134,6 +130,7 @@ static int exit_code_of(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* H3 */
 static void a_forked_child_computes(void** state) {
   (void)state;
   htone_tensor* ones = filled(1);
@@ -162,6 +159,7 @@ static void* compute_until_stopped(void* argument) {
   return NULL;
 }
 
+/* H3 */
 static void a_child_forked_in_the_middle_of_work_computes(void** state) {
   (void)state;
   skip_under_valgrind();
@@ -198,6 +196,7 @@ static void exit_in_the_middle_of_work(void) {
   exit(42);
 }
 
+/* H5 */
 static void a_process_may_exit_in_the_middle_of_work(void** state) {
   (void)state;
   skip_under_valgrind();
@@ -267,6 +266,7 @@ static void* train_on_small_stack(void* argument) {
   return NULL;
 }
 
+/* H2 */
 static void a_thread_with_64_kib_of_stack_trains(void** state) {
   (void)state;
   htone_module* relu = NULL;

@@ -184,6 +184,7 @@ static void masked_elements_lead_no_gradient(void** state) {
   assert_values(grad_of(input), 0, 0, 4);
 }
 
+/* A23 */
 static void an_index_outside_is_named_before_anything_is_written(void** state) {
   (void)state;
   htone_tensor *out = NULL, *table = make_ramp(HTONE_F32, 2, 4, 2);

@@ -1,5 +1,5 @@
 /* A host that does not link the library but opens and closes it a hundred times by path (argv[1]), each time computing
- * with two threads and once leaving a context with sleeping threads behind.
+ * with two threads and once leaving a context with sleeping threads behind. Row H4 of the fault catalogue.
  */
 #include <dlfcn.h>
 #include <stdio.h>

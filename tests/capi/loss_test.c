@@ -73,6 +73,7 @@ static void losses_are_averaged_summed_or_left_as_they_are(void** state) {
   assert_values(loss(kl_div, two, even, HTONE_REDUCTION_MEAN), 0, 2.5);
 }
 
+/* A9 */
 static void a_loss_of_nothing_is_nan_on_average_and_zero_in_sum(void** state) {
   (void)state;
   htone_tensor* empty = make_ramp(HTONE_F32, 2, 0, 3);
@@ -123,6 +124,7 @@ static void cross_entropy_with_defaults_is_cross_entropy(void** state) {
   free(b);
 }
 
+/* A23 */
 static void ignored_rows_neither_count_nor_get_a_gradient(void** state) {
   (void)state;
   const double values[] = {0, 0, NAN, INFINITY, 0, log(3)};
@@ -139,6 +141,7 @@ static void ignored_rows_neither_count_nor_get_a_gradient(void** state) {
   assert_values(cross_entropy(logits, targets, NULL, &options), 1e-6, log(2), 0, 0);
 }
 
+/* N10 */
 static void a_mean_over_ignored_rows_alone_is_nan(void** state) {
   (void)state;
   htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){-100, -100}, 1, 2);

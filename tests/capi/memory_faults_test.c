@@ -1,8 +1,8 @@
-/* Any allocation of a training run may fail, the host's allocator's or operator new: P3, rows M1, M2, M7. The run is
- * made, trains in FP16 with a loss scale, is saved, loaded and goes on; for every k its k-th allocation fails, once and
- * for ever. The call that meets the failure answers OUT_OF_MEMORY and has changed nothing, the same call without the
- * failure succeeds, and the run ends with the bits of one that never failed. A failure that the library makes up for,
- * by a retry or with fewer threads, is none. */
+/* Any allocation of a training run may fail, the host's allocator's or operator new: P3, rows M1, M2, M7, M8. The run
+ * is made, trains in FP16 with a loss scale, is saved, loaded and goes on; for every k its k-th allocation fails, once
+ * and for ever. The call that meets the failure answers OUT_OF_MEMORY and has changed nothing, the same call without
+ * the failure succeeds, and the run ends with the bits of one that never failed. A failure that the library makes up
+ * for, by a retry or with fewer threads, is none. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -195,7 +195,7 @@ static void expect_the_same_run(int64_t call, int for_ever, const Trial* clean, 
   remove_checkpoint(trial.folder);
 }
 
-static void p3_m1_m2_any_allocation_of_a_run_may_fail(void** state) {
+static void p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail(void** state) {
   (void)state;
   static uint64_t prints[kMaxCalls];
   Trial clean = {.folder = empty_folder(-1), .prints = prints, .is_clean = 1};
@@ -221,7 +221,7 @@ int main(int argc, char** argv) {
   /* Files in memory where there are any: thousands of saves need not reach a disk. */
   setenv("TMPDIR", "/dev/shm", 0);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(p3_m1_m2_any_allocation_of_a_run_may_fail),
+      cmocka_unit_test(p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -38,6 +38,7 @@ static void memory_counters_count_what_was_asked_for(void** state) {
   assert_true(stats_of(device).current == 0 && stats_of(device).reserved == 0);
 }
 
+/* M4 */
 static void a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was(void** state) {
   (void)state;
   htone_device* device = make_device(make_context(1, 0));
@@ -109,6 +110,7 @@ static htone_status work(htone_context* context) {
   return status;
 }
 
+/* A6 */
 static void the_hosts_allocator_gets_everything_back(void** state) {
   (void)state;
   CountingAllocator counts = {0};
@@ -120,6 +122,7 @@ static void the_hosts_allocator_gets_everything_back(void** state) {
   assert_true(counts.blocks == 0 && counts.bytes == 0);
 }
 
+/* M1 */
 static void any_request_of_the_hosts_allocator_may_fail(void** state) {
   (void)state;
   CountingAllocator clean = {0};
@@ -138,6 +141,7 @@ static void any_request_of_the_hosts_allocator_may_fail(void** state) {
   }
 }
 
+/* M10 */
 static void misaligned_memory_of_the_hosts_allocator_is_refused(void** state) {
   (void)state;
   CountingAllocator counts = {.offset = 4};

@@ -454,6 +454,7 @@ BadHandle bad_handle(HandleKind kind, size_t i) {
   return (BadHandle){"of another type", own[((size_t)kind + 1 + i) % kHandleKinds]};
 }
 
+/* A2 */
 void a_million_random_handles_are_refused(void** state) {
   (void)state;
   uint64_t bits = UINT64_C(0x9e3779b97f4a7c15);

@@ -173,6 +173,7 @@ static void a_row_far_from_zero_keeps_its_digits(void** state) {
   assert_values(layer_norm(constant, NULL, NULL, 1e-5), 1e-6, 0, 0, 0, 0);
 }
 
+/* A9 */
 static void an_empty_batch_has_gradients_of_zero(void** state) {
   (void)state;
   const int64_t none[] = {0, 4};

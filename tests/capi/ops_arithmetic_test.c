@@ -116,6 +116,7 @@ static void strided_operands_are_read_where_they_lie(void** state) {
   assert_values(apply2(htone_sub, turned, make_ramp(HTONE_F32, 2, 2, 3)), 0, 0, 3, 6, 0, 3, 6);
 }
 
+/* A9 */
 static void empty_operands_give_an_empty_result(void** state) {
   (void)state;
   htone_tensor* empty = make_ramp(HTONE_F32, 2, 0, 3);
@@ -125,6 +126,7 @@ static void empty_operands_give_an_empty_result(void** state) {
   assert_shape(apply1(htone_relu, empty), 0, 3);
 }
 
+/* A10 */
 static void shapes_that_do_not_broadcast_are_both_named(void** state) {
   (void)state;
   htone_tensor* a = make_ramp(HTONE_F32, 2, 2, 3);

@@ -37,6 +37,7 @@ static void leading_dimensions_are_batches_that_broadcast(void** state) {
   assert_values(product, 0, 1, 3, 5, 3, 13, 23);
 }
 
+/* A9 */
 static void empty_sizes_multiply_to_zeros_or_nothing(void** state) {
   (void)state;
   htone_tensor* nothing = apply2(htone_matmul, make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 3, 2));
@@ -87,6 +88,7 @@ static void the_linear_layer_multiplies_by_the_transpose_and_adds_the_bias(void*
   assert_values(row, 0, 105, 214);
 }
 
+/* A10 */
 static void inner_sizes_that_differ_are_both_named(void** state) {
   (void)state;
   htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 17), *b = make_ramp(HTONE_F32, 2, 19, 3);
@@ -113,6 +115,7 @@ static void a_vector_is_no_matrix(void** state) {
   assert_null(out);
 }
 
+/* A11 */
 static void mixed_and_integer_dtypes_are_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 2), *low = make_ramp(HTONE_BF16, 2, 2, 2);

@@ -58,6 +58,7 @@ static void integers_and_bools_sum_in_64_bits(void** state) {
   }
 }
 
+/* A9 */
 static void an_empty_sum_is_zero_and_an_empty_mean_is_nan(void** state) {
   (void)state;
   htone_tensor* empty = make_ramp(HTONE_F32, 2, 0, 2);
@@ -104,6 +105,7 @@ static void softmax_normalises_rows_and_columns(void** state) {
   assert_values(softmax_of(transpose_of(input, 0, 1), 0), 1e-7, 0.25, 0.5, 0.75, 0.5);
 }
 
+/* N6 */
 static void softmax_survives_large_and_infinite_entries(void** state) {
   (void)state;
   htone_tensor* large = make_tensor(HTONE_F32, (const double[]){1e30, 1e30, -1e30, 0}, 2, 2, 2);
@@ -133,6 +135,7 @@ static void cross_entropy_is_the_mean_over_the_rows(void** state) {
   assert_values(nothing, 0, NAN);
 }
 
+/* A23 */
 static void a_target_that_is_no_class_is_refused(void** state) {
   (void)state;
   static const int64_t wrong[] = {-1, 3, INT64_MAX, INT64_MIN, -99};

@@ -41,6 +41,7 @@ static void reshape_makes_scalars_and_empty_tensors(void** state) {
   assert_shape(reshape_of(make_ramp(HTONE_F32, 2, 0, 3), 2, (const int64_t[]){-1, 3}), 0, 3);
 }
 
+/* A29 */
 static void reshape_to_another_count_is_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 3);
@@ -88,7 +89,7 @@ typedef struct SliceCase {
   int count, first;
 } SliceCase;
 
-/* Over 0..4, as range(5)[start:end:step] in Python. */
+/* A29: Over 0..4, as range(5)[start:end:step] in Python. */
 static void slice_indices_are_clamped_as_in_python(void** state) {
   (void)state;
   static const SliceCase cases[] = {
@@ -127,6 +128,7 @@ static void a_slice_writes_through_to_its_base(void** state) {
   assert_values(base, 0, -1, 1, -1, 3, 4, 5, -1, 7, -1);
 }
 
+/* A29 */
 static void a_slice_without_step_or_dimension_is_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *base = make_ramp(HTONE_F32, 1, 5);

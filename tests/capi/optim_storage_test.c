@@ -63,7 +63,7 @@ static float nearest_bf16(float value) {
   return value;
 }
 
-/* 100 steps of 1e-4 from 1, where half a step of bf16 is 2^-9 below and 2^-8 above. */
+/* N8: 100 steps of 1e-4 from 1, where half a step of bf16 is 2^-9 below and 2^-8 above. */
 static void bf16_weights_stall_where_masters_do_not(void** state) {
   (void)state;
   float nearest = 1;

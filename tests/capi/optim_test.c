@@ -143,6 +143,7 @@ static void the_norm_is_taken_over_all_gradients(void** state) {
   assert_false(isfinite(norm_of(optimizer)));
 }
 
+/* A17 */
 static void a_step_needs_a_gradient_since_it_was_zeroed(void** state) {
   (void)state;
   htone_module* module = small_module();
@@ -201,7 +202,7 @@ static void the_low_precision_copy_is_the_master_rounded(void** state) {
   assert_copy_is_rounded_master(module);
 }
 
-/* Learning at 1e-4 of the weight is below half a step of bf16, where bf16 weights alone would stand still. */
+/* N8: Learning at 1e-4 of the weight is below half a step of bf16, where bf16 weights alone would stand still. */
 static void masters_keep_updates_that_bf16_would_lose(void** state) {
   (void)state;
   htone_module* module = small_module();
@@ -322,6 +323,7 @@ static void exhaust(htone_device* device) {
   }
 }
 
+/* M7 */
 static void a_backward_without_memory_leaves_no_step_to_take(void** state) {
   (void)state;
   htone_device* device = make_device(make_context(1, 0));

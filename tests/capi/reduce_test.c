@@ -99,6 +99,7 @@ static void nan_is_the_largest_and_the_smallest(void** state) {
   assert_values(along(htone_argmax, infinite, 0, 0), 0, 0);
 }
 
+/* A9 */
 static void nothing_has_no_extreme(void** state) {
   (void)state;
   static const ReduceFn reductions[] = {htone_amax, htone_amin};

@@ -65,6 +65,7 @@ static void a_gradient_may_be_an_operand(void** state) {
   free(actual);
 }
 
+/* A8 */
 static void a_product_too_large_to_count_is_refused(void** state) {
   (void)state;
   const int64_t tall[] = {INT64_C(1) << 31, 0}, wide[] = {0, INT64_C(1) << 31}, taller[] = {INT64_C(1) << 33, 0};
@@ -81,6 +82,7 @@ static void a_product_too_large_to_count_is_refused(void** state) {
   assert_null(out);
 }
 
+/* A14 */
 static void a_write_from_the_tensors_own_memory_is_right(void** state) {
   (void)state;
   htone_tensor* base = make_ramp(HTONE_F32, 1, 8);
@@ -212,6 +214,7 @@ static void a_sampler_of_all_numbers_is_out_of_memory(void** state) {
   assert_fails(htone_sampler_next(sampler, 1, &index, &count), HTONE_OUT_OF_MEMORY, "memory");
 }
 
+/* A24 */
 static void messages_are_utf8_and_texts_end_where_they_are_cut(void** state) {
   (void)state;
   htone_device* device = NULL;

@@ -114,6 +114,7 @@ static void a_callback_follows_a_warm_up_and_does_not_see_it(void** state) {
   assert_true(factor_at(schedule, 7) == 2 && host.position == 3);
 }
 
+/* A20 */
 static void a_callback_that_fails_is_told_with_its_code(void** state) {
   (void)state;
   static Host host;

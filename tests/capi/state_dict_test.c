@@ -57,6 +57,7 @@ static void tensors_are_found_by_name_and_by_place(void** state) {
   assert_null(absent);
 }
 
+/* A24 */
 static void a_name_is_one_line_of_text_that_is_not_there_yet(void** state) {
   (void)state;
   htone_state_dict* state_dict = make_state_dict();
@@ -138,6 +139,7 @@ static htone_state_dict* compare(htone_module* module, htone_state_dict* state_d
   return keep_state_dict(out);
 }
 
+/* F15 */
 static void names_that_differ_are_told_and_refused_unless_asked_for(void** state) {
   (void)state;
   htone_module* module = make_two_layers();
@@ -159,6 +161,7 @@ static void names_that_differ_are_told_and_refused_unless_asked_for(void** state
   assert_values(weights_of(module, 3), 0, 8);
 }
 
+/* F15 */
 static void a_message_tells_ten_names_at_most(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), 2, 2, 0);
@@ -173,6 +176,7 @@ static void a_message_tells_ten_names_at_most(void** state) {
                "missing: 0; unexpected: 12 (a, b, c, d, e, f, g, h, i, j, ...)");
 }
 
+/* F15 */
 static void shapes_and_dtypes_that_differ_are_told_and_nothing_is_loaded(void** state) {
   (void)state;
   htone_module* module = make_two_layers();

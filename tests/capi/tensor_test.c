@@ -19,6 +19,7 @@ static void a_new_tensor_is_contiguous(void** state) {
   assert_int_equal(strides[2], 1);
 }
 
+/* A7 */
 static void a_tensor_without_dimensions_is_a_scalar(void** state) {
   (void)state;
   htone_tensor* tensor = NULL;
@@ -39,6 +40,7 @@ static void eight_dimensions_are_allowed(void** state) {
   assert_values(tensor, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
 }
 
+/* A7 */
 static void a_bad_number_of_dimensions_is_refused(void** state) {
   (void)state;
   static const int64_t shape[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -51,6 +53,7 @@ static void a_bad_number_of_dimensions_is_refused(void** state) {
   }
 }
 
+/* A7, A8 */
 static void a_negative_or_overflowing_shape_is_refused(void** state) {
   (void)state;
   const int64_t two = 2;
@@ -70,6 +73,7 @@ static void a_negative_or_overflowing_shape_is_refused(void** state) {
   }
 }
 
+/* M5 */
 static void an_absurd_size_is_out_of_memory_at_once(void** state) {
   (void)state;
   const int64_t shape = (int64_t)1 << 58;
@@ -79,6 +83,7 @@ static void an_absurd_size_is_out_of_memory_at_once(void** state) {
   make_ramp(HTONE_F32, 1, 5);
 }
 
+/* A9 */
 static void an_empty_tensor_is_a_tensor(void** state) {
   (void)state;
   const int64_t shape[] = {3, 0, 2};
@@ -186,6 +191,7 @@ static void release_another(void* user) {
   if (htone_tensor_fill(*another, 5) == HTONE_OK && htone_tensor_release(*another) == HTONE_OK) *another = NULL;
 }
 
+/* A21 */
 static void a_deleter_may_call_the_library(void** state) {
   (void)state;
   float values[2] = {1, 2};
@@ -221,6 +227,7 @@ static void a_refused_buffer_stays_the_callers(void** state) {
   assert_int_equal(deletions, 0);
 }
 
+/* A14 */
 static void a_buffer_of_bytes_needs_no_alignment(void** state) {
   (void)state;
   uint8_t bytes[5] = {9, 1, 2, 3, 9};

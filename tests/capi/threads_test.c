@@ -117,6 +117,7 @@ static void* forward_many_times(void* argument) {
   return NULL;
 }
 
+/* A22 */
 static void many_threads_run_one_module(void** state) {
   (void)state;
   Worker workers[kThreads] = {{0}};
@@ -147,6 +148,7 @@ static void* create_and_release(void* argument) {
   return NULL;
 }
 
+/* A5, A22 */
 static void a_storm_of_handles_leaves_none_behind(void** state) {
   (void)state;
   Worker workers[kThreads] = {{0}};
@@ -167,6 +169,7 @@ static void* retain_and_release(void* argument) {
   return NULL;
 }
 
+/* A4 */
 static void one_handle_is_retained_and_released_by_many(void** state) {
   (void)state;
   Worker workers[kThreads] = {{0}};
@@ -247,6 +250,7 @@ static void* make_contexts(void* argument) {
   return NULL;
 }
 
+/* H14 */
 static void a_thousand_contexts_come_and_go_on_16_threads(void** state) {
   (void)state;
   Worker workers[16] = {{0}};

@@ -18,6 +18,7 @@ static void reading_converts_and_follows_row_major_order(void** state) {
   assert_int_equal(halves[1], 0xc000);
 }
 
+/* A14 */
 static void reading_and_writing_take_any_alignment(void** state) {
   (void)state;
   char bytes[2 + 3 * sizeof(double)];

@@ -99,6 +99,7 @@ constexpr bool kIsSanitized = true;
 constexpr bool kIsSanitized = false;
 #endif
 
+// F6
 TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBoundedTimeAndMemory) {
   const uint64_t size = write_large_file();
   const rusage used = used_by([&] { return read_header(); });

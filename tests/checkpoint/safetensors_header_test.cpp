@@ -87,6 +87,7 @@ TEST_F(SafetensorsHeaderTest, F5_RefusesNamesAndKeysThatStandTwice) {
 
 TEST_F(SafetensorsHeaderTest, F6_RefusesDepthAndNumbersThatTheFormatHasNot) {
   EXPECT_EQ(code("{\"a\":" + std::string(1000000, '[')), Code::kFormat);
+  EXPECT_EQ(code("{\"" + std::string(50'000'000, 'x')), Code::kFormat);
   std::string objects = "{";
   for (int i = 0; i < 100000; ++i) objects += "\"a\":{";
   EXPECT_EQ(code(objects), Code::kFormat);

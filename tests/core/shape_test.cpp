@@ -53,6 +53,7 @@ TEST(CheckedShape, RefusesBadRanksAndSizes) {
   EXPECT_EQ(refusal([] { checked({2, -3}); }), "shape[1]=-3 is negative");
 }
 
+// A8
 TEST(CheckedShape, RefusesProductsThatOverflowEvenBehindAZero) {
   const int64_t half = int64_t{1} << 32;
   for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{

@@ -53,6 +53,7 @@ TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
   EXPECT_EQ(values(unused->master()), (std::vector<double>{0.5}));
 }
 
+// M7
 TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
   const Ref<Parameter> weight = parameter("weight", {1});
   Sgd optimizer(group({weight}, {DType::kF32}), kSgd);
@@ -87,6 +88,7 @@ TEST_F(OptimizerTest, AnotherOptimizerMayFollowWhenTheFirstIsGone) {
   const Sgd second(group({weight}, {DType::kF32}), kSgd);
 }
 
+// M8
 TEST_F(OptimizerTest, AFailedCreationFreesTheParameters) {
   const Ref<Parameter> weight = parameter("weight", {1});
   EXPECT_EQ(code_of([&] { AdamW(group({weight, weight}, {DType::kF32}), kAdamw); }), Code::kState);

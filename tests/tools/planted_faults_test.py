@@ -126,6 +126,40 @@ class Ops(PlantedFault):
         self.assert_fault('matmul: the comment of htone_matmul lacks "Autocast: FP32"')
 
 
+class Faults(PlantedFault):
+    check = "check_faults.py"
+    table = "tests/faults.md"
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(REPOSITORY / "tests", self.root / "tests")
+
+    def assert_faults(self, *expected: str) -> None:
+        done = self.run_check()
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        for fault in expected:
+            self.assertIn(fault, done.stdout)
+
+    def test_the_catalogue_as_it_is_passes(self):
+        self.assert_clean()
+
+    def test_a_row_that_is_missing_twice_there_unknown_or_without_tests_is_seen(self):
+        self.replace(self.table, "| M5 |", "| M6 |")
+        self.replace(self.table, "| N12 |", "| N13 |")
+        self.replace(self.table, "`exhaustive.kill_sample`", "none")
+        self.assert_faults("row M5 is missing", "row M6 stands twice", "row N13 is none that is expected",
+                           "row S1 has no test")
+
+    def test_a_test_that_is_gone_or_names_another_row_is_seen(self):
+        self.replace("tests/capi/memory_test.c", "void the_hosts_allocator_gets_everything_back(", "void gone(")
+        self.replace("tests/backend/optim_schedule_test.cpp", "// N11:", "// N1:")
+        self.replace("tests/backend/plugin_test.cpp", "OfAnotherBuildIsRefusedNamingBoth", "Gone")
+        self.assert_faults("row A6: capi.memory_test/the_hosts_allocator_gets_everything_back is in no source",
+                           "row N11: backend.BeginStep.CountsBeyondTwoToThe24 in tests/backend/optim_schedule_test.cpp "
+                           "names no N11",
+                           "row A13: backend.Plugin.OfAnotherBuildIsRefusedNamingBoth is in no source")
+
+
 class Docs(PlantedFault):
     check = "check_docs.py"
     ops = "capi/include/halftone/ops.h"
