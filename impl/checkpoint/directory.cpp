@@ -65,8 +65,20 @@ const std::string& prepared(const Io& io, const std::string& path) {
 }  // namespace
 
 Directory::Directory(const Io& io, const Clock& clock, const std::string& path)
-    : io_(io), clock_(clock), path_(prepared(io, path)), lock_(File::create(io, path + "/.lock")) {
+    : io_(io),
+      clock_(clock),
+      path_(prepared(io, path)),
+      lock_(File::create(io, path + "/.lock")),
+      fork_hook_({.before = nullptr, .in_parent = nullptr, .in_child = leave_lock}, this) {
   if (!lock_.lock()) fail(Code::kState, "directory", "another checkpoint object writes into %s", path.c_str());
+}
+
+// The lock ends with the last descriptor of its file: a child that lives on would keep the parent's next object out,
+// and the process that comes after it.
+void Directory::leave_lock(void* directory) noexcept {
+  auto& self = *static_cast<Directory*>(directory);
+  self.lock_.forget();
+  self.is_in_child_ = true;
 }
 
 std::string Directory::step_path(int64_t step) const { return path_ + "/" + kFolderLead + std::to_string(step); }
@@ -112,6 +124,9 @@ void Directory::require_latest(int64_t step) const {
 }
 
 void Directory::save(int64_t step, const StateDict& state) {
+  if (is_in_child_) {
+    fail(Code::kState, "checkpoint", "%s was opened by the process that forked this one; open it anew", path_.c_str());
+  }
   require_latest(step);
   clear_way(step);
   const std::vector<std::string> leavings = paths_in(step_path(step));  // now, since memory may be what runs out

@@ -1,7 +1,8 @@
 // A directory of checkpoints: DIR/step-N/{rank-r-of-n.safetensors, index.json}. A save writes under temporary names,
 // syncs, and renames the index last, so that at every instant the checkpoints before it are whole and the new one is
 // there or not. A load takes the highest step that verifies: every byte is compared with its checksum before anybody
-// sees it. The two newest checkpoints are kept. One process writes at a time, held by a lock; one thread at a time.
+// sees it. The two newest checkpoints are kept. One process writes at a time, held by a lock that a forked child does
+// not inherit; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "checkpoint/file.h"
 #include "checkpoint/index.h"
 #include "core/clock.h"
+#include "core/fork_hook.h"
 #include "tensor/state_dict.h"
 
 namespace halftone::checkpoint {
@@ -22,8 +24,9 @@ class Directory {
   Directory(const Io& io, const Clock& clock, const std::string& path);
 
   // Writes and publishes the state as checkpoint `step`. Throws STATE where this step or a later one is there and
-  // whole; FORMAT, IO. After a failure nothing has changed, and the same step may be saved again: what the failed save
-  // left on a disk that would not even remove it counts for nothing here, and the next save removes it.
+  // whole, or where a fork made this process; FORMAT, IO. After a failure nothing has changed, and the same step may be
+  // saved again: what the failed save left on a disk that would not even remove it counts for nothing here, and the
+  // next save removes it.
   void save(int64_t step, const StateDict& state);
 
   struct Loaded {
@@ -42,6 +45,7 @@ class Directory {
 
  private:
   std::vector<int64_t> folders() const;  // steps with a folder, whole or not, in ascending order
+  static void leave_lock(void* directory) noexcept;
   std::string step_path(int64_t step) const;
   std::string index_path(int64_t step) const;
   bool is_whole(int64_t step) const;
@@ -57,8 +61,10 @@ class Directory {
   const Clock& clock_;
   std::string path_;
   File lock_;
+  bool is_in_child_ = false;
   std::optional<int64_t> last_whole_;  // the newest that this object has written or verified
   std::optional<int64_t> failed_;      // whose save failed, until a later save has removed what it left
+  ForkHook fork_hook_;
 };
 
 }  // namespace halftone::checkpoint

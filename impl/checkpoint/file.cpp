@@ -101,6 +101,12 @@ bool File::lock() {
   return true;
 }
 
+// A host's table may take a lock that another thread held when the child came to be.
+void File::forget() noexcept {
+  if (file_ >= 0 && io_.close == system_io().close) io_.close(io_.user, file_);
+  file_ = -1;
+}
+
 void rename(const Io& io, const std::string& from, const std::string& to) {
   const int64_t result = uninterrupted([&] { return io.rename(io.user, from.c_str(), to.c_str()); });
   if (result < 0) fail_io("rename to", to, result);

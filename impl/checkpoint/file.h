@@ -37,6 +37,9 @@ class File {
   void close();
   // Answers false where another holds the lock.
   bool lock();
+  // For a forked child, which must not hold what its parent opened: closes the descriptor that it has of the file,
+  // where the system's own table can do so.
+  void forget() noexcept;
 
  private:
   File(const Io& io, const std::string& path, int32_t flags, const char* attempt);

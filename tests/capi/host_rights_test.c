@@ -146,25 +146,6 @@ static void s6_a_save_without_descriptors_is_refused(void** state) {
   expect_code_0(save_without_descriptors, &place);
 }
 
-static int write_beside_another(void* argument) {
-  Place* place = argument;
-  htone_checkpoint* second = NULL;
-  if (htone_checkpoint_create(place->run.context, inside(place, "run"), &second) != HTONE_STATE) return 1;
-  return second == NULL ? 0 : 2;
-}
-
-static void s8_another_process_is_refused_while_this_one_writes(void** state) {
-  (void)state;
-  Place place = make_place(0777);
-  assert_ok(htone_checkpoint_create(place.run.context, inside(&place, "run"), &place.checkpoint));
-  assert_ok(add_parts(place.checkpoint, &place.run));
-  assert_int_equal(code_of_child(write_beside_another, &place), 0);
-  assert_ok(htone_checkpoint_save(place.checkpoint, 1));
-  assert_ok(htone_checkpoint_release(place.checkpoint));
-  assert_int_equal(code_of_child(write_beside_another, &place), 1); /* the child got it, and gave it back by its end */
-  end_run(&place.run);
-}
-
 static htone_state_dict* state_of_one(double value) {
   htone_state_dict* state = NULL;
   assert_ok(htone_state_dict_create(&state));
@@ -268,7 +249,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(s6_a_save_into_a_read_only_directory_is_refused),
       cmocka_unit_test(s6_a_save_beyond_the_limit_on_files_is_refused_without_a_signal),
       cmocka_unit_test(s6_a_save_without_descriptors_is_refused),
-      cmocka_unit_test(s8_another_process_is_refused_while_this_one_writes),
       cmocka_unit_test(f21_a_file_without_permission_is_reported),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

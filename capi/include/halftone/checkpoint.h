@@ -20,7 +20,8 @@ extern "C" {
 typedef struct htone_checkpoint htone_checkpoint;
 
 /* Opens a directory of checkpoints for one training run, and locks it against other writers until the release. What
- * the run consists of is added next; the numbers of the context's random streams belong to it without that.
+ * the run consists of is added next; the numbers of the context's random streams belong to it without that. A forked
+ * child does not inherit the lock; it may load by this object, and opens the directory anew to save.
  *
  * [in] context: whose file and clock tables are used; borrowed.
  * [in] directory: UTF-8; made where there is none, in a directory that exists.
@@ -106,7 +107,8 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  *
  * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
  * [in] step: at least 0, above that of every whole checkpoint in the directory.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, or a scaler waits for its update), IO
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update, or the
+ *   process that opened the directory forked this one), IO
  *   (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the checkpoints are those of before, and the same
  *   step may be saved again. Where the disk would not let go of what was written, this object passes over it, and its
  *   next save removes it first.
