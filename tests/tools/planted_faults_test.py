@@ -120,10 +120,15 @@ class Ops(PlantedFault):
                      '"relu", AutocastClass::kAsIs}, {Op::kPlanted, "planted", AutocastClass::kLow}')
         self.assert_fault("planted: no public header declares htone_planted")
         self.assert_fault("planted: no test in tests/capi calls it")
+        self.assert_fault("planted: the table of tests/capi/amp_test.c lacks it")
 
     def test_a_class_other_than_the_documented_one_is_seen(self):
         self.replace("impl/ops/op.cpp", '"matmul", AutocastClass::kLow', '"matmul", AutocastClass::kFp32')
         self.assert_fault('matmul: the comment of htone_matmul lacks "Autocast: FP32"')
+
+    def test_a_class_other_than_the_tested_one_is_seen(self):
+        self.replace("tests/capi/amp_test.c", '{"matmul", HTONE_AUTOCAST_LOW, 0}', '{"matmul", HTONE_AUTOCAST_LOW, 1}')
+        self.assert_fault("matmul: the table of tests/capi/amp_test.c lacks it or tells another class")
 
 
 class Faults(PlantedFault):
