@@ -40,6 +40,24 @@ htone_status htone_amin(htone_tensor* input, int32_t dim_count, const int64_t* d
   });
 }
 
+htone_status htone_var(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction, int32_t keepdim,
+                       htone_tensor** out) {
+  return guard("htone_var(input, dim_count, dims, correction, keepdim, out)", [&] {
+    const Tensor& x = unwrap(input, "input");
+    require_finite(correction, "correction");
+    wrap(out, ops::var(x, checked_dims_argument(dim_count, dims), correction, keepdim != 0));
+  });
+}
+
+htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction, int32_t keepdim,
+                       htone_tensor** out) {
+  return guard("htone_std(input, dim_count, dims, correction, keepdim, out)", [&] {
+    const Tensor& x = unwrap(input, "input");
+    require_finite(correction, "correction");
+    wrap(out, ops::std(x, checked_dims_argument(dim_count, dims), correction, keepdim != 0));
+  });
+}
+
 htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
   return guard("htone_max_dim(input, dim, keepdim, out_values, out_indices)", [&] {

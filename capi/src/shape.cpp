@@ -104,6 +104,13 @@ htone_status htone_pad(htone_tensor* input, int32_t pair_count, const int64_t* p
   });
 }
 
+htone_status htone_flip(htone_tensor* input, int32_t dim_count, const int64_t* dims, htone_tensor** out) {
+  return guard("htone_flip(input, dim_count, dims, out)", [&] {
+    const Tensor& x = unwrap(input, "input");
+    wrap(out, ops::flip(x, checked_dims_argument(dim_count, dims)));
+  });
+}
+
 htone_status htone_tril(htone_tensor* input, int64_t diagonal, htone_tensor** out) {
   return guard("htone_tril(input, diagonal, out)", [&] { wrap(out, ops::tril(unwrap(input, "input"), diagonal)); });
 }

@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "guard.h"
+#include "tensor/arange.h"
 #include "tensor/factory.h"
 
 using namespace halftone;
@@ -52,6 +53,16 @@ htone_status htone_tensor_create_full(htone_device* device, htone_dtype dtype, i
     const Shape sizes = checked_shape_argument(ndim, shape);
     require(out, "out");
     wrap(out, full(target, element, sizes, value, Category::kOther));
+  });
+}
+
+htone_status htone_arange(htone_device* device, htone_dtype dtype, double start, double end, double step,
+                          htone_tensor** out) {
+  return guard("htone_arange(device, dtype, start, end, step, out)", [&] {
+    ContextDevice& target = device_of(device);
+    const DType element = checked_dtype(dtype, "dtype");
+    require(out, "out");
+    wrap(out, arange(target, element, {start, end, step}));
   });
 }
 

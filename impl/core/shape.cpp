@@ -73,6 +73,18 @@ int checked_dim(int64_t dim, int rank, const char* argument) {
   return static_cast<int>(dim < 0 ? dim + limit : dim);
 }
 
+Shape checked_dims(const Shape& dims, int rank, const char* argument) {
+  Shape checked;
+  bool named[kMaxRank] = {};
+  for (int64_t dim : dims) {
+    const int at = checked_dim(dim, rank, argument);
+    if (named[at]) fail(Code::kInvalidArgument, argument, "%s names dimension %d twice", argument, at);
+    named[at] = true;
+    checked.push_back(at);
+  }
+  return checked;
+}
+
 ShapeText::ShapeText(const Shape& shape) noexcept {
   int length = std::snprintf(text, sizeof text, "[");
   for (int i = 0; i < shape.rank(); ++i) {

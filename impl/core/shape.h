@@ -82,6 +82,8 @@ bool may_overlap(const Shape& shape, const Shape& strides);
 
 // A dimension counted from the end where negative; throws INVALID_ARGUMENT naming `argument` outside [-rank, rank).
 int checked_dim(int64_t dim, int rank, const char* argument);
+// Several such, counted from the front; refuses one that is named twice.
+Shape checked_dims(const Shape& dims, int rank, const char* argument);
 
 // "[2, 3]" for messages, in its own buffer.
 struct ShapeText {

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "backend/formula/shuffle.h"
 #include "core/error.h"
-#include "core/philox.h"
 
 namespace halftone::data {
 
@@ -14,19 +14,6 @@ namespace {
 
 void require_positive(const char* option, int64_t value) {
   if (value < 1) fail(Code::kInvalidArgument, "options", "options.%s=%" PRId64 ", expected at least 1", option, value);
-}
-
-// An index below `bound` from 64 random bits: the upper half of the 128-bit product, whose bias is below bound / 2^64.
-int64_t bounded(const PhiloxBlock& block, int64_t bound) {
-  const uint64_t word = static_cast<uint64_t>(block[1]) << 32 | block[0];
-  return static_cast<int64_t>(static_cast<unsigned __int128>(word) * static_cast<uint64_t>(bound) >> 64);
-}
-
-// Fisher and Yates, from the end; step i draws block i of the epoch's stream.
-void shuffle(std::vector<int64_t>& order, PhiloxKey key) {
-  for (size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<size_t>(bounded(philox(key, i), static_cast<int64_t>(i)))]);
-  }
 }
 
 }  // namespace
@@ -58,7 +45,8 @@ void Sampler::order_epoch() {
   if (ordered_epoch_ == epoch()) return;
   std::vector<int64_t> all(static_cast<size_t>(options_.count));
   std::iota(all.begin(), all.end(), int64_t{0});
-  if (options_.shuffle) shuffle(all, {.seed = options_.seed, .stream = static_cast<uint64_t>(epoch())});
+  if (options_.shuffle)
+    shuffle(all.data(), options_.count, {.seed = options_.seed, .stream = static_cast<uint64_t>(epoch())});
   std::vector<int64_t> order;
   order.reserve(static_cast<size_t>(samples_on_rank()));
   for (int64_t i = options_.rank; i < options_.count; i += options_.world_size) {

@@ -58,6 +58,12 @@ Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, const
   return Tensor(std::move(storage), dtype, shape, strides, 0);
 }
 
+Tensor permutation(ContextDevice& device, int64_t n, PhiloxKey key) {
+  Tensor tensor = empty(device, DType::kI64, {n}, Category::kOther);
+  launch("randperm", device, &Kernels::random, &RandomKernels::permutation, key, tensor.view());
+  return tensor;
+}
+
 Tensor contiguous(const Tensor& tensor) { return tensor.is_contiguous() ? tensor : converted(tensor, tensor.dtype()); }
 
 Tensor converted(const Tensor& tensor, DType dtype, Category category) {

@@ -22,6 +22,9 @@ Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void*
 // side by side.
 Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, const Shape& strides, void* data);
 
+// The numbers from 0 to n - 1 in an order drawn from the key; i64.
+Tensor permutation(ContextDevice& device, int64_t n, PhiloxKey key);
+
 // Elements in row-major order, without gaps: the tensor itself where it is so already.
 Tensor contiguous(const Tensor& tensor);
 // A contiguous copy in another dtype.

@@ -113,6 +113,56 @@ TEST(Cast, TransposesEveryElementSize) {
   }
 }
 
+// The tensor's view with every dimension of `dims` from its last element to its first.
+View backwards(const HostTensor& tensor, uint32_t dims) {
+  View view = tensor.view();
+  int64_t first = 0;
+  for (int d = 0; d < view.rank(); ++d) {
+    if ((dims >> d & 1) == 0) continue;
+    first += (view.shape[d] - 1) * view.strides[d];
+    view.strides[d] = -view.strides[d];
+  }
+  view.data = static_cast<std::byte*>(view.data) + first * static_cast<int64_t>(size_of(view.dtype));
+  return view;
+}
+
+// Row-major index of the element that stands where `i` would without turning around.
+int64_t mirrored(const Shape& shape, uint32_t dims, int64_t i) {
+  int64_t result = 0, step = 1;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    const int64_t at = i % shape[d];
+    result += ((dims >> d & 1) != 0 ? shape[d] - 1 - at : at) * step;
+    step *= shape[d];
+    i /= shape[d];
+  }
+  return result;
+}
+
+TEST(Cast, ReadsBackwardsWhereStridesAreNegative) {
+  const Shape shape = {5, 70, 67};
+  for_each_instruction_set([&] {
+    for (const Shape& strides : {contiguous_strides(shape), Shape{1, 5, 350}, Shape{9400, 134, 2}}) {
+      for (const DType from : {DType::kU8, DType::kBF16, DType::kF32, DType::kI64}) {
+        HostTensor in(from, shape, strides);
+        fill_bits(in, 23);
+        for (const DType to : {from, DType::kF64}) {
+          for (uint32_t dims = 0; dims < 8; ++dims) {
+            HostTensor expected(to, shape), out(to, shape);
+            ASSERT_TRUE(cast(in, expected).ok());
+            ThreadPool pool(2);
+            cpu::CpuStream stream(pool);
+            ASSERT_TRUE(cpu::kConvertKernels.cast(stream, backwards(in, dims), out.view()).ok());
+            for (int64_t i = 0; i < out.numel(); ++i) {
+              ASSERT_EQ(get_bits(out, i), get_bits(expected, mirrored(shape, dims, i))) << i;
+            }
+            EXPECT_TRUE(out.guards_hold());
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST(Cast, TakesAScalar) {
   HostTensor in(DType::kF32, {});
   in.set(0, 2.5);

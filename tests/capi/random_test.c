@@ -1,4 +1,4 @@
-/* Dropout and fills of zeros and ones: shares, what a mask depends on, modes. */
+/* Dropout, fills of zeros and ones, permutations: shares, what a mask depends on, modes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,20 +12,26 @@ static htone_tensor* dropout_of(htone_tensor* input, double p, int32_t training)
   return keep_tensor(out);
 }
 
-/* Ones on a new context, so that its first draw is dropout's. */
-static htone_tensor* ones_of_seed(uint64_t seed, int32_t threads, htone_dtype dtype) {
+/* The device of a new context; the caller releases it. */
+static htone_device* device_of_seed(uint64_t seed, int32_t threads) {
   htone_context_options options;
   htone_context* context = NULL;
   htone_device* device = NULL;
-  htone_tensor* ones = NULL;
   assert_ok(htone_context_options_init(&options));
   options.seed = seed;
   options.num_threads = threads;
   assert_ok(htone_context_create(&options, &context));
   assert_ok(htone_device_create(context, "cpu", &device));
+  assert_ok(htone_context_release(context));
+  return device;
+}
+
+/* Ones on a new context, so that its first draw is dropout's. */
+static htone_tensor* ones_of_seed(uint64_t seed, int32_t threads, htone_dtype dtype) {
+  htone_device* device = device_of_seed(seed, threads);
+  htone_tensor* ones = NULL;
   assert_ok(htone_tensor_create_full(device, dtype, 2, (const int64_t[]){kCount / 100, 100}, 1, &ones));
   assert_ok(htone_device_release(device));
-  assert_ok(htone_context_release(context));
   return keep_tensor(ones);
 }
 
@@ -165,6 +171,74 @@ static void a_bernoulli_fill_is_one_with_probability_p(void** state) {
   assert_true(share_of_zeros(first, 1) == 0);
 }
 
+static htone_tensor* permutation_of(htone_device* device, int64_t n) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_randperm(device, n, &out));
+  return keep_tensor(out);
+}
+
+static void a_permutation_has_every_number_once(void** state) {
+  (void)state;
+  htone_tensor* order = permutation_of(test_device(), kCount);
+  assert_int_equal(dtype_of(order), HTONE_I64);
+  assert_shape(order, kCount);
+  double* values = values_of(order);
+  char* seen = calloc(kCount, 1);
+  int64_t in_place = 0;
+  for (int64_t i = 0; i < kCount; ++i) {
+    assert_true(values[i] >= 0 && values[i] < kCount);
+    assert_int_equal(seen[(int64_t)values[i]]++, 0);
+    in_place += values[i] == (double)i;
+  }
+  assert_true(in_place < 10); /* one is expected to stay, ten in one of 10^7 permutations */
+  free(seen);
+  free(values);
+  assert_shape(permutation_of(test_device(), 0), 0);
+  assert_values(permutation_of(test_device(), 1), 0, 0);
+}
+
+static void a_permutation_depends_on_seed_and_draw_alone(void** state) {
+  (void)state;
+  htone_device *one = device_of_seed(7, 1), *same = device_of_seed(7, 3), *other = device_of_seed(8, 1);
+  htone_tensor *first = permutation_of(one, 1000), *second = permutation_of(one, 1000);
+  assert_false(are_same(first, second));
+  assert_same(permutation_of(same, 1000), first);
+  assert_same(permutation_of(same, 1000), second);
+  assert_false(are_same(permutation_of(other, 1000), first));
+  assert_ok(htone_device_release(one));
+  assert_ok(htone_device_release(same));
+  assert_ok(htone_device_release(other));
+}
+
+/* Each of six orders is expected 2000 times, with a standard error of 41. */
+static void every_permutation_is_equally_likely(void** state) {
+  (void)state;
+  int counts[6] = {0};
+  htone_device* device = device_of_seed(1, 1);
+  for (int i = 0; i < 12000; ++i) {
+    int64_t order[3];
+    htone_tensor* out = NULL;
+    assert_ok(htone_randperm(device, 3, &out));
+    assert_ok(htone_tensor_read(out, HTONE_I64, order, sizeof order));
+    assert_ok(htone_tensor_release(out));
+    ++counts[2 * order[0] + (order[1] > order[2])];
+  }
+  assert_ok(htone_device_release(device));
+  for (int i = 0; i < 6; ++i) assert_near(counts[i], 2000, 5 * 41);
+}
+
+static void a_permutation_that_cannot_be_takes_no_draw(void** state) {
+  (void)state;
+  htone_device *one = device_of_seed(7, 1), *same = device_of_seed(7, 1);
+  htone_tensor* out = NULL;
+  assert_fails(htone_randperm(one, -1, &out), HTONE_INVALID_ARGUMENT, "n=-1");
+  assert_fails(htone_randperm(one, 3, NULL), HTONE_INVALID_ARGUMENT, "out is NULL");
+  assert_null(out);
+  assert_same(permutation_of(one, 100), permutation_of(same, 100));
+  assert_ok(htone_device_release(one));
+  assert_ok(htone_device_release(same));
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(elements_go_with_probability_p_and_the_rest_is_scaled),
@@ -175,6 +249,10 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_module_drops_in_training_alone),
       cmocka_unit_test(a_failed_call_takes_no_draw),
       cmocka_unit_test(a_bernoulli_fill_is_one_with_probability_p),
+      cmocka_unit_test(a_permutation_has_every_number_once),
+      cmocka_unit_test(a_permutation_depends_on_seed_and_draw_alone),
+      cmocka_unit_test(every_permutation_is_equally_likely),
+      cmocka_unit_test(a_permutation_that_cannot_be_takes_no_draw),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

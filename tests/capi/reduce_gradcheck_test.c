@@ -35,6 +35,19 @@ static htone_status log_sum_exp_some(htone_tensor* const* in, htone_tensor** out
   return htone_log_sum_exp(in[0], 2, (const int64_t[]){0, 2}, 1, out);
 }
 
+static htone_status var_all(htone_tensor* const* in, htone_tensor** out) {
+  return htone_var(in[0], 0, NULL, 1, 0, out);
+}
+static htone_status var_some(htone_tensor* const* in, htone_tensor** out) {
+  return htone_var(in[0], 2, (const int64_t[]){-1, 0}, 0.5, 1, out);
+}
+static htone_status std_rows(htone_tensor* const* in, htone_tensor** out) {
+  return htone_std(in[0], 1, (const int64_t[]){-1}, 1, 0, out);
+}
+static htone_status std_columns(htone_tensor* const* in, htone_tensor** out) {
+  return htone_std(in[0], 1, (const int64_t[]){0}, 0, 0, out);
+}
+
 static const GradCase kCases[] = {
     {"gradient_of_amax_of_all", amax_all, 1, {{2, {3, 7}}}},
     {"gradient_of_amax_of_some", amax_some, 1, {{3, {2, 3, 5}}}},
@@ -46,6 +59,10 @@ static const GradCase kCases[] = {
     {"gradient_of_cumsum_of_columns", cumsum_columns, 1, {{3, {4, 3, 2}}}},
     {"gradient_of_log_sum_exp_of_all", log_sum_exp_all, 1, {{2, {3, 5}}}},
     {"gradient_of_log_sum_exp_of_some", log_sum_exp_some, 1, {{3, {2, 3, 4}}}},
+    {"gradient_of_var_of_all", var_all, 1, {{2, {3, 5}}}},
+    {"gradient_of_var_of_some", var_some, 1, {{3, {2, 3, 4}}}},
+    {"gradient_of_std_of_rows", std_rows, 1, {{2, {3, 5}}}},
+    {"gradient_of_std_of_columns", std_columns, 1, {{3, {4, 3, 2}}}},
 };
 
 int main(int argc, char** argv) { return run_grad_cases(argc, argv, kCases, COUNT_OF(kCases)); }

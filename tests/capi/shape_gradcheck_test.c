@@ -21,6 +21,9 @@ static htone_status crop(htone_tensor* const* in, htone_tensor** out) {
 }
 static htone_status tril(htone_tensor* const* in, htone_tensor** out) { return htone_tril(in[0], 1, out); }
 static htone_status triu(htone_tensor* const* in, htone_tensor** out) { return htone_triu(in[0], -1, out); }
+static htone_status flip(htone_tensor* const* in, htone_tensor** out) {
+  return htone_flip(in[0], 2, (const int64_t[]){-1, 0}, out);
+}
 
 /* The first part times the last. */
 static htone_status split(htone_tensor* const* in, htone_tensor** out) {
@@ -42,6 +45,7 @@ static const GradCase kCases[] = {
     {"gradient_of_split", split, 1, {{2, {3, 5}}}},
     {"gradient_of_pad", pad, 1, {{3, {2, 3, 4}}}},
     {"gradient_of_pad_that_takes_away", crop, 1, {{2, {3, 4}}}},
+    {"gradient_of_flip", flip, 1, {{3, {2, 3, 4}}}},
     {"gradient_of_tril", tril, 1, {{3, {2, 4, 5}}}},
     {"gradient_of_triu", triu, 1, {{2, {5, 3}}}},
 };

@@ -1,4 +1,5 @@
-/* Permute, squeeze, broadcast_to, cat, stack, split, pad and triangles: values, shared storage, what is refused. */
+/* Permute, squeeze, broadcast_to, cat, stack, split, pad, triangles and flip: values, shared storage, what is refused.
+ */
 #include <math.h>
 
 #include "test_tensors.h"
@@ -52,6 +53,12 @@ static htone_tensor* triangle_of(htone_status (*function)(htone_tensor*, int64_t
                                  int64_t diagonal) {
   htone_tensor* out = NULL;
   assert_ok(function(input, diagonal, &out));
+  return keep_tensor(out);
+}
+
+static htone_tensor* flip_of(htone_tensor* input, int32_t count, const int64_t* dims) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_flip(input, count, dims, &out));
   return keep_tensor(out);
 }
 
@@ -297,6 +304,37 @@ static void triangles_keep_what_lies_on_their_side(void** state) {
   assert_null(out);
 }
 
+static void flip_turns_dimensions_around(void** state) {
+  (void)state;
+  static const htone_dtype dtypes[] = {HTONE_F64, HTONE_BF16, HTONE_F8E4M3, HTONE_I64, HTONE_U8};
+  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+    htone_tensor* input = make_ramp(dtypes[i], 2, 2, 3);
+    assert_int_equal(dtype_of(flip_of(input, 1, (const int64_t[]){1})), dtypes[i]);
+    assert_values(flip_of(input, 1, (const int64_t[]){1}), 0, 2, 1, 0, 5, 4, 3);
+    assert_values(flip_of(input, 1, (const int64_t[]){-2}), 0, 3, 4, 5, 0, 1, 2);
+    assert_values(flip_of(input, 2, (const int64_t[]){0, -1}), 0, 5, 4, 3, 2, 1, 0);
+    assert_values(flip_of(transpose_of(input, 0, 1), 1, (const int64_t[]){0}), 0, 2, 5, 1, 4, 0, 3);
+  }
+  htone_tensor* rows = make_ramp(HTONE_F32, 3, 2, 2, 2);
+  assert_values(flip_of(rows, 2, (const int64_t[]){0, 2}), 0, 5, 4, 7, 6, 1, 0, 3, 2);
+}
+
+static void flip_of_nothing_much_is_a_copy(void** state) {
+  (void)state;
+  htone_tensor* input = make_ramp(HTONE_F32, 2, 1, 3);
+  htone_tensor* copy = flip_of(input, 0, NULL);
+  assert_ok(htone_tensor_fill(copy, 7));
+  assert_values(input, 0, 0, 1, 2);
+  assert_values(flip_of(input, 1, (const int64_t[]){0}), 0, 0, 1, 2);
+  assert_values(flip_of(make_scalar(HTONE_F32, 3), 1, (const int64_t[]){-1}), 0, 3);
+  assert_shape(flip_of(make_ramp(HTONE_F32, 2, 3, 0), 2, (const int64_t[]){0, 1}), 3, 0);
+  htone_tensor* out = NULL;
+  assert_fails(htone_flip(input, 2, (const int64_t[]){1, -1}, &out), HTONE_INVALID_ARGUMENT,
+               "dims names dimension 1 twice");
+  assert_fails(htone_flip(input, 1, (const int64_t[]){2}, &out), HTONE_INVALID_ARGUMENT, "dims=2");
+  assert_null(out);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(permute_orders_dimensions_in_place),
@@ -316,6 +354,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(pad_adds_and_takes_away),
       cmocka_unit_test(padding_that_cannot_be_is_refused),
       cmocka_unit_test(triangles_keep_what_lies_on_their_side),
+      cmocka_unit_test(flip_turns_dimensions_around),
+      cmocka_unit_test(flip_of_nothing_much_is_a_copy),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

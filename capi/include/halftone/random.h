@@ -25,6 +25,18 @@ extern "C" {
  */
 HTONE_API htone_status htone_dropout(htone_tensor* input, double p, int32_t training, htone_tensor** out);
 
+/* Makes a tensor of the numbers from 0 to n - 1 in random order. Which one depends on the context's seed, the number of
+ * the draw and n alone.
+ *
+ * [in] device: borrowed.
+ * [in] n: how many, at least 0.
+ * [out] out: [n], i64; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Source: Fisher and Yates, with indices of 64 bits from Philox4x32-10; torch.randperm draws others.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_randperm(htone_device* device, int64_t n, htone_tensor** out);
+
 /* Makes a module that applies htone_dropout in training mode, and nothing in evaluation mode.
  *
  * [in] p: how likely an element is dropped, in [0, 1].

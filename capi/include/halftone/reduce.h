@@ -45,6 +45,45 @@ HTONE_API htone_status htone_amax(htone_tensor* input, int32_t dim_count, const 
 HTONE_API htone_status htone_amin(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                   htone_tensor** out);
 
+/* Answers the variance over dimensions: the sum of squared distances to the mean, divided by the
+ * number of elements less `correction`.
+ * Where that divides by 0 or less, it divides by 0: equal elements, one or none give NaN, others infinity. The gradient
+ * is NaN or infinite there.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] dim_count: number of dimensions; 0 means all.
+ * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * [in] correction: what the number of elements is lessened by, finite; 1 for a sample, 0 for a whole population.
+ * [in] keepdim: not 0 keeps the reduced dimensions with size 1.
+ * [out] out: dtype of input (f32 under autocast); owned by the caller.
+ * Autocast: FP32; 16-bit input is read as it is and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: two passes in double, the mean first, one rounding; equal elements give exactly 0.
+ * Source: torch.var.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_var(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction,
+                                 int32_t keepdim, htone_tensor** out);
+
+/* Answers the standard deviation over dimensions: the square root of what htone_var answers.
+ * Where that divides by 0 or less, it divides by 0: equal elements, one or none give NaN, others infinity. The gradient
+ * is NaN or infinite there, and 0 where the result is 0.
+ *
+ * [in] input: any shape, float; borrowed.
+ * [in] dim_count: number of dimensions; 0 means all.
+ * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * [in] correction: what the number of elements is lessened by, finite; 1 for a sample, 0 for a whole population.
+ * [in] keepdim: not 0 keeps the reduced dimensions with size 1.
+ * [out] out: dtype of input (f32 under autocast); owned by the caller.
+ * Autocast: FP32; 16-bit input is read as it is and widened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: two passes in double, the mean first, one rounding; equal elements give exactly 0.
+ * Source: torch.std.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction,
+                                 int32_t keepdim, htone_tensor** out);
+
 /* Answers the largest element along a dimension and where it stands.
  * Of equal elements it is the first; a NaN is the largest. The gradient goes to that element alone.
  *

@@ -114,6 +114,18 @@ HTONE_API htone_status htone_split(htone_tensor* input, int64_t dim, size_t coun
 HTONE_API htone_status htone_pad(htone_tensor* input, int32_t pair_count, const int64_t* padding, double value,
                                  htone_tensor** out);
 
+/* Turns the order of elements around along dimensions.
+ *
+ * [in] input: any shape and dtype; borrowed.
+ * [in] dim_count: number of dimensions; 0 copies the input as it is.
+ * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * [out] out: shape and dtype of input, contiguous; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_flip(htone_tensor* input, int32_t dim_count, const int64_t* dims, htone_tensor** out);
+
 /* Keeps the lower triangle of matrices, 0 elsewhere: of ones, the mask of causal attention.
  *
  * [in] input: at least two dimensions, the last two are the matrices', any dtype; borrowed.

@@ -43,6 +43,21 @@ HTONE_API htone_status htone_tensor_create(htone_device* device, htone_dtype dty
 HTONE_API htone_status htone_tensor_create_full(htone_device* device, htone_dtype dtype, int32_t ndim,
                                                 const int64_t* shape, double value, htone_tensor** out);
 
+/* Makes a tensor of equally spaced numbers: start, start + step, and so on, up to but without `end`.
+ *
+ * [in] device: borrowed.
+ * [in] dtype: of the elements, not bool; an integer holds every number exactly.
+ * [in] start, end: finite; whole numbers within +-2^52 where dtype is an integer.
+ * [in] step: finite, not 0, from start towards end; whole where dtype is an integer.
+ * [out] out: [(end - start) / step, rounded up]; owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Precision: start + i * step in double, converted to dtype as htone_cast does.
+ * Source: torch.arange.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_arange(htone_device* device, htone_dtype dtype, double start, double end, double step,
+                                    htone_tensor** out);
+
 /* Makes a tensor with a copy of the caller's elements.
  *
  * [in] device: borrowed.

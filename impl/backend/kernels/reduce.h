@@ -9,6 +9,12 @@ namespace halftone {
 
 enum class Extreme : int32_t { kLargest, kSmallest };
 
+// The variance of terms is the sum of their squared deviations from the mean, divided by `divisor`.
+struct Variance {
+  double divisor;   // at least 0, which gives NaN for a sum of 0 and else infinity
+  bool takes_root;  // the standard deviation instead
+};
+
 struct ReduceKernels {
   // out = scale * sum of in over every dimension in which out has size 1 and in has another; ranks are equal. Floats
   // accumulate pairwise in FP32 (f64: double), integers in int64 (scale is then ignored). An empty sum is 0.
@@ -31,6 +37,13 @@ struct ReduceKernels {
   // out[i] = in[0] + ... + in[i] along dim, or from the other end where `from_end`. Shapes are equal. Floats accumulate
   // one by one in double, integers in int64, which wraps; rounded once.
   Status (*cumulative_sum)(Stream&, const View& in, int dim, bool from_end, const View& out) noexcept;
+  // out = the variance of in over the dimensions as in sum, and means = the means, in double throughout: first the
+  // mean, then the deviations from it. Equal terms give exactly 0, no terms NaN. means is f64; it and out have one
+  // shape and are contiguous.
+  Status (*variance)(Stream&, const Variance& variance, const View& in, const View& means, const View& out) noexcept;
+  // grad_in = factor * grad * (in - means), in double; grad and means have the shape that out had in `variance`.
+  Status (*variance_backward)(Stream&, double factor, const View& grad, const View& in, const View& means,
+                              const View& grad_in) noexcept;
   // out = log(sum of exp(in)) over the dimensions as in sum, in FP32 (f64: double) after subtracting the largest.
   // Cases: nothing and -inf throughout give -inf, +inf gives +inf, NaN wins.
   Status (*log_sum_exp)(Stream&, const View& in, const View& out) noexcept;

@@ -8,6 +8,9 @@ namespace halftone::ops {
 
 Tensor sum(const Tensor& input, const Shape& dims, bool keepdim);
 Tensor mean(const Tensor& input, const Shape& dims, bool keepdim);
+// The sum of squares is divided by the number of elements less `correction`.
+Tensor var(const Tensor& input, const Shape& dims, double correction, bool keepdim);
+Tensor std(const Tensor& input, const Shape& dims, double correction, bool keepdim);
 Tensor log_sum_exp(const Tensor& input, const Shape& dims, bool keepdim);
 
 Tensor amax(const Tensor& input, const Shape& dims, bool keepdim);

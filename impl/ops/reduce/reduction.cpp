@@ -10,11 +10,7 @@ namespace halftone {
 
 Reduction plan_reduction(const Shape& shape, const Shape& dims, bool keepdim) {
   bool reduced[kMaxRank] = {};
-  for (int i = 0; i < dims.rank(); ++i) {
-    const int dim = checked_dim(dims[i], shape.rank(), "dims");
-    if (reduced[dim]) fail(Code::kInvalidArgument, "dims", "dims names dimension %d twice", dim);
-    reduced[dim] = true;
-  }
+  for (int64_t dim : checked_dims(dims, shape.rank(), "dims")) reduced[dim] = true;
   Reduction reduction = {.kept = shape, .result = {}, .count = 1};
   for (int i = 0; i < shape.rank(); ++i) {
     const bool goes = dims.rank() == 0 || reduced[i];

@@ -31,15 +31,7 @@ Shape checked_order(const Shape& dims, int rank) {
     fail(Code::kInvalidArgument, "dim_count", "dim_count=%d differs from the %d dimensions of input", dims.rank(),
          rank);
   }
-  bool taken[kMaxRank] = {};
-  Shape order = dims;
-  for (int i = 0; i < rank; ++i) {
-    const int dim = checked_dim(dims[i], rank, "dims");
-    if (taken[dim]) fail(Code::kInvalidArgument, "dims", "dims names dimension %d twice", dim);
-    taken[dim] = true;
-    order[i] = dim;
-  }
-  return order;
+  return checked_dims(dims, rank, "dims");
 }
 
 }  // namespace

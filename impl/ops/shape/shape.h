@@ -25,6 +25,9 @@ struct Padding {
 };
 Tensor pad(const Tensor& input, const Padding& padding, double value);
 
+// The elements from the last to the first along each of `dims`; a copy.
+Tensor flip(const Tensor& input, const Shape& dims);
+
 Tensor tril(const Tensor& input, int64_t diagonal);
 Tensor triu(const Tensor& input, int64_t diagonal);
 

@@ -17,11 +17,7 @@ Tensor unsqueeze(const Tensor& input, int64_t dim) {
 
 Tensor squeeze(const Tensor& input, const Shape& dims) {
   bool named[kMaxRank] = {};
-  for (int64_t dim : dims) {
-    const int at = checked_dim(dim, input.rank(), "dims");
-    if (named[at]) fail(Code::kInvalidArgument, "dims", "dims names dimension %d twice", at);
-    named[at] = true;
-  }
+  for (int64_t dim : checked_dims(dims, input.rank(), "dims")) named[dim] = true;
   Shape shape;
   for (int i = 0; i < input.rank(); ++i) {
     const bool goes = input.size(i) == 1 && (dims.rank() == 0 || named[i]);

@@ -38,6 +38,32 @@ Reduced log_sum_exp_of_terms(const std::vector<double>& terms) {
   return {result, sum.slack_pairwise() / sum.value() + kFunctionError * (std::fabs(result) + 4)};
 }
 
+// The sum of squared distances to the mean, divided by the number of terms less `correction`. Kernels compute it in
+// double: only in f64 are their roundings seen.
+Reduced variance_of(const std::vector<double>& terms, double correction) {
+  if (terms.empty()) return {std::numeric_limits<double>::quiet_NaN(), 0};
+  const auto count = static_cast<double>(terms.size());
+  const double mean = sum_of(terms).value() / count;
+  Sum squares, distances;
+  for (const double term : terms) {
+    squares.add((term - mean) * (term - mean));
+    distances.add(std::fabs(term - mean));
+  }
+  const double slack = squares.slack_pairwise() + 32 * distances.value();
+  return {squares.value() / (count - correction), slack / (count - correction)};
+}
+
+Reduced var_of_terms(const std::vector<double>& terms) { return variance_of(terms, 0.5); }
+
+Reduced std_of_terms(const std::vector<double>& terms) {
+  const Reduced variance = variance_of(terms, 0);
+  const double root = std::sqrt(variance.value);
+  return {root, root == 0 ? 0 : variance.slack / (2 * root) + root};
+}
+
+Tensor var_of(const Tensor& x, const Shape& dims, bool keepdim) { return ops::var(x, dims, 0.5, keepdim); }
+Tensor std_of(const Tensor& x, const Shape& dims, bool keepdim) { return ops::std(x, dims, 0, keepdim); }
+
 using ReduceCall = Tensor (*)(const Tensor&, const Shape&, bool);
 
 std::vector<OpCase> over_dims(Op op, ReduceCall call, Reduced (*reduce)(const std::vector<double>&), Dtypes dtypes) {
@@ -45,7 +71,8 @@ std::vector<OpCase> over_dims(Op op, ReduceCall call, Reduced (*reduce)(const st
   for (const ReducedDims& which : kReducedDims) {
     cases.push_back({.op = op,
                      .what = which.name,
-                     .inputs = {{uniform(-2, 2)}},
+                     // Near equal elements std bends more sharply than finite differences see.
+                     .inputs = {{op == Op::kStd ? distinct() : uniform(-2, 2)}},
                      .shapes = shapes_to_reduce(),
                      .run = call_of_one([=](const Tensor& x) { return call(x, which.dims, which.keepdim); }),
                      .reference = reduced(which, reduce),
@@ -110,6 +137,8 @@ std::vector<OpCase> reduce_cases() {
   std::vector<OpCase> cases = over_dims(Op::kSum, ops::sum, sum_of_terms, Dtypes::kArithmetic);
   for (const std::vector<OpCase>& part :
        {over_dims(Op::kMean, ops::mean, mean_of_terms, Dtypes::kFloats),
+        over_dims(Op::kVar, var_of, var_of_terms, Dtypes::kFloats),
+        over_dims(Op::kStd, std_of, std_of_terms, Dtypes::kFloats),
         over_dims(Op::kLogSumExp, ops::log_sum_exp, log_sum_exp_of_terms, Dtypes::kFloats),
         std::vector<OpCase>{cumsum_case(0, {{{0, 3}}, {{1}}, {{7, 5}}, {{129, 271}}}),
                             cumsum_case(-1, {{{3, 0}}, {{1}}, {{7, 5}}, {{271, 129}}}), accuracy_case()}}) {

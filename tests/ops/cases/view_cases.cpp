@@ -64,6 +64,18 @@ OpCase transpose_case() {
           }));
 }
 
+OpCase flip_case() {
+  return view_case(
+      Op::kFlip, "", kCubes,
+      [](const Tensor& x) {
+        return ops::flip(x, {2, 0});
+      },
+      moved([](const Shape& in) { return in; },
+            [](const Shape& in, const Shape& at) {
+              return place_of(in, {in[0] - 1 - at[0], at[1], in[2] - 1 - at[2]});
+            }));
+}
+
 OpCase permute_case() {
   return view_case(
       Op::kPermute, "", kCubes,
@@ -152,6 +164,7 @@ OpCase triangle_case(Op op, bool is_lower, int64_t diagonal) {
 std::vector<OpCase> view_cases() {
   return {reshape_case(),
           transpose_case(),
+          flip_case(),
           permute_case(),
           slice_case(),
           unsqueeze_case(),

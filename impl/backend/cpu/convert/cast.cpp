@@ -4,6 +4,7 @@
 
 #include "backend/cpu/convert/copy.h"
 #include "backend/cpu/convert/fill.h"
+#include "backend/cpu/convert/ramp.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
 #include "backend/cpu/simd/ranges.h"
@@ -63,6 +64,7 @@ Status cast(Stream& stream, const View& in, const View& out) noexcept {
 const ConvertKernels kConvertKernels = {
     .cast = cast,
     .fill = fill,
+    .ramp = ramp,
 };
 
 }  // namespace halftone::cpu

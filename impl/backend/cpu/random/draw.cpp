@@ -8,6 +8,7 @@
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
 #include "backend/cpu/random/dropout.h"
+#include "backend/cpu/random/permutation.h"
 #include "backend/cpu/simd/ranges.h"
 #include "backend/formula/box_muller.h"
 #include "hwy/foreach_target.h"
@@ -103,6 +104,7 @@ const RandomKernels kRandomKernels = {
     .uniform = uniform,
     .normal = normal,
     .dropout = dropout,
+    .permutation = permutation,
 };
 
 }  // namespace halftone::cpu

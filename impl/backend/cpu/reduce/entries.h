@@ -13,6 +13,9 @@ Status extreme_backward(Stream& stream, const View& grad, const View& in, const 
 Status index_of(Stream& stream, const View& in, const View& values, const View& out) noexcept;
 Status place(Stream& stream, const View& grad, const View& indices, int dim, const View& out) noexcept;
 Status cumulative_sum(Stream& stream, const View& in, int dim, bool from_end, const View& out) noexcept;
+Status variance(Stream& stream, const Variance& variance, const View& in, const View& means, const View& out) noexcept;
+Status variance_backward(Stream& stream, double factor, const View& grad, const View& in, const View& means,
+                         const View& grad_in) noexcept;
 Status log_sum_exp(Stream& stream, const View& in, const View& out) noexcept;
 Status log_sum_exp_backward(Stream& stream, const View& grad, const View& in, const View& grad_in) noexcept;
 

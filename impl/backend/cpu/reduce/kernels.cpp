@@ -11,6 +11,8 @@ const ReduceKernels kReduceKernels = {
     .index_of = index_of,
     .place = place,
     .cumulative_sum = cumulative_sum,
+    .variance = variance,
+    .variance_backward = variance_backward,
     .log_sum_exp = log_sum_exp,
     .log_sum_exp_backward = log_sum_exp_backward,
 };

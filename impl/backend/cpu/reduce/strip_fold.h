@@ -48,11 +48,21 @@ const C* read(const Strided& elements, int64_t count, C* tile) {
   return tile;
 }
 
+// A term as it stands in the input. What is folded is term(element, number of the output in its strip).
+struct Plain {
+  template <class C>
+  HWY_INLINE C operator()(C element, int64_t) const {
+    return element;
+  }
+};
+
 // ---- The results of a strip over the terms [begin, end)
 
-// One output at a time: blocks of terms enter the tree.
-template <class Combine, class C>
-C fold_row(const Layout& terms, int64_t in_offset, int64_t begin, int64_t end) {
+// The output with number `output` alone: blocks of its terms enter the tree.
+template <class Combine, class C, class Term>
+C fold_row(const SumPlan& plan, const Strip& strip, int64_t output, int64_t begin, int64_t end, const Term& term) {
+  const Layout& terms = plan.terms();
+  const int64_t in_offset = strip.in_offset + output * strip.in_stride;
   alignas(64) C tile[kBlockSize];
   PairwiseFold<Combine, C, 1> tree;
   for (int64_t block = begin; block < end; block += kBlockSize) {
@@ -66,7 +76,7 @@ C fold_row(const Layout& terms, int64_t in_offset, int64_t begin, int64_t end) {
         load_tile(moved(elements, in_offset, elements.stride), part, tile + offset);
       });
     }
-    C of_block = fold_block<Combine, C>(count, [row](int64_t i) { return row[i]; });
+    C of_block = fold_block<Combine, C>(count, [=](int64_t i) { return term(row[i], output); });
     tree.add(&of_block);
   }
   C total;
@@ -75,8 +85,8 @@ C fold_row(const Layout& terms, int64_t in_offset, int64_t begin, int64_t end) {
 }
 
 // All outputs at once: rows of one term each are combined.
-template <class Combine, class C>
-void fold_columns(const Layout& terms, const Strip& strip, int64_t begin, int64_t end, C* results) {
+template <class Combine, class C, class Term>
+void fold_columns(const SumPlan& plan, const Strip& strip, int64_t begin, int64_t end, const Term& term, C* results) {
   constexpr int64_t width = kStripWidth<C>;
   alignas(64) C tile[width];
   alignas(64) C step[width];
@@ -84,11 +94,11 @@ void fold_columns(const Layout& terms, const Strip& strip, int64_t begin, int64_
   for (int64_t row = begin; row < end; row += kRowsPerStep) {
     std::fill(step, step + width, Combine::template kNone<C>);
     const int64_t count = std::min(kRowsPerStep, end - row);
-    terms.for_each_run(row, count, [&](const Strided& run, int64_t, int64_t part) {
+    plan.terms().for_each_run(row, count, [&](const Strided& run, int64_t, int64_t part) {
       for (int64_t i = 0; i < part; ++i) {
         const C* HWY_RESTRICT columns =
             read(moved(run, strip.in_offset + i * run.stride, strip.in_stride), strip.width, tile);
-        for (int64_t j = 0; j < strip.width; ++j) step[j] = Combine::of(step[j], columns[j]);
+        for (int64_t j = 0; j < strip.width; ++j) step[j] = Combine::of(step[j], term(columns[j], j));
       }
     });
     tree.add(step);
@@ -97,15 +107,13 @@ void fold_columns(const Layout& terms, const Strip& strip, int64_t begin, int64_
   std::copy(step, step + strip.width, results);
 }
 
-template <class Combine, class C>
-void fold_strip(const SumPlan& plan, const Strip& strip, int64_t begin, int64_t end, C* results) {
-  if (plan.by_columns()) return fold_columns<Combine>(plan.terms(), strip, begin, end, results);
-  for (int64_t i = 0; i < strip.width; ++i) {
-    results[i] = fold_row<Combine, C>(plan.terms(), strip.in_offset + i * strip.in_stride, begin, end);
-  }
+template <class Combine, class C, class Term>
+void fold_strip(const SumPlan& plan, const Strip& strip, int64_t begin, int64_t end, const Term& term, C* results) {
+  if (plan.by_columns()) return fold_columns<Combine>(plan, strip, begin, end, term, results);
+  for (int64_t i = 0; i < strip.width; ++i) results[i] = fold_row<Combine, C>(plan, strip, i, begin, end, term);
 }
 
-// ---- Who computes what; `store(strip, results)` takes what a strip gave
+// ---- Who computes what
 
 // Calls f(strip) for every strip of a plan; each belongs to one thread.
 template <class C, class F>
@@ -122,38 +130,48 @@ void for_each_strip(ThreadPool& pool, const SumPlan& plan, F&& f) {
 
 // Few outputs of many terms: the terms are cut into pieces of whole blocks, and the pieces' results are combined in
 // order.
-template <class Combine, class C, class Store>
-void share_terms(ThreadPool& pool, const SumPlan& plan, const Strip& strip, Store&& store) {
-  alignas(64) C results[kPieceResults<C>];
+template <class Combine, class C, class Term>
+void share_terms(ThreadPool& pool, const SumPlan& plan, const Strip& strip, const Term& term, C* results) {
+  alignas(64) C of_pieces[kPieceResults<C>];
   const int64_t most = std::min<int64_t>(64, kPieceResults<C> / strip.width);
   const int64_t step = ((plan.term_count() + most - 1) / most + kBlockSize - 1) / kBlockSize * kBlockSize;
   const int64_t pieces = (plan.term_count() + step - 1) / step;
   pool.parallel_for(pieces, [&](int64_t piece, int) {
     const int64_t end = std::min((piece + 1) * step, plan.term_count());
-    fold_strip<Combine>(plan, strip, piece * step, end, results + piece * strip.width);
+    fold_strip<Combine>(plan, strip, piece * step, end, term, of_pieces + piece * strip.width);
   });
   for (int64_t i = 0; i < strip.width; ++i) {
     C column[64];
-    for (int64_t piece = 0; piece < pieces; ++piece) column[piece] = results[piece * strip.width + i];
-    const C total = fold<Combine>(column, pieces);
-    results[i] = total;
+    for (int64_t piece = 0; piece < pieces; ++piece) column[piece] = of_pieces[piece * strip.width + i];
+    results[i] = fold<Combine>(column, pieces);
   }
-  store(strip, results);
 }
 
-// The whole reduction from `in` to `out`, in the compute type C.
-template <class Combine, class C, class Store>
-void fold_strips(ThreadPool& pool, const View& in, const View& out, Store&& store) {
-  const SumPlan plan(in, out, kStripWidth<C>);
+// Calls f(strip, fold) for every strip of a plan, where fold(term, results) writes what the strip's terms give; it may
+// be called several times.
+template <class Combine, class C, class F>
+void with_strips(ThreadPool& pool, const SumPlan& plan, F&& f) {
   if (plan.strip_count() == 0) return;
   const bool few_outputs = plan.strip_count() < 8 && plan.term_count() > kInlineTerms / plan.strip(0).width;
   if (few_outputs) {
-    for (int64_t i = 0; i < plan.strip_count(); ++i) share_terms<Combine, C>(pool, plan, plan.strip(i), store);
+    for (int64_t i = 0; i < plan.strip_count(); ++i) {
+      const Strip strip = plan.strip(i);
+      f(strip, [&](const auto& term, C* results) { share_terms<Combine, C>(pool, plan, strip, term, results); });
+    }
     return;
   }
   for_each_strip<C>(pool, plan, [&](const Strip& strip) {
+    f(strip,
+      [&](const auto& term, C* results) { fold_strip<Combine>(plan, strip, 0, plan.term_count(), term, results); });
+  });
+}
+
+// The whole reduction from `in` to `out`, in the compute type C; `store(strip, results)` takes what a strip gave.
+template <class Combine, class C, class Store>
+void fold_strips(ThreadPool& pool, const View& in, const View& out, Store&& store) {
+  with_strips<Combine, C>(pool, SumPlan(in, out, kStripWidth<C>), [&](const Strip& strip, auto&& fold_terms) {
     alignas(64) C results[kStripWidth<C>];
-    fold_strip<Combine>(plan, strip, 0, plan.term_count(), results);
+    fold_terms(Plain{}, results);
     store(strip, results);
   });
 }

@@ -1,0 +1,11 @@
+// ConvertKernels::ramp.
+#pragma once
+
+#include "backend/device.h"
+#include "backend/view.h"
+
+namespace halftone::cpu {
+
+Status ramp(Stream& stream, double start, double step, const View& out) noexcept;
+
+}  // namespace halftone::cpu

@@ -1,0 +1,82 @@
+// var and std: the mean squared deviation from the mean, and its root.
+#include <algorithm>
+
+#include "backend/kernels.h"
+#include "ops/autocast.h"
+#include "ops/check.h"
+#include "ops/elementwise/binary.h"
+#include "ops/elementwise/ternary.h"
+#include "ops/ops.h"
+#include "ops/record.h"
+#include "ops/reduce/reduction.h"
+#include "ops/shape/stride.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+namespace {
+
+// d var = 2 / divisor * (x - mean), and d std = d var / (2 std): 0 where std is, as in PyTorch.
+struct VarianceBackward final : Node {
+  Op op;
+  SavedTensor input;
+  SavedTensor means;   // of the kept shape
+  SavedTensor result;  // of std alone, of the kept shape
+  double divisor;
+
+  const char* name() const noexcept override { return name_of(op); }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const Tensor& x = input.unpack();
+    const Tensor& centres = means.unpack();
+    const Tensor kept = reshaped(grads[0], centres.shape());
+    const Tensor shares = op == Op::kStd ? over_root(kept, result.unpack()) : kept;
+    Tensor grad = empty_like(x);
+    launch(name(), x.device(), &Kernels::reduce, &ReduceKernels::variance_backward,
+           (op == Op::kStd ? 1.0 : 2.0) / divisor, shares.view(), x.view(), centres.view(), grad.view());
+    inputs.set(0, grad);
+  }
+  void release_saved() noexcept override {
+    input.reset();
+    means.reset();
+    result.reset();
+  }
+
+ private:
+  static Tensor over_root(const Tensor& grad, const Tensor& root) {
+    const Tensor quotient = apply_binary("std", BinaryOp::kDivide, grad, root, DType::kF64);
+    const Tensor zero = full(grad.device(), DType::kF64, {}, 0);
+    return apply_ternary("std", TernaryOp::kWhere, {root, quotient, zero}, DType::kF64);
+  }
+};
+
+Tensor deviate(Op op, const Tensor& input, const Shape& dims, double correction, bool keepdim) {
+  require_float(input, "input");
+  const auto [x, dtype] = autocast_unary(op, input);
+  const Reduction reduction = plan_reduction(x.shape(), dims, keepdim);
+  const Variance variance = {.divisor = std::max(0.0, static_cast<double>(reduction.count) - correction),
+                             .takes_root = op == Op::kStd};
+  const auto [result, kept] = empty_reduced(x, reduction, dtype);
+  const Tensor means = empty(x.device(), DType::kF64, reduction.kept);
+  launch(name_of(op), x.device(), &Kernels::reduce, &ReduceKernels::variance, variance, x.view(), means.view(), kept);
+  if (auto* node = record<VarianceBackward>(result, {&x})) {
+    node->op = op;
+    node->input = SavedTensor(x);
+    node->means = SavedTensor(means);
+    if (op == Op::kStd) node->result = SavedTensor(reshaped(result.detach(), reduction.kept));
+    node->divisor = variance.divisor;
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor var(const Tensor& input, const Shape& dims, double correction, bool keepdim) {
+  return deviate(Op::kVar, input, dims, correction, keepdim);
+}
+
+Tensor std(const Tensor& input, const Shape& dims, double correction, bool keepdim) {
+  return deviate(Op::kStd, input, dims, correction, keepdim);
+}
+
+}  // namespace halftone::ops
