@@ -163,6 +163,16 @@ htone_status htone_module_create_conv2d(htone_device* device, int64_t in_channel
   });
 }
 
+htone_status htone_module_create_conv_transpose1d(htone_device* device, int64_t in_channels, int64_t out_channels,
+                                                  int64_t kernel_w, const htone_conv_options* options,
+                                                  htone_module** out) {
+  return guard("htone_module_create_conv_transpose1d(device, in_channels, out_channels, kernel_w, options, out)", [&] {
+    require_countable({{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_w", kernel_w}});
+    make_layer(device, {ops::conv_transpose1d, ops::kConvTranspose1d, in_channels, out_channels, {kernel_w}}, options,
+               out);
+  });
+}
+
 htone_status htone_module_create_conv_transpose2d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_h, int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out) {

@@ -25,7 +25,8 @@ ops::PoolOptions checked_pool_options(const htone_pool_options* options, int64_t
                                                             settings.stride_w == 0 ? kernel_w : settings.stride_w},
                                                  .padding = {settings.padding_h, settings.padding_w},
                                                  .dilation = {settings.dilation_h, settings.dilation_w}},
-                                      .counts_padding = settings.count_include_pad != 0};
+                                      .counts_padding = settings.count_include_pad != 0,
+                                      .last_window = settings.ceil_mode != 0 ? LastWindow::kCut : LastWindow::kWhole};
   ops::require_pool_options(converted, dims);
   return converted;
 }
@@ -39,6 +40,17 @@ ops::PoolOptions checked_average_options(const htone_pool_options* options, int6
          static_cast<long long>(converted.window.dilation[0]), static_cast<long long>(converted.window.dilation[1]));
   }
   return converted;
+}
+
+void make_adaptive(nn::AdaptivePool1d::PoolTo op, int64_t result_w, htone_module** out) {
+  ops::require_result_size(result_w, "result_w");
+  wrap(out, make_ref<nn::AdaptivePool1d>(op, result_w));
+}
+
+void make_adaptive(nn::AdaptivePool2d::PoolTo op, int64_t result_h, int64_t result_w, htone_module** out) {
+  ops::require_result_size(result_h, "result_h");
+  ops::require_result_size(result_w, "result_w");
+  wrap(out, make_ref<nn::AdaptivePool2d>(op, result_h, result_w));
 }
 
 }  // namespace
@@ -89,10 +101,31 @@ htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t result_h, in
                [&] { wrap(out, ops::adaptive_avg_pool2d(unwrap(input, "input"), result_h, result_w)); });
 }
 
+htone_status htone_adaptive_max_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out) {
+  return guard("htone_adaptive_max_pool1d(input, result_w, out)",
+               [&] { wrap(out, ops::adaptive_max_pool1d(unwrap(input, "input"), result_w)); });
+}
+
+htone_status htone_adaptive_max_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w, htone_tensor** out) {
+  return guard("htone_adaptive_max_pool2d(input, result_h, result_w, out)",
+               [&] { wrap(out, ops::adaptive_max_pool2d(unwrap(input, "input"), result_h, result_w)); });
+}
+
+htone_status htone_module_create_max_pool1d(int64_t kernel_w, const htone_pool_options* options, htone_module** out) {
+  return guard("htone_module_create_max_pool1d(kernel_w, options, out)",
+               [&] { wrap(out, make_ref<nn::Pool>(ops::max_pool1d, checked_pool_options(options, 1, kernel_w, 1))); });
+}
+
 htone_status htone_module_create_max_pool2d(int64_t kernel_h, int64_t kernel_w, const htone_pool_options* options,
                                             htone_module** out) {
   return guard("htone_module_create_max_pool2d(kernel_h, kernel_w, options, out)", [&] {
     wrap(out, make_ref<nn::Pool>(ops::max_pool2d, checked_pool_options(options, kernel_h, kernel_w, 2)));
+  });
+}
+
+htone_status htone_module_create_avg_pool1d(int64_t kernel_w, const htone_pool_options* options, htone_module** out) {
+  return guard("htone_module_create_avg_pool1d(kernel_w, options, out)", [&] {
+    wrap(out, make_ref<nn::Pool>(ops::avg_pool1d, checked_average_options(options, 1, kernel_w, 1)));
   });
 }
 
@@ -103,10 +136,22 @@ htone_status htone_module_create_avg_pool2d(int64_t kernel_h, int64_t kernel_w, 
   });
 }
 
+htone_status htone_module_create_adaptive_avg_pool1d(int64_t result_w, htone_module** out) {
+  return guard("htone_module_create_adaptive_avg_pool1d(result_w, out)",
+               [&] { make_adaptive(ops::adaptive_avg_pool1d, result_w, out); });
+}
+
 htone_status htone_module_create_adaptive_avg_pool2d(int64_t result_h, int64_t result_w, htone_module** out) {
-  return guard("htone_module_create_adaptive_avg_pool2d(result_h, result_w, out)", [&] {
-    ops::require_result_size(result_h, "result_h");
-    ops::require_result_size(result_w, "result_w");
-    wrap(out, make_ref<nn::AdaptiveAvgPool2d>(result_h, result_w));
-  });
+  return guard("htone_module_create_adaptive_avg_pool2d(result_h, result_w, out)",
+               [&] { make_adaptive(ops::adaptive_avg_pool2d, result_h, result_w, out); });
+}
+
+htone_status htone_module_create_adaptive_max_pool1d(int64_t result_w, htone_module** out) {
+  return guard("htone_module_create_adaptive_max_pool1d(result_w, out)",
+               [&] { make_adaptive(ops::adaptive_max_pool1d, result_w, out); });
+}
+
+htone_status htone_module_create_adaptive_max_pool2d(int64_t result_h, int64_t result_w, htone_module** out) {
+  return guard("htone_module_create_adaptive_max_pool2d(result_h, result_w, out)",
+               [&] { make_adaptive(ops::adaptive_max_pool2d, result_h, result_w, out); });
 }

@@ -18,12 +18,29 @@ class Pool final : public Module {
   ops::PoolOptions options_;
 };
 
-class AdaptiveAvgPool2d final : public Module {
+// Over lines: as many windows as `result_w`.
+class AdaptivePool1d final : public Module {
  public:
-  AdaptiveAvgPool2d(int64_t result_h, int64_t result_w) : result_h_(result_h), result_w_(result_w) {}
-  Tensor forward(const Tensor& input) const override { return ops::adaptive_avg_pool2d(input, result_h_, result_w_); }
+  using PoolTo = Tensor (*)(const Tensor& input, int64_t result_w);
+
+  AdaptivePool1d(PoolTo op, int64_t result_w) : op_(op), result_w_(result_w) {}
+  Tensor forward(const Tensor& input) const override { return op_(input, result_w_); }
 
  private:
+  PoolTo op_;
+  int64_t result_w_;
+};
+
+// The same over images.
+class AdaptivePool2d final : public Module {
+ public:
+  using PoolTo = Tensor (*)(const Tensor& input, int64_t result_h, int64_t result_w);
+
+  AdaptivePool2d(PoolTo op, int64_t result_h, int64_t result_w) : op_(op), result_h_(result_h), result_w_(result_w) {}
+  Tensor forward(const Tensor& input) const override { return op_(input, result_h_, result_w_); }
+
+ private:
+  PoolTo op_;
   int64_t result_h_;
   int64_t result_w_;
 };

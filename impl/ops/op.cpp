@@ -35,6 +35,8 @@ constexpr Row kRows[] = {
     {Op::kAvgPool2d, "avg_pool2d", AutocastClass::kAsIs},
     {Op::kAdaptiveAvgPool1d, "adaptive_avg_pool1d", AutocastClass::kAsIs},
     {Op::kAdaptiveAvgPool2d, "adaptive_avg_pool2d", AutocastClass::kAsIs},
+    {Op::kAdaptiveMaxPool1d, "adaptive_max_pool1d", AutocastClass::kAsIs},
+    {Op::kAdaptiveMaxPool2d, "adaptive_max_pool2d", AutocastClass::kAsIs},
     {Op::kSum, "sum", AutocastClass::kFp32},
     {Op::kMean, "mean", AutocastClass::kFp32},
     {Op::kVar, "var", AutocastClass::kFp32},

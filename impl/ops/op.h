@@ -24,6 +24,8 @@ enum class Op : int32_t {
   kAvgPool2d,
   kAdaptiveAvgPool1d,
   kAdaptiveAvgPool2d,
+  kAdaptiveMaxPool1d,
+  kAdaptiveMaxPool2d,
   kSum,
   kMean,
   kVar,

@@ -280,7 +280,11 @@ _Static_assert(offsetof(htone_pool_options, dilation_h) == 40, "htone_pool_optio
 _Static_assert(MEMBER_IS(htone_pool_options, dilation_h, int64_t), "htone_pool_options");
 _Static_assert(offsetof(htone_pool_options, dilation_w) == 48, "htone_pool_options");
 _Static_assert(MEMBER_IS(htone_pool_options, dilation_w, int64_t), "htone_pool_options");
-_Static_assert(sizeof(htone_pool_options) >= 56, "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, ceil_mode) == 56, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, ceil_mode, int32_t), "htone_pool_options");
+_Static_assert(offsetof(htone_pool_options, reserved) == 60, "htone_pool_options");
+_Static_assert(MEMBER_IS(htone_pool_options, reserved, uint32_t), "htone_pool_options");
+_Static_assert(sizeof(htone_pool_options) >= 64, "htone_pool_options");
 
 _Static_assert(offsetof(htone_sampler_options, struct_size) == 0, "htone_sampler_options");
 _Static_assert(MEMBER_IS(htone_sampler_options, struct_size, uint32_t), "htone_sampler_options");

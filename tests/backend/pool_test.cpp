@@ -21,6 +21,7 @@ struct PoolShape {
   int64_t size[2];
   int64_t kernel[2];  // of an adaptive pooling: the result's sizes
   ConvWindow window;
+  int64_t cut[2] = {0, 0};  // windows at the end that reach beyond the padding, counted beside the whole ones
 };
 
 // Rows longer than the pieces that kernels take (256 positions, 512 columns), windows wider than one, and many planes.
@@ -32,8 +33,11 @@ const PoolShape kShapes[] = {
     {1, 2, {3, 1100}, {2, 5}, {{1, 2}, {0, 2}, {1, 1}}},
     {1, 1, {2, 1500}, {2, 700}, {{1, 300}, {0, 10}, {1, 1}}},
     {40, 33, {4, 4}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},
+    {2, 3, {6, 7}, {3, 4}, {{2, 3}, {1, 2}, {1, 1}}, {1, 1}},
 };
 const PoolShape kDilated = {2, 3, {9, 11}, {3, 2}, {{1, 2}, {2, 1}, {2, 4}}};
+// All elements of the windows lie in the padding, or behind it.
+const PoolShape kEmpty = {1, 2, {2, 2}, {1, 2}, {{1, 3}, {0, 1}, {1, 5}}, {0, 1}};
 
 Shape strides_of(const Shape& shape, bool has_gaps) {
   if (!has_gaps) return contiguous_strides(shape);
@@ -43,7 +47,7 @@ Shape strides_of(const Shape& shape, bool has_gaps) {
 int64_t positions(const PoolShape& shape, int dim) {
   const ConvWindow& window = shape.window;
   const int64_t reach = window.dilation[dim] * (shape.kernel[dim] - 1) + 1;
-  return (shape.size[dim] + 2 * window.padding[dim] - reach) / window.stride[dim] + 1;
+  return (shape.size[dim] + 2 * window.padding[dim] - reach) / window.stride[dim] + 1 + shape.cut[dim];
 }
 
 // One pooling and its gradient; `is_adaptive` takes the kernel's sizes for the result's.
@@ -196,6 +200,7 @@ TEST(Pool, TakesTheFirstOfTheLargestOfEachWindow) {
     for (const DType dtype : kDTypes) {
       for (const PoolShape& shape : kShapes) PoolCase(shape, dtype).run_max(1);
       PoolCase(kDilated, dtype).run_max(1);
+      PoolCase(kEmpty, dtype).run_max(1);
     }
   });
 }
@@ -217,7 +222,11 @@ TEST(Pool, SharesPlanesOutToAdaptiveWindows) {
                               {1, 1, {3, 1500}, {2, 2}, {}}};
   for_each_instruction_set([&] {
     for (const DType dtype : kDTypes) {
-      for (const PoolShape& shape : shapes) PoolCase(shape, dtype, true).run_average(1, false);
+      for (const PoolShape& shape : shapes) {
+        PoolCase(shape, dtype, true).run_average(1, false);
+        PoolCase(shape, dtype, true).run_max(1);
+        PoolCase(shape, dtype, true, true).run_max(2);
+      }
     }
   });
 }
@@ -240,6 +249,9 @@ TEST(Pool, KeepsInfinitiesAndNan) {
       for (int64_t i = 0; i < test.input().numel(); i += 7) test.input().set(i, std::nan(""));
       for (int64_t i = 3; i < test.input().numel(); i += 11) test.input().set(i, inf);
       test.run_max(1);
+      PoolCase adaptive({3, 2, {6, 5}, {3, 3}, {}}, dtype, true);
+      for (int64_t i = 0; i < adaptive.input().numel(); ++i) adaptive.input().set(i, test.input().get(i));
+      adaptive.run_max(1);
     }
   });
 }

@@ -48,6 +48,8 @@ static const Row kRows[] = {
     {"avg_pool2d", HTONE_AUTOCAST_AS_IS, 0},
     {"adaptive_avg_pool1d", HTONE_AUTOCAST_AS_IS, 0},
     {"adaptive_avg_pool2d", HTONE_AUTOCAST_AS_IS, 0},
+    {"adaptive_max_pool1d", HTONE_AUTOCAST_AS_IS, 0},
+    {"adaptive_max_pool2d", HTONE_AUTOCAST_AS_IS, 0},
     {"sum", HTONE_AUTOCAST_FP32, 0},
     {"mean", HTONE_AUTOCAST_FP32, 0},
     {"var", HTONE_AUTOCAST_FP32, 0},

@@ -216,7 +216,7 @@ static void layers_draw_their_weights_as_pytorch_does(void** state) {
   (void)state;
   htone_conv_options options = defaults();
   options.groups = 4;
-  htone_module *conv = NULL, *transpose = NULL, *line = NULL;
+  htone_module *conv = NULL, *transpose = NULL, *line = NULL, *line_transpose = NULL;
   assert_ok(htone_module_create_conv2d(test_device(), 16, 32, 3, 3, &options, &conv));
   keep_module(conv);
   assert_shape(weights_of(conv, 0), 32, 4, 3, 3);
@@ -232,6 +232,11 @@ static void layers_draw_their_weights_as_pytorch_does(void** state) {
   keep_module(line);
   assert_shape(weights_of(line, 0), 32, 16, 4);
   assert_within(weights_of(line, 0), 1.0 / 8);
+  assert_ok(htone_module_create_conv_transpose1d(test_device(), 16, 32, 4, &options, &line_transpose));
+  keep_module(line_transpose);
+  assert_shape(weights_of(line_transpose, 0), 16, 8, 4);
+  assert_shape(weights_of(line_transpose, 1), 32);
+  assert_within(weights_of(line_transpose, 0), 1.0 / sqrt(32));
 }
 
 static void layers_apply_their_operation_with_their_options(void** state) {

@@ -43,6 +43,30 @@ static htone_status adaptive_avg_pool2d(htone_tensor* const* in, htone_tensor** 
   return htone_adaptive_avg_pool2d(in[0], 2, 7, out);
 }
 
+static htone_status max_pool2d_cut(htone_tensor* const* in, htone_tensor** out) {
+  htone_pool_options options = window(2, 1, 1);
+  options.ceil_mode = 1;
+  options.stride_h = 2;
+  return htone_max_pool2d(in[0], 3, 2, &options, out);
+}
+static htone_status avg_pool2d_cut(htone_tensor* const* in, htone_tensor** out) {
+  htone_pool_options options = window(2, 1, 1);
+  options.ceil_mode = 1;
+  options.stride_h = 2;
+  return htone_avg_pool2d(in[0], 3, 2, &options, out);
+}
+static htone_status avg_pool1d_cut(htone_tensor* const* in, htone_tensor** out) {
+  htone_pool_options options = window(3, 1, 0);
+  options.ceil_mode = 1;
+  return htone_avg_pool1d(in[0], 3, &options, out);
+}
+static htone_status adaptive_max_pool1d(htone_tensor* const* in, htone_tensor** out) {
+  return htone_adaptive_max_pool1d(in[0], 3, out);
+}
+static htone_status adaptive_max_pool2d(htone_tensor* const* in, htone_tensor** out) {
+  return htone_adaptive_max_pool2d(in[0], 2, 7, out);
+}
+
 static const GradCase kCases[] = {
     {"gradient_of_max_pool1d", max_pool1d, 1, {{3, {2, 3, 8}}}},
     {"gradient_of_max_pool2d", max_pool2d, 1, {{4, {2, 3, 4, 5}}}},
@@ -52,6 +76,11 @@ static const GradCase kCases[] = {
     {"gradient_of_avg_pool2d_padded", avg_pool2d_padded, 1, {{4, {1, 2, 4, 5}}}},
     {"gradient_of_adaptive_avg_pool1d", adaptive_avg_pool1d, 1, {{3, {2, 2, 7}}}},
     {"gradient_of_adaptive_avg_pool2d", adaptive_avg_pool2d, 1, {{4, {1, 2, 5, 4}}}},
+    {"gradient_of_max_pool2d_whose_last_window_is_cut", max_pool2d_cut, 1, {{4, {1, 2, 6, 5}}}},
+    {"gradient_of_avg_pool2d_whose_last_window_is_cut", avg_pool2d_cut, 1, {{4, {1, 2, 6, 5}}}},
+    {"gradient_of_avg_pool1d_whose_last_window_is_cut", avg_pool1d_cut, 1, {{3, {2, 3, 6}}}},
+    {"gradient_of_adaptive_max_pool1d", adaptive_max_pool1d, 1, {{3, {2, 2, 7}}}},
+    {"gradient_of_adaptive_max_pool2d", adaptive_max_pool2d, 1, {{4, {1, 2, 5, 4}}}},
 };
 
 int main(int argc, char** argv) { return run_grad_cases(argc, argv, kCases, COUNT_OF(kCases)); }

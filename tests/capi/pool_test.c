@@ -97,6 +97,57 @@ static void adaptive_windows_share_a_line_out(void** state) {
   assert_values(keep_tensor(out), 0, 4, 13);
 }
 
+static void adaptive_windows_have_maxima_too(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *line = NULL;
+  line = leaf(make_tensor(HTONE_F32, (const double[]){4, -1, 5, 5, NAN, 0, -INFINITY}, 3, 1, 1, 7));
+  assert_ok(htone_adaptive_max_pool1d(line, 3, &out));
+  assert_shape(keep_tensor(out), 1, 1, 3);
+  assert_values(out, 0, 5, NAN, NAN); /* windows of 0 to 2, 2 to 4 and 4 to 6 */
+  backward(sum_of(out));
+  assert_values(grad_of(line), 0, 0, 0, 1, 0, 2, 0, 0);
+  assert_ok(htone_adaptive_max_pool2d(make_ramp(HTONE_BF16, 4, 1, 2, 3, 3), 1, 2, &out));
+  assert_values(keep_tensor(out), 0, 7, 8, 16, 17);
+  assert_int_equal(dtype_of(out), HTONE_BF16);
+}
+
+/* Sizes and values of torch.nn.functional with ceil_mode. */
+static void a_last_window_that_is_cut_counts_where_it_is_asked_for(void** state) {
+  (void)state;
+  htone_tensor* line = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4, 5, 6}, 3, 1, 1, 6);
+  htone_pool_options options = defaults();
+  options.stride_w = 2;
+  assert_values(max_of_lines(line, 3, &options), 0, 3, 5);
+  options.ceil_mode = 1;
+  assert_values(max_of_lines(line, 3, &options), 0, 3, 5, 6);
+  assert_values(average_of_lines(line, 3, &options), 1e-6, 2, 4, 5.5); /* what lies behind the padding counts not */
+  assert_values(max_of_lines(line, 2, &options), 0, 2, 4, 6);          /* nothing is left over */
+  options.padding_w = 1;
+  assert_values(max_of_lines(line, 3, &options), 0, 2, 4, 6, 6);
+  assert_values(average_of_lines(line, 3, &options), 1e-6, 1, 3, 5, 3); /* the padding counts */
+  options.count_include_pad = 0;
+  assert_values(average_of_lines(line, 3, &options), 1e-6, 1.5, 3, 5, 6);
+}
+
+static void no_window_begins_behind_the_input(void** state) {
+  (void)state;
+  htone_pool_options options = defaults();
+  options.ceil_mode = 1;
+  options.stride_w = 3;
+  options.padding_w = 1;
+  /* Rounded up there were 3 windows; the last would begin at 5, in the padding behind. */
+  assert_values(max_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 5), 2, &options), 0, 0, 3);
+  assert_values(average_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 5), 2, &options), 0, 0, 2.5);
+  options = defaults();
+  options.ceil_mode = 1;
+  options.stride_w = 2;
+  assert_values(max_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 2), 3, &options), 0, 1); /* the first may be cut as well */
+  htone_tensor* out = NULL;
+  assert_fails(htone_max_pool1d(make_ramp(HTONE_F32, 3, 1, 1, 2), 4, &options, &out), HTONE_INVALID_ARGUMENT,
+               "kernel_w spans 4");
+  assert_null(out);
+}
+
 static void an_empty_batch_pools_to_an_empty_batch(void** state) {
   (void)state;
   htone_tensor* out = NULL;
@@ -139,6 +190,29 @@ static void layers_apply_their_operation_with_their_options(void** state) {
   assert_values(forward(keep_module(module), image), 0, 2.5, 4.5);
   assert_ok(htone_module_create_adaptive_avg_pool2d(1, 1, &module));
   assert_values(forward(keep_module(module), image), 0, 3.5);
+  assert_ok(htone_module_create_adaptive_max_pool2d(1, 2, &module));
+  assert_values(forward(keep_module(module), image), 0, 5, 7);
+}
+
+static void layers_of_lines_do_so_too(void** state) {
+  (void)state;
+  htone_tensor* line = make_ramp(HTONE_F32, 3, 1, 1, 5);
+  htone_module* module = NULL;
+  htone_pool_options options = defaults();
+  options.ceil_mode = 1;
+  assert_ok(htone_module_create_max_pool1d(2, &options, &module));
+  assert_values(forward(keep_module(module), line), 0, 1, 3, 4);
+  assert_ok(htone_module_create_avg_pool1d(2, NULL, &module));
+  assert_values(forward(keep_module(module), line), 0, 0.5, 2.5);
+  assert_ok(htone_module_create_adaptive_avg_pool1d(1, &module));
+  assert_values(forward(keep_module(module), line), 0, 2);
+  assert_ok(htone_module_create_adaptive_max_pool1d(2, &module));
+  assert_values(forward(keep_module(module), line), 0, 2, 4);
+  module = NULL;
+  options.stride_h = 2;
+  assert_fails(htone_module_create_max_pool1d(2, &options, &module), HTONE_INVALID_ARGUMENT, "there is no height");
+  assert_fails(htone_module_create_adaptive_max_pool1d(0, &module), HTONE_INVALID_ARGUMENT, "result_w=0");
+  assert_null(module);
 }
 
 int main(int argc, char** argv) {
@@ -150,9 +224,13 @@ int main(int argc, char** argv) {
       cmocka_unit_test(gradients_of_windows_that_overlap_add_up_before_they_are_rounded),
       cmocka_unit_test(averages_count_the_padding_or_not),
       cmocka_unit_test(adaptive_windows_share_a_line_out),
+      cmocka_unit_test(adaptive_windows_have_maxima_too),
+      cmocka_unit_test(a_last_window_that_is_cut_counts_where_it_is_asked_for),
+      cmocka_unit_test(no_window_begins_behind_the_input),
       cmocka_unit_test(an_empty_batch_pools_to_an_empty_batch),
       cmocka_unit_test(windows_that_cannot_be_are_named),
       cmocka_unit_test(layers_apply_their_operation_with_their_options),
+      cmocka_unit_test(layers_of_lines_do_so_too),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

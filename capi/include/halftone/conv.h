@@ -134,6 +134,22 @@ HTONE_API htone_status htone_module_create_conv2d(htone_device* device, int64_t 
                                                   int64_t kernel_h, int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out);
 
+/* Makes a layer that applies htone_conv_transpose1d.
+ *
+ * [in] device: of the parameters; borrowed.
+ * [in] in_channels, out_channels: at least 1, multiples of options.groups.
+ * [in] kernel_w: the kernel's length, at least 1.
+ * [in] options: optional; NULL means the defaults.
+ * [out] out: with parameters "weight" [in_channels, out_channels / groups, kernel_w] and "bias" [out_channels], both
+ *   uniform in +-1/sqrt(out_channels / groups * kernel_w); owned by the caller.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * Source: the defaults of torch.nn.ConvTranspose1d (Kaiming uniform with a = sqrt(5)).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_conv_transpose1d(htone_device* device, int64_t in_channels,
+                                                            int64_t out_channels, int64_t kernel_w,
+                                                            const htone_conv_options* options, htone_module** out);
+
 /* Makes a layer that applies htone_conv_transpose2d.
  *
  * [in] device: of the parameters; borrowed.

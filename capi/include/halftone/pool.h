@@ -18,6 +18,9 @@ typedef struct htone_pool_options {
   int64_t padding_w;
   int64_t dilation_h; /* of maxima alone: distance of a window's elements, at least 1; default 1 */
   int64_t dilation_w;
+  int32_t ceil_mode; /* not 0: a last window that the padded input cuts off counts, as far as it begins in the input or
+                        in the padding in front; default 0 */
+  uint32_t reserved;
 } htone_pool_options;
 
 /* Fills options with the defaults.
@@ -34,8 +37,8 @@ HTONE_API htone_status htone_pool_options_init(htone_pool_options* options);
  * [in] input: [n, c, l], float; n may be 0; borrowed.
  * [in] kernel_w: elements of a window, at least 1.
  * [in] options: optional; NULL means the defaults. Padding is never the maximum.
- * [out] out: [n, c, (l + 2 padding - dilation (kernel_w - 1) - 1) / stride + 1], rounded down; dtype of input; owned by
- *   the caller.
+ * [out] out: [n, c, (l + 2 padding - dilation (kernel_w - 1) - 1) / stride + 1], rounded down (up where
+ *   ceil_mode); dtype of input; owned by the caller.
  * Autocast: as is.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * Precision: exact; gradients that meet add up in FP32 (f64: double).
@@ -63,7 +66,8 @@ HTONE_API htone_status htone_max_pool2d(htone_tensor* input, int64_t kernel_h, i
  * [in] input: [n, c, l], float; n may be 0; borrowed.
  * [in] kernel_w: elements of a window, at least 1.
  * [in] options: optional; NULL means the defaults. Dilation is 1.
- * [out] out: [n, c, (l + 2 padding - kernel_w) / stride + 1], rounded down; dtype of input; owned by the caller.
+ * [out] out: [n, c, (l + 2 padding - kernel_w) / stride + 1], rounded down (up where ceil_mode); dtype of input; owned
+ *   by the caller.
  * Autocast: as is.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * Precision: sums in FP32 (f64: double), one rounding.
@@ -112,6 +116,44 @@ HTONE_API htone_status htone_adaptive_avg_pool1d(htone_tensor* input, int64_t re
 HTONE_API htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w,
                                                  htone_tensor** out);
 
+/* Takes the largest element of each of as many windows of a line as asked for, those of htone_adaptive_avg_pool1d. NaN
+ * and equal maxima as in htone_max_pool1d.
+ *
+ * [in] input: [n, c, l], float; n may be 0; borrowed.
+ * [in] result_w: 1 to 2^31 - 1.
+ * [out] out: [n, c, result_w]; dtype of input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: exact; gradients that meet add up in FP32 (f64: double).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_adaptive_max_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out);
+
+/* Takes the largest element of each of as many windows of an image as asked for: as htone_adaptive_max_pool1d along
+ * both height and width.
+ *
+ * [in] input: [n, c, h, w], float; n may be 0; borrowed.
+ * [in] result_h, result_w: 1 to 2^31 - 1.
+ * [out] out: [n, c, result_h, result_w]; dtype of input; owned by the caller.
+ * Autocast: as is.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * Precision: exact; gradients that meet add up in FP32 (f64: double).
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_adaptive_max_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w,
+                                                 htone_tensor** out);
+
+/* Makes a module that applies htone_max_pool1d.
+ *
+ * [in] kernel_w: elements of a window, at least 1.
+ * [in] options: optional; NULL means the defaults.
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_max_pool1d(int64_t kernel_w, const htone_pool_options* options,
+                                                      htone_module** out);
+
 /* Makes a module that applies htone_max_pool2d.
  *
  * [in] kernel_h, kernel_w: the window's sizes, at least 1.
@@ -122,6 +164,17 @@ HTONE_API htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t re
  */
 HTONE_API htone_status htone_module_create_max_pool2d(int64_t kernel_h, int64_t kernel_w,
                                                       const htone_pool_options* options, htone_module** out);
+
+/* Makes a module that applies htone_avg_pool1d.
+ *
+ * [in] kernel_w: elements of a window, at least 1.
+ * [in] options: optional; NULL means the defaults. Dilation is 1.
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_avg_pool1d(int64_t kernel_w, const htone_pool_options* options,
+                                                      htone_module** out);
 
 /* Makes a module that applies htone_avg_pool2d.
  *
@@ -134,6 +187,15 @@ HTONE_API htone_status htone_module_create_max_pool2d(int64_t kernel_h, int64_t 
 HTONE_API htone_status htone_module_create_avg_pool2d(int64_t kernel_h, int64_t kernel_w,
                                                       const htone_pool_options* options, htone_module** out);
 
+/* Makes a module that applies htone_adaptive_avg_pool1d.
+ *
+ * [in] result_w: 1 to 2^31 - 1.
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_adaptive_avg_pool1d(int64_t result_w, htone_module** out);
+
 /* Makes a module that applies htone_adaptive_avg_pool2d.
  *
  * [in] result_h, result_w: 1 to 2^31 - 1.
@@ -142,6 +204,24 @@ HTONE_API htone_status htone_module_create_avg_pool2d(int64_t kernel_h, int64_t 
  * Since: 0.1
  */
 HTONE_API htone_status htone_module_create_adaptive_avg_pool2d(int64_t result_h, int64_t result_w, htone_module** out);
+
+/* Makes a module that applies htone_adaptive_max_pool1d.
+ *
+ * [in] result_w: 1 to 2^31 - 1.
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_adaptive_max_pool1d(int64_t result_w, htone_module** out);
+
+/* Makes a module that applies htone_adaptive_max_pool2d.
+ *
+ * [in] result_h, result_w: 1 to 2^31 - 1.
+ * [out] out: the module; owned by the caller.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_module_create_adaptive_max_pool2d(int64_t result_h, int64_t result_w, htone_module** out);
 
 #ifdef __cplusplus
 }

@@ -7,15 +7,15 @@
 namespace halftone {
 
 // A window of `kernel` elements at output position (y, x) covers input rows y * stride + i * dilation - padding and
-// columns likewise, as far as they are inside. An adaptive window has no kernel: along each dimension position p of
-// `count` covers [floor(p * size / count), ceil((p + 1) * size / count)).
+// columns likewise, as far as they are inside; the last window may reach beyond the padding. An adaptive window has no
+// kernel: along each dimension position p of `count` covers [floor(p * size / count), ceil((p + 1) * size / count)).
 struct PoolArgs {
   View input;         // [n, c, h, w]
   View output;        // [n, c, oh, ow], contiguous
   View indices = {};  // of maxima: i32, as output; y * w + x in the plane, -1 where a window is empty
   int64_t kernel[2] = {0, 0};
   ConvWindow window = {};
-  bool is_adaptive = false;     // averages alone
+  bool is_adaptive = false;
   bool counts_padding = false;  // averages: what a window covers of the padding counts as zeros
 };
 

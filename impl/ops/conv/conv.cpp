@@ -88,7 +88,7 @@ Shape result_shape(const ConvKind& kind, const Operands& operands, const ConvOpt
     const int64_t size = operands.input.size(2 + i);
     const int64_t kernel = operands.weight.size(2 + i);
     shape.push_back(kind.transposes ? transposed_size(options, dim, size, kernel)
-                                    : window_positions(options.window, dim, size, kernel, "weight"));
+                                    : window_positions(options.window, dim, size, {kernel, "weight"}));
   }
   return checked_shape(shape.begin(), shape.rank(), "options");
 }

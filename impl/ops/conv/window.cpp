@@ -38,16 +38,20 @@ void require_window(const ConvWindow& window, int dims) {
 }
 
 // Sizes are below 2^60 and paddings below 2^31; the reach of a window may leave 64 bits.
-int64_t window_positions(const ConvWindow& window, int dim, int64_t size, int64_t kernel, const char* argument) {
+int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel, LastWindow last) {
+  const int64_t stride = window.stride[dim];
   const int64_t padded = size + 2 * window.padding[dim];
+  const int64_t available = padded + (last == LastWindow::kCut ? stride - 1 : 0);
   int64_t reach = 0;
-  if (__builtin_mul_overflow(window.dilation[dim], kernel - 1, &reach) || reach >= padded) {
-    fail(Code::kInvalidArgument, argument,
-         "%s spans %lld elements %lld apart along %s, more than the padded input's %lld", argument,
-         static_cast<long long>(kernel), static_cast<long long>(window.dilation[dim]), kDimNames[dim],
+  if (__builtin_mul_overflow(window.dilation[dim], kernel.size - 1, &reach) || reach >= available) {
+    fail(Code::kInvalidArgument, kernel.argument,
+         "%s spans %lld elements %lld apart along %s, more than the padded input's %lld", kernel.argument,
+         static_cast<long long>(kernel.size), static_cast<long long>(window.dilation[dim]), kDimNames[dim],
          static_cast<long long>(padded));
   }
-  return (padded - reach - 1) / window.stride[dim] + 1;
+  const int64_t positions = (available - reach - 1) / stride + 1;
+  const bool last_begins_behind = (positions - 1) * stride >= size + window.padding[dim];
+  return last == LastWindow::kCut && last_begins_behind ? positions - 1 : positions;
 }
 
 View as_image(const View& view) {

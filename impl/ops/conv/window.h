@@ -20,9 +20,20 @@ void require_field(int64_t value, const char* field, int dim, int64_t least);
 // Strides and dilations are at least 1, paddings at least 0; over one dimension (`dims` 1) heights are the defaults.
 void require_window(const ConvWindow& window, int dims);
 
+// A window's elements along a dimension, and the argument that messages name for them.
+struct NamedKernel {
+  int64_t size;
+  const char* argument;
+};
+
+// Whether a last window that reaches beyond the padded input counts, as far as it begins in the input or in the padding
+// in front of it.
+enum class LastWindow { kWhole, kCut };
+
 // How many positions a window of `kernel` elements has along a dimension. Throws INVALID_ARGUMENT naming `argument`
-// where it is larger than the padded input.
-int64_t window_positions(const ConvWindow& window, int dim, int64_t size, int64_t kernel, const char* argument);
+// where there is none.
+int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel,
+                         LastWindow last = LastWindow::kWhole);
 
 // [n, c, l] as [n, c, 1, l]; [n, c, h, w] as it is.
 View as_image(const View& view);

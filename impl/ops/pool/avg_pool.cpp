@@ -1,4 +1,3 @@
-#include "core/error.h"
 #include "ops/pool/pool_call.h"
 #include "ops/record.h"
 #include "tensor/factory.h"
@@ -59,19 +58,13 @@ Tensor avg_pool2d(const Tensor& input, const PoolOptions& options) {
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& input, int64_t result_w) {
-  require_result_size(result_w, "result_w");
   const Tensor x = pool_input(Op::kAdaptiveAvgPool1d, 1, input);
-  const int64_t shape[] = {x.size(0), x.size(1), result_w};
-  return average(Op::kAdaptiveAvgPool1d, x, {}, checked_shape(shape, 3, "result_w"), true);
+  return average(Op::kAdaptiveAvgPool1d, x, {}, adaptive_shape(x, result_w), true);
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& input, int64_t result_h, int64_t result_w) {
-  require_result_size(result_h, "result_h");
-  require_result_size(result_w, "result_w");
   const Tensor x = pool_input(Op::kAdaptiveAvgPool2d, 2, input);
-  const int64_t shape[] = {x.size(0), x.size(1), result_h, result_w};
-  return average(Op::kAdaptiveAvgPool2d, x, {}, checked_shape(shape, 4, result_h > result_w ? "result_h" : "result_w"),
-                 true);
+  return average(Op::kAdaptiveAvgPool2d, x, {}, adaptive_shape(x, result_h, result_w), true);
 }
 
 }  // namespace halftone::ops

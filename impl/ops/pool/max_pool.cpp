@@ -1,5 +1,4 @@
 #include "core/error.h"
-#include "ops/conv/window.h"
 #include "ops/pool/pool_call.h"
 #include "ops/record.h"
 #include "tensor/factory.h"
@@ -39,15 +38,13 @@ void require_small_planes(const Tensor& input) {
   }
 }
 
-Tensor max_pool(Op op, int dims, const Tensor& input, const PoolOptions& options) {
-  require_pool_options(options, dims);
-  const Tensor x = pool_input(op, dims, input);
+Tensor maximum(Op op, const Tensor& x, const PoolOptions& options, const Shape& shape, bool is_adaptive) {
   require_small_planes(x);
-  const Shape shape = pooled_shape(x, options);
   Tensor result = empty(x.device(), x.dtype(), shape);
   const Tensor indices = empty(x.device(), DType::kI32, shape);
   PoolArgs args = pool_args(options, x, result);
   args.indices = as_image(indices.view());
+  args.is_adaptive = is_adaptive;
   launch(name_of(op), x.device(), &Kernels::pool, &PoolKernels::max, args);
   if (auto* node = record<MaxPoolBackward>(result, {&x})) {
     node->indices = SavedTensor(indices);
@@ -59,6 +56,12 @@ Tensor max_pool(Op op, int dims, const Tensor& input, const PoolOptions& options
   return result;
 }
 
+Tensor max_pool(Op op, int dims, const Tensor& input, const PoolOptions& options) {
+  require_pool_options(options, dims);
+  const Tensor x = pool_input(op, dims, input);
+  return maximum(op, x, options, pooled_shape(x, options), false);
+}
+
 }  // namespace
 
 Tensor max_pool1d(const Tensor& input, const PoolOptions& options) {
@@ -67,6 +70,16 @@ Tensor max_pool1d(const Tensor& input, const PoolOptions& options) {
 
 Tensor max_pool2d(const Tensor& input, const PoolOptions& options) {
   return max_pool(Op::kMaxPool2d, 2, input, options);
+}
+
+Tensor adaptive_max_pool1d(const Tensor& input, int64_t result_w) {
+  const Tensor x = pool_input(Op::kAdaptiveMaxPool1d, 1, input);
+  return maximum(Op::kAdaptiveMaxPool1d, x, {}, adaptive_shape(x, result_w), true);
+}
+
+Tensor adaptive_max_pool2d(const Tensor& input, int64_t result_h, int64_t result_w) {
+  const Tensor x = pool_input(Op::kAdaptiveMaxPool2d, 2, input);
+  return maximum(Op::kAdaptiveMaxPool2d, x, {}, adaptive_shape(x, result_h, result_w), true);
 }
 
 }  // namespace halftone::ops

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/kernels/conv.h"
+#include "ops/conv/window.h"
 #include "tensor/tensor.h"
 
 namespace halftone::ops {
@@ -11,6 +12,7 @@ struct PoolOptions {
   int64_t kernel[2] = {1, 1};
   ConvWindow window;
   bool counts_padding = true;  // averages alone
+  LastWindow last_window = LastWindow::kWhole;
 };
 
 Tensor max_pool1d(const Tensor& input, const PoolOptions& options);
@@ -20,6 +22,8 @@ Tensor avg_pool1d(const Tensor& input, const PoolOptions& options);
 Tensor avg_pool2d(const Tensor& input, const PoolOptions& options);
 Tensor adaptive_avg_pool1d(const Tensor& input, int64_t result_w);
 Tensor adaptive_avg_pool2d(const Tensor& input, int64_t result_h, int64_t result_w);
+Tensor adaptive_max_pool1d(const Tensor& input, int64_t result_w);
+Tensor adaptive_max_pool2d(const Tensor& input, int64_t result_h, int64_t result_w);
 
 // Throws INVALID_ARGUMENT naming `options` or the kernel's size where no input could be pooled so.
 void require_pool_options(const PoolOptions& options, int dims);

@@ -45,9 +45,23 @@ Shape pooled_shape(const Tensor& input, const PoolOptions& options) {
   Shape shape = {input.size(0), input.size(1)};
   for (int i = 2; i < input.rank(); ++i) {
     const int dim = 4 - input.rank() + i - 2;
-    shape.push_back(window_positions(options.window, dim, input.size(i), options.kernel[dim], kKernelNames[dim]));
+    shape.push_back(window_positions(options.window, dim, input.size(i), {options.kernel[dim], kKernelNames[dim]},
+                                     options.last_window));
   }
   return checked_shape(shape.begin(), shape.rank(), "options");
+}
+
+Shape adaptive_shape(const Tensor& input, int64_t result_w) {
+  require_result_size(result_w, "result_w");
+  const int64_t shape[] = {input.size(0), input.size(1), result_w};
+  return checked_shape(shape, 3, "result_w");
+}
+
+Shape adaptive_shape(const Tensor& input, int64_t result_h, int64_t result_w) {
+  require_result_size(result_h, "result_h");
+  require_result_size(result_w, "result_w");
+  const int64_t shape[] = {input.size(0), input.size(1), result_h, result_w};
+  return checked_shape(shape, 4, result_h > result_w ? "result_h" : "result_w");
 }
 
 PoolArgs pool_args(const PoolOptions& options, const Tensor& input, const Tensor& result) {

@@ -14,6 +14,11 @@ Tensor pool_input(Op op, int dims, const Tensor& input);
 // [n, c, and as many positions as the windows have]
 Shape pooled_shape(const Tensor& input, const PoolOptions& options);
 
+// The same for adaptive windows: [n, c, result_w] and [n, c, result_h, result_w]. Throws INVALID_ARGUMENT naming a size
+// that cannot be.
+Shape adaptive_shape(const Tensor& input, int64_t result_w);
+Shape adaptive_shape(const Tensor& input, int64_t result_h, int64_t result_w);
+
 // The arguments of a kernel for these images; `result` may be a gradient of the result, and `input` one of the input.
 PoolArgs pool_args(const PoolOptions& options, const Tensor& input, const Tensor& result);
 

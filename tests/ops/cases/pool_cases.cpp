@@ -23,10 +23,16 @@ Windows windows_of(const Shape& image, const ops::PoolOptions& options) {
   for (int d = 0; d < 2; ++d) {
     const int64_t stride = options.window.stride[d], padding = options.window.padding[d];
     const int64_t dilation = options.window.dilation[d], kernel = options.kernel[d];
-    windows.count[d] = (image[2 + d] + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+    const int64_t end = image[2 + d] + padding, left = end + padding - dilation * (kernel - 1) - 1;
+    windows.count[d] = left / stride + 1;
+    const bool is_cut = options.last_window == LastWindow::kCut && left % stride != 0;
+    if (is_cut && windows.count[d] * stride < end) ++windows.count[d];
     windows.span[d] = [=](int64_t position) {
       std::vector<int64_t> indices;
-      for (int64_t k = 0; k < kernel; ++k) indices.push_back(position * stride + k * dilation - padding);
+      for (int64_t k = 0; k < kernel; ++k) {
+        const int64_t index = position * stride + k * dilation - padding;
+        if (index < end) indices.push_back(index);
+      }
       return indices;
     };
   }
@@ -127,17 +133,23 @@ OpCase single_case(Op op, PoolCall call, Pool pool) {
   return result;
 }
 
+std::function<Tensor(const Tensor&)> adaptive_call(Op op, int64_t height, int64_t width) {
+  if (op == Op::kAdaptiveAvgPool1d) return [=](const Tensor& x) { return ops::adaptive_avg_pool1d(x, width); };
+  if (op == Op::kAdaptiveMaxPool1d) return [=](const Tensor& x) { return ops::adaptive_max_pool1d(x, width); };
+  if (op == Op::kAdaptiveAvgPool2d) return [=](const Tensor& x) { return ops::adaptive_avg_pool2d(x, height, width); };
+  return [=](const Tensor& x) { return ops::adaptive_max_pool2d(x, height, width); };
+}
+
 OpCase adaptive_case(Op op, int64_t height, int64_t width) {
-  const bool is_1d = op == Op::kAdaptiveAvgPool1d;
-  OpCase result = {.op = op, .inputs = {{distinct()}}};
-  result.run = call_of_one([=](const Tensor& x) {
-    return is_1d ? ops::adaptive_avg_pool1d(x, width) : ops::adaptive_avg_pool2d(x, height, width);
-  });
+  const bool is_1d = op == Op::kAdaptiveAvgPool1d || op == Op::kAdaptiveMaxPool1d;
+  const bool is_max = op == Op::kAdaptiveMaxPool1d || op == Op::kAdaptiveMaxPool2d;
+  OpCase result = {.op = op, .inputs = {{distinct()}}, .is_exact = is_max};
+  result.run = call_of_one(adaptive_call(op, height, width));
   result.reference = pooled_by(
       [=](const Shape& image) {
         return adaptive_windows_of(image, {height, width});
       },
-      average_inside);
+      is_max ? largest_of : average_inside);
   if (is_1d) {
     result.shapes = {{{0, 2, 5}}, {{1, 1, 1}}, {{3, 5, 7}}, {{1, 3, 5}}, {{3, 5, 2305}}};
   } else {
@@ -155,6 +167,10 @@ constexpr ops::PoolOptions without_padding(ops::PoolOptions options) {
   options.counts_padding = false;
   return options;
 }
+constexpr ops::PoolOptions with_cut_windows(ops::PoolOptions options) {
+  options.last_window = LastWindow::kCut;
+  return options;
+}
 
 }  // namespace
 
@@ -162,18 +178,24 @@ std::vector<OpCase> pool_cases() {
   return {
       pool_case(Op::kMaxPool1d, "strided", ops::max_pool1d, kLine, largest_of),
       pool_case(Op::kMaxPool1d, "dilated", ops::max_pool1d, kDilatedLine, largest_of),
+      pool_case(Op::kMaxPool1d, "cut", ops::max_pool1d, with_cut_windows(kLine), largest_of),
       single_case(Op::kMaxPool1d, ops::max_pool1d, largest_of),
       pool_case(Op::kMaxPool2d, "strided", ops::max_pool2d, kImage, largest_of),
       pool_case(Op::kMaxPool2d, "dilated", ops::max_pool2d, kDilatedImage, largest_of),
+      pool_case(Op::kMaxPool2d, "cut", ops::max_pool2d, with_cut_windows(kDilatedImage), largest_of),
       single_case(Op::kMaxPool2d, ops::max_pool2d, largest_of),
       pool_case(Op::kAvgPool1d, "with padding", ops::avg_pool1d, kLine, average_with_padding),
       pool_case(Op::kAvgPool1d, "inside", ops::avg_pool1d, without_padding(kLine), average_inside),
+      pool_case(Op::kAvgPool1d, "cut", ops::avg_pool1d, with_cut_windows(kLine), average_with_padding),
       single_case(Op::kAvgPool1d, ops::avg_pool1d, average_inside),
       pool_case(Op::kAvgPool2d, "with padding", ops::avg_pool2d, kImage, average_with_padding),
       pool_case(Op::kAvgPool2d, "inside", ops::avg_pool2d, without_padding(kImage), average_inside),
+      pool_case(Op::kAvgPool2d, "cut", ops::avg_pool2d, with_cut_windows(kImage), average_with_padding),
       single_case(Op::kAvgPool2d, ops::avg_pool2d, average_inside),
       adaptive_case(Op::kAdaptiveAvgPool1d, 1, 3),
       adaptive_case(Op::kAdaptiveAvgPool2d, 3, 2),
+      adaptive_case(Op::kAdaptiveMaxPool1d, 1, 3),
+      adaptive_case(Op::kAdaptiveMaxPool2d, 3, 2),
   };
 }
 

@@ -8,6 +8,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "backend/cpu/cpu_device.h"
+#include "backend/cpu/pool/adaptive_max.h"
 #include "backend/cpu/pool/entries.h"
 #include "backend/cpu/pool/spans.h"
 #include "core/type_list.h"
@@ -105,7 +106,10 @@ void max_of_plane(const PoolArgs& args, int64_t plane) {
 void max_planes(ThreadPool& pool, const PoolArgs& args) {
   try_visit_dtype(FloatTypes{}, args.input.dtype, [&]<class T>() {
     using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    for_each_plane(pool, args, [&](int64_t plane) { max_of_plane<T, C>(args, plane); });
+    for_each_plane(pool, args, [&](int64_t plane) {
+      if (args.is_adaptive) return adaptive_max_of_plane<T, C>(args, plane);
+      max_of_plane<T, C>(args, plane);
+    });
   });
 }
 
