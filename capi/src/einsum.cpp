@@ -10,6 +10,6 @@ htone_status htone_einsum(const char* equation, htone_tensor* a, htone_tensor* b
   return guard("htone_einsum(equation, a, b, out)", [&] {
     require(equation, "equation");
     const Tensor& left = unwrap(a, "a");
-    wrap(out, ops::einsum(equation, left, unwrap(b, "b")));
+    wrap(out, ops::einsum(equation, left, unwrap_optional(b, "b")));
   });
 }

@@ -20,6 +20,7 @@ Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
 
 Tensor matmul(const Tensor& a, const Tensor& b);
+// `b` may be undefined, for an equation of one operand.
 Tensor einsum(const char* equation, const Tensor& a, const Tensor& b);
 // `bias` may be undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);

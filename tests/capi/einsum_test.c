@@ -105,6 +105,55 @@ static void sums_of_nothing_are_zero(void** state) {
   assert_shape(einsum_of("bik,bkj->bij", make_ramp(HTONE_F32, 3, 0, 2, 3), make_ramp(HTONE_F32, 3, 0, 3, 4)), 0, 2, 4);
 }
 
+static void assert_same(htone_tensor* actual, htone_tensor* expected) {
+  double* values = values_of(expected);
+  check_values(actual, 1e-14, values, (size_t)numel_of(expected), __FILE__, __LINE__);
+  free(values);
+}
+
+static void dots_stand_for_the_dimensions_without_letters(void** state) {
+  (void)state;
+  htone_tensor *a = make_noise(HTONE_F64, 1, 4, 2, 3, 4, 5), *b = make_noise(HTONE_F64, 2, 4, 2, 3, 5, 6);
+  htone_tensor* product = einsum_of("...ij,...jk->...ik", a, b);
+  assert_shape(product, 2, 3, 4, 6);
+  assert_same(product, einsum_of("xyij,xyjk->xyik", a, b));
+  assert_same(einsum_of("...ij,...jk", a, b), product);
+  assert_same(einsum_of("xyij,...jk->x...ik", a, make_noise(HTONE_F64, 2, 3, 3, 5, 6)),
+              einsum_of("xyij,zjk->xzik", a, make_noise(HTONE_F64, 2, 3, 3, 5, 6)));
+  assert_same(einsum_of("i...j,j->...i", a, make_noise(HTONE_F64, 3, 1, 5)),
+              einsum_of("ixyj,j->xyi", a, make_noise(HTONE_F64, 3, 1, 5)));
+  assert_same(einsum_of("...ij,...jk->ki", a, b), einsum_of("xyij,xyjk->ki", a, b)); /* summed where left out */
+  assert_values(einsum_of("...,...", make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 1, 3)), 0, 0, 1, 4);
+}
+
+static void sizes_of_one_repeat(void** state) {
+  (void)state;
+  htone_tensor *a = make_noise(HTONE_F64, 1, 3, 1, 4, 5), *b = make_noise(HTONE_F64, 2, 4, 2, 3, 5, 6);
+  htone_tensor* repeated = NULL;
+  assert_ok(htone_broadcast_to(a, 4, (const int64_t[]){2, 3, 4, 5}, &repeated));
+  assert_same(einsum_of("...ij,...jk->...ik", a, b), einsum_of("xyij,xyjk->xyik", keep_tensor(repeated), b));
+  htone_tensor* column = make_tensor(HTONE_F32, (const double[]){1, 10}, 2, 2, 1);
+  htone_tensor* matrix = make_ramp(HTONE_F32, 2, 3, 2);
+  assert_values(einsum_of("ij,jk->ik", column, matrix), 0, 6, 9, 60, 90);
+  assert_values(einsum_of("ji,jk->jk", make_ramp(HTONE_F32, 2, 1, 3), matrix), 0, 0, 3, 6, 9, 12, 15);
+  assert_shape(einsum_of("ij,ij->ij", make_ramp(HTONE_F32, 2, 1, 1), make_ramp(HTONE_F32, 2, 0, 3)), 0, 3);
+}
+
+static void one_operand_is_summed_and_permuted(void** state) {
+  (void)state;
+  htone_tensor* a = make_ramp(HTONE_F32, 3, 2, 2, 2);
+  assert_values(einsum_of("abc->cab", a, NULL), 0, 0, 2, 4, 6, 1, 3, 5, 7);
+  assert_values(einsum_of("abc->b", a, NULL), 0, 10, 18);
+  assert_values(einsum_of("abc->ca", a, NULL), 0, 2, 10, 4, 12);
+  assert_values(einsum_of("a...->...", a, NULL), 0, 4, 6, 8, 10);
+  assert_values(einsum_of("...->", a, NULL), 0, 28);
+  assert_values(einsum_of("cab", a, NULL), 0, 0, 4, 1, 5, 2, 6, 3, 7); /* to abc */
+  assert_values(einsum_of("", make_scalar(HTONE_F32, 3), NULL), 0, 3);
+  htone_tensor* input = leaf(make_ramp(HTONE_BF16, 2, 2, 2));
+  backward(sum_of(apply2(htone_mul, einsum_of("ij->j", input, NULL), make_ramp(HTONE_BF16, 1, 2))));
+  assert_values(grad_of(input), 0, 0, 1, 0, 1);
+}
+
 static void autocast_multiplies_in_low_precision(void** state) {
   (void)state;
   htone_autocast_policy* policy = NULL;
@@ -120,6 +169,18 @@ static void autocast_multiplies_in_low_precision(void** state) {
   assert_values(grad_of(a), 0, 1, 5, 9, 1, 5, 9);
 }
 
+static void autocast_sums_one_operand_in_fp32(void** state) {
+  (void)state;
+  htone_autocast_policy* policy = NULL;
+  htone_scope* scope = NULL;
+  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
+  assert_ok(htone_autocast_begin(keep_policy(policy), &scope));
+  htone_tensor* result = einsum_of("ij->i", make_ramp(HTONE_BF16, 2, 2, 3), NULL);
+  assert_ok(htone_scope_end(scope));
+  assert_int_equal(dtype_of(result), HTONE_F32);
+  assert_values(result, 0, 3, 12);
+}
+
 typedef struct Nonsense {
   const char* equation;
   const char* message;
@@ -128,17 +189,17 @@ typedef struct Nonsense {
 static void equations_that_make_no_sense_are_refused_with_the_place(void** state) {
   (void)state;
   static const Nonsense cases[] = {
-      {"", "position 0 one operand"},
-      {"ij", "position 2 one operand"},
-      {"ij->i", "position 2 an arrow"},
+      {"", "one operand, but b is given"},
+      {"ij->i", "one operand, but b is given"},
       {"ij,jk,kl->il", "position 5 a comma"},
       {"ij,jk->i,k", "position 8 a comma"},
-      {"ij,jk->i->k", "position 8 an arrow"},
+      {"ij,jk->i->k", "position 8 a second arrow"},
       {"ij,jk->il", "position 8 a label here that no operand has"},
-      {"ii,jk->k", "position 1 a label here that its operand has"},
-      {"ij,jk->ii", "position 8 a label here that its operand has"},
+      {"ij,jk->ii", "position 8 a label here that the result has"},
       {"i1,jk->ik", "position 1 no label"},
-      {"i...,jk->ik", "position 1 no label"},
+      {"i..,jk->ik", "position 1 no label"},
+      {"i....,jk->ik", "position 4 no label"},
+      {"...i...,jk->ik", "position 4 a second \"...\""},
       {"ij,jk-ik", "position 5 no label"},
       {"ij,jk>ik", "position 5 no label"},
       {"ij,\xc3\xa9k->ik", "position 3 no label"},
@@ -147,6 +208,9 @@ static void equations_that_make_no_sense_are_refused_with_the_place(void** state
   for (size_t i = 0; i < COUNT_OF(cases); ++i) {
     assert_fails(htone_einsum(cases[i].equation, a, a, &out), HTONE_INVALID_ARGUMENT, cases[i].message);
   }
+  assert_fails(htone_einsum("ij,jk->ik", a, NULL, &out), HTONE_INVALID_ARGUMENT, "two operands, but b is NULL");
+  assert_fails(htone_einsum("ii,jk->k", a, a, &out), HTONE_UNSUPPORTED, "position 1 a label here that its operand has");
+  assert_fails(htone_einsum("ii->i", a, NULL, &out), HTONE_UNSUPPORTED, "diagonals are not taken");
   assert_null(out);
 }
 
@@ -156,6 +220,10 @@ static void operands_that_do_not_fit_are_named(void** state) {
   assert_fails(htone_einsum("ij,jk->ik", a, b, &out), HTONE_SHAPE_MISMATCH, "label 'j' is 3 in a [2, 3] and 4 in b");
   assert_fails(htone_einsum("ijl,jk->ik", a, b, &out), HTONE_SHAPE_MISMATCH, "a [2, 3] has 2 dimensions");
   assert_fails(htone_einsum("ij,k->ik", a, b, &out), HTONE_SHAPE_MISMATCH, "b [4, 2] has 2 dimensions");
+  assert_fails(htone_einsum("...ijl,jk->ik", a, b, &out), HTONE_SHAPE_MISMATCH, "equation names at least 3");
+  assert_fails(htone_einsum("ij->i", cast_of(a, HTONE_I32), NULL, &out), HTONE_DTYPE_MISMATCH, "a is i32");
+  assert_fails(htone_einsum("...,...", a, b, &out), HTONE_SHAPE_MISMATCH,
+               "dimension 1 from the end of \"...\" is 2 in a [2, 3] and 4 in b");
   assert_fails(htone_einsum("ij,kl->ik", a, cast_of(b, HTONE_F16), &out), HTONE_DTYPE_MISMATCH, "b is f16");
   assert_fails(htone_einsum("ij,kl->ik", cast_of(a, HTONE_I32), b, &out), HTONE_DTYPE_MISMATCH, "a is i32");
   htone_tensor* many = make_ramp(HTONE_F32, 5, 1, 1, 1, 1, 1);
@@ -168,7 +236,11 @@ int main(int argc, char** argv) {
       cmocka_unit_test(equations_are_what_their_loops_are),
       cmocka_unit_test(a_result_may_be_implied),
       cmocka_unit_test(sums_of_nothing_are_zero),
+      cmocka_unit_test(dots_stand_for_the_dimensions_without_letters),
+      cmocka_unit_test(sizes_of_one_repeat),
+      cmocka_unit_test(one_operand_is_summed_and_permuted),
       cmocka_unit_test(autocast_multiplies_in_low_precision),
+      cmocka_unit_test(autocast_sums_one_operand_in_fp32),
       cmocka_unit_test(equations_that_make_no_sense_are_refused_with_the_place),
       cmocka_unit_test(operands_that_do_not_fit_are_named),
   };

@@ -1,107 +1,21 @@
-// Einstein's summation over two operands as one matmul: every label is of one of four kinds, and each operand is
-// permuted so that labels of one kind stand together and merge into one dimension,
+// Einstein's summation. Of one operand it is a sum and a permutation; over two it is one matmul: every label is of one
+// of four kinds, and each operand is permuted so that labels of one kind stand together and merge into one dimension,
 //   a [batch, rows, contracted] times b [batch, contracted, columns] = out [batch, rows, columns].
-#include <algorithm>
 #include <cctype>
 #include <string>
 
 #include "core/error.h"
 #include "ops/autocast.h"
 #include "ops/check.h"
+#include "ops/matmul/equation.h"
 #include "ops/ops.h"
 
 namespace halftone::ops {
 
 namespace {
 
-struct Equation {
-  std::string a, b, out;  // labels, one for each dimension
-};
-
-bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
-
-class EquationParser {
- public:
-  explicit EquationParser(const char* text) : text_(text) {}
-
-  Equation parse() {
-    std::string* term = &result_.a;
-    bool has_result = false;
-    for (; text_[at_] != '\0'; ++at_) {
-      const char c = text_[at_];
-      if (c == ' ') continue;
-      if (c == ',') {
-        if (term != &result_.a) fail_here("a comma here, expected one between two operands");
-        term = &result_.b;
-      } else if (c == '-' && text_[at_ + 1] == '>') {
-        if (term != &result_.b) fail_here("an arrow here, expected one behind two operands");
-        term = &result_.out;
-        has_result = true;
-        ++at_;
-      } else {
-        add_label(*term, c, has_result);
-      }
-    }
-    if (term == &result_.a) fail_here("one operand, expected two with a comma between them");
-    if (!has_result) result_.out = implied_result();
-    return result_;
-  }
-
- private:
-  void add_label(std::string& term, char c, bool in_result) {
-    if (std::isalpha(static_cast<unsigned char>(c)) == 0) fail_here("no label here, expected a letter");
-    if (has(term, c)) fail_here("a label here that its operand has already; diagonals are not taken");
-    if (in_result && !has(result_.a, c) && !has(result_.b, c)) fail_here("a label here that no operand has");
-    term.push_back(c);
-  }
-
-  // Labels of one operand alone, in alphabetical order, upper case first.
-  std::string implied_result() const {
-    std::string labels;
-    for (char c : result_.a + result_.b) {
-      if (has(result_.a, c) != has(result_.b, c)) labels.push_back(c);
-    }
-    std::sort(labels.begin(), labels.end());
-    return labels;
-  }
-
-  [[noreturn]] void fail_here(const char* what) const {
-    fail(Code::kInvalidArgument, "equation", "equation \"%.100s\" has at position %d %s", text_, at_, what);
-  }
-
-  const char* text_;
-  int at_ = 0;
-  Equation result_;
-};
-
-void require_rank(const Tensor& tensor, const char* argument, const std::string& labels) {
-  if (static_cast<size_t>(tensor.rank()) == labels.size()) return;
-  fail(Code::kShapeMismatch, argument, "%s %s has %d dimensions, equation names %zu: %.60s", argument,
-       ShapeText(tensor.shape()).text, tensor.rank(), labels.size(), labels.c_str());
-}
-
 int64_t size_of_label(const Tensor& tensor, const std::string& labels, char label) {
   return tensor.size(static_cast<int>(labels.find(label)));
-}
-
-void require_operands(const Equation& equation, const Tensor& a, const Tensor& b) {
-  require_float(a, "a");
-  require_same_dtype(a, "a", b, "b");
-  require_same_device(a, "a", b, "b");
-  require_rank(a, "a", equation.a);
-  require_rank(b, "b", equation.b);
-  if (equation.out.size() > kMaxRank) {
-    fail(Code::kInvalidArgument, "equation", "equation names %zu dimensions of the result, expected at most %d",
-         equation.out.size(), kMaxRank);
-  }
-  for (char label : equation.a) {
-    if (!has(equation.b, label)) continue;
-    const int64_t in_a = size_of_label(a, equation.a, label);
-    const int64_t in_b = size_of_label(b, equation.b, label);
-    if (in_a == in_b) continue;
-    fail(Code::kShapeMismatch, "b", "label '%c' is %lld in a %s and %lld in b %s", label, static_cast<long long>(in_a),
-         ShapeText(a.shape()).text, static_cast<long long>(in_b), ShapeText(b.shape()).text);
-  }
 }
 
 // One operand on its way to the product.
@@ -109,12 +23,30 @@ struct Operand {
   Tensor tensor;
   std::string labels;
 
+  // Leaves out labels of size 1 that are larger in `other`: whoever has a label alone repeats over it.
+  void drop_repeated(const Operand& other) {
+    Shape dims;
+    std::string kept;
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const bool repeats = tensor.size(static_cast<int>(i)) == 1 && has_label(other.labels, labels[i]) &&
+                           size_of_label(other.tensor, other.labels, labels[i]) != 1;
+      if (repeats) {
+        dims.push_back(static_cast<int64_t>(i));
+      } else {
+        kept.push_back(labels[i]);
+      }
+    }
+    if (dims.rank() == 0) return;
+    tensor = squeeze(tensor, dims);
+    labels = kept;
+  }
+
   // Sums over the labels that stand neither in `other` nor in `out`.
   void drop_lonely(const std::string& other, const std::string& out) {
     Shape dims;
     std::string kept;
     for (size_t i = 0; i < labels.size(); ++i) {
-      if (has(other, labels[i]) || has(out, labels[i])) {
+      if (has_label(other, labels[i]) || has_label(out, labels[i])) {
         kept.push_back(labels[i]);
       } else {
         dims.push_back(static_cast<int64_t>(i));
@@ -146,7 +78,7 @@ std::string choose(const std::string& from, const std::string& other, bool in_ot
                    bool in_out) {
   std::string chosen;
   for (char label : from) {
-    if (has(other, label) == in_other && has(out, label) == in_out) chosen.push_back(label);
+    if (has_label(other, label) == in_other && has_label(out, label) == in_out) chosen.push_back(label);
   }
   return chosen;
 }
@@ -173,19 +105,48 @@ Tensor contract(Operand a, Operand b, const std::string& out) {
   return result.tensor;
 }
 
+void require_sizes(const Operand& a, const Operand& b) {
+  for (char label : a.labels) {
+    if (!has_label(b.labels, label)) continue;
+    const int64_t in_a = size_of_label(a.tensor, a.labels, label);
+    const int64_t in_b = size_of_label(b.tensor, b.labels, label);
+    if (in_a == in_b || in_a == 1 || in_b == 1) continue;
+    const std::string name = std::isdigit(static_cast<unsigned char>(label)) != 0
+                                 ? "dimension " + std::string(1, label) + " from the end of \"...\""
+                                 : std::string("label '") + label + "'";
+    fail(Code::kShapeMismatch, "b", "%s is %lld in a %s and %lld in b %s", name.c_str(), static_cast<long long>(in_a),
+         ShapeText(a.tensor.shape()).text, static_cast<long long>(in_b), ShapeText(b.tensor.shape()).text);
+  }
+}
+
+Tensor sum_one(const char* equation, const Tensor& a) {
+  require_float(a, "a");
+  const Equation parsed = read_equation(equation, a.shape(), nullptr);
+  Operand operand = {.tensor = a, .labels = parsed.a};
+  operand.drop_lonely("", parsed.out);
+  operand.permute_to(parsed.out);
+  return operand.tensor;
+}
+
 }  // namespace
 
 Tensor einsum(const char* equation, const Tensor& a, const Tensor& b) {
+  if (!b.defined()) return sum_one(equation, a);
   if (under_autocast()) {
     const auto multiply = [&](const Tensor& x, const Tensor& y) { return einsum(equation, x, y); };
     return autocast(Op::kEinsum, multiply, a, b);
   }
-  const Equation parsed = EquationParser(equation).parse();
-  require_operands(parsed, a, b);
+  require_float(a, "a");
+  require_same_dtype(a, "a", b, "b");
+  require_same_device(a, "a", b, "b");
+  const Equation parsed = read_equation(equation, a.shape(), &b.shape());
   Operand left = {.tensor = a, .labels = parsed.a};
   Operand right = {.tensor = b, .labels = parsed.b};
-  left.drop_lonely(parsed.b, parsed.out);
-  right.drop_lonely(parsed.a, parsed.out);
+  require_sizes(left, right);
+  left.drop_repeated(right);
+  right.drop_repeated(left);
+  left.drop_lonely(right.labels, parsed.out);
+  right.drop_lonely(left.labels, parsed.out);
   return contract(std::move(left), std::move(right), parsed.out);
 }
 
