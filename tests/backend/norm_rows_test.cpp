@@ -214,6 +214,66 @@ TEST(RowNorm, TakesStatisticsAndAWeightForEachRow) {
   });
 }
 
+// Batch normalisation of [n, channels]: rows lie side by side.
+TEST(RowNorm, TakesRowsThatAreColumnsOfMemory) {
+  for_each_instruction_set([] {
+    for (const DType dtype : kDtypes) {
+      SCOPED_TRACE(name_of(dtype));
+      for (const RowStatistics statistics : {RowStatistics::kMeanAndVariance, RowStatistics::kGiven}) {
+        for (const bool affine : {true, false}) {
+          for (const Shape& strides : {Shape{1, 70}, Shape{2, 190}}) {
+            Case c({statistics, 1e-5, 70, 70, 33}, dtype, {70, 33}, strides, affine);
+            c.mean.fill_uniform(-1, 1, 6);
+            c.variance.fill_uniform(0.5, 2, 7);
+            check(std::move(c));
+          }
+        }
+      }
+      // Few channels of many elements, which threads share.
+      check({{RowStatistics::kMeanAndVariance, 1e-5, 20, 20, 3000}, dtype, {20, 3000}, {1, 20}}, 1);
+    }
+  });
+}
+
+TEST(RowNorm, KeepsItsDigitsInColumnsFarFromZero) {
+  for_each_instruction_set([] {
+    for (const int64_t length : {7, 256, 4096}) {
+      Case c({RowStatistics::kMeanAndVariance, 1e-5, 20, 20, length}, DType::kF32, {20, length}, {1, 20});
+      for (int64_t i = 0; i < c.x.numel(); ++i) c.x.set(i, 1e6 + static_cast<double>(i * 7919 % 17) / 16.0);
+      check(std::move(c), 1);
+    }
+  });
+}
+
+TEST(RowNorm, IsNanInColumnsWithInfinityOrNanAlone) {
+  for_each_instruction_set([] {
+    for (const int64_t length : {5, 3000}) {
+      Case c({RowStatistics::kMeanAndVariance, 1e-5, 20, 20, length}, DType::kF32, {20, length}, {1, 20});
+      c.x.set(2, INFINITY);
+      c.x.set(length + 1, NAN);
+      c.forward();
+      for (int64_t i = 0; i < c.out.numel(); ++i) ASSERT_EQ(std::isnan(c.out.get(i)), i < 2 * length) << i;
+    }
+  });
+}
+
+TEST(RowNorm, GivesTheSameBitsInColumnsOnAnyNumberOfThreads) {
+  for_each_instruction_set([] {
+    for (const Shape& shape : {Shape{300, 200}, Shape{20, 5000}}) {
+      const RowNorm norm = {RowStatistics::kMeanAndVariance, 1e-5, shape[0], shape[0], shape[1]};
+      Case one(norm, DType::kF32, shape, {1, shape[0]}), seven(norm, DType::kF32, shape, {1, shape[0]});
+      one.forward(1);
+      one.backward(5, 1);
+      seven.forward(7);
+      seven.backward(5, 7);
+      EXPECT_EQ(seven.out.bytes(), one.out.bytes());
+      EXPECT_EQ(seven.grad_input.bytes(), one.grad_input.bytes());
+      EXPECT_EQ(seven.weight_sums->bytes(), one.weight_sums->bytes());
+      EXPECT_EQ(seven.bias_sums->bytes(), one.bias_sums->bytes());
+    }
+  });
+}
+
 // N9
 TEST(RowNorm, AConstantRowAndARowOfOneElementGiveTheBias) {
   for_each_instruction_set([] {

@@ -124,6 +124,20 @@ TEST(Softmax, FollowsTheReferenceForRowsAroundATileAndForMany) {
   });
 }
 
+TEST(Softmax, FollowsTheReferenceWhereRowsLieSideBySide) {
+  for_each_instruction_set([] {
+    for (const DType dtype : kDtypes) {
+      SCOPED_TRACE(name_of(dtype));
+      check(dtype, {30, 70}, {70, 1}, 0);
+      check(dtype, {30, 70}, {190, 2}, 0);
+      check(dtype, {3, 30, 70}, {1, 3, 90}, 2);
+      check(dtype, {2, 17, 5, 13}, {1105, 65, 13, 1}, 1);
+      check(dtype, {1, 40}, {40, 1}, 0);
+      check(dtype, {3000, 40}, {40, 1}, 0);  // few columns of many elements, which threads share
+    }
+  });
+}
+
 TEST(Softmax, TakesInputsAndOutputsOfOtherDtypes) {
   HostTensor x(DType::kBF16, {9, 33}), out(DType::kF32, {9, 33}), narrow(DType::kF16, {9, 33});
   x.fill_uniform(-10, 10, 3);
@@ -177,7 +191,34 @@ TEST(Softmax, IsNanInRowsWithoutADistribution) {
   });
 }
 
+TEST(Softmax, IsNanInColumnsWithoutADistribution) {
+  for_each_instruction_set([] {
+    for (const int64_t length : {3, 40, 3000}) {
+      for (const DType dtype : kDtypes) {
+        HostTensor x(dtype, {length, 20}), y(dtype, {length, 20}), z(dtype, {length, 20});
+        x.fill_uniform(-1, 1, 3);
+        for (int64_t j = 0; j < length; ++j) x.set(20 * j, -INFINITY);  // fully masked
+        x.set(20 * (length / 2) + 1, INFINITY);
+        x.set(20 * (length - 1) + 2, NAN);
+        run(cpu::kNormKernels.softmax, x, 0, y, 2);
+        run(cpu::kNormKernels.log_softmax, x, 0, z, 2);
+        for (int64_t i = 0; i < 20 * length; ++i) {
+          ASSERT_EQ(std::isnan(y.get(i)), i % 20 < 3) << i;
+          ASSERT_EQ(std::isnan(z.get(i)), i % 20 < 3) << i;
+        }
+      }
+    }
+  });
+}
+
 TEST(Softmax, MayWriteOverItsInput) {
+  for (const auto kernel : {cpu::kNormKernels.softmax, cpu::kNormKernels.log_softmax}) {
+    HostTensor columns(DType::kF32, {600, 70}), result(DType::kF32, {600, 70});
+    columns.fill_uniform(-10, 10, 3);
+    run(kernel, columns, 0, result);
+    run(kernel, columns, 0, columns);
+    EXPECT_EQ(columns.bytes(), result.bytes());
+  }
   for (const int64_t length : {7, 512, 600}) {
     HostTensor x(DType::kF32, {3, length}), y(DType::kF32, {3, length});
     x.fill_uniform(-10, 10, 3);
@@ -189,22 +230,24 @@ TEST(Softmax, MayWriteOverItsInput) {
 
 TEST(Softmax, GivesTheSameBitsOnAnyNumberOfThreads) {
   for_each_instruction_set([] {
-    HostTensor x(DType::kF32, {3000, 17}), grad(DType::kF32, {3000, 17});
-    x.fill_uniform(-10, 10, 3);
-    grad.fill_uniform(-1, 1, 4);
-    for (const Forward kernel : {cpu::kNormKernels.softmax, cpu::kNormKernels.log_softmax}) {
-      HostTensor one(DType::kF32, {3000, 17}), two(DType::kF32, {3000, 17}), seven(DType::kF32, {3000, 17});
-      run(kernel, x, 1, one, 1);
-      run(kernel, x, 1, two, 2);
-      run(kernel, x, 1, seven, 7);
-      EXPECT_EQ(two.bytes(), one.bytes());
-      EXPECT_EQ(seven.bytes(), one.bytes());
-    }
-    for (const Backward kernel : {cpu::kNormKernels.softmax_backward, cpu::kNormKernels.log_softmax_backward}) {
-      HostTensor one(DType::kF32, {3000, 17}), seven(DType::kF32, {3000, 17});
-      run(kernel, grad, x, 1, one, 1);
-      run(kernel, grad, x, 1, seven, 7);
-      EXPECT_EQ(seven.bytes(), one.bytes());
+    for (const int dim : {0, 1}) {
+      HostTensor x(DType::kF32, {3000, 17}), grad(DType::kF32, {3000, 17});
+      x.fill_uniform(-10, 10, 3);
+      grad.fill_uniform(-1, 1, 4);
+      for (const Forward kernel : {cpu::kNormKernels.softmax, cpu::kNormKernels.log_softmax}) {
+        HostTensor one(DType::kF32, {3000, 17}), two(DType::kF32, {3000, 17}), seven(DType::kF32, {3000, 17});
+        run(kernel, x, dim, one, 1);
+        run(kernel, x, dim, two, 2);
+        run(kernel, x, dim, seven, 7);
+        EXPECT_EQ(two.bytes(), one.bytes());
+        EXPECT_EQ(seven.bytes(), one.bytes());
+      }
+      for (const Backward kernel : {cpu::kNormKernels.softmax_backward, cpu::kNormKernels.log_softmax_backward}) {
+        HostTensor one(DType::kF32, {3000, 17}), seven(DType::kF32, {3000, 17});
+        run(kernel, grad, x, dim, one, 1);
+        run(kernel, grad, x, dim, seven, 7);
+        EXPECT_EQ(seven.bytes(), one.bytes());
+      }
     }
   });
 }

@@ -65,7 +65,9 @@ TEST(LogSumExp, AndItsGradientFollowTheReference) {
   for_each_instruction_set([] {
     for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
       SCOPED_TRACE(name_of(dtype));
-      for (const ReduceCase& c : kReduceCases) {
+      std::vector<ReduceCase> cases(std::begin(kReduceCases), std::end(kReduceCases));
+      cases.push_back({{3000, 40}, {40, 1}});  // few columns of many elements, which threads share
+      for (const ReduceCase& c : cases) {
         HostTensor in(dtype, c.shape, c.strides), grad_in(dtype, c.shape);
         in.fill_uniform(-10, 10, 3);
         for (uint32_t dims = 0; dims < 1u << c.shape.rank(); ++dims) {
@@ -90,6 +92,28 @@ TEST(LogSumExp, AndItsGradientFollowTheReference) {
           EXPECT_TRUE(grad_in.guards_hold());
         }
       }
+    }
+  });
+}
+
+TEST(LogSumExp, PassesInfinitiesAndNanInColumns) {
+  for_each_instruction_set([] {
+    for (const int64_t length : {2, 70, 3000}) {
+      HostTensor in(DType::kF32, {length, 20}), out(DType::kF32, {1, 20});
+      in.fill_uniform(-1, 1, 3);
+      for (int64_t j = 0; j < length; ++j) in.set(20 * j, -INFINITY);
+      in.set(20 + 1, INFINITY);
+      in.set(2, NAN);
+      in.set(3, NAN);
+      in.set(20 + 3, INFINITY);
+      for (int64_t j = 0; j < length; ++j) in.set(20 * j + 4, -INFINITY);
+      in.set(20 + 4, NAN);
+      in.set(5, -INFINITY);
+      log_sum_exp(in, out, 2);
+      EXPECT_EQ(out.get(0), -INFINITY);
+      EXPECT_EQ(out.get(1), INFINITY);
+      for (int64_t column = 2; column < 5; ++column) EXPECT_TRUE(std::isnan(out.get(column))) << column;
+      EXPECT_TRUE(std::isfinite(out.get(5)));
     }
   });
 }

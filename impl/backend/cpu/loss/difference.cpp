@@ -9,6 +9,7 @@
 #include "hwy/highway.h"
 //
 #include "backend/cpu/elementwise/map.h"
+#include "backend/cpu/math/logarithm.h"
 #include "backend/cpu/simd/gelu.h"
 #include "backend/cpu/simd/vectors.h"
 
@@ -24,12 +25,6 @@ HWY_INLINE hn::Vec<D> exp_of(D d, hn::Vec<D> x) {
   } else {
     return exponential(d, x);
   }
-}
-
-template <class D>
-HWY_INLINE hn::Vec<D> log_of(D d, hn::Vec<D> x) {
-  return map_lanes(
-      d, [](auto value) { return std::log(value); }, x);
 }
 
 // -1, 0 or 1; NaN stays NaN.
@@ -51,7 +46,7 @@ HWY_INLINE V value_of(D d, V beta, V x, V t) {
     return hn::IfThenElse(hn::Lt(distance, beta), near, hn::Sub(distance, hn::Mul(half, beta)));
   }
   if constexpr (op == LossOp::kKlDivergence) {
-    const auto entropy = hn::IfThenZeroElse(hn::Eq(t, hn::Zero(d)), hn::Mul(t, log_of(d, t)));
+    const auto entropy = hn::IfThenZeroElse(hn::Eq(t, hn::Zero(d)), hn::Mul(t, logarithm(d, t)));
     return hn::Sub(entropy, hn::Mul(t, x));
   }
   if constexpr (op == LossOp::kKlDivergenceOfLogs) return hn::Mul(exp_of(d, t), hn::Sub(t, x));
@@ -74,7 +69,7 @@ template <LossOp op, LossOperand operand, class D, class V>
 HWY_INLINE V slope_of(D d, V beta, V x, V t) {
   const auto one = hn::Set(d, hn::TFromD<D>{1});
   if constexpr (operand == LossOperand::kInput) return input_slope_of<op>(d, beta, x, t);
-  if constexpr (op == LossOp::kKlDivergence) return hn::Sub(hn::Add(log_of(d, t), one), x);
+  if constexpr (op == LossOp::kKlDivergence) return hn::Sub(hn::Add(logarithm(d, t), one), x);
   if constexpr (op == LossOp::kKlDivergenceOfLogs) return hn::Mul(exp_of(d, t), hn::Add(hn::Sub(t, x), one));
   return hn::Neg(input_slope_of<op>(d, beta, x, t));
 }

@@ -3,6 +3,7 @@
 #include "backend/cpu/norm/row_norm.h"
 
 #include "backend/cpu/cpu_device.h"
+#include "backend/cpu/norm/column_norm.h"
 #include "backend/cpu/norm/rows.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -41,15 +42,6 @@ struct Rows {
 template <class C>
 C* elements(const View& view) {
   return static_cast<C*>(view.data);
-}
-
-Moments moments_at(const NormStatistics& statistics, int64_t row) {
-  return {elements<const double>(statistics.mean)[row], elements<const double>(statistics.variance)[row]};
-}
-
-void set_moments(const NormStatistics& statistics, int64_t row, const Moments& moments) {
-  elements<double>(statistics.mean)[row] = moments.mean;
-  elements<double>(statistics.variance)[row] = moments.variance;
 }
 
 // ---- Forward
@@ -251,13 +243,23 @@ HWY_EXPORT(row_norm_gradients);
 
 Status row_norm(Stream& stream, const RowNorm& norm, const View& x, const NormAffine& affine,
                 const NormStatistics& statistics, const View& out) noexcept {
-  if (x.numel() > 0) HWY_DYNAMIC_DISPATCH(row_norm_forward)(pool_of(stream), norm, x, affine, statistics, out);
+  if (x.numel() == 0) return {};
+  if (is_column_norm(norm, x)) {
+    column_norm(pool_of(stream), norm, x, affine, statistics, out);
+  } else {
+    HWY_DYNAMIC_DISPATCH(row_norm_forward)(pool_of(stream), norm, x, affine, statistics, out);
+  }
   return {};
 }
 
 Status row_norm_backward(Stream& stream, const RowNorm& norm, const NormSaved& saved,
                          const NormGrads& out_grads) noexcept {
-  if (saved.x.numel() > 0) HWY_DYNAMIC_DISPATCH(row_norm_gradients)(pool_of(stream), norm, saved, out_grads);
+  if (saved.x.numel() == 0) return {};
+  if (is_column_norm(norm, saved.x)) {
+    column_norm_backward(pool_of(stream), norm, saved, out_grads);
+  } else {
+    HWY_DYNAMIC_DISPATCH(row_norm_gradients)(pool_of(stream), norm, saved, out_grads);
+  }
   return {};
 }
 

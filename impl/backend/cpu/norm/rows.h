@@ -24,6 +24,14 @@ inline View with_last(const View& view, int dim) {
   return rows;
 }
 
+// Whether an offset of an element in one view is its offset in the other. REQUIRES: equal shapes.
+inline bool have_same_strides(const View& a, const View& b) {
+  for (int i = 0; i < a.rank(); ++i) {
+    if (a.shape[i] > 1 && a.strides[i] != b.strides[i]) return false;
+  }
+  return true;
+}
+
 // Elements with an exponential each that one thread takes at a time: about 5 us.
 inline constexpr int64_t kRowWork = 8192;
 

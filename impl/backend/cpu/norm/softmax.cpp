@@ -3,6 +3,7 @@
 #include "backend/cpu/norm/softmax.h"
 
 #include "backend/cpu/cpu_device.h"
+#include "backend/cpu/norm/column_softmax.h"
 #include "backend/cpu/norm/rows.h"
 #include "backend/formula/softmax.h"
 #include "hwy/foreach_target.h"
@@ -170,24 +171,40 @@ HWY_EXPORT(softmax_backward_rows);
 HWY_EXPORT(log_softmax_backward_rows);
 
 Status softmax(Stream& stream, const View& x, int dim, const View& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(softmax_rows)(pool_of(stream), x, dim, out);
+  if (are_columns(x, dim)) {
+    column_softmax(pool_of(stream), x, dim, out);
+  } else {
+    HWY_DYNAMIC_DISPATCH(softmax_rows)(pool_of(stream), x, dim, out);
+  }
   return {};
 }
 
 Status log_softmax(Stream& stream, const View& x, int dim, const View& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(log_softmax_rows)(pool_of(stream), x, dim, out);
+  if (are_columns(x, dim)) {
+    column_log_softmax(pool_of(stream), x, dim, out);
+  } else {
+    HWY_DYNAMIC_DISPATCH(log_softmax_rows)(pool_of(stream), x, dim, out);
+  }
   return {};
 }
 
 Status softmax_backward(Stream& stream, const View& grad_output, const View& result, int dim,
                         const View& grad_input) noexcept {
-  HWY_DYNAMIC_DISPATCH(softmax_backward_rows)(pool_of(stream), grad_output, result, dim, grad_input);
+  if (are_columns(result, dim) && have_same_strides(result, grad_input)) {
+    column_softmax_backward(pool_of(stream), grad_output, result, dim, grad_input);
+  } else {
+    HWY_DYNAMIC_DISPATCH(softmax_backward_rows)(pool_of(stream), grad_output, result, dim, grad_input);
+  }
   return {};
 }
 
 Status log_softmax_backward(Stream& stream, const View& grad_output, const View& result, int dim,
                             const View& grad_input) noexcept {
-  HWY_DYNAMIC_DISPATCH(log_softmax_backward_rows)(pool_of(stream), grad_output, result, dim, grad_input);
+  if (are_columns(result, dim) && have_same_strides(result, grad_input)) {
+    column_log_softmax_backward(pool_of(stream), grad_output, result, dim, grad_input);
+  } else {
+    HWY_DYNAMIC_DISPATCH(log_softmax_backward_rows)(pool_of(stream), grad_output, result, dim, grad_input);
+  }
   return {};
 }
 

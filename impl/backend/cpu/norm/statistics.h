@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "backend/kernels/norm.h"
+
 namespace halftone::cpu {
 
 struct Moments {
@@ -16,6 +18,16 @@ inline Moments moments_of(double near_mean, double deviations, double squares, i
   const double correction = deviations / static_cast<double>(count);
   const double variance = squares / static_cast<double>(count) - correction * correction;
   return {near_mean + correction, variance < 0.0 ? 0.0 : variance};
+}
+
+inline Moments moments_at(const NormStatistics& statistics, int64_t row) {
+  return {static_cast<const double*>(statistics.mean.data)[row],
+          static_cast<const double*>(statistics.variance.data)[row]};
+}
+
+inline void set_moments(const NormStatistics& statistics, int64_t row, const Moments& moments) {
+  static_cast<double*>(statistics.mean.data)[row] = moments.mean;
+  static_cast<double*>(statistics.variance.data)[row] = moments.variance;
 }
 
 }  // namespace halftone::cpu

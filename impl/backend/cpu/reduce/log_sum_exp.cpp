@@ -9,7 +9,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //
-#include "backend/cpu/norm/row_math.h"
+#include "backend/cpu/norm/column_exp.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
@@ -39,6 +39,68 @@ void reduce_rows(ThreadPool& pool, const View& in, const View& out) {
   });
 }
 
+// Fewer columns side by side are gathered faster than walked.
+bool has_wide_strips(const SumPlan& plan) {
+  return plan.by_columns() && plan.strip_count() > 0 && plan.strip(0).width >= 16;
+}
+
+// A strip's terms as items of columns.
+template <class C>
+auto reader_of(const SumPlan& plan, const Strip& strip) {
+  return [&plan, strip](int64_t item, C* tile) {
+    const Strided term = plan.terms().run_at(item, 1).elements;
+    return read(moved(term, strip.in_offset, strip.in_stride), strip.width, tile);
+  };
+}
+
+// A result of the strip's outputs.
+Strided outputs_of(const View& out, const Strip& strip) {
+  return moved({static_cast<std::byte*>(out.data), out.dtype, 1}, strip.out_offset, strip.out_stride);
+}
+
+template <class C>
+void reduce_columns(ThreadPool& pool, const SumPlan& plan, const View& out) {
+  const int64_t width = plan.strip(0).width;
+  for_each_column_strip(pool, plan.strip_count(), width, plan.term_count(),
+                        [&](int64_t index, const ColumnSplit& split) {
+                          const Strip strip = plan.strip(index);
+                          const auto read_item = reader_of<C>(plan, strip);
+                          alignas(64) C shifts[kStripWidth<C>];
+                          alignas(64) C results[kStripWidth<C>];
+                          largest_of_columns(split, strip.width, read_item, shifts);
+                          for (int64_t j = 0; j < strip.width; ++j)
+                            shifts[j] = std::isinf(shifts[j]) ? C{0} : shifts[j];
+                          sum_exp_of_columns(split, strip.width, shifts, read_item, results);
+                          for (int64_t j = 0; j < strip.width; ++j) results[j] = shifts[j] + std::log(results[j]);
+                          store_tile(results, strip.width, outputs_of(out, strip));
+                        });
+}
+
+template <class C>
+void spread_columns(ThreadPool& pool, const SumPlan& plan, const View& grad, const SumPlan& out) {
+  const int64_t width = plan.strip(0).width;
+  for_each_column_strip(
+      pool, plan.strip_count(), width, plan.term_count(), [&](int64_t index, const ColumnSplit& split) {
+        const Strip strip = plan.strip(index);
+        const auto read_item = reader_of<C>(plan, strip);
+        alignas(64) C largest[kStripWidth<C>];
+        alignas(64) C sums[kStripWidth<C>];
+        alignas(64) C factors[kStripWidth<C>];
+        largest_of_columns(split, strip.width, read_item, largest);
+        sum_exp_of_columns(split, strip.width, largest, read_item, sums);
+        load_tile(outputs_of(grad, strip), strip.width, factors);
+        for (int64_t j = 0; j < strip.width; ++j) factors[j] /= sums[j];
+        split.for_each_item([&](int64_t item) {
+          alignas(64) C tile[kStripWidth<C>];
+          const Strided target = moved(out.terms().run_at(item, 1).elements, strip.in_offset, strip.in_stride);
+          write_row<C>(target, strip.width, [&](C* HWY_RESTRICT row) {
+            exp_of_differences(read_item(item, tile), largest, strip.width, row);
+            for (int64_t j = 0; j < strip.width; ++j) row[j] *= factors[j];
+          });
+        });
+      });
+}
+
 template <class C>
 void spread_rows(ThreadPool& pool, const View& grad, const View& in, const View& grad_in) {
   const ReducedRows rows(in, grad);
@@ -63,12 +125,25 @@ void spread_rows(ThreadPool& pool, const View& grad, const View& in, const View&
 }  // namespace
 
 void reduce_log_sum_exp(ThreadPool& pool, const View& in, const View& out) {
-  const bool wide = in.dtype == DType::kF64 || out.dtype == DType::kF64;
-  (wide ? reduce_rows<double> : reduce_rows<float>)(pool, in, out);
+  const auto reduce = [&]<class C>() {
+    const SumPlan plan(in, out, kStripWidth<C>);
+    if (has_wide_strips(plan)) return reduce_columns<C>(pool, plan, out);
+    reduce_rows<C>(pool, in, out);
+  };
+  if (in.dtype == DType::kF64 || out.dtype == DType::kF64) return reduce.template operator()<double>();
+  reduce.template operator()<float>();
 }
 
 void spread_log_sum_exp(ThreadPool& pool, const View& grad, const View& in, const View& grad_in) {
-  (in.dtype == DType::kF64 ? spread_rows<double> : spread_rows<float>)(pool, grad, in, grad_in);
+  const auto spread = [&]<class C>() {
+    const SumPlan plan(in, grad, kStripWidth<C>);
+    if (has_wide_strips(plan) && have_same_strides(in, grad_in)) {
+      return spread_columns<C>(pool, plan, grad, SumPlan(grad_in, grad, kStripWidth<C>));
+    }
+    spread_rows<C>(pool, grad, in, grad_in);
+  };
+  if (in.dtype == DType::kF64) return spread.template operator()<double>();
+  spread.template operator()<float>();
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE
