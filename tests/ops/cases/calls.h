@@ -1,8 +1,6 @@
 // Short ways to make cases of common forms. Used from one thread.
 #pragma once
 
-#include <utility>
-
 #include "ops/op_case.h"
 
 namespace halftone {
@@ -57,7 +55,7 @@ inline Shape joined(const Shape& a, const Shape& b) {
 template <class Function>
 std::function<Arrays(const Arrays&)> each_pair(Function function) {
   return [function](const Arrays& in) {
-    const auto& [a, b] = std::pair<const Array&, const Array&>(in[0], in[1]);
+    const Array &a = in[0], &b = in[1];
     Array out(joined(a.shape, b.shape));
     int64_t i = 0;
     for_each_index(out.shape, [&](const Shape& index) {
@@ -67,12 +65,16 @@ std::function<Arrays(const Arrays&)> each_pair(Function function) {
   };
 }
 
-// One input of every size: none, one, odd, more than two chunks.
-inline std::vector<Shapes> shapes_of_one() { return {{{0, 3}}, {{1}}, {{}}, {{7, 5}}, {{3, 5, 7}}, {{15, 2305}}}; }
+// One input of every size: none, one, odd, more than two chunks; and of the most dimensions.
+inline std::vector<Shapes> shapes_of_one() {
+  return {{{0, 3}}, {{1}}, {{}}, {{7, 5}}, {{3, 5, 7}}, {{2, 1, 3, 1, 1, 5, 1, 3}}, {{15, 2305}}};
+}
 // Two inputs of every size, and of shapes that broadcast one way and both.
 inline std::vector<Shapes> shapes_of_two() {
-  return {{{0, 3}, {0, 3}}, {{1}, {1}},    {{7, 5}, {7, 5}},         {{7, 1}, {2, 1, 5}},  {{}, {7, 5}},
-          {{3, 7, 5}, {5}}, {{0, 3}, {3}}, {{15, 2305}, {15, 2305}}, {{15, 2305}, {15, 1}}};
+  return {{{0, 3}, {0, 3}},     {{1}, {1}},    {{7, 5}, {7, 5}},
+          {{7, 1}, {2, 1, 5}},  {{}, {7, 5}},  {{2, 1, 3, 1, 1, 5, 1, 3}, {1, 2, 1, 1, 3, 1, 1, 1}},
+          {{3, 7, 5}, {5}},     {{0, 3}, {3}}, {{15, 2305}, {15, 2305}},
+          {{15, 2305}, {15, 1}}};
 }
 
 }  // namespace halftone
