@@ -238,6 +238,7 @@ static int save_on_full_disk(void* argument) {
 
 static void s2_a_full_disk_keeps_the_checkpoint_before(void** state) {
   (void)state;
+  skip_under_valgrind();
   Place place = make_place(0777);
   expect_code_0(save_on_full_disk, &place);
 }
