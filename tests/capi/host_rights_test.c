@@ -141,6 +141,7 @@ static int save_without_descriptors(void* argument) {
 
 static void s6_a_save_without_descriptors_is_refused(void** state) {
   (void)state;
+  if (kSanitized) skip_test("a sanitizer opens a pipe to look at the exception");
   skip_under_valgrind();
   Place place = make_place(0777);
   expect_code_0(save_without_descriptors, &place);
