@@ -42,6 +42,16 @@ HWY_EXPORT(multiply);
 
 bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
 
+// A product without depth is that of a column by a row of zeros: its operands, which may have no memory, are not read.
+GemmArgs of_zeros(GemmArgs args) {
+  static float zero = 0;
+  args.a = {&zero, DType::kF32, {args.c.shape[0], 1}, {0, 0}};
+  args.b = {&zero, DType::kF32, {1, args.c.shape[1]}, {0, 0}};
+  return args;
+}
+
+bool has_depth(const GemmArgs& args) { return args.a.shape[1] != 0; }
+
 size_t workspace(Stream& stream, const GemmArgs& args) noexcept {
   return gemm_workspace(pool_of(stream), Threads::kPool, args);
 }
@@ -64,6 +74,7 @@ Status run(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
 
 size_t gemm_workspace(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept {
   if (args.c.dtype == DType::kF64 || is_empty(args)) return 0;
+  if (!has_depth(args)) return gemm_workspace(pool, threads, of_zeros(args));
   const GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(args);
   const bool is_alone = plan.is_small || threads == Threads::kCaller;
   const size_t workers = is_alone ? 1 : static_cast<size_t>(pool.width());
@@ -73,6 +84,7 @@ size_t gemm_workspace(ThreadPool& pool, Threads threads, const GemmArgs& args) n
 void gemm(ThreadPool& pool, Threads threads, const GemmArgs& args, void* workspace) noexcept {
   if (is_empty(args)) return;
   if (args.c.dtype == DType::kF64) return gemm_f64(pool, args);
+  if (!has_depth(args)) return gemm(pool, threads, of_zeros(args), workspace);
   HWY_DYNAMIC_DISPATCH(multiply)(pool, threads, args, static_cast<float*>(workspace));
 }
 

@@ -1,6 +1,6 @@
-// The FP32-accumulating product, as plan.h tells it: slabs of b, chunks of c, blocks of k; all depths are in words.
-// Included once per instruction set by gemm.cpp. One Product belongs to one call; its chunks run on any threads of the
-// pool.
+// The FP32-accumulating product, as plan.h tells it: slabs of b, chunks of c, blocks of k; all depths are in words,
+// and there is one at least. Included once per instruction set by gemm.cpp. One Product belongs to one call; its chunks
+// run on any threads of the pool.
 #if defined(HALFTONE_GEMM_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_PRODUCT_INL_H_
 #undef HALFTONE_GEMM_PRODUCT_INL_H_
@@ -166,16 +166,13 @@ class Product {
     });
   }
 
-  // Where k is 0 one block without depth remains, which makes sums of zero.
   void multiply_chunk(const Region& region, int64_t slab_column, int worker) const {
     float* mine = private_ + static_cast<size_t>(worker) * (plan_.packed_a_size + plan_.scratch_size);
     const Scratch scratch = {mine, mine + plan_.packed_a_size};
-    int64_t p = 0;
-    do {
+    for (int64_t p = 0; p < depth(); p += plan_.depth) {
       const Depth block = {p, std::min(plan_.depth, depth() - p), p == 0, p + plan_.depth >= depth()};
       multiply_block(region, block, slab_column, scratch);
-      p += plan_.depth;
-    } while (p < depth());
+    }
   }
 
   void multiply_block(const Region& region, const Depth& block, int64_t slab_column, const Scratch& scratch) const {
