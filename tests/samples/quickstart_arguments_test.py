@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""What samples/quickstart answers before it installs or builds anything: in a copy where nothing is built."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import flags_test
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class QuickstartArgumentsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name) / "with a blank"
+        shutil.copytree(ROOT / "samples", self.root / "samples")
+
+    def run_quickstart(self, *arguments, user=None):
+        command = [self.root / "samples/quickstart", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, user=user)
+
+    def assert_nothing_was_begun(self):
+        self.assertEqual([path.name for path in self.root.iterdir()], ["samples"])
+
+    def test_the_help_names_every_flag(self):
+        for arguments in (["--help"], ["--steps", "3", "--help"]):
+            done = self.run_quickstart(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            told = re.findall(r"--[\w-]+", done.stdout.partition("these flags")[2])
+            self.assertEqual(sorted(told), sorted(flags_test.DEFAULTS))
+        self.assert_nothing_was_begun()
+
+    def test_what_is_no_flag_is_refused_at_once(self):
+        for argument in ("--step", "--stepsx", "--step=3", "--", "--.*"):
+            done = self.run_quickstart("--seed=1", "--resume", argument)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr, f"quickstart: {argument}: no such flag; --help tells all\n")
+        self.assert_nothing_was_begun()
+
+    def test_a_folder_that_another_user_made_is_named(self):
+        build = self.root / "build/quickstart"
+        (build / "tmp").mkdir(parents=True)
+        build.chmod(0o555)
+        self.addCleanup(build.chmod, 0o755)
+        for path in (self.root.parent, self.root):
+            path.chmod(0o755)
+        done = self.run_quickstart(user=65534 if os.getuid() == 0 else None)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, rf"^quickstart: {re.escape(str(build))} belongs to \S+, and .* cannot write there\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
