@@ -34,8 +34,9 @@ def install(folder):
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            reason = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-            print("skipped: safetensors cannot be installed:", *reason)
+            # venv tells on standard output what it lacks, in several lines.
+            reason = " ".join((done.stderr.strip().splitlines()[-1:] or done.stdout.split()))
+            print("skipped: safetensors cannot be installed:", reason)
             sys.exit(SKIPPED)
     return interpreter
 

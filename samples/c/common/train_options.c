@@ -80,7 +80,8 @@ static const flag kFlags[] = {
      set_seed},
     {"--threads", "N", "0", "a whole number from 0 to 256", "threads that compute; 0: as many as the machine allows",
      set_threads},
-    {"--data", "DIR", FASHION_MNIST_DIRECTORY, "a directory", "where the four data files are", set_data},
+    {"--data", "DIR", FASHION_MNIST_DIRECTORY, "a directory",
+     "where the four data files are; Debian has them in dataset-fashion-mnist", set_data},
 };
 
 bool train_options_parse(int argc, char** argv, const char* summary, train_options* out, int* out_exit_status) {
