@@ -88,9 +88,9 @@ TEST(BlockCode, AScaleIsTheLargestMagnitudeButNotBelowTheLeastScale) {
 
 ParameterSpec coded(int64_t size) { return {size, DType::kBF16, DType::kBF16, true, 0, DType::kI8, true, DType::kU8}; }
 
-void step(Stream& stream, ParameterList& list, OptimizerState& state) {
+void step(Stream& stream, ParameterList& list, OptimizerState& state, const AdamwGroup& group = kGroup) {
   ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
-  ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &kGroup, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &group, &state).ok());
 }
 
 std::vector<ParameterSpec> coded_parameters() {
@@ -119,14 +119,7 @@ TEST(BlockCode, GivesTheSameBitsOnAnyNumberOfThreadsAndInstructionSet) {
 }
 
 // The pass written a second time, element by element: words by (seed, step, parameter, element) from Philox itself.
-TEST(BlockCode, TheFirstStepIsTheFormulaThenTheCodes) {
-  ThreadPool pool(2);
-  cpu::CpuStream stream(pool);
-  ParameterList list(coded_parameters());
-  OptimizerState state;
-  list.draw_gradients(1, -1, 1);
-  step(stream, list, state);
-  const AdamwFactors factors = adamw_factors(kGroup, state);
+void expect_formula_then_codes(ParameterList& list, const AdamwFactors& factors) {
   for (int32_t k = 0; k < static_cast<int32_t>(list.parameters().size()); ++k) {
     Streams& p = *list.parameters()[static_cast<size_t>(k)];
     const PhiloxKey key = rounding_key(ParameterList::kSeed, k, 1, Rounded::kMoment);
@@ -148,6 +141,40 @@ TEST(BlockCode, TheFirstStepIsTheFormulaThenTheCodes) {
       EXPECT_EQ(scale2, largest2);
     }
   }
+}
+
+TEST(BlockCode, TheFirstStepIsTheFormulaThenTheCodes) {
+  ThreadPool pool(2);
+  cpu::CpuStream stream(pool);
+  for_each_instruction_set([&] {
+    ParameterList list(coded_parameters());
+    OptimizerState state;
+    list.draw_gradients(1, -1, 1);
+    step(stream, list, state);
+    expect_formula_then_codes(list, adamw_factors(kGroup, state));
+  });
+}
+
+// Without beta2 the second moment is the gradient's square: in block c those next to code c, up to 127 floats away on
+// either side, and a largest one of 1. Roots are rounded there, and the reciprocal ones miss.
+TEST(BlockCode, CodesNextToAFourthPowerAreTheFormulas) {
+  constexpr AdamwGroup kSquares = {1e-3, 0.9, 0.0, 1e-8, 0.01};
+  ThreadPool pool(2);
+  cpu::CpuStream stream(pool);
+  for_each_instruction_set([&] {
+    ParameterList list({{256 * kBlockSize, DType::kF32, DType::kBF16, true, 0, DType::kI8, false, DType::kU8}});
+    float* grad = static_cast<float*>(list.parameters()[0]->grad.data());
+    for (int code = 0; code < 256; ++code) {
+      float* block = grad + code * kBlockSize;
+      const float root = static_cast<float>(code) / 255.0f;
+      for (int i = 1; i < kBlockSize; ++i) block[i] = root * root * (1.0f + static_cast<float>(i - 128) * 0x1p-24f);
+      block[0] = 1.0f;
+    }
+    for (int64_t i = 0; i < 255; ++i) grad[i] = std::ldexp(1.0f, static_cast<int>(-i / 2));
+    OptimizerState state;
+    step(stream, list, state, kSquares);
+    expect_formula_then_codes(list, adamw_factors(kSquares, state));
+  });
 }
 
 TEST(BlockCode, ABlockWithAnElementThatIsNotFiniteReadsNan) {

@@ -27,11 +27,13 @@ inline float block_scale(uint32_t largest_magnitude) {
   return largest_magnitude == 0 ? 0.0f : std::max(std::bit_cast<float>(largest_magnitude), kLeastScale);
 }
 
-// In all four functions the factor in brackets is the same for a whole block.
+// What a code's power is multiplied by, the same for a whole block.
+inline float signed_unit(float scale) { return scale * (1.0f / kSignedTop); }
+inline float unsigned_unit(float scale) { return scale * (1.0f / kUnsignedTop); }
 
 inline float decode_signed(int8_t code, float scale) {
   const float c = code;
-  return (scale * (1.0f / kSignedTop)) * (c * std::fabs(c));
+  return signed_unit(scale) * (c * std::fabs(c));
 }
 
 // Off by at most scale / 127. REQUIRES: |value| <= scale, which is kLeastScale or more and finite.
@@ -42,7 +44,7 @@ inline int8_t encode_signed(float value, float scale) {
 
 inline float fourth_power(float c) { return (c * c) * (c * c); }
 
-inline float decode_unsigned(uint8_t code, float scale) { return (scale * (1.0f / kUnsignedTop)) * fourth_power(code); }
+inline float decode_unsigned(uint8_t code, float scale) { return unsigned_unit(scale) * fourth_power(code); }
 
 // Of 65,536 equally likely words so many round up that the mean is the value, to 2^-17 of a step: those whose middle,
 // (word + 1/2) / 65536, lies within the value's share of the step. Cases: 0 is code 0; a value between 0 and code 1 is
@@ -50,15 +52,15 @@ inline float decode_unsigned(uint8_t code, float scale) { return (scale * (1.0f 
 // REQUIRES: 0 <= value <= scale, which is kLeastScale or more and finite.
 inline uint8_t encode_unsigned(float value, float scale, uint16_t word) {
   const float power = value * (kUnsignedTop / scale);
-  const int32_t floor = static_cast<int32_t>(std::sqrt(std::sqrt(power)));
-  const int32_t code = std::min(floor, 254);
-  const float lower = static_cast<float>(code);
+  // Just below a fourth power the roots are rounded up to its own.
+  const float root = static_cast<float>(std::min(static_cast<int32_t>(std::sqrt(std::sqrt(power))), 255));
+  const float lower = fourth_power(root) > power ? root - 1.0f : root;
   const float below = fourth_power(lower);
   const float step = fourth_power(lower + 1.0f) - below;
   const float middle = (static_cast<float>(int32_t{word}) + 0.5f) * 0x1p-16f;
   const int32_t up = middle * step <= power - below ? 1 : 0;
   const int32_t least = value > 0.0f ? 1 : 0;
-  return static_cast<uint8_t>(std::max(code + up, least));
+  return static_cast<uint8_t>(std::clamp(static_cast<int32_t>(lower) + up, least, 255));
 }
 
 }  // namespace halftone

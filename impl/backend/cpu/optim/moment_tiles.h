@@ -7,42 +7,16 @@
 #define HALFTONE_CPU_OPTIM_MOMENT_TILES_H
 #endif
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
 #include "backend/cpu/optim/gradient_tiles.h"
+#include "backend/cpu/optim/moment_codes.h"
 #include "backend/cpu/optim/rounding_words.h"
-#include "backend/formula/block_code.h"
 #include "backend/kernels/optim.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
-
-HWY_INLINE float scale_of(const float* HWY_RESTRICT tile, int64_t count) {
-  uint32_t largest = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t magnitude = std::bit_cast<uint32_t>(tile[i]) & 0x7fffffff;
-    largest = magnitude > largest ? magnitude : largest;
-  }
-  return block_scale(largest);
-}
-
-HWY_INLINE void decode_tile(const int8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
-  for (int64_t i = 0; i < count; ++i) tile[i] = decode_signed(codes[i], scale);
-}
-HWY_INLINE void decode_tile(const uint8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
-  for (int64_t i = 0; i < count; ++i) tile[i] = decode_unsigned(codes[i], scale);
-}
-
-HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count, int8_t* HWY_RESTRICT codes) {
-  for (int64_t i = 0; i < count; ++i) codes[i] = encode_signed(tile[i], scale);
-}
-HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count,
-                            const uint16_t* HWY_RESTRICT words, uint8_t* HWY_RESTRICT codes) {
-  for (int64_t i = 0; i < count; ++i) codes[i] = encode_unsigned(tile[i], scale, words[i]);
-}
 
 // Elements [begin, begin + count) as FP32: FP32 memory is its own tile, everything else is widened into `tile`; null
 // where the optimizer lacks the moment. REQUIRES: begin is a multiple of kBlockSize, count at most that.
