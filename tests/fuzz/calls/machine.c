@@ -118,12 +118,22 @@ htone_status release_slot(Machine* machine, Kind kind, int slot) {
   return status;
 }
 
+/* A tensor expanded to 2^40 elements takes no memory, and what reads it takes hours: it is let go. */
+static int takes_long(Kind kind, const void* handle) {
+  enum { kMaxElements = 1 << 20 };
+  int64_t elements = 0;
+  if (kind != kTensor) return 0;
+  require(htone_tensor_numel(handle, &elements) == HTONE_OK, "a tensor's elements");
+  return elements > kMaxElements;
+}
+
 htone_status keep(Machine* machine, Kind kind, htone_status status, void* handle) {
   require((status == HTONE_OK) == (handle != NULL), "a call makes something where it succeeds, and only there");
   if (handle == NULL) return status;
   const int slot = byte(machine) % kSlots;
   if (machine->slots[kind][slot].owned) release_slot(machine, kind, slot);
   machine->slots[kind][slot] = (Slot){handle, 1};
+  if (takes_long(kind, handle)) release_slot(machine, kind, slot);
   return status;
 }
 
