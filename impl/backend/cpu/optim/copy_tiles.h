@@ -11,6 +11,7 @@
 
 #include "backend/chunks.h"
 #include "backend/cpu/simd/tiles.h"
+#include "backend/cpu/simd/vectors.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -21,16 +22,29 @@ namespace halftone::cpu::HWY_NAMESPACE {
 // written past them it need not be fetched first.
 inline constexpr int64_t kStreamedElements = int64_t{1} << 22;
 
+#if HWY_TARGET != HWY_SCALAR
+HWY_INLINE void stream_block_as_bf16(const float* tile, uint16_t* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> df;
+  const hn::Repartition<uint16_t, decltype(df)> d16;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
+  for (int64_t i = 0; i < kBlockSize; i += 2 * lanes) {
+    hn::Stream(narrow_pair(df, hn::LoadU(df, tile + i), hn::LoadU(df, tile + i + lanes)), d16, out + i);
+  }
+}
+#endif
+
 // As store_tile, past the caches where `out` is a whole block of 16-bit elements that begins at a cache line. The
 // thread calls hwy::FlushStream before others may read `out`.
 inline void stream_tile(const float* tile, int64_t count, const Strided& out) {
-  namespace hn = hwy::HWY_NAMESPACE;
   const bool is_aligned = reinterpret_cast<uintptr_t>(out.data) % 64 == 0;
   if (count != kBlockSize || size_of(out.dtype) != 2 || !is_aligned) return store_tile(tile, count, out);
+  auto* to = reinterpret_cast<uint16_t*>(out.data);
+#if HWY_TARGET != HWY_SCALAR
+  if (out.dtype == DType::kBF16) return stream_block_as_bf16(tile, to);
+#endif
   alignas(64) uint16_t words[kBlockSize];
   store_tile(tile, count, {reinterpret_cast<std::byte*>(words), out.dtype, 1});
   const hn::ScalableTag<uint16_t> d;
-  auto* to = reinterpret_cast<uint16_t*>(out.data);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t i = 0; i < kBlockSize; i += lanes) hn::Stream(hn::Load(d, words + i), d, to + i);
 }

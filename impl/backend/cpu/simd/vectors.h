@@ -140,16 +140,31 @@ HWY_INLINE void narrow(D d, VectorOf<D> value, hn::TFromD<D>* out) {
   hn::StoreU(value, d, out);
 }
 
+// A lane's upper half is the BF16; the lower means nothing.
 template <class DF>
-HWY_INLINE void narrow(DF df, VectorOf<DF> value, BFloat16* out) {
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<DF>> round_to_upper_half(DF, VectorOf<DF> value) {
   const hn::RebindToUnsigned<DF> du;
   const auto word = hn::BitCast(du, value);
   const auto odd = hn::And(hn::ShiftRight<16>(word), hn::Set(du, 1));
   const auto rounded = hn::Add(hn::Add(word, odd), hn::Set(du, 0x7fff));
   const auto nan = hn::Or(word, hn::Set(du, 0x400000));
-  const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, rounded);
-  store_words(df, hn::ShiftRight<16>(result), &out->bits);
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, rounded);
 }
+
+template <class DF>
+HWY_INLINE void narrow(DF df, VectorOf<DF> value, BFloat16* out) {
+  store_words(df, hn::ShiftRight<16>(round_to_upper_half(df, value)), &out->bits);
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Two vectors that follow each other: gathering their upper halves at once takes half the instructions of one by one.
+template <class DF>
+HWY_INLINE hn::Vec<hn::Repartition<uint16_t, DF>> narrow_pair(DF df, VectorOf<DF> lower, VectorOf<DF> upper) {
+  const hn::Repartition<uint16_t, DF> d16;
+  return hn::ConcatOdd(d16, hn::BitCast(d16, round_to_upper_half(df, upper)),
+                       hn::BitCast(d16, round_to_upper_half(df, lower)));
+}
+#endif
 
 template <class DF>
 HWY_INLINE void narrow(DF df, VectorOf<DF> value, Float16* out) {
@@ -200,6 +215,15 @@ template <class D, class Out, class F, class... In>
 HWY_INLINE void for_each_vector(D d, int64_t count, F&& f, Out* out, const In*... in) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<Out, BFloat16>) {
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      const auto lower = f(widen(d, in + i)...);
+      const auto upper = f(widen(d, in + i + lanes)...);
+      hn::StoreU(narrow_pair(d, lower, upper), hn::Repartition<uint16_t, D>(), &out[i].bits);
+    }
+  }
+#endif
   for (; i + lanes <= count; i += lanes) narrow(d, f(widen(d, in + i)...), out + i);
   if (i >= count) return;
   const size_t rest = static_cast<size_t>(count - i);
