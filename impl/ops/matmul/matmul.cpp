@@ -40,7 +40,8 @@ Shape with_matrix(Shape batch, int64_t rows, int64_t columns) {
   return batch;
 }
 
-// Matrix number `index` of a batch, counted in row-major order over the leading dimensions.
+// Matrix number `index` of a batch, counted in row-major order over the leading dimensions. A batch without elements
+// has no memory, nor have its matrices.
 View matrix_at(const View& batch, int64_t index) {
   const int lead = batch.rank() - 2;
   int64_t offset = 0;
@@ -48,7 +49,8 @@ View matrix_at(const View& batch, int64_t index) {
     offset += index % batch.shape[i] * batch.strides[i];
     index /= batch.shape[i];
   }
-  return {.data = static_cast<char*>(batch.data) + offset * static_cast<int64_t>(size_of(batch.dtype)),
+  char* first = static_cast<char*>(batch.data);
+  return {.data = first == nullptr ? nullptr : first + offset * static_cast<int64_t>(size_of(batch.dtype)),
           .dtype = batch.dtype,
           .shape = {batch.shape[lead], batch.shape[lead + 1]},
           .strides = {batch.strides[lead], batch.strides[lead + 1]}};
