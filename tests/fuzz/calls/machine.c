@@ -119,7 +119,7 @@ htone_status release_slot(Machine* machine, Kind kind, int slot) {
 }
 
 /* A tensor expanded to 2^40 elements takes no memory, and what reads it takes hours: it is let go. */
-static int takes_long(Kind kind, const void* handle) {
+static int takes_long(Kind kind, void* handle) {
   enum { kMaxElements = 1 << 20 };
   int64_t elements = 0;
   if (kind != kTensor) return 0;
