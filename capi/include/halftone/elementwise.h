@@ -205,7 +205,7 @@ HTONE_API htone_status htone_pow(htone_tensor* base, htone_tensor* exponent, hto
  */
 HTONE_API htone_status htone_pow_scalar(htone_tensor* input, double exponent, htone_tensor** out);
 
-/* Bounds the elements: out = min(max(input, low), high); NaN stays NaN. The gradient at the bounds is 1.
+/* Bounds the elements: out = min(max(input, low), high); NaN stays NaN. The gradient at finite bounds is 0.
  *
  * [in] input: any shape, float; borrowed.
  * [in] low, high: bounds, not NaN; -INFINITY and INFINITY for none. Where low is above

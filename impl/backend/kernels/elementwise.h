@@ -89,7 +89,7 @@ struct ElementwiseKernels {
   Status (*ternary)(Stream&, TernaryOp op, const View& a, const View& b, const View& c, const View& out) noexcept;
   // Compares in the compute type of the inputs' promoted dtype; `out` is bool.
   Status (*compare)(Stream&, CompareOp op, const View& a, const View& b, const View& out) noexcept;
-  // out = x within bounds, NaN kept, for a float output; backward passes the gradient where x lies within them.
+  // out = x within bounds, NaN kept, for a float output; backward passes the gradient within, not at finite ones.
   Status (*clamp)(Stream&, const Bounds& bounds, const View& x, const View& out) noexcept;
   Status (*clamp_backward)(Stream&, const Bounds& bounds, const View& grad_output, const View& x,
                            const View& out) noexcept;

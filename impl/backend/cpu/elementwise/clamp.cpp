@@ -1,5 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/elementwise/clamp.cpp"
+#include <cmath>
+#include <limits>
+
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/elementwise/entries.h"
 #include "backend/cpu/simd/ranges.h"
@@ -29,11 +32,20 @@ void clamp_elements(const Bounds& bounds, const Layout& x, const Layout& out, in
   map_range<C>(row, out, begin, end, x);
 }
 
+// The number after a bound on the way to `towards`: the first that is no longer on it. An infinite bound is none.
+template <class C>
+C beyond(double bound, C towards) {
+  const C rounded = static_cast<C>(bound);
+  return std::isinf(rounded) ? rounded : std::nextafter(rounded, towards);
+}
+
+// No gradient passes at the bounds.
 template <class C>
 void clamp_gradients(const Bounds& bounds, const Layout* views, int64_t begin, int64_t end) {
+  constexpr C infinity = std::numeric_limits<C>::infinity();
   const hn::ScalableTag<C> d;
-  const auto low = hn::Set(d, static_cast<C>(bounds.low));
-  const auto high = hn::Set(d, static_cast<C>(bounds.high));
+  const auto low = hn::Set(d, beyond(bounds.low, infinity));
+  const auto high = hn::Set(d, beyond(bounds.high, -infinity));
   const auto row = [=](const C* grad, const C* in, C* result, int64_t count) HWY_ATTR {
     const auto passed = [=](auto gradient, auto value) HWY_ATTR {
       return hn::IfThenElseZero(hn::And(hn::Ge(value, low), hn::Le(value, high)), gradient);
