@@ -206,6 +206,30 @@ static void the_gradient_of_log_sum_exp_keeps_its_digits_for_large_entries(void*
   assert_values(grad_of(input), 1e-6, 1 / sum, exp(-1) / sum, exp(-3) / sum);
 }
 
+/* Twice 16 columns side by side take another way through memory than rows do. */
+static void the_gradient_of_an_infinite_log_sum_exp_is_nan_at_infinities_alone(void** state) {
+  (void)state;
+  htone_tensor* row = leaf(make_tensor(HTONE_F32, (const double[]){INFINITY, 0, -INFINITY}, 1, 3));
+  backward(all_of(htone_log_sum_exp, row));
+  assert_values(grad_of(row), 0, NAN, 0, 0);
+  double entries[3][32];
+  for (int column = 0; column < 32; ++column) {
+    entries[0][column] = INFINITY;
+    entries[1][column] = column;
+    entries[2][column] = -INFINITY;
+  }
+  entries[1][31] = NAN;
+  htone_tensor* columns = leaf(make_tensor(HTONE_F32, entries[0], 2, 3, 32));
+  backward(sum_of(over(htone_log_sum_exp, columns, 0)));
+  float grads[3][32];
+  assert_ok(htone_tensor_read(grad_of(columns), HTONE_F32, grads, sizeof grads));
+  for (int column = 0; column < 31; ++column) {
+    assert_true(isnan(grads[0][column]));
+    assert_true(grads[1][column] == 0 && grads[2][column] == 0);
+  }
+  for (int row_of_nan = 0; row_of_nan < 3; ++row_of_nan) assert_true(isnan(grads[row_of_nan][31]));
+}
+
 static void sums_of_exponentials_and_running_sums_are_f32_under_autocast(void** state) {
   (void)state;
   htone_autocast_policy* policy = NULL;
@@ -251,6 +275,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(running_sums_do_not_round_on_the_way),
       cmocka_unit_test(log_sum_exp_survives_large_and_infinite_entries),
       cmocka_unit_test(the_gradient_of_log_sum_exp_keeps_its_digits_for_large_entries),
+      cmocka_unit_test(the_gradient_of_an_infinite_log_sum_exp_is_nan_at_infinities_alone),
       cmocka_unit_test(sums_of_exponentials_and_running_sums_are_f32_under_autocast),
       cmocka_unit_test(what_cannot_be_reduced_is_refused),
   };

@@ -187,7 +187,7 @@ HTONE_API htone_status htone_all(htone_tensor* input, int32_t dim_count, const i
 HTONE_API htone_status htone_cumsum(htone_tensor* input, int64_t dim, htone_tensor** out);
 
 /* Answers log(sum(exp(input))) over dimensions, without overflow.
- * -inf throughout and no elements give -inf, +inf gives +inf; there the gradient is NaN.
+ * -inf throughout and no elements give -inf, +inf gives +inf; there the gradient of infinite entries is NaN.
  *
  * [in] input: any shape, float; borrowed.
  * [in] dim_count: number of dimensions; 0 means all.

@@ -47,7 +47,7 @@ struct ReduceKernels {
   // out = log(sum of exp(in)) over the dimensions as in sum, in FP32 (f64: double) after subtracting the largest.
   // Cases: nothing and -inf throughout give -inf, +inf gives +inf, NaN wins.
   Status (*log_sum_exp)(Stream&, const View& in, const View& out) noexcept;
-  // grad_in = grad * exp(in - log_sum_exp(in)), the sum formed anew; NaN where that is infinite. grad has out's shape.
+  // grad_in = grad * exp(in - log_sum_exp(in)), the sum formed anew; NaN where both are infinite. grad has out's shape.
   Status (*log_sum_exp_backward)(Stream&, const View& grad, const View& in, const View& grad_in) noexcept;
 };
 

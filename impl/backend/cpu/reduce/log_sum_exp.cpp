@@ -1,5 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/reduce/log_sum_exp.cpp"
+#include <algorithm>
 #include <cmath>
 
 #include "backend/cpu/cpu_device.h"
@@ -76,6 +77,25 @@ void reduce_columns(ThreadPool& pool, const SumPlan& plan, const View& out) {
                         });
 }
 
+// The sum of exp(x - largest) where the largest is infinite, so that exp(x - largest) is 0 for finite entries and NaN
+// for infinite ones. `result` is log_sum_exp: a NaN among the entries makes all gradients NaN.
+template <class C>
+C sum_beside_infinity(C result) {
+  return std::isnan(result) ? result : C{1};
+}
+
+// Sums of infinite columns; the others stay.
+template <class C, class ReadItem>
+void mend_infinite_sums(const ColumnSplit& split, int64_t width, const C* largest, const ReadItem& read_item, C* sums) {
+  if (std::none_of(largest, largest + width, [](C x) { return std::isinf(x); })) return;
+  alignas(64) C shifts[kStripWidth<C>] = {};
+  alignas(64) C exps[kStripWidth<C>];
+  sum_exp_of_columns(split, width, shifts, read_item, exps);
+  for (int64_t j = 0; j < width; ++j) {
+    if (std::isinf(largest[j])) sums[j] = sum_beside_infinity(exps[j]);
+  }
+}
+
 template <class C>
 void spread_columns(ThreadPool& pool, const SumPlan& plan, const View& grad, const SumPlan& out) {
   const int64_t width = plan.strip(0).width;
@@ -88,6 +108,7 @@ void spread_columns(ThreadPool& pool, const SumPlan& plan, const View& grad, con
         alignas(64) C factors[kStripWidth<C>];
         largest_of_columns(split, strip.width, read_item, largest);
         sum_exp_of_columns(split, strip.width, largest, read_item, sums);
+        mend_infinite_sums(split, strip.width, largest, read_item, sums);
         load_tile(outputs_of(grad, strip), strip.width, factors);
         for (int64_t j = 0; j < strip.width; ++j) factors[j] /= sums[j];
         split.for_each_item([&](int64_t item) {
@@ -110,7 +131,10 @@ void spread_rows(ThreadPool& pool, const View& grad, const View& in, const View&
     TileWriter<C> writer(to);
     for (int64_t row = first; row < last; ++row) {
       const int64_t begin = row * rows.length;
-      const LogSumExp<C> parts = log_sum_exp(reader, begin, rows.length);
+      LogSumExp<C> parts = log_sum_exp(reader, begin, rows.length);
+      if (std::isinf(parts.largest)) {
+        parts.sum = sum_beside_infinity(log_sum_exp_of_row(reader, begin, rows.length));
+      }
       const C factor = *grad_reader.read(row, 1) / parts.sum;
       for_each_tile<C>(rows.length, [&](int64_t offset, int64_t count) {
         C* tile = writer.tile(begin + offset, count);
