@@ -17,7 +17,7 @@ enum {
   HTONE_REDUCTION_MEAN = 0, /* their mean: a scalar, NaN for none */
   HTONE_REDUCTION_SUM = 1,  /* a scalar */
   HTONE_REDUCTION_NONE = 2,
-  HTONE_REDUCTION_BATCH_MEAN = 3 /* htone_kl_div alone: their sum through the first size; 0 where that is 0 */
+  HTONE_REDUCTION_BATCH_MEAN = 3 /* htone_kl_div alone: their sum through the first size; NaN where that is 0 */
 };
 
 /* Answers the squared difference: (input - target)^2.

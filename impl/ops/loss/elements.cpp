@@ -27,10 +27,8 @@ LossOperands loss_operands(Op op, const Tensor& input, const char* input_name, c
 
 double loss_scale(LossReduction reduction, const Shape& shape) {
   if (reduction == LossReduction::kSum || reduction == LossReduction::kNone) return 1;
-  const bool by_batch = reduction == LossReduction::kBatchMean;
-  const int64_t count = by_batch ? shape[0] : numel(shape);
-  if (count > 0) return 1.0 / static_cast<double>(count);
-  return by_batch ? 1 : std::numeric_limits<double>::infinity();
+  const int64_t count = reduction == LossReduction::kBatchMean ? shape[0] : numel(shape);
+  return count > 0 ? 1.0 / static_cast<double>(count) : std::numeric_limits<double>::infinity();
 }
 
 Tensor empty_losses(const Tensor& input, LossReduction reduction, DType dtype) {

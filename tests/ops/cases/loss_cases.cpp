@@ -26,7 +26,7 @@ Arrays reduced_losses(const Array& losses, LossReduction reduction) {
   }
   double count = 1;
   if (reduction == LossReduction::kMean) count = static_cast<double>(losses.size());
-  if (reduction == LossReduction::kBatchMean) count = static_cast<double>(std::max<int64_t>(1, losses.shape[0]));
+  if (reduction == LossReduction::kBatchMean) count = static_cast<double>(losses.shape[0]);
   Array out(Shape{});
   out[0] = sum.value() / count;
   out.slack = {(slack + sum.slack_pairwise()) / count};
