@@ -121,6 +121,16 @@ static void batch_norm_normalises_channels_and_moves_the_running_statistics(void
   }
 }
 
+static void an_infinite_element_makes_the_running_mean_infinite_and_not_nan(void** state) {
+  (void)state;
+  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){INFINITY, 1, 2, 3}, 2, 2, 2);
+  htone_tensor* mean = make_tensor(HTONE_F32, (const double[]){0, 0}, 1, 2);
+  htone_tensor* variance = make_tensor(HTONE_F32, (const double[]){1, 1}, 1, 2);
+  batch_norm(input, mean, variance, 1);
+  assert_values(mean, 0, INFINITY, 0.5);
+  assert_values(variance, 0, NAN, 1.25);
+}
+
 static void batch_norm_in_evaluation_reads_the_running_statistics_alone(void** state) {
   (void)state;
   htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 0, 0, 5, 5, 0, 8}, 3, 2, 2, 2);
@@ -238,6 +248,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(sixteen_bits_are_normalised_in_fp32_and_rounded_once),
       cmocka_unit_test(autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes),
       cmocka_unit_test(batch_norm_normalises_channels_and_moves_the_running_statistics),
+      cmocka_unit_test(an_infinite_element_makes_the_running_mean_infinite_and_not_nan),
       cmocka_unit_test(batch_norm_in_evaluation_reads_the_running_statistics_alone),
       cmocka_unit_test(one_element_a_channel_is_refused_in_training_and_an_empty_batch_changes_nothing),
       cmocka_unit_test(batch_norm_tells_which_argument_does_not_fit),

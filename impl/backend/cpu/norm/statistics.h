@@ -1,6 +1,7 @@
 // Mean and biased variance of one row or channel, in double.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "backend/kernels/norm.h"
@@ -13,11 +14,12 @@ struct Moments {
 };
 
 // From the sums of `count` deviations from a number near the mean, and of their squares. Cases: a constant gives
-// variance 0, never less; NaN and infinities give NaN.
+// variance 0, never less; NaN and infinities give the variance NaN, and an infinite mean stays one.
 inline Moments moments_of(double near_mean, double deviations, double squares, int64_t count) {
   const double correction = deviations / static_cast<double>(count);
   const double variance = squares / static_cast<double>(count) - correction * correction;
-  return {near_mean + correction, variance < 0.0 ? 0.0 : variance};
+  const double mean = std::isinf(near_mean) ? near_mean : near_mean + correction;
+  return {mean, variance < 0.0 ? 0.0 : variance};
 }
 
 inline Moments moments_at(const NormStatistics& statistics, int64_t row) {
