@@ -13,6 +13,10 @@ using Json = nlohmann::json;
 std::string run_cast(htone_device* device, const Json& vector);
 std::string run_scaler(htone_device* device, const Json& vector);
 std::string run_optimizer(htone_device* device, const Json& vector);
+std::string run_operation(htone_device* device, const Json& vector);
+
+// For vectors of operations: the table of dtypes that they ask for.
+Json dtype_table(htone_device* device, const std::string& kind, const Json& attributes);
 
 // Numbers, and "inf", "-inf" and "nan", which JSON has no numbers for.
 std::vector<double> numbers_of(const Json& list);

@@ -1,0 +1,224 @@
+"""What each of halftone's operations is in PyTorch: functions of the inputs and the settings."""
+import math
+
+import torch
+import torch.nn.functional as F
+
+from dtypes import DTYPES, NAMES
+
+CALLS = {}
+
+
+def call(name):
+    def enter(function):
+        CALLS[name] = function
+        return function
+    return enter
+
+
+def simple(names, function_of):
+    for name in names.split():
+        CALLS[name] = (lambda function: lambda x, s: function(*x))(function_of(name))
+
+
+simple("exp log sqrt rsqrt reciprocal abs neg sin cos sigmoid tanh add sub mul div maximum minimum pow eq ne lt le gt "
+       "ge logical_and logical_or logical_not where matmul", lambda name: getattr(torch, name))
+simple("relu silu softplus linear", lambda name: getattr(F, name))
+CALLS["is_nan"] = lambda x, s: torch.isnan(x[0])
+CALLS["is_finite"] = lambda x, s: torch.isfinite(x[0])
+CALLS["gelu"] = lambda x, s: F.gelu(x[0], approximate="tanh" if s["form"] == "tanh" else "none")
+CALLS["pow_scalar"] = lambda x, s: torch.pow(x[0], s["exponent"])
+CALLS["rescale"] = lambda x, s: x[0] * float(s["scale"]) + float(s["offset"])
+CALLS["masked_fill"] = lambda x, s: x[0].masked_fill(x[1], read(s["value"])) if x[0].shape == torch.broadcast_shapes(
+    x[0].shape, x[1].shape) else torch.masked_fill(*torch.broadcast_tensors(x[0], x[1]), read(s["value"]))
+
+
+def read(value):
+    """A setting: what JSON has no number for is a string there."""
+    return float(value) if isinstance(value, str) else value
+
+
+@call("clamp")
+def clamp(x, s):
+    low, high = read(s["low"]), read(s["high"])
+    return torch.clamp(x[0], None if low == -math.inf else low, None if high == math.inf else high)
+
+
+@call("cast")
+def cast(x, s):
+    return x[0].to(DTYPES[s["dtype"]])
+
+
+# Reductions. No `dims` means all.
+def dims(s, input):
+    return tuple(s["dims"]) if s.get("dims") else tuple(range(input.dim()))
+
+
+def keep(s):
+    return bool(s.get("keepdim", False))
+
+
+for name in "sum mean amax amin".split():
+    CALLS[name] = (lambda f: lambda x, s: f(x[0], dims(s, x[0]), keepdim=keep(s)))(getattr(torch, name))
+CALLS["log_sum_exp"] = lambda x, s: torch.logsumexp(x[0], dims(s, x[0]), keepdim=keep(s))
+for name in "var std".split():
+    CALLS[name] = (lambda f: lambda x, s: f(x[0], dims(s, x[0]) if "dims" in s else None, correction=s["correction"],
+                                            keepdim=keep(s)))(getattr(torch, name))
+for name in "any all".split():
+    CALLS[name] = (lambda f: lambda x, s: f(x[0], dims(s, x[0]), keepdim=keep(s)) if s.get("dims") else f(x[0]))(
+        getattr(torch, name))
+for name in "argmax argmin".split():
+    CALLS[name] = (lambda f: lambda x, s: f(x[0], s["dim"], keepdim=keep(s)))(getattr(torch, name))
+CALLS["max_dim"] = lambda x, s: torch.max(x[0], s["dim"], keepdim=keep(s))
+CALLS["min_dim"] = lambda x, s: torch.min(x[0], s["dim"], keepdim=keep(s))
+for name in "cumsum softmax log_softmax".split():
+    CALLS[name] = (lambda f: lambda x, s: f(x[0], s["dim"]))(getattr(torch, name))
+
+# Shapes.
+CALLS["reshape"] = lambda x, s: x[0].reshape(s["shape"])
+CALLS["transpose"] = lambda x, s: x[0].transpose(s["dim0"], s["dim1"])
+CALLS["permute"] = lambda x, s: x[0].permute(s["dims"])
+CALLS["unsqueeze"] = lambda x, s: x[0].unsqueeze(s["dim"])
+CALLS["squeeze"] = lambda x, s: x[0].squeeze(tuple(s["dims"])) if s.get("dims") else x[0].squeeze()
+CALLS["broadcast_to"] = lambda x, s: x[0].expand(s["shape"])
+CALLS["cat"] = lambda x, s: torch.cat(x, s["dim"])
+CALLS["stack"] = lambda x, s: torch.stack(x, s["dim"])
+CALLS["split"] = lambda x, s: torch.split(x[0], s["sizes"], s["dim"])
+CALLS["pad"] = lambda x, s: F.pad(x[0], s["padding"], value=read(s["value"]))
+CALLS["flip"] = lambda x, s: torch.flip(x[0], s["dims"])
+CALLS["tril"] = lambda x, s: torch.tril(x[0], s["diagonal"])
+CALLS["triu"] = lambda x, s: torch.triu(x[0], s["diagonal"])
+CALLS["einsum"] = lambda x, s: torch.einsum(s["equation"], *x)
+
+
+@call("slice")
+def slice_(x, s):
+    return torch.ops.aten.slice(x[0], s["dim"], s["start"], s["end"], s["step"])
+
+
+@call("arange")
+def arange(x, s):
+    return torch.arange(s["start"], s["end"], s["step"], dtype=DTYPES[s["dtype"]])
+
+
+# Indices.
+CALLS["gather"] = lambda x, s: torch.gather(x[0], s["dim"], x[1])
+CALLS["scatter_add"] = lambda x, s: torch.scatter_add(x[0], s["dim"], x[1], x[2])
+CALLS["index_select"] = lambda x, s: torch.index_select(x[0], s["dim"], x[1])
+CALLS["embedding"] = lambda x, s: F.embedding(x[1], x[0], padding_idx=s.get("padding_index"))
+
+# Losses.
+CALLS["mse_loss"] = lambda x, s: F.mse_loss(x[0], x[1], reduction=s["reduction"])
+CALLS["l1_loss"] = lambda x, s: F.l1_loss(x[0], x[1], reduction=s["reduction"])
+CALLS["smooth_l1_loss"] = lambda x, s: F.smooth_l1_loss(x[0], x[1], beta=s["beta"], reduction=s["reduction"])
+CALLS["kl_div"] = lambda x, s: F.kl_div(x[0], x[1], log_target=s["log_target"],
+                                        reduction=s["reduction"].replace("batch_mean", "batchmean"))
+CALLS["bce_with_logits"] = lambda x, s: F.binary_cross_entropy_with_logits(
+    x[0], x[1], pos_weight=x[2], reduction=s["reduction"])
+CALLS["cross_entropy"] = lambda x, s: F.cross_entropy(
+    x[0], x[1], x[2], ignore_index=s.get("ignore_index", -100), label_smoothing=s.get("label_smoothing", 0.0),
+    reduction=s["reduction"])
+CALLS["nll_loss"] = lambda x, s: F.nll_loss(x[0], x[1], x[2], ignore_index=s.get("ignore_index", -100),
+                                            reduction=s["reduction"])
+
+# Norms. After training a batch norm answers its running statistics, too.
+CALLS["layer_norm"] = lambda x, s: F.layer_norm(x[0], s["shape"], x[1], x[2], s["epsilon"])
+CALLS["rms_norm"] = lambda x, s: F.rms_norm(x[0], s["shape"], x[1], s["epsilon"])
+CALLS["group_norm"] = lambda x, s: F.group_norm(x[0], s["groups"], x[1], x[2], s["epsilon"])
+
+
+@call("batch_norm")
+def batch_norm(x, s):
+    out = F.batch_norm(*x, training=s["training"], momentum=s["momentum"], eps=s["epsilon"])
+    return [out] + [x[i].clone() for i in (1, 2) if x[i] is not None]
+
+
+CALLS["dropout"] = lambda x, s: F.dropout(x[0], s["p"], s["training"])
+
+
+# Windows.
+def per_dimension(s, name, default, count):
+    return [s.get(f"{name}_h", default), s.get(f"{name}_w", default)][2 - count:]
+
+
+def kernel_of(s, count):
+    return s["kernel"][-count:]
+
+
+def stride_of(s, count):
+    return [stride or size for stride, size in zip(per_dimension(s, "stride", 0, count), kernel_of(s, count))]
+
+
+def enter_windows(count):
+    suffix = f"{count}d"
+
+    def max_pool(x, s):
+        return getattr(F, "max_pool" + suffix)(x[0], kernel_of(s, count), stride_of(s, count),
+                                               per_dimension(s, "padding", 0, count),
+                                               per_dimension(s, "dilation", 1, count), bool(s.get("ceil_mode", False)))
+
+    def avg_pool(x, s):
+        return getattr(F, "avg_pool" + suffix)(x[0], kernel_of(s, count), stride_of(s, count),
+                                               per_dimension(s, "padding", 0, count), bool(s.get("ceil_mode", False)),
+                                               bool(s.get("count_include_pad", True)))
+
+    def conv(x, s):
+        return getattr(F, "conv" + suffix)(x[0], x[1], x[2], per_dimension(s, "stride", 1, count),
+                                           per_dimension(s, "padding", 0, count),
+                                           per_dimension(s, "dilation", 1, count), s.get("groups", 1))
+
+    def conv_transpose(x, s):
+        return getattr(F, "conv_transpose" + suffix)(
+            x[0], x[1], x[2], per_dimension(s, "stride", 1, count), per_dimension(s, "padding", 0, count),
+            per_dimension(s, "output_padding", 0, count), s.get("groups", 1), per_dimension(s, "dilation", 1, count))
+
+    for function in (max_pool, avg_pool, conv, conv_transpose):
+        CALLS[function.__name__ + suffix] = function
+    for kind in ("avg", "max"):
+        function = getattr(F, f"adaptive_{kind}_pool{suffix}")
+        CALLS[f"adaptive_{kind}_pool{suffix}"] = (lambda f: lambda x, s: f(x[0], s["result"][-count:]))(function)
+
+
+enter_windows(1)
+enter_windows(2)
+
+
+# Tables of dtypes: what a binary operation answers for each pair, by elements of 1; "error" where it raises.
+def dtype_of(function):
+    try:
+        return NAMES[function().dtype]
+    except (RuntimeError, TypeError, KeyError):
+        return "error"
+
+
+@call("dtype_table")
+def dtype_table(x, s):
+
+    def one(name, ndim):
+        return torch.ones([1] * ndim, dtype=DTYPES[name])
+
+    def pair(a, b):
+        inputs = [one(a, s["ndims"][0]), one(b, s["ndims"][1])]
+        if s["of"] == "where":
+            inputs.insert(0, torch.ones([], dtype=torch.bool))
+        return dtype_of(lambda: CALLS[s["of"]](inputs, {}))
+
+    return {"table": [[pair(a, b) for b in s["dtypes"]] for a in s["dtypes"]]}
+
+
+@call("promote_table")
+def promote_table(x, s):
+
+    def promote(a, b):
+        try:
+            return NAMES[torch.promote_types(DTYPES[a], DTYPES[b])]
+        except RuntimeError:
+            return "error"
+
+    return {"table": [[promote(a, b) for b in s["dtypes"]] for a in s["dtypes"]]}
+
+
+@call("dtype_table_of_one")
+def dtype_table_of_one(x, s):
+    return {"table": [[dtype_of(lambda: CALLS[of]([torch.ones([1], dtype=DTYPES[dtype])], s["settings"][of]))
+                       for dtype in s["dtypes"]] for of in s["of"]]}

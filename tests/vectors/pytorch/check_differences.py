@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Compares the differences that operations.json names with the rows of docs/pytorch.md, and says which rows no case
+shows though they tell of operations that the runner can call. The exit status is 1 if they do not agree.
+"""
+import json
+import pathlib
+import re
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+DOCUMENT = FOLDER.parents[2] / "docs" / "pytorch.md"
+# What no case of one call can show, and why.
+WITHOUT_CASE = {
+    "gather, scatter_add, index_select, embedding on GPUs": "needs a GPU",
+    "embedding's max_norm, scale_grad_by_freq, sparse": "options that are not there",
+    "dropout": "random",
+    "randperm": "random",
+    "max_dim, min_dim, argmax, argmin of equal elements": "on a CPU PyTorch answers the same",
+    "amax, amin, max_dim, min_dim of -0 and 0": "either answer is right",
+    "arange without a dtype": "an argument that is not there",
+    "max_pool, adaptive_max_pool with return_indices": "an option that is not there",
+    "rms_norm without epsilon": "an argument that is not there",
+    "momentum None of batch norm layers": "of layers",
+    "load_state_dict of a float into an integer buffer, or the reverse": "of layers",
+    "load_state_dict that fails": "of layers",
+    "load_state_dict: missing and unexpected names": "of layers",
+}
+
+
+def reasons():
+    """The rows of the document's first table: why, by operation."""
+    table = DOCUMENT.read_text(encoding="utf-8").split("|---|---|---|---|\n")[1].split("\n\n")[0]
+    return dict(re.findall(r"^\| (.+?) \| .+? \| .+? \| (.+?) \|$", table, re.M))
+
+
+def faults():
+    file = json.loads((FOLDER.parent / "operations.json").read_text(encoding="utf-8"))
+    rows, shown = reasons(), file["differences"]
+    used = {vector["differs"] for vector in file["vectors"] if "differs" in vector}
+    for row in sorted(used ^ shown.keys()):
+        yield f"the file's differences and its vectors disagree about {row!r}"
+    for row, why in shown.items():
+        if rows.get(row) != why:
+            yield f"{DOCUMENT.name} does not say {why!r} of {row!r}"
+    for row in sorted(rows.keys() - shown.keys() - WITHOUT_CASE.keys()):
+        yield f"no case shows {row!r}"
+    for row in sorted(WITHOUT_CASE.keys() - rows.keys()):
+        yield f"{DOCUMENT.name} has no row {row!r}"
+
+
+def main():
+    found = list(faults())
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Computes ../operations.json with PyTorch. Run by hand; no test needs PyTorch, only this does.
+
+    make_operations.py            writes the file anew
+    make_operations.py --check    compares it with what PyTorch answers; the exit status is 1 if it differs
+
+What halftone answers where it differs stands in the cases beside the row of docs/pytorch.md that says why.
+"""
+import json
+import pathlib
+import sys
+
+import torch
+
+import cases_dtypes  # noqa: F401: fills ALL, as those below do
+import cases_elementwise  # noqa: F401
+import cases_index  # noqa: F401
+import cases_loss  # noqa: F401
+import cases_reduce  # noqa: F401
+import cases_shape  # noqa: F401
+import cases_window  # noqa: F401
+from case import ALL, vector
+from check_differences import reasons
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+FILE = FOLDER.parent / "operations.json"
+
+
+def text_of(vectors, differences):
+    """A case a line, and a difference."""
+    lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in vectors)
+    rows = ",\n".join(f"{json.dumps(row)}: {json.dumps(why)}" for row, why in differences.items())
+    version = torch.__version__.split("+")[0]
+    return (f'{{\n"format": "halftone-vectors/1",\n"topic": "operations",\n"source": "PyTorch {version} on a CPU",\n'
+            f'"differences": {{\n{rows}\n}},\n"vectors": [\n{lines}\n]\n}}\n')
+
+
+def main():
+    torch.set_num_threads(1)
+    why = reasons()
+    named = {given["differs"] for given in ALL} - {None}
+    assert named <= why.keys(), named - why.keys()
+    names = [given["name"] for given in ALL]
+    assert len(names) == len(set(names)), [name for name in names if names.count(name) > 1]
+    text = text_of([vector(given) for given in ALL], {row: why[row] for row in why if row in named})
+    if sys.argv[1:] != ["--check"]:
+        FILE.write_text(text, encoding="utf-8")
+    elif not FILE.exists() or FILE.read_text(encoding="utf-8") != text:
+        print(f"{FILE.name} is not what PyTorch {torch.__version__} answers")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

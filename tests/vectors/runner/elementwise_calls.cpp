@@ -1,0 +1,86 @@
+// Functions of one, two and three tensors.
+#include "runner/operation_calls.h"
+
+namespace vectors {
+namespace {
+
+using One = htone_status (*)(htone_tensor*, htone_tensor**);
+using Two = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor**);
+
+const std::map<std::string, One> kOne = {{"exp", htone_exp},
+                                         {"log", htone_log},
+                                         {"sqrt", htone_sqrt},
+                                         {"rsqrt", htone_rsqrt},
+                                         {"neg", htone_neg},
+                                         {"reciprocal", htone_reciprocal},
+                                         {"abs", htone_abs},
+                                         {"sin", htone_sin},
+                                         {"cos", htone_cos},
+                                         {"sigmoid", htone_sigmoid},
+                                         {"tanh", htone_tanh},
+                                         {"silu", htone_silu},
+                                         {"softplus", htone_softplus},
+                                         {"relu", htone_relu},
+                                         {"logical_not", htone_logical_not},
+                                         {"is_nan", htone_is_nan},
+                                         {"is_finite", htone_is_finite}};
+
+const std::map<std::string, Two> kTwo = {{"add", htone_add},
+                                         {"sub", htone_sub},
+                                         {"mul", htone_mul},
+                                         {"div", htone_div},
+                                         {"pow", htone_pow},
+                                         {"maximum", htone_maximum},
+                                         {"eq", htone_eq},
+                                         {"ne", htone_ne},
+                                         {"lt", htone_lt},
+                                         {"le", htone_le},
+                                         {"minimum", htone_minimum},
+                                         {"gt", htone_gt},
+                                         {"ge", htone_ge},
+                                         {"matmul", htone_matmul},
+                                         {"logical_and", htone_logical_and},
+                                         {"logical_or", htone_logical_or}};
+
+Tensors gelu(const Call& call) {
+  const bool is_tanh = call.settings.at("form") == "tanh";
+  return results(compute(htone_gelu, call.inputs[0], is_tanh ? HTONE_GELU_TANH : HTONE_GELU_ERF));
+}
+
+Tensors clamp(const Call& call) {
+  return results(compute(htone_clamp, call.inputs[0], call.number("low"), call.number("high")));
+}
+
+Tensors cast(const Call& call) {
+  return results(compute(htone_cast, call.inputs[0], dtype_of(call.settings.at("dtype"))));
+}
+
+}  // namespace
+
+Calls elementwise_calls() {
+  Calls calls = {{"gelu", gelu}, {"clamp", clamp}, {"cast", cast}};
+  for (const auto& [name, function] : kOne) {
+    calls[name] = [f = function](const Call& call) { return results(compute(f, call.inputs[0])); };
+  }
+  for (const auto& [name, function] : kTwo) {
+    calls[name] = [f = function](const Call& call) { return results(compute(f, call.inputs[0], call.inputs[1])); };
+  }
+  calls["where"] = [](const Call& call) {
+    return results(compute(htone_where, call.inputs[0], call.inputs[1], call.inputs[2]));
+  };
+  calls["masked_fill"] = [](const Call& call) {
+    return results(compute(htone_masked_fill, call.inputs[0], call.inputs[1], call.number("value")));
+  };
+  calls["pow_scalar"] = [](const Call& call) {
+    return results(compute(htone_pow_scalar, call.inputs[0], call.number("exponent")));
+  };
+  calls["rescale"] = [](const Call& call) {
+    return results(compute(htone_rescale, call.inputs[0], call.number("scale"), call.number("offset")));
+  };
+  calls["dropout"] = [](const Call& call) {
+    return results(compute(htone_dropout, call.inputs[0], call.number("p"), int32_t{call.flag("training")}));
+  };
+  return calls;
+}
+
+}  // namespace vectors

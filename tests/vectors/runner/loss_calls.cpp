@@ -1,0 +1,61 @@
+// Losses.
+#include "runner/operation_calls.h"
+
+namespace vectors {
+namespace {
+
+using Distance = htone_status (*)(htone_tensor*, htone_tensor*, htone_reduction, htone_tensor**);
+
+htone_reduction reduction(const Call& call) {
+  static const std::map<std::string, htone_reduction> names = {{"mean", HTONE_REDUCTION_MEAN},
+                                                               {"sum", HTONE_REDUCTION_SUM},
+                                                               {"none", HTONE_REDUCTION_NONE},
+                                                               {"batch_mean", HTONE_REDUCTION_BATCH_MEAN}};
+  return names.at(call.settings.at("reduction"));
+}
+
+auto distance(Distance function) {
+  return [=](const Call& call) { return results(compute(function, call.inputs[0], call.inputs[1], reduction(call))); };
+}
+
+Tensors smooth_l1_loss(const Call& call) {
+  return results(compute(htone_smooth_l1_loss, call.inputs[0], call.inputs[1], call.number("beta"), reduction(call)));
+}
+
+Tensors kl_div(const Call& call) {
+  return results(
+      compute(htone_kl_div, call.inputs[0], call.inputs[1], int32_t{call.flag("log_target")}, reduction(call)));
+}
+
+Tensors bce_with_logits(const Call& call) {
+  return results(compute(htone_bce_with_logits, call.inputs[0], call.inputs[1], call.inputs[2], reduction(call)));
+}
+
+Tensors cross_entropy(const Call& call) {
+  htone_cross_entropy_options options;
+  ok(htone_cross_entropy_options_init(&options));
+  options.reduction = reduction(call);
+  options.ignore_index = call.whole("ignore_index", options.ignore_index);
+  options.label_smoothing = call.number("label_smoothing");
+  const htone_cross_entropy_options* given = &options;
+  return results(compute(htone_cross_entropy_with, call.inputs[0], call.inputs[1], call.inputs[2], given));
+}
+
+Tensors nll_loss(const Call& call) {
+  return results(compute(htone_nll_loss, call.inputs[0], call.inputs[1], call.inputs[2],
+                         call.whole("ignore_index", -100), reduction(call)));
+}
+
+}  // namespace
+
+Calls loss_calls() {
+  return {{"mse_loss", distance(htone_mse_loss)},
+          {"l1_loss", distance(htone_l1_loss)},
+          {"smooth_l1_loss", smooth_l1_loss},
+          {"kl_div", kl_div},
+          {"bce_with_logits", bce_with_logits},
+          {"cross_entropy", cross_entropy},
+          {"nll_loss", nll_loss}};
+}
+
+}  // namespace vectors

@@ -1,0 +1,82 @@
+// Views, and tensors put together from others.
+#include "runner/operation_calls.h"
+
+namespace vectors {
+namespace {
+
+using Sized = htone_status (*)(htone_tensor*, int32_t, const int64_t*, htone_tensor**);
+using Joined = htone_status (*)(size_t, htone_tensor* const*, int64_t, htone_tensor**);
+using Cut = htone_status (*)(htone_tensor*, int64_t, htone_tensor**);
+
+auto sized(Sized function, const char* setting) {
+  return [=](const Call& call) {
+    const std::vector<int64_t> sizes = call.list(setting);
+    return results(compute(function, call.inputs[0], static_cast<int32_t>(sizes.size()), sizes.data()));
+  };
+}
+
+auto joined(Joined function) {
+  return [=](const Call& call) {
+    return results(compute(function, call.inputs.size(), call.inputs.data(), call.whole("dim")));
+  };
+}
+
+auto with_one(Cut function, const char* setting) {
+  return [=](const Call& call) { return results(compute(function, call.inputs[0], call.whole(setting))); };
+}
+
+Tensors transpose(const Call& call) {
+  return results(compute(htone_transpose, call.inputs[0], call.whole("dim0"), call.whole("dim1")));
+}
+
+Tensors slice(const Call& call) {
+  return results(compute(htone_slice, call.inputs[0], call.whole("dim"), call.whole("start"), call.whole("end"),
+                         call.whole("step")));
+}
+
+Tensors split(const Call& call) {
+  const std::vector<int64_t> sizes = call.list("sizes");
+  std::vector<htone_tensor*> parts(sizes.size());
+  accepted(htone_split(call.inputs[0], call.whole("dim"), sizes.size(), sizes.data(), parts.data()));
+  return {parts.begin(), parts.end()};
+}
+
+Tensors pad(const Call& call) {
+  const std::vector<int64_t> padding = call.list("padding");
+  return results(compute(htone_pad, call.inputs[0], static_cast<int32_t>(padding.size() / 2), padding.data(),
+                         call.number("value")));
+}
+
+Tensors einsum(const Call& call) {
+  const std::string equation = call.settings.at("equation");
+  return results(
+      compute(htone_einsum, equation.c_str(), call.inputs[0], call.inputs.size() > 1 ? call.inputs[1] : nullptr));
+}
+
+Tensors arange(const Call& call) {
+  return results(compute(htone_arange, call.device, dtype_of(call.settings.at("dtype")), call.number("start"),
+                         call.number("end"), call.number("step")));
+}
+
+}  // namespace
+
+Calls shape_calls() {
+  return {{"reshape", sized(htone_reshape, "shape")},
+          {"broadcast_to", sized(htone_broadcast_to, "shape")},
+          {"permute", sized(htone_permute, "dims")},
+          {"squeeze", sized(htone_squeeze, "dims")},
+          {"flip", sized(htone_flip, "dims")},
+          {"cat", joined(htone_cat)},
+          {"stack", joined(htone_stack)},
+          {"unsqueeze", with_one(htone_unsqueeze, "dim")},
+          {"tril", with_one(htone_tril, "diagonal")},
+          {"triu", with_one(htone_triu, "diagonal")},
+          {"transpose", transpose},
+          {"slice", slice},
+          {"split", split},
+          {"pad", pad},
+          {"einsum", einsum},
+          {"arange", arange}};
+}
+
+}  // namespace vectors

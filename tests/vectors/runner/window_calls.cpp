@@ -1,0 +1,92 @@
+// Pooling and convolution.
+#include "runner/operation_calls.h"
+
+namespace vectors {
+namespace {
+
+using Pool1 = htone_status (*)(htone_tensor*, int64_t, const htone_pool_options*, htone_tensor**);
+using Pool2 = htone_status (*)(htone_tensor*, int64_t, int64_t, const htone_pool_options*, htone_tensor**);
+using Adaptive1 = htone_status (*)(htone_tensor*, int64_t, htone_tensor**);
+using Adaptive2 = htone_status (*)(htone_tensor*, int64_t, int64_t, htone_tensor**);
+using Conv = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor*, const htone_conv_options*, htone_tensor**);
+
+template <class Options>
+void apply_sides(const Call& call, Options& options) {
+  options.stride_h = call.whole("stride_h", options.stride_h);
+  options.stride_w = call.whole("stride_w", options.stride_w);
+  options.padding_h = call.whole("padding_h");
+  options.padding_w = call.whole("padding_w");
+  options.dilation_h = call.whole("dilation_h", 1);
+  options.dilation_w = call.whole("dilation_w", 1);
+}
+
+htone_pool_options pool_options(const Call& call) {
+  htone_pool_options options;
+  ok(htone_pool_options_init(&options));
+  apply_sides(call, options);
+  options.count_include_pad = call.flag("count_include_pad", true) ? 1 : 0;
+  options.ceil_mode = call.flag("ceil_mode") ? 1 : 0;
+  return options;
+}
+
+htone_conv_options conv_options(const Call& call) {
+  htone_conv_options options;
+  ok(htone_conv_options_init(&options));
+  apply_sides(call, options);
+  options.output_padding_h = call.whole("output_padding_h");
+  options.output_padding_w = call.whole("output_padding_w");
+  options.groups = call.whole("groups", 1);
+  return options;
+}
+
+auto pooling(Pool1 function) {
+  return [=](const Call& call) {
+    const htone_pool_options options = pool_options(call);
+    return results(compute(function, call.inputs[0], call.list("kernel").at(0), &options));
+  };
+}
+
+auto pooling(Pool2 function) {
+  return [=](const Call& call) {
+    const htone_pool_options options = pool_options(call);
+    const std::vector<int64_t> kernel = call.list("kernel");
+    return results(compute(function, call.inputs[0], kernel.at(0), kernel.at(1), &options));
+  };
+}
+
+auto adapting(Adaptive1 function) {
+  return [=](const Call& call) { return results(compute(function, call.inputs[0], call.list("result").at(0))); };
+}
+
+auto adapting(Adaptive2 function) {
+  return [=](const Call& call) {
+    const std::vector<int64_t> sizes = call.list("result");
+    return results(compute(function, call.inputs[0], sizes.at(0), sizes.at(1)));
+  };
+}
+
+auto convolving(Conv function) {
+  return [=](const Call& call) {
+    const htone_conv_options options = conv_options(call);
+    return results(compute(function, call.inputs[0], call.inputs[1], call.inputs[2], &options));
+  };
+}
+
+}  // namespace
+
+Calls window_calls() {
+  return {{"max_pool1d", pooling(htone_max_pool1d)},
+          {"max_pool2d", pooling(htone_max_pool2d)},
+          {"avg_pool1d", pooling(htone_avg_pool1d)},
+          {"avg_pool2d", pooling(htone_avg_pool2d)},
+          {"adaptive_avg_pool1d", adapting(htone_adaptive_avg_pool1d)},
+          {"adaptive_avg_pool2d", adapting(htone_adaptive_avg_pool2d)},
+          {"adaptive_max_pool1d", adapting(htone_adaptive_max_pool1d)},
+          {"adaptive_max_pool2d", adapting(htone_adaptive_max_pool2d)},
+          {"conv1d", convolving(htone_conv1d)},
+          {"conv2d", convolving(htone_conv2d)},
+          {"conv_transpose1d", convolving(htone_conv_transpose1d)},
+          {"conv_transpose2d", convolving(htone_conv_transpose2d)}};
+}
+
+}  // namespace vectors
