@@ -1,5 +1,7 @@
 #include "checkpoint/checkpoint_files.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,19 @@ void publish_file(const Io& io, const std::string& path, Write&& write) {
   write(file);
   file.close();
   rename(io, temporary, path);
+}
+
+// Takes a number from the front of a text; answers whether there was one.
+bool take_number(std::string_view& text) {
+  const size_t length = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(length);
+  return length > 0;
+}
+
+bool take(std::string_view lead, std::string_view& text) {
+  if (!text.starts_with(lead)) return false;
+  text.remove_prefix(lead.size());
+  return true;
 }
 
 // An index and the files that it names, each found to be the one that was written for it.
@@ -84,6 +99,13 @@ class OpenCheckpoint {
 };
 
 }  // namespace
+
+bool is_file_of_checkpoint(const std::string& name) {
+  std::string_view text = name;
+  if (text.ends_with(kTemporary)) text.remove_suffix(std::string_view(kTemporary).size());
+  if (text == kIndexName) return true;
+  return take("rank-", text) && take_number(text) && take("-of-", text) && take_number(text) && text == ".safetensors";
+}
 
 std::vector<std::string> paths_in(const std::string& folder) {
   const std::string index = folder + "/" + kIndexName, tensors = folder + "/" + file_name(0, 1);

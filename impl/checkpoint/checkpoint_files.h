@@ -15,6 +15,8 @@ inline constexpr const char* kIndexName = "index.json";
 // index without them; answers that index. Throws IO, FORMAT.
 Index write_tensors(const Io& io, const std::string& folder, int64_t step, const std::string& save_id,
                     const StateDict& state);
+// Whether a save, of any number of ranks, gives a file in its folder this name, for good or until it is whole.
+bool is_file_of_checkpoint(const std::string& name);
 // All that a save may leave in a folder, whole or not, and the folder, in the order in which to remove it.
 std::vector<std::string> paths_in(const std::string& folder);
 // Makes the checkpoint exist: everything in `folder` is durable when this returns.

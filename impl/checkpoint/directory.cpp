@@ -20,13 +20,14 @@ constexpr const char kFolderLead[] = "step-";
 // The step that a folder's name tells, -1 where it is no name that step_path makes.
 int64_t step_of(const char* name) noexcept {
   if (std::strncmp(name, kFolderLead, sizeof kFolderLead - 1) != 0) return -1;
-  const char* digits = name + sizeof kFolderLead - 1;
-  const size_t length = std::strlen(digits);
-  if (length == 0 || length > 18 || (length > 1 && digits[0] == '0')) return -1;
+  const char* digit = name + sizeof kFolderLead - 1;
+  if (*digit == '\0' || (digit[0] == '0' && digit[1] != '\0')) return -1;
   int64_t step = 0;
-  for (size_t i = 0; i < length; ++i) {
-    if (digits[i] < '0' || digits[i] > '9') return -1;
-    step = step * 10 + (digits[i] - '0');
+  for (; *digit != '\0'; ++digit) {
+    if (*digit < '0' || *digit > '9' || __builtin_mul_overflow(step, int64_t{10}, &step) ||
+        __builtin_add_overflow(step, int64_t{*digit - '0'}, &step)) {
+      return -1;
+    }
   }
   return step;
 }
@@ -68,10 +69,8 @@ Directory::Directory(const Io& io, const Clock& clock, const std::string& path)
     : io_(io),
       clock_(clock),
       path_(prepared(io, path)),
-      lock_(File::create(io, path + "/.lock")),
-      fork_hook_({.before = nullptr, .in_parent = nullptr, .in_child = leave_lock}, this) {
-  if (!lock_.lock()) fail(Code::kState, "directory", "another checkpoint object writes into %s", path.c_str());
-}
+      lock_(io, clock, path),
+      fork_hook_({.before = nullptr, .in_parent = nullptr, .in_child = leave_lock}, this) {}
 
 // The lock ends with the last descriptor of its file: a child that lives on would keep the parent's next object out,
 // and the process that comes after it.
@@ -127,6 +126,7 @@ void Directory::save(int64_t step, const StateDict& state) {
   if (is_in_child_) {
     fail(Code::kState, "checkpoint", "%s was opened by the process that forked this one; open it anew", path_.c_str());
   }
+  lock_.ensure();
   require_latest(step);
   clear_way(step);
   const std::vector<std::string> leavings = paths_in(step_path(step));  // now, since memory may be what runs out
@@ -142,9 +142,11 @@ void Directory::save(int64_t step, const StateDict& state) {
 }
 
 // Removes a damaged checkpoint of this step, and what a failed save could not remove itself, as on a disk that was away
-// for a while: it may look whole and not be durable. As long as its index stays it could hide what is saved now.
+// for a while: it may look whole and not be durable. As long as its index stays it could hide what is saved now. A link
+// in the way stays there, and nothing is saved through it.
 void Directory::clear_way(int64_t step) {
   for (int64_t old : folders()) {
+    if (old == step && !is_directory(io_, step_path(old))) fail_io("write into", step_path(old), -ENOTDIR);
     if (old == failed_) remove(io_, index_path(old));
     if (old == failed_ || old == step) remove_step(old);
   }
@@ -192,11 +194,15 @@ std::optional<Directory::Loaded> Directory::load_latest(ContextDevice& device) {
   return std::nullopt;
 }
 
-// The index goes first: what is left is no checkpoint any more.
+// The index goes first: what is left is no checkpoint any more. What no save has written stays, and so does all that a
+// link leads to: in a directory that others may write into, its place could be anywhere.
 void Directory::remove_step(int64_t step) const {
   const std::string folder = step_path(step);
+  if (!is_directory(io_, folder)) return;
   remove_quietly(io_, index_path(step));
-  for (const std::string& name : names_in(io_, folder)) remove_quietly(io_, folder + "/" + name);
+  for (const std::string& name : names_in(io_, folder)) {
+    if (is_file_of_checkpoint(name)) remove_quietly(io_, folder + "/" + name);
+  }
   remove_quietly(io_, folder);
 }
 
@@ -205,8 +211,16 @@ void Directory::remove_before(int64_t step) const noexcept {
   try {
     const std::optional<int64_t> kept = before(step);
     for (int64_t old : folders()) {
-      if (old != step && old != kept) remove_step(old);
+      if (old != step && old != kept) remove_if_possible(old);
     }
+  } catch (...) {
+  }
+}
+
+// What stands in the way of one removal must not keep all later ones from being made.
+void Directory::remove_if_possible(int64_t step) const noexcept {
+  try {
+    remove_step(step);
   } catch (...) {
   }
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/file.h"
+#include "checkpoint/directory_lock.h"
 #include "checkpoint/index.h"
 #include "core/clock.h"
 #include "core/fork_hook.h"
@@ -24,7 +24,8 @@ class Directory {
   Directory(const Io& io, const Clock& clock, const std::string& path);
 
   // Writes and publishes the state as checkpoint `step`. Throws STATE where this step or a later one is there and
-  // whole, or where a fork made this process; FORMAT, IO. After a failure nothing has changed, and the same step may be
+  // whole, where a fork made this process, or where the directory was replaced by one that another writes into; FORMAT,
+  // IO. After a failure nothing has changed, and the same step may be
   // saved again: what the failed save left on a disk that would not even remove it counts for nothing here, and the
   // next save removes it.
   void save(int64_t step, const StateDict& state);
@@ -55,12 +56,13 @@ class Directory {
   void publish(int64_t step, const StateDict& state);
   std::string next_save_id(int64_t step) const;
   void remove_step(int64_t step) const;
+  void remove_if_possible(int64_t step) const noexcept;
   void remove_before(int64_t step) const noexcept;
 
   const Io& io_;
   const Clock& clock_;
   std::string path_;
-  File lock_;
+  DirectoryLock lock_;
   bool is_in_child_ = false;
   std::optional<int64_t> last_whole_;  // the newest that this object has written or verified
   std::optional<int64_t> failed_;      // whose save failed, until a later save has removed what it left

@@ -13,6 +13,9 @@ namespace halftone::checkpoint {
 
 namespace {
 
+// Of Linux. What a host's table answers below its negative is no errno.
+constexpr int64_t kLargestErrno = 4095;
+
 // The system's text for an error number. GNU's strerror_r answers it, and may leave the buffer alone.
 std::string error_text(int number) {
   char buffer[128];
@@ -22,7 +25,7 @@ std::string error_text(int number) {
 }  // namespace
 
 void fail_io(const char* attempt, const std::string& path, int64_t negative_errno) {
-  const int number = static_cast<int>(-negative_errno);
+  const int number = negative_errno < -kLargestErrno ? EIO : static_cast<int>(-negative_errno);
   char message[Error::kMessageCapacity];
   std::snprintf(message, sizeof message, "cannot %s %s: %s", attempt, path.c_str(), error_text(number).c_str());
   throw Error(Code::kIo, number, "", message);
@@ -43,7 +46,11 @@ File File::open(const Io& io, const std::string& path) {
 }
 
 File File::create(const Io& io, const std::string& path) {
-  return File(io, path, O_RDWR | O_CREAT | O_TRUNC, "create");
+  return File(io, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, "create");
+}
+
+File File::open_or_create(const Io& io, const std::string& path) {
+  return File(io, path, O_RDWR | O_CREAT | O_NOFOLLOW, "create");
 }
 
 File File::open_directory(const Io& io, const std::string& path) {
@@ -57,17 +64,33 @@ File::~File() {
   if (file_ >= 0) io_.close(io_.user, file_);
 }
 
+// Answers 0 at the end. A host's table that tells of more bytes than there was room for would lead out of the buffer.
+size_t File::read_some(uint64_t offset, void* buffer, size_t size) const {
+  const int64_t moved = uninterrupted([&] { return io_.read(io_.user, file_, offset, buffer, size); });
+  if (moved < 0) fail_io("read", path_, moved);
+  if (static_cast<uint64_t>(moved) > size) fail_io("read", path_, -EOVERFLOW);
+  return static_cast<size_t>(moved);
+}
+
 void File::read(uint64_t offset, void* buffer, size_t size) const {
   auto* bytes = static_cast<char*>(buffer);
   while (size > 0) {
-    const int64_t moved = uninterrupted([&] { return io_.read(io_.user, file_, offset, bytes, size); });
-    if (moved < 0) fail_io("read", path_, moved);
+    const size_t moved = read_some(offset, bytes, size);
     if (moved == 0)
       fail(Code::kFormat, "", "%s ended while it was read, at byte %llu", path_.c_str(),
            static_cast<unsigned long long>(offset));
     bytes += moved;
-    offset += static_cast<uint64_t>(moved);
-    size -= static_cast<size_t>(moved);
+    offset += moved;
+    size -= moved;
+  }
+}
+
+void File::read_up_to(void* buffer, size_t size) const {
+  auto* bytes = static_cast<char*>(buffer);
+  size_t offset = 0, moved = 1;
+  while (offset < size && moved > 0) {
+    moved = read_some(offset, bytes + offset, size - offset);
+    offset += moved;
   }
 }
 
@@ -76,6 +99,7 @@ void File::write(uint64_t offset, const void* data, size_t size) {
   while (size > 0) {
     const int64_t moved = uninterrupted([&] { return io_.write(io_.user, file_, offset, bytes, size); });
     if (moved <= 0) fail_io("write", path_, moved == 0 ? -ENOSPC : moved);
+    if (static_cast<uint64_t>(moved) > size) fail_io("write", path_, -EOVERFLOW);
     bytes += moved;
     offset += static_cast<uint64_t>(moved);
     size -= static_cast<size_t>(moved);
@@ -123,6 +147,15 @@ bool exists(const Io& io, const std::string& path) {
   const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), O_RDONLY, 0); });
   if (file == -ENOENT || file == -ENOTDIR) return false;
   if (file < 0) fail_io("open", path, file);
+  io.close(io.user, file);
+  return true;
+}
+
+bool is_directory(const Io& io, const std::string& path) {
+  constexpr int32_t kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), kFlags, 0); });
+  if (file == -ENOENT || file == -ENOTDIR || file == -ELOOP) return false;
+  if (file < 0) fail_io("open the directory", path, file);
   io.close(io.user, file);
   return true;
 }

@@ -15,8 +15,10 @@ class File {
  public:
   // For reading. Throws IO, for anything but a regular file as well.
   static File open(const Io& io, const std::string& path);
-  // For writing, empty. Throws IO.
+  // For writing, empty. Throws IO, for a link as well: what it leads to is not ours to overwrite.
   static File create(const Io& io, const std::string& path);
+  // For reading and writing, with what it holds where it is there. Throws IO, for a link as well.
+  static File open_or_create(const Io& io, const std::string& path);
   // A directory, to be synced. Throws IO.
   static File open_directory(const Io& io, const std::string& path);
 
@@ -31,6 +33,8 @@ class File {
 
   // Reads exactly `size` bytes. Throws IO, FORMAT where the file ends before.
   void read(uint64_t offset, void* buffer, size_t size) const;
+  // Reads from the beginning what is there, at most `size` bytes.
+  void read_up_to(void* buffer, size_t size) const;
   void write(uint64_t offset, const void* data, size_t size);
   void sync();
   // Reports what the system held back until now; the destructor closes without a word.
@@ -43,6 +47,7 @@ class File {
 
  private:
   File(const Io& io, const std::string& path, int32_t flags, const char* attempt);
+  size_t read_some(uint64_t offset, void* buffer, size_t size) const;
 
   const Io& io_;
   std::string path_;
@@ -55,6 +60,8 @@ void rename(const Io& io, const std::string& from, const std::string& to);
 bool make_directory(const Io& io, const std::string& path);
 // Whether something of that name can be opened for reading. Throws IO where that cannot be told.
 bool exists(const Io& io, const std::string& path);
+// Whether a directory has that name, and no link to one. Throws IO where that cannot be told.
+bool is_directory(const Io& io, const std::string& path);
 // Removes a file or an empty directory where there is one.
 void remove(const Io& io, const std::string& path);
 // Says nothing where that fails.

@@ -5,6 +5,7 @@
  * A save writes under temporary names, syncs, and renames the index last; a load takes the highest step of which every
  * byte verifies. The two newest are kept. Where power fails or the process dies at any instant, the checkpoint before
  * is whole. A file is read, never mapped, and every byte of it is taken for hostile; nothing in it is ever executed.
+ * What others put into the directory is neither written nor removed, and nothing is written through a link in it.
  */
 #ifndef HALFTONE_CHECKPOINT_H
 #define HALFTONE_CHECKPOINT_H
@@ -107,8 +108,8 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  *
  * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
  * [in] step: at least 0, above that of every whole checkpoint in the directory.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update, or the
- *   process that opened the directory forked this one), IO
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update, the
+ *   process that opened the directory forked this one, or another writer has a directory that took its name), IO
  *   (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the checkpoints are those of before, and the same
  *   step may be saved again. Where the disk would not let go of what was written, this object passes over it, and its
  *   next save removes it first.

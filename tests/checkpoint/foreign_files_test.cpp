@@ -1,0 +1,156 @@
+// A directory of checkpoints in which others do as they please: files, links and folders that no save has made, a
+// directory that is moved away, a lock file that is gone. Nothing is written, truncated or removed but what a save
+// made.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/directory.h"
+#include "checkpoint/file_fixture.h"
+#include "checkpoint/numbered_states.h"
+#include "checkpoint/safetensors.h"
+
+namespace halftone::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ForeignFilesTest : public NumberedStates<FileTest> {
+ protected:
+  ForeignFilesTest() { fs::create_directory(path("run")); }
+
+  Directory open() { return Directory(system_io(), system_clock(), path("run")); }
+  void save(Directory& directory, int64_t step) { directory.save(step, state(static_cast<double>(step))); }
+};
+
+TEST_F(ForeignFilesTest, StepsUpToTheLargestNumberAreFoundAgain) {
+  Directory directory = open();
+  for (int64_t step : {int64_t{999999999999999999}, int64_t{1000000000000000000}, INT64_MAX}) {
+    directory.save(step, state(1));
+    EXPECT_EQ(directory.load_latest(device())->step, step);
+    EXPECT_EQ(code_of([&] { directory.save(step, state(2)); }), Code::kState);
+  }
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{1000000000000000000, INT64_MAX}));
+}
+
+TEST_F(ForeignFilesTest, NamesThatAreNoStepAreNone) {
+  for (const char* name : {"step-9223372036854775808", "step-99999999999999999999", "step-01", "step-", "step-1x"}) {
+    fs::create_directory(path("run") + "/" + name);
+    write_file(path("run") + "/" + name + "/index.json", "{}");
+  }
+  EXPECT_TRUE(open().steps().empty());
+}
+
+TEST_F(ForeignFilesTest, S15_AFileWithTheNameOfAStepDoesNotStopOldCheckpointsFromBeingRemoved) {
+  write_file(path("run/step-1"), "a file");
+  Directory directory = open();
+  for (int64_t step : {2, 3, 4, 5}) save(directory, step);
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{4, 5}));
+  EXPECT_FALSE(fs::exists(path("run/step-3")));
+  EXPECT_EQ(read_file(path("run/step-1")), "a file");
+}
+
+TEST_F(ForeignFilesTest, S15_AFileInTheWayOfASaveIsReportedAndStays) {
+  write_file(path("run/step-2"), "a file");
+  Directory directory = open();
+  save(directory, 1);
+  EXPECT_EQ(code_of([&] { save(directory, 2); }), Code::kIo);
+  EXPECT_EQ(read_file(path("run/step-2")), "a file");
+  save(directory, 3);
+  expect_state(*directory.load_latest(device()), 3);
+}
+
+TEST_F(ForeignFilesTest, S15_WhatALinkLeadsToIsNeverRemoved) {
+  fs::create_directory(path("elsewhere"));
+  for (const char* name : {"notes", "index.json", "rank-0-of-1.safetensors"}) {
+    write_file(path("elsewhere") + "/" + name, "of somebody else");
+  }
+  fs::create_directory_symlink(path("elsewhere"), path("run/step-0"));
+  Directory directory = open();
+  for (int64_t step : {1, 2, 3}) save(directory, step);
+  for (const char* name : {"notes", "index.json", "rank-0-of-1.safetensors"}) {
+    EXPECT_EQ(read_file(path("elsewhere") + "/" + name), "of somebody else") << name;
+  }
+}
+
+TEST_F(ForeignFilesTest, S15_NothingIsSavedThroughALink) {
+  fs::create_directory(path("elsewhere"));
+  write_file(path("elsewhere/index.json"), "of somebody else");
+  fs::create_directory_symlink(path("elsewhere"), path("run/step-2"));
+  Directory directory = open();
+  EXPECT_EQ(code_of([&] { save(directory, 2); }), Code::kIo);
+  EXPECT_EQ(read_file(path("elsewhere/index.json")), "of somebody else");
+  EXPECT_FALSE(fs::exists(path("elsewhere/rank-0-of-1.safetensors")));
+}
+
+TEST_F(ForeignFilesTest, S15_FilesThatNoSaveWroteStayInTheFolderOfAnOldStep) {
+  Directory directory = open();
+  save(directory, 1);
+  write_file(path("run/step-1/notes"), "the best so far");
+  write_file(path("run/step-1/rank-1-of-2.safetensors"), "of another rank");
+  for (int64_t step : {2, 3, 4}) save(directory, step);
+  EXPECT_EQ(read_file(path("run/step-1/notes")), "the best so far");
+  EXPECT_FALSE(fs::exists(path("run/step-1/index.json")));
+  EXPECT_FALSE(fs::exists(path("run/step-1/rank-1-of-2.safetensors")));
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{3, 4}));
+}
+
+TEST_F(ForeignFilesTest, S15_ALinkInThePlaceOfTheLockFileIsRefused) {
+  write_file(path("precious"), "of somebody else");
+  fs::create_symlink(path("precious"), path("run/.lock"));
+  EXPECT_EQ(code_of([&] { open(); }), Code::kIo);
+  EXPECT_EQ(read_file(path("precious")), "of somebody else");
+}
+
+TEST_F(ForeignFilesTest, S15_ALinkInThePlaceOfATemporaryFileFailsOneSave) {
+  write_file(path("precious"), "of somebody else");
+  fs::create_symlink(path("precious"), path("file.tmp"));
+  EXPECT_EQ(code_of([&] { save_safetensors(system_io(), path("file"), state(1), {}); }), Code::kIo);
+  save_safetensors(system_io(), path("file"), state(1), {});
+  fs::create_directory(path("run/step-1"));
+  fs::create_symlink(path("precious"), path("run/step-1/index.json.tmp"));
+  Directory directory = open();
+  save(directory, 1);  // what an earlier save may have left is removed first
+  expect_state(*directory.load_latest(device()), 1);
+  EXPECT_FALSE(fs::is_symlink(path("file")));
+  EXPECT_EQ(read_file(path("precious")), "of somebody else");
+}
+
+TEST_F(ForeignFilesTest, S8_ADirectoryThatAnotherWriterPutInPlaceIsLeftToIt) {
+  Directory first = open();
+  save(first, 1);
+  fs::rename(path("run"), path("moved"));
+  Directory second = open();
+  save(second, 7);
+  EXPECT_EQ(code_of([&] { save(first, 8); }), Code::kState);
+  EXPECT_EQ(second.steps(), (std::vector<int64_t>{7}));
+  EXPECT_TRUE(fs::exists(path("moved/step-1/index.json")));
+}
+
+TEST_F(ForeignFilesTest, S8_ADirectoryOrALockFileThatNobodyElseHasIsLockedAnew) {
+  Directory first = open();
+  fs::rename(path("run"), path("moved"));
+  fs::create_directory(path("run"));
+  save(first, 1);
+  EXPECT_EQ(code_of([&] { open(); }), Code::kState);
+  fs::remove(path("run/.lock"));
+  save(first, 2);
+  EXPECT_EQ(code_of([&] { open(); }), Code::kState);
+  expect_state(*first.load_latest(device()), 2);
+}
+
+TEST_F(ForeignFilesTest, S8_AMovedDirectoryMayBeMovedBack) {
+  Directory first = open();
+  fs::rename(path("run"), path("moved"));
+  {
+    Directory second = open();
+    EXPECT_EQ(code_of([&] { save(first, 1); }), Code::kState);
+  }
+  fs::remove_all(path("run"));
+  fs::rename(path("moved"), path("run"));
+  save(first, 1);
+  expect_state(*first.load_latest(device()), 1);
+}
+
+}  // namespace
+}  // namespace halftone::checkpoint
