@@ -1,17 +1,22 @@
 // Finds entries of lists by their names without keeping the names a second time: a table of numbers, probed one behind
-// another, at most half full. Used by StateDict, which may hold a million names. One thread at a time.
+// another, at most half full. Names may be a hostile file's, so where they lie depends on a key that its author does
+// not know. Used by StateDict, which may hold a million names. One thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <vector>
+
+#include "core/keyed_hash.h"
 
 namespace halftone {
 
 class NameIndex {
  public:
+  NameIndex() = default;  // by the process's key
+  explicit NameIndex(HashKey key) : key_(key) {}
+
   // Whoever knows the name of a number answers whether it is this one.
   template <class IsNamed>
   const uint32_t* find(std::string_view name, const IsNamed& is_named) const noexcept {
@@ -45,7 +50,7 @@ class NameIndex {
   static constexpr size_t kFirstSize = 16;
 
   size_t mask() const noexcept { return slots_.size() - 1; }
-  size_t first_place(std::string_view name) const noexcept { return std::hash<std::string_view>()(name) & mask(); }
+  size_t first_place(std::string_view name) const noexcept { return keyed_hash(key_, name) & mask(); }
 
   void put(std::string_view name, uint32_t number) noexcept {
     size_t place = first_place(name);
@@ -55,6 +60,7 @@ class NameIndex {
 
   std::vector<uint32_t> slots_;  // a power of two of them
   size_t count_ = 0;
+  HashKey key_ = process_hash_key();
 };
 
 }  // namespace halftone
