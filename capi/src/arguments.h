@@ -111,6 +111,12 @@ auto& unwrap(Handle* handle, const char* argument) {
   return *std::launder(reinterpret_cast<Object*>(slot_of(handle, argument).object));
 }
 
+// The same, held: for calls that run code of the host, which may give the caller's last reference back meanwhile.
+template <class Handle>
+auto hold(Handle* handle, const char* argument) {
+  return unwrap(handle, argument);
+}
+
 // The same for an optional argument: an empty reference for NULL.
 template <class Handle>
 auto unwrap_optional(Handle* handle, const char* argument) {

@@ -36,7 +36,7 @@ htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t* out_requi
 
 htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor* gradient, int32_t retain_graph) {
   return guard("htone_tensor_backward(tensor, gradient, retain_graph)", [&] {
-    const Tensor& root = unwrap(tensor, "tensor");
+    const Tensor root = hold(tensor, "tensor");
     run_backward(root, unwrap_optional(gradient, "gradient"), retain_graph != 0);
   });
 }

@@ -40,10 +40,11 @@ void about(const char* argument, Action&& action) {
 // A part that lives in an object: read by state_of and staged by stage_state of the object's room.
 template <class Object>
 void add_part(htone_checkpoint* checkpoint, const char* name, const Ref<Object>& object) {
-  unwrap(checkpoint, "checkpoint")
-      ->add({.name = &require(name, "name"),
-             .read = [object] { return state_of(*object); },
-             .stage = [object](const StateDict& state) { return stage_state(*object, state); }});
+  trainer::Checkpoint& target = *unwrap(checkpoint, "checkpoint");
+  require_name(&require(name, "name"));
+  target.add({.name = name,
+              .read = [object] { return state_of(*object); },
+              .stage = [object](const StateDict& state) { return stage_state(*object, state); }});
 }
 
 }  // namespace
@@ -94,46 +95,49 @@ htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpoint, const
 }
 
 htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step) {
-  return guard("htone_checkpoint_save(checkpoint, step)", [&] { unwrap(checkpoint, "checkpoint")->save(step); });
+  return guard("htone_checkpoint_save(checkpoint, step)", [&] { hold(checkpoint, "checkpoint")->save(step); });
 }
 
 htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step) {
   return guard("htone_checkpoint_load(checkpoint, out_step)", [&] {
-    trainer::Checkpoint& source = *unwrap(checkpoint, "checkpoint");
-    require(out_step, "out_step") = source.load();
+    const Ref<trainer::Checkpoint> source = hold(checkpoint, "checkpoint");
+    require(out_step, "out_step");
+    *out_step = source->load();
   });
 }
 
 htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step) {
   return guard("htone_checkpoint_latest(checkpoint, out_step)", [&] {
-    const trainer::Checkpoint& source = *unwrap(checkpoint, "checkpoint");
-    require(out_step, "out_step") = source.latest();
+    const Ref<trainer::Checkpoint> source = hold(checkpoint, "checkpoint");
+    require(out_step, "out_step");
+    *out_step = source->latest();
   });
 }
 
 htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step) {
   return guard("htone_checkpoint_verify(checkpoint, step)", [&] {
-    const trainer::Checkpoint& source = *unwrap(checkpoint, "checkpoint");
-    about("step", [&] { source.verify(step); });
+    const Ref<trainer::Checkpoint> source = hold(checkpoint, "checkpoint");
+    about("step", [&] { source->verify(step); });
   });
 }
 
 htone_status htone_safetensors_save(htone_context* context, const char* path, htone_state_dict* state_dict) {
   return guard("htone_safetensors_save(context, path, state_dict)", [&] {
-    const Io& io = unwrap(context, "context")->io();
+    const Ref<Context> owner = hold(context, "context");
     checked_path(path, "path");
-    const StateDict& state = unwrap(state_dict, "state_dict")->state;
-    about("path", [&] { checkpoint::save_safetensors(io, path, state, {}); });
+    const Ref<SharedStateDict> shared = hold(state_dict, "state_dict");
+    about("path", [&] { checkpoint::save_safetensors(owner->io(), path, shared->state, {}); });
   });
 }
 
 htone_status htone_safetensors_load(htone_device* device, const char* path, htone_state_dict** out) {
   return guard("htone_safetensors_load(device, path, out)", [&] {
-    ContextDevice& target = unwrap(device, "device")->device;
+    const Ref<DeviceReference> target = hold(device, "device");
     checked_path(path, "path");
     require(out, "out");
     about("path", [&] {
-      wrap(out, make_ref<SharedStateDict>(checkpoint::load_safetensors(target.context->io(), path, target)));
+      const Io& io = target->context->io();
+      wrap(out, make_ref<SharedStateDict>(checkpoint::load_safetensors(io, path, target->device)));
     });
   });
 }

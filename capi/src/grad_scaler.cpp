@@ -181,8 +181,8 @@ htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimize
 
 htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
   return guard("htone_grad_scaler_step(scaler, optimizer)", [&] {
-    optim::GradScaler& source = *unwrap(scaler, "scaler");
-    source.step(*unwrap(optimizer, "optimizer"));
+    const Ref<optim::GradScaler> source = hold(scaler, "scaler");
+    source->step(*hold(optimizer, "optimizer"));
   });
 }
 

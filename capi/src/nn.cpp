@@ -117,13 +117,13 @@ htone_status htone_module_release(htone_module* module) {
 htone_status htone_module_forward(htone_module* module, htone_tensor* input, htone_autocast_policy* policy,
                                   htone_tensor** out) {
   return guard("htone_module_forward(module, input, policy, out)", [&] {
-    const nn::Module& layer = *unwrap(module, "module");
-    const Tensor& x = unwrap(input, "input");
+    const Ref<nn::Module> layer = hold(module, "module");
+    const Tensor x = hold(input, "input");
     const Ref<AutocastPolicy> table = unwrap_optional(policy, "policy");
     require(out, "out");
     const ScopeGuard restore;
     if (table) scope().autocast = table.get();
-    wrap(out, layer.run(x));
+    wrap(out, layer->run(x));
   });
 }
 

@@ -28,11 +28,11 @@ htone_status htone_optimizer_release(htone_optimizer* optimizer) {
 }
 
 htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer) {
-  return guard("htone_optimizer_zero_grad(optimizer)", [&] { unwrap(optimizer, "optimizer")->zero_grad(); });
+  return guard("htone_optimizer_zero_grad(optimizer)", [&] { hold(optimizer, "optimizer")->zero_grad(); });
 }
 
 htone_status htone_optimizer_step(htone_optimizer* optimizer) {
-  return guard("htone_optimizer_step(optimizer)", [&] { unwrap(optimizer, "optimizer")->step(); });
+  return guard("htone_optimizer_step(optimizer)", [&] { hold(optimizer, "optimizer")->step(); });
 }
 
 htone_status htone_optimizer_set_schedule(htone_optimizer* optimizer, htone_schedule* schedule) {
@@ -44,8 +44,8 @@ htone_status htone_optimizer_set_schedule(htone_optimizer* optimizer, htone_sche
 
 htone_status htone_optimizer_lr(htone_optimizer* optimizer, double* out_lr) {
   return guard("htone_optimizer_lr(optimizer, out_lr)", [&] {
-    optim::Optimizer& source = *unwrap(optimizer, "optimizer");
-    require(out_lr, "out_lr") = source.lr(0);
+    const Ref<optim::Optimizer> source = hold(optimizer, "optimizer");
+    require(out_lr, "out_lr") = source->lr(0);
   });
 }
 
@@ -58,9 +58,9 @@ htone_status htone_optimizer_group_count(htone_optimizer* optimizer, size_t* out
 
 htone_status htone_optimizer_group_lr(htone_optimizer* optimizer, size_t index, double* out_lr) {
   return guard("htone_optimizer_group_lr(optimizer, index, out_lr)", [&] {
-    optim::Optimizer& source = *unwrap(optimizer, "optimizer");
-    require_group(source, index);
-    require(out_lr, "out_lr") = source.lr(index);
+    const Ref<optim::Optimizer> source = hold(optimizer, "optimizer");
+    require_group(*source, index);
+    require(out_lr, "out_lr") = source->lr(index);
   });
 }
 

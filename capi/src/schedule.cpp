@@ -109,10 +109,10 @@ htone_status htone_schedule_create_warmup(int64_t warmup_steps, double start_fac
 
 htone_status htone_schedule_factor(htone_schedule* schedule, int64_t position, double* out_factor) {
   return guard("htone_schedule_factor(schedule, position, out_factor)", [&] {
-    const optim::ScheduleRule& rule = unwrap(schedule, "schedule")->rule;
+    const Ref<ScheduleSettings> source = hold(schedule, "schedule");
     require_at_least(position, 0, "position");
     require(out_factor, "out_factor");
-    *out_factor = rule.factor(position);
+    *out_factor = source->rule.factor(position);
   });
 }
 
