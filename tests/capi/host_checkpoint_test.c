@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "test_child.h"
 #include "test_run.h"
 
 static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32};
@@ -44,24 +44,10 @@ static htone_status load(const Run* run, int64_t* out_step) {
 
 static Run trained_run(int steps) {
   Run run;
+  directory(); /* belongs to the test, so it is made before there is a child */
   assert_ok(begin_run(&run, &kKind, NULL));
   for (int i = 0; i < steps; ++i) assert_ok(train_step(&run));
   return run;
-}
-
-/* Answers what the child exits with. The child must neither run the parent's tests nor print its buffers. */
-static int code_of_child(int (*child)(Run*), Run* run) {
-  directory(); /* belongs to the test, so it is made before there is a child */
-  fflush(NULL);
-  const pid_t process = fork();
-  if (process == 0) {
-    alarm(120);
-    _exit(child(run));
-  }
-  int status = 0;
-  assert_true(waitpid(process, &status, 0) == process);
-  if (WIFSIGNALED(status)) print_error("the child died of signal %d\n", WTERMSIG(status));
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* What is in the directory is the run, to the bit. */
@@ -74,7 +60,8 @@ static void assert_saved(const Run* run, int64_t expected_step) {
   end_run(&other);
 }
 
-static int train_and_save(Run* run) {
+static int train_and_save(void* argument) {
+  Run* run = argument;
   if (train_step(run) != HTONE_OK || save(run, 2) != HTONE_OK) return 1;
   int64_t step = 0;
   const uint64_t before = fingerprint(run);
@@ -97,7 +84,7 @@ static void* save_again_and_again(void* argument) {
   return NULL;
 }
 
-static int exit_while_saving(Run* run) {
+static int exit_while_saving(void* run) {
   pthread_t thread;
   if (save(run, 1) != HTONE_OK || pthread_create(&thread, NULL, save_again_and_again, run) != 0) return 1;
   usleep(30000);
@@ -129,7 +116,8 @@ static void* scribble(void* argument) {
   return NULL;
 }
 
-static int save_without_standard_descriptors(Run* run) {
+static int save_without_standard_descriptors(void* argument) {
+  Run* run = argument;
   int stop = 0;
   pthread_t thread;
   htone_checkpoint* checkpoint = NULL;
@@ -166,10 +154,7 @@ static int has_decimal_comma(void) {
 /* LOCPATH, set by CTest, leads to a locale that the build made. */
 static void h8_a_host_with_decimal_commas_saves_and_loads_the_same(void** state) {
   (void)state;
-  if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL) {
-    print_message("skipped: no locale de_DE.UTF-8 where LOCPATH leads\n");
-    skip();
-  }
+  if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL) skip_test("no locale de_DE.UTF-8 where LOCPATH leads");
   Run run = trained_run(3);
   const int comma = has_decimal_comma();
   const htone_status saved = save(&run, 1);
@@ -199,8 +184,8 @@ static int train_on_default_threads(int expected_threads) {
   return 0;
 }
 
-static int train_on_one_core(Run* run) {
-  (void)run;
+static int train_on_one_core(void* argument) {
+  (void)argument;
   cpu_set_t cores, one;
   if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 10;
   int core = 0;
@@ -217,8 +202,8 @@ static void h10_a_host_with_one_core_gets_one_thread(void** state) {
   assert_int_equal(code_of_child(train_on_one_core, NULL), 0);
 }
 
-static int train_among_hostile_variables(Run* run) {
-  (void)run;
+static int train_among_hostile_variables(void* argument) {
+  (void)argument;
   static const char* const names[] = {"OMP_NUM_THREADS",
                                       "HALFTONE_NUM_THREADS",
                                       "HALFTONE_PLUGIN_PATH",
