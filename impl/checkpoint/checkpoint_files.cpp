@@ -51,6 +51,10 @@ class OpenCheckpoint {
       files_.emplace_back(io, folder + "/" + file.name);
       require_match(file, files_.back());
     }
+    // Now, before memory is taken for what the index says.
+    for (const IndexTensor& tensor : index_.tensors) {
+      for (const TensorPart& part : tensor.parts) entry_of(files_[part.file], tensor, part);
+    }
   }
 
   const Index& index() const noexcept { return index_; }

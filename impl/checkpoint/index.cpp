@@ -1,7 +1,9 @@
 #include "checkpoint/index.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "checkpoint/checksum.h"
@@ -167,6 +169,8 @@ IndexTensor Reader::tensor(const JsonValue& json, size_t file_count) const {
   for (const JsonValue& item : list(json, "parts")) {
     const TensorPart next = part(item, file_count);
     if (next.begin != position || next.end < next.begin) refuse("parts");
+    // A file holds a tensor once. Taken again and again, a small one would fill any memory.
+    if (!tensor.parts.empty() && next.file <= tensor.parts.back().file) refuse("parts");
     position = next.end;
     tensor.parts.push_back(next);
   }
@@ -179,6 +183,17 @@ NamedScalar Reader::scalar(const JsonValue& json) const {
   if (const JsonValue* value = json.find("i64")) return {std::move(name), integer(*value, "i64")};
   if (json.find("f64") != nullptr) return {std::move(name), std::bit_cast<double>(bits(json, "f64"))};
   return {std::move(name), text(json, "text")};
+}
+
+// By sorting: a table of hashes can be filled with names that collide.
+void require_distinct_names(const Index& index, const Reader& reader) {
+  std::vector<std::string_view> names;
+  for (const IndexTensor& tensor : index.tensors) names.push_back(tensor.name);
+  for (const NamedScalar& scalar : index.scalars) names.push_back(scalar.name);
+  std::sort(names.begin(), names.end());
+  if (std::adjacent_find(names.begin(), names.end()) != names.end()) reader.refuse("a name stands twice");
+  const auto is_bad = [](std::string_view name) { return name.empty() || name.find('\0') != std::string_view::npos; };
+  if (std::any_of(names.begin(), names.end(), is_bad)) reader.refuse("name");
 }
 
 // ---- The text as a whole
@@ -253,6 +268,7 @@ Index read_index(const Io& io, const std::string& path) {
   for (const JsonValue& tensor : reader.list(json, "tensors")) {
     index.tensors.push_back(reader.tensor(tensor, index.files.size()));
   }
+  require_distinct_names(index, reader);
   return index;
 }
 

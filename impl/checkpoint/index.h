@@ -34,7 +34,7 @@ struct IndexTensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  std::vector<TensorPart> parts;  // in order; together they are the tensor, each element once
+  std::vector<TensorPart> parts;  // in order, each in a later file; together they are the tensor
 };
 
 struct Index {

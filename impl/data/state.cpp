@@ -46,7 +46,9 @@ StagedLoad stage_state(Sampler& sampler, const StateDict& state) {
          static_cast<long long>(saved), static_cast<long long>(setting.value));
   }
   const int64_t cursor = integer_in(state, "cursor");
-  if (cursor < 0) fail(Code::kFormat, "", "cursor=%lld is below 0", static_cast<long long>(cursor));
+  if (cursor < 0 || cursor > kLargestCount) {
+    fail(Code::kFormat, "", "cursor=%lld is no count of batches", static_cast<long long>(cursor));
+  }
   return [&sampler, cursor] { sampler.set_cursor(cursor); };
 }
 

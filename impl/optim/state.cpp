@@ -21,7 +21,9 @@ T scalar_in(const StateDict& state, const std::string& name) {
 
 int64_t count_in(const StateDict& state, const std::string& name) {
   const auto count = scalar_in<int64_t>(state, name);
-  if (count < 0) fail(Code::kFormat, "", "%s=%lld is below 0", name.c_str(), static_cast<long long>(count));
+  if (count < 0 || count > kLargestCount) {
+    fail(Code::kFormat, "", "%s=%lld is no count", name.c_str(), static_cast<long long>(count));
+  }
   return count;
 }
 
@@ -84,7 +86,9 @@ StagedLoad stage_state(Optimizer& optimizer, const StateDict& state) {
   for (size_t group = 0; group < optimizer.group_count(); ++group) {
     const auto lr = scalar_in<double>(state, of_group(group, "lr"));
     if (!(lr >= 0.0 && std::isfinite(lr))) fail(Code::kFormat, "", "lr=%g is none", lr);
-    progress.push_back({.lr = lr, .first_step = count_in(state, of_group(group, "first_step"))});
+    const int64_t first_step = count_in(state, of_group(group, "first_step"));
+    if (first_step > step) fail(Code::kFormat, "", "a group begins after step %lld", static_cast<long long>(step));
+    progress.push_back({.lr = lr, .first_step = first_step});
   }
   return [&optimizer, step, progress, copy_moments = stage_copy(moments_of(optimizer), state)] {
     copy_moments();

@@ -74,6 +74,10 @@ StagedLoad stage_copy(const StateDict& targets, const StateDict& values) {
            name_of(saved->tensor.dtype()), ShapeText(saved->tensor.shape()).text, name_of(live.dtype()),
            ShapeText(live.shape()).text);
     }
+    if (live.storage()->is_read_only() || may_overlap(live.shape(), live.strides())) {
+      fail(Code::kState, "", "tensor %.64s is over memory that is read-only, or whose elements overlap",
+           target.name.c_str());
+    }
     copies.emplace_back(moved_to(live.device(), saved->tensor), live);
   }
   return [copies = std::move(copies)] {

@@ -35,6 +35,9 @@ struct StateTensor {
 
 using StateScalar = std::variant<int64_t, double, std::string>;
 
+// Counts of steps and batches in a state are at most that: they can still be counted on.
+inline constexpr int64_t kLargestCount = int64_t{1} << 62;
+
 struct NamedScalar {
   std::string name;
   StateScalar value;
@@ -79,7 +82,7 @@ class StateDict {
 };
 
 // Copies of `values` into the tensors of the same names: all of `targets` must be there, in their dtype and shape.
-// Throws FORMAT naming the first that is not. Scalars are not looked at.
+// Throws FORMAT naming the first that is not, STATE for one that may not be written. Scalars are not looked at.
 StagedLoad stage_copy(const StateDict& targets, const StateDict& values);
 
 }  // namespace halftone

@@ -24,10 +24,13 @@ StateDict part_of(const StateDict& state, const std::string& part) {
   return result;
 }
 
+bool is_empty(const StateDict& state) { return state.tensors().empty() && state.scalars().empty(); }
+
 // To the caller it is the checkpoint that does not fit, whatever a room calls it.
-StagedLoad staged(const StatePart& part, const StateDict& state) {
+template <class Action>
+auto of_part(const StatePart& part, Action&& action) {
   try {
-    return part.stage(state);
+    return action();
   } catch (const Error& error) {
     if (error.code() == Code::kOutOfMemory || error.code() == Code::kDevice || error.code() == Code::kState) throw;
     fail(Code::kFormat, "", "the checkpoint does not fit %s: %s", part.name.c_str(), error.what());
@@ -66,11 +69,12 @@ void TrainingState::load(const StateDict& state) const {
   std::vector<StagedLoad> loads;
   states.reserve(parts_.size());
   for (const StatePart& part : parts_) {
-    states.push_back(part_of(state, part.name));
-    if (states.back().tensors().empty() && states.back().scalars().empty()) {
+    states.push_back(of_part(part, [&] { return part_of(state, part.name); }));
+    if (is_empty(states.back())) {
+      if (is_empty(part.read())) continue;  // a part that has nothing leaves no trace in a checkpoint
       fail(Code::kFormat, "", "the checkpoint has no part %s", part.name.c_str());
     }
-    loads.push_back(staged(part, states.back()));
+    loads.push_back(of_part(part, [&] { return part.stage(states.back()); }));
   }
   for (const StagedLoad& load : loads) load();
 }

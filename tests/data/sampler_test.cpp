@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/batches.h"
+#include "data/state.h"
 #include "room_fixture.h"
 
 namespace halftone::data {
@@ -115,6 +116,19 @@ TEST_F(BatchesTest, AFailureLeavesSamplerAndBatch) {
   EXPECT_EQ(sampler->batch(), 1);
   taken.clear();
   EXPECT_EQ(values(batches.get(0)), current);
+}
+
+TEST(Sampler, F27_ACursorThatCannotBeCountedOnIsRefused) {
+  Sampler sampler({.count = 4, .batch_size = 1});
+  const StateDict sound = state_of(sampler);
+  for (int64_t cursor : {int64_t{-1}, INT64_MAX}) {
+    StateDict state;
+    for (const NamedScalar& scalar : sound.scalars()) {
+      state.add(scalar.name, scalar.name == "cursor" ? StateScalar(cursor) : scalar.value);
+    }
+    EXPECT_EQ(code_of([&] { stage_state(sampler, state)(); }), Code::kFormat) << cursor;
+  }
+  EXPECT_EQ(sampler.cursor(), 0);
 }
 
 }  // namespace

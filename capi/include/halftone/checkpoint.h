@@ -22,7 +22,8 @@ typedef struct htone_checkpoint htone_checkpoint;
 
 /* Opens a directory of checkpoints for one training run, and locks it against other writers until the release. What
  * the run consists of is added next; the numbers of the context's random streams belong to it without that. A forked
- * child does not inherit the lock; it may load by this object, and opens the directory anew to save.
+ * child does not inherit the lock, but where a table of the host's says otherwise (htone_io); it may load by this
+ * object, and opens the directory anew to save.
  *
  * [in] context: whose file and clock tables are used; borrowed.
  * [in] directory: UTF-8; made where there is none, in a directory that exists.
@@ -51,7 +52,8 @@ HTONE_API htone_status htone_checkpoint_release(htone_checkpoint* checkpoint);
 /* Adds a module: its parameters and buffers by their names.
  *
  * [in] checkpoint: borrowed.
- * [in] name: of this part in the checkpoint, such as "model": not empty, without a slash, not yet taken; copied.
+ * [in] name: of this part in the checkpoint, such as "model": 1 to 4096 bytes of UTF-8 without a slash or control
+ *   characters, not yet taken; copied.
  * [in] module: retained.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * Since: 0.1
@@ -92,11 +94,12 @@ HTONE_API htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkp
 HTONE_API htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name,
                                                     htone_sampler* sampler);
 
-/* Adds tensors of the program's own, which a load writes in place.
+/* Adds tensors of the program's own, which a load writes in place. A load answers STATE where one of them is over
+ * memory that is read-only, or has elements that overlap.
  *
  * [in] checkpoint: borrowed.
  * [in] name: as of htone_checkpoint_add_module.
- * [in] state_dict: at least one tensor; retained, and looked at when something is saved or loaded.
+ * [in] state_dict: retained, and looked at when something is saved or loaded.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * Since: 0.1
  */

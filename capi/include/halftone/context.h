@@ -24,7 +24,9 @@ typedef struct htone_allocator {
   void (*deallocate)(void* user, void* memory, size_t size);
 } htone_allocator;
 
-/* How files are reached. Every function answers at least 0, or -errno; reads and writes may be short. */
+/* How files are reached. Every function answers at least 0, or -errno; reads and writes may be short, and those that
+ * tell of more bytes than were asked for are errors. `flags` are those of open(2). No lock of the library is held
+ * meanwhile, and what the call is about stays alive, also where the function gives the last handle of it back. */
 typedef struct htone_io {
   uint32_t struct_size;
   uint32_t reserved;
@@ -41,7 +43,9 @@ typedef struct htone_io {
   /* Calls take(taker, name) for every name in a directory but "." and "..", until it answers below 0; answers 0 or
    * what it answered. */
   int64_t (*list)(void* user, const char* path, int64_t (*take)(void* taker, const char* name), void* taker);
-  /* Takes an exclusive lock that ends with close; -EWOULDBLOCK where another holds it. */
+  /* Takes an exclusive lock that ends with close; -EWOULDBLOCK where another holds it. A fork calls nothing of this
+   * table, since another thread may have been in it: where a child inherits the lock, as it does that of flock(2), it
+   * is the host that closes the file there (pthread_atfork), or the directory stays locked until the child ends. */
   int64_t (*lock)(void* user, int64_t file);
 } htone_io;
 

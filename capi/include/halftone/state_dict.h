@@ -60,7 +60,7 @@ HTONE_API htone_status htone_state_dict_count(htone_state_dict* state_dict, size
  * [in] state_dict: borrowed.
  * [in] index: below the count.
  * [out] out_name: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_name; 4097 always suffices.
+ * [in] capacity: bytes at out_name; 4097 suffice for names that were added here, those of a file may be longer.
  * [out] out_length: the length without the zero byte, also where the buffer is too small.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * Since: 0.1
