@@ -25,9 +25,8 @@ class Directory {
 
   // Writes and publishes the state as checkpoint `step`. Throws STATE where this step or a later one is there and
   // whole, where a fork made this process, or where the directory was replaced by one that another writes into; FORMAT,
-  // IO. After a failure nothing has changed, and the same step may be
-  // saved again: what the failed save left on a disk that would not even remove it counts for nothing here, and the
-  // next save removes it.
+  // IO. After a failure nothing has changed, and the same step may be saved again: what the failed save left on a disk
+  // that would not even remove it counts for nothing here, and the next save removes it.
   void save(int64_t step, const StateDict& state);
 
   struct Loaded {
