@@ -19,9 +19,11 @@ struct ScheduleRule {
   Ref<HostSchedule> host;  // null where the device knows the rule
 
   // The rule for one position, as kernels take it. A climb before the host's schedule needs no answer of the host.
+  // The host may give its optimizer another schedule while it is asked.
   Schedule at(int64_t position) const {
+    const Ref<HostSchedule> kept = host;
     Schedule result = schedule;
-    if (host && position >= schedule.warmup_steps) result.final_factor = host->factor(position - schedule.warmup_steps);
+    if (kept && position >= schedule.warmup_steps) result.final_factor = kept->factor(position - schedule.warmup_steps);
     return result;
   }
   double factor(int64_t position) const { return schedule_factor(at(position), position); }

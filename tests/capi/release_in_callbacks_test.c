@@ -132,6 +132,45 @@ static void a31_an_optimizer_or_a_schedule_may_go_while_the_factor_is_asked_for(
   assert_fails(htone_optimizer_release(optimizer), HTONE_INVALID_HANDLE, "optimizer");
 }
 
+/* A schedule's own data, and whose schedule its callback replaces. */
+typedef struct Replaced {
+  htone_optimizer* optimizer;
+  int is_gone;
+} Replaced;
+
+static void mark_gone(void* user) { ((Replaced*)user)->is_gone = 1; }
+
+static htone_status replace_schedule(int64_t position, double* out_factor, void* user) {
+  Replaced* replaced = user;
+  htone_schedule* constant = NULL;
+  (void)position;
+  assert_ok(htone_schedule_create_constant(&constant));
+  assert_ok(htone_optimizer_set_schedule(replaced->optimizer, constant));
+  assert_ok(htone_schedule_release(constant));
+  *out_factor = replaced->is_gone ? 0 : 2;
+  return HTONE_OK;
+}
+
+static void a31_a_schedule_may_be_replaced_while_the_factor_is_asked_for(void** state) {
+  (void)state;
+  static Replaced replaced;
+  double before = 0, during = 0, after = 0;
+  htone_module* linear = NULL;
+  htone_schedule* schedule = NULL;
+  assert_ok(htone_module_create_linear(test_device(), 2, 2, NULL, &linear));
+  htone_optimizer* optimizer = make_optimizer(keep_module(linear));
+  replaced = (Replaced){.optimizer = optimizer};
+  assert_ok(htone_schedule_create_callback(replace_schedule, &replaced, mark_gone, &schedule));
+  assert_ok(htone_optimizer_lr(optimizer, &before));
+  assert_ok(htone_optimizer_set_schedule(optimizer, schedule));
+  assert_ok(htone_schedule_release(schedule));
+  assert_ok(htone_optimizer_lr(optimizer, &during));
+  assert_ok(htone_optimizer_lr(optimizer, &after));
+  assert_true(during == 2 * before && after == before);
+  assert_true(replaced.is_gone);
+  assert_ok(htone_optimizer_release(optimizer));
+}
+
 /* Gives back at the call that `of_test` names. */
 static int64_t at_call(TestIo* io, const char* call) {
   if (io->of_test != NULL && call[0] == *(const char*)io->of_test) give_back();
@@ -202,6 +241,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a31_a_module_and_its_input_may_go_while_it_runs),
       cmocka_unit_test(a31_a_loss_and_its_leaf_may_go_while_backward_runs),
       cmocka_unit_test(a31_an_optimizer_or_a_schedule_may_go_while_the_factor_is_asked_for),
+      cmocka_unit_test(a31_a_schedule_may_be_replaced_while_the_factor_is_asked_for),
       cmocka_unit_test(a31_a_checkpoint_may_go_while_it_is_saved_or_loaded),
       cmocka_unit_test(a31_a_state_dict_and_a_device_may_go_while_a_file_is_written_or_read),
   };
