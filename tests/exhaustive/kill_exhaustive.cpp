@@ -122,14 +122,16 @@ bool survives_kills(const std::string& path, int64_t kills) {
   Board& board = *new (memory) Board{};
   const int64_t begin = now_ns();
   wait_for(start_process(path, board, 5));
-  // Instants from the first system call of a process to its fifth save, fast disk or slow.
-  std::uniform_int_distribution<int64_t> instant(0, now_ns() - begin);
+  // Instants from the first system call of a process to its fifth save, fast disk or slow; later ones where the machine
+  // has other work by now and few processes come to save anything.
+  int64_t latest = now_ns() - begin;
   std::mt19937 random(1);
   for (int64_t i = 0; i < kills && board.wrong == 0; ++i) {
     const pid_t child = start_process(path, board, INT64_MAX);
-    sleep_ns(instant(random));
+    sleep_ns(std::uniform_int_distribution<int64_t>(0, latest)(random));
     kill(child, SIGKILL);
     wait_for(child);
+    if (board.committed < 2 * i) latest += latest / 16;
   }
   wait_for(start_process(path, board, 0));
   const int64_t wrong = board.wrong;
