@@ -63,7 +63,7 @@ static htone_status see_parameter(htone_parameter* parameter, void* user) {
 
 static htone_status factor_at(int64_t position, double* out_factor, void* user) {
   if (*(int*)user == kFails) return HTONE_CALLBACK;
-  *out_factor = *(int*)user == kNothing ? -1 : 1.0 / (double)(position + 1);
+  *out_factor = *(int*)user == kNothing ? -1 : 1.0 / ((double)position + 1);
   return HTONE_OK;
 }
 
