@@ -12,6 +12,7 @@ typedef struct File {
   char path[kMaxPath]; /* empty where the place is free */
   unsigned char* data;
   size_t size;
+  size_t room; /* bytes at data */
 } File;
 
 static File files[kMaxFiles];
@@ -37,11 +38,20 @@ static void drop(File* file) {
   memset(file, 0, sizeof *file);
 }
 
-static int64_t resize(File* file, size_t size) {
-  unsigned char* data = size <= kMaxSize ? realloc(file->data, size + 1) : NULL;
+/* By doubling, so that a file written in small pieces is not copied for each of them. */
+static int64_t make_room(File* file, size_t size) {
+  if (size < file->room) return 0;
+  const size_t room = 2 * size + 1;
+  unsigned char* data = size <= kMaxSize ? realloc(file->data, room) : NULL;
   if (data == NULL) return -ENOSPC;
-  if (size > file->size) memset(data + file->size, 0, size - file->size);
   file->data = data;
+  file->room = room;
+  return 0;
+}
+
+static int64_t resize(File* file, size_t size) {
+  if (make_room(file, size) != 0) return -ENOSPC;
+  if (size > file->size) memset(file->data + file->size, 0, size - file->size);
   file->size = size;
   return 0;
 }

@@ -118,9 +118,10 @@ htone_status release_slot(Machine* machine, Kind kind, int slot) {
   return status;
 }
 
-/* A tensor expanded to 2^40 elements takes no memory, and what reads it takes hours: it is let go. */
+/* Many calls on tiny tensors find more than few on large ones; and a tensor expanded to 2^40 elements takes no memory,
+   but what reads it takes hours. */
 static int takes_long(Kind kind, void* handle) {
-  enum { kMaxElements = 1 << 20 };
+  enum { kMaxElements = 1 << 12 };
   int64_t elements = 0;
   if (kind != kTensor) return 0;
   require(htone_tensor_numel(handle, &elements) == HTONE_OK, "a tensor's elements");
