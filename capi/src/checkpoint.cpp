@@ -83,6 +83,11 @@ htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, cons
                [&] { add_part(checkpoint, name, unwrap(scaler, "scaler")); });
 }
 
+htone_status htone_checkpoint_add_ema(htone_checkpoint* checkpoint, const char* name, htone_ema* ema) {
+  return guard("htone_checkpoint_add_ema(checkpoint, name, ema)",
+               [&] { add_part(checkpoint, name, unwrap(ema, "ema")); });
+}
+
 htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name, htone_sampler* sampler) {
   return guard("htone_checkpoint_add_sampler(checkpoint, name, sampler)",
                [&] { add_part(checkpoint, name, unwrap(sampler, "sampler")); });

@@ -193,7 +193,7 @@ htone_status htone_grad_scaler_update(htone_grad_scaler* scaler) {
 htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, double* out_scale) {
   return guard("htone_grad_scaler_get_scale(scaler, out_scale)", [&] {
     const optim::GradScaler& source = *unwrap(scaler, "scaler");
-    require(out_scale, "out_scale") = source.state().scale;
+    require(out_scale, "out_scale") = source.current_scale();
   });
 }
 

@@ -2,6 +2,8 @@
 // at a time.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "autograd/parameter_set.h"
@@ -22,6 +24,11 @@ class Ema final : public RefCounted {
   Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings);
 
   size_t size() const noexcept { return parameters_.size(); }
+  const std::string& name(size_t index) const noexcept { return parameters_[index].name; }
+  // Live, in f32; between two swaps these are the weights.
+  const Tensor& average(size_t index) const noexcept { return averages_[index]; }
+  int64_t update_count() const noexcept { return updates_; }
+  void set_update_count(int64_t count) noexcept { updates_ = count; }
   // average = decay average + (1 - decay) weight. Allocates no tensor. Throws STATE while swapped.
   void update();
   // A copy in f32. Throws STATE while swapped. REQUIRES: index < size().

@@ -113,10 +113,11 @@ void GradScaler::update() {
   }
 }
 
+float GradScaler::current_scale() const { return enabled_ ? state().scale : 1.0f; }
+
 ScalerState GradScaler::state() const {
   ScalerState state;
   read_to_host(state_, DType::kU8, &state);
-  if (!enabled_) state.scale = 1.0f;
   return state;
 }
 

@@ -33,6 +33,8 @@ class GradScaler final : public RefCounted {
   // Whether an optimizer was unscaled or stepped since the last update.
   bool awaits_update() const noexcept;
   // Waits for the device. 1 where the scaler is not enabled.
+  float current_scale() const;
+  // Waits for the device. Where the scaler is not enabled, that of one which takes over: its first, or what was set.
   ScalerState state() const;
   // Throws STATE between unscale or step and the update.
   void set_state(const ScalerState& state);

@@ -42,15 +42,25 @@ void add_moment(StateDict& state, const std::string& name, const Moment& moment)
   if (moment.scales.defined()) state.add(name + "_scales", moment.scales);
 }
 
-// The live tensors. Numbers lead the names, since two modules may have parameters of one name.
+// Numbers lead the names, since two modules may have parameters of one name.
+std::string numbered(size_t number, const std::string& name) { return std::to_string(number) + "." + name; }
+
+// The live tensors.
 StateDict moments_of(const Optimizer& optimizer) {
   StateDict state;
   size_t number = 0;
   for (const OwnedParameter& parameter : optimizer.parameters()) {
-    const std::string name = std::to_string(number++) + "." + parameter.name();
+    const std::string name = numbered(number++, parameter.name());
     add_moment(state, name + ".moment1", parameter.moment1());
     add_moment(state, name + ".moment2", parameter.moment2());
   }
+  return state;
+}
+
+StateDict averages_of(const Ema& ema) {
+  if (ema.is_swapped()) fail(Code::kState, "ema", "ema is swapped with the weights; swap back first");
+  StateDict state;
+  for (size_t i = 0; i < ema.size(); ++i) state.add(numbered(i, ema.name(i)), ema.average(i));
   return state;
 }
 
@@ -116,6 +126,27 @@ StagedLoad stage_state(GradScaler& scaler, const StateDict& state) {
   loaded.hysteresis_left = static_cast<int32_t>(std::min<int64_t>(count_in(state, "hysteresis_left"), INT32_MAX));
   loaded.ceiling = scale_in(state, "ceiling", 0.0);
   return [&scaler, loaded] { scaler.set_state(loaded); };
+}
+
+StateDict state_of(const Ema& ema) {
+  StateDict state = averages_of(ema);
+  state.add("updates", ema.update_count());
+  state.add("parameters", static_cast<int64_t>(ema.size()));
+  return state;
+}
+
+StagedLoad stage_state(Ema& ema, const StateDict& state) {
+  const StateDict averages = averages_of(ema);
+  const int64_t updates = count_in(state, "updates");
+  const int64_t parameters = count_in(state, "parameters");
+  if (static_cast<size_t>(parameters) != ema.size()) {
+    fail(Code::kFormat, "", "it averages %lld parameters, expected %zu", static_cast<long long>(parameters),
+         ema.size());
+  }
+  return [&ema, updates, copy_averages = stage_copy(averages, state)] {
+    copy_averages();
+    ema.set_update_count(updates);
+  };
 }
 
 }  // namespace halftone::optim

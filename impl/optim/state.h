@@ -1,7 +1,8 @@
-// An optimizer's and a gradient scaler's state as state dicts, and back. Weights are not among them: they are the
-// modules'. REQUIRES of stage_state: the object lives until the load.
+// The state of optimizers, gradient scalers and averages of weights as state dicts, and back. Weights are not among them:
+// they are the modules'. REQUIRES of stage_state: the object lives until the load.
 #pragma once
 
+#include "optim/ema.h"
 #include "optim/grad_scaler.h"
 #include "optim/optimizer.h"
 #include "tensor/state_dict.h"
@@ -17,5 +18,10 @@ StagedLoad stage_state(Optimizer& optimizer, const StateDict& state);
 StateDict state_of(const GradScaler& scaler);
 // Throws FORMAT for values that no scaler can have.
 StagedLoad stage_state(GradScaler& scaler, const StateDict& state);
+
+// Throws STATE while swapped: the weights are in the averages' place.
+StateDict state_of(const Ema& ema);
+// Throws FORMAT where the state is of other parameters.
+StagedLoad stage_state(Ema& ema, const StateDict& state);
 
 }  // namespace halftone::optim

@@ -1,11 +1,12 @@
 /* What a careless host adds to a checkpoint: names that no file can hold, parts that have nothing, tensors over memory
- * that may not be written. Names carry the rows of the fault catalogue.
+ * that may not be written, averages while they are away. Names carry the rows of the fault catalogue.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "test_tensors.h"
+#include "test_modules.h"
 
 static htone_checkpoint* open_checkpoint(void) {
   char path[512];
@@ -100,12 +101,64 @@ static void a14_a_load_into_memory_that_is_read_only_is_refused_and_changes_noth
   munmap(page, 4096);
 }
 
+static htone_ema* make_averages(htone_module* module) {
+  htone_ema* ema = NULL;
+  assert_ok(htone_ema_create(parameters_of_module(module), NULL, &ema));
+  return keep_ema(ema);
+}
+
+static void averages_swapped_with_the_weights_are_neither_saved_nor_loaded(void** state) {
+  (void)state;
+  int64_t step = -1;
+  htone_module* module = make_linear(test_device(), 2, 2, 0);
+  htone_ema* ema = make_averages(module);
+  htone_checkpoint* checkpoint = open_checkpoint();
+  assert_ok(htone_checkpoint_add_module(checkpoint, "model", module));
+  assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", ema));
+  assert_ok(htone_checkpoint_save(checkpoint, 1));
+  assert_ok(htone_tensor_fill(weights_of(module, 0), 3));
+  assert_ok(htone_ema_swap(ema));
+  assert_fails(htone_checkpoint_save(checkpoint, 2), HTONE_STATE, "swap");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_STATE, "swap");
+  assert_ok(htone_checkpoint_latest(checkpoint, &step));
+  assert_true(step == 1);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(weights_of(module, 0), 0, 3, 3, 3, 3);
+  assert_ok(htone_checkpoint_save(checkpoint, 2));
+  assert_ok(htone_checkpoint_release(checkpoint));
+}
+
+static void averages_of_other_parameters_are_refused_and_nothing_changes(void** state) {
+  (void)state;
+  int64_t step = -1;
+  htone_checkpoint* checkpoint = open_checkpoint();
+  assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", make_averages(make_linear(test_device(), 2, 2, 0))));
+  assert_ok(htone_checkpoint_save(checkpoint, 1));
+  assert_ok(htone_checkpoint_release(checkpoint));
+  htone_module* others[] = {make_linear(test_device(), 2, 2, 1), make_linear(test_device(), 2, 3, 0)};
+  for (size_t i = 0; i < COUNT_OF(others); ++i) {
+    htone_tensor* averages = NULL;
+    assert_ok(htone_tensor_fill(weights_of(others[i], 0), 3));
+    htone_ema* ema = make_averages(others[i]);
+    checkpoint = open_checkpoint();
+    assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", ema));
+    assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_FORMAT, "averages");
+    assert_ok(htone_ema_read(ema, 0, &averages));
+    double* values = values_of(keep_tensor(averages));
+    for (int element = 0; element < 4; ++element) assert_true(values[element] == 3);
+    free(values);
+    assert_ok(htone_checkpoint_release(checkpoint));
+  }
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a24_a_part_has_a_name_that_a_file_can_hold),
       cmocka_unit_test(parts_that_have_nothing_are_saved_and_loaded),
       cmocka_unit_test(a14_a_load_into_elements_that_overlap_is_refused_and_changes_nothing),
       cmocka_unit_test(a14_a_load_into_memory_that_is_read_only_is_refused_and_changes_nothing),
+      cmocka_unit_test(averages_swapped_with_the_weights_are_neither_saved_nor_loaded),
+      cmocka_unit_test(averages_of_other_parameters_are_refused_and_nothing_changes),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -130,6 +130,7 @@ static void parts_that_nobody_added_are_passed_over(void** state) {
   assert_ok(begin_run(&evaluation, kPlain, NULL));
   assert_ok(htone_checkpoint_create(evaluation.context, path_of("run"), &checkpoint));
   assert_ok(htone_checkpoint_add_module(checkpoint, "model", evaluation.model));
+  assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", evaluation.ema));
   assert_ok(htone_checkpoint_load(checkpoint, &step));
   assert_true(step == 5);
   assert_true(fingerprint(&evaluation) == fingerprint(&run));

@@ -215,6 +215,30 @@ static void a_scaler_that_is_not_enabled_passes_everything_through(void** state)
   assert_int_equal(steps, 2);
 }
 
+/* Training that was begun without a scaler goes on with one. */
+static void the_state_of_a_scaler_that_is_not_enabled_begins_an_enabled_one(void** state) {
+  (void)state;
+  htone_grad_scaler_options options;
+  htone_grad_scaler_state saved = {.struct_size = sizeof saved};
+  htone_grad_scaler* passive = NULL;
+  assert_ok(htone_grad_scaler_options_init(&options));
+  options.enabled = 0;
+  options.initial_scale = 512;
+  assert_ok(htone_grad_scaler_create(test_device(), &options, &passive));
+  keep_grad_scaler(passive);
+  assert_ok(htone_grad_scaler_get_state(passive, &saved));
+  assert_float_equal(saved.scale, 512, 0);
+  assert_float_equal(scale_of(passive), 1, 0);
+  htone_grad_scaler* active = make_scaler(4);
+  assert_ok(htone_grad_scaler_set_state(active, &saved));
+  assert_float_equal(scale_of(active), 512, 0);
+  saved.scale = 64;
+  assert_ok(htone_grad_scaler_set_state(passive, &saved));
+  assert_ok(htone_grad_scaler_get_state(passive, &saved));
+  assert_float_equal(saved.scale, 64, 0);
+  assert_float_equal(scale_of(passive), 1, 0);
+}
+
 static void an_error_at_the_minimum_is_reported_by_update(void** state) {
   (void)state;
   htone_grad_scaler_options options;
@@ -280,6 +304,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(an_update_without_a_step_leaves_no_factor_behind),
       cmocka_unit_test(clipping_by_norm_comes_between_unscale_and_step),
       cmocka_unit_test(a_scaler_that_is_not_enabled_passes_everything_through),
+      cmocka_unit_test(the_state_of_a_scaler_that_is_not_enabled_begins_an_enabled_one),
       cmocka_unit_test(an_error_at_the_minimum_is_reported_by_update),
       cmocka_unit_test(a_saved_state_one_step_before_growth_grows_on_the_next),
       cmocka_unit_test(a_bound_on_values_holds_in_every_step),

@@ -4,6 +4,8 @@ what a valid call needs around it.
 
 from dataclasses import dataclass, field
 
+CHECKPOINT_PARTS = ("module", "optimizer", "grad_scaler", "ema", "sampler", "state_dict")
+
 # Handle type: (kind in misuse_fixture.h, member of the fixture, the function that gives a reference back).
 HANDLES = {
     "htone_context": ("kContextHandle", "context", "htone_context_release"),
@@ -357,7 +359,7 @@ VALUES = {
     ("htone_rms_norm", "ndim"): Values("2", refuse(["0", "-1", "9", "INT32_MAX", "INT32_MIN"])),
     "normalized_shape": Values("square", refuse(["negative_shape", "overflowing_shape"])),
     **{(f"htone_checkpoint_add_{part}", "name"): Values('"part"', refuse(['""', '"a/b"', '"random"']))
-       for part in ("module", "optimizer", "grad_scaler", "sampler", "state_dict")},
+       for part in CHECKPOINT_PARTS},
     "ndim": NUMBER_OF_DIMS,
     "offset": Values("0.0", FINITE),
     "op": Values('"matmul"', refuse(['"no_such_operation"', '""'])),
@@ -408,7 +410,7 @@ AFTER = {name + "_retain": f"assert_ok({name}_release({member}));" for name, (_,
 AFTER["htone_scope_end"] = "scope = fixture.scope;"
 for rule in ("adamw", "adam", "sgd", "lion"):
     BEFORE[f"htone_optimizer_add_{rule}_group"] = "parameters = renew_spare_parameters();"
-for part in ("module", "optimizer", "grad_scaler", "sampler", "state_dict"):
+for part in CHECKPOINT_PARTS:
     BEFORE[f"htone_checkpoint_add_{part}"] = "checkpoint = renew_checkpoint();"
 BEFORE["htone_checkpoint_save"] = "checkpoint = renew_checkpoint();"
 BEFORE["htone_checkpoint_verify"] = "checkpoint = renew_checkpoint(); assert_ok(htone_checkpoint_save(checkpoint, 0));"

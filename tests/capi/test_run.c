@@ -71,6 +71,17 @@ static htone_status make_scaler(Run* run) {
   return htone_grad_scaler_create(run->device, &scaler, &run->scaler);
 }
 
+static htone_status make_ema(Run* run) {
+  htone_ema_options options;
+  htone_parameters* parameters = NULL;
+  TRY(htone_ema_options_init(&options));
+  options.warmup = 1;
+  TRY(htone_parameters_create_from_module(run->model, &parameters));
+  const htone_status status = htone_ema_create(parameters, &options, &run->ema);
+  htone_parameters_release(parameters);
+  return status;
+}
+
 htone_status begin_run(Run* run, const RunKind* kind, const htone_context_options* options) {
   htone_context_options own;
   *run = (Run){NULL};
@@ -83,7 +94,8 @@ htone_status begin_run(Run* run, const RunKind* kind, const htone_context_option
   TRY(make_model(run));
   TRY(htone_autocast_policy_create(kind->compute_dtype, &run->policy));
   TRY(make_optimizer(run, kind));
-  return make_scaler(run);
+  TRY(make_scaler(run));
+  return make_ema(run);
 }
 
 static htone_status loss_of(Run* run, htone_tensor** out) {
@@ -107,6 +119,7 @@ htone_status train_step(Run* run) {
   if (status == HTONE_OK) status = htone_tensor_backward(scaled, NULL, 0);
   if (status == HTONE_OK) status = htone_grad_scaler_step(run->scaler, run->optimizer);
   if (status == HTONE_OK) status = htone_grad_scaler_update(run->scaler);
+  if (status == HTONE_OK) status = htone_ema_update(run->ema);
   htone_tensor_release(scaled);
   htone_tensor_release(loss);
   return status;
@@ -115,6 +128,7 @@ htone_status train_step(Run* run) {
 void end_run(Run* run) {
   htone_batches_release(run->batches);
   htone_sampler_release(run->sampler);
+  htone_ema_release(run->ema);
   htone_grad_scaler_release(run->scaler);
   htone_optimizer_release(run->optimizer);
   htone_autocast_policy_release(run->policy);
@@ -128,6 +142,7 @@ htone_status add_parts(htone_checkpoint* checkpoint, const Run* run) {
   TRY(htone_checkpoint_add_module(checkpoint, "model", run->model));
   TRY(htone_checkpoint_add_optimizer(checkpoint, "optimizer", run->optimizer));
   TRY(htone_checkpoint_add_grad_scaler(checkpoint, "scaler", run->scaler));
+  TRY(htone_checkpoint_add_ema(checkpoint, "averages", run->ema));
   return htone_checkpoint_add_sampler(checkpoint, "sampler", run->sampler);
 }
 
@@ -137,6 +152,18 @@ static void mix(uint64_t* hash, const void* data, size_t size) {
   for (size_t i = 0; i < size; ++i) *hash = (*hash ^ bytes[i]) * 1099511628211u;
 }
 
+/* Gives the values back. */
+static void mix_values(uint64_t* hash, htone_tensor* values) {
+  int64_t count = 0;
+  assert_ok(htone_tensor_numel(values, &count));
+  float* numbers = malloc((size_t)count * sizeof *numbers);
+  assert_non_null(numbers);
+  assert_ok(htone_tensor_read(values, HTONE_F32, numbers, (size_t)count * sizeof *numbers));
+  mix(hash, numbers, (size_t)count * sizeof *numbers);
+  free(numbers);
+  assert_ok(htone_tensor_release(values));
+}
+
 uint64_t fingerprint(const Run* run) {
   uint64_t hash = 14695981039346656037u;
   double scale = 0;
@@ -144,18 +171,13 @@ uint64_t fingerprint(const Run* run) {
   mix(&hash, &scale, sizeof scale);
   for (size_t i = 0; i < kRunParameters; ++i) {
     htone_parameter* parameter = NULL;
-    htone_tensor* values = NULL;
-    int64_t count = 0;
+    htone_tensor *values = NULL, *averages = NULL;
     assert_ok(htone_module_parameter(run->model, i, &parameter));
     assert_ok(htone_parameter_read(parameter, HTONE_F32, &values));
-    assert_ok(htone_tensor_numel(values, &count));
-    float* numbers = malloc((size_t)count * sizeof *numbers);
-    assert_non_null(numbers);
-    assert_ok(htone_tensor_read(values, HTONE_F32, numbers, (size_t)count * sizeof *numbers));
-    mix(&hash, numbers, (size_t)count * sizeof *numbers);
-    free(numbers);
-    assert_ok(htone_tensor_release(values));
+    mix_values(&hash, values);
     assert_ok(htone_parameter_release(parameter));
+    assert_ok(htone_ema_read(run->ema, i, &averages));
+    mix_values(&hash, averages);
   }
   return hash;
 }

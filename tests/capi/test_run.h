@@ -1,5 +1,5 @@
 /* A small training run in 16 bits, with everything that a checkpoint holds: a network, AdamW, a gradient scaler and a
- * sampler over eight samples. A run is the same as another of the same kind, to the bit. Handles are the run's own, so
+ * sampler over eight samples, averages of the weights. A run is the same as another of the same kind, to the bit. Handles are the run's own, so
  * that runs may come and go inside a test. Main thread only.
  */
 #ifndef HALFTONE_TESTS_CAPI_TEST_RUN_H
@@ -16,6 +16,7 @@ typedef struct Run {
   htone_autocast_policy* policy;
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler;
+  htone_ema* ema;
   htone_sampler* sampler;
   htone_batches* batches;
 } Run;
@@ -38,7 +39,7 @@ void end_run(Run* run);
 
 /* Adds all parts of the run to a checkpoint. */
 htone_status add_parts(htone_checkpoint* checkpoint, const Run* run);
-/* A number that differs where any weight does, in a bit; the loss scale counts too. */
+/* A number that differs where any weight or average does, in a bit; the loss scale counts too. */
 uint64_t fingerprint(const Run* run);
 
 #endif

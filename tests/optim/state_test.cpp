@@ -1,4 +1,4 @@
-// States of optimizers and scalers that no run can have: refused before anything has changed.
+// States of optimizers, scalers and averages that no run can have: refused before anything has changed.
 #include "optim/state.h"
 
 #include <cstdint>
@@ -76,6 +76,20 @@ TEST_F(OptimizerStateTest, F27_ScalesAndCountsThatNoScalerHasAreRefused) {
   EXPECT_EQ(scaler.state().scale, 1024.0f);
   EXPECT_EQ(code_of_scaler("scale", 2.0), Code::kOk);
   EXPECT_EQ(scaler.state().scale, 2.0f);
+}
+
+TEST_F(OptimizerStateTest, F27_CountsThatNoAverageHasAreRefused) {
+  Ema ema({{"weight", make_ref<Parameter>("weight", tensor({2}, {1, 2}))}}, {.decay = 0.9, .warms_up = true});
+  const auto code_of_ema = [&](const char* name, const StateScalar& value) {
+    const StateDict state = changed(state_of(ema), name, value);
+    return code_of([&] { stage_state(ema, state)(); });
+  };
+  EXPECT_EQ(code_of_ema("updates", std::numeric_limits<int64_t>::max()), Code::kFormat);
+  EXPECT_EQ(code_of_ema("updates", int64_t{-1}), Code::kFormat);
+  EXPECT_EQ(code_of_ema("parameters", int64_t{2}), Code::kFormat);
+  EXPECT_EQ(ema.update_count(), 0);
+  EXPECT_EQ(code_of_ema("updates", int64_t{7}), Code::kOk);
+  EXPECT_EQ(ema.update_count(), 7);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #define HALFTONE_CHECKPOINT_H
 
 #include "halftone/data.h"
+#include "halftone/ema.h"
 #include "halftone/grad_scaler.h"
 #include "halftone/state_dict.h"
 
@@ -83,6 +84,17 @@ HTONE_API htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoi
 HTONE_API htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, const char* name,
                                                         htone_grad_scaler* scaler);
 
+/* Adds averages of weights, and how often they were updated. The weights themselves come with their module. A save and
+ * a load answer STATE while the averages are swapped with the weights.
+ *
+ * [in] checkpoint: borrowed.
+ * [in] name: as of htone_checkpoint_add_module.
+ * [in] ema: retained.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Since: 0.1
+ */
+HTONE_API htone_status htone_checkpoint_add_ema(htone_checkpoint* checkpoint, const char* name, htone_ema* ema);
+
 /* Adds a sampler: where it stands.
  *
  * [in] checkpoint: borrowed.
@@ -111,11 +123,11 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  *
  * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
  * [in] step: at least 0, above that of every whole checkpoint in the directory.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update, the
- *   process that opened the directory forked this one, or another writer has a directory that took its name), IO
- *   (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the checkpoints are those of before, and the same
- *   step may be saved again. Where the disk would not let go of what was written, this object passes over it, and its
- *   next save removes it first.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update,
+ *   averages are swapped with the weights, the process that opened the directory forked this one, or another writer has
+ *   a directory that took its name), IO (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the
+ *   checkpoints are those of before, and the same step may be saved again. Where the disk would not let go of what
+ *   was written, this object passes over it, and its next save removes it first.
  * Since: 0.1
  */
 HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step);

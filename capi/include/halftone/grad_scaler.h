@@ -178,7 +178,8 @@ HTONE_API htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, do
 
 /* Reads all that moves in a scaler; waits for the device.
  *
- * [in] scaler: borrowed.
+ * [in] scaler: borrowed. One that is not enabled tells where an enabled one with its state would begin: at its initial
+ *   scale, or at what was set.
  * [in,out] out_state: struct_size set by the caller; the other fields are written.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  * Since: 0.1

@@ -99,7 +99,7 @@ htone_status make_checkpoint(Machine* machine) {
 }
 
 htone_status add_to_checkpoint(Machine* machine) {
-  const uint8_t choice = byte(machine) % 5;
+  const uint8_t choice = byte(machine) % 6;
   htone_checkpoint* checkpoint = checkpoint_in(machine);
   const char* name = name_in(machine);
   switch (choice) {
@@ -111,6 +111,8 @@ htone_status add_to_checkpoint(Machine* machine) {
       return htone_checkpoint_add_grad_scaler(checkpoint, name, scaler_in(machine));
     case 3:
       return htone_checkpoint_add_sampler(checkpoint, name, sampler_in(machine));
+    case 5:
+      return htone_checkpoint_add_ema(checkpoint, name, ema_in(machine));
     default:
       return htone_checkpoint_add_state_dict(checkpoint, name, state_dict_in(machine));
   }
