@@ -35,6 +35,7 @@ int64_t step_of(const char* name) noexcept {
 std::vector<std::string> names_in(const Io& io, const std::string& path) {
   std::vector<std::string> names;
   const auto take = [](void* taker, const char* name) noexcept -> int64_t {
+    if (name == nullptr) return -EINVAL;
     try {
       static_cast<std::vector<std::string>*>(taker)->emplace_back(name);
       return 0;

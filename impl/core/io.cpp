@@ -176,7 +176,10 @@ int64_t read_text(const Io& io, const char* path, char* buffer, size_t capacity)
   size_t length = 0;
   int64_t moved = 1;
   while (moved > 0 && length < capacity - 1) {
-    moved = io.read(io.user, file, length, buffer + length, capacity - 1 - length);
+    const size_t room = capacity - 1 - length;
+    moved = io.read(io.user, file, length, buffer + length, room);
+    // A host's table that tells of more bytes than there was room for would lead out of the buffer.
+    if (moved > 0 && static_cast<uint64_t>(moved) > room) moved = -EOVERFLOW;
     if (moved > 0) length += static_cast<size_t>(moved);
   }
   io.close(io.user, file);

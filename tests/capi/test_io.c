@@ -16,6 +16,8 @@ static int64_t before(void* user, const char* call) {
 
 static int64_t answer(int64_t result) { return result < 0 ? -errno : result; }
 
+static int64_t answer_bytes(const TestIo* io, int64_t moved) { return moved < 0 ? -errno : moved + io->excess; }
+
 static int64_t io_open(void* user, const char* path, int32_t flags, uint32_t mode) {
   const int64_t refused = before(user, "open");
   return refused < 0 ? refused : answer(open(path, flags | O_CLOEXEC, (mode_t)mode));
@@ -28,12 +30,12 @@ static int64_t io_close(void* user, int64_t file) {
 
 static int64_t io_read(void* user, int64_t file, uint64_t offset, void* buffer, size_t size) {
   const int64_t refused = before(user, "read");
-  return refused < 0 ? refused : answer(pread((int)file, buffer, size, (off_t)offset));
+  return refused < 0 ? refused : answer_bytes(user, pread((int)file, buffer, size, (off_t)offset));
 }
 
 static int64_t io_write(void* user, int64_t file, uint64_t offset, const void* buffer, size_t size) {
   const int64_t refused = before(user, "write");
-  return refused < 0 ? refused : answer(pwrite((int)file, buffer, size, (off_t)offset));
+  return refused < 0 ? refused : answer_bytes(user, pwrite((int)file, buffer, size, (off_t)offset));
 }
 
 static int64_t io_size(void* user, int64_t file) {
@@ -85,6 +87,7 @@ static int64_t io_lock(void* user, int64_t file) {
 void begin_io(TestIo* io, int64_t (*before_call)(TestIo* io, const char* call), void* of_test) {
   io->before = before_call;
   io->of_test = of_test;
+  io->excess = 0;
   io->table = (htone_io){.struct_size = sizeof io->table,
                          .user = io,
                          .open = io_open,

@@ -9,6 +9,7 @@ typedef struct TestIo {
   /* Called before every call of the table. What it answers below 0 is the call's answer. */
   int64_t (*before)(struct TestIo* io, const char* call);
   void* of_test;
+  int64_t excess; /* reads and writes tell of so many more bytes than they moved */
 } TestIo;
 
 /* `io` must outlive the context. */
