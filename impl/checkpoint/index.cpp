@@ -116,13 +116,13 @@ class Reader {
   }
 
   IndexFile file(const JsonValue& json) const;
-  IndexTensor tensor(const JsonValue& json, size_t file_count) const;
+  IndexTensor tensor(const JsonValue& json) const;
   NamedScalar scalar(const JsonValue& json) const;
 
  private:
   DType dtype(const JsonValue& json) const;
   Shape shape(const JsonValue& json) const;
-  TensorPart part(const JsonValue& json, size_t file_count) const;
+  TensorPart part(const JsonValue& json) const;
 
   const std::string& path_;
 };
@@ -154,20 +154,18 @@ Shape Reader::shape(const JsonValue& json) const {
   return shape;
 }
 
-TensorPart Reader::part(const JsonValue& json, size_t file_count) const {
-  const TensorPart part = {.file = static_cast<size_t>(count(json, "file")),
-                           .begin = count(json, "begin"),
-                           .end = count(json, "end"),
-                           .checksum = bits(json, "xxh3")};
-  if (part.file >= file_count) refuse("file");
-  return part;
+TensorPart Reader::part(const JsonValue& json) const {
+  return {.file = static_cast<size_t>(count(json, "file")),
+          .begin = count(json, "begin"),
+          .end = count(json, "end"),
+          .checksum = bits(json, "xxh3")};
 }
 
-IndexTensor Reader::tensor(const JsonValue& json, size_t file_count) const {
+IndexTensor Reader::tensor(const JsonValue& json) const {
   IndexTensor tensor{.name = text(json, "name"), .dtype = dtype(json), .shape = shape(json), .parts = {}};
   int64_t position = 0;
   for (const JsonValue& item : list(json, "parts")) {
-    const TensorPart next = part(item, file_count);
+    const TensorPart next = part(item);
     if (next.begin != position || next.end < next.begin) refuse("parts");
     // A file holds a tensor once. Taken again and again, a small one would fill any memory.
     if (!tensor.parts.empty() && next.file <= tensor.parts.back().file) refuse("parts");
@@ -183,6 +181,16 @@ NamedScalar Reader::scalar(const JsonValue& json) const {
   if (const JsonValue* value = json.find("i64")) return {std::move(name), integer(*value, "i64")};
   if (json.find("f64") != nullptr) return {std::move(name), std::bit_cast<double>(bits(json, "f64"))};
   return {std::move(name), text(json, "text")};
+}
+
+void require_files(const Index& index, const Reader& reader) {
+  for (size_t i = 0; i < index.files.size(); ++i) {
+    const std::string expected = file_name(static_cast<int64_t>(i), static_cast<int64_t>(index.files.size()));
+    if (index.files[i].name != expected) reader.refuse("files");
+  }
+  for (const IndexTensor& tensor : index.tensors) {
+    if (tensor.parts.back().file >= index.files.size()) reader.refuse("file");  // the parts' files ascend
+  }
 }
 
 // By sorting: a table of hashes can be filled with names that collide.
@@ -212,13 +220,6 @@ void require_checksum(const std::string& text, const Reader& reader) {
   const size_t length = text.size() - kChecksumLength;
   const std::string expected = kChecksumLead + checksum_of_text(text.data(), length) + "\"}";
   if (text.compare(length, std::string::npos, expected) != 0) reader.refuse("its checksum does not match");
-}
-
-// Damage would not lead here, but an attacker can compute a checksum.
-JsonValue parse(const std::string& text, const Reader& reader) {
-  std::optional<JsonValue> json = parse_json(text);
-  if (!json || json->kind != JsonValue::Kind::kObject) reader.refuse("it is no JSON object, or nested too deep");
-  return std::move(*json);
 }
 
 void require_version(const JsonValue& json, const Reader& reader, const std::string& path) {
@@ -254,20 +255,24 @@ Index read_index(const Io& io, const std::string& path) {
   const Reader reader(path);
   const std::string text = read_text_of(io, path);
   require_checksum(text, reader);
-  const JsonValue json = parse(text, reader);
-  require_version(json, reader, path);
   Index index;
-  index.step = reader.count(json, "step");
-  index.save_id = reader.text(json, "save_id");
-  for (const JsonValue& file : reader.list(json, "files")) index.files.push_back(reader.file(file));
-  for (size_t i = 0; i < index.files.size(); ++i) {
-    const std::string expected = file_name(static_cast<int64_t>(i), static_cast<int64_t>(index.files.size()));
-    if (index.files[i].name != expected) reader.refuse("files");
-  }
-  for (const JsonValue& scalar : reader.list(json, "scalars")) index.scalars.push_back(reader.scalar(scalar));
-  for (const JsonValue& tensor : reader.list(json, "tensors")) {
-    index.tensors.push_back(reader.tensor(tensor, index.files.size()));
-  }
+  // Format and version come before the lists, whose items a newer version may have changed.
+  bool has_version = false;
+  const auto take = [&](const JsonValue& object, const std::string& list, const JsonValue& item) {
+    if (!has_version) require_version(object, reader, path);
+    has_version = true;
+    if (list == "files") index.files.push_back(reader.file(item));
+    if (list == "scalars") index.scalars.push_back(reader.scalar(item));
+    if (list == "tensors") index.tensors.push_back(reader.tensor(item));
+  };
+  // Damage would not come so far, but an attacker can compute a checksum.
+  const std::optional<JsonValue> json = parse_json(text, take);
+  if (!json) reader.refuse("it is no JSON object, or not made as an index is");
+  require_version(*json, reader, path);
+  index.step = reader.count(*json, "step");
+  index.save_id = reader.text(*json, "save_id");
+  for (const char* list : {"files", "scalars", "tensors"}) reader.list(*json, list);
+  require_files(index, reader);
   require_distinct_names(index, reader);
   return index;
 }

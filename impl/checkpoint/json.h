@@ -1,9 +1,10 @@
 // JSON as the index of a checkpoint needs it: texts, integers, lists and objects, a few levels deep. A tree of its own,
-// since that of nlohmann's parser allocates when it is destroyed, and would end the process where memory has run out.
-// Plain data; one thread at a time.
+// since that of nlohmann's parser allocates when it is destroyed, and would end the process where memory has run out;
+// and never the tree of a whole text, which takes fifty times its memory. Plain data; one thread at a time.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,16 +15,21 @@ struct JsonValue {
   enum class Kind : uint8_t { kOther, kInteger, kText, kList, kObject };  // other: what no index holds
   Kind kind = Kind::kOther;
   int64_t integer = 0;
-  std::string text;
-  std::vector<JsonValue> items;
-  std::vector<std::string> keys;  // of an object's items
+  std::string text = {};
+  std::vector<JsonValue> items = {};
+  std::vector<std::string> keys = {};  // of an object's items
 
   // Null where this is no object, or has no such key.
   const JsonValue* find(const char* key) const noexcept;
 };
 
-// Nothing where the text is no JSON in UTF-8, or nested deeper than an index is.
-std::optional<JsonValue> parse_json(const std::string& text);
+// An item of a list that is a member of the object at the top, whose members so far are in `object`.
+using TakeItem = std::function<void(const JsonValue& object, const std::string& list, const JsonValue& item)>;
+
+// Hands each such item over as soon as it is whole, and forgets it: the lists of what is answered are empty. Nothing
+// where the text is no object of JSON in UTF-8, has a key twice, is nested deeper than an index is, or an item is
+// larger than any in an index. What `take` throws goes through.
+std::optional<JsonValue> parse_json(const std::string& text, const TakeItem& take);
 
 // Writes JSON from front to back, without a space.
 class JsonText {

@@ -1,10 +1,6 @@
 // P6: a header of 100 MB that describes a million tensors takes at most 1.1 times the file and 64 MiB of memory, and
 // time in proportion to its size; loading the tensors as well takes a stated number of bytes for each. A process of its
 // own reads them, so that its peak is nobody else's.
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +8,7 @@
 #include <string>
 
 #include "checkpoint/file_fixture.h"
+#include "checkpoint/resource_usage.h"
 #include "checkpoint/safetensors.h"
 
 namespace halftone::checkpoint {
@@ -59,18 +56,6 @@ class LargeHeaderTest : public FileTest {
     return 8 + header_bytes + 4 * tensors;
   }
 
-  // What `work` in a process of its own used; it answers 0 where all is well.
-  template <class Work>
-  static rusage used_by(const Work& work) {
-    const pid_t child = fork();
-    if (child == 0) _exit(work());
-    int status = -1;
-    rusage used = {};
-    EXPECT_EQ(wait4(child, &status, 0, &used), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-    return used;
-  }
-
   int load_all() {
     try {
       const StateDict state = load_safetensors(system_io(), path("large"), device());
@@ -92,20 +77,6 @@ class LargeHeaderTest : public FileTest {
   }
 };
 
-double seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-double seconds(const rusage& used) { return seconds(used.ru_utime) + seconds(used.ru_stime); }
-
-double bytes(const rusage& used) { return static_cast<double>(used.ru_maxrss) * 1024; }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
-
 // F6
 TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBoundedTimeAndMemory) {
   write_large_file(kTensors / 16);
@@ -117,14 +88,14 @@ TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBounde
               seconds(used_by_small));
   // What grows with the square takes 256 times as long; a busy machine makes no difference of four.
   EXPECT_LE(seconds(used), 64 * seconds(used_by_small));
-  EXPECT_LE(bytes(used), 1.1 * static_cast<double>(size) + (64 << 20));
+  EXPECT_LE(peak_bytes(used), 1.1 * static_cast<double>(size) + (64 << 20));
 }
 
 TEST_F(LargeHeaderTest, P6_AMillionTensorsAreLoadedInBoundedMemory) {
   write_large_file();
   const rusage used = used_by([&] { return load_all(); });
   if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
-  EXPECT_LE(bytes(used), kBytesOfATensor * kTensors + (64 << 20));
+  EXPECT_LE(peak_bytes(used), kBytesOfATensor * kTensors + (64 << 20));
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+// P6: an index takes memory in proportion to its size, also one whose author wants the memory of the machine. All of
+// them have a sound checksum.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "checkpoint/checksum.h"
+#include "checkpoint/file_fixture.h"
+#include "checkpoint/index.h"
+#include "checkpoint/resource_usage.h"
+
+namespace halftone::checkpoint {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+constexpr size_t kTensors = 1'000'000;
+
+class LargeIndexTest : public FileTest {
+ protected:
+  LargeIndexTest() : path_(path("index.json")) {}
+
+  // The text without its last brace; answers the size of the file.
+  double write_signed(const std::string& text) {
+    std::ofstream file(path_, std::ios::binary);
+    file << text << ",\"checksum\":\"" << checksum_of_text(text.data(), text.size()) << "\"}";
+    return static_cast<double>(text.size());
+  }
+
+  static std::string name(size_t i) {
+    char text[64];
+    std::snprintf(text, sizeof text, "layer.%07zu.weight.of.some.length", i);
+    return text;
+  }
+
+  int write_large_index() {
+    Index index;
+    index.files.push_back({.name = file_name(0, 1)});
+    for (size_t i = 0; i < kTensors; ++i) {
+      index.tensors.push_back({.name = name(i), .dtype = DType::kF32, .shape = {1}, .parts = {{.begin = 0, .end = 1}}});
+    }
+    std::ofstream file(path_, std::ios::binary);
+    file << serialize(index) << std::flush;
+    return file.good() ? 0 : 1;
+  }
+
+  int read_refused() {
+    return code_of([&] { read_index(system_io(), path_); }) == Code::kFormat ? 0 : 1;
+  }
+
+  // `item` again and again inside an index that is sound but for it.
+  std::string filled(const char* before, const std::string& item, const char* after, size_t bytes) {
+    std::string text = R"({"format":"halftone-checkpoint","version":1,"step":1,"save_id":"0",)";
+    text += before;
+    while (text.size() < bytes) text += item + ",";
+    return text.append(item).append(after);
+  }
+
+  void expect_refused_in_proportion(const std::string& text) {
+    const double size = write_signed(text);
+    const rusage used = used_by([&] { return read_refused(); });
+    if (kIsSanitized) return;
+    EXPECT_LE(peak_bytes(used), 4 * size + 256 * kMebibyte) << text.substr(0, 120);
+  }
+
+  std::string path_;
+};
+
+TEST_F(LargeIndexTest, P6_AMillionTensorsAreReadInProportionToTheirText) {
+  used_by([&] { return write_large_index(); });
+  const auto size = static_cast<double>(std::filesystem::file_size(path_));
+  const rusage used = used_by([&] {
+    const Index read = read_index(system_io(), path_);
+    return read.tensors.size() == kTensors && read.tensors.back().name == name(kTensors - 1) ? 0 : 1;
+  });
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  std::printf("an index of %.0f MB takes %.0f MB and %.2f s of the processor\n", size / 1e6, peak_bytes(used) / 1e6,
+              seconds(used));
+  EXPECT_LE(peak_bytes(used), 4 * size + 64 * kMebibyte);
+}
+
+// F27
+TEST_F(LargeIndexTest, F27_P6_ListsWithoutAnEndTakeNoMemory) {
+  constexpr size_t kBytes = 30'000'000;
+  expect_refused_in_proportion(filled(R"("tensors":[{"shape":[)", "0", "]}]", kBytes));
+  expect_refused_in_proportion(filled(R"("tensors":[{"shape":[)", "[]", "]}]", kBytes));
+  expect_refused_in_proportion(filled(R"("tensors":[)", "0", "]", kBytes));
+  expect_refused_in_proportion(filled(R"("tensors":[)", "[[[[]]]]", "]", kBytes));
+  expect_refused_in_proportion(filled(R"("unknown":{"list":[)", R"("")", "]}", kBytes));
+}
+
+TEST_F(LargeIndexTest, F27_P6_MembersWithoutAnEndTakeNoMemory) {
+  std::string text = R"({"format":"halftone-checkpoint","version":1)";
+  for (int i = 0; text.size() < 30'000'000; ++i) text += ",\"" + std::to_string(i) + "\":0";
+  expect_refused_in_proportion(text);
+}
+
+// Whoever reads the first and whoever reads the last would read different checkpoints.
+TEST_F(LargeIndexTest, F27_AMemberThatStandsTwiceIsRefused) {
+  const std::string once =
+      R"({"format":"halftone-checkpoint","version":1,"step":1,"save_id":"0","files":[],"scalars":[],"tensors":[])";
+  write_signed(once);
+  EXPECT_EQ(read_index(system_io(), path_).step, 1);
+  for (const char* again : {R"(,"step":2)", R"(,"tensors":[])", R"(,"later":{"a":0,"a":0})"}) {
+    write_signed(once + again);
+    EXPECT_EQ(read_refused(), 0) << again;
+  }
+}
+
+// What this library does not know is passed over, and a newer version's lists are not looked at.
+TEST_F(LargeIndexTest, UnknownListsArePassedOverAndNewerVersionsToldFirst) {
+  const std::string known = R"({"format":"halftone-checkpoint","version":1,"step":3,"save_id":"0",)";
+  write_signed(known + R"("later":[1,{"a":[]},"b"],"files":[],"scalars":[],"tensors":[])");
+  EXPECT_EQ(read_index(system_io(), path_).step, 3);
+  write_signed(R"({"format":"halftone-checkpoint","version":2,"tensors":["of another form"])");
+  EXPECT_EQ(code_of([&] { read_index(system_io(), path_); }), Code::kUnsupported);
+}
+
+}  // namespace
+}  // namespace halftone::checkpoint
