@@ -75,10 +75,8 @@ void GradScaler::unscale(Optimizer& optimizer) {
   stage = Stage::kUnscaled;
 }
 
-void GradScaler::step(Optimizer& optimizer) {
-  if (!enabled_) return optimizer.step();
-  require_device(optimizer);
-  Stage& stage = stage_of(optimizer);
+void GradScaler::require_steppable(Optimizer& optimizer) {
+  const Stage stage = stage_of(optimizer);
   if (stage == Stage::kStepped) {
     fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; update the scaler first");
   }
@@ -86,11 +84,21 @@ void GradScaler::step(Optimizer& optimizer) {
     fail(Code::kState, "optimizer",
          "optimizer was stepped or zeroed on its own since it was unscaled; update the scaler");
   }
+}
+
+// Whatever the host does with scaler and optimizer while it is asked for the schedule comes before this step.
+void GradScaler::step(Optimizer& optimizer) {
+  if (!enabled_) return optimizer.step();
+  require_device(optimizer);
+  require_steppable(optimizer);
+  const Schedule schedule = optimizer.ask_schedule();
+  require_steppable(optimizer);
+  Stage& stage = stage_of(optimizer);
   if (stage == Stage::kReady) {
     prepare(optimizer);
     stage = Stage::kUnscaled;
   }
-  optimizer.step();
+  optimizer.step(schedule);
   stage = Stage::kStepped;
 }
 

@@ -48,6 +48,7 @@ class GradScaler final : public RefCounted {
 
   static void forget(const Entry& entry) noexcept;
   void prepare(Optimizer& optimizer);
+  void require_steppable(Optimizer& optimizer);
   void require_device(const Optimizer& optimizer) const;
   Stage& stage_of(Optimizer& optimizer);
   ContextDevice& device() const { return state_.device(); }

@@ -58,13 +58,17 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
 }
 
 void Optimizer::zero_grad() {
-  if (has_verdict_) forget_verdict();  // it was about the gradients that go
+  if (has_verdict_ || is_clipped_) forget_verdict();  // it was about the gradients that go
   for (const OwnedParameter& owned : parameters_) owned.parameter().zero_grad();
 }
 
-void Optimizer::step() {
+Schedule Optimizer::ask_schedule() const {
+  parameters_with_grad();
+  return schedule_.host ? schedule_.at(read_state().step) : schedule_.schedule;
+}
+
+void Optimizer::step(const Schedule& schedule) {
   const Plan& plan = current_plan();
-  const Schedule schedule = schedule_.host ? schedule_.at(read_state().step) : schedule_.schedule;
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
   update(device(),
@@ -103,7 +107,7 @@ void Optimizer::count_exponents(const ScalerSettings& settings, const ScalerStat
 
 void Optimizer::forget_verdict() {
   launch("update", device(), &Kernels::optim, &OptimKernels::end_step, state());
-  has_verdict_ = false;
+  has_verdict_ = is_clipped_ = false;
 }
 
 // Without a scaler nobody heeds the verdict: gradients that are not finite go into the weights, as PyTorch lets them.
@@ -112,9 +116,9 @@ void Optimizer::clip_grad_norm(double max_norm) {
     check_gradients(current_plan(), state());
     OptimizerState unheeded = read_state();
     unheeded.found_inf = 0.0f;
-    unheeded.grad_factor = 1.0f;
     write_state(unheeded);
   }
+  is_clipped_ = true;
   launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::clip_by_norm, max_norm, state());
 }
 
@@ -144,7 +148,11 @@ Optimizer::Outcome Optimizer::outcome() const {
           .offending = parameters_[static_cast<size_t>(state.offending_parameter)].name()};
 }
 
-double Optimizer::lr(size_t group) { return base_lr(group) * schedule_.factor(read_state().step); }
+// The host may add a group while it is asked, and the groups move.
+double Optimizer::lr(size_t group) {
+  const double factor = schedule_.factor(read_state().step);
+  return base_lr(group) * factor;
+}
 
 int64_t Optimizer::step_count() const { return read_state().step; }
 

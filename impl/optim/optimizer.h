@@ -16,9 +16,12 @@ class Optimizer : public RefCounted {
   explicit Optimizer(const ParameterGroup& first);
 
   void zero_grad();
-  // Updates the parameters that have a gradient, unless a verdict says that some are not finite. A schedule of the host
-  // is asked first: it waits for the device, and what the host throws leaves all as it was.
-  void step();
+  // What the next step asks of its schedule. One of the host waits for the device, and what the host throws leaves all
+  // as it was; it may freeze parameters, bring gradients and use the scaler meanwhile. Throws STATE for no gradient.
+  Schedule ask_schedule() const;
+  // Updates the parameters that have a gradient, unless a verdict says that some are not finite.
+  void step(const Schedule& schedule);
+  void step() { step(ask_schedule()); }
 
   // Pass 1 over the gradients for a scaler: from here to the step their factor is 1/scale, and the verdict holds.
   void unscale(ScalerState* scaler);
@@ -104,6 +107,7 @@ class Optimizer : public RefCounted {
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
   bool has_verdict_ = false;  // unscale ran and no step has since
+  bool is_clipped_ = false;   // clip_grad_norm did
 };
 
 }  // namespace halftone::optim

@@ -53,7 +53,8 @@ typedef htone_status (*htone_schedule_fn)(int64_t position, double* out_factor, 
  * CALLBACK where the callback fails, with its status as the native code, and INVALID_ARGUMENT for a factor that is
  * negative or not finite.
  *
- * [in] callback: called as often as a factor is needed; must neither step nor ask the optimizer that asks.
+ * [in] callback: called as often as a factor is needed; must neither step nor ask the optimizer that asks. What else it
+ *   does, to parameters, gradients and gradient scalers too, comes before the step that asks.
  * [in] user: handed to callback; optional.
  * [in] destroy: called once with `user` after the last schedule and optimizer that use it went, from any thread;
  *   optional. On failure it does not run.
