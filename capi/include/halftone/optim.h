@@ -129,7 +129,8 @@ HTONE_API htone_status htone_optimizer_set_group_lr(htone_optimizer* optimizer, 
  */
 HTONE_API htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out_count);
 
-/* Computes the Euclidean norm of all gradients together, times htone_optimizer_grad_factor; waits for the device.
+/* Computes the Euclidean norm of all gradients together, times htone_optimizer_grad_factor; waits for the device. After
+ * htone_grad_scaler_unscale it is that of the gradients as they were then, which must stay so until the step.
  *
  * [in] optimizer: borrowed.
  * [out] out_norm: the norm; infinite or NaN where a gradient is.
@@ -140,7 +141,7 @@ HTONE_API htone_status htone_optimizer_step_count(htone_optimizer* optimizer, in
 HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm);
 
 /* Answers what the next step multiplies stored gradients by: 1/scale after htone_grad_scaler_unscale, times what
- * clipping took away; 1 after each step. Waits for the device.
+ * clipping took away; 1 after each step, and after htone_optimizer_zero_grad. Waits for the device.
  *
  * [in] optimizer: borrowed.
  * [out] out_factor: the factor.
@@ -149,8 +150,9 @@ HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, dou
  */
 HTONE_API htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor);
 
-/* Makes the next step work with gradients whose norm, all together, is at most max_norm. The stored gradients stay.
- * Under a gradient scaler it comes after htone_grad_scaler_unscale.
+/* Makes the next step work with gradients whose norm, all together, is at most max_norm. The stored gradients stay; a
+ * second call only lowers what the first has left of them, and htone_optimizer_zero_grad ends both. Under a gradient
+ * scaler it comes after htone_grad_scaler_unscale.
  *
  * [in] optimizer: borrowed.
  * [in] max_norm: finite, above 0.

@@ -41,6 +41,7 @@ HTONE_API htone_status htone_parameter_create(const char* name, htone_tensor* te
 HTONE_API htone_status htone_parameter_set_grad(htone_parameter* parameter, htone_tensor* gradient);
 
 /* Adds to a parameter's gradient in memory of the library's own, as backward does; writes it where there is none.
+ * Neither belongs between htone_grad_scaler_unscale and the step, whose verdict and norm are of the gradients before.
  *
  * [in] parameter: borrowed.
  * [in] gradient: f32, f16 or bf16, shape of parameter; borrowed.
