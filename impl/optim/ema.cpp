@@ -82,8 +82,12 @@ Tensor Ema::read(size_t index) const {
 
 void Ema::swap() {
   if (!swapped_) save_narrow();
+  std::vector<Tensor> narrowed = averages_in_narrow();
   launch("ema_swap", device(), &Kernels::optim, &OptimKernels::swap_average, slots());
   if (swapped_) restore_narrow();
+  for (size_t i = 0; i < narrowed.size(); ++i) {
+    if (narrowed[i].defined()) averages_[i] = std::move(narrowed[i]);
+  }
   for (const NamedParameter& named : parameters_) named.parameter->mark_updated();
   for (const NamedParameter& named : parameters_) named.parameter->mark_current();
   swapped_ = !swapped_;
@@ -98,6 +102,18 @@ void Ema::save_narrow() {
     saved[i] = converted(parameter.weights(), parameter.weights().dtype(), Category::kOptimizer);
   }
   saved_ = std::move(saved);
+}
+
+// Weights that became narrow while they were swapped: they are the averages, rounded, and the weights stand in the
+// averages' place, from where the swap copies alone.
+std::vector<Tensor> Ema::averages_in_narrow() const {
+  std::vector<Tensor> averages(parameters_.size());
+  for (size_t i = 0; i < averages.size(); ++i) {
+    const Parameter& parameter = *parameters_[i].parameter;
+    if (!swapped_ || saved_[i].defined() || !is_narrow(parameter)) continue;
+    averages[i] = converted(parameter.weights(), DType::kF32, Category::kOptimizer);
+  }
+  return averages;
 }
 
 void Ema::restore_narrow() {

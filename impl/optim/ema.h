@@ -45,6 +45,7 @@ class Ema final : public RefCounted {
   MultiTensor<UpdateSlot> slots();
   void save_narrow();
   void restore_narrow();
+  std::vector<Tensor> averages_in_narrow() const;
 
   std::vector<NamedParameter> parameters_;
   EmaSettings settings_;

@@ -1,5 +1,5 @@
-// The state of optimizers, gradient scalers and averages of weights as state dicts, and back. Weights are not among them:
-// they are the modules'. REQUIRES of stage_state: the object lives until the load.
+// The state of optimizers, gradient scalers and averages of weights as state dicts, and back. Weights are not among
+// them: they are the modules'. REQUIRES of stage_state: the object lives until the load.
 #pragma once
 
 #include "optim/ema.h"

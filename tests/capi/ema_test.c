@@ -78,6 +78,34 @@ static void a_decay_of_0_is_the_weights_themselves(void** state) {
   assert_near(first_of(average_of(ema)), (double)0.3f, 1e-7);
 }
 
+/* What a difference rounds away must not stay in the average; a rate of 1 leaves nothing, not even what is not finite.
+ */
+static void an_average_that_is_far_off_comes_to_its_weight(void** state) {
+  (void)state;
+
+  htone_module* module = make_linear(test_device(), 2, 2, 0);
+  htone_tensor* weights = weights_of(module, 0);
+  const float from[] = {1e8f, 3, 1e30f, INFINITY}, to[] = {1, 0.1f, 1, 5};
+  for (int warmup = 0; warmup < 2; ++warmup) {
+    assert_ok(htone_tensor_write(weights, HTONE_F32, from, sizeof from));
+    htone_ema* ema = make_ema(module, 0, warmup);
+    assert_values(average_of(ema), 0, (double)from[0], (double)from[1], (double)from[2], (double)from[3]);
+    assert_ok(htone_tensor_write(weights, HTONE_F32, to, sizeof to));
+    assert_ok(htone_ema_update(ema));
+    assert_values(average_of(ema), 0, (double)to[0], (double)to[1], (double)to[2], (double)to[3]);
+  }
+  const float ones[] = {1e8f, 1e8f, 1e8f, 1e8f};
+  assert_ok(htone_tensor_write(weights, HTONE_F32, ones, sizeof ones));
+  htone_ema* ema = make_ema(module, 0.999, 1); /* decays by 2/11 at first */
+  assert_ok(htone_tensor_write(weights, HTONE_F32, to, sizeof to));
+  assert_ok(htone_ema_update(ema));
+  for (int i = 0; i < 4; ++i) {
+    double* values = values_of(average_of(ema));
+    assert_near(values[i], 2e8 / 11 + 9.0 / 11 * (double)to[i], 2);
+    free(values);
+  }
+}
+
 typedef struct Form {
   htone_master_storage master;
   htone_dtype compute;
@@ -130,6 +158,24 @@ static void swap_twice(const Form* form) {
 static void swapping_twice_restores_weights_and_averages_to_the_bit(void** state) {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(kForms); ++i) swap_twice(&kForms[i]);
+}
+
+static void weights_that_become_narrow_while_swapped_leave_the_averages(void** state) {
+  (void)state;
+  const Form narrow = {HTONE_MASTER_NONE, HTONE_BF16};
+  htone_module* module = make_module(3);
+  htone_ema* ema = make_ema(module, 0.5, 0);
+  assert_ok(htone_tensor_fill(weights_of(module, 0), 100));
+  assert_ok(htone_ema_swap(ema));
+  make_optimizer(module, &narrow);
+  assert_ok(htone_ema_swap(ema));
+  assert_near(first_of(average_of(ema)), 3, 0);
+  assert_near(first_of(read_parameter(module, 0, HTONE_F32)), 100, 0);
+  assert_ok(htone_ema_swap(ema)); /* and it goes on as with weights that were narrow from the first */
+  assert_near(first_of(read_parameter(module, 0, HTONE_F32)), 3, 0);
+  assert_ok(htone_ema_swap(ema));
+  assert_near(first_of(read_parameter(module, 0, HTONE_F32)), 100, 0);
+  assert_near(first_of(average_of(ema)), 3, 0);
 }
 
 static void swapped_averages_are_neither_read_nor_moved(void** state) {
@@ -196,6 +242,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(averages_follow_their_formula_from_the_first_weights_on),
       cmocka_unit_test(a_warm_up_lets_early_weights_go_faster),
       cmocka_unit_test(a_decay_of_0_is_the_weights_themselves),
+      cmocka_unit_test(an_average_that_is_far_off_comes_to_its_weight),
+      cmocka_unit_test(weights_that_become_narrow_while_swapped_leave_the_averages),
       cmocka_unit_test(swapping_twice_restores_weights_and_averages_to_the_bit),
       cmocka_unit_test(swapped_averages_are_neither_read_nor_moved),
       cmocka_unit_test(a_swap_between_forward_and_backward_is_found),

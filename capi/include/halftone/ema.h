@@ -65,7 +65,7 @@ HTONE_API htone_status htone_ema_update(htone_ema* ema);
 
 /* Exchanges weights and averages, copies for autocast included; a second time restores both to the bit. Weights kept in
  * 16 bits without a master become the averages rounded, and are kept aside meanwhile: 2 bytes a parameter. A step in
- * between would train the averages.
+ * between would train the averages, and an optimizer made in between that keeps weights in 16 bits alone rounds them.
  *
  * [in] ema: borrowed.
  * Errors: INVALID_HANDLE, OUT_OF_MEMORY (nothing has changed).

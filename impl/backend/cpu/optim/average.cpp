@@ -30,12 +30,22 @@ bool is_narrow(const UpdateSlot& slot) { return slot.master == nullptr && slot.r
 
 }  // namespace
 
-void average_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, float rate) {
+// From the end that is nearer, as torch.lerp does it: an average that is far off would keep what the difference rounds
+// away. At a rate of 1 nothing of it is left, also where it is not finite.
+void average_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, double share) {
+  const auto rate = static_cast<float>(share);
+  const auto kept = static_cast<float>(1.0 - share);
   for_each_average(pool, tensors, [&](const UpdateSlot& slot, int64_t begin, int64_t count, float* averages) {
     alignas(64) float tile[kBlockSize];
     const float* HWY_RESTRICT weights = load_weights(slot, begin, count, tile);
     float* HWY_RESTRICT out = averages;
-    for (int64_t i = 0; i < count; ++i) out[i] += rate * (weights[i] - out[i]);
+    if (share == 1.0) {
+      std::copy_n(weights, count, out);
+    } else if (share < 0.5) {
+      for (int64_t i = 0; i < count; ++i) out[i] += rate * (weights[i] - out[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[i] = weights[i] - kept * (weights[i] - out[i]);
+    }
   });
 }
 
@@ -61,7 +71,7 @@ HWY_EXPORT(average_chunks);
 HWY_EXPORT(swap_chunks);
 
 Status average(Stream& stream, const MultiTensor<UpdateSlot>& tensors, double rate) noexcept {
-  HWY_DYNAMIC_DISPATCH(average_chunks)(pool_of(stream), tensors, static_cast<float>(rate));
+  HWY_DYNAMIC_DISPATCH(average_chunks)(pool_of(stream), tensors, rate);
   return {};
 }
 
