@@ -169,6 +169,25 @@ TEST(RowNorm, FollowsTheReferenceInEveryDtypeAndLayout) {
   });
 }
 
+// One row of one group is no channel of batch normalisation, whatever its order in memory.
+TEST(RowNorm, TakesAllDimensionsAsOneRowInEveryLayout) {
+  for_each_instruction_set([] {
+    for (const DType dtype : kDtypes) {
+      SCOPED_TRACE(name_of(dtype));
+      for (const bool affine : {true, false}) {
+        for (const RowNorm& norm : {layer(1), rms(1)}) {
+          check({norm, dtype, {2, 3}, {1, 2}, affine}, 1);
+          check({norm, dtype, {5, 1}, {1, 5}, affine}, 1);
+          check({norm, dtype, {7, 33}, {2, 15}, affine}, 1);
+          check({norm, dtype, {3, 5, 1, 1}, {1, 3, 15, 15}, affine}, 1);
+        }
+        check({groups_of(1, 1, 3), dtype, {1, 2, 3}, {1, 1, 2}, affine}, 1);
+        check({groups_of(3, 1, 1), dtype, {3, 4}, {1, 3}, affine}, 1);
+      }
+    }
+  });
+}
+
 TEST(RowNorm, FollowsTheReferenceForEveryLength) {
   for_each_instruction_set([] {
     for (int64_t length = 1; length < 70; ++length) {

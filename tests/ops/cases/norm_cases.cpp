@@ -85,6 +85,8 @@ std::vector<OpCase> norm_cases() {
                   {{1}, {1}, {1}},
                   {{7, 5}, {5}, {5}},
                   {{3, 2, 3}, {2, 3}, {2, 3}},
+                  {{2, 3}, {2, 3}, {2, 3}},
+                  {{5, 1}, {5, 1}, {5, 1}},
                   {{15, 2305}, {2305}, {2305}},
                   {{2305, 15}, {15}, {15}}},
        .run = run_layer_norm,
@@ -97,11 +99,29 @@ std::vector<OpCase> norm_cases() {
        .run = run_layer_norm,
        .reference = layer_norm_of,
        .slope_terms = kNormSlopeTerms},
+      {.op = Op::kLayerNorm,
+       .what = "of all dimensions",
+       .inputs = {kInput},
+       .shapes = {{{2, 3}}, {{5, 1}}, {{3, 2, 3}}},
+       .run = [](const Tensors& in) -> Tensors {
+         return {ops::layer_norm(in[0], in[0].shape(), Tensor(), Tensor(), kNormEpsilon)};
+       },
+       .reference = [](const Arrays& in) -> Arrays {
+         const Grouping rows = rows_of(in[0].shape, in[0].shape.rank());
+         return {normalized(in[0], rows, statistics_of(in[0], rows), nullptr, nullptr)};
+       },
+       .slope_terms = kNormSlopeTerms},
       {.op = Op::kRmsNorm,
        .what = "with weight",
        .inputs = {kInput, kWeight},
-       .shapes =
-           {{{0, 3}, {3}}, {{1}, {1}}, {{7, 5}, {5}}, {{3, 2, 3}, {2, 3}}, {{15, 2305}, {2305}}, {{2305, 15}, {15}}},
+       .shapes = {{{0, 3}, {3}},
+                  {{1}, {1}},
+                  {{7, 5}, {5}},
+                  {{3, 2, 3}, {2, 3}},
+                  {{2, 3}, {2, 3}},
+                  {{5, 1}, {5, 1}},
+                  {{15, 2305}, {2305}},
+                  {{2305, 15}, {15}}},
        .run = run_rms_norm,
        .reference = rms_norm_of,
        .slope_terms = kNormSlopeTerms},
@@ -115,7 +135,7 @@ std::vector<OpCase> norm_cases() {
       group_norm_case("in three groups", {kInput, kWeight, kBias},
                       {{{0, 3, 2}, {3}, {3}}, {{1, 3, 3}, {3}, {3}}, {{2, 6, 5}, {6}, {6}}, {{5, 9, 28, 29}, {9}, {9}}},
                       3),
-      group_norm_case("in one group alone", {kInput}, {{{0, 2}}, {{1, 1}}, {{3, 5}}, {{3, 2, 3, 3}}}, 1),
+      group_norm_case("in one group alone", {kInput}, {{{0, 2}}, {{1, 1}}, {{3, 5}}, {{1, 2, 3}}, {{3, 2, 3, 3}}}, 1),
   };
 }
 

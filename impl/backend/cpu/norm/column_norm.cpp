@@ -234,7 +234,10 @@ HWY_EXPORT(column_norm_gradients);
 
 bool is_column_norm(const RowNorm& norm, const View& x) noexcept {
   if (norm.groups != norm.rows || norm.statistics == RowStatistics::kMeanSquare || x.rank() < 2) return false;
-  return x.shape[0] * x.shape[1] == x.numel() && x.shape[0] > 1 && x.strides[0] < x.strides[1];
+  // Layer normalisation of everything also has as many rows as groups, one, but its row goes through all dimensions.
+  const bool has_row_for_each_index = x.shape[0] == norm.rows && x.shape[1] == norm.spatial;
+  return has_row_for_each_index && norm.rows > 1 && norm.rows * norm.spatial == x.numel() &&
+         x.strides[0] < x.strides[1];
 }
 
 void column_norm(ThreadPool& pool, const RowNorm& norm, const View& x, const NormAffine& affine,
