@@ -32,9 +32,7 @@ void Custom::add_buffer(const std::string& name, const Tensor& tensor) {
 
 void Custom::add_module(const std::string& name, const Ref<Module>& module) {
   require_free(name);
-  if (module->contains(*this)) {
-    fail(Code::kInvalidArgument, "child", "child is the module itself or holds it, and would go round for ever");
-  }
+  place_parts({&module, 1}, "child");
   modules_.push_back({name, module});
 }
 
@@ -53,9 +51,8 @@ void Custom::set_training(bool training) noexcept {
   for (const NamedModule& part : modules_) part.module->set_training(training);
 }
 
-bool Custom::contains(const Module& other) const noexcept {
-  return this == &other || std::any_of(modules_.begin(), modules_.end(),
-                                       [&](const NamedModule& part) { return part.module->contains(other); });
+const Module* Custom::part(size_t index) const noexcept {
+  return index < modules_.size() ? modules_[index].module.get() : nullptr;
 }
 
 }  // namespace halftone::nn

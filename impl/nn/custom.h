@@ -14,13 +14,13 @@ class Custom : public Module {
   // The tensor's memory is what the module's state shows and what a load writes. Throws STATE where it must not be
   // written.
   void add_buffer(const std::string& name, const Tensor& tensor);
-  // Throws INVALID_ARGUMENT where the part holds this module.
+  // Throws INVALID_ARGUMENT where the part holds this module, or too many would stand in one another.
   void add_module(const std::string& name, const Ref<Module>& module);
 
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
   void set_training(bool training) noexcept override;
-  bool contains(const Module& other) const noexcept override;
+  const Module* part(size_t index) const noexcept override;
 
  private:
   struct NamedModule {

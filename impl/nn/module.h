@@ -3,7 +3,9 @@
 // buffers writes them, and its caller orders the calls, as it orders changes of the mode.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,10 @@ struct NamedBuffer {
   std::string name;
   Tensor tensor;
 };
+
+// How many modules may stand in one another: whoever walks them or gives them back, nests as many calls. The public
+// headers tell it.
+inline constexpr int kMaxModuleDepth = 256;
 
 class Module : public RefCounted {
  public:
@@ -58,10 +64,23 @@ class Module : public RefCounted {
   virtual void set_training(bool training) noexcept { is_training_ = training; }
   bool is_training() const noexcept { return is_training_; }
 
-  // Whether `other` is this module or one of its parts. A module of parts asks them.
-  virtual bool contains(const Module& other) const noexcept { return this == &other; }
+  // A module of parts answers them in turn, and null behind the last.
+  virtual const Module* part(size_t index) const noexcept {
+    static_cast<void>(index);
+    return nullptr;
+  }
+
+ protected:
+  // For a module of parts, before it holds new ones. Throws INVALID_ARGUMENT naming `argument` where one of them is or
+  // holds this module, or more than kMaxModuleDepth would stand in one another; then nothing has changed.
+  void place_parts(std::span<const Ref<Module>> parts, const char* argument) const;
 
  private:
+  void raise_level(int level) const noexcept;
+
+  // At least as many modules as stand around this one, and below those of its parts. A module does not know what holds
+  // it, so one that is gone still counts. Atomic: threads may put one module into sequences of their own.
+  mutable std::atomic<int> level_{0};
   bool is_training_ = true;
   Hooks<ForwardPreHook> forward_pre_hooks_;
   Hooks<ForwardHook> forward_hooks_;

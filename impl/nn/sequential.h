@@ -1,7 +1,6 @@
 // Modules one after another.
 #pragma once
 
-#include <algorithm>
 #include <utility>
 
 #include "nn/module.h"
@@ -10,7 +9,10 @@ namespace halftone::nn {
 
 class Sequential final : public Module {
  public:
-  explicit Sequential(std::vector<Ref<Module>> modules) : modules_(std::move(modules)) {}
+  // Throws INVALID_ARGUMENT where too many would stand in one another.
+  explicit Sequential(std::vector<Ref<Module>> modules) : modules_(std::move(modules)) {
+    place_parts(modules_, "modules");
+  }
 
   Tensor forward(const Tensor& input) const override {
     Tensor value = input;
@@ -33,9 +35,8 @@ class Sequential final : public Module {
     Module::set_training(training);
     for (const Ref<Module>& module : modules_) module->set_training(training);
   }
-  bool contains(const Module& other) const noexcept override {
-    return this == &other || std::any_of(modules_.begin(), modules_.end(),
-                                         [&](const Ref<Module>& module) { return module->contains(other); });
+  const Module* part(size_t index) const noexcept override {
+    return index < modules_.size() ? modules_[index].get() : nullptr;
   }
 
  private:

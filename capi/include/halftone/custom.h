@@ -95,7 +95,7 @@ HTONE_API htone_status htone_function_record(htone_function* function, size_t in
 typedef htone_status (*htone_forward_fn)(htone_module* module, htone_tensor* input, htone_tensor** out, void* user);
 
 /* Makes a module of a forward, which holds what is added to it under names. Adding is not to run beside another use of
- * the module.
+ * the module, and children are bounded in depth (htone_module_add_child).
  *
  * [in] callback: computes the output.
  * [in] user: handed to both callbacks; optional.
@@ -130,13 +130,14 @@ HTONE_API htone_status htone_module_add_parameter(htone_module* module, const ch
 HTONE_API htone_status htone_module_add_buffer(htone_module* module, const char* name, htone_tensor* tensor);
 
 /* Adds a module as a part: its parameters and buffers are named "child.weight", and modes given to the module reach it.
- * Its forward runs where the module's callback calls htone_module_forward.
+ * Its forward runs where the module's callback calls htone_module_forward. At most 256 modules stand in one another, as
+ * with htone_module_create_sequential.
  *
  * [in] module: of htone_module_create_custom; borrowed.
  * [in] name: as in htone_module_add_parameter.
  * [in] child: retained; keeps its mode until the module is given one.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it), STATE (not a custom module),
- *   OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it, or more than 256 would stand in one
+ *   another), STATE (not a custom module), OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child);

@@ -101,12 +101,13 @@ HTONE_API htone_status htone_module_create_flatten(htone_module** out);
  */
 HTONE_API htone_status htone_module_create_rescaling(double scale, double offset, htone_module** out);
 
-/* Makes a module that applies others one after another.
+/* Makes a module that applies others one after another. At most 256 modules stand in one another, counted from the
+ * outermost to the innermost; modules around one count after their release too.
  *
  * [in] count: number of modules.
  * [in] modules: [count]; retained; optional where count is 0. Their parameters are named by position: "0.weight".
  * [out] out: the module; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: more than 256 would stand in one another), OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out);

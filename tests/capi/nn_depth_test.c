@@ -1,0 +1,123 @@
+/* Modules in modules: how deep they may stand in one another, and that parts in several places are walked once. */
+
+#include "test_modules.h"
+
+enum { kMaxDepth = 256 };
+
+/* Puts `module`, whose reference it takes, into `count` sequences around one another, and answers the outermost. */
+static htone_module* wrap(htone_module* module, int count) {
+  for (int i = 0; i < count; ++i) {
+    htone_module* outer = NULL;
+    assert_ok(htone_module_create_sequential(1, &module, &outer));
+    assert_ok(htone_module_release(module));
+    module = outer;
+  }
+  return module;
+}
+
+static htone_module* make_relu(void) {
+  htone_module* relu = NULL;
+  assert_ok(htone_module_create_relu(&relu));
+  return relu;
+}
+
+/* Runs the child that `user` points to; without one the input comes out. */
+static htone_status run_child(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+  htone_module** child = user;
+  (void)module;
+  if (*child != NULL) return htone_module_forward(*child, input, NULL, out);
+  *out = input;
+  return htone_tensor_retain(input);
+}
+
+static htone_module* no_child;
+
+static htone_module* make_custom(htone_module** child) {
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_custom(run_child, child, NULL, &module));
+  return keep_module(module);
+}
+
+static void expect_gradients_through(htone_module* module) {
+  htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){-1, 2}, 1, 2));
+  htone_tensor* y = forward(module, x);
+  assert_values(y, 0, 0, 2);
+  backward(sum_of(y));
+  assert_values(grad_of(x), 0, 0, 1);
+}
+
+static void a33_sequences_stand_256_deep_and_no_deeper(void** state) {
+  (void)state;
+  htone_module *module = keep_module(wrap(make_relu(), kMaxDepth - 1)), *outer = NULL;
+  size_t count = 1;
+  expect_gradients_through(module);
+  assert_ok(htone_module_parameter_count(module, &count));
+  assert_int_equal(count, 0);
+  assert_ok(htone_module_train(module, 0));
+  const int64_t before = live_handles();
+  htone_module* modules[] = {keep_module(make_relu()), module};
+  assert_fails(htone_module_create_sequential(2, modules, &outer), HTONE_INVALID_ARGUMENT,
+               "modules would lead to 257 modules in one another, expected at most 256");
+  assert_null(outer);
+  assert_int_equal(live_handles(), before + 1);
+  expect_gradients_through(module);
+}
+
+/* The outermost is made first: what stands around a module counts as what stands in it. */
+static void a33_modules_of_the_callers_stand_256_deep_however_they_were_joined(void** state) {
+  (void)state;
+  static htone_module* chain[kMaxDepth + 1];
+  for (int i = 0; i < kMaxDepth; ++i) {
+    chain[i + 1] = NULL;
+    chain[i] = i == kMaxDepth - 1 ? keep_module(make_relu()) : make_custom(&chain[i + 1]);
+    if (i > 0) assert_ok(htone_module_add_child(chain[i - 1], "inner", chain[i]));
+  }
+  expect_gradients_through(chain[0]);
+  htone_module *parent = chain[kMaxDepth - 2], *outer = NULL, *pair = keep_module(wrap(make_relu(), 1));
+  assert_fails(htone_module_add_child(parent, "pair", pair), HTONE_INVALID_ARGUMENT,
+               "child would lead to 257 modules in one another, expected at most 256");
+  assert_fails(htone_module_create_sequential(1, chain, &outer), HTONE_INVALID_ARGUMENT, "modules would lead to 257");
+  assert_ok(htone_module_add_child(parent, "pair", chain[kMaxDepth - 1])); /* the name is free */
+}
+
+static void a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows(void** state) {
+  (void)state;
+  htone_module* custom = make_custom(&no_child);
+  assert_ok(htone_module_retain(custom));
+  htone_module* outermost = keep_module(wrap(custom, 199)); /* custom is the 200th */
+  htone_module *fits = keep_module(wrap(make_relu(), 55)), *does_not_fit = keep_module(wrap(make_relu(), 56));
+  assert_fails(htone_module_add_child(custom, "deep", does_not_fit), HTONE_INVALID_ARGUMENT, "257");
+  assert_ok(htone_module_add_child(custom, "deep", fits));
+  htone_module* around = NULL;
+  assert_fails(htone_module_create_sequential(1, &outermost, &around), HTONE_INVALID_ARGUMENT, "257");
+  assert_fails(htone_module_add_child(custom, "around", outermost), HTONE_INVALID_ARGUMENT, "child is the module");
+}
+
+/* 2^40 ways lead down. */
+static void parts_that_stand_in_many_places_are_walked_once(void** state) {
+  (void)state;
+  htone_module* levels[41];
+  for (int i = 0; i < 41; ++i) levels[i] = make_custom(&no_child);
+  for (int i = 0; i < 40; i += 2) { /* from both ends, so that each new part brings parts or stands in others */
+    assert_ok(htone_module_add_child(levels[i], "a", levels[i + 1]));
+    assert_ok(htone_module_add_child(levels[i], "b", levels[i + 1]));
+  }
+  for (int i = 39; i > 0; i -= 2) {
+    assert_ok(htone_module_add_child(levels[i], "a", levels[i + 1]));
+    assert_ok(htone_module_add_child(levels[i], "b", levels[i + 1]));
+  }
+  htone_module* pair[] = {levels[0], levels[0]};
+  make_sequential(2, pair);
+  assert_fails(htone_module_add_child(levels[40], "around", levels[0]), HTONE_INVALID_ARGUMENT, "child is the module");
+  assert_ok(htone_module_add_child(levels[0], "last", levels[40]));
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a33_sequences_stand_256_deep_and_no_deeper),
+      cmocka_unit_test(a33_modules_of_the_callers_stand_256_deep_however_they_were_joined),
+      cmocka_unit_test(a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows),
+      cmocka_unit_test(parts_that_stand_in_many_places_are_walked_once),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
