@@ -1,6 +1,7 @@
 #include "nn/state.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
@@ -21,6 +22,14 @@ struct Target {
   void write(const Tensor& values) const {
     if (parameter) return parameter->write(values);
     copy(values, buffer);
+  }
+  // What `write` writes: beside the weights their copy and what split weights lack.
+  void add_written(std::unordered_set<const Storage*>& written) const {
+    written.insert(tensor().storage().get());
+    if (!parameter) return;
+    for (const Tensor* part : {&parameter->compute(), &parameter->remainder()}) {
+      if (part->defined()) written.insert(part->storage().get());
+    }
   }
 };
 
@@ -98,14 +107,13 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
 
 // What must be copied before the first write: values on another device, and values in memory that the writes change.
 void stage(std::vector<Pair>& pairs) {
+  std::unordered_set<const Storage*> written;
+  for (const Pair& pair : pairs) pair.target.add_written(written);
   for (Pair& pair : pairs) {
     ContextDevice& device = pair.target.tensor().device();
-    const auto shares_memory = [&](const Pair& other) {
-      return other.target.tensor().storage() == pair.values.storage();
-    };
     if (&pair.values.device() != &device) {
       pair.values = moved_to(device, pair.values);
-    } else if (std::any_of(pairs.begin(), pairs.end(), shares_memory)) {
+    } else if (written.contains(pair.values.storage().get())) {
       pair.values = converted(pair.values, pair.values.dtype());
     }
     if (pair.target.parameter) pair.values = pair.target.parameter->writable(pair.values);

@@ -132,6 +132,27 @@ static void loading_reaches_the_copy_of_an_optimizer(void** state) {
   }
 }
 
+/* What is read of a parameter is the copy itself, or the high half of split weights, and loading others writes them. */
+static void copies_of_parameters_load_into_each_other(void** state) {
+  (void)state;
+  for (int32_t storage = HTONE_MASTER_FULL; storage <= HTONE_MASTER_SPLIT; ++storage) {
+    htone_module* layers[] = {make_linear(test_device(), 2, 1, 0), make_linear(test_device(), 2, 1, 0)};
+    htone_module* module = make_sequential(2, layers);
+    assert_ok(htone_tensor_write(weights_of(module, 0), HTONE_F64, (const double[]){1, 2}, 2 * sizeof(double)));
+    assert_ok(htone_tensor_write(weights_of(module, 1), HTONE_F64, (const double[]){10, 20}, 2 * sizeof(double)));
+    make_adamw(module, storage);
+    htone_state_dict* state_dict = make_state_dict();
+    assert_ok(htone_state_dict_add(state_dict, "0.weight", read_parameter(module, 1, HTONE_BF16)));
+    assert_ok(htone_state_dict_add(state_dict, "1.weight", read_parameter(module, 0, HTONE_BF16)));
+    assert_ok(htone_module_load_state_dict(module, state_dict, NULL));
+    static const htone_dtype dtypes[] = {HTONE_F32, HTONE_BF16};
+    for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+      assert_values(read_parameter(module, 0, dtypes[i]), 0, 10, 20);
+      assert_values(read_parameter(module, 1, dtypes[i]), 0, 1, 2);
+    }
+  }
+}
+
 static htone_state_dict* compare(htone_module* module, htone_state_dict* state_dict,
                                  htone_status (*function)(htone_module*, htone_state_dict*, htone_state_dict**)) {
   htone_state_dict* out = NULL;
@@ -202,6 +223,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_state_of_a_module_is_live),
       cmocka_unit_test(a_state_loads_into_a_module_of_the_same_shape),
       cmocka_unit_test(loading_reaches_the_copy_of_an_optimizer),
+      cmocka_unit_test(copies_of_parameters_load_into_each_other),
       cmocka_unit_test(names_that_differ_are_told_and_refused_unless_asked_for),
       cmocka_unit_test(a_message_tells_ten_names_at_most),
       cmocka_unit_test(shapes_and_dtypes_that_differ_are_told_and_nothing_is_loaded),
