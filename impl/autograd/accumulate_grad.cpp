@@ -16,13 +16,17 @@ AccumulateGrad::AccumulateGrad(ContextDevice& device, const Shape& shape, DType 
 }
 
 const Tensor& AccumulateGrad::allocate() {
-  if (!grad_.defined()) grad_ = empty(device_, grad_dtype_, shape_, Category::kGradients);
+  if (!grad_.defined()) grad_ = memory_in(grad_dtype_);
   return grad_;
 }
 
-void AccumulateGrad::set_grad_dtype(DType dtype) {
-  if (dtype == grad_dtype_) return;
-  if (grad_.defined()) grad_ = converted(grad_, dtype, Category::kGradients);
+Tensor AccumulateGrad::memory_in(DType dtype) const {
+  if (!grad_.defined()) return empty(device_, dtype, shape_, Category::kGradients);
+  return dtype == grad_dtype_ ? grad_ : converted(grad_, dtype, Category::kGradients);
+}
+
+void AccumulateGrad::take_memory(Tensor memory, DType dtype) noexcept {
+  grad_ = std::move(memory);
   grad_dtype_ = dtype;
 }
 

@@ -35,8 +35,13 @@ class AccumulateGrad : public Node {
   // Allocates the gradient now. Throws OUT_OF_MEMORY.
   const Tensor& allocate();
   const Shape& shape() const noexcept { return shape_; }
-  // The gradient's dtype from now on; a gradient that is there is converted. Throws OUT_OF_MEMORY.
-  void set_grad_dtype(DType dtype);
+  // Memory for the gradient in a dtype, with what is there converted; the leaf's own where that is its dtype. Nothing
+  // changes before take_memory(), so that whoever fails between them leaves the leaf as it was. Throws OUT_OF_MEMORY.
+  Tensor memory_in(DType dtype) const;
+  // The gradient's memory and dtype from now on. REQUIRES: `memory` comes of memory_in(dtype), or is undefined where
+  // has_memory() is false.
+  void take_memory(Tensor memory, DType dtype) noexcept;
+  bool has_memory() const noexcept { return grad_.defined(); }
 
   // Adds a gradient of any float dtype, or writes it where there is none. Throws OUT_OF_MEMORY.
   void accumulate(const Tensor& grad);

@@ -56,34 +56,37 @@ void Parameter::mark_updated() noexcept {
   if (compute_.defined()) compute_.storage()->bump_version();
 }
 
-void Parameter::split() {
-  if (is_split()) return;
+Parameter::Form Parameter::split_form() const {
+  if (is_split()) return {master_, compute_, remainder_};
   ContextDevice& device = master_.device();
-  Tensor high = empty(device, DType::kBF16, shape(), Category::kParameters);
-  Tensor remainder = empty(device, DType::kI16, shape(), Category::kOptimizer);
-  launch("split_master", device, &Kernels::optim, &OptimKernels::split_master, master_.view(), high.view(),
-         remainder.view());
-  master_.storage()->bump_version();
-  master_ = Tensor();
-  remainder_ = std::move(remainder);
-  set_compute(std::move(high));
+  Form form = {.master = {},
+               .compute = empty(device, DType::kBF16, shape(), Category::kParameters),
+               .remainder = empty(device, DType::kI16, shape(), Category::kOptimizer)};
+  launch("split_master", device, &Kernels::optim, &OptimKernels::split_master, master_.view(), form.compute.view(),
+         form.remainder.view());
+  return form;
 }
 
-void Parameter::join() {
-  if (!is_split()) return;
-  master_ = joined(Category::kParameters);
-  compute_.storage()->bump_version();
-  remainder_ = Tensor();
-  set_compute(Tensor());
+Parameter::Form Parameter::whole_form(DType compute_dtype) const {
+  Form form = {.master = is_split() ? joined(Category::kParameters) : master_, .compute = {}, .remainder = {}};
+  if (compute_dtype != DType::kF32) form.compute = converted(form.master, compute_dtype, Category::kParameters);
+  return form;
 }
 
-void Parameter::narrow(DType dtype) {
-  join();
-  if (master_.dtype() == dtype) return;
-  Tensor narrow = converted(master_, dtype, Category::kParameters);
-  master_.storage()->bump_version();
-  master_ = std::move(narrow);
-  set_compute(Tensor());
+Parameter::Form Parameter::narrow_form(DType dtype) const {
+  const Tensor wide = is_split() ? joined(Category::kActivations) : master_;
+  if (wide.dtype() == dtype) return {.master = wide, .compute = {}, .remainder = {}};
+  return {.master = converted(wide, dtype, Category::kParameters), .compute = {}, .remainder = {}};
+}
+
+void Parameter::take(Form form) noexcept {
+  // Split weights that stay so are left alone: their remainder may be stale, and is not made current by this.
+  if (is_split() && form.remainder.defined()) return;
+  const Tensor before = weights();
+  master_ = std::move(form.master);
+  remainder_ = std::move(form.remainder);
+  set_compute(std::move(form.compute));
+  if (weights().storage() != before.storage()) before.storage()->bump_version();
 }
 
 void Parameter::drop_stale_remainder() {

@@ -58,14 +58,27 @@ class Parameter final : public AccumulateGrad {
   bool is_split() const noexcept { return remainder_.defined(); }
   // The 16 bits that split weights lack of FP32 (formula/split_master.h).
   const Tensor& remainder() const noexcept { return remainder_; }
-  // The optimizer's: puts split weights in the master's place, or a master in theirs. The values stay; leaves made
-  // before do not follow, and backward through them is STATE. Throws OUT_OF_MEMORY. REQUIRES for split: an f32 master
-  // that is not shared.
-  void split();
-  void join();
-  // The same for 16 bits alone: f32 or split weights are rounded to `dtype`, and what they lose is gone. REQUIRES: not
-  // shared.
-  void narrow(DType dtype);
+
+  // What the weights are kept in. A form is made beside the one that is there, of whose tensors it shares those that it
+  // keeps, and nothing changes before take(): so whoever fails between them leaves the weights as they were.
+  struct Form {
+    Tensor master;
+    Tensor compute;
+    Tensor remainder;
+  };
+  // The optimizer's; all throw OUT_OF_MEMORY. Split weights. REQUIRES: an f32 master that is not shared, or split.
+  Form split_form() const;
+  // A master, with a copy in `compute_dtype`; none where that is f32.
+  Form whole_form(DType compute_dtype) const;
+  // 16 bits alone: f32 or split weights are rounded to `dtype`, and what they lose is gone. REQUIRES: not shared.
+  Form narrow_form(DType dtype) const;
+  // Keeps the weights in a form of theirs. Leaves made before do not follow where the weights have moved, and backward
+  // through them is STATE. REQUIRES: the weights were not written since the form was made.
+  void take(Form form) noexcept;
+
+  void split() { take(split_form()); }
+  void join() { take(whole_form(DType::kF32)); }
+  void narrow(DType dtype) { take(narrow_form(dtype)); }
   // The optimizer's, before an update: a remainder does not belong to weights that others wrote since.
   void drop_stale_remainder();
 

@@ -52,9 +52,14 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
   owned.reserve(group.parameters.size());
   for (const NamedParameter& named : group.parameters) owned.emplace_back(named, number, group.argument);
   parameters_.reserve(parameters_.size() + owned.size());
-  for (OwnedParameter& parameter : owned) parameter.allocate(group.precision, moments);
-  for (OwnedParameter& parameter : owned) parameter.arrange_weights(group.precision);
-  for (OwnedParameter& parameter : owned) parameters_.push_back(std::move(parameter));
+  std::vector<OwnedParameter::Arrangement> arrangements;
+  arrangements.reserve(owned.size());
+  for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group.precision, moments));
+  // From here on nothing fails: a group is taken whole or not at all.
+  for (size_t i = 0; i < owned.size(); ++i) {
+    owned[i].take(std::move(arrangements[i]));
+    parameters_.push_back(std::move(owned[i]));
+  }
 }
 
 void Optimizer::zero_grad() {

@@ -75,8 +75,7 @@ class Optimizer : public RefCounted {
   // Runs the kernel of this optimizer over the slots.
   virtual void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) = 0;
   virtual double& base_lr(size_t group) noexcept = 0;
-  // Adds the parameters as a group; they are free and as they were where this throws, but for an OUT_OF_MEMORY while
-  // weights are split or joined, which leaves them their values.
+  // Adds the parameters as a group; they are free and as they were where this throws.
   void own(const ParameterGroup& group, int32_t number, int moments);
 
  private:

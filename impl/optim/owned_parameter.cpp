@@ -1,5 +1,7 @@
 #include "optim/owned_parameter.h"
 
+#include <utility>
+
 #include "backend/chunks.h"
 #include "core/error.h"
 #include "tensor/factory.h"
@@ -40,20 +42,30 @@ OwnedParameter::~OwnedParameter() {
   parameter().unclaim();
 }
 
-void OwnedParameter::allocate(const Precision& precision, int moments) {
-  parameter().set_grad_dtype(precision.grad_dtype);
+OwnedParameter::Arrangement OwnedParameter::arrange(const Precision& precision, int moments) const {
+  Arrangement arrangement = {.grad = {},
+                             .grad_dtype = precision.grad_dtype,
+                             .weights = weights_in(precision),
+                             .moment1 = moments > 0 ? zero_moment(precision.moment1_dtype) : Moment{},
+                             .moment2 = moments > 1 ? zero_moment(precision.moment2_dtype) : Moment{}};
   // Whoever has the weights brings gradients, as a rule; else the first backward allocates.
-  if (!parameter().is_shared()) parameter().allocate();
-  if (moments > 0) moment1_ = zero_moment(precision.moment1_dtype);
-  if (moments > 1) moment2_ = zero_moment(precision.moment2_dtype);
+  if (!parameter().is_shared() || parameter().has_memory()) {
+    arrangement.grad = parameter().memory_in(precision.grad_dtype);
+  }
+  return arrangement;
 }
 
-void OwnedParameter::arrange_weights(const Precision& precision) {
-  if (precision.master == Master::kSplit) return parameter().split();
-  if (precision.master == Master::kNone) return parameter().narrow(precision.compute_dtype);
-  parameter().join();
-  if (precision.compute_dtype == DType::kF32) return;
-  parameter().set_compute(converted(parameter().master(), precision.compute_dtype, Category::kParameters));
+void OwnedParameter::take(Arrangement arrangement) noexcept {
+  parameter().take_memory(std::move(arrangement.grad), arrangement.grad_dtype);
+  parameter().take(std::move(arrangement.weights));
+  moment1_ = std::move(arrangement.moment1);
+  moment2_ = std::move(arrangement.moment2);
+}
+
+Parameter::Form OwnedParameter::weights_in(const Precision& precision) const {
+  if (precision.master == Master::kSplit) return parameter().split_form();
+  if (precision.master == Master::kNone) return parameter().narrow_form(precision.compute_dtype);
+  return parameter().whole_form(precision.compute_dtype);
 }
 
 Moment OwnedParameter::zero_moment(DType dtype) const {

@@ -48,11 +48,18 @@ class OwnedParameter {
   // Gives the parameter free; nobody keeps its copy current any more.
   ~OwnedParameter();
 
-  // Allocates what the group keeps beside the weights, and the first `moments` moments as zeros. Throws OUT_OF_MEMORY.
-  void allocate(const Precision& precision, int moments);
-  // Brings the weights into the group's form. After all others of the group have allocated, so that where that fails
-  // the weights are as they were. Throws OUT_OF_MEMORY.
-  void arrange_weights(const Precision& precision);
+  // All that the parameter is kept in as its group asks.
+  struct Arrangement {
+    Tensor grad;
+    DType grad_dtype;
+    Parameter::Form weights;
+    Moment moment1;
+    Moment moment2;
+  };
+  // Allocates it, with the first `moments` moments as zeros; the parameter stays as it is. Throws OUT_OF_MEMORY.
+  Arrangement arrange(const Precision& precision, int moments) const;
+  // Keeps the parameter so. After every other of the group is arranged, so that where that fails none has changed.
+  void take(Arrangement arrangement) noexcept;
 
   const char* name() const noexcept { return named_.name.c_str(); }
   Parameter& parameter() const noexcept { return *named_.parameter; }
@@ -65,6 +72,7 @@ class OwnedParameter {
 
  private:
   Moment zero_moment(DType dtype) const;
+  Parameter::Form weights_in(const Precision& precision) const;
 
   NamedParameter named_;
   int32_t group_;

@@ -27,6 +27,67 @@ class OptimizerTest : public RoomTest {
   static void give_gradient(const Ref<Parameter>& parameter, double factor) {
     run_backward(ops::sum(ops::rescale(parameter->leaf(), factor, 0), {}, false), Tensor(), false);
   }
+
+  // All that a failure may not change of a parameter.
+  struct Look {
+    explicit Look(const Parameter& parameter)
+        : weights(values(parameter.read(DType::kF32))),
+          grad(values(parameter.grad())),
+          dtype(parameter.weights().dtype()),
+          grad_dtype(parameter.grad().dtype()),
+          address(parameter.weights().data()) {}
+    bool operator==(const Look&) const = default;
+
+    std::vector<double> weights, grad;
+    DType dtype, grad_dtype;
+    const void* address;
+  };
+  static std::vector<Look> look_at(const std::vector<Ref<Parameter>>& parameters) {
+    std::vector<Look> looks;
+    for (const Ref<Parameter>& parameter : parameters) looks.emplace_back(*parameter);
+    return looks;
+  }
+
+  static constexpr int64_t kPage = 4096;
+
+  // All memory that the device may still give, but for `pages` pages.
+  std::vector<Tensor> all_memory_but(int pages) {
+    device().allocator->set_limit(device().allocator->stats().reserved);
+    std::vector<Tensor> hoard;
+    while (code_of([&] { hoard.push_back(empty(device(), DType::kU8, {kPage})); }) == Code::kOk) continue;
+    hoard.resize(hoard.size() - static_cast<size_t>(pages));
+    return hoard;
+  }
+
+  // Makes an optimizer of a form, or adds a group of it, with a page more memory at each trial. Answers how many trials
+  // failed; each left the parameters as they were.
+  int failures_until_owned(const Precision& form, bool starts_split, bool is_added) {
+    constexpr int64_t kCount = 3 * kPage / 4;
+    std::vector<Ref<Parameter>> weights;
+    for (const char* name : {"first", "second", "third"}) {
+      weights.push_back(parameter(name, std::vector<double>(kCount, 1.001f)));
+      give_gradient(weights.back(), 0.3);
+      if (starts_split) weights.back()->split();
+    }
+    AdamW other(group({parameter("other", {1})}, {DType::kF32}), kAdamw);
+    const std::vector<Look> before = look_at(weights);
+    for (int failures = 0;; ++failures) {
+      std::vector<Tensor> hoard = all_memory_but(failures);
+      const Code code = code_of([&] {
+        if (is_added) return other.add_group(group(weights, form), kAdamw);
+        AdamW(group(weights, form), kAdamw);
+      });
+      hoard.clear();
+      device().allocator->set_limit(0);
+      if (code == Code::kOk) return failures;
+      EXPECT_EQ(code, Code::kOutOfMemory);
+      EXPECT_TRUE(look_at(weights) == before);
+      const AdamW whole(group(weights, {starts_split ? DType::kBF16 : DType::kF32, DType::kF32, DType::kF32,
+                                        starts_split ? Master::kSplit : Master::kFull}),
+                        kAdamw);
+      if (testing::Test::HasFailure()) return failures;
+    }
+  }
 };
 
 TEST_F(OptimizerTest, TheUpdateWritesMasterAndCopyInOnePass) {
@@ -93,6 +154,26 @@ TEST_F(OptimizerTest, AFailedCreationFreesTheParameters) {
   const Ref<Parameter> weight = parameter("weight", {1});
   EXPECT_EQ(code_of([&] { AdamW(group({weight, weight}, {DType::kF32}), kAdamw); }), Code::kState);
   EXPECT_TRUE(weight->claim());
+}
+
+constexpr Precision kForms[] = {{DType::kBF16, DType::kF32, DType::kF32, Master::kNone},
+                                {DType::kF16, DType::kF32, DType::kF32, Master::kNone},
+                                {DType::kBF16, DType::kF32, DType::kF32, Master::kSplit},
+                                {DType::kBF16, DType::kF32, DType::kF32, Master::kFull},
+                                {DType::kF32, DType::kBF16, DType::kF32, Master::kFull},
+                                {DType::kBF16, DType::kBF16, DType::kBF16, Master::kNone}};
+
+// M8: memory runs out at every place of a creation, and of a group that is added, one after the other.
+TEST_F(OptimizerTest, WithoutMemoryForAGroupWeightsAndGradientsStayToTheBit) {
+  for (const Precision& form : kForms) {
+    for (const bool starts_split : {false, true}) {
+      for (const bool is_added : {false, true}) {
+        SCOPED_TRACE(testing::Message() << name_of(form.compute_dtype) << " master " << static_cast<int>(form.master)
+                                        << " split " << starts_split << " added " << is_added);
+        EXPECT_GE(failures_until_owned(form, starts_split, is_added), 4);
+      }
+    }
+  }
 }
 
 TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {

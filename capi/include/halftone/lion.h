@@ -65,8 +65,7 @@ HTONE_API htone_status htone_optimizer_create_lion_over(htone_parameters* parame
                                                         htone_optimizer** out);
 
 /* Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
- * count of steps begin then. Nothing changes where it fails, except that after an OUT_OF_MEMORY weights and gradients
- * may be in another storage, with their values.
+ * count of steps begin then. Nothing changes where it fails.
  *
  * [in] optimizer: a Lion optimizer; borrowed.
  * [in] parameters: as for htone_optimizer_create_lion_over.

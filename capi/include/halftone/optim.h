@@ -27,6 +27,9 @@ typedef int32_t htone_master_storage;
  * weights would in the mean, where rounding to nearest loses every update below half a step. Beyond the largest finite
  * number they go to infinity by the share of the way there.
  *
+ * An optimizer is made, and a group added, as a whole: all storage is there before any weight or gradient moves into
+ * it, and where it fails they are as they were. Until then the storage that weights leave is in use as well.
+ *
  * Leaves taken before weights were split or narrowed do not follow. Weights stay as they are after the optimizer's
  * release; split ones until another takes them otherwise, narrowed ones for good.
  */
