@@ -69,7 +69,12 @@ htone_status htone_parameter_set_grad(htone_parameter* parameter, htone_tensor* 
 htone_status htone_parameter_accumulate_grad(htone_parameter* parameter, htone_tensor* gradient) {
   return guard("htone_parameter_accumulate_grad(parameter, gradient)", [&] {
     Parameter& target = *unwrap(parameter, "parameter");
-    target.accumulate(checked_gradient(target, gradient));
+    const Tensor& added = checked_gradient(target, gradient);
+    if (target.is_invalid()) {
+      fail(Code::kState, "parameter", "the gradient of %s is invalid since a failed backward; zero it first",
+           target.name());
+    }
+    target.accumulate(added);
   });
 }
 

@@ -42,7 +42,7 @@ GradSink AccumulateGrad::sink() {
 void AccumulateGrad::backward(const std::vector<Tensor>& grads, InputGrads&) {
   if (grads[0].defined() && !frozen_) {  // else delivered through the sink, or not wanted
     accumulate(grads[0]);
-    is_delivered_ = true;
+    is_delivered_ = has_grad();
   }
   if (!std::exchange(is_delivered_, false)) return;
   post_accumulate_hooks_.each([this](const auto& hook) { hook(*this); });
@@ -82,12 +82,12 @@ void AccumulateGrad::zero_grad() noexcept {
 
 void AccumulateGrad::mark_stored() noexcept {
   grad_.storage()->bump_version();
-  state_ = State::kValid;
+  if (!is_invalid()) state_ = State::kValid;  // else what came before is lost, and one contribution is no gradient
 }
 
 void AccumulateGrad::mark_delivered() noexcept {
   mark_stored();
-  is_delivered_ = true;
+  is_delivered_ = has_grad();
 }
 
 void AccumulateGrad::invalidate() noexcept {

@@ -28,7 +28,7 @@ class AccumulateGrad : public Node {
   // The same by a backward, which calls the hooks when everything has come.
   void mark_delivered() noexcept;
 
-  // Called once a backward that delivered a gradient, when it is whole.
+  // Called once a backward that delivered a gradient, when it is whole; an invalid one is not.
   using PostAccumulateHook = void(AccumulateGrad& leaf);
   Hooks<PostAccumulateHook>& post_accumulate_hooks() noexcept { return post_accumulate_hooks_; }
 
@@ -50,7 +50,8 @@ class AccumulateGrad : public Node {
   void bring_grad(Tensor grad) noexcept;
 
   bool has_grad() const noexcept { return state_ == State::kValid; }
-  // A backward that failed half-way leaves gradients that must not be used until zero_grad.
+  // A backward that failed half-way leaves gradients that must not be used until zero_grad, or another is brought; what
+  // is delivered until then is dropped.
   bool is_invalid() const noexcept { return state_ == State::kInvalid; }
   void invalidate() noexcept;
   // REQUIRES: has_grad()

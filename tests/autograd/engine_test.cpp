@@ -91,6 +91,38 @@ TEST_F(EngineTest, AFailureInTheMiddleLeavesTheLeavesInvalidAndTheGraphUsable) {
   EXPECT_EQ(grad(x), std::vector<double>(1000, 3.0));
 }
 
+// M7
+TEST_F(EngineTest, InvalidGradientsStaySoWhateverIsAddedUntilZeroGrad) {
+  const Tensor x = tensor({2, 2}, {1, 2, 3, 4});
+  const Tensor w = leaf({2, 2}, {1, 0, 0, 1});
+  AccumulateGrad& accumulator = *accumulator_of(w);
+  int calls = 0;
+  accumulator.post_accumulate_hooks().add([&](AccumulateGrad&) { ++calls; });
+  backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));
+  EXPECT_EQ(calls, 1);
+  accumulator.invalidate();
+  backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));  // through the sink
+  EXPECT_TRUE(accumulator.is_invalid());
+  backward(ops::sum(ops::mul(x, w), {}, false));  // as a tensor
+  EXPECT_TRUE(accumulator.is_invalid());
+  accumulator.accumulate(x);
+  EXPECT_TRUE(accumulator.is_invalid());
+  EXPECT_EQ(calls, 1);
+  accumulator.zero_grad();
+  backward(ops::sum(ops::mul(x, w), {}, false));
+  EXPECT_EQ(grad(w), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(EngineTest, AGradientThatIsBroughtIsValidAfterAFailure) {
+  const Tensor w = leaf({2}, {1, 2});
+  backward(ops::sum(w, {}, false));
+  accumulator_of(w)->invalidate();
+  accumulator_of(w)->bring_grad(tensor({2}, {5, 6}));
+  backward(ops::sum(w, {}, false));
+  EXPECT_EQ(grad(w), (std::vector<double>{6, 7}));
+}
+
 TEST_F(EngineTest, RestoresTheModesOfTheThread) {
   const Tensor x = leaf({1}, {5});
   EXPECT_TRUE(scope().grad_enabled);

@@ -344,6 +344,43 @@ static void a_backward_without_memory_leaves_no_step_to_take(void** state) {
   assert_int_equal(step_count_of(optimizer), 1);
 }
 
+static htone_status refuse(const htone_backward_call* call, void* user) {
+  (void)call, (void)user;
+  return HTONE_CANCELLED;
+}
+
+static htone_tensor* loss_that_fails(htone_tensor* input) {
+  htone_function* function = NULL;
+  htone_tensor* result = NULL;
+  assert_ok(htone_function_create("refuse", refuse, NULL, NULL, &function));
+  assert_ok(htone_function_record(function, 1, &input, 1, &input, 0, NULL, &result));
+  assert_ok(htone_function_release(function));
+  return sum_of(keep_tensor(result));
+}
+
+/* M7: the second of three micro-batches fails. */
+static void gradients_of_a_failed_backward_are_not_used_whatever_follows(void** state) {
+  (void)state;
+  htone_module* module = make_linear(test_device(), 2, 1, 0);
+  htone_optimizer* optimizer = make_sgd(module, 1);
+  htone_tensor *input = make_ramp(HTONE_F32, 2, 1, 2), *weights = weights_of(module, 0), *out = NULL;
+  double norm = 0;
+  backward(sum_of(forward(module, input)));
+  assert_fails(htone_tensor_backward(loss_that_fails(weights), NULL, 0), HTONE_CALLBACK, "refuse");
+  backward(sum_of(forward(module, input)));
+  assert_fails(htone_tensor_grad(weights, &out), HTONE_STATE, "invalid");
+  assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_STATE, "invalid");
+  assert_fails(htone_optimizer_clip_grad_norm(optimizer, 1), HTONE_STATE, "invalid");
+  assert_fails(htone_parameter_accumulate_grad(parameter_of(module, 0), input), HTONE_STATE, "invalid");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "invalid");
+  assert_ok(htone_parameter_set_grad(parameter_of(module, 0), input));
+  assert_values(grad_of(weights), 0, 0, 1);
+  assert_ok(htone_optimizer_zero_grad(optimizer));
+  backward(sum_of(forward(module, input)));
+  assert_values(grad_of(weights), 0, 0, 1);
+  assert_ok(htone_optimizer_step(optimizer));
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_defaults_are_those_of_pytorch),
@@ -361,6 +398,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(only_fp32_parameters_have_an_optimizer),
       cmocka_unit_test(an_optimizer_keeps_its_parameters),
       cmocka_unit_test(a_backward_without_memory_leaves_no_step_to_take),
+      cmocka_unit_test(gradients_of_a_failed_backward_are_not_used_whatever_follows),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -34,13 +34,17 @@ HTONE_API htone_status htone_tensor_set_requires_grad(htone_tensor* tensor, int3
 HTONE_API htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t* out_requires_grad);
 
 /* Computes the gradients of a tensor's sum, weighted by `gradient`, and adds them to the leaves. Runs on this thread.
+ * Where it fails on the way, the gradients of the leaves that it reaches are invalid until they are zeroed, also by
+ * htone_optimizer_zero_grad, or another is brought: reading them and stepping is STATE, and what a later backward has
+ * for them is dropped.
  *
  * [in] tensor: a result of recorded operations; borrowed.
  * [in] gradient: optional where tensor is a scalar, then 1; else shape of tensor, float; borrowed.
  * [in] retain_graph: not 0 keeps what backward saved, so that it can run again.
  * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without retain_graph;
- *   a tensor it saved was changed since; not a scalar and no gradient), OUT_OF_MEMORY (leaf gradients are then invalid
- *   until zeroed).
+ *   a tensor it saved was changed since; not a scalar and no gradient; called from a callback of a backward), DEVICE,
+ *   UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the host's failed; native_code is what it answered),
+ *   and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one of them hands back.
  * Since: 0.1
  */
 HTONE_API htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor* gradient, int32_t retain_graph);
@@ -49,7 +53,8 @@ HTONE_API htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor*
  *
  * [in] tensor: a leaf; borrowed.
  * [out] out: the gradient, shape of tensor; it changes with the next backward; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none).
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none; it is invalid since a failed backward; tensor is
+ *   no leaf that requires a gradient).
  * Since: 0.1
  */
 HTONE_API htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** out);

@@ -28,8 +28,8 @@ typedef struct htone_parameters htone_parameters;
  */
 HTONE_API htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out);
 
-/* Brings a parameter's gradient, in place of what it has. Norms, the gradient scaler and the optimizer's step read it
- * where it is, so a host that rewrites the memory brings it once; nothing writes it. A later backward or
+/* Brings a parameter's gradient, in place of what it has, valid or not. Norms, the gradient scaler and the optimizer's
+ * step read it where it is, so a host that rewrites the memory brings it once; nothing writes it. A later backward or
  * htone_parameter_accumulate_grad adds to a copy. Not between htone_grad_scaler_unscale and the step.
  *
  * [in] parameter: borrowed.
@@ -45,7 +45,8 @@ HTONE_API htone_status htone_parameter_set_grad(htone_parameter* parameter, hton
  *
  * [in] parameter: borrowed.
  * [in] gradient: f32, f16 or bf16, shape of parameter; borrowed.
- * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE (frozen), OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE (frozen; its gradient is invalid since a failed
+ *   backward), OUT_OF_MEMORY.
  * Precision: one FP32 addition, rounded to the gradient's dtype.
  * Since: 0.1
  */
