@@ -92,7 +92,7 @@ HTONE_API htone_status htone_module_create_tanh(htone_module** out);
  */
 HTONE_API htone_status htone_module_create_flatten(htone_module** out);
 
-/* Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale.
+/* Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale, of whatever that takes.
  *
  * [in] scale, offset: finite; 1/255 and 0 bring bytes to [0, 1].
  * [out] out: the module; owned by the caller.
@@ -135,7 +135,8 @@ HTONE_API htone_status htone_module_release(htone_module* module);
  * [in] input: what the first layer takes; borrowed.
  * [in] policy: optional; autocast for this call, whatever scope the thread is in; borrowed.
  * [out] out: the result; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, and those of the layers' operations.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY,
+ *   as the layers' operations tell; CALLBACK (a hook or a module of the host's failed).
  * Since: 0.1
  */
 HTONE_API htone_status htone_module_forward(htone_module* module, htone_tensor* input, htone_autocast_policy* policy,

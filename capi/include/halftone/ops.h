@@ -1,6 +1,7 @@
 /* Operations on tensors. Each makes a new tensor and, where an input requires a gradient, records itself for backward.
  *
- * Inputs of one call live on one device of one context, else HTONE_DEVICE. "float" is any of f64, f32, f16 and bf16.
+ * Inputs of one call live on one device of one context, else HTONE_DEVICE. "float" is any of f64, f32, f16 and bf16;
+ * 8-bit floats are storage, which operations that compute answer DTYPE_MISMATCH: cast them first.
  * Floats are loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Broadcasting is
  * NumPy's.
  */
@@ -15,10 +16,10 @@ extern "C" {
 
 /* Adds element by element: out = a + b.
  *
- * [in] a, b: any shapes that broadcast, any dtypes; borrowed.
+ * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
  * [out] out: broadcast shape, promoted dtype; owned by the caller.
  * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: 0.5 ulp. Integers wrap; two bools give "or".
  * Since: 0.1
  */
@@ -26,7 +27,7 @@ HTONE_API htone_status htone_add(htone_tensor* a, htone_tensor* b, htone_tensor*
 
 /* Subtracts element by element: out = a - b.
  *
- * [in] a, b: any shapes that broadcast, any dtypes but two bools; borrowed.
+ * [in] a, b: any shapes that broadcast, float, integer or bool, but not two bools; borrowed.
  * [out] out: broadcast shape, promoted dtype; owned by the caller.
  * Autocast: widest.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
@@ -37,10 +38,10 @@ HTONE_API htone_status htone_sub(htone_tensor* a, htone_tensor* b, htone_tensor*
 
 /* Multiplies element by element: out = a * b.
  *
- * [in] a, b: any shapes that broadcast, any dtypes; borrowed.
+ * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
  * [out] out: broadcast shape, promoted dtype; owned by the caller.
  * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: 0.5 ulp. Integers wrap.
  * Since: 0.1
  */
@@ -48,10 +49,10 @@ HTONE_API htone_status htone_mul(htone_tensor* a, htone_tensor* b, htone_tensor*
 
 /* Divides element by element: out = a / b.
  *
- * [in] a, b: any shapes that broadcast, any dtypes; borrowed.
+ * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
  * [out] out: broadcast shape; promoted dtype, f32 for two integers; owned by the caller.
  * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: 0.5 ulp. x / 0 is an infinity or NaN.
  * Since: 0.1
  */
@@ -85,13 +86,13 @@ HTONE_API htone_status htone_linear(htone_tensor* input, htone_tensor* weight, h
 
 /* Sums over dimensions.
  *
- * [in] input: any shape and dtype; borrowed.
+ * [in] input: any shape, float, integer or bool; borrowed.
  * [in] dim_count: number of dimensions; 0 means all.
  * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
  * [in] keepdim: not 0 keeps the summed dimensions with size 1.
  * [out] out: dtype of input for floats, i64 for integers and bool; owned by the caller. An empty sum is 0.
  * Autocast: FP32.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * Precision: pairwise in FP32 (f64: double), one rounding; integers in 64 bits, wrapping.
  * Since: 0.1
  */
@@ -242,11 +243,11 @@ HTONE_API htone_status htone_cast(htone_tensor* input, htone_dtype dtype, htone_
 
 /* Scales and shifts: out = input * scale + offset.
  *
- * [in] input: any shape and dtype; borrowed.
+ * [in] input: any shape, float, integer or bool; borrowed.
  * [in] scale, offset: finite factors.
  * [out] out: dtype of input where that is a float, else f32; owned by the caller.
  * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * Precision: FP32 (f64: double), one rounding after each of the two operations.
  * Since: 0.1
  */
