@@ -290,6 +290,23 @@ static void the_layer_takes_its_dtype_and_refuses_impossible_tables(void** state
   assert_null(refused);
 }
 
+/* A23: a host that rewrites indices of its own between forward and backward, and does not say so. */
+static void indices_that_left_the_range_are_refused_by_backward(void** state) {
+  (void)state;
+  int64_t places[] = {2, 0};
+  const int64_t shape[] = {2};
+  htone_tensor *index = NULL, *out = NULL;
+  assert_ok(htone_tensor_from_buffer(test_device(), HTONE_I64, 1, shape, places, NULL, NULL, &index));
+  htone_tensor *sum = make_ramp(HTONE_F32, 1, 3), *source = make_ramp(HTONE_F32, 1, 2);
+  assert_ok(htone_tensor_set_requires_grad(source, 1));
+  htone_tensor* loss = sum_of(scatter_of(sum, 0, keep_tensor(index), source));
+  for (int i = 0; i < 2; ++i) {
+    places[1] = i == 0 ? 3 : -1;
+    assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_INVALID_ARGUMENT, i == 0 ? "index[1]=3" : "index[1]=-1");
+    assert_fails(htone_tensor_grad(source, &out), HTONE_STATE, "invalid");
+  }
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gather_picks_along_each_dimension),
@@ -309,6 +326,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(scatter_add_promotes_under_autocast),
       cmocka_unit_test(the_layer_draws_a_normal_table_with_a_padding_row_of_zeros),
       cmocka_unit_test(the_layer_takes_its_dtype_and_refuses_impossible_tables),
+      cmocka_unit_test(indices_that_left_the_range_are_refused_by_backward),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -208,6 +208,31 @@ static void operands_that_do_not_fit_are_refused(void** state) {
   assert_null(out);
 }
 
+/* A23: a host that rewrites targets of its own between forward and backward, and does not say so. */
+static void targets_that_left_the_classes_are_refused_by_backward(void** state) {
+  (void)state;
+  const int64_t shape[] = {2};
+  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 2, 3}, 1, 3);
+  for (int is_nll = 0; is_nll < 2; ++is_nll) {
+    int64_t classes[] = {2, 0};
+    htone_tensor *targets = NULL, *loss = NULL, *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 3);
+    assert_ok(htone_tensor_from_buffer(test_device(), HTONE_I64, 1, shape, classes, NULL, NULL, &targets));
+    keep_tensor(targets);
+    assert_ok(htone_tensor_set_requires_grad(input, 1));
+    htone_cross_entropy_options options;
+    assert_ok(htone_cross_entropy_options_init(&options));
+    assert_ok(is_nll ? htone_nll_loss(input, targets, weight, -100, HTONE_REDUCTION_MEAN, &loss)
+                     : htone_cross_entropy_with(input, targets, weight, &options, &loss));
+    keep_tensor(loss);
+    classes[1] = 3;
+    assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_INVALID_ARGUMENT, "targets[1]=3 is outside [0, 3)");
+    assert_fails(htone_tensor_grad(input, &out), HTONE_STATE, "invalid");
+    classes[1] = -100; /* a row that is left out is within what is promised */
+    assert_ok(htone_tensor_zero_grad(input));
+    assert_ok(htone_tensor_backward(loss, NULL, 0));
+  }
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(losses_of_elements_have_the_values_of_their_formulas),
@@ -220,6 +245,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(weights_and_smoothing_enter_as_documented),
       cmocka_unit_test(negative_log_likelihood_of_log_softmax_is_cross_entropy),
       cmocka_unit_test(operands_that_do_not_fit_are_refused),
+      cmocka_unit_test(targets_that_left_the_classes_are_refused_by_backward),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

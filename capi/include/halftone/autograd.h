@@ -44,6 +44,7 @@ HTONE_API htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t*
  * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without retain_graph;
  *   a tensor it saved was changed since; not a scalar and no gradient; called from a callback of a backward), DEVICE,
  *   UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the host's failed; native_code is what it answered),
+ *   INVALID_ARGUMENT (indices or targets that the host rewrote are out of range, found before anything is written),
  *   and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one of them hands back.
  * Since: 0.1
  */

@@ -53,7 +53,10 @@ struct ScatterAddBackward final : Node {
   const char* name() const noexcept override { return "scatter_add"; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     inputs.set(0, grads[0]);
-    if (inputs.needs(1)) inputs.set(1, in_corner_of_zeros(pick(grads[0], dim, index.unpack()), source_shape));
+    if (!inputs.needs(1)) return;
+    // Checked once more: the index may be a host's own memory, written since, and where it points is read.
+    const Tensor places = checked_indices(index.unpack(), "index", grads[0], grads[0].size(dim));
+    inputs.set(1, in_corner_of_zeros(pick(grads[0], dim, places), source_shape));
   }
   void release_saved() noexcept override { index.reset(); }
 };

@@ -138,6 +138,9 @@ Status cross_entropy(Stream& stream, const View& logits, const ClassTargets& tar
 
 Status cross_entropy_backward(Stream& stream, const View& grad_rows, const View& logits, const ClassTargets& targets,
                               const View& normalizers, const View& grad_logits) noexcept {
+  // Once more: the targets may be a host's own memory, written since.
+  const Status status = check_range("targets", targets.indices, logits.shape[1], &targets.ignore_index);
+  if (!status.ok()) return status;
   HWY_DYNAMIC_DISPATCH(slopes)(pool_of(stream), grad_rows, logits, targets, normalizers, grad_logits);
   return {};
 }

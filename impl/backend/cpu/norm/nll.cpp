@@ -79,6 +79,9 @@ Status nll(Stream& stream, const View& log_probabilities, const ClassTargets& ta
 
 Status nll_backward(Stream& stream, const View& grad_rows, const ClassTargets& targets,
                     const View& grad_input) noexcept {
+  // Once more: the targets may be a host's own memory, written since.
+  const Status status = check_range("targets", targets.indices, grad_input.shape[1], &targets.ignore_index);
+  if (!status.ok()) return status;
   HWY_DYNAMIC_DISPATCH(nll_slopes)(pool_of(stream), grad_rows, targets, grad_input);
   return {};
 }
