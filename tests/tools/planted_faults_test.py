@@ -196,7 +196,7 @@ HTONE_API htone_status htone_relu("""
         self.assert_fault("htone_add: has no Errors line")
 
     def test_a_status_that_does_not_exist_is_found(self):
-        self.replace(self.ops, "SHAPE_MISMATCH, DEVICE", "WRONG_SHAPE, DEVICE")
+        self.replace(self.ops, "SHAPE_MISMATCH, DTYPE_MISMATCH", "WRONG_SHAPE, DTYPE_MISMATCH")
         self.assert_fault("htone_add: names the unknown status WRONG_SHAPE")
 
     def test_a_function_without_a_comment_is_found(self):
