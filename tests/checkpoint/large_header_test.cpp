@@ -79,11 +79,11 @@ class LargeHeaderTest : public FileTest {
 
 // F6
 TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBoundedTimeAndMemory) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes time and memory of its own";
   write_large_file(kTensors / 16);
   const rusage used_by_small = used_by([&] { return read_header(kTensors / 16); });
   const uint64_t size = write_large_file();
   const rusage used = used_by([&] { return read_header(); });
-  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes time and memory of its own";
   std::printf("the header takes %.2f s of the processor, a sixteenth of it %.3f s\n", seconds(used),
               seconds(used_by_small));
   // What grows with the square takes 256 times as long; a busy machine makes no difference of four.
@@ -92,9 +92,9 @@ TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBounde
 }
 
 TEST_F(LargeHeaderTest, P6_AMillionTensorsAreLoadedInBoundedMemory) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
   write_large_file();
   const rusage used = used_by([&] { return load_all(); });
-  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
   EXPECT_LE(peak_bytes(used), kBytesOfATensor * kTensors + (64 << 20));
 }
 
