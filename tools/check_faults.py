@@ -17,7 +17,7 @@ ROWS = [f"{letter}{number}" for letter, last in (("A", 33), ("F", 27), ("S", 15)
         for number in range(1, last + 1) if f"{letter}{number}" not in LEFT_OUT]
 # Tests of CTest whose sources are not <program>.c: what a name means.
 SOURCES = {
-    "capi.misuse_test": ["tests/capi/misuse_fixture.c", "tests/capi/generate_misuse.py"],
+    "capi.misuse_test": ["tests/capi/misuse_judge.c", "tests/capi/generate_misuse.py"],
     "capi.instruction_sets": ["tests/capi/instruction_sets_test.py"],
     "capi.loading": ["tests/capi/loading.c"],
     "exhaustive.kill_sample": ["tests/exhaustive/kill_exhaustive.cpp"],

@@ -260,13 +260,7 @@ static void* run_deep_graph(void* argument) {
 static void a_graph_of_a_hundred_thousand_nodes_needs_little_stack(void** state) {
   (void)state;
   DeepGraph graph = {.x = leaf(make_scalar(HTONE_F32, 1)), .term = make_scalar(HTONE_F32, 1), .gradient = -1};
-  pthread_attr_t attributes;
-  pthread_t thread;
-  pthread_attr_init(&attributes);
-  assert_int_equal(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
-  assert_int_equal(pthread_create(&thread, &attributes, run_deep_graph, &graph), 0);
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attributes);
+  run_on_stack_of(256 * 1024, run_deep_graph, &graph);
   assert_int_equal(graph.status, HTONE_OK);
   assert_near(graph.gradient, 1, 0);
 }

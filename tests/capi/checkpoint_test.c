@@ -249,10 +249,8 @@ static void f21_f25_what_is_no_safetensors_file_is_told_by_name(void** state) {
   assert_fails(htone_safetensors_load(test_device(), path_of("pickle.pt"), &read), HTONE_FORMAT, "pickle.pt");
   assert_fails(htone_safetensors_load(test_device(), path_of("none"), &read), HTONE_IO, "No such file");
   assert_fails(htone_safetensors_load(test_device(), test_folder(), &read), HTONE_IO, "no regular file");
-  htone_error_info info = {.struct_size = sizeof info};
   assert_fails(htone_safetensors_load(test_device(), path_of("none"), &read), HTONE_IO, "none");
-  assert_ok(htone_error_last(&info));
-  assert_int_equal(info.native_code, 2); /* ENOENT */
+  assert_int_equal(last_native_code(), 2); /* ENOENT */
 }
 
 int main(int argc, char** argv) {

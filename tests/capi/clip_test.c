@@ -1,7 +1,7 @@
 /* Clipping by norm: how long it lasts, and what a second call does. */
 #include <math.h>
 
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 static const double kFirst[] = {300, 400}, kSecond[] = {3, 4}, kBroken[] = {NAN, 1};
 
@@ -14,28 +14,15 @@ typedef struct Clipped {
 /* Two weights of 0 under SGD with a learning rate of 1: a step subtracts what the optimizer sees of the gradients. */
 static Clipped make_clipped(void) {
   static const double zeros[] = {0, 0};
+  const htone_sgd_options options = sgd_options(1);
   Clipped made = {NULL, make_tensor(HTONE_F32, zeros, 1, 2), NULL};
-  htone_sgd_options options;
-  htone_parameters* parameters = NULL;
-  assert_ok(htone_parameter_create("weights", made.weights, &made.parameter));
-  keep_parameter(made.parameter);
-  assert_ok(htone_parameters_create(&parameters));
-  assert_ok(htone_parameters_add(keep_parameters(parameters), made.parameter));
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = 1;
-  assert_ok(htone_optimizer_create_sgd_over(parameters, &options, &made.optimizer));
-  keep_optimizer(made.optimizer);
+  made.parameter = make_parameter("weights", made.weights);
+  made.optimizer = make_sgd_over(make_parameters(made.parameter), &options);
   return made;
 }
 
 static void add_gradient(const Clipped* clipped, const double* values) {
   assert_ok(htone_parameter_accumulate_grad(clipped->parameter, make_tensor(HTONE_F32, values, 1, 2)));
-}
-
-static double norm_of(const Clipped* clipped) {
-  double norm = -1;
-  assert_ok(htone_optimizer_grad_norm(clipped->optimizer, &norm));
-  return norm;
 }
 
 static double factor_of(const Clipped* clipped) {
@@ -55,7 +42,7 @@ static void zeroing_gradients_ends_their_clip(void** state) {
     assert_ok(htone_optimizer_zero_grad(clipped.optimizer));
     assert_near(factor_of(&clipped), 1, 0);
     add_gradient(&clipped, kSecond);
-    assert_near(norm_of(&clipped), 5, 1e-6);
+    assert_near(grad_norm_of(clipped.optimizer), 5, 1e-6);
     assert_ok(htone_optimizer_step(clipped.optimizer));
     assert_values(clipped.weights, 0, -3, -4);
   }
@@ -67,9 +54,9 @@ static void a_second_clip_only_lowers_what_the_first_has_left(void** state) {
   add_gradient(&clipped, kFirst);
   assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1));
   assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 100));
-  assert_near(norm_of(&clipped), 1, 1e-5);
+  assert_near(grad_norm_of(clipped.optimizer), 1, 1e-5);
   assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 0.5));
-  assert_near(norm_of(&clipped), 0.5, 1e-5);
+  assert_near(grad_norm_of(clipped.optimizer), 0.5, 1e-5);
   assert_ok(htone_optimizer_step(clipped.optimizer));
   assert_values(clipped.weights, 1e-5, -0.3, -0.4);
   assert_near(factor_of(&clipped), 1, 0);
@@ -82,7 +69,7 @@ static void gradients_added_after_a_clip_are_clipped_with_the_others_by_the_next
   assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1));
   add_gradient(&clipped, kFirst);
   assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1));
-  assert_near(norm_of(&clipped), 1, 1e-5);
+  assert_near(grad_norm_of(clipped.optimizer), 1, 1e-5);
 }
 
 int main(int argc, char** argv) {

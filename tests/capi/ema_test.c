@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 enum { kSide = 20, kSize = kSide * kSide };
 
@@ -116,14 +116,10 @@ static const Form kForms[] = {{HTONE_MASTER_FULL, HTONE_F32},  {HTONE_MASTER_FUL
                               {HTONE_MASTER_NONE, HTONE_BF16}, {HTONE_MASTER_NONE, HTONE_F16}};
 
 static htone_optimizer* make_optimizer(htone_module* module, const Form* form) {
-  htone_sgd_options options;
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = 0.1;
+  htone_sgd_options options = sgd_options(0.1);
   options.master_storage = form->master;
   options.compute_dtype = form->compute;
-  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
-  return keep_optimizer(optimizer);
+  return make_sgd_with(module, &options);
 }
 
 static void read_bits(htone_tensor* tensor, float* out) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "halftone/halftone.h"
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 static htone_grad_scaler* make_scaler(int32_t enabled) {
   htone_grad_scaler_options options;
@@ -20,14 +20,10 @@ static htone_autocast_policy* make_fp16(void) {
   return keep_policy(policy);
 }
 
-static htone_optimizer* make_sgd(htone_module* module, double lr) {
-  htone_sgd_options options;
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = lr;
+static htone_optimizer* make_half_sgd(htone_module* module, double lr) {
+  htone_sgd_options options = sgd_options(lr);
   options.compute_dtype = HTONE_F16;
-  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
-  return keep_optimizer(optimizer);
+  return make_sgd_with(module, &options);
 }
 
 /* One backward of scaled(loss_factor * sum of outputs), computed in FP16. */
@@ -48,7 +44,7 @@ static void run_backward(htone_grad_scaler* scaler, htone_module* module, htone_
 /* The change that one step with a loss of `loss_factor` makes to the first weight, in units of that factor. */
 static double change_of_weight(int32_t scaler_enabled, double loss_factor) {
   htone_module* module = make_linear(test_device(), 2, 1, 0);
-  htone_optimizer* optimizer = make_sgd(module, 1 / loss_factor);
+  htone_optimizer* optimizer = make_half_sgd(module, 1 / loss_factor);
   htone_grad_scaler* scaler = make_scaler(scaler_enabled);
   const double ones[] = {1, 1};
   double before, after;
@@ -76,7 +72,7 @@ static void a_loss_that_vanishes_in_fp16_stalls_without_a_scaler_and_trains_with
 static void accumulated_gradients_are_unscaled_once(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), 2, 1, 0);
-  htone_optimizer* optimizer = make_sgd(module, 1);
+  htone_optimizer* optimizer = make_half_sgd(module, 1);
   htone_grad_scaler* scaler = make_scaler(1);
   const double first[] = {1, 2}, second[] = {4, 8};
   double norm = 0;

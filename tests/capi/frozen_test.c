@@ -1,5 +1,5 @@
 /* Frozen parameters: no gradient, no memory for one, no step. */
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 /* One weight and one bias, both `value`. */
 static htone_module* one_by_one(double value) {
@@ -20,15 +20,6 @@ static void train_one_step(htone_optimizer* optimizer, htone_module* module, dou
   assert_ok(htone_optimizer_zero_grad(optimizer));
   for (size_t i = 0; i < 2; ++i) give_gradient(module, i, gradient);
   assert_ok(htone_optimizer_step(optimizer));
-}
-
-static htone_optimizer* make_sgd(htone_module* module) {
-  htone_sgd_options options;
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = 1;
-  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
-  return keep_optimizer(optimizer);
 }
 
 static int64_t gradient_bytes(htone_device* device) {
@@ -64,10 +55,9 @@ static void a_frozen_parameter_needs_no_gradient_and_no_memory_for_one(void** st
 static void an_optimizer_of_a_module_leaves_the_frozen_out(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
-  htone_optimizer *optimizer = NULL, *refused = NULL;
+  htone_optimizer* refused = NULL;
   freeze(module, 1, 1);
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
-  keep_optimizer(optimizer);
+  htone_optimizer* optimizer = make_sgd_with(module, NULL);
   assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL), HTONE_STATE,
                "bias");
   freeze(module, 1, 0);
@@ -100,7 +90,7 @@ static void an_owned_parameter_rests_while_it_is_frozen(void** state) {
 static void a_step_after_a_thaw_reads_the_new_gradient(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
-  htone_optimizer* optimizer = make_sgd(module);
+  htone_optimizer* optimizer = make_sgd(module, 1);
   htone_tensor* others[64];
   const int64_t size = 1;
   train_one_step(optimizer, module, 0);
@@ -135,10 +125,8 @@ static void a_layer_above_a_frozen_one_still_learns(void** state) {
   (void)state;
   htone_module* parts[] = {make_linear(test_device(), 3, 2, 1), make_linear(test_device(), 2, 1, 1)};
   htone_module* module = make_sequential(2, parts);
-  htone_optimizer* optimizer = NULL;
   for (size_t i = 0; i < 2; ++i) freeze(module, i, 1);
-  assert_ok(htone_optimizer_create_sgd(module, NULL, &optimizer));
-  keep_optimizer(optimizer);
+  htone_optimizer* optimizer = make_sgd_with(module, NULL);
   const double frozen = item_of(sum_of(weights_of(module, 0))), learning = item_of(sum_of(weights_of(module, 3)));
   backward(sum_of(forward(module, make_ramp(HTONE_F32, 2, 4, 3))));
   assert_ok(htone_optimizer_step(optimizer));

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "halftone/halftone.h"
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 static htone_grad_scaler* make_scaler(double scale) {
   htone_grad_scaler_options options;
@@ -277,15 +277,9 @@ static void a_saved_state_one_step_before_growth_grows_on_the_next(void** state)
 
 static void a_bound_on_values_holds_in_every_step(void** state) {
   (void)state;
-  htone_sgd_options options;
-  htone_module* module = NULL;
-  htone_optimizer* optimizer = NULL;
+  htone_module* module = make_linear(test_device(), 2, 1, 1);
+  htone_optimizer* optimizer = make_sgd(module, 1);
   float before[2], after[2];
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = 1;
-  assert_ok(htone_module_create_linear(test_device(), 2, 1, NULL, &module));
-  assert_ok(htone_optimizer_create_sgd(keep_module(module), &options, &optimizer));
-  keep_optimizer(optimizer);
   assert_ok(htone_optimizer_set_clip_value(optimizer, 0.25));
   const Trained trained = {module, optimizer};
   read_weights(trained, before);

@@ -26,10 +26,8 @@ static htone_state_dict* dict_of(htone_tensor* tensor) {
 }
 
 static void assert_overflow(htone_status status) {
-  htone_error_info info = {.struct_size = sizeof info};
   assert_int_equal(status, HTONE_IO);
-  assert_ok(htone_error_last(&info));
-  assert_int_equal(info.native_code, EOVERFLOW);
+  assert_int_equal(last_native_code(), EOVERFLOW);
 }
 
 static void a32_an_io_that_tells_of_more_bytes_than_asked_for_is_refused(void** state) {

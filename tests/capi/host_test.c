@@ -276,13 +276,7 @@ static void a_thread_with_64_kib_of_stack_trains(void** state) {
   SmallStack work = {.module = make_sequential(3, layers),
                      .input = make_noise(HTONE_F32, 1, 2, 64, 100),
                      .targets = cast_of(make_noise(HTONE_F32, 2, 1, 64), HTONE_I64)}; /* zeros */
-  pthread_attr_t attributes;
-  pthread_t thread;
-  pthread_attr_init(&attributes);
-  assert_int_equal(pthread_attr_setstacksize(&attributes, 64 * 1024), 0);
-  assert_int_equal(pthread_create(&thread, &attributes, train_on_small_stack, &work), 0);
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attributes);
+  run_on_stack_of(64 * 1024, train_on_small_stack, &work);
   assert_int_equal(work.status, HTONE_OK);
   assert_true(work.loss > 1 && work.loss < 5);
   assert_shape(grad_of(weights_of(work.module, 0)), 200, 100);

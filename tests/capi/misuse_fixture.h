@@ -1,5 +1,5 @@
-/* What the generated misuse test stands on: one valid object of every type, every kind of bad handle, poisoned memory
- * for results, and the judgement of one wrong call. Main thread only.
+/* What the generated misuse test calls functions with: one valid object of every type, options, and callbacks. Main
+ * thread only.
  */
 #ifndef HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
 #define HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
@@ -53,9 +53,9 @@ typedef struct Fixture {
   htone_tensor* leaf; /* with a gradient */
   htone_tensor* loss; /* a recorded scalar */
   htone_tensor* gradient;
-  htone_tensor* targets;            /* [2], i64 */
-  htone_tensor* mask;               /* [2], bool */
-  htone_tensor* bias;               /* [2], f32 */
+  htone_tensor* targets; /* [2], i64 */
+  htone_tensor* mask;    /* [2], bool */
+  htone_tensor* bias;    /* [2], f32 */
   htone_module* custom_module;
   htone_module* free_module;        /* linear, without optimizer */
   DLManagedTensorVersioned managed; /* a scalar */
@@ -89,50 +89,24 @@ typedef struct Fixture {
 
 extern Fixture fixture;
 
+/* Makes everything but the scope, which must be the innermost and comes when all is made. */
+void make_fixture(void);
+void begin_scope(void);
+/* What is not kept until the test ends. */
+void release_fixture(void);
+
+/* One new object of a kind, made of the fixture's others, and its end. */
+void* make_object(HandleKind kind);
+htone_status release_object(HandleKind kind, void* handle);
+
 /* Parameters of no optimizer in place of those that have one now. */
 htone_parameters* renew_spare_parameters(void);
 
 /* A checkpoint of another empty directory in place of the fixture's. */
 htone_checkpoint* renew_checkpoint(void);
+
 /* A schedule of the host. */
 htone_status constant_factor(int64_t position, double* out_factor, void* user);
-
-void begin_misuse(const char* function);
-/* Asserts that no call since begin_misuse was judged wrong. */
-void end_misuse(void);
-
-/* Memory for a function's k-th result, filled with a pattern that a refused call must leave. */
-enum { kResults = 4, kResultBytes = 1024 };
-void* result_memory(int k);
-/* Takes what the results hold now for what they must hold after a refused call. */
-void note_results(void);
-/* After a call that succeeded and whose results were released: brings the pattern back and asks for no handle left. */
-void reset_results(void);
-
-/* The i-th handle that is none of `kind`: NULL, random, foreign, released, released with its slot in use again. NULL
- * for `what` ends the list; `what` of NULL itself is "NULL" and comes first. */
-typedef struct BadHandle {
-  const char* what;
-  void* handle;
-} BadHandle;
-
-BadHandle bad_handle(HandleKind kind, size_t i);
-
-/* Judges a call whose one wrong argument was `what` at `index`. `text` must be in the message beside the argument's
- * name. */
-typedef struct Wrong {
-  const char* argument;
-  int32_t index;
-  const char* what;
-  htone_status expected;
-  const char* text;
-} Wrong;
-
-void refused(Wrong wrong, htone_status actual);
-/* The same where the error is not recorded. */
-void refused_silently(Wrong wrong, htone_status actual);
-/* Judges a call that must succeed. */
-void accepted(const char* what, htone_status actual);
 
 /* Callbacks that answer HTONE_OK and leave everything as it is. */
 htone_status no_backward(const htone_backward_call* call, void* user);
@@ -145,7 +119,5 @@ htone_status no_parameter_hook(htone_parameter* parameter, void* user);
 /* Give back what was lent to the test. */
 void end_loan(DLManagedTensorVersioned* managed);
 void end_old_loan(DLManagedTensor* managed);
-
-void a_million_random_handles_are_refused(void** state);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 static htone_tensor* buffer_of(htone_module* module, size_t index) {
   htone_tensor* buffer = NULL;
@@ -175,15 +175,13 @@ static void training_with_autocast_and_an_optimizer_moves_weights_and_statistics
   htone_module* layers[] = {make_linear(test_device(), 3, 2, 1), make_batch_norm_1d(2, &options)};
   htone_module* module = make_sequential(2, layers);
   htone_autocast_policy* policy = NULL;
-  htone_optimizer* optimizer = NULL;
   htone_adamw_options adamw;
   assert_ok(htone_adamw_options_init(&adamw));
   adamw.compute_dtype = HTONE_BF16;
   adamw.lr = 0.1;
   assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
   keep_policy(policy);
-  assert_ok(htone_optimizer_create_adamw(module, &adamw, &optimizer));
-  keep_optimizer(optimizer);
+  htone_optimizer* optimizer = make_adamw(module, &adamw);
   htone_tensor* out = NULL;
   assert_ok(htone_module_forward(module, make_noise(HTONE_F32, 3, 2, 8, 3), policy, &out));
   assert_int_equal(dtype_of(keep_tensor(out)), HTONE_F32);

@@ -3,21 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_modules.h"
-
-static htone_sgd_options sgd_options(double lr) {
-  htone_sgd_options options;
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = lr;
-  return options;
-}
+#include "test_optimizers.h"
 
 /* Weights under `lr`, biases under `bias_lr`. */
-static htone_optimizer* make_sgd(htone_module* module, double lr, double bias_lr) {
+static htone_optimizer* make_groups(htone_module* module, double lr, double bias_lr) {
   const htone_sgd_options weights = sgd_options(lr), biases = sgd_options(bias_lr);
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_optimizer_create_sgd_over(parameters_matching(module, "*weight"), &weights, &optimizer));
-  assert_ok(htone_optimizer_add_sgd_group(keep_optimizer(optimizer), parameters_matching(module, "*bias"), &biases));
+  htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "*weight"), &weights);
+  assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*bias"), &biases));
   return optimizer;
 }
 
@@ -57,7 +49,7 @@ static double group_lr_of(htone_optimizer* optimizer, size_t index) {
 static void every_group_has_a_rate_of_its_own(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
-  htone_optimizer* optimizer = make_sgd(module, 0.5, 0.125);
+  htone_optimizer* optimizer = make_groups(module, 0.5, 0.125);
   assert_int_equal(group_count_of(optimizer), 2);
   train_one_step(optimizer, module, 1);
   assert_near(value_of(module, 0), 0.5, 0);
@@ -71,7 +63,7 @@ static void every_group_has_a_rate_of_its_own(void** state) {
 static void a_schedule_multiplies_the_rate_of_every_group(void** state) {
   (void)state;
   htone_module* module = one_by_one(0);
-  htone_optimizer* optimizer = make_sgd(module, 0.5, 0.125);
+  htone_optimizer* optimizer = make_groups(module, 0.5, 0.125);
   htone_schedule* schedule = NULL;
   double first = -1;
   assert_ok(htone_schedule_create_step(1, 0.5, &schedule));
@@ -106,7 +98,7 @@ static void a_schedule_of_the_host_is_asked_once_a_step_and_sees_no_skipped_one(
   (void)state;
   Host host = {.calls = 0};
   htone_module* module = one_by_one(0);
-  htone_optimizer* optimizer = make_sgd(module, 0.5, 0.125);
+  htone_optimizer* optimizer = make_groups(module, 0.5, 0.125);
   htone_schedule* schedule = NULL;
   htone_grad_scaler* scaler = NULL;
   assert_ok(htone_schedule_create_callback(halve_each_time, &host, destroy_host, &schedule));
@@ -134,7 +126,7 @@ static void nothing_is_stepped_where_the_hosts_schedule_fails(void** state) {
   (void)state;
   Host host = {.status = HTONE_TIMEOUT};
   htone_module* module = one_by_one(1);
-  htone_optimizer* optimizer = make_sgd(module, 0.5, 0.5);
+  htone_optimizer* optimizer = make_groups(module, 0.5, 0.5);
   htone_schedule* schedule = NULL;
   int64_t count = -1;
   assert_ok(htone_schedule_create_callback(halve_each_time, &host, NULL, &schedule));
@@ -217,11 +209,9 @@ static void a_late_group_starts_its_momentum_from_its_first_gradient(void** stat
   (void)state;
   htone_module* module = one_by_one(0);
   htone_sgd_options options = sgd_options(1);
-  htone_optimizer* optimizer = NULL;
   options.momentum = 0.5;
   options.dampening = 0.5;
-  assert_ok(htone_optimizer_create_sgd_over(parameters_matching(module, "weight"), &options, &optimizer));
-  keep_optimizer(optimizer);
+  htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "weight"), &options);
   give_gradient(module, 0, 1);
   assert_ok(htone_optimizer_step(optimizer));
   assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options));
@@ -234,9 +224,7 @@ static void a_parameter_is_in_one_group_alone(void** state) {
   htone_module* parts[] = {one_by_one(1), one_by_one(1)};
   htone_module* module = make_sequential(2, parts);
   const htone_sgd_options options = sgd_options(1);
-  htone_optimizer *optimizer = NULL, *other = NULL;
-  assert_ok(htone_optimizer_create_sgd_over(parameters_matching(module, "1.bias"), &options, &optimizer));
-  keep_optimizer(optimizer);
+  htone_optimizer *optimizer = make_sgd_over(parameters_matching(module, "1.bias"), &options), *other = NULL;
   assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*.*"), &options), HTONE_STATE,
                "1.bias");
   assert_fails(htone_optimizer_create_sgd_over(parameters_of_module(module), &options, &other), HTONE_STATE, "1.bias");
@@ -270,7 +258,7 @@ static void a_group_needs_parameters_and_an_optimizer_of_its_kind(void** state) 
 static void the_norm_and_its_clip_are_over_all_groups(void** state) {
   (void)state;
   htone_module* module = one_by_one(0);
-  htone_optimizer* optimizer = make_sgd(module, 1, 2);
+  htone_optimizer* optimizer = make_groups(module, 1, 2);
   double norm = -1;
   give_gradient(module, 0, 3);
   give_gradient(module, 1, 4);
@@ -286,7 +274,7 @@ static void a_step_is_skipped_for_all_groups_and_the_offender_named(void** state
   (void)state;
   htone_module* parts[] = {one_by_one(1)};
   htone_module* module = make_sequential(1, parts);
-  htone_optimizer* optimizer = make_sgd(module, 1, 1);
+  htone_optimizer* optimizer = make_groups(module, 1, 1);
   htone_grad_scaler* scaler = NULL;
   htone_step_outcome outcome = {.struct_size = sizeof outcome};
   assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
@@ -306,10 +294,8 @@ static void no_group_comes_between_unscale_and_step(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
   const htone_sgd_options options = sgd_options(1);
-  htone_optimizer* optimizer = NULL;
+  htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "weight"), &options);
   htone_grad_scaler* scaler = NULL;
-  assert_ok(htone_optimizer_create_sgd_over(parameters_matching(module, "weight"), &options, &optimizer));
-  keep_optimizer(optimizer);
   assert_ok(htone_grad_scaler_create(test_device(), NULL, &scaler));
   keep_grad_scaler(scaler);
   give_gradient(module, 0, 1);

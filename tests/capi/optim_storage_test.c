@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 enum { kSide = 32, kSize = kSide * kSide };
 
@@ -18,14 +18,10 @@ static htone_adamw_options storage(htone_master_storage master, htone_dtype comp
 }
 
 static htone_optimizer* make_sgd_in(htone_module* module, double lr, htone_master_storage master, htone_dtype compute) {
-  htone_sgd_options options;
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = lr;
+  htone_sgd_options options = sgd_options(lr);
   options.master_storage = master;
   options.compute_dtype = compute;
-  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
-  return keep_optimizer(optimizer);
+  return make_sgd_with(module, &options);
 }
 
 /* Steps with a gradient of 1 for every element, on tensors that do not pile up. */

@@ -3,24 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 enum { kRows = 5, kColumns = 7, kSize = kRows * kColumns };
-
-static htone_optimizer* make_adamw(htone_module* module, const htone_adamw_options* options) {
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_optimizer_create_adamw(module, options, &optimizer));
-  return keep_optimizer(optimizer);
-}
-
-static htone_optimizer* make_sgd(htone_module* module, double lr) {
-  htone_sgd_options options;
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = lr;
-  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
-  return keep_optimizer(optimizer);
-}
 
 static htone_module* small_module(void) { return make_linear(test_device(), kColumns, kRows, 0); }
 
@@ -116,12 +101,6 @@ static void a_schedule_set_late_starts_at_the_steps_taken(void** state) {
   assert_near(lr_of(optimizer), 1, 0);
 }
 
-static double norm_of(htone_optimizer* optimizer) {
-  double norm = -1;
-  assert_ok(htone_optimizer_grad_norm(optimizer, &norm));
-  return norm;
-}
-
 static void the_norm_is_taken_over_all_gradients(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), 1, 2, 1);
@@ -130,17 +109,17 @@ static void the_norm_is_taken_over_all_gradients(void** state) {
   assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_STATE, "");
   assert_near(norm, -7, 0);
   give_gradient(module, 0, make_tensor(HTONE_F32, (const double[]){1, 2}, 2, 2, 1));
-  assert_near(norm_of(optimizer), sqrt(5), 1e-6);
+  assert_near(grad_norm_of(optimizer), sqrt(5), 1e-6);
   give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){-2, 4}, 1, 2));
-  assert_near(norm_of(optimizer), 5, 1e-6);
+  assert_near(grad_norm_of(optimizer), 5, 1e-6);
   assert_ok(htone_optimizer_zero_grad(optimizer));
   give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){1e20, 1e20}, 1, 2));
-  assert_near(norm_of(optimizer) / 1e20, sqrt(2), 1e-6);
+  assert_near(grad_norm_of(optimizer) / 1e20, sqrt(2), 1e-6);
   give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){-INFINITY, 0}, 1, 2));
-  assert_false(isfinite(norm_of(optimizer)));
+  assert_false(isfinite(grad_norm_of(optimizer)));
   assert_ok(htone_optimizer_zero_grad(optimizer));
   give_gradient(module, 1, make_tensor(HTONE_F32, (const double[]){0, NAN}, 1, 2));
-  assert_false(isfinite(norm_of(optimizer)));
+  assert_false(isfinite(grad_norm_of(optimizer)));
 }
 
 /* A17 */
@@ -206,13 +185,9 @@ static void the_low_precision_copy_is_the_master_rounded(void** state) {
 static void masters_keep_updates_that_bf16_would_lose(void** state) {
   (void)state;
   htone_module* module = small_module();
-  htone_sgd_options options;
-  htone_optimizer* optimizer = NULL;
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = 1e-4;
+  htone_sgd_options options = sgd_options(1e-4);
   options.compute_dtype = HTONE_BF16;
-  assert_ok(htone_optimizer_create_sgd(module, &options, &optimizer));
-  keep_optimizer(optimizer);
+  htone_optimizer* optimizer = make_sgd_with(module, &options);
   assert_ok(htone_tensor_fill(weights_of(module, 0), 1));
   for (int step = 0; step < 100; ++step) train_one_step(optimizer, module, ones());
   assert_near(first_weight(module), 0.99, 1e-5);

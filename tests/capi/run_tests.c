@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,12 @@ int64_t live_handles(void) {
   int64_t count = -1;
   assert_ok(htone_debug_live_handles(&count));
   return count;
+}
+
+int32_t last_native_code(void) {
+  htone_error_info info = {.struct_size = sizeof info};
+  assert_ok(htone_error_last(&info));
+  return info.native_code;
 }
 
 void check_status(htone_status actual, htone_status expected, const char* part, const char* call, const char* file,
@@ -142,6 +149,16 @@ htone_device* make_device(htone_context* owner) {
   htone_device* made = NULL;
   assert_ok(htone_device_create(owner, "cpu", &made));
   return keep_device(made);
+}
+
+void run_on_stack_of(size_t bytes, void* (*work)(void*), void* argument) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  assert_int_equal(pthread_attr_setstacksize(&attributes, bytes), 0);
+  assert_int_equal(pthread_create(&thread, &attributes, work, argument), 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
 }
 
 static int begin_group(void** state) {

@@ -29,6 +29,9 @@ htone_device* test_device(void);
 
 int64_t live_handles(void);
 
+/* The native code of this thread's last error. */
+int32_t last_native_code(void);
+
 /* Gives a handle back when the test ends, whether it passes or not; answers the handle. */
 htone_tensor* keep_tensor(htone_tensor* tensor);
 htone_module* keep_module(htone_module* module);
@@ -50,6 +53,9 @@ htone_context* keep_context(htone_context* context);
 /* A kept context with the given options' other fields at their defaults, and a kept device of it. */
 htone_context* make_context(int32_t num_threads, uint64_t seed);
 htone_device* make_device(htone_context* context);
+
+/* Runs `work` to its end in a thread with a stack of that many bytes. */
+void run_on_stack_of(size_t bytes, void* (*work)(void*), void* argument);
 
 /* A folder of the test's own, made on first use and removed with all that is in it when the test ends. */
 const char* test_folder(void);

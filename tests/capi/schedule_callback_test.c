@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "test_modules.h"
+#include "test_optimizers.h"
 
 enum { kLength = 300, kOptimizers = 9 };
 
@@ -37,17 +37,9 @@ static htone_tensor* make_full(double value) {
 
 /* Weights of 1 and a gradient, under SGD with a learning rate of 1. */
 static Trained make_trained(double gradient) {
-  Trained made = {NULL, NULL};
-  htone_sgd_options options;
-  htone_parameters* parameters = NULL;
-  assert_ok(htone_parameter_create("weights", make_full(1), &made.parameter));
-  keep_parameter(made.parameter);
-  assert_ok(htone_parameters_create(&parameters));
-  assert_ok(htone_parameters_add(keep_parameters(parameters), made.parameter));
-  assert_ok(htone_sgd_options_init(&options));
-  options.lr = 1;
-  assert_ok(htone_optimizer_create_sgd_over(parameters, &options, &made.optimizer));
-  keep_optimizer(made.optimizer);
+  const htone_sgd_options options = sgd_options(1);
+  Trained made = {make_parameter("weights", make_full(1)), NULL};
+  made.optimizer = make_sgd_over(make_parameters(made.parameter), &options);
   assert_ok(htone_parameter_accumulate_grad(made.parameter, make_full(gradient)));
   return made;
 }
@@ -64,9 +56,7 @@ static void begin(double gradient, void (*act)(void)) {
 }
 
 static void assert_weights(double expected) {
-  htone_tensor* weights = NULL;
-  assert_ok(htone_parameter_read(host.trained.parameter, HTONE_F32, &weights));
-  double* values = values_of(keep_tensor(weights));
+  double* values = values_of(read_as(host.trained.parameter, HTONE_F32));
   for (int i = 0; i < kLength; ++i) assert_true(values[i] == expected);
   free(values);
 }

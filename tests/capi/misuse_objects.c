@@ -1,0 +1,132 @@
+#include "misuse_fixture.h"
+
+typedef union Handle {
+  void* any;
+  htone_context* context;
+  htone_device* device;
+  htone_tensor* tensor;
+  htone_scope* scope;
+  htone_autocast_policy* policy;
+  htone_module* module;
+  htone_parameter* parameter;
+  htone_parameters* parameters;
+  htone_state_dict* state_dict;
+  htone_optimizer* optimizer;
+  htone_schedule* schedule;
+  htone_grad_scaler* scaler;
+  htone_ema* ema;
+  htone_sampler* sampler;
+  htone_batches* batches;
+  htone_checkpoint* checkpoint;
+  htone_function* function;
+  htone_hook* hook;
+} Handle;
+
+void* make_object(HandleKind kind) {
+  Handle made = {NULL};
+  htone_tensor* rows = fixture.tensor;
+  const int64_t shape[] = {2, 2};
+  switch (kind) {
+    case kContextHandle:
+      assert_ok(htone_context_create(NULL, &made.context));
+      break;
+    case kDeviceHandle:
+      assert_ok(htone_device_create(fixture.context, "cpu", &made.device));
+      break;
+    case kTensorHandle:
+      assert_ok(htone_tensor_create_full(fixture.device, HTONE_F32, 2, shape, 1, &made.tensor));
+      break;
+    case kScopeHandle:
+      assert_ok(htone_autocast_begin(fixture.policy, &made.scope));
+      break;
+    case kPolicyHandle:
+      assert_ok(htone_autocast_policy_create(HTONE_F32, &made.policy));
+      break;
+    case kModuleHandle:
+      assert_ok(htone_module_create_linear(fixture.device, 2, 2, NULL, &made.module));
+      break;
+    case kParameterHandle:
+      assert_ok(htone_module_parameter(fixture.module, 0, &made.parameter));
+      break;
+    case kParametersHandle:
+      assert_ok(htone_parameters_create_from_module(fixture.free_module, &made.parameters));
+      break;
+    case kStateDictHandle:
+      assert_ok(htone_module_state_dict(fixture.module, &made.state_dict));
+      break;
+    case kOptimizerHandle:
+      assert_ok(htone_optimizer_create_sgd(fixture.free_module, NULL, &made.optimizer));
+      break;
+    case kScheduleHandle:
+      assert_ok(htone_schedule_create_constant(&made.schedule));
+      break;
+    case kGradScalerHandle:
+      assert_ok(htone_grad_scaler_create(fixture.device, NULL, &made.scaler));
+      break;
+    case kEmaHandle:
+      assert_ok(htone_ema_create(fixture.parameters, NULL, &made.ema));
+      break;
+    case kSamplerHandle:
+      assert_ok(htone_sampler_create(&fixture.sampler_options, &made.sampler));
+      break;
+    case kBatchesHandle:
+      assert_ok(htone_batches_create(fixture.sampler, 1, &rows, &made.batches));
+      break;
+    case kCheckpointHandle:
+      assert_ok(htone_checkpoint_create(fixture.context, fixture.free_directory, &made.checkpoint));
+      break;
+    case kFunctionHandle:
+      assert_ok(htone_function_create("square", no_backward, NULL, NULL, &made.function));
+      break;
+    case kHookHandle:
+      assert_ok(htone_module_add_forward_pre_hook(fixture.module, no_forward, NULL, NULL, &made.hook));
+      break;
+    case kHandleKinds:
+      break;
+  }
+  return made.any;
+}
+
+htone_status release_object(HandleKind kind, void* handle) {
+  switch (kind) {
+    case kContextHandle:
+      return htone_context_release(handle);
+    case kDeviceHandle:
+      return htone_device_release(handle);
+    case kTensorHandle:
+      return htone_tensor_release(handle);
+    case kScopeHandle:
+      return htone_scope_end(handle);
+    case kPolicyHandle:
+      return htone_autocast_policy_release(handle);
+    case kModuleHandle:
+      return htone_module_release(handle);
+    case kParameterHandle:
+      return htone_parameter_release(handle);
+    case kParametersHandle:
+      return htone_parameters_release(handle);
+    case kStateDictHandle:
+      return htone_state_dict_release(handle);
+    case kOptimizerHandle:
+      return htone_optimizer_release(handle);
+    case kScheduleHandle:
+      return htone_schedule_release(handle);
+    case kGradScalerHandle:
+      return htone_grad_scaler_release(handle);
+    case kEmaHandle:
+      return htone_ema_release(handle);
+    case kSamplerHandle:
+      return htone_sampler_release(handle);
+    case kBatchesHandle:
+      return htone_batches_release(handle);
+    case kCheckpointHandle:
+      return htone_checkpoint_release(handle);
+    case kFunctionHandle:
+      return htone_function_release(handle);
+    case kHookHandle:
+      return htone_hook_release(handle);
+    case kHandleKinds:
+      break;
+  }
+  return HTONE_INTERNAL;
+}

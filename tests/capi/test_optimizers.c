@@ -1,0 +1,63 @@
+#include "test_optimizers.h"
+
+htone_parameter* make_parameter(const char* name, htone_tensor* weights) {
+  htone_parameter* made = NULL;
+  assert_ok(htone_parameter_create(name, weights, &made));
+  return keep_parameter(made);
+}
+
+htone_parameters* make_parameters(htone_parameter* parameter) {
+  htone_parameters* made = NULL;
+  assert_ok(htone_parameters_create(&made));
+  keep_parameters(made);
+  assert_ok(htone_parameters_add(made, parameter));
+  return made;
+}
+
+htone_tensor* tensor_of(htone_parameter* parameter) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_parameter_tensor(parameter, &out));
+  return keep_tensor(out);
+}
+
+htone_tensor* read_as(htone_parameter* parameter, htone_dtype dtype) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_parameter_read(parameter, dtype, &out));
+  return keep_tensor(out);
+}
+
+htone_sgd_options sgd_options(double lr) {
+  htone_sgd_options options;
+  assert_ok(htone_sgd_options_init(&options));
+  options.lr = lr;
+  return options;
+}
+
+htone_optimizer* make_sgd(htone_module* module, double lr) {
+  const htone_sgd_options options = sgd_options(lr);
+  return make_sgd_with(module, &options);
+}
+
+htone_optimizer* make_sgd_with(htone_module* module, const htone_sgd_options* options) {
+  htone_optimizer* made = NULL;
+  assert_ok(htone_optimizer_create_sgd(module, options, &made));
+  return keep_optimizer(made);
+}
+
+htone_optimizer* make_sgd_over(htone_parameters* parameters, const htone_sgd_options* options) {
+  htone_optimizer* made = NULL;
+  assert_ok(htone_optimizer_create_sgd_over(parameters, options, &made));
+  return keep_optimizer(made);
+}
+
+htone_optimizer* make_adamw(htone_module* module, const htone_adamw_options* options) {
+  htone_optimizer* made = NULL;
+  assert_ok(htone_optimizer_create_adamw(module, options, &made));
+  return keep_optimizer(made);
+}
+
+double grad_norm_of(htone_optimizer* optimizer) {
+  double norm = -1;
+  assert_ok(htone_optimizer_grad_norm(optimizer, &norm));
+  return norm;
+}
