@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <vector>
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
+#include "bench/command_line.h"
 #include "bench/stopwatch.h"
 
 namespace halftone {
@@ -165,18 +164,11 @@ void run(const Options& options) {
 }
 
 Options parse(int argc, char** argv) {
+  CommandLine line(argc, argv, "column_bench [--threads N] [--rounds N]");
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const bool has_value = i + 1 < argc;
-    if (std::strcmp(argv[i], "--threads") == 0 && has_value) {
-      options.threads = std::clamp(std::atoi(argv[++i]), 1, 256);
-    } else if (std::strcmp(argv[i], "--rounds") == 0 && has_value) {
-      options.rounds = std::max(std::atoi(argv[++i]), 1);
-    } else {
-      std::fprintf(stderr, "usage: column_bench [--threads N] [--rounds N]\n");
-      std::exit(2);
-    }
-  }
+  options.threads = line.number("--threads", options.threads, kMostThreads);
+  options.rounds = line.number("--rounds", options.rounds, kMostRounds);
+  line.finish();
   return options;
 }
 

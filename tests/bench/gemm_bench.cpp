@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "backend/cpu/gemm/dot.h"
 #include "backend/cpu/gemm/dot_choice.h"
 #include "backend/cpu/kernel_groups.h"
+#include "bench/command_line.h"
 #include "bench/onednn_gemm.h"
 #include "bench/peak.h"
 #include "bench/stopwatch.h"
@@ -258,22 +258,12 @@ void run(const Options& options) {
 }
 
 Options parse(int argc, char** argv) {
+  CommandLine line(argc, argv, "gemm_bench [--threads N] [--rounds N] [--small]");
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const bool has_value = i + 1 < argc;
-    if (std::strcmp(argv[i], "--threads") == 0 && has_value) {
-      options.threads = std::atoi(argv[++i]);
-    } else if (std::strcmp(argv[i], "--rounds") == 0 && has_value) {
-      options.rounds = std::atoi(argv[++i]);
-    } else if (std::strcmp(argv[i], "--small") == 0) {
-      options.small = true;
-    } else {
-      std::fprintf(stderr, "usage: gemm_bench [--threads N] [--rounds N] [--small]\n");
-      std::exit(2);
-    }
-  }
-  options.threads = std::clamp(options.threads, 1, 256);
-  options.rounds = std::max(options.rounds, 1);
+  options.threads = line.number("--threads", options.threads, kMostThreads);
+  options.rounds = line.number("--rounds", options.rounds, kMostRounds);
+  options.small = line.flag("--small");
+  line.finish();
   return options;
 }
 

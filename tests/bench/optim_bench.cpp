@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
 #include "backend/host_memory.h"
+#include "bench/command_line.h"
 #include "bench/plain_loops.h"
 #include "bench/stopwatch.h"
 #include "core/number/bfloat16.h"
@@ -272,12 +272,12 @@ void measure(const Set& set, const Options& options, cpu::CpuStream& stream) {
 }
 
 Options parse(int argc, char** argv) {
+  CommandLine line(argc, argv, "optim_bench [--threads N] [--rounds N] [--set NAME]");
   Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--threads") == 0) options.threads = std::clamp(std::atoi(argv[i + 1]), 1, 256);
-    if (std::strcmp(argv[i], "--rounds") == 0) options.rounds = std::max(std::atoi(argv[i + 1]), 1);
-    if (std::strcmp(argv[i], "--set") == 0) options.set = argv[i + 1];
-  }
+  options.threads = line.number("--threads", options.threads, kMostThreads);
+  options.rounds = line.number("--rounds", options.rounds, kMostRounds);
+  options.set = line.text("--set");
+  line.finish();
   return options;
 }
 
@@ -289,7 +289,12 @@ int main(int argc, char** argv) {
   halftone::ThreadPool pool(options.threads);
   halftone::cpu::CpuStream stream(pool);
   halftone::print_load();
+  bool measured = false;
   for (const halftone::Set& set : halftone::kSets) {
-    if (options.set.empty() || options.set == set.name) halftone::measure(set, options, stream);
+    if (!options.set.empty() && options.set != set.name) continue;
+    halftone::measure(set, options, stream);
+    measured = true;
   }
+  if (!measured) std::fprintf(stderr, "optim_bench: there is no set named %s\n", options.set.c_str());
+  return measured ? 0 : 2;
 }

@@ -1,26 +1,5 @@
 /* Frozen parameters: no gradient, no memory for one, no step. */
-#include "test_optimizers.h"
-
-/* One weight and one bias, both `value`. */
-static htone_module* one_by_one(double value) {
-  htone_module* module = make_linear(test_device(), 1, 1, 1);
-  for (size_t i = 0; i < 2; ++i) assert_ok(htone_tensor_fill(weights_of(module, i), value));
-  return module;
-}
-
-static double value_of(htone_module* module, size_t index) {
-  return item_of(sum_of(read_parameter(module, index, HTONE_F32)));
-}
-
-static void give_gradient(htone_module* module, size_t index, double gradient) {
-  backward(sum_of(apply2(htone_mul, weights_of(module, index), make_scalar(HTONE_F32, gradient))));
-}
-
-static void train_one_step(htone_optimizer* optimizer, htone_module* module, double gradient) {
-  assert_ok(htone_optimizer_zero_grad(optimizer));
-  for (size_t i = 0; i < 2; ++i) give_gradient(module, i, gradient);
-  assert_ok(htone_optimizer_step(optimizer));
-}
+#include "one_by_one.h"
 
 static int64_t gradient_bytes(htone_device* device) {
   htone_memory_stats stats = {.struct_size = sizeof stats};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_optimizers.h"
+#include "one_by_one.h"
 
 /* Weights under `lr`, biases under `bias_lr`. */
 static htone_optimizer* make_groups(htone_module* module, double lr, double bias_lr) {
@@ -11,27 +11,6 @@ static htone_optimizer* make_groups(htone_module* module, double lr, double bias
   htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "*weight"), &weights);
   assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*bias"), &biases));
   return optimizer;
-}
-
-/* One weight and one bias, both `value`. */
-static htone_module* one_by_one(double value) {
-  htone_module* module = make_linear(test_device(), 1, 1, 1);
-  for (size_t i = 0; i < 2; ++i) assert_ok(htone_tensor_fill(weights_of(module, i), value));
-  return module;
-}
-
-static double value_of(htone_module* module, size_t index) {
-  return item_of(sum_of(read_parameter(module, index, HTONE_F32)));
-}
-
-static void give_gradient(htone_module* module, size_t index, double gradient) {
-  backward(sum_of(apply2(htone_mul, weights_of(module, index), make_scalar(HTONE_F32, gradient))));
-}
-
-static void train_one_step(htone_optimizer* optimizer, htone_module* module, double gradient) {
-  assert_ok(htone_optimizer_zero_grad(optimizer));
-  for (size_t i = 0; i < 2; ++i) give_gradient(module, i, gradient);
-  assert_ok(htone_optimizer_step(optimizer));
 }
 
 static size_t group_count_of(htone_optimizer* optimizer) {
