@@ -67,7 +67,7 @@ void remove(const Io& io, const std::string& path);
 // Says nothing where that fails.
 void remove_quietly(const Io& io, const std::string& path) noexcept;
 void sync_directory(const Io& io, const std::string& path);
-// The directory that a path lies in: "a" of "a/b", "." of "b".
+// The directory that a path lies in: "a" of "a/b" and of "a/b/", "." of "b", "/" of "/".
 std::string parent_of(const std::string& path);
 
 // Repeats a call of a host's table that answers EINTR; the system's own table repeats by itself.

@@ -92,6 +92,14 @@ TEST_F(CrashTest, P4_S7_ADirectoryThatWasThereIsAsDurableAsOneThatIsMade) {
   for_each_state({}, files, files.journal().size(), [&](const Disk& disk) { EXPECT_EQ(loaded_step(disk), 1); });
 }
 
+TEST_F(CrashTest, S7_ADirectoryIsAsDurableHoweverManySlashesEndItsPath) {
+  for (const char* path : {"/run/", "/run//"}) {
+    MemoryFiles files;
+    Directory(files.io(), system_clock(), path).save(1, state(1));
+    for_each_state({}, files, files.journal().size(), [&](const Disk& disk) { EXPECT_EQ(loaded_step(disk), 1); });
+  }
+}
+
 // The disk went away in the middle of a save and came back: the same step saved again is durable, whatever the calls
 // that failed had done.
 TEST_F(CrashTest, P4_S7_S14_AStepThatIsSavedAgainAfterAFailureIsDurable) {
