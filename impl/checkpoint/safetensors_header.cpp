@@ -169,6 +169,9 @@ SafetensorsHeader read_safetensors_header(const File& file) {
 }
 
 void append_tensor(SafetensorsHeader& header, const std::string& name, DType dtype, const Shape& shape) {
+  // A reader would take the tensor for the texts, and refuse the file.
+  if (name == "__metadata__")
+    fail(Code::kFormat, "", "no tensor can be saved as __metadata__: a safetensors file keeps that name for its texts");
   TensorEntry entry;
   entry.name = name;
   entry.begin = header.tensors.empty() ? 0 : header.tensors.back().end;

@@ -44,7 +44,7 @@ inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 // zero byte. Throws FORMAT naming file and tensor, UNSUPPORTED for dtypes and ranks that this library has not, IO.
 SafetensorsHeader read_safetensors_header(const File& file);
 
-// Adds a tensor behind the last one.
+// Adds a tensor behind the last one. __metadata__, which is no name of a tensor, is FORMAT.
 void append_tensor(SafetensorsHeader& header, const std::string& name, DType dtype, const Shape& shape);
 // The bytes in front of the tensors'; sets data_begin and checksum. Names and texts that are no UTF-8 are FORMAT.
 std::string serialize(SafetensorsHeader& header);

@@ -88,6 +88,22 @@ TEST_F(SafetensorsTest, F26_ReplacesTheFileThatItWasLoadedFrom) {
   EXPECT_EQ(values(old), (std::vector<double>{1, 2}));
 }
 
+// The format's word for what is said about the tensors.
+TEST_F(SafetensorsTest, F13_ATensorWithTheNameOfTheMetadataIsRefusedAndTheOldFileStays) {
+  StateDict state;
+  state.add("a", tensor({2}, {1, 2}));
+  save(state);
+  state.add("__metadata__", tensor({1}, {3}));
+  try {
+    save(state);
+    ADD_FAILURE() << "it was saved";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kFormat);
+    EXPECT_NE(std::string(error.what()).find("__metadata__"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(values(load().find("a")->tensor), (std::vector<double>{1, 2}));
+}
+
 TEST_F(SafetensorsTest, F19_ReportsAFileThatShrankWhileItWasOpen) {
   StateDict state;
   state.add("a", tensor({2}, {1, 2}));
