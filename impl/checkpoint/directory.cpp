@@ -148,7 +148,7 @@ void Directory::save(int64_t step, const StateDict& state) {
 void Directory::clear_way(int64_t step) {
   for (int64_t old : folders()) {
     if (old == step && !is_directory(io_, step_path(old))) fail_io("write into", step_path(old), -ENOTDIR);
-    if (old == failed_) remove(io_, index_path(old));
+    if (old == failed_ && is_directory(io_, step_path(old))) remove(io_, index_path(old));
     if (old == failed_ || old == step) remove_step(old);
   }
   if (last_whole_ == step) last_whole_.reset();

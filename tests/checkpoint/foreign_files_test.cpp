@@ -7,6 +7,7 @@
 
 #include "checkpoint/directory.h"
 #include "checkpoint/file_fixture.h"
+#include "checkpoint/meddled_files.h"
 #include "checkpoint/numbered_states.h"
 #include "checkpoint/safetensors.h"
 
@@ -81,6 +82,20 @@ TEST_F(ForeignFilesTest, S15_NothingIsSavedThroughALink) {
   EXPECT_EQ(code_of([&] { save(directory, 2); }), Code::kIo);
   EXPECT_EQ(read_file(path("elsewhere/index.json")), "of somebody else");
   EXPECT_FALSE(fs::exists(path("elsewhere/rank-0-of-1.safetensors")));
+}
+
+// What a failed save could not remove has become a link by the time the next save removes it.
+TEST_F(ForeignFilesTest, S15_WhatAFailedSaveLeftIsNotRemovedThroughALink) {
+  MeddledFiles files;
+  Directory directory(files.io(), system_clock(), path("run"));
+  files.refuse(true, true);
+  EXPECT_EQ(code_of([&] { save(directory, 5); }), Code::kIo);
+  files.refuse(false, false);
+  fs::rename(path("run/step-5"), path("archive"));
+  write_file(path("archive/index.json"), "of somebody else");
+  fs::create_directory_symlink(path("archive"), path("run/step-5"));
+  save(directory, 6);
+  EXPECT_EQ(read_file(path("archive/index.json")), "of somebody else");
 }
 
 TEST_F(ForeignFilesTest, S15_FilesThatNoSaveWroteStayInTheFolderOfAnOldStep) {
