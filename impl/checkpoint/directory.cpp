@@ -127,19 +127,25 @@ void Directory::save(int64_t step, const StateDict& state) {
   if (is_in_child_) {
     fail(Code::kState, "checkpoint", "%s was opened by the process that forked this one; open it anew", path_.c_str());
   }
-  lock_.ensure();
+  if (lock_.ensure()) forget_steps();
   require_latest(step);
   clear_way(step);
   const std::vector<std::string> leavings = paths_in(step_path(step));  // now, since memory may be what runs out
   try {
     publish(step, state);
   } catch (...) {
-    failed_ = step;
     for (const std::string& path : leavings) remove_quietly(io_, path);
+    if (!remove_quietly(io_, leavings.front())) failed_ = step;  // the index: without it there is no checkpoint
     throw;
   }
   remove_before(step);
   last_whole_ = step;
+}
+
+// What is known of one directory says nothing about the one that took its name.
+void Directory::forget_steps() noexcept {
+  last_whole_.reset();
+  failed_.reset();
 }
 
 // Removes a damaged checkpoint of this step, and what a failed save could not remove itself, as on a disk that was away
@@ -155,9 +161,9 @@ void Directory::clear_way(int64_t step) {
   failed_.reset();
 }
 
-// The checkpoint to keep beside `step`: one that was verified, where this object knows one.
+// The checkpoint to keep beside `step`: one that was verified, where this object knows one and it is still there.
 std::optional<int64_t> Directory::before(int64_t step) const {
-  if (last_whole_ && *last_whole_ < step) return last_whole_;
+  if (last_whole_ && *last_whole_ < step && exists(io_, index_path(*last_whole_))) return last_whole_;
   const std::vector<int64_t> known = steps();
   const auto end = std::lower_bound(known.begin(), known.end(), step);
   if (end == known.begin()) return std::nullopt;

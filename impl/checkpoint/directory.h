@@ -51,6 +51,7 @@ class Directory {
   bool is_whole(int64_t step) const;
   void require_latest(int64_t step) const;
   std::optional<int64_t> before(int64_t step) const;
+  void forget_steps() noexcept;
   void clear_way(int64_t step);
   void publish(int64_t step, const StateDict& state);
   std::string next_save_id(int64_t step) const;
@@ -64,7 +65,7 @@ class Directory {
   DirectoryLock lock_;
   bool is_in_child_ = false;
   std::optional<int64_t> last_whole_;  // the newest that this object has written or verified
-  std::optional<int64_t> failed_;      // whose save failed, until a later save has removed what it left
+  std::optional<int64_t> failed_;      // whose save left an index that would not go, until a later save has removed it
   ForkHook fork_hook_;
 };
 

@@ -56,8 +56,10 @@ bool DirectoryLock::is_in_place() const {
   return own == found;
 }
 
-void DirectoryLock::ensure() {
-  if (!is_in_place()) take();
+bool DirectoryLock::ensure() {
+  if (is_in_place()) return false;
+  take();
+  return true;
 }
 
 void DirectoryLock::forget() noexcept { file_->forget(); }

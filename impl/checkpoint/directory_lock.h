@@ -16,9 +16,9 @@ class DirectoryLock {
   // Throws IO, STATE where another has the lock.
   DirectoryLock(const Io& io, const Clock& clock, const std::string& directory);
 
-  // Makes sure that the directory of this name is the one that is locked, or locks it. Throws IO, STATE where another
-  // has the lock.
-  void ensure();
+  // Makes sure that the directory of this name is the one that is locked, or locks it. Answers whether it was locked
+  // anew: it may be another one. Throws IO, STATE where another has the lock.
+  bool ensure();
   // In a forked child.
   void forget() noexcept;
 

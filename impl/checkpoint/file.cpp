@@ -165,8 +165,9 @@ void remove(const Io& io, const std::string& path) {
   if (result < 0 && result != -ENOENT) fail_io("remove", path, result);
 }
 
-void remove_quietly(const Io& io, const std::string& path) noexcept {
-  uninterrupted([&] { return io.remove(io.user, path.c_str()); });
+bool remove_quietly(const Io& io, const std::string& path) noexcept {
+  const int64_t result = uninterrupted([&] { return io.remove(io.user, path.c_str()); });
+  return result >= 0 || result == -ENOENT || result == -ENOTDIR;
 }
 
 void sync_directory(const Io& io, const std::string& path) {

@@ -64,8 +64,8 @@ bool exists(const Io& io, const std::string& path);
 bool is_directory(const Io& io, const std::string& path);
 // Removes a file or an empty directory where there is one.
 void remove(const Io& io, const std::string& path);
-// Says nothing where that fails.
-void remove_quietly(const Io& io, const std::string& path) noexcept;
+// Answers whether nothing of that name is left, and says no more where that fails.
+bool remove_quietly(const Io& io, const std::string& path) noexcept;
 void sync_directory(const Io& io, const std::string& path);
 // The directory that a path lies in: "a" of "a/b" and of "a/b/", "." of "b", "/" of "/".
 std::string parent_of(const std::string& path);

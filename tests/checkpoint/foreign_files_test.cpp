@@ -22,6 +22,15 @@ class ForeignFilesTest : public NumberedStates<FileTest> {
 
   Directory open() { return Directory(system_io(), system_clock(), path("run")); }
   void save(Directory& directory, int64_t step) { directory.save(step, state(static_cast<double>(step))); }
+  // A directory beside the other one, with whole checkpoints.
+  void make_backup(const std::vector<int64_t>& steps) {
+    Directory directory(system_io(), system_clock(), path("backup"));
+    for (int64_t step : steps) save(directory, step);
+  }
+  void replace_by_backup() {
+    fs::rename(path("run"), path("moved"));
+    fs::rename(path("backup"), path("run"));
+  }
 };
 
 TEST_F(ForeignFilesTest, StepsUpToTheLargestNumberAreFoundAgain) {
@@ -129,6 +138,50 @@ TEST_F(ForeignFilesTest, S15_ALinkInThePlaceOfATemporaryFileFailsOneSave) {
   expect_state(*directory.load_latest(device()), 1);
   EXPECT_FALSE(fs::is_symlink(path("file")));
   EXPECT_EQ(read_file(path("precious")), "of somebody else");
+}
+
+// The step of a failed save that left nothing is a step like any other.
+TEST_F(ForeignFilesTest, S15_ACheckpointThatIsPutInThePlaceOfAFailedSaveCounts) {
+  make_backup({5});
+  MeddledFiles files;
+  Directory directory(files.io(), system_clock(), path("run"));
+  save(directory, 4);
+  files.refuse(true, false);
+  EXPECT_EQ(code_of([&] { save(directory, 5); }), Code::kIo);
+  files.refuse(false, false);
+  fs::copy(path("backup/step-5"), path("run/step-5"), fs::copy_options::recursive);
+  EXPECT_EQ(directory.load_latest(device())->step, 5);
+  save(directory, 6);
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{5, 6}));
+}
+
+TEST_F(ForeignFilesTest, S15_WhatAFailedSaveLeftInADirectoryIsNotRemovedFromTheOneThatReplacesIt) {
+  make_backup({5});
+  MeddledFiles files;
+  Directory directory(files.io(), system_clock(), path("run"));
+  files.refuse(true, true);
+  EXPECT_EQ(code_of([&] { save(directory, 5); }), Code::kIo);
+  files.refuse(false, false);
+  replace_by_backup();
+  save(directory, 6);
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{5, 6}));
+}
+
+TEST_F(ForeignFilesTest, S15_TheNewestCheckpointOfADirectoryThatReplacesAnotherIsKept) {
+  make_backup({20, 25});
+  Directory directory = open();
+  for (int64_t step : {10, 20}) save(directory, step);
+  replace_by_backup();
+  save(directory, 30);
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{25, 30}));
+}
+
+TEST_F(ForeignFilesTest, S15_WhereTheNewestCheckpointIsGoneTheOneBeforeItIsKept) {
+  Directory directory = open();
+  for (int64_t step : {1, 2}) save(directory, step);
+  fs::remove_all(path("run/step-2"));
+  save(directory, 3);
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{1, 3}));
 }
 
 TEST_F(ForeignFilesTest, S8_ADirectoryThatAnotherWriterPutInPlaceIsLeftToIt) {
