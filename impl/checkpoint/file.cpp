@@ -1,7 +1,9 @@
 #include "checkpoint/file.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +17,9 @@ namespace {
 
 // Of Linux. What a host's table answers below its negative is no errno.
 constexpr int64_t kLargestErrno = 4095;
+
+// How many names a file that needs one of its own is offered.
+constexpr int kMostNames = 10'000;
 
 // The system's text for an error number. GNU's strerror_r answers it, and may leave the buffer alone.
 std::string error_text(int number) {
@@ -47,6 +52,21 @@ File File::open(const Io& io, const std::string& path) {
 
 File File::create(const Io& io, const std::string& path) {
   return File(io, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, "create");
+}
+
+// Exclusive, which follows no link either. The names are unique in this process; one may be taken by what a process of
+// the same number left when it was killed. A table that answers EEXIST for ever ends the search.
+File File::create_beside(const Io& io, const std::string& path) {
+  static constinit std::atomic<uint64_t> counter{0};
+  constexpr int32_t kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const std::string lead = path + ".tmp-" + std::to_string(getpid()) + "-";
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return File(io, lead + std::to_string(counter.fetch_add(1)), kFlags, "create");
+    } catch (const Error& error) {
+      if (error.native_code() != EEXIST || attempt == kMostNames) throw;
+    }
+  }
 }
 
 File File::open_or_create(const Io& io, const std::string& path) {

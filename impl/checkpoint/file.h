@@ -17,6 +17,9 @@ class File {
   static File open(const Io& io, const std::string& path);
   // For writing, empty. Throws IO, for a link as well: what it leads to is not ours to overwrite.
   static File create(const Io& io, const std::string& path);
+  // For writing, under a name of its own beside `path`, to be renamed to it. What has such a name already stays: a file
+  // of somebody else, or of another save to the same path. Throws IO.
+  static File create_beside(const Io& io, const std::string& path);
   // For reading and writing, with what it holds where it is there. Throws IO, for a link as well.
   static File open_or_create(const Io& io, const std::string& path);
   // A directory, to be synced. Throws IO.

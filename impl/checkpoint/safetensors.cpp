@@ -120,15 +120,14 @@ void SafetensorsFile::require_bools(const unsigned char* bytes, size_t size, con
 }
 
 void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata) {
-  const std::string temporary = path + ".tmp";
   File directory = File::open_directory(io, parent_of(path));  // now: once the file is replaced, memory may not run out
+  File file = File::create_beside(io, path);
   try {
-    File file = File::create(io, temporary);
     write_safetensors(file, state, metadata);
     file.close();
-    rename(io, temporary, path);
+    rename(io, file.path(), path);
   } catch (...) {
-    remove_quietly(io, temporary);
+    remove_quietly(io, file.path());
     throw;
   }
   directory.sync();

@@ -47,7 +47,8 @@ class SafetensorsFile {
   SafetensorsHeader header_;
 };
 
-// A whole file: written under another name, synced and renamed, so that what stood at `path` stays whole until then.
+// A whole file: written under another name, of its own, synced and renamed, so that what stood at `path` stays whole
+// until then.
 void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata);
 StateDict load_safetensors(const Io& io, const std::string& path, ContextDevice& device);
 

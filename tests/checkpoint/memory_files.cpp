@@ -22,6 +22,7 @@ struct MemoryFiles::Table {
     const bool writes = (flags & O_ACCMODE) != O_RDONLY;
     if (!place.node && (!place.directory || (flags & O_CREAT) == 0)) return -ENOENT;
     if (place.node) {
+      if ((flags & O_EXCL) != 0) return -EEXIST;
       const bool is_directory = files.disk_.nodes[*place.node].is_directory;
       if (is_directory && writes) return -EISDIR;
       if (!is_directory && (flags & O_DIRECTORY) != 0) return -ENOTDIR;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/file_fixture.h"
+#include "checkpoint/meddled_files.h"
 
 namespace halftone::checkpoint {
 namespace {
@@ -18,6 +19,16 @@ class SafetensorsTest : public FileTest {
  protected:
   void save(const StateDict& state) { save_safetensors(system_io(), path("file"), state, {}); }
   StateDict load() { return load_safetensors(system_io(), path("file"), device()); }
+  StateDict one_tensor(double value) {
+    StateDict state;
+    state.add("a", tensor({1}, {value}));
+    return state;
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder())) names.push_back(entry.path().filename());
+    return names;
+  }
 };
 
 TEST_F(SafetensorsTest, KeepsEveryDtype) {
@@ -121,7 +132,44 @@ TEST_F(SafetensorsTest, S5_LeavesTheOldFileWhereTheNewOneCannotTakeItsPlace) {
   write_file(path("file/inside"), "x");
   EXPECT_EQ(code_of([&] { save(state); }), Code::kIo);
   EXPECT_TRUE(std::filesystem::exists(path("file/inside")));
-  EXPECT_FALSE(std::filesystem::exists(path("file.tmp")));
+  EXPECT_EQ(names(), (std::vector<std::string>{"file"}));
+}
+
+TEST_F(SafetensorsTest, S15_AFileWhoseNameATemporaryFileMightHaveStays) {
+  write_file(path("file.tmp"), "of somebody else");
+  save(one_tensor(1));
+  EXPECT_EQ(values(load().find("a")->tensor), (std::vector<double>{1}));
+  EXPECT_EQ(read_file(path("file.tmp")), "of somebody else");
+}
+
+TEST_F(SafetensorsTest, S15_WhatTakesTheNameOfTheTemporaryFileStays) {
+  write_file(path("precious"), "of somebody else");
+  MeddledFiles files;
+  std::string taken;
+  files.before_create([&](const std::string& temporary) {
+    taken = temporary;
+    std::filesystem::create_symlink(path("precious"), temporary);
+  });
+  save_safetensors(files.io(), path("file"), one_tensor(1), {});
+  EXPECT_EQ(values(load().find("a")->tensor), (std::vector<double>{1}));
+  EXPECT_TRUE(std::filesystem::is_symlink(taken));
+  EXPECT_EQ(read_file(path("precious")), "of somebody else");
+}
+
+// Another save to the same path begins, and ends well or not, right before this one renames its file.
+TEST_F(SafetensorsTest, S8_ASaveToAPathDoesNotHarmAnotherToTheSame) {
+  for (bool fails : {false, true}) {
+    MeddledFiles first, second;
+    second.refuse(fails, false);
+    first.before_rename([&](const std::string&) {
+      const Code code = code_of([&] { save_safetensors(second.io(), path("file"), one_tensor(2), {}); });
+      EXPECT_EQ(code, fails ? Code::kIo : Code::kOk);
+    });
+    EXPECT_EQ(code_of([&] { save_safetensors(first.io(), path("file"), one_tensor(1), {}); }), Code::kOk);
+    EXPECT_EQ(values(load().find("a")->tensor), (std::vector<double>{1}));
+    EXPECT_EQ(names(), (std::vector<std::string>{"file"}));
+    std::filesystem::remove(path("file"));
+  }
 }
 
 }  // namespace
