@@ -72,9 +72,9 @@ class OpenCheckpoint {
   }
 
  private:
-  // A file that an index names and that is not there makes the checkpoint unsound, not the system.
+  // A file that an index names and that is not there, or is no file, makes the checkpoint unsound, not the system.
   static void require_file(const Io& io, const std::string& path) {
-    if (!exists(io, path)) fail(Code::kFormat, "", "%s is missing", path.c_str());
+    if (!is_file(io, path)) fail(Code::kFormat, "", "%s is missing, or no regular file", path.c_str());
   }
 
   void require_match(const IndexFile& expected, const SafetensorsFile& file) const {

@@ -97,7 +97,7 @@ std::vector<int64_t> Directory::folders() const {
 
 std::vector<int64_t> Directory::steps() const {
   std::vector<int64_t> found = folders();
-  std::erase_if(found, [&](int64_t step) { return step == failed_ || !exists(io_, index_path(step)); });
+  std::erase_if(found, [&](int64_t step) { return step == failed_ || !is_file(io_, index_path(step)); });
   return found;
 }
 
@@ -154,7 +154,8 @@ void Directory::forget_steps() noexcept {
 void Directory::clear_way(int64_t step) {
   for (int64_t old : folders()) {
     if (old == step && !is_directory(io_, step_path(old))) fail_io("write into", step_path(old), -ENOTDIR);
-    if (old == failed_ && is_directory(io_, step_path(old))) remove(io_, index_path(old));
+    const bool has_failed = old == failed_ && is_directory(io_, step_path(old)) && is_file(io_, index_path(old));
+    if (has_failed) remove(io_, index_path(old));
     if (old == failed_ || old == step) remove_step(old);
   }
   if (last_whole_ == step) last_whole_.reset();
@@ -163,7 +164,7 @@ void Directory::clear_way(int64_t step) {
 
 // The checkpoint to keep beside `step`: one that was verified, where this object knows one and it is still there.
 std::optional<int64_t> Directory::before(int64_t step) const {
-  if (last_whole_ && *last_whole_ < step && exists(io_, index_path(*last_whole_))) return last_whole_;
+  if (last_whole_ && *last_whole_ < step && is_file(io_, index_path(*last_whole_))) return last_whole_;
   const std::vector<int64_t> known = steps();
   const auto end = std::lower_bound(known.begin(), known.end(), step);
   if (end == known.begin()) return std::nullopt;

@@ -38,7 +38,7 @@ class Directory {
   // newest has a newer format.
   std::optional<Loaded> load_latest(ContextDevice& device);
 
-  // Those with an index, in ascending order.
+  // Those with an index that is a file, in ascending order.
   std::vector<int64_t> steps() const;
   // Reads all of a checkpoint against its checksums. Throws FORMAT, IO, UNSUPPORTED.
   void verify(int64_t step) const;

@@ -171,6 +171,17 @@ bool exists(const Io& io, const std::string& path) {
   return true;
 }
 
+// A link to itself leads nowhere, and a socket cannot be opened.
+bool is_file(const Io& io, const std::string& path) {
+  const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), O_RDONLY, 0); });
+  if (file == -ENOENT || file == -ENOTDIR || file == -ELOOP || file == -ENXIO) return false;
+  if (file < 0) fail_io("open", path, file);
+  const int64_t size = uninterrupted([&] { return io.size(io.user, file); });
+  io.close(io.user, file);
+  if (size < 0 && size != -EINVAL) fail_io("ask for the size of", path, size);
+  return size >= 0;
+}
+
 bool is_directory(const Io& io, const std::string& path) {
   constexpr int32_t kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
   const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), kFlags, 0); });

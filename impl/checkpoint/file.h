@@ -63,6 +63,9 @@ void rename(const Io& io, const std::string& from, const std::string& to);
 bool make_directory(const Io& io, const std::string& path);
 // Whether something of that name can be opened for reading. Throws IO where that cannot be told.
 bool exists(const Io& io, const std::string& path);
+// Whether a regular file, or a link to one, can be opened for reading under that name. Throws IO where that cannot be
+// told.
+bool is_file(const Io& io, const std::string& path);
 // Whether a directory has that name, and no link to one. Throws IO where that cannot be told.
 bool is_directory(const Io& io, const std::string& path);
 // Removes a file or an empty directory where there is one.

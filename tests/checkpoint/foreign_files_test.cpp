@@ -1,7 +1,10 @@
 // A directory of checkpoints in which others do as they please: files, links and folders that no save has made, a
 // directory that is moved away, a lock file that is gone. Nothing is written, truncated or removed but what a save
 // made.
+#include <sys/stat.h>
+
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -68,6 +71,46 @@ TEST_F(ForeignFilesTest, S15_AFileInTheWayOfASaveIsReportedAndStays) {
   EXPECT_EQ(read_file(path("run/step-2")), "a file");
   save(directory, 3);
   expect_state(*directory.load_latest(device()), 3);
+}
+
+TEST_F(ForeignFilesTest, S15_AnIndexThatIsNoFileStopsNeitherLoadsNorSaves) {
+  const std::function<void(const std::string&)> kinds[] = {
+      [](const std::string& index) { fs::create_directories(index + "/inside"); },
+      [](const std::string& index) { ASSERT_EQ(mkfifo(index.c_str(), 0666), 0); },
+      [](const std::string& index) { fs::create_symlink("index.json", index); },
+  };
+  for (const auto& make : kinds) {
+    fs::remove_all(path("run"));
+    Directory directory = open();
+    save(directory, 1);
+    fs::create_directory(path("run/step-999"));
+    make(path("run/step-999/index.json"));
+    EXPECT_EQ(directory.steps(), (std::vector<int64_t>{1}));
+    expect_state(*directory.load_latest(device()), 1);
+    save(directory, 2);
+    expect_state(*directory.load_latest(device()), 2);
+    EXPECT_EQ(directory.steps(), (std::vector<int64_t>{1, 2}));
+  }
+}
+
+TEST_F(ForeignFilesTest, S15_AFolderInThePlaceOfAnIndexFailsTheSaveOfItsStepAlone) {
+  fs::create_directories(path("run/step-2/index.json/inside"));
+  Directory directory = open();
+  save(directory, 1);
+  EXPECT_EQ(code_of([&] { save(directory, 2); }), Code::kIo);
+  save(directory, 3);
+  EXPECT_EQ(directory.steps(), (std::vector<int64_t>{1, 3}));
+  EXPECT_TRUE(fs::exists(path("run/step-2/index.json/inside")));
+}
+
+TEST_F(ForeignFilesTest, S15_AFolderInThePlaceOfTensorsMakesItsCheckpointADamagedOne) {
+  Directory directory = open();
+  for (int64_t step : {1, 2}) save(directory, step);
+  fs::remove(path("run/step-2/rank-0-of-1.safetensors"));
+  fs::create_directory(path("run/step-2/rank-0-of-1.safetensors"));
+  const auto loaded = directory.load_latest(device());
+  expect_state(*loaded, 1);
+  EXPECT_EQ(loaded->damaged, (std::vector<int64_t>{2}));
 }
 
 TEST_F(ForeignFilesTest, S15_WhatALinkLeadsToIsNeverRemoved) {
