@@ -119,6 +119,11 @@ ops::ConvOptions with_output_padding(ops::ConvOptions options, int64_t width) {
   return options;
 }
 
+// What a transpose with a kernel of 1 x 1 writes is larger than what it reads.
+ops::ConvOptions pointwise_padded(int64_t height, int64_t width) {
+  return {.window = {.dilation = {height + 1, width + 1}}, .output_padding = {height, width}};
+}
+
 // Uneven in height and width.
 constexpr ConvWindow kUneven = {.stride = {1, 2}, .padding = {1, 2}, .dilation = {2, 1}};
 
@@ -151,6 +156,12 @@ std::vector<OpCase> conv_cases() {
       conv_case(Op::kConvTranspose2d, "uneven in groups, with bias", ops::conv_transpose2d,
                 with_output_padding({.window = kUneven, .groups = 2}, 1),
                 {{{0, 4, 5, 3}, {4, 1, 2, 3}, {2}}, {{3, 2, 5, 3}, {2, 2, 3, 3}, {4}}}),
+      conv_case(Op::kConvTranspose1d, "pointwise with output padding", ops::conv_transpose1d, pointwise_padded(0, 1),
+                {{{1, 2, 2}, {2, 1, 1}, {1}}, {{3, 2, 5}, {2, 3, 1}, {3}}}),
+      conv_case(Op::kConvTranspose2d, "pointwise with output padding below", ops::conv_transpose2d,
+                pointwise_padded(1, 0), {{{1, 1, 2, 2}, {1, 1, 1, 1}}, {{3, 2, 3, 4}, {2, 3, 1, 1}}}),
+      conv_case(Op::kConvTranspose2d, "pointwise with output padding", ops::conv_transpose2d, pointwise_padded(1, 2),
+                {{{1, 1, 2, 2}, {1, 1, 1, 1}}, {{2, 2, 17, 19}, {2, 3, 1, 1}}}),
   };
 }
 

@@ -61,6 +61,8 @@ bool Operands::is_input_matrix(const Block& block) const noexcept {
   const ConvWindow& window = args_.window;
   for (int d = 0; d < 2; ++d) {
     if (args_.weight.shape[2 + d] != 1 || window.stride[d] != 1 || window.padding[d] != 0) return false;
+    // A transpose may write planes that are larger than those it reads, by their output padding.
+    if (args_.input.shape[2 + d] != args_.output.shape[2 + d]) return false;
   }
   return block.images == 1 && has_joined_rows(args_.input);
 }
