@@ -12,15 +12,18 @@ struct DivBackward final : Node {
   SavedTensor a, b;
 
   const char* name() const noexcept override { return "div"; }
-  // d(a/b) = da/b - (a/b)/b db
+  // d(a/b) = da/b - (a/b)/b db, in this order: beside a tiny b the gradient over b would overflow where a is 0.
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& divisor = b.unpack();
     const DType wide = wide_dtype(grads[0].dtype());
-    const Tensor share = apply_binary("div", BinaryOp::kDivide, grads[0], divisor, wide);
-    if (inputs.needs(0)) inputs.set(0, reduce_to(share, a.unpack().shape(), a.unpack().dtype()));
+    if (inputs.needs(0)) {
+      const Tensor share = apply_binary("div", BinaryOp::kDivide, grads[0], divisor, wide);
+      inputs.set(0, reduce_to(share, a.unpack().shape(), a.unpack().dtype()));
+    }
     if (inputs.needs(1)) {
       const Tensor quotient = apply_binary("div", BinaryOp::kDivide, a.unpack(), divisor, wide);
-      const Tensor change = apply_binary("div", BinaryOp::kMultiply, share, quotient, wide);
+      const Tensor slope = apply_binary("div", BinaryOp::kDivide, quotient, divisor, wide);
+      const Tensor change = apply_binary("div", BinaryOp::kMultiply, grads[0], slope, wide);
       inputs.set(1, reduce_to(change, divisor.shape(), divisor.dtype(), -1.0));
     }
   }

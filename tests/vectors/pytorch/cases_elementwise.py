@@ -90,6 +90,8 @@ def binary():
         a, b = grid([-INF, -2.0, -0.0, 0.0, 2.0, INF])
         flat_a, flat_b = zip(*[(x[0], y) for x in a for y in b[0]])
         case(f"{name}/gradients", name, [leaf(list(flat_a)), leaf(list(flat_b))], tolerance=1e-7)
+    case("div/gradients beside tiny divisors", "div", [leaf([0.0, 1e-35, -2.0]), leaf([1e-39, 1e-30, 1e-25])],
+         upstream=[1.0, 1e10, 1e-15], tolerance=4e-7)
     for name in ("maximum", "minimum"):
         a, b = grid([NAN, -INF, -2.0, 2.0, INF])
         flat_a, flat_b = zip(*[(x[0], y) for x in a for y in b[0]])
@@ -149,6 +151,11 @@ def powers():
     case("pow/special", "pow", [tensor(column), tensor(row)], tolerance=2e-7)
     for label, base in (("0", 0.0), ("-0", -0.0), ("2", 2.0), ("-2", -2.0), ("inf", INF)):
         case(f"pow/gradients of {label}", "pow", [leaf([base] * len(exponents)), leaf(exponents)], tolerance=4e-7)
+    for label, upstream in (("infinite", INF), ("NaN", NAN)):
+        case(f"pow/{label} gradient", "pow", [leaf([2.0, 0.0, 0.0, 3.0]), leaf([0.0, 1.0, 0.0, 2.0])],
+             upstream=[upstream] * 4, tolerance=4e-7)
+        case(f"pow_scalar/0, {label} gradient", "pow_scalar", [leaf([2.0, 0.0])], attributes={"exponent": 0},
+             upstream=[upstream] * 2)
     for exponent, at_infinity, at_zero in ((0.5, INF, 0.0), (-0.5, 0.0, INF)):
         case(f"pow_scalar/{exponent}", "pow_scalar", [leaf(SPECIAL[2:5] + SPECIAL[6:])],
              attributes={"exponent": exponent}, tolerance=4e-7)

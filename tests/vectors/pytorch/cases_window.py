@@ -158,6 +158,16 @@ def batch_norms():
     for label, attributes in (("training", given()), ("evaluation", given(False))):
         case(f"batch_norm/{label}", "batch_norm", [batch, mean, variance, leaf([2.0, 3.0]), leaf([0.5, -0.5])],
              upstream=[[1.0, 2.0], [3.0, 4.0], [6.0, 8.0]], attributes=attributes, tolerance=1e-5, absolute=1e-5)
+    ones = tensor([1.0, 1.0])
+    for label, values, upstream in (
+            ("large gradients", [[0.0, 1.0]] * 4, [[1e38, 1.0]] * 4),
+            ("infinite and NaN gradients", [[0.0, 1.0]] * 2, [[INF, 1.0], [1.0, NAN]]),
+            ("infinite and NaN inputs", [[INF, 1.0], [1.0, NAN]], [[1.0, 2.0], [3.0, 4.0]])):
+        case(f"batch_norm/evaluation, {label}", "batch_norm", [leaf(values), tensor([0.0, 0.0]), ones, None, None],
+             upstream=upstream, attributes=given(False), tolerance=1e-5)
+        case(f"batch_norm/evaluation, {label}, lines", "batch_norm",
+             [leaf([[[v] for v in row] for row in values]), tensor([0.0, 0.0]), ones, None, None],
+             upstream=[[[v] for v in row] for row in upstream], attributes=given(False), tolerance=1e-5)
     for momentum in (0.0, 1.0):
         case(f"batch_norm/momentum {momentum}", "batch_norm", [tensor(BATCHES), mean, variance, None, None],
              attributes=given(momentum=momentum), tolerance=1e-5, absolute=1e-5)

@@ -22,7 +22,7 @@ HWY_INLINE V apply(D d, V a, V b, V c) {
     const auto shared = hn::IfThenElse(hn::Eq(b, c), hn::Mul(a, hn::Set(d, 0.5)), a);
     return hn::IfThenZeroElse(hn::Lt(b, c), shared);
   }
-  if constexpr (op == TernaryOp::kPowerBaseBackward) return hn::Mul(a, power_base_derivative(d, b, c));
+  if constexpr (op == TernaryOp::kPowerBaseBackward) return power_base_gradient(d, a, b, c);
   if constexpr (op == TernaryOp::kPowerExponentBackward) return hn::Mul(a, power_exponent_derivative(d, b, c));
 }
 

@@ -90,11 +90,11 @@ HWY_INLINE hn::Vec<D> power(D d, hn::Vec<D> x, hn::Vec<D> y) {
   }
 }
 
-// y x^(y-1), and 0 where y is 0 whatever x is.
+// grad y x^(y-1), and 0 where y is 0 whatever the others are.
 template <class D>
-HWY_INLINE hn::Vec<D> power_base_derivative(D d, hn::Vec<D> x, hn::Vec<D> y) {
-  const auto value = hn::Mul(y, power(d, x, hn::Sub(y, hn::Set(d, 1))));
-  return hn::IfThenZeroElse(hn::Eq(y, hn::Zero(d)), value);
+HWY_INLINE hn::Vec<D> power_base_gradient(D d, hn::Vec<D> grad, hn::Vec<D> x, hn::Vec<D> y) {
+  const auto derivative = hn::Mul(y, power(d, x, hn::Sub(y, hn::Set(d, 1))));
+  return hn::IfThenZeroElse(hn::Eq(y, hn::Zero(d)), hn::Mul(grad, derivative));
 }
 
 // x^y ln x; its limit 0 at x = 0 where y is not below 0; NaN for x below 0, as in PyTorch.

@@ -151,11 +151,12 @@ void sum_gradients(const ColumnSplit& split, const Matrix& grads, const Matrix& 
 // The coefficients of one strip: grad_input = rstd ((w g - mean) - n projection).
 template <class C>
 struct GradientStrip {
-  GradientStrip(const ChannelStrip<C>& strip, const C* weight, const C* sums, double share) {
+  GradientStrip(const ChannelStrip<C>& strip, const C* weight, const C* sums, int64_t items) {
+    const C share = static_cast<C>(1.0 / static_cast<double>(items));
     for (int64_t j = 0; j < strip.width; ++j) {
       scale[j] = weight == nullptr ? C{1} : weight[j];
-      mean[j] = static_cast<C>(share) * sums[j] * scale[j];
-      projection[j] = static_cast<C>(share) * sums[kWidth<C> + j] * scale[j];
+      mean[j] = share * sums[j] * scale[j];
+      projection[j] = share * sums[kWidth<C> + j] * scale[j];
     }
   }
   alignas(64) C scale[kWidth<C>];
@@ -180,6 +181,21 @@ void write_gradients(const ColumnSplit& split, const Matrix& grads, const Matrix
   });
 }
 
+// Given statistics do not depend on the items: their gradient is that of a product.
+template <class C>
+void write_gradients_of_given(const ColumnSplit& split, const Matrix& grads, const ChannelStrip<C>& strip,
+                              const C* weight, const Matrix& out) {
+  split.for_each_item([&](int64_t item) {
+    alignas(64) C tile[kWidth<C>];
+    const C* HWY_RESTRICT grad = read(grads.at(strip.first, item), strip.width, tile);
+    write_row<C>(out.at(strip.first, item), strip.width, [&](C* HWY_RESTRICT row) {
+      for (int64_t j = 0; j < strip.width; ++j) row[j] = strip.rstd[j] * grad[j];
+      if (weight == nullptr) return;
+      for (int64_t j = 0; j < strip.width; ++j) row[j] *= weight[j];
+    });
+  });
+}
+
 // Every channel's sum stands in the first piece's row; the others add nothing.
 template <class C>
 void store_sums(const View& sums, int64_t first, int64_t width, const C* values) {
@@ -194,7 +210,6 @@ template <class C>
 void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, const NormGrads& out_grads) {
   const Matrix grads(saved.grad_output), x(saved.x);
   const int64_t items = saved.x.shape[1];
-  const double share = norm.statistics == RowStatistics::kGiven ? 0.0 : 1.0 / static_cast<double>(items);
   for_each_column_strip(pool, strip_count<C>(norm), std::min(norm.rows, kWidth<C>), items,
                         [&](int64_t index, const ColumnSplit& split) {
                           ChannelStrip<C> strip(index, norm.rows);
@@ -205,8 +220,14 @@ void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, 
                           store_sums(out_grads.bias_sums, strip.first, strip.width, sums);
                           store_sums(out_grads.weight_sums, strip.first, strip.width, sums + kWidth<C>);
                           if (out_grads.input.data == nullptr) return;
-                          const GradientStrip<C> gradient(strip, part_of<C>(saved.weight, strip.first), sums, share);
-                          write_gradients(split, grads, x, strip, gradient, Matrix(out_grads.input));
+                          const Matrix to(out_grads.input);
+                          const C* weight = part_of<C>(saved.weight, strip.first);
+                          if (norm.statistics == RowStatistics::kGiven) {
+                            write_gradients_of_given(split, grads, strip, weight, to);
+                          } else {
+                            const GradientStrip<C> gradient(strip, weight, sums, items);
+                            write_gradients(split, grads, x, strip, gradient, to);
+                          }
                         });
 }
 

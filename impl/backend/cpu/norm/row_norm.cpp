@@ -162,10 +162,23 @@ void row_means(BackwardRow<C>& row, C* mean, C* projection) {
   *projection = totals[1] / static_cast<C>(row.length());
 }
 
+// Given statistics do not depend on the row: their gradient is that of a product.
+template <class C>
+void input_gradient_of_given(BackwardRow<C>& row, TileWriter<C>& out) {
+  const C rstd = row.rstd();
+  for_each_tile<C>(row.length(), [&](int64_t offset, int64_t count) {
+    const C* g = row.weighted_grad(offset, count);
+    C* HWY_RESTRICT tile = out.tile(row.begin() + offset, count);
+    for (int64_t i = 0; i < count; ++i) tile[i] = rstd * g[i];
+    out.commit(row.begin() + offset, count);
+  });
+}
+
 template <class C>
 void input_gradient(BackwardRow<C>& row, RowStatistics statistics, TileWriter<C>& out) {
-  C mean = C{0}, projection = C{0};
-  if (statistics != RowStatistics::kGiven) row_means(row, &mean, &projection);
+  if (statistics == RowStatistics::kGiven) return input_gradient_of_given(row, out);
+  C mean, projection;
+  row_means(row, &mean, &projection);
   if (statistics == RowStatistics::kMeanSquare) mean = C{0};
   const C rstd = row.rstd();
   for_each_tile<C>(row.length(), [&](int64_t offset, int64_t count) {
