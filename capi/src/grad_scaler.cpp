@@ -118,8 +118,8 @@ ScalerState checked_state(const htone_grad_scaler_state& given) {
   if (given.hysteresis_left < 0) {
     fail(Code::kInvalidArgument, "saved", "saved.hysteresis_left=%d is negative", given.hysteresis_left);
   }
-  if (given.growth_tracker < 0) {
-    fail(Code::kInvalidArgument, "saved", "saved.growth_tracker=%lld is negative",
+  if (given.growth_tracker < 0 || given.growth_tracker > kLargestCount) {
+    fail(Code::kInvalidArgument, "saved", "saved.growth_tracker=%lld, expected 0 to 2^62",
          static_cast<long long>(given.growth_tracker));
   }
   if (given.ceiling != 0.0 && !(given.ceiling >= kSmallestScale && given.ceiling <= kLargestFloat)) {

@@ -149,8 +149,8 @@ Optimizer::Outcome Optimizer::outcome() const {
   const OptimizerState state = read_state();
   if (state.skipped == 0) return {};
   return {.skipped = true,
-          .kind = state.offending_kind,
-          .offending = parameters_[static_cast<size_t>(state.offending_parameter)].name()};
+          .kind = state.skipped_kind,
+          .offending = parameters_[static_cast<size_t>(state.skipped_parameter)].name()};
 }
 
 // The host may add a group while it is asked, and the groups move.
@@ -190,20 +190,24 @@ std::vector<size_t> Optimizer::parameters_with_grad() const {
 }
 
 const Optimizer::Plan& Optimizer::current_plan() {
-  std::vector<size_t> with_grad = parameters_with_grad();
-  if (!is_current(with_grad)) plan_ = make_plan(std::move(with_grad));
+  if (!is_current()) plan_ = make_plan(parameters_with_grad());
   return plan_;
 }
 
-// A gradient moves where its parameter was frozen for a while, or where a host brings another.
-bool Optimizer::is_current(const std::vector<size_t>& with_grad) const {
-  if (with_grad != plan_.parameters) return false;
-  for (size_t k = 0; k < with_grad.size(); ++k) {
-    const OwnedParameter& owned = parameters_[with_grad[k]];
-    if (plan_.grads[k].grad != owned.grad_address()) return false;
-    if (plan_.grads[k].grad_dtype != owned.parameter().grad().dtype()) return false;
+// A gradient moves where its parameter was frozen for a while, or where a host brings another. This asks for no memory:
+// what comes between a verdict and its step finds the plan current, and cannot fail.
+bool Optimizer::is_current() const {
+  size_t next = 0;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i].parameter();
+    if (parameter.is_invalid()) return false;
+    if (!parameter.has_grad()) continue;
+    if (next == plan_.parameters.size() || plan_.parameters[next] != i) return false;
+    if (plan_.grads[next].grad != parameters_[i].grad_address()) return false;
+    if (plan_.grads[next].grad_dtype != parameter.grad().dtype()) return false;
+    ++next;
   }
-  return true;
+  return next > 0 && next == plan_.parameters.size();
 }
 
 Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {

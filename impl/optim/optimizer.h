@@ -94,7 +94,7 @@ class Optimizer : public RefCounted {
   const Plan& current_plan();
   std::vector<size_t> parameters_with_grad() const;
   Plan make_plan(std::vector<size_t> with_grad) const;
-  bool is_current(const std::vector<size_t>& with_grad) const;
+  bool is_current() const;
   OptimizerState read_state() const;
   void write_state(const OptimizerState& state);
   OptimizerState* state() const { return static_cast<OptimizerState*>(state_.data()); }

@@ -275,6 +275,36 @@ static void a_saved_state_one_step_before_growth_grows_on_the_next(void** state)
   assert_int_equal(saved.growth_tracker, 0);
 }
 
+/* N1: between the skipped step and the next other gradients are looked at, for a clip or for the scaler. */
+static void an_outcome_is_of_the_last_step_whatever_is_looked_at_since(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(65536);
+  Trained trained = make_trained();
+  run_backward(scaler, trained, 1e38);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_update(scaler));
+  for (int clips = 1; clips >= 0; --clips) {
+    run_backward(scaler, trained, 1);
+    assert_ok(clips ? htone_optimizer_clip_grad_norm(trained.optimizer, 1)
+                    : htone_grad_scaler_unscale(scaler, trained.optimizer));
+    const htone_step_outcome outcome = outcome_of(scaler, trained.optimizer);
+    assert_true(outcome.skipped == 1 && outcome.kind == HTONE_NOT_FINITE_INFINITY);
+    assert_string_equal(outcome.parameter, "weight");
+  }
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_int_equal(outcome_of(scaler, trained.optimizer).skipped, 0);
+}
+
+static void a_state_that_no_checkpoint_could_bring_back_is_refused(void** state) {
+  (void)state;
+  htone_grad_scaler* scaler = make_scaler(2);
+  htone_grad_scaler_state saved = {.struct_size = sizeof saved, .hysteresis_left = 1, .scale = 8};
+  saved.growth_tracker = (INT64_C(1) << 62) + 1;
+  assert_fails(htone_grad_scaler_set_state(scaler, &saved), HTONE_INVALID_ARGUMENT, "growth_tracker");
+  saved.growth_tracker = INT64_C(1) << 62;
+  assert_ok(htone_grad_scaler_set_state(scaler, &saved));
+}
+
 static void a_bound_on_values_holds_in_every_step(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), 2, 1, 1);
@@ -301,6 +331,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_state_of_a_scaler_that_is_not_enabled_begins_an_enabled_one),
       cmocka_unit_test(an_error_at_the_minimum_is_reported_by_update),
       cmocka_unit_test(a_saved_state_one_step_before_growth_grows_on_the_next),
+      cmocka_unit_test(an_outcome_is_of_the_last_step_whatever_is_looked_at_since),
+      cmocka_unit_test(a_state_that_no_checkpoint_could_bring_back_is_refused),
       cmocka_unit_test(a_bound_on_values_holds_in_every_step),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

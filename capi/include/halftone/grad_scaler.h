@@ -189,7 +189,8 @@ HTONE_API htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, ht
 /* Puts a saved state back.
  *
  * [in] scaler: between an update and the next unscale or step; borrowed.
- * [in] saved: scale a normal FP32 above 0, hysteresis_left and growth_tracker at least 0, ceiling 0 or as scale.
+ * [in] saved: scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0 or as
+ *   scale.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the update).
  * Since: 0.1
  */

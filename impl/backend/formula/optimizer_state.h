@@ -17,10 +17,12 @@ struct OptimizerState {
   float grad_factor = 1.0f;      // what the update multiplies gradients by (1/scale times the clip factor)
   float clip_value = std::numeric_limits<float>::infinity();  // bound on each gradient after that factor
   float found_inf = 0.0f;        // 1 where the last grad_norm pass met Inf or NaN, until the step that heeds it
-  // What the last step did, for the host to ask about later.
-  int32_t skipped = 0;
   int32_t offending_parameter = -1;  // the first whose gradient was not finite, of the last grad_norm pass
   NotFinite offending_kind = NotFinite::kNothing;
+  // What the last step did, for the host to ask about later: other gradients may have been looked at since.
+  int32_t skipped = 0;
+  int32_t skipped_parameter = -1;  // for whose gradient it was skipped
+  NotFinite skipped_kind = NotFinite::kNothing;
 };
 
 // What an update works with in place of a stored gradient. NaN stays NaN.

@@ -31,6 +31,8 @@ inline double schedule_factor(const Schedule& schedule, int64_t position) {
 // Advances step and schedule position, unless the gradients were not finite: a skipped step moves neither.
 inline void advance(const Schedule& schedule, OptimizerState& state) {
   state.skipped = state.found_inf != 0.0f ? 1 : 0;
+  state.skipped_parameter = state.offending_parameter;
+  state.skipped_kind = state.offending_kind;
   if (state.skipped != 0) return;
   state.lr_factor = schedule_factor(schedule, state.step);
   state.step += 1;
