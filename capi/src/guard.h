@@ -1,9 +1,10 @@
 // The one door between C and C++: every function of the C API is `return guard("htone_x(a, out)", [&] { ... })`. Nothing
 // is thrown across it, the thread's floating-point modes are ours inside and the host's again outside, and a failure
-// leaves its message in the thread's error slot without needing memory.
+// is undone and leaves its message in the thread's error slot without needing memory.
 #pragma once
 
 #include "core/float_environment.h"
+#include "core/undo.h"
 #include "halftone/base.h"
 
 namespace halftone::capi {
@@ -16,7 +17,9 @@ template <class Body>
 htone_status guard(const char* signature, Body&& body) noexcept {
   const FloatEnvironment environment;
   try {
+    Undo undo;
     body();
+    undo.keep();
     return HTONE_OK;
   } catch (...) {
     return record_current_exception(signature);

@@ -5,6 +5,7 @@
 #include "backend/registry.h"
 #include "backend/threads/pool_width.h"
 #include "core/error.h"
+#include "core/undo.h"
 
 namespace halftone {
 namespace {
@@ -24,6 +25,16 @@ Context::Context(const ContextOptions& options)
     : options_(options), pool_(pool_width(options.num_threads, options.io)) {}
 
 Context::~Context() = default;
+
+// A stream that another thread has followed up meanwhile stays taken: to give it back would hand out the other's again.
+PhiloxKey Context::next_key() {
+  const uint64_t stream = next_stream();
+  Undo::on_failure([context = Ref<Context>::share(this), stream]() noexcept {
+    uint64_t next = stream + 1;
+    context->next_stream_.compare_exchange_strong(next, stream, std::memory_order_relaxed);
+  });
+  return {.seed = seed(), .stream = stream};
+}
 
 ContextDevice& Context::device(const char* text) {
   const DeviceName name(text);

@@ -59,8 +59,9 @@ class Context final : public RefCounted {
   // For a checkpoint: how many were taken, and going on from there.
   uint64_t streams_taken() const noexcept { return next_stream_.load(std::memory_order_relaxed); }
   void set_streams_taken(uint64_t count) noexcept { next_stream_.store(count, std::memory_order_relaxed); }
-  // The key of a draw from it.
-  PhiloxKey next_key() noexcept { return {.seed = seed(), .stream = next_stream()}; }
+  // The key of a draw from it; a call that fails gives the stream back, so that the same call draws the same numbers.
+  // Throws OUT_OF_MEMORY.
+  PhiloxKey next_key();
 
   // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE where there is no such device.
   ContextDevice& device(const char* name);

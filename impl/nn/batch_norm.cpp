@@ -6,6 +6,7 @@
 #include "ops/norm/norms.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
+#include "tensor/restore.h"
 
 namespace halftone::nn {
 
@@ -44,6 +45,7 @@ Tensor BatchNorm::forward(const Tensor& input) const {
   Tensor result =
       ops::batch_norm(input, {running_mean_, running_var_}, affine_.weight_leaf(), affine_.bias_leaf(), settings);
   if (writes) {
+    restore_on_failure(batch_count_);
     launch("batch_norm", batch_count_.device(), &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kAdd,
            batch_count_.view(), one_.view(), batch_count_.view());
     batch_count_.storage()->bump_version();

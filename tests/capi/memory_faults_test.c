@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "failing_allocations.h"
+#include "failing_allocator.h"
 #include "test_run.h"
 #include "test_tensors.h"
 
@@ -32,18 +32,6 @@ typedef struct Trial {
   int failures;
   const char* failed_call;
 } Trial;
-
-static void* allocate(void* user, size_t size, size_t alignment) {
-  void* memory = NULL;
-  if (next_allocation_fails() || posix_memalign(&memory, alignment, size) != 0) return NULL;
-  __atomic_add_fetch((int64_t*)user, (int64_t)size, __ATOMIC_SEQ_CST);
-  return memory;
-}
-
-static void deallocate(void* user, void* memory, size_t size) {
-  __atomic_sub_fetch((int64_t*)user, (int64_t)size, __ATOMIC_SEQ_CST);
-  free(memory);
-}
 
 /* A run that exists in part has no fingerprint. */
 static uint64_t print_of(const Trial* trial) { return trial->run.scaler != NULL ? fingerprint(&trial->run) : 0; }
@@ -75,7 +63,7 @@ static int end_call(Trial* trial, htone_status status, const char* call) {
   } while (0)
 
 static htone_status make_run(Trial* trial) {
-  const htone_allocator allocator = {sizeof allocator, 0, &trial->bytes, allocate, deallocate};
+  const htone_allocator allocator = failing_allocator(&trial->bytes);
   htone_context_options options;
   htone_status status = htone_context_options_init(&options);
   options.num_threads = 2;

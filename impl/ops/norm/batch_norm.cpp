@@ -7,6 +7,7 @@
 #include "ops/norm/row_norm.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
+#include "tensor/restore.h"
 
 namespace halftone::ops {
 
@@ -79,6 +80,8 @@ Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const T
       {.input = input, .weight = weight, .bias = bias, .statistics = statistics, .by_channel = true}, channels);
   if (settings.training && running.mean.defined() && input.numel() > 0) {
     const double count = static_cast<double>(norm.spatial);
+    restore_on_failure(running.mean);
+    restore_on_failure(running.variance);
     move_towards(running.mean, half_of(statistics, 0), settings.momentum, 1.0);
     move_towards(running.variance, half_of(statistics, 1), settings.momentum, count / (count - 1.0));
   }
