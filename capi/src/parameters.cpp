@@ -52,7 +52,7 @@ const Tensor& checked_gradient(const Parameter& parameter, htone_tensor* gradien
 
 htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out) {
   return guard("htone_parameter_create(name, tensor, out)", [&] {
-    if (require(name, "name") == '\0') fail(Code::kInvalidArgument, "name", "name is empty");
+    require_name(&require(name, "name"));
     const Tensor master = checked_master(tensor).detach();
     require(out, "out");
     wrap(out, make_ref<Parameter>(name, master, MasterMemory::kShared));

@@ -352,7 +352,7 @@ VALUES = {
     ("htone_module_add_child", "name"): PART_NAME,
     ("htone_state_dict_add", "name"): Values('"another"', refuse(['""', '"a\\nb"', '"\\xff"', '"weight"'])),
     ("htone_state_dict_find", "name"): Values('"weight"', refuse(['""', '"no_such_name"'])),
-    ("htone_parameter_create", "name"): Values('"host"', refuse(['""'])),
+    ("htone_parameter_create", "name"): Values('"host"', refuse(['""', '"a\\nb"', '"\\xff"'])),
     ("htone_layer_norm", "ndim"): Values("2", refuse(["0", "-1", "9", "INT32_MAX", "INT32_MIN"])),
     ("htone_module_create_layer_norm", "ndim"): Values("2", refuse(["0", "-1", "9", "INT32_MAX", "INT32_MIN"])),
     ("htone_module_create_rms_norm", "ndim"): Values("2", refuse(["0", "-1", "9", "INT32_MAX", "INT32_MIN"])),

@@ -18,7 +18,7 @@ typedef struct htone_parameters htone_parameters;
  * htone_tensor_from_buffer or DLPack an optimizer's step writes the host's own array. Such weights keep their
  * master: HTONE_MASTER_FULL alone is supported.
  *
- * [in] name: of at least one byte; copied.
+ * [in] name: of 1 to 4096 bytes of UTF-8 without control characters; copied.
  * [in] tensor: f32, row-major, not read-only, not requiring a gradient; its memory is retained. A host that writes it
  *   by itself says so by htone_tensor_mark_written.
  * [out] out: the parameter; owned by the caller.
