@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE /* unshare */
 #include <errno.h>
+#include <glob.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -172,7 +173,8 @@ static int replace_file_of_another(void* argument) {
   if (!become_other_user_at(place)) return kCannotTry;
   const char* path = inside(place, "file");
   if (!refused_with(htone_safetensors_save(place->run.context, path, replacement->state), EPERM)) return 1;
-  return access(inside(place, "file.tmp"), F_OK) == 0 ? 2 : 0;
+  glob_t left;
+  return glob(inside(place, "file.tmp*"), 0, NULL, &left) == GLOB_NOMATCH ? 0 : 2;
 }
 
 /* In a sticky directory a file is replaced by its owner alone. */

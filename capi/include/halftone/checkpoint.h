@@ -162,13 +162,14 @@ HTONE_API htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int
  */
 HTONE_API htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step);
 
-/* Writes tensors as one file in the safetensors format. What stood at the path stays whole until the new file is.
+/* Writes tensors as one file in the safetensors format. What stood at the path stays whole until the new file is; a
+ * process that ends in the middle leaves what it has written beside it, as path.tmp-PID-NUMBER.
  *
  * [in] context: whose file table is used; borrowed.
  * [in] path: of the file, UTF-8; its directory exists.
  * [in] state_dict: borrowed.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (names of more than 100 MB),
- *   OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (names of more than 100 MB; a
+ *   tensor named __metadata__), OUT_OF_MEMORY.
  * Source: https://github.com/huggingface/safetensors
  * Since: 0.1
  */
