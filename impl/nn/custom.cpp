@@ -46,11 +46,6 @@ void Custom::append_buffers(const std::string& prefix, std::vector<NamedBuffer>&
   for (const NamedModule& part : modules_) part.module->append_buffers(prefix + part.name + ".", out);
 }
 
-void Custom::set_training(bool training) noexcept {
-  Module::set_training(training);
-  for (const NamedModule& part : modules_) part.module->set_training(training);
-}
-
 const Module* Custom::part(size_t index) const noexcept {
   return index < modules_.size() ? modules_[index].module.get() : nullptr;
 }

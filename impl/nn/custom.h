@@ -19,7 +19,6 @@ class Custom : public Module {
 
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
-  void set_training(bool training) noexcept override;
   const Module* part(size_t index) const noexcept override;
 
  private:

@@ -1,7 +1,6 @@
 #include "nn/module.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/error.h"
 
@@ -17,6 +16,42 @@ Tensor Module::run(const Tensor& input) const {
     if (const Tensor replacement = hook(*this, given, output); replacement.defined()) output = replacement;
   });
   return output;
+}
+
+// Each module is counted once, however many ways lead to it. Nests as deep as modules do.
+int64_t Module::count_ways(Ways& known) const {
+  if (const auto found = known.find(this); found != known.end()) return found->second;
+  int64_t ways = 1;
+  for (size_t i = 0; part(i) != nullptr; ++i) ways = std::min(ways + part(i)->count_ways(known), kMaxModuleWays + 1);
+  known.emplace(this, ways);
+  return ways;
+}
+
+void Module::require_names_in_bounds() const {
+  Ways known;
+  if (count_ways(known) <= kMaxModuleWays) return;
+  fail(Code::kInvalidArgument, "module", "module leads to more than %lld modules, each counted in every place it has",
+       static_cast<long long>(kMaxModuleWays));
+}
+
+std::vector<NamedParameter> Module::parameters() const {
+  require_names_in_bounds();
+  std::vector<NamedParameter> result;
+  append_parameters("", result);
+  return result;
+}
+
+std::vector<NamedBuffer> Module::buffers() const {
+  require_names_in_bounds();
+  std::vector<NamedBuffer> result;
+  append_buffers("", result);
+  return result;
+}
+
+void Module::set_training(bool training) {
+  Ways known;
+  count_ways(known);
+  for (const auto& [module, ways] : known) module->is_training_ = training;
 }
 
 void Module::raise_level(int level) const noexcept {

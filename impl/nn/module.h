@@ -4,9 +4,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "autograd/hook_list.h"
@@ -23,6 +25,10 @@ struct NamedBuffer {
 // How many modules may stand in one another: whoever walks them or gives them back, nests as many calls. The public
 // headers tell it.
 inline constexpr int kMaxModuleDepth = 256;
+
+// How many modules a walk for names may meet, one that stands in several places in each of them: parts that hold a part
+// twice lead to 2^n names by n modules. The public headers tell it, too.
+inline constexpr int64_t kMaxModuleWays = int64_t{1} << 18;
 
 class Module : public RefCounted {
  public:
@@ -49,19 +55,12 @@ class Module : public RefCounted {
     static_cast<void>(out);
   }
 
-  std::vector<NamedParameter> parameters() const {
-    std::vector<NamedParameter> result;
-    append_parameters("", result);
-    return result;
-  }
-  std::vector<NamedBuffer> buffers() const {
-    std::vector<NamedBuffer> result;
-    append_buffers("", result);
-    return result;
-  }
+  // Under every name that they have. Throw INVALID_ARGUMENT naming "module" beyond kMaxModuleWays.
+  std::vector<NamedParameter> parameters() const;
+  std::vector<NamedBuffer> buffers() const;
 
-  // Training is the mode a module is born in. A module of parts passes the mode on.
-  virtual void set_training(bool training) noexcept { is_training_ = training; }
+  // Training is the mode a module is born in. The parts take the same.
+  void set_training(bool training);
   bool is_training() const noexcept { return is_training_; }
 
   // A module of parts answers them in turn, and null behind the last.
@@ -76,12 +75,16 @@ class Module : public RefCounted {
   void place_parts(std::span<const Ref<Module>> parts, const char* argument) const;
 
  private:
+  // By module, for this one and all that stand in it, how many a walk meets from there; at most kMaxModuleWays + 1.
+  using Ways = std::unordered_map<const Module*, int64_t>;
+  int64_t count_ways(Ways& known) const;
+  void require_names_in_bounds() const;
   void raise_level(int level) const noexcept;
 
   // At least as many modules as stand around this one, and below those of its parts. A module does not know what holds
   // it, so one that is gone still counts. Atomic: threads may put one module into sequences of their own.
   mutable std::atomic<int> level_{0};
-  bool is_training_ = true;
+  mutable bool is_training_ = true;  // parts are reached as const
   Hooks<ForwardPreHook> forward_pre_hooks_;
   Hooks<ForwardHook> forward_hooks_;
 };

@@ -31,10 +31,6 @@ class Sequential final : public Module {
     }
   }
 
-  void set_training(bool training) noexcept override {
-    Module::set_training(training);
-    for (const Ref<Module>& module : modules_) module->set_training(training);
-  }
   const Module* part(size_t index) const noexcept override {
     return index < modules_.size() ? modules_[index].get() : nullptr;
   }

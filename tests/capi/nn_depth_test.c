@@ -93,6 +93,37 @@ static void a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows(void
   assert_fails(htone_module_add_child(custom, "around", outermost), HTONE_INVALID_ARGUMENT, "child is the module");
 }
 
+/* Beyond 2^18 places there are no names, and the mode still reaches every module once. */
+static void a33_parts_in_too_many_places_have_no_names(void** state) {
+  (void)state;
+  htone_module *module = make_linear(test_device(), 2, 2, 1), *inner = module;
+  htone_state_dict* dict = NULL;
+  htone_parameters* parameters = NULL;
+  htone_optimizer* optimizer = NULL;
+  htone_checkpoint* checkpoint = NULL;
+  size_t count = 0;
+  int32_t training = -1;
+  for (int level = 0; level < 100; ++level) {
+    htone_module* pair[] = {module, module};
+    module = make_sequential(2, pair);
+    if (level != 16) continue; /* 2^18 - 1 places */
+    assert_ok(htone_module_parameter_count(module, &count));
+    assert_int_equal(count, 1 << 18);
+  }
+  assert_fails(htone_module_parameter_count(module, &count), HTONE_INVALID_ARGUMENT, "more than 262144 modules");
+  assert_fails(htone_module_buffer_count(module, &count), HTONE_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_module_state_dict(module, &dict), HTONE_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_parameters_create_from_module(module, &parameters), HTONE_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_optimizer_create_sgd(module, NULL, &optimizer), HTONE_INVALID_ARGUMENT, "262144");
+  assert_ok(htone_checkpoint_create(test_context(), test_folder(), &checkpoint));
+  assert_ok(htone_checkpoint_add_module(checkpoint, "model", module));
+  assert_fails(htone_checkpoint_save(checkpoint, 1), HTONE_INVALID_ARGUMENT, "262144");
+  assert_ok(htone_checkpoint_release(checkpoint));
+  assert_ok(htone_module_train(module, 0));
+  assert_ok(htone_module_is_training(inner, &training));
+  assert_int_equal(training, 0);
+}
+
 /* 2^40 ways lead down. */
 static void parts_that_stand_in_many_places_are_walked_once(void** state) {
   (void)state;
@@ -117,6 +148,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a33_sequences_stand_256_deep_and_no_deeper),
       cmocka_unit_test(a33_modules_of_the_callers_stand_256_deep_however_they_were_joined),
       cmocka_unit_test(a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows),
+      cmocka_unit_test(a33_parts_in_too_many_places_have_no_names),
       cmocka_unit_test(parts_that_stand_in_many_places_are_walked_once),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

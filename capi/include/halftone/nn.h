@@ -102,7 +102,8 @@ HTONE_API htone_status htone_module_create_flatten(htone_module** out);
 HTONE_API htone_status htone_module_create_rescaling(double scale, double offset, htone_module** out);
 
 /* Makes a module that applies others one after another. At most 256 modules stand in one another, counted from the
- * outermost to the innermost; modules around one count after their release too.
+ * outermost to the innermost; modules around one count after their release too. One module may stand in several places;
+ * whoever asks for names, of parameters, buffers or a state, is answered INVALID_ARGUMENT beyond 262144 places.
  *
  * [in] count: number of modules.
  * [in] modules: [count]; retained; optional where count is 0. Their parameters are named by position: "0.weight".
@@ -210,7 +211,7 @@ HTONE_API htone_status htone_module_buffer_name(htone_module* module, size_t ind
  *
  * [in] module: borrowed; no other thread uses it meanwhile.
  * [in] training: not 0: training.
- * Errors: INVALID_HANDLE.
+ * Errors: INVALID_HANDLE, OUT_OF_MEMORY (the mode is as before).
  * Since: 0.1
  */
 HTONE_API htone_status htone_module_train(htone_module* module, int32_t training);
