@@ -126,7 +126,7 @@ static void a_full_growth_tracker_grows_instead_of_overflowing(void** state) {
   (void)state;
   htone_grad_scaler* scaler = make_scaler(NULL);
   htone_grad_scaler_state saved = {
-      .struct_size = sizeof saved, .hysteresis_left = 1, .scale = 2, .growth_tracker = INT64_MAX};
+      .struct_size = sizeof saved, .hysteresis_left = 1, .scale = 2, .growth_tracker = INT64_C(1) << 62};
   htone_module* module = make_linear(test_device(), 2, 1, 0);
   htone_optimizer* optimizer = NULL;
   assert_ok(htone_grad_scaler_set_state(scaler, &saved));
