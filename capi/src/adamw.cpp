@@ -14,12 +14,12 @@ htone_adamw_options defaults() { return default_adamw(0.01); }
 }  // namespace
 
 htone_status htone_adamw_options_init(htone_adamw_options* options) {
-  return guard("htone_adamw_options_init(options)", [&] { require(options, "options") = defaults(); });
+  return guard([&] { require(options, "options") = defaults(); });
 }
 
 htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adamw_options* options,
                                           htone_optimizer** out) {
-  return guard("htone_optimizer_create_adamw(module, options, out)", [&] {
+  return guard([&] {
     const nn::Module& model = *unwrap(module, "module");
     const AdamwSettings settings = checked_adamw(options, defaults());
     require(out, "out");
@@ -29,7 +29,7 @@ htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adam
 
 htone_status htone_optimizer_create_adamw_over(htone_parameters* parameters, const htone_adamw_options* options,
                                                htone_optimizer** out) {
-  return guard("htone_optimizer_create_adamw_over(parameters, options, out)", [&] {
+  return guard([&] {
     const ParameterSet& set = *unwrap(parameters, "parameters");
     const AdamwSettings settings = checked_adamw(options, defaults());
     require(out, "out");
@@ -39,7 +39,7 @@ htone_status htone_optimizer_create_adamw_over(htone_parameters* parameters, con
 
 htone_status htone_optimizer_add_adamw_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                              const htone_adamw_options* options) {
-  return guard("htone_optimizer_add_adamw_group(optimizer, parameters, options)", [&] {
+  return guard([&] {
     optim::AdamW& target = unwrap_optimizer<optim::AdamWRule>(optimizer);
     const ParameterSet& set = *unwrap(parameters, "parameters");
     const AdamwSettings settings = checked_adamw(options, defaults());

@@ -32,7 +32,7 @@ AutocastClass checked_class(htone_autocast_class value) {
 }  // namespace
 
 htone_status htone_autocast_policy_create(htone_dtype dtype, htone_autocast_policy** out) {
-  return guard("htone_autocast_policy_create(dtype, out)", [&] {
+  return guard([&] {
     if (dtype != HTONE_BF16 && dtype != HTONE_F16 && dtype != HTONE_F32) {
       fail(Code::kInvalidArgument, "dtype", "dtype=%s, expected bf16, f16 or f32", htone_dtype_name(dtype));
     }
@@ -41,16 +41,15 @@ htone_status htone_autocast_policy_create(htone_dtype dtype, htone_autocast_poli
 }
 
 htone_status htone_autocast_policy_retain(htone_autocast_policy* policy) {
-  return guard("htone_autocast_policy_retain(policy)", [&] { retain_handle(policy, "policy"); });
+  return guard([&] { retain_handle(policy, "policy"); });
 }
 
 htone_status htone_autocast_policy_release(htone_autocast_policy* policy) {
-  return guard("htone_autocast_policy_release(policy)", [&] { release_handle(policy, "policy"); });
+  return guard([&] { release_handle(policy, "policy"); });
 }
 
-htone_status htone_autocast_policy_get(htone_autocast_policy* policy, const char* op,
-                                       htone_autocast_class* out_class) {
-  return guard("htone_autocast_policy_get(policy, op, out_class)", [&] {
+htone_status htone_autocast_policy_get(htone_autocast_policy* policy, const char* op, htone_autocast_class* out_class) {
+  return guard([&] {
     const AutocastPolicy& table = *unwrap(policy, "policy");
     const Op row = checked_op(op);
     require(out_class, "out_class") = static_cast<htone_autocast_class>(table.get(row));
@@ -59,14 +58,14 @@ htone_status htone_autocast_policy_get(htone_autocast_policy* policy, const char
 
 htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char* op,
                                        htone_autocast_class autocast_class) {
-  return guard("htone_autocast_policy_set(policy, op, autocast_class)", [&] {
+  return guard([&] {
     AutocastPolicy& table = *unwrap(policy, "policy");
     const Op row = checked_op(op);
     const AutocastClass wanted = checked_class(autocast_class);
     if (!is_computing(row)) {
       if (wanted == AutocastClass::kAsIs) return;
-      fail(Code::kInvalidArgument, "autocast_class", "autocast_class=%d, expected HTONE_AUTOCAST_AS_IS: %s is never cast",
-           autocast_class, op);
+      fail(Code::kInvalidArgument, "autocast_class",
+           "autocast_class=%d, expected HTONE_AUTOCAST_AS_IS: %s is never cast", autocast_class, op);
     }
     table.set(row, wanted);
   });
@@ -74,7 +73,7 @@ htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char
 
 htone_status htone_autocast_policy_cast_bytes(htone_autocast_policy* policy, int64_t* out_parameters,
                                               int64_t* out_tensors) {
-  return guard("htone_autocast_policy_cast_bytes(policy, out_parameters, out_tensors)", [&] {
+  return guard([&] {
     const AutocastPolicy::CastBytes& bytes = unwrap(policy, "policy")->cast_bytes();
     require(out_parameters, "out_parameters");
     require(out_tensors, "out_tensors") = bytes.tensors.load(std::memory_order_relaxed);
@@ -83,7 +82,7 @@ htone_status htone_autocast_policy_cast_bytes(htone_autocast_policy* policy, int
 }
 
 htone_status htone_autocast_policy_reset_cast_bytes(htone_autocast_policy* policy) {
-  return guard("htone_autocast_policy_reset_cast_bytes(policy)", [&] {
+  return guard([&] {
     AutocastPolicy::CastBytes& bytes = unwrap(policy, "policy")->cast_bytes();
     bytes.parameters.store(0, std::memory_order_relaxed);
     bytes.tensors.store(0, std::memory_order_relaxed);
@@ -91,7 +90,7 @@ htone_status htone_autocast_policy_reset_cast_bytes(htone_autocast_policy* polic
 }
 
 htone_status htone_autocast_begin(htone_autocast_policy* policy, htone_scope** out) {
-  return guard("htone_autocast_begin(policy, out)", [&] {
+  return guard([&] {
     Ref<OpenScope> open = open_scope();
     open->policy = unwrap(policy, "policy");
     const AutocastPolicy* table = open->policy.get();

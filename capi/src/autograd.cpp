@@ -23,26 +23,25 @@ const Tensor& grad_of(const Tensor& tensor) {
 }  // namespace
 
 htone_status htone_tensor_set_requires_grad(htone_tensor* tensor, int32_t requires_grad) {
-  return guard("htone_tensor_set_requires_grad(tensor, requires_grad)",
-               [&] { set_requires_grad(unwrap(tensor, "tensor"), requires_grad != 0); });
+  return guard([&] { set_requires_grad(unwrap(tensor, "tensor"), requires_grad != 0); });
 }
 
 htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t* out_requires_grad) {
-  return guard("htone_tensor_requires_grad(tensor, out_requires_grad)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     require(out_requires_grad, "out_requires_grad") = requires_grad(source) ? 1 : 0;
   });
 }
 
 htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor* gradient, int32_t retain_graph) {
-  return guard("htone_tensor_backward(tensor, gradient, retain_graph)", [&] {
+  return guard([&] {
     const Tensor root = hold(tensor, "tensor");
     run_backward(root, unwrap_optional(gradient, "gradient"), retain_graph != 0);
   });
 }
 
 htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** out) {
-  return guard("htone_tensor_grad(tensor, out)", [&] {
+  return guard([&] {
     const Tensor& leaf = unwrap(tensor, "tensor");
     require(out, "out");
     wrap(out, grad_of(leaf).detach());
@@ -50,17 +49,17 @@ htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** out) {
 }
 
 htone_status htone_tensor_zero_grad(htone_tensor* tensor) {
-  return guard("htone_tensor_zero_grad(tensor)", [&] {
+  return guard([&] {
     if (AccumulateGrad* accumulator = accumulator_of(unwrap(tensor, "tensor"))) accumulator->zero_grad();
   });
 }
 
 htone_status htone_tensor_detach(htone_tensor* tensor, htone_tensor** out) {
-  return guard("htone_tensor_detach(tensor, out)", [&] { wrap(out, unwrap(tensor, "tensor").detach()); });
+  return guard([&] { wrap(out, unwrap(tensor, "tensor").detach()); });
 }
 
 htone_status htone_no_grad_begin(htone_scope** out) {
-  return guard("htone_no_grad_begin(out)", [&] {
+  return guard([&] {
     wrap(out, open_scope());
     ++scope().depth;
     scope().grad_enabled = false;
@@ -68,7 +67,7 @@ htone_status htone_no_grad_begin(htone_scope** out) {
 }
 
 htone_status htone_scope_end(htone_scope* scope) {
-  return guard("htone_scope_end(scope)", [&] {
+  return guard([&] {
     const Ref<OpenScope> open = unwrap(scope, "scope");
     Scope& current = halftone::scope();
     require_no_call_under_way();

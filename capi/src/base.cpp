@@ -14,9 +14,24 @@ static_assert(static_cast<int32_t>(Code::kInternal) == HTONE_INTERNAL);
 
 const char* htone_status_name(htone_status status) {
   static constexpr const char* kNames[] = {
-      "OK",   "INVALID_ARGUMENT", "INVALID_HANDLE", "OUT_OF_MEMORY", "UNSUPPORTED", "SHAPE_MISMATCH",
-      "DTYPE_MISMATCH", "DEVICE", "COMM",           "PEER_LOST",     "TIMEOUT",     "IO",
-      "FORMAT", "STATE",          "BUFFER_TOO_SMALL", "CALLBACK",    "CANCELLED",   "INTERNAL",
+      "OK",
+      "INVALID_ARGUMENT",
+      "INVALID_HANDLE",
+      "OUT_OF_MEMORY",
+      "UNSUPPORTED",
+      "SHAPE_MISMATCH",
+      "DTYPE_MISMATCH",
+      "DEVICE",
+      "COMM",
+      "PEER_LOST",
+      "TIMEOUT",
+      "IO",
+      "FORMAT",
+      "STATE",
+      "BUFFER_TOO_SMALL",
+      "CALLBACK",
+      "CANCELLED",
+      "INTERNAL",
   };
   return status >= HTONE_OK && status <= HTONE_INTERNAL ? kNames[status] : "UNKNOWN";
 }
@@ -29,10 +44,9 @@ htone_status htone_error_last(htone_error_info* out_info) {
 }
 
 htone_status htone_debug_live_handles(int64_t* out_count) {
-  return guard("htone_debug_live_handles(out_count)",
-               [&] { require(out_count, "out_count") = HandleTable::instance().live_count(); });
+  return guard([&] { require(out_count, "out_count") = HandleTable::instance().live_count(); });
 }
 
 htone_status htone_log_set_callback(htone_log_fn callback, void* user, void (*destroy)(void* user)) {
-  return guard("htone_log_set_callback(callback, user, destroy)", [&] { set_log_receiver(callback, user, destroy); });
+  return guard([&] { set_log_receiver(callback, user, destroy); });
 }

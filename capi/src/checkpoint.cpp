@@ -50,7 +50,7 @@ void add_part(htone_checkpoint* checkpoint, const char* name, const Ref<Object>&
 }  // namespace
 
 htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out) {
-  return guard("htone_checkpoint_create(context, directory, out)", [&] {
+  return guard([&] {
     const Ref<Context>& owner = unwrap(context, "context");
     checked_path(directory, "directory");
     require(out, "out");
@@ -59,52 +59,46 @@ htone_status htone_checkpoint_create(htone_context* context, const char* directo
 }
 
 htone_status htone_checkpoint_retain(htone_checkpoint* checkpoint) {
-  return guard("htone_checkpoint_retain(checkpoint)", [&] { retain_handle(checkpoint, "checkpoint"); });
+  return guard([&] { retain_handle(checkpoint, "checkpoint"); });
 }
 
 htone_status htone_checkpoint_release(htone_checkpoint* checkpoint) {
-  return guard("htone_checkpoint_release(checkpoint)", [&] { release_handle(checkpoint, "checkpoint"); });
+  return guard([&] { release_handle(checkpoint, "checkpoint"); });
 }
 
 htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name, htone_module* module) {
-  return guard("htone_checkpoint_add_module(checkpoint, name, module)",
-               [&] { add_part(checkpoint, name, unwrap(module, "module")); });
+  return guard([&] { add_part(checkpoint, name, unwrap(module, "module")); });
 }
 
 htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoint, const char* name,
                                             htone_optimizer* optimizer) {
-  return guard("htone_checkpoint_add_optimizer(checkpoint, name, optimizer)",
-               [&] { add_part(checkpoint, name, unwrap(optimizer, "optimizer")); });
+  return guard([&] { add_part(checkpoint, name, unwrap(optimizer, "optimizer")); });
 }
 
 htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, const char* name,
                                               htone_grad_scaler* scaler) {
-  return guard("htone_checkpoint_add_grad_scaler(checkpoint, name, scaler)",
-               [&] { add_part(checkpoint, name, unwrap(scaler, "scaler")); });
+  return guard([&] { add_part(checkpoint, name, unwrap(scaler, "scaler")); });
 }
 
 htone_status htone_checkpoint_add_ema(htone_checkpoint* checkpoint, const char* name, htone_ema* ema) {
-  return guard("htone_checkpoint_add_ema(checkpoint, name, ema)",
-               [&] { add_part(checkpoint, name, unwrap(ema, "ema")); });
+  return guard([&] { add_part(checkpoint, name, unwrap(ema, "ema")); });
 }
 
 htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name, htone_sampler* sampler) {
-  return guard("htone_checkpoint_add_sampler(checkpoint, name, sampler)",
-               [&] { add_part(checkpoint, name, unwrap(sampler, "sampler")); });
+  return guard([&] { add_part(checkpoint, name, unwrap(sampler, "sampler")); });
 }
 
 htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpoint, const char* name,
                                              htone_state_dict* state_dict) {
-  return guard("htone_checkpoint_add_state_dict(checkpoint, name, state_dict)",
-               [&] { add_part(checkpoint, name, unwrap(state_dict, "state_dict")); });
+  return guard([&] { add_part(checkpoint, name, unwrap(state_dict, "state_dict")); });
 }
 
 htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step) {
-  return guard("htone_checkpoint_save(checkpoint, step)", [&] { hold(checkpoint, "checkpoint")->save(step); });
+  return guard([&] { hold(checkpoint, "checkpoint")->save(step); });
 }
 
 htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step) {
-  return guard("htone_checkpoint_load(checkpoint, out_step)", [&] {
+  return guard([&] {
     const Ref<trainer::Checkpoint> source = hold(checkpoint, "checkpoint");
     require(out_step, "out_step");
     *out_step = source->load();
@@ -112,7 +106,7 @@ htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_st
 }
 
 htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step) {
-  return guard("htone_checkpoint_latest(checkpoint, out_step)", [&] {
+  return guard([&] {
     const Ref<trainer::Checkpoint> source = hold(checkpoint, "checkpoint");
     require(out_step, "out_step");
     *out_step = source->latest();
@@ -120,14 +114,14 @@ htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_
 }
 
 htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step) {
-  return guard("htone_checkpoint_verify(checkpoint, step)", [&] {
+  return guard([&] {
     const Ref<trainer::Checkpoint> source = hold(checkpoint, "checkpoint");
     about("step", [&] { source->verify(step); });
   });
 }
 
 htone_status htone_safetensors_save(htone_context* context, const char* path, htone_state_dict* state_dict) {
-  return guard("htone_safetensors_save(context, path, state_dict)", [&] {
+  return guard([&] {
     const Ref<Context> owner = hold(context, "context");
     checked_path(path, "path");
     const Ref<SharedStateDict> shared = hold(state_dict, "state_dict");
@@ -136,7 +130,7 @@ htone_status htone_safetensors_save(htone_context* context, const char* path, ht
 }
 
 htone_status htone_safetensors_load(htone_device* device, const char* path, htone_state_dict** out) {
-  return guard("htone_safetensors_load(device, path, out)", [&] {
+  return guard([&] {
     const Ref<DeviceReference> target = hold(device, "device");
     checked_path(path, "path");
     require(out, "out");

@@ -42,10 +42,10 @@ HostMemory host_memory(const htone_allocator* allocator) {
 
 Io host_io(const htone_io* io) {
   const htone_io table = checked_table(io, "io");
-  require_functions("io", {table.open != nullptr, table.close != nullptr, table.read != nullptr,
-                           table.write != nullptr, table.size != nullptr, table.sync != nullptr,
-                           table.rename != nullptr, table.remove != nullptr, table.make_directory != nullptr,
-                           table.list != nullptr, table.lock != nullptr});
+  require_functions("io",
+                    {table.open != nullptr, table.close != nullptr, table.read != nullptr, table.write != nullptr,
+                     table.size != nullptr, table.sync != nullptr, table.rename != nullptr, table.remove != nullptr,
+                     table.make_directory != nullptr, table.list != nullptr, table.lock != nullptr});
   return {.user = table.user,
           .open = table.open,
           .close = table.close,
@@ -97,41 +97,39 @@ Ref<Context> default_context() {
 }  // namespace
 
 htone_status htone_context_options_init(htone_context_options* options) {
-  return guard("htone_context_options_init(options)", [&] { require(options, "options") = default_options(); });
+  return guard([&] { require(options, "options") = default_options(); });
 }
 
 htone_status htone_context_create(const htone_context_options* options, htone_context** out) {
-  return guard("htone_context_create(options, out)", [&] {
+  return guard([&] {
     require(out, "out");
     wrap(out, make_context(options_or_default(options, default_options())));
   });
 }
 
 htone_status htone_context_default(htone_context** out) {
-  return guard("htone_context_default(out)", [&] {
+  return guard([&] {
     require(out, "out");
     wrap(out, default_context());
   });
 }
 
 htone_status htone_context_retain(htone_context* context) {
-  return guard("htone_context_retain(context)", [&] { retain_handle(context, "context"); });
+  return guard([&] { retain_handle(context, "context"); });
 }
 
 htone_status htone_context_release(htone_context* context) {
-  return guard("htone_context_release(context)", [&] { release_handle(context, "context"); });
+  return guard([&] { release_handle(context, "context"); });
 }
 
 htone_status htone_context_num_threads(htone_context* context, int32_t* out_count) {
-  return guard("htone_context_num_threads(context, out_count)",
-               [&] { require(out_count, "out_count") = unwrap(context, "context")->pool().width(); });
+  return guard([&] { require(out_count, "out_count") = unwrap(context, "context")->pool().width(); });
 }
 
 htone_status htone_context_load_plugin(htone_context* context, const char* path) {
-  return guard("htone_context_load_plugin(context, path)",
-               [&] {
-                 Context& target = *unwrap(context, "context");
-                 if (require(path, "path") == '\0') fail(Code::kInvalidArgument, "path", "path is empty");
-                 target.load_plugin(path);
-               });
+  return guard([&] {
+    Context& target = *unwrap(context, "context");
+    if (require(path, "path") == '\0') fail(Code::kInvalidArgument, "path", "path is empty");
+    target.load_plugin(path);
+  });
 }

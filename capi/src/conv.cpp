@@ -114,40 +114,32 @@ void make_layer(htone_device* device, const ConvLayer& layer, const htone_conv_o
 }  // namespace
 
 htone_status htone_conv_options_init(htone_conv_options* options) {
-  return guard("htone_conv_options_init(options)", [&] { require(options, "options") = default_conv_options(); });
+  return guard([&] { require(options, "options") = default_conv_options(); });
 }
 
 htone_status htone_conv1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                           const htone_conv_options* options, htone_tensor** out) {
-  return guard("htone_conv1d(input, weight, bias, options, out)", [&] {
-    convolve(ops::conv1d, {input, weight, bias, options}, out);
-  });
+  return guard([&] { convolve(ops::conv1d, {input, weight, bias, options}, out); });
 }
 
 htone_status htone_conv2d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                           const htone_conv_options* options, htone_tensor** out) {
-  return guard("htone_conv2d(input, weight, bias, options, out)", [&] {
-    convolve(ops::conv2d, {input, weight, bias, options}, out);
-  });
+  return guard([&] { convolve(ops::conv2d, {input, weight, bias, options}, out); });
 }
 
 htone_status htone_conv_transpose1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv_options* options, htone_tensor** out) {
-  return guard("htone_conv_transpose1d(input, weight, bias, options, out)", [&] {
-    convolve(ops::conv_transpose1d, {input, weight, bias, options}, out);
-  });
+  return guard([&] { convolve(ops::conv_transpose1d, {input, weight, bias, options}, out); });
 }
 
 htone_status htone_conv_transpose2d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv_options* options, htone_tensor** out) {
-  return guard("htone_conv_transpose2d(input, weight, bias, options, out)", [&] {
-    convolve(ops::conv_transpose2d, {input, weight, bias, options}, out);
-  });
+  return guard([&] { convolve(ops::conv_transpose2d, {input, weight, bias, options}, out); });
 }
 
 htone_status htone_module_create_conv1d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                         int64_t kernel_w, const htone_conv_options* options, htone_module** out) {
-  return guard("htone_module_create_conv1d(device, in_channels, out_channels, kernel_w, options, out)", [&] {
+  return guard([&] {
     require_countable({{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_w", kernel_w}});
     make_layer(device, {ops::conv1d, ops::kConv1d, in_channels, out_channels, {kernel_w}}, options, out);
   });
@@ -156,7 +148,7 @@ htone_status htone_module_create_conv1d(htone_device* device, int64_t in_channel
 htone_status htone_module_create_conv2d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                         int64_t kernel_h, int64_t kernel_w, const htone_conv_options* options,
                                         htone_module** out) {
-  return guard("htone_module_create_conv2d(device, in_channels, out_channels, kernel_h, kernel_w, options, out)", [&] {
+  return guard([&] {
     require_countable(
         {{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_h", kernel_h}, {"kernel_w", kernel_w}});
     make_layer(device, {ops::conv2d, ops::kConv2d, in_channels, out_channels, {kernel_h, kernel_w}}, options, out);
@@ -166,7 +158,7 @@ htone_status htone_module_create_conv2d(htone_device* device, int64_t in_channel
 htone_status htone_module_create_conv_transpose1d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out) {
-  return guard("htone_module_create_conv_transpose1d(device, in_channels, out_channels, kernel_w, options, out)", [&] {
+  return guard([&] {
     require_countable({{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_w", kernel_w}});
     make_layer(device, {ops::conv_transpose1d, ops::kConvTranspose1d, in_channels, out_channels, {kernel_w}}, options,
                out);
@@ -176,14 +168,10 @@ htone_status htone_module_create_conv_transpose1d(htone_device* device, int64_t 
 htone_status htone_module_create_conv_transpose2d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_h, int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out) {
-  return guard(
-      "htone_module_create_conv_transpose2d(device, in_channels, out_channels, kernel_h, kernel_w, options, out)", [&] {
-        require_countable({{"in_channels", in_channels},
-                           {"out_channels", out_channels},
-                           {"kernel_h", kernel_h},
-                           {"kernel_w", kernel_w}});
-        make_layer(device,
-                   {ops::conv_transpose2d, ops::kConvTranspose2d, in_channels, out_channels, {kernel_h, kernel_w}},
-                   options, out);
-      });
+  return guard([&] {
+    require_countable(
+        {{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_h", kernel_h}, {"kernel_w", kernel_w}});
+    make_layer(device, {ops::conv_transpose2d, ops::kConvTranspose2d, in_channels, out_channels, {kernel_h, kernel_w}},
+               options, out);
+  });
 }

@@ -67,7 +67,7 @@ void require_some(size_t count, const char* argument) {
 
 htone_status htone_function_create(const char* name, htone_backward_fn callback, void* user,
                                    void (*destroy)(void* user), htone_function** out) {
-  return guard("htone_function_create(name, callback, user, destroy, out)", [&] {
+  return guard([&] {
     require_name(&require(name, "name"));
     const Ref<Callback<htone_backward_fn>> owned = make_callback(callback, user);
     wrap(out, make_ref<CallbackFunction>(name, owned));
@@ -76,34 +76,32 @@ htone_status htone_function_create(const char* name, htone_backward_fn callback,
 }
 
 htone_status htone_function_retain(htone_function* function) {
-  return guard("htone_function_retain(function)", [&] { retain_handle(function, "function"); });
+  return guard([&] { retain_handle(function, "function"); });
 }
 
 htone_status htone_function_release(htone_function* function) {
-  return guard("htone_function_release(function)", [&] { release_handle(function, "function"); });
+  return guard([&] { release_handle(function, "function"); });
 }
 
 htone_status htone_function_record(htone_function* function, size_t input_count, htone_tensor* const* inputs,
                                    size_t output_count, htone_tensor* const* outputs, size_t saved_count,
                                    htone_tensor* const* saved, htone_tensor** out_results) {
-  return guard(
-      "htone_function_record(function, input_count, inputs, output_count, outputs, saved_count, saved, out_results)",
-      [&] {
-        const Ref<CustomFunction>& recorded = unwrap(function, "function");
-        require_some(input_count, "input_count");
-        require_some(output_count, "output_count");
-        const CustomApplication application = {.inputs = unwrap_array(input_count, inputs, "inputs"),
-                                               .outputs = unwrap_array(output_count, outputs, "outputs"),
-                                               .saved = unwrap_array(saved_count, saved, "saved")};
-        require(out_results, "out_results");
-        TensorHandles results(record_custom(recorded, application));
-        results.hand_over(out_results);
-      });
+  return guard([&] {
+    const Ref<CustomFunction>& recorded = unwrap(function, "function");
+    require_some(input_count, "input_count");
+    require_some(output_count, "output_count");
+    const CustomApplication application = {.inputs = unwrap_array(input_count, inputs, "inputs"),
+                                           .outputs = unwrap_array(output_count, outputs, "outputs"),
+                                           .saved = unwrap_array(saved_count, saved, "saved")};
+    require(out_results, "out_results");
+    TensorHandles results(record_custom(recorded, application));
+    results.hand_over(out_results);
+  });
 }
 
 htone_status htone_module_create_custom(htone_forward_fn callback, void* user, void (*destroy)(void* user),
                                         htone_module** out) {
-  return guard("htone_module_create_custom(callback, user, destroy, out)", [&] {
+  return guard([&] {
     const Ref<Callback<htone_forward_fn>> owned = make_callback(callback, user);
     wrap(out, make_ref<CallbackModule>(owned));
     owned->set_destroy(destroy);
@@ -111,7 +109,7 @@ htone_status htone_module_create_custom(htone_forward_fn callback, void* user, v
 }
 
 htone_status htone_module_add_parameter(htone_module* module, const char* name, htone_parameter* parameter) {
-  return guard("htone_module_add_parameter(module, name, parameter)", [&] {
+  return guard([&] {
     nn::Custom& owner = unwrap_custom(module);
     require_name(&require(name, "name"));
     owner.add_parameter(name, unwrap(parameter, "parameter"));
@@ -119,7 +117,7 @@ htone_status htone_module_add_parameter(htone_module* module, const char* name, 
 }
 
 htone_status htone_module_add_buffer(htone_module* module, const char* name, htone_tensor* tensor) {
-  return guard("htone_module_add_buffer(module, name, tensor)", [&] {
+  return guard([&] {
     nn::Custom& owner = unwrap_custom(module);
     require_name(&require(name, "name"));
     owner.add_buffer(name, unwrap(tensor, "tensor"));
@@ -127,7 +125,7 @@ htone_status htone_module_add_buffer(htone_module* module, const char* name, hto
 }
 
 htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child) {
-  return guard("htone_module_add_child(module, name, child)", [&] {
+  return guard([&] {
     nn::Custom& owner = unwrap_custom(module);
     require_name(&require(name, "name"));
     owner.add_module(name, unwrap(child, "child"));

@@ -22,11 +22,11 @@ htone_sampler_options default_options() {
 }  // namespace
 
 htone_status htone_sampler_options_init(htone_sampler_options* options) {
-  return guard("htone_sampler_options_init(options)", [&] { require(options, "options") = default_options(); });
+  return guard([&] { require(options, "options") = default_options(); });
 }
 
 htone_status htone_sampler_create(const htone_sampler_options* options, htone_sampler** out) {
-  return guard("htone_sampler_create(options, out)", [&] {
+  return guard([&] {
     const htone_sampler_options given = options_or_default(&require(options, "options"), default_options());
     wrap(out, make_ref<data::Sampler>(data::SamplerOptions{.count = given.count,
                                                            .batch_size = given.batch_size,
@@ -39,22 +39,22 @@ htone_status htone_sampler_create(const htone_sampler_options* options, htone_sa
 }
 
 htone_status htone_sampler_retain(htone_sampler* sampler) {
-  return guard("htone_sampler_retain(sampler)", [&] { retain_handle(sampler, "sampler"); });
+  return guard([&] { retain_handle(sampler, "sampler"); });
 }
 
 htone_status htone_sampler_release(htone_sampler* sampler) {
-  return guard("htone_sampler_release(sampler)", [&] { release_handle(sampler, "sampler"); });
+  return guard([&] { release_handle(sampler, "sampler"); });
 }
 
 htone_status htone_sampler_batches_per_epoch(htone_sampler* sampler, int64_t* out_count) {
-  return guard("htone_sampler_batches_per_epoch(sampler, out_count)", [&] {
+  return guard([&] {
     const data::Sampler& source = *unwrap(sampler, "sampler");
     require(out_count, "out_count") = source.batches_per_epoch();
   });
 }
 
 htone_status htone_sampler_position(htone_sampler* sampler, int64_t* out_epoch, int64_t* out_batch) {
-  return guard("htone_sampler_position(sampler, out_epoch, out_batch)", [&] {
+  return guard([&] {
     const data::Sampler& source = *unwrap(sampler, "sampler");
     require(out_epoch, "out_epoch");
     require(out_batch, "out_batch");
@@ -64,7 +64,7 @@ htone_status htone_sampler_position(htone_sampler* sampler, int64_t* out_epoch, 
 }
 
 htone_status htone_sampler_next(htone_sampler* sampler, size_t capacity, int64_t* out_indices, size_t* out_count) {
-  return guard("htone_sampler_next(sampler, capacity, out_indices, out_count)", [&] {
+  return guard([&] {
     data::Sampler& source = *unwrap(sampler, "sampler");
     require(out_indices, "out_indices");
     require(out_count, "out_count");
@@ -80,7 +80,7 @@ htone_status htone_sampler_next(htone_sampler* sampler, size_t capacity, int64_t
 
 htone_status htone_batches_create(htone_sampler* sampler, size_t count, htone_tensor* const* tensors,
                                   htone_batches** out) {
-  return guard("htone_batches_create(sampler, count, tensors, out)", [&] {
+  return guard([&] {
     const Ref<data::Sampler>& source = unwrap(sampler, "sampler");
     require(tensors, "tensors");
     std::vector<Tensor> sources;
@@ -90,25 +90,26 @@ htone_status htone_batches_create(htone_sampler* sampler, size_t count, htone_te
 }
 
 htone_status htone_batches_retain(htone_batches* batches) {
-  return guard("htone_batches_retain(batches)", [&] { retain_handle(batches, "batches"); });
+  return guard([&] { retain_handle(batches, "batches"); });
 }
 
 htone_status htone_batches_release(htone_batches* batches) {
-  return guard("htone_batches_release(batches)", [&] { release_handle(batches, "batches"); });
+  return guard([&] { release_handle(batches, "batches"); });
 }
 
 htone_status htone_batches_next(htone_batches* batches) {
-  return guard("htone_batches_next(batches)", [&] { unwrap(batches, "batches")->next(); });
+  return guard([&] { unwrap(batches, "batches")->next(); });
 }
 
 htone_status htone_batches_get(htone_batches* batches, size_t index, htone_tensor** out) {
-  return guard("htone_batches_get(batches, index, out)", [&] {
+  return guard([&] {
     const data::Batches& source = *unwrap(batches, "batches");
     if (index >= source.count()) {
       fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, source.count());
     }
     require(out, "out");
-    if (!source.get(index).defined()) fail(Code::kState, "batches", "batches has no batch yet; call htone_batches_next");
+    if (!source.get(index).defined())
+      fail(Code::kState, "batches", "batches has no batch yet; call htone_batches_next");
     wrap(out, source.get(index).detach());
   });
 }

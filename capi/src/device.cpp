@@ -19,7 +19,7 @@ ContextDevice& device_of(htone_device* device) { return unwrap(device, "device")
 }  // namespace
 
 htone_status htone_device_create(htone_context* context, const char* name, htone_device** out) {
-  return guard("htone_device_create(context, name, out)", [&] {
+  return guard([&] {
     Context& owner = *unwrap(context, "context");
     ContextDevice& device = owner.device(&require(name, "name"));
     wrap(out, make_ref<DeviceReference>(device));
@@ -27,33 +27,30 @@ htone_status htone_device_create(htone_context* context, const char* name, htone
 }
 
 htone_status htone_device_retain(htone_device* device) {
-  return guard("htone_device_retain(device)", [&] { retain_handle(device, "device"); });
+  return guard([&] { retain_handle(device, "device"); });
 }
 
 htone_status htone_device_release(htone_device* device) {
-  return guard("htone_device_release(device)", [&] { release_handle(device, "device"); });
+  return guard([&] { release_handle(device, "device"); });
 }
 
 htone_status htone_device_get_kind(htone_device* device, htone_device_kind* out_kind) {
-  return guard("htone_device_get_kind(device, out_kind)", [&] {
+  return guard([&] {
     const Device& target = *device_of(device).device;
     require(out_kind, "out_kind") = static_cast<htone_device_kind>(target.kind());
   });
 }
 
 htone_status htone_device_name(htone_device* device, char* out_name, size_t capacity, size_t* out_length) {
-  return guard("htone_device_name(device, out_name, capacity, out_length)", [&] {
-    copy_text(device_of(device).device->name(), out_name, "out_name", capacity, out_length);
-  });
+  return guard([&] { copy_text(device_of(device).device->name(), out_name, "out_name", capacity, out_length); });
 }
 
 htone_status htone_device_synchronize(htone_device* device) {
-  return guard("htone_device_synchronize(device)",
-               [&] { check(device_of(device).device->stream().synchronize()); });
+  return guard([&] { check(device_of(device).device->stream().synchronize()); });
 }
 
 htone_status htone_device_memory_stats(htone_device* device, htone_memory_stats* out_stats) {
-  return guard("htone_device_memory_stats(device, out_stats)", [&] {
+  return guard([&] {
     const MemoryStats stats = device_of(device).allocator->stats();
     htone_memory_stats result = {};
     result.current = stats.current;
@@ -68,11 +65,11 @@ htone_status htone_device_memory_stats(htone_device* device, htone_memory_stats*
 }
 
 htone_status htone_device_reset_peak_memory(htone_device* device) {
-  return guard("htone_device_reset_peak_memory(device)", [&] { device_of(device).allocator->reset_peak(); });
+  return guard([&] { device_of(device).allocator->reset_peak(); });
 }
 
 htone_status htone_device_set_memory_limit(htone_device* device, int64_t bytes) {
-  return guard("htone_device_set_memory_limit(device, bytes)", [&] {
+  return guard([&] {
     ContextDevice& target = device_of(device);
     if (bytes < 0) fail(Code::kInvalidArgument, "bytes", "bytes=%lld is negative", static_cast<long long>(bytes));
     target.allocator->set_limit(bytes);
@@ -80,5 +77,5 @@ htone_status htone_device_set_memory_limit(htone_device* device, int64_t bytes) 
 }
 
 htone_status htone_device_release_cached(htone_device* device) {
-  return guard("htone_device_release_cached(device)", [&] { device_of(device).allocator->release_cached(); });
+  return guard([&] { device_of(device).allocator->release_cached(); });
 }

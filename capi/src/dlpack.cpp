@@ -22,15 +22,15 @@ void borrow(htone_device* device, Managed* managed, htone_tensor** out) {
 
 htone_status htone_tensor_from_dlpack_versioned(htone_device* device, DLManagedTensorVersioned* managed,
                                                 htone_tensor** out) {
-  return guard("htone_tensor_from_dlpack_versioned(device, managed, out)", [&] { borrow(device, managed, out); });
+  return guard([&] { borrow(device, managed, out); });
 }
 
 htone_status htone_tensor_from_dlpack(htone_device* device, DLManagedTensor* managed, htone_tensor** out) {
-  return guard("htone_tensor_from_dlpack(device, managed, out)", [&] { borrow(device, managed, out); });
+  return guard([&] { borrow(device, managed, out); });
 }
 
 htone_status htone_tensor_to_dlpack_versioned(htone_tensor* tensor, DLManagedTensorVersioned** out) {
-  return guard("htone_tensor_to_dlpack_versioned(tensor, out)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     require_memory(out, "out");
     *out = to_dlpack_versioned(source);
@@ -38,7 +38,7 @@ htone_status htone_tensor_to_dlpack_versioned(htone_tensor* tensor, DLManagedTen
 }
 
 htone_status htone_tensor_to_dlpack(htone_tensor* tensor, DLManagedTensor** out) {
-  return guard("htone_tensor_to_dlpack(tensor, out)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     require_memory(out, "out");
     *out = to_dlpack(source);

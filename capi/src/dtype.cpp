@@ -18,12 +18,11 @@ static_assert(static_cast<int32_t>(DType::kU8) == HTONE_U8 && static_cast<int32_
 const char* htone_dtype_name(htone_dtype dtype) { return name_of(static_cast<DType>(dtype)); }
 
 htone_status htone_dtype_size(htone_dtype dtype, size_t* out_bytes) {
-  return guard("htone_dtype_size(dtype, out_bytes)",
-               [&] { require(out_bytes, "out_bytes") = size_of(checked_dtype(dtype, "dtype")); });
+  return guard([&] { require(out_bytes, "out_bytes") = size_of(checked_dtype(dtype, "dtype")); });
 }
 
 htone_status htone_dtype_promote(htone_dtype a, htone_dtype b, htone_dtype* out_dtype) {
-  return guard("htone_dtype_promote(a, b, out_dtype)", [&] {
+  return guard([&] {
     require(out_dtype, "out_dtype") = static_cast<htone_dtype>(promote(checked_dtype(a, "a"), checked_dtype(b, "b")));
   });
 }

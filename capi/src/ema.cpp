@@ -25,11 +25,11 @@ optim::EmaSettings checked_ema(const htone_ema_options& options) {
 }  // namespace
 
 htone_status htone_ema_options_init(htone_ema_options* options) {
-  return guard("htone_ema_options_init(options)", [&] { require(options, "options") = default_ema(); });
+  return guard([&] { require(options, "options") = default_ema(); });
 }
 
 htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_options* options, htone_ema** out) {
-  return guard("htone_ema_create(parameters, options, out)", [&] {
+  return guard([&] {
     const ParameterSet& set = *unwrap(parameters, "parameters");
     const optim::EmaSettings settings = checked_ema(options_or_default(options, default_ema()));
     require(out, "out");
@@ -38,30 +38,30 @@ htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_opti
 }
 
 htone_status htone_ema_retain(htone_ema* ema) {
-  return guard("htone_ema_retain(ema)", [&] { retain_handle(ema, "ema"); });
+  return guard([&] { retain_handle(ema, "ema"); });
 }
 
 htone_status htone_ema_release(htone_ema* ema) {
-  return guard("htone_ema_release(ema)", [&] { release_handle(ema, "ema"); });
+  return guard([&] { release_handle(ema, "ema"); });
 }
 
 htone_status htone_ema_update(htone_ema* ema) {
-  return guard("htone_ema_update(ema)", [&] { unwrap(ema, "ema")->update(); });
+  return guard([&] { unwrap(ema, "ema")->update(); });
 }
 
 htone_status htone_ema_swap(htone_ema* ema) {
-  return guard("htone_ema_swap(ema)", [&] { unwrap(ema, "ema")->swap(); });
+  return guard([&] { unwrap(ema, "ema")->swap(); });
 }
 
 htone_status htone_ema_count(htone_ema* ema, size_t* out_count) {
-  return guard("htone_ema_count(ema, out_count)", [&] {
+  return guard([&] {
     const optim::Ema& averages = *unwrap(ema, "ema");
     require(out_count, "out_count") = averages.size();
   });
 }
 
 htone_status htone_ema_read(htone_ema* ema, size_t index, htone_tensor** out) {
-  return guard("htone_ema_read(ema, index, out)", [&] {
+  return guard([&] {
     const optim::Ema& averages = *unwrap(ema, "ema");
     if (index >= averages.size()) {
       fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, averages.size());

@@ -136,11 +136,11 @@ ScalerState checked_state(const htone_grad_scaler_state& given) {
 }  // namespace
 
 htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options) {
-  return guard("htone_grad_scaler_options_init(options)", [&] { require(options, "options") = torch_options(); });
+  return guard([&] { require(options, "options") = torch_options(); });
 }
 
 htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_grad_scaler_options* options) {
-  return guard("htone_grad_scaler_options_preset(preset, options)", [&] {
+  return guard([&] {
     const htone_grad_scaler_options chosen = preset_options(preset);
     require(options, "options") = chosen;
   });
@@ -148,7 +148,7 @@ htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_
 
 htone_status htone_grad_scaler_create(htone_device* device, const htone_grad_scaler_options* options,
                                       htone_grad_scaler** out) {
-  return guard("htone_grad_scaler_create(device, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     const htone_grad_scaler_options given = options_or_default(options, torch_options());
     const ScalerSettings settings = settings_of(given);
@@ -158,47 +158,47 @@ htone_status htone_grad_scaler_create(htone_device* device, const htone_grad_sca
 }
 
 htone_status htone_grad_scaler_retain(htone_grad_scaler* scaler) {
-  return guard("htone_grad_scaler_retain(scaler)", [&] { retain_handle(scaler, "scaler"); });
+  return guard([&] { retain_handle(scaler, "scaler"); });
 }
 
 htone_status htone_grad_scaler_release(htone_grad_scaler* scaler) {
-  return guard("htone_grad_scaler_release(scaler)", [&] { release_handle(scaler, "scaler"); });
+  return guard([&] { release_handle(scaler, "scaler"); });
 }
 
 htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_tensor* loss, htone_tensor** out) {
-  return guard("htone_grad_scaler_scale(scaler, loss, out)", [&] {
+  return guard([&] {
     const optim::GradScaler& source = *unwrap(scaler, "scaler");
     wrap(out, source.scale(unwrap(loss, "loss")));
   });
 }
 
 htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
-  return guard("htone_grad_scaler_unscale(scaler, optimizer)", [&] {
+  return guard([&] {
     optim::GradScaler& source = *unwrap(scaler, "scaler");
     source.unscale(*unwrap(optimizer, "optimizer"));
   });
 }
 
 htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
-  return guard("htone_grad_scaler_step(scaler, optimizer)", [&] {
+  return guard([&] {
     const Ref<optim::GradScaler> source = hold(scaler, "scaler");
     source->step(*hold(optimizer, "optimizer"));
   });
 }
 
 htone_status htone_grad_scaler_update(htone_grad_scaler* scaler) {
-  return guard("htone_grad_scaler_update(scaler)", [&] { unwrap(scaler, "scaler")->update(); });
+  return guard([&] { unwrap(scaler, "scaler")->update(); });
 }
 
 htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, double* out_scale) {
-  return guard("htone_grad_scaler_get_scale(scaler, out_scale)", [&] {
+  return guard([&] {
     const optim::GradScaler& source = *unwrap(scaler, "scaler");
     require(out_scale, "out_scale") = source.current_scale();
   });
 }
 
 htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_scaler_state* out_state) {
-  return guard("htone_grad_scaler_get_state(scaler, out_state)", [&] {
+  return guard([&] {
     const ScalerState state = unwrap(scaler, "scaler")->state();
     htone_grad_scaler_state result = {};
     result.hysteresis_left = state.hysteresis_left;
@@ -210,7 +210,7 @@ htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_s
 }
 
 htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_grad_scaler_state* saved) {
-  return guard("htone_grad_scaler_set_state(scaler, saved)", [&] {
+  return guard([&] {
     optim::GradScaler& target = *unwrap(scaler, "scaler");
     target.set_state(checked_state(options_or_default(&require(saved, "saved"), {}, "saved")));
   });
@@ -218,7 +218,7 @@ htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_
 
 htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimizer* optimizer,
                                        htone_step_outcome* out_outcome) {
-  return guard("htone_grad_scaler_outcome(scaler, optimizer, out_outcome)", [&] {
+  return guard([&] {
     unwrap(scaler, "scaler");
     const optim::Optimizer::Outcome outcome = unwrap(optimizer, "optimizer")->outcome();
     htone_step_outcome result = {};

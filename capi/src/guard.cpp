@@ -1,13 +1,16 @@
 #include "guard.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <stdexcept>
 
 #include "core/error.h"
 #include "core/utf8.h"
+#include "parameter_names.h"
 
 namespace halftone::capi {
 
@@ -16,16 +19,23 @@ namespace {
 thread_local constinit htone_error_info error_slot = {sizeof(htone_error_info), HTONE_OK, -1, 0, {}};
 thread_local constinit uint64_t errors = 0;
 
-// The position of `argument` among the names between the signature's parentheses; -1 where it is none of them.
-int32_t argument_index(const char* signature, const char* argument) noexcept {
+// The names of a function's parameters, "a, b, out"; empty where no public header declares the function.
+const char* parameters_of(const char* function) noexcept {
+  const auto precedes = [](const ParameterNames& row, const char* name) { return std::strcmp(row.function, name) < 0; };
+  const auto* row = std::lower_bound(std::begin(kParameterNames), std::end(kParameterNames), function, precedes);
+  return row != std::end(kParameterNames) && std::strcmp(row->function, function) == 0 ? row->parameters : "";
+}
+
+// The position of `argument` among the parameters; -1 where it is none of them.
+int32_t argument_index(const char* parameters, const char* argument) noexcept {
   const size_t length = std::strlen(argument);
   if (length == 0) return -1;
-  const char* name = std::strchr(signature, '(') + 1;
+  const char* name = parameters;
   for (int32_t index = 0; *name != '\0'; ++index) {
-    const size_t end = std::strcspn(name, ",)");
+    const size_t end = std::strcspn(name, ",");
     if (end == length && std::memcmp(name, argument, length) == 0) return index;
     name += end;
-    name += std::strspn(name, ",) ");
+    name += std::strspn(name, ", ");
   }
   return -1;
 }
@@ -43,16 +53,15 @@ void make_one_line(char* message) noexcept {
   }
 }
 
-htone_status record(const char* signature, Code code, int32_t native_code, const char* argument,
+htone_status record(const char* function, Code code, int32_t native_code, const char* argument,
                     const char* message) noexcept {
   ++errors;
   error_slot.status = static_cast<htone_status>(code);
   error_slot.native_code = native_code;
-  error_slot.argument_index = argument_index(signature, argument);
+  error_slot.argument_index = argument_index(parameters_of(function), argument);
   // Rooms below do not always speak of the argument by the name that the C function gives it.
   const bool names_argument = std::strstr(message, argument) != nullptr;
-  std::snprintf(error_slot.message, sizeof error_slot.message, "%.*s: %s%s%s",
-                static_cast<int>(std::strcspn(signature, "(")), signature, names_argument ? "" : argument,
+  std::snprintf(error_slot.message, sizeof error_slot.message, "%s: %s%s%s", function, names_argument ? "" : argument,
                 names_argument ? "" : ": ", message);
   make_one_line(error_slot.message);
   return error_slot.status;
@@ -60,19 +69,19 @@ htone_status record(const char* signature, Code code, int32_t native_code, const
 
 }  // namespace
 
-htone_status record_current_exception(const char* signature) noexcept {
+htone_status record_current_exception(const char* function) noexcept {
   try {
     throw;
   } catch (const Error& error) {
-    return record(signature, error.code(), error.native_code(), error.argument(), error.what());
+    return record(function, error.code(), error.native_code(), error.argument(), error.what());
   } catch (const std::length_error&) {  // a container asked for more than addresses can name
-    return record(signature, Code::kOutOfMemory, 0, "", "more memory is needed than a process can have");
+    return record(function, Code::kOutOfMemory, 0, "", "more memory is needed than a process can have");
   } catch (const std::bad_alloc&) {
-    return record(signature, Code::kOutOfMemory, 0, "", "the process is out of memory");
+    return record(function, Code::kOutOfMemory, 0, "", "the process is out of memory");
   } catch (const std::exception& error) {
-    return record(signature, Code::kInternal, 0, "", error.what());
+    return record(function, Code::kInternal, 0, "", error.what());
   } catch (...) {
-    return record(signature, Code::kInternal, 0, "", "an unknown exception was thrown");
+    return record(function, Code::kInternal, 0, "", "an unknown exception was thrown");
   }
 }
 

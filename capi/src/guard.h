@@ -1,6 +1,6 @@
-// The one door between C and C++: every function of the C API is `return guard("htone_x(a, out)", [&] { ... })`. Nothing
-// is thrown across it, the thread's floating-point modes are ours inside and the host's again outside, and a failure
-// is undone and leaves its message in the thread's error slot without needing memory.
+// The one door between C and C++: every function of the C API is `return guard([&] { ... })`. Nothing is thrown across
+// it. The library's floating-point modes hold inside, the caller's outside. A failure is undone and leaves its message
+// in the thread's error slot without needing memory.
 #pragma once
 
 #include "core/float_environment.h"
@@ -9,12 +9,13 @@
 
 namespace halftone::capi {
 
-// Records the exception in flight as this thread's last error and answers its status. `signature` is the C function with
-// its parameters' names: "htone_add(a, b, out)".
-htone_status record_current_exception(const char* signature) noexcept;
+// Records the exception in flight as this thread's last error of `function` and returns its status.
+htone_status record_current_exception(const char* function) noexcept;
 
+// REQUIRES: the caller is a function of a public header. Its name begins the message of an error, and its parameters
+// give the index of the argument that is wrong.
 template <class Body>
-htone_status guard(const char* signature, Body&& body) noexcept {
+htone_status guard(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   const FloatEnvironment environment;
   try {
     Undo undo;
@@ -22,7 +23,7 @@ htone_status guard(const char* signature, Body&& body) noexcept {
     undo.keep();
     return HTONE_OK;
   } catch (...) {
-    return record_current_exception(signature);
+    return record_current_exception(function);
   }
 }
 

@@ -28,7 +28,7 @@ void add_hook(Function function, void* user, void (*destroy)(void*), htone_hook*
 
 htone_status htone_module_add_forward_pre_hook(htone_module* module, htone_forward_pre_hook_fn callback, void* user,
                                                void (*destroy)(void* user), htone_hook** out) {
-  return guard("htone_module_add_forward_pre_hook(module, callback, user, destroy, out)", [&] {
+  return guard([&] {
     nn::Module& layer = *unwrap(module, "module");
     add_hook(callback, user, destroy, out, [&](const auto& hook) {
       return layer.forward_pre_hooks().add([hook](const nn::Module& self, const Tensor& input) {
@@ -44,7 +44,7 @@ htone_status htone_module_add_forward_pre_hook(htone_module* module, htone_forwa
 
 htone_status htone_module_add_forward_hook(htone_module* module, htone_forward_hook_fn callback, void* user,
                                            void (*destroy)(void* user), htone_hook** out) {
-  return guard("htone_module_add_forward_hook(module, callback, user, destroy, out)", [&] {
+  return guard([&] {
     nn::Module& layer = *unwrap(module, "module");
     add_hook(callback, user, destroy, out, [&](const auto& hook) {
       return layer.forward_hooks().add([hook](const nn::Module& self, const Tensor& input, const Tensor& output) {
@@ -60,7 +60,7 @@ htone_status htone_module_add_forward_hook(htone_module* module, htone_forward_h
 
 htone_status htone_tensor_add_gradient_hook(htone_tensor* tensor, htone_gradient_hook_fn callback, void* user,
                                             void (*destroy)(void* user), htone_hook** out) {
-  return guard("htone_tensor_add_gradient_hook(tensor, callback, user, destroy, out)", [&] {
+  return guard([&] {
     const Tensor& hooked = unwrap(tensor, "tensor");
     add_hook(callback, user, destroy, out, [&](const auto& hook) {
       return add_gradient_hook(hooked, [hook](const Tensor& gradient) {
@@ -75,7 +75,7 @@ htone_status htone_tensor_add_gradient_hook(htone_tensor* tensor, htone_gradient
 
 htone_status htone_parameter_add_post_accumulate_hook(htone_parameter* parameter, htone_parameter_hook_fn callback,
                                                       void* user, void (*destroy)(void* user), htone_hook** out) {
-  return guard("htone_parameter_add_post_accumulate_hook(parameter, callback, user, destroy, out)", [&] {
+  return guard([&] {
     Parameter& hooked = *unwrap(parameter, "parameter");
     add_hook(callback, user, destroy, out, [&](const auto& hook) {
       return hooked.post_accumulate_hooks().add([hook](AccumulateGrad& leaf) {
@@ -87,13 +87,13 @@ htone_status htone_parameter_add_post_accumulate_hook(htone_parameter* parameter
 }
 
 htone_status htone_hook_remove(htone_hook* hook) {
-  return guard("htone_hook_remove(hook)", [&] { unwrap(hook, "hook")->remove(); });
+  return guard([&] { unwrap(hook, "hook")->remove(); });
 }
 
 htone_status htone_hook_retain(htone_hook* hook) {
-  return guard("htone_hook_retain(hook)", [&] { retain_handle(hook, "hook"); });
+  return guard([&] { retain_handle(hook, "hook"); });
 }
 
 htone_status htone_hook_release(htone_hook* hook) {
-  return guard("htone_hook_release(hook)", [&] { release_handle(hook, "hook"); });
+  return guard([&] { release_handle(hook, "hook"); });
 }

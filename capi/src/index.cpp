@@ -28,7 +28,7 @@ Shape checked_table(int64_t num_embeddings, int64_t embedding_dim) {
 }  // namespace
 
 htone_status htone_gather(htone_tensor* input, int64_t dim, htone_tensor* index, htone_tensor** out) {
-  return guard("htone_gather(input, dim, index, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::gather(x, dim, unwrap(index, "index")));
   });
@@ -36,7 +36,7 @@ htone_status htone_gather(htone_tensor* input, int64_t dim, htone_tensor* index,
 
 htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone_tensor* index, htone_tensor* source,
                                htone_tensor** out) {
-  return guard("htone_scatter_add(input, dim, index, source, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     const Tensor& places = unwrap(index, "index");
     wrap(out, ops::scatter_add(x, dim, places, unwrap(source, "source")));
@@ -44,34 +44,33 @@ htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone_tensor* i
 }
 
 htone_status htone_index_select(htone_tensor* input, int64_t dim, htone_tensor* indices, htone_tensor** out) {
-  return guard("htone_index_select(input, dim, indices, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::index_select(x, dim, unwrap(indices, "indices")));
   });
 }
 
 htone_status htone_masked_fill(htone_tensor* input, htone_tensor* mask, double value, htone_tensor** out) {
-  return guard("htone_masked_fill(input, mask, value, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::masked_fill(x, unwrap(mask, "mask"), value));
   });
 }
 
 htone_status htone_embedding(htone_tensor* weight, htone_tensor* indices, int64_t padding_index, htone_tensor** out) {
-  return guard("htone_embedding(weight, indices, padding_index, out)", [&] {
+  return guard([&] {
     const Tensor& table = unwrap(weight, "weight");
     wrap(out, ops::embedding(table, unwrap(indices, "indices"), padding_index));
   });
 }
 
 htone_status htone_embedding_options_init(htone_embedding_options* options) {
-  return guard("htone_embedding_options_init(options)",
-               [&] { require(options, "options") = default_embedding_options(); });
+  return guard([&] { require(options, "options") = default_embedding_options(); });
 }
 
 htone_status htone_module_create_embedding(htone_device* device, int64_t num_embeddings, int64_t embedding_dim,
                                            const htone_embedding_options* options, htone_module** out) {
-  return guard("htone_module_create_embedding(device, num_embeddings, embedding_dim, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     const Shape table = checked_table(num_embeddings, embedding_dim);
     const htone_embedding_options settings = options_or_default(options, default_embedding_options());

@@ -20,7 +20,7 @@ const Tensor& fillable(htone_tensor* tensor) {
 }  // namespace
 
 htone_status htone_init_uniform(htone_tensor* tensor, double low, double high) {
-  return guard("htone_init_uniform(tensor, low, high)", [&] {
+  return guard([&] {
     const Tensor& target = fillable(tensor);
     require_finite(low, "low");
     require_finite(high, "high");
@@ -30,7 +30,7 @@ htone_status htone_init_uniform(htone_tensor* tensor, double low, double high) {
 }
 
 htone_status htone_init_normal(htone_tensor* tensor, double mean, double std) {
-  return guard("htone_init_normal(tensor, mean, std)", [&] {
+  return guard([&] {
     const Tensor& target = fillable(tensor);
     require_finite(mean, "mean");
     require_finite(std, "std");
@@ -40,7 +40,7 @@ htone_status htone_init_normal(htone_tensor* tensor, double mean, double std) {
 }
 
 htone_status htone_init_bernoulli(htone_tensor* tensor, double p) {
-  return guard("htone_init_bernoulli(tensor, p)", [&] {
+  return guard([&] {
     const Tensor& target = unwrap(tensor, "tensor");
     require_writable(target, "tensor");
     require_probability(p, "p");

@@ -42,12 +42,12 @@ Settings checked_lion(const htone_lion_options* options) {
 }  // namespace
 
 htone_status htone_lion_options_init(htone_lion_options* options) {
-  return guard("htone_lion_options_init(options)", [&] { require(options, "options") = default_lion(); });
+  return guard([&] { require(options, "options") = default_lion(); });
 }
 
 htone_status htone_optimizer_create_lion(htone_module* module, const htone_lion_options* options,
                                          htone_optimizer** out) {
-  return guard("htone_optimizer_create_lion(module, options, out)", [&] {
+  return guard([&] {
     const nn::Module& model = *unwrap(module, "module");
     const Settings settings = checked_lion(options);
     require(out, "out");
@@ -57,7 +57,7 @@ htone_status htone_optimizer_create_lion(htone_module* module, const htone_lion_
 
 htone_status htone_optimizer_create_lion_over(htone_parameters* parameters, const htone_lion_options* options,
                                               htone_optimizer** out) {
-  return guard("htone_optimizer_create_lion_over(parameters, options, out)", [&] {
+  return guard([&] {
     const ParameterSet& set = *unwrap(parameters, "parameters");
     const Settings settings = checked_lion(options);
     require(out, "out");
@@ -67,7 +67,7 @@ htone_status htone_optimizer_create_lion_over(htone_parameters* parameters, cons
 
 htone_status htone_optimizer_add_lion_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                             const htone_lion_options* options) {
-  return guard("htone_optimizer_add_lion_group(optimizer, parameters, options)", [&] {
+  return guard([&] {
     optim::Lion& target = unwrap_optimizer<optim::LionRule>(optimizer);
     const ParameterSet& set = *unwrap(parameters, "parameters");
     const Settings settings = checked_lion(options);

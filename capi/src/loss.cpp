@@ -43,14 +43,14 @@ ops::ClassLossOptions checked_options(const htone_cross_entropy_options* options
 }  // namespace
 
 htone_status htone_mse_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction, htone_tensor** out) {
-  return guard("htone_mse_loss(input, target, reduction, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::mse_loss(x, unwrap(target, "target"), checked_reduction(reduction)));
   });
 }
 
 htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction, htone_tensor** out) {
-  return guard("htone_l1_loss(input, target, reduction, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::l1_loss(x, unwrap(target, "target"), checked_reduction(reduction)));
   });
@@ -58,7 +58,7 @@ htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, htone_redu
 
 htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* target, double beta, htone_reduction reduction,
                                   htone_tensor** out) {
-  return guard("htone_smooth_l1_loss(input, target, beta, reduction, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     const Tensor& t = unwrap(target, "target");
     require_finite(beta, "beta");
@@ -69,7 +69,7 @@ htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* target, dou
 
 htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, int32_t log_target, htone_reduction reduction,
                           htone_tensor** out) {
-  return guard("htone_kl_div(input, target, log_target, reduction, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     const Tensor& t = unwrap(target, "target");
     wrap(out, ops::kl_div(x, t, log_target != 0, checked_reduction(reduction, HTONE_REDUCTION_BATCH_MEAN)));
@@ -78,7 +78,7 @@ htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, int32_t log
 
 htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
                                    htone_reduction reduction, htone_tensor** out) {
-  return guard("htone_bce_with_logits(logits, targets, pos_weight, reduction, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(logits, "logits");
     const Tensor& t = unwrap(targets, "targets");
     const Tensor weight = unwrap_optional(pos_weight, "pos_weight");
@@ -87,12 +87,12 @@ htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, 
 }
 
 htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options) {
-  return guard("htone_cross_entropy_options_init(options)", [&] { require(options, "options") = default_options(); });
+  return guard([&] { require(options, "options") = default_options(); });
 }
 
 htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,
                                       const htone_cross_entropy_options* options, htone_tensor** out) {
-  return guard("htone_cross_entropy_with(logits, targets, weight, options, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(logits, "logits");
     const Tensor& t = unwrap(targets, "targets");
     const Tensor w = unwrap_optional(weight, "weight");
@@ -102,7 +102,7 @@ htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* target
 
 htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_tensor* targets, htone_tensor* weight,
                             int64_t ignore_index, htone_reduction reduction, htone_tensor** out) {
-  return guard("htone_nll_loss(log_probabilities, targets, weight, ignore_index, reduction, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(log_probabilities, "log_probabilities");
     const Tensor& t = unwrap(targets, "targets");
     const Tensor w = unwrap_optional(weight, "weight");

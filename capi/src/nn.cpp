@@ -52,12 +52,12 @@ const Named& element_at(const std::vector<Named>& list, size_t index) {
 }  // namespace
 
 htone_status htone_linear_options_init(htone_linear_options* options) {
-  return guard("htone_linear_options_init(options)", [&] { require(options, "options") = default_linear_options(); });
+  return guard([&] { require(options, "options") = default_linear_options(); });
 }
 
 htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
                                         const htone_linear_options* options, htone_module** out) {
-  return guard("htone_module_create_linear(device, in_features, out_features, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     require_features(in_features, "in_features");
     require_features(out_features, "out_features");
@@ -70,31 +70,31 @@ htone_status htone_module_create_linear(htone_device* device, int64_t in_feature
 }
 
 htone_status htone_module_create_relu(htone_module** out) {
-  return guard("htone_module_create_relu(out)", [&] { wrap(out, make_ref<nn::Relu>()); });
+  return guard([&] { wrap(out, make_ref<nn::Relu>()); });
 }
 
 htone_status htone_module_create_gelu(htone_gelu_form form, htone_module** out) {
-  return guard("htone_module_create_gelu(form, out)", [&] { wrap(out, make_ref<nn::Gelu>(checked_gelu_form(form))); });
+  return guard([&] { wrap(out, make_ref<nn::Gelu>(checked_gelu_form(form))); });
 }
 
 htone_status htone_module_create_silu(htone_module** out) {
-  return guard("htone_module_create_silu(out)", [&] { wrap(out, make_ref<nn::Silu>()); });
+  return guard([&] { wrap(out, make_ref<nn::Silu>()); });
 }
 
 htone_status htone_module_create_sigmoid(htone_module** out) {
-  return guard("htone_module_create_sigmoid(out)", [&] { wrap(out, make_ref<nn::Sigmoid>()); });
+  return guard([&] { wrap(out, make_ref<nn::Sigmoid>()); });
 }
 
 htone_status htone_module_create_tanh(htone_module** out) {
-  return guard("htone_module_create_tanh(out)", [&] { wrap(out, make_ref<nn::Tanh>()); });
+  return guard([&] { wrap(out, make_ref<nn::Tanh>()); });
 }
 
 htone_status htone_module_create_flatten(htone_module** out) {
-  return guard("htone_module_create_flatten(out)", [&] { wrap(out, make_ref<nn::Flatten>()); });
+  return guard([&] { wrap(out, make_ref<nn::Flatten>()); });
 }
 
 htone_status htone_module_create_rescaling(double scale, double offset, htone_module** out) {
-  return guard("htone_module_create_rescaling(scale, offset, out)", [&] {
+  return guard([&] {
     require_finite(scale, "scale");
     require_finite(offset, "offset");
     wrap(out, make_ref<nn::Rescaling>(scale, offset));
@@ -102,21 +102,20 @@ htone_status htone_module_create_rescaling(double scale, double offset, htone_mo
 }
 
 htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out) {
-  return guard("htone_module_create_sequential(count, modules, out)",
-               [&] { wrap(out, make_ref<nn::Sequential>(unwrap_array(count, modules, "modules"))); });
+  return guard([&] { wrap(out, make_ref<nn::Sequential>(unwrap_array(count, modules, "modules"))); });
 }
 
 htone_status htone_module_retain(htone_module* module) {
-  return guard("htone_module_retain(module)", [&] { retain_handle(module, "module"); });
+  return guard([&] { retain_handle(module, "module"); });
 }
 
 htone_status htone_module_release(htone_module* module) {
-  return guard("htone_module_release(module)", [&] { release_handle(module, "module"); });
+  return guard([&] { release_handle(module, "module"); });
 }
 
 htone_status htone_module_forward(htone_module* module, htone_tensor* input, htone_autocast_policy* policy,
                                   htone_tensor** out) {
-  return guard("htone_module_forward(module, input, policy, out)", [&] {
+  return guard([&] {
     const Ref<nn::Module> layer = hold(module, "module");
     const Tensor x = hold(input, "input");
     const Ref<AutocastPolicy> table = unwrap_optional(policy, "policy");
@@ -128,57 +127,54 @@ htone_status htone_module_forward(htone_module* module, htone_tensor* input, hto
 }
 
 htone_status htone_module_parameter_count(htone_module* module, size_t* out_count) {
-  return guard("htone_module_parameter_count(module, out_count)", [&] {
+  return guard([&] {
     const nn::Module& layer = *unwrap(module, "module");
     require(out_count, "out_count") = layer.parameters().size();
   });
 }
 
 htone_status htone_module_parameter(htone_module* module, size_t index, htone_parameter** out) {
-  return guard("htone_module_parameter(module, index, out)",
-               [&] { wrap(out, element_at(unwrap(module, "module")->parameters(), index).parameter); });
+  return guard([&] { wrap(out, element_at(unwrap(module, "module")->parameters(), index).parameter); });
 }
 
 htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                          size_t* out_length) {
-  return guard("htone_module_parameter_name(module, index, out_name, capacity, out_length)", [&] {
+  return guard([&] {
     const std::vector<NamedParameter> parameters = unwrap(module, "module")->parameters();
     copy_text(element_at(parameters, index).name.c_str(), out_name, "out_name", capacity, out_length);
   });
 }
 
 htone_status htone_module_buffer_count(htone_module* module, size_t* out_count) {
-  return guard("htone_module_buffer_count(module, out_count)", [&] {
+  return guard([&] {
     const nn::Module& layer = *unwrap(module, "module");
     require(out_count, "out_count") = layer.buffers().size();
   });
 }
 
 htone_status htone_module_buffer(htone_module* module, size_t index, htone_tensor** out) {
-  return guard("htone_module_buffer(module, index, out)",
-               [&] { wrap(out, element_at(unwrap(module, "module")->buffers(), index).tensor); });
+  return guard([&] { wrap(out, element_at(unwrap(module, "module")->buffers(), index).tensor); });
 }
 
 htone_status htone_module_buffer_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                       size_t* out_length) {
-  return guard("htone_module_buffer_name(module, index, out_name, capacity, out_length)", [&] {
+  return guard([&] {
     const std::vector<nn::NamedBuffer> buffers = unwrap(module, "module")->buffers();
     copy_text(element_at(buffers, index).name.c_str(), out_name, "out_name", capacity, out_length);
   });
 }
 
 htone_status htone_module_train(htone_module* module, int32_t training) {
-  return guard("htone_module_train(module, training)", [&] { unwrap(module, "module")->set_training(training != 0); });
+  return guard([&] { unwrap(module, "module")->set_training(training != 0); });
 }
 
 htone_status htone_module_is_training(htone_module* module, int32_t* out_training) {
-  return guard("htone_module_is_training(module, out_training)", [&] {
+  return guard([&] {
     const nn::Module& layer = *unwrap(module, "module");
     require(out_training, "out_training") = layer.is_training() ? 1 : 0;
   });
 }
 
 htone_status htone_parameters_create_from_module(htone_module* module, htone_parameters** out) {
-  return guard("htone_parameters_create_from_module(module, out)",
-               [&] { wrap(out, make_ref<ParameterSet>(unwrap(module, "module")->parameters())); });
+  return guard([&] { wrap(out, make_ref<ParameterSet>(unwrap(module, "module")->parameters())); });
 }

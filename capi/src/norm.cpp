@@ -10,7 +10,7 @@ using namespace halftone::capi;
 
 htone_status htone_layer_norm(htone_tensor* input, int32_t ndim, const int64_t* normalized_shape, htone_tensor* weight,
                               htone_tensor* bias, double epsilon, htone_tensor** out) {
-  return guard("htone_layer_norm(input, ndim, normalized_shape, weight, bias, epsilon, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     const Shape shape = checked_normalized_shape(ndim, normalized_shape);
     const Tensor scale = unwrap_optional(weight, "weight");
@@ -22,7 +22,7 @@ htone_status htone_layer_norm(htone_tensor* input, int32_t ndim, const int64_t* 
 
 htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const int64_t* normalized_shape, htone_tensor* weight,
                             double epsilon, htone_tensor** out) {
-  return guard("htone_rms_norm(input, ndim, normalized_shape, weight, epsilon, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     const Shape shape = checked_normalized_shape(ndim, normalized_shape);
     const Tensor scale = unwrap_optional(weight, "weight");
@@ -33,7 +33,7 @@ htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const int64_t* no
 
 htone_status htone_group_norm(htone_tensor* input, int64_t groups, htone_tensor* weight, htone_tensor* bias,
                               double epsilon, htone_tensor** out) {
-  return guard("htone_group_norm(input, groups, weight, bias, epsilon, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     const Tensor scale = unwrap_optional(weight, "weight");
     const Tensor shift = unwrap_optional(bias, "bias");
@@ -45,17 +45,16 @@ htone_status htone_group_norm(htone_tensor* input, int64_t groups, htone_tensor*
 htone_status htone_batch_norm(htone_tensor* input, htone_tensor* running_mean, htone_tensor* running_var,
                               htone_tensor* weight, htone_tensor* bias, int32_t training, double momentum,
                               double epsilon, htone_tensor** out) {
-  return guard("htone_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, epsilon, out)",
-               [&] {
-                 const Tensor& x = unwrap(input, "input");
-                 const ops::RunningStatistics running = {unwrap_optional(running_mean, "running_mean"),
-                                                         unwrap_optional(running_var, "running_var")};
-                 const Tensor scale = unwrap_optional(weight, "weight");
-                 const Tensor shift = unwrap_optional(bias, "bias");
-                 require_finite(momentum, "momentum");
-                 require_epsilon(epsilon, "epsilon", "epsilon");
-                 require(out, "out");  // before running statistics are written
-                 wrap(out, ops::batch_norm(x, running, scale, shift,
-                                           {.training = training != 0, .momentum = momentum, .epsilon = epsilon}));
-               });
+  return guard([&] {
+    const Tensor& x = unwrap(input, "input");
+    const ops::RunningStatistics running = {unwrap_optional(running_mean, "running_mean"),
+                                            unwrap_optional(running_var, "running_var")};
+    const Tensor scale = unwrap_optional(weight, "weight");
+    const Tensor shift = unwrap_optional(bias, "bias");
+    require_finite(momentum, "momentum");
+    require_epsilon(epsilon, "epsilon", "epsilon");
+    require(out, "out");  // before running statistics are written
+    wrap(out, ops::batch_norm(x, running, scale, shift,
+                              {.training = training != 0, .momentum = momentum, .epsilon = epsilon}));
+  });
 }

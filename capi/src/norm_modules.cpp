@@ -81,12 +81,12 @@ Ref<nn::Module> make_batch_norm(ContextDevice& device, int64_t channels, const h
 }  // namespace
 
 htone_status htone_norm_options_init(htone_norm_options* options) {
-  return guard("htone_norm_options_init(options)", [&] { require(options, "options") = default_norm_options(); });
+  return guard([&] { require(options, "options") = default_norm_options(); });
 }
 
 htone_status htone_module_create_layer_norm(htone_device* device, int32_t ndim, const int64_t* normalized_shape,
                                             const htone_norm_options* options, htone_module** out) {
-  return guard("htone_module_create_layer_norm(device, ndim, normalized_shape, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     const Shape shape = checked_normalized_shape(ndim, normalized_shape);
     const htone_norm_options settings = norm_settings(options);
@@ -97,7 +97,7 @@ htone_status htone_module_create_layer_norm(htone_device* device, int32_t ndim, 
 
 htone_status htone_module_create_rms_norm(htone_device* device, int32_t ndim, const int64_t* normalized_shape,
                                           const htone_norm_options* options, htone_module** out) {
-  return guard("htone_module_create_rms_norm(device, ndim, normalized_shape, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     const Shape shape = checked_normalized_shape(ndim, normalized_shape);
     const htone_norm_options settings = norm_settings(options);
@@ -107,7 +107,7 @@ htone_status htone_module_create_rms_norm(htone_device* device, int32_t ndim, co
 
 htone_status htone_module_create_group_norm(htone_device* device, int64_t groups, int64_t channels,
                                             const htone_norm_options* options, htone_module** out) {
-  return guard("htone_module_create_group_norm(device, groups, channels, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     const Shape shape = checked_channels(channels);
     if (groups < 1 || channels % groups != 0) {
@@ -120,13 +120,12 @@ htone_status htone_module_create_group_norm(htone_device* device, int64_t groups
 }
 
 htone_status htone_batch_norm_options_init(htone_batch_norm_options* options) {
-  return guard("htone_batch_norm_options_init(options)",
-               [&] { require(options, "options") = default_batch_norm_options(); });
+  return guard([&] { require(options, "options") = default_batch_norm_options(); });
 }
 
 htone_status htone_module_create_batch_norm_1d(htone_device* device, int64_t channels,
                                                const htone_batch_norm_options* options, htone_module** out) {
-  return guard("htone_module_create_batch_norm_1d(device, channels, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     wrap(out, make_batch_norm(target, channels, batch_norm_settings(options), 2, 3));
   });
@@ -134,7 +133,7 @@ htone_status htone_module_create_batch_norm_1d(htone_device* device, int64_t cha
 
 htone_status htone_module_create_batch_norm_2d(htone_device* device, int64_t channels,
                                                const htone_batch_norm_options* options, htone_module** out) {
-  return guard("htone_module_create_batch_norm_2d(device, channels, options, out)", [&] {
+  return guard([&] {
     ContextDevice& target = unwrap(device, "device")->device;
     wrap(out, make_batch_norm(target, channels, batch_norm_settings(options), 4, 4));
   });

@@ -20,44 +20,44 @@ void require_group(const optim::Optimizer& optimizer, size_t index) {
 }  // namespace
 
 htone_status htone_optimizer_retain(htone_optimizer* optimizer) {
-  return guard("htone_optimizer_retain(optimizer)", [&] { retain_handle(optimizer, "optimizer"); });
+  return guard([&] { retain_handle(optimizer, "optimizer"); });
 }
 
 htone_status htone_optimizer_release(htone_optimizer* optimizer) {
-  return guard("htone_optimizer_release(optimizer)", [&] { release_handle(optimizer, "optimizer"); });
+  return guard([&] { release_handle(optimizer, "optimizer"); });
 }
 
 htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer) {
-  return guard("htone_optimizer_zero_grad(optimizer)", [&] { hold(optimizer, "optimizer")->zero_grad(); });
+  return guard([&] { hold(optimizer, "optimizer")->zero_grad(); });
 }
 
 htone_status htone_optimizer_step(htone_optimizer* optimizer) {
-  return guard("htone_optimizer_step(optimizer)", [&] { hold(optimizer, "optimizer")->step(); });
+  return guard([&] { hold(optimizer, "optimizer")->step(); });
 }
 
 htone_status htone_optimizer_set_schedule(htone_optimizer* optimizer, htone_schedule* schedule) {
-  return guard("htone_optimizer_set_schedule(optimizer, schedule)", [&] {
+  return guard([&] {
     optim::Optimizer& target = *unwrap(optimizer, "optimizer");
     target.set_schedule(unwrap(schedule, "schedule")->rule);
   });
 }
 
 htone_status htone_optimizer_lr(htone_optimizer* optimizer, double* out_lr) {
-  return guard("htone_optimizer_lr(optimizer, out_lr)", [&] {
+  return guard([&] {
     const Ref<optim::Optimizer> source = hold(optimizer, "optimizer");
     require(out_lr, "out_lr") = source->lr(0);
   });
 }
 
 htone_status htone_optimizer_group_count(htone_optimizer* optimizer, size_t* out_count) {
-  return guard("htone_optimizer_group_count(optimizer, out_count)", [&] {
+  return guard([&] {
     const optim::Optimizer& source = *unwrap(optimizer, "optimizer");
     require(out_count, "out_count") = source.group_count();
   });
 }
 
 htone_status htone_optimizer_group_lr(htone_optimizer* optimizer, size_t index, double* out_lr) {
-  return guard("htone_optimizer_group_lr(optimizer, index, out_lr)", [&] {
+  return guard([&] {
     const Ref<optim::Optimizer> source = hold(optimizer, "optimizer");
     require_group(*source, index);
     require(out_lr, "out_lr") = source->lr(index);
@@ -65,7 +65,7 @@ htone_status htone_optimizer_group_lr(htone_optimizer* optimizer, size_t index, 
 }
 
 htone_status htone_optimizer_set_group_lr(htone_optimizer* optimizer, size_t index, double lr) {
-  return guard("htone_optimizer_set_group_lr(optimizer, index, lr)", [&] {
+  return guard([&] {
     optim::Optimizer& target = *unwrap(optimizer, "optimizer");
     require_group(target, index);
     if (!(lr >= 0.0)) fail(Code::kInvalidArgument, "lr", "lr=%g, expected a number of at least 0", lr);
@@ -75,14 +75,14 @@ htone_status htone_optimizer_set_group_lr(htone_optimizer* optimizer, size_t ind
 }
 
 htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out_count) {
-  return guard("htone_optimizer_step_count(optimizer, out_count)", [&] {
+  return guard([&] {
     const optim::Optimizer& source = *unwrap(optimizer, "optimizer");
     require(out_count, "out_count") = source.step_count();
   });
 }
 
 htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm) {
-  return guard("htone_optimizer_grad_norm(optimizer, out_norm)", [&] {
+  return guard([&] {
     optim::Optimizer& source = *unwrap(optimizer, "optimizer");
     require(out_norm, "out_norm");
     *out_norm = source.grad_norm();
@@ -90,14 +90,14 @@ htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_n
 }
 
 htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor) {
-  return guard("htone_optimizer_grad_factor(optimizer, out_factor)", [&] {
+  return guard([&] {
     const optim::Optimizer& source = *unwrap(optimizer, "optimizer");
     require(out_factor, "out_factor") = source.grad_factor();
   });
 }
 
 htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm) {
-  return guard("htone_optimizer_clip_grad_norm(optimizer, max_norm)", [&] {
+  return guard([&] {
     optim::Optimizer& target = *unwrap(optimizer, "optimizer");
     require_positive(max_norm, "max_norm");
     require_finite(max_norm, "max_norm");
@@ -106,7 +106,7 @@ htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double m
 }
 
 htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double value) {
-  return guard("htone_optimizer_set_clip_value(optimizer, value)", [&] {
+  return guard([&] {
     optim::Optimizer& target = *unwrap(optimizer, "optimizer");
     require_positive(static_cast<float>(value), "value");
     target.set_clip_value(value);

@@ -51,7 +51,7 @@ const Tensor& checked_gradient(const Parameter& parameter, htone_tensor* gradien
 }  // namespace
 
 htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out) {
-  return guard("htone_parameter_create(name, tensor, out)", [&] {
+  return guard([&] {
     require_name(&require(name, "name"));
     const Tensor master = checked_master(tensor).detach();
     require(out, "out");
@@ -60,14 +60,14 @@ htone_status htone_parameter_create(const char* name, htone_tensor* tensor, hton
 }
 
 htone_status htone_parameter_set_grad(htone_parameter* parameter, htone_tensor* gradient) {
-  return guard("htone_parameter_set_grad(parameter, gradient)", [&] {
+  return guard([&] {
     Parameter& target = *unwrap(parameter, "parameter");
     target.bring_grad(contiguous(checked_gradient(target, gradient)).detach());
   });
 }
 
 htone_status htone_parameter_accumulate_grad(htone_parameter* parameter, htone_tensor* gradient) {
-  return guard("htone_parameter_accumulate_grad(parameter, gradient)", [&] {
+  return guard([&] {
     Parameter& target = *unwrap(parameter, "parameter");
     const Tensor& added = checked_gradient(target, gradient);
     if (target.is_invalid()) {
@@ -79,42 +79,41 @@ htone_status htone_parameter_accumulate_grad(htone_parameter* parameter, htone_t
 }
 
 htone_status htone_parameter_retain(htone_parameter* parameter) {
-  return guard("htone_parameter_retain(parameter)", [&] { retain_handle(parameter, "parameter"); });
+  return guard([&] { retain_handle(parameter, "parameter"); });
 }
 
 htone_status htone_parameter_release(htone_parameter* parameter) {
-  return guard("htone_parameter_release(parameter)", [&] { release_handle(parameter, "parameter"); });
+  return guard([&] { release_handle(parameter, "parameter"); });
 }
 
 htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** out) {
-  return guard("htone_parameter_tensor(parameter, out)", [&] { wrap(out, unwrap(parameter, "parameter")->leaf()); });
+  return guard([&] { wrap(out, unwrap(parameter, "parameter")->leaf()); });
 }
 
 htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out) {
-  return guard("htone_parameter_read(parameter, dtype, out)", [&] {
+  return guard([&] {
     const Parameter& source = *unwrap(parameter, "parameter");
     wrap(out, source.read(checked_weight_dtype(dtype, "dtype", "dtype")));
   });
 }
 
 htone_status htone_parameter_set_frozen(htone_parameter* parameter, int32_t frozen) {
-  return guard("htone_parameter_set_frozen(parameter, frozen)",
-               [&] { unwrap(parameter, "parameter")->set_frozen(frozen != 0); });
+  return guard([&] { unwrap(parameter, "parameter")->set_frozen(frozen != 0); });
 }
 
 htone_status htone_parameter_is_frozen(htone_parameter* parameter, int32_t* out_frozen) {
-  return guard("htone_parameter_is_frozen(parameter, out_frozen)", [&] {
+  return guard([&] {
     const Parameter& source = *unwrap(parameter, "parameter");
     require(out_frozen, "out_frozen") = source.is_frozen() ? 1 : 0;
   });
 }
 
 htone_status htone_parameters_create(htone_parameters** out) {
-  return guard("htone_parameters_create(out)", [&] { wrap(out, make_ref<ParameterSet>()); });
+  return guard([&] { wrap(out, make_ref<ParameterSet>()); });
 }
 
 htone_status htone_parameters_add(htone_parameters* parameters, htone_parameter* parameter) {
-  return guard("htone_parameters_add(parameters, parameter)", [&] {
+  return guard([&] {
     ParameterSet& set = *unwrap(parameters, "parameters");
     const Ref<Parameter>& added = unwrap(parameter, "parameter");
     if (!set.add({added->name(), added})) {
@@ -124,43 +123,42 @@ htone_status htone_parameters_add(htone_parameters* parameters, htone_parameter*
 }
 
 htone_status htone_parameters_select(htone_parameters* parameters, const char* pattern, htone_parameters** out) {
-  return guard("htone_parameters_select(parameters, pattern, out)", [&] {
+  return guard([&] {
     const ParameterSet& set = *unwrap(parameters, "parameters");
     wrap(out, set.selected(&require(pattern, "pattern")));
   });
 }
 
 htone_status htone_parameters_exclude(htone_parameters* parameters, const char* pattern, htone_parameters** out) {
-  return guard("htone_parameters_exclude(parameters, pattern, out)", [&] {
+  return guard([&] {
     const ParameterSet& set = *unwrap(parameters, "parameters");
     wrap(out, set.excluded(&require(pattern, "pattern")));
   });
 }
 
 htone_status htone_parameters_count(htone_parameters* parameters, size_t* out_count) {
-  return guard("htone_parameters_count(parameters, out_count)", [&] {
+  return guard([&] {
     const ParameterSet& set = *unwrap(parameters, "parameters");
     require(out_count, "out_count") = set.items().size();
   });
 }
 
 htone_status htone_parameters_get(htone_parameters* parameters, size_t index, htone_parameter** out) {
-  return guard("htone_parameters_get(parameters, index, out)",
-               [&] { wrap(out, item_at(*unwrap(parameters, "parameters"), index).parameter); });
+  return guard([&] { wrap(out, item_at(*unwrap(parameters, "parameters"), index).parameter); });
 }
 
 htone_status htone_parameters_name(htone_parameters* parameters, size_t index, char* out_name, size_t capacity,
                                    size_t* out_length) {
-  return guard("htone_parameters_name(parameters, index, out_name, capacity, out_length)", [&] {
+  return guard([&] {
     const NamedParameter& named = item_at(*unwrap(parameters, "parameters"), index);
     copy_text(named.name.c_str(), out_name, "out_name", capacity, out_length);
   });
 }
 
 htone_status htone_parameters_retain(htone_parameters* parameters) {
-  return guard("htone_parameters_retain(parameters)", [&] { retain_handle(parameters, "parameters"); });
+  return guard([&] { retain_handle(parameters, "parameters"); });
 }
 
 htone_status htone_parameters_release(htone_parameters* parameters) {
-  return guard("htone_parameters_release(parameters)", [&] { release_handle(parameters, "parameters"); });
+  return guard([&] { release_handle(parameters, "parameters"); });
 }

@@ -56,12 +56,12 @@ void make_adaptive(nn::AdaptivePool2d::PoolTo op, int64_t result_h, int64_t resu
 }  // namespace
 
 htone_status htone_pool_options_init(htone_pool_options* options) {
-  return guard("htone_pool_options_init(options)", [&] { require(options, "options") = default_pool_options(); });
+  return guard([&] { require(options, "options") = default_pool_options(); });
 }
 
 htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, const htone_pool_options* options,
                               htone_tensor** out) {
-  return guard("htone_max_pool1d(input, kernel_w, options, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::max_pool1d(x, checked_pool_options(options, 1, kernel_w, 1)));
   });
@@ -69,7 +69,7 @@ htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, const htone
 
 htone_status htone_max_pool2d(htone_tensor* input, int64_t kernel_h, int64_t kernel_w,
                               const htone_pool_options* options, htone_tensor** out) {
-  return guard("htone_max_pool2d(input, kernel_h, kernel_w, options, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::max_pool2d(x, checked_pool_options(options, kernel_h, kernel_w, 2)));
   });
@@ -77,7 +77,7 @@ htone_status htone_max_pool2d(htone_tensor* input, int64_t kernel_h, int64_t ker
 
 htone_status htone_avg_pool1d(htone_tensor* input, int64_t kernel_w, const htone_pool_options* options,
                               htone_tensor** out) {
-  return guard("htone_avg_pool1d(input, kernel_w, options, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::avg_pool1d(x, checked_average_options(options, 1, kernel_w, 1)));
   });
@@ -85,73 +85,61 @@ htone_status htone_avg_pool1d(htone_tensor* input, int64_t kernel_w, const htone
 
 htone_status htone_avg_pool2d(htone_tensor* input, int64_t kernel_h, int64_t kernel_w,
                               const htone_pool_options* options, htone_tensor** out) {
-  return guard("htone_avg_pool2d(input, kernel_h, kernel_w, options, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::avg_pool2d(x, checked_average_options(options, kernel_h, kernel_w, 2)));
   });
 }
 
 htone_status htone_adaptive_avg_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out) {
-  return guard("htone_adaptive_avg_pool1d(input, result_w, out)",
-               [&] { wrap(out, ops::adaptive_avg_pool1d(unwrap(input, "input"), result_w)); });
+  return guard([&] { wrap(out, ops::adaptive_avg_pool1d(unwrap(input, "input"), result_w)); });
 }
 
 htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w, htone_tensor** out) {
-  return guard("htone_adaptive_avg_pool2d(input, result_h, result_w, out)",
-               [&] { wrap(out, ops::adaptive_avg_pool2d(unwrap(input, "input"), result_h, result_w)); });
+  return guard([&] { wrap(out, ops::adaptive_avg_pool2d(unwrap(input, "input"), result_h, result_w)); });
 }
 
 htone_status htone_adaptive_max_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out) {
-  return guard("htone_adaptive_max_pool1d(input, result_w, out)",
-               [&] { wrap(out, ops::adaptive_max_pool1d(unwrap(input, "input"), result_w)); });
+  return guard([&] { wrap(out, ops::adaptive_max_pool1d(unwrap(input, "input"), result_w)); });
 }
 
 htone_status htone_adaptive_max_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w, htone_tensor** out) {
-  return guard("htone_adaptive_max_pool2d(input, result_h, result_w, out)",
-               [&] { wrap(out, ops::adaptive_max_pool2d(unwrap(input, "input"), result_h, result_w)); });
+  return guard([&] { wrap(out, ops::adaptive_max_pool2d(unwrap(input, "input"), result_h, result_w)); });
 }
 
 htone_status htone_module_create_max_pool1d(int64_t kernel_w, const htone_pool_options* options, htone_module** out) {
-  return guard("htone_module_create_max_pool1d(kernel_w, options, out)",
-               [&] { wrap(out, make_ref<nn::Pool>(ops::max_pool1d, checked_pool_options(options, 1, kernel_w, 1))); });
+  return guard([&] { wrap(out, make_ref<nn::Pool>(ops::max_pool1d, checked_pool_options(options, 1, kernel_w, 1))); });
 }
 
 htone_status htone_module_create_max_pool2d(int64_t kernel_h, int64_t kernel_w, const htone_pool_options* options,
                                             htone_module** out) {
-  return guard("htone_module_create_max_pool2d(kernel_h, kernel_w, options, out)", [&] {
-    wrap(out, make_ref<nn::Pool>(ops::max_pool2d, checked_pool_options(options, kernel_h, kernel_w, 2)));
-  });
+  return guard(
+      [&] { wrap(out, make_ref<nn::Pool>(ops::max_pool2d, checked_pool_options(options, kernel_h, kernel_w, 2))); });
 }
 
 htone_status htone_module_create_avg_pool1d(int64_t kernel_w, const htone_pool_options* options, htone_module** out) {
-  return guard("htone_module_create_avg_pool1d(kernel_w, options, out)", [&] {
-    wrap(out, make_ref<nn::Pool>(ops::avg_pool1d, checked_average_options(options, 1, kernel_w, 1)));
-  });
+  return guard(
+      [&] { wrap(out, make_ref<nn::Pool>(ops::avg_pool1d, checked_average_options(options, 1, kernel_w, 1))); });
 }
 
 htone_status htone_module_create_avg_pool2d(int64_t kernel_h, int64_t kernel_w, const htone_pool_options* options,
                                             htone_module** out) {
-  return guard("htone_module_create_avg_pool2d(kernel_h, kernel_w, options, out)", [&] {
-    wrap(out, make_ref<nn::Pool>(ops::avg_pool2d, checked_average_options(options, kernel_h, kernel_w, 2)));
-  });
+  return guard(
+      [&] { wrap(out, make_ref<nn::Pool>(ops::avg_pool2d, checked_average_options(options, kernel_h, kernel_w, 2))); });
 }
 
 htone_status htone_module_create_adaptive_avg_pool1d(int64_t result_w, htone_module** out) {
-  return guard("htone_module_create_adaptive_avg_pool1d(result_w, out)",
-               [&] { make_adaptive(ops::adaptive_avg_pool1d, result_w, out); });
+  return guard([&] { make_adaptive(ops::adaptive_avg_pool1d, result_w, out); });
 }
 
 htone_status htone_module_create_adaptive_avg_pool2d(int64_t result_h, int64_t result_w, htone_module** out) {
-  return guard("htone_module_create_adaptive_avg_pool2d(result_h, result_w, out)",
-               [&] { make_adaptive(ops::adaptive_avg_pool2d, result_h, result_w, out); });
+  return guard([&] { make_adaptive(ops::adaptive_avg_pool2d, result_h, result_w, out); });
 }
 
 htone_status htone_module_create_adaptive_max_pool1d(int64_t result_w, htone_module** out) {
-  return guard("htone_module_create_adaptive_max_pool1d(result_w, out)",
-               [&] { make_adaptive(ops::adaptive_max_pool1d, result_w, out); });
+  return guard([&] { make_adaptive(ops::adaptive_max_pool1d, result_w, out); });
 }
 
 htone_status htone_module_create_adaptive_max_pool2d(int64_t result_h, int64_t result_w, htone_module** out) {
-  return guard("htone_module_create_adaptive_max_pool2d(result_h, result_w, out)",
-               [&] { make_adaptive(ops::adaptive_max_pool2d, result_h, result_w, out); });
+  return guard([&] { make_adaptive(ops::adaptive_max_pool2d, result_h, result_w, out); });
 }

@@ -26,7 +26,7 @@ void wrap_pair(htone_tensor** out_values, htone_tensor** out_indices, ops::Value
 
 htone_status htone_amax(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                         htone_tensor** out) {
-  return guard("htone_amax(input, dim_count, dims, keepdim, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::amax(x, checked_dims_argument(dim_count, dims), keepdim != 0));
   });
@@ -34,7 +34,7 @@ htone_status htone_amax(htone_tensor* input, int32_t dim_count, const int64_t* d
 
 htone_status htone_amin(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                         htone_tensor** out) {
-  return guard("htone_amin(input, dim_count, dims, keepdim, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::amin(x, checked_dims_argument(dim_count, dims), keepdim != 0));
   });
@@ -42,7 +42,7 @@ htone_status htone_amin(htone_tensor* input, int32_t dim_count, const int64_t* d
 
 htone_status htone_var(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction, int32_t keepdim,
                        htone_tensor** out) {
-  return guard("htone_var(input, dim_count, dims, correction, keepdim, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     require_finite(correction, "correction");
     wrap(out, ops::var(x, checked_dims_argument(dim_count, dims), correction, keepdim != 0));
@@ -51,7 +51,7 @@ htone_status htone_var(htone_tensor* input, int32_t dim_count, const int64_t* di
 
 htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction, int32_t keepdim,
                        htone_tensor** out) {
-  return guard("htone_std(input, dim_count, dims, correction, keepdim, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     require_finite(correction, "correction");
     wrap(out, ops::std(x, checked_dims_argument(dim_count, dims), correction, keepdim != 0));
@@ -60,7 +60,7 @@ htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* di
 
 htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return guard("htone_max_dim(input, dim, keepdim, out_values, out_indices)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     require(out_values, "out_values");
     require(out_indices, "out_indices");
@@ -70,7 +70,7 @@ htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t keepdim, ht
 
 htone_status htone_min_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return guard("htone_min_dim(input, dim, keepdim, out_values, out_indices)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     require(out_values, "out_values");
     require(out_indices, "out_indices");
@@ -79,18 +79,16 @@ htone_status htone_min_dim(htone_tensor* input, int64_t dim, int32_t keepdim, ht
 }
 
 htone_status htone_argmax(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out) {
-  return guard("htone_argmax(input, dim, keepdim, out)",
-               [&] { wrap(out, ops::argmax(unwrap(input, "input"), dim, keepdim != 0)); });
+  return guard([&] { wrap(out, ops::argmax(unwrap(input, "input"), dim, keepdim != 0)); });
 }
 
 htone_status htone_argmin(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out) {
-  return guard("htone_argmin(input, dim, keepdim, out)",
-               [&] { wrap(out, ops::argmin(unwrap(input, "input"), dim, keepdim != 0)); });
+  return guard([&] { wrap(out, ops::argmin(unwrap(input, "input"), dim, keepdim != 0)); });
 }
 
 htone_status htone_any(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                        htone_tensor** out) {
-  return guard("htone_any(input, dim_count, dims, keepdim, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::any(x, checked_dims_argument(dim_count, dims), keepdim != 0));
   });
@@ -98,19 +96,19 @@ htone_status htone_any(htone_tensor* input, int32_t dim_count, const int64_t* di
 
 htone_status htone_all(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                        htone_tensor** out) {
-  return guard("htone_all(input, dim_count, dims, keepdim, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::all(x, checked_dims_argument(dim_count, dims), keepdim != 0));
   });
 }
 
 htone_status htone_cumsum(htone_tensor* input, int64_t dim, htone_tensor** out) {
-  return guard("htone_cumsum(input, dim, out)", [&] { wrap(out, ops::cumsum(unwrap(input, "input"), dim)); });
+  return guard([&] { wrap(out, ops::cumsum(unwrap(input, "input"), dim)); });
 }
 
 htone_status htone_log_sum_exp(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                htone_tensor** out) {
-  return guard("htone_log_sum_exp(input, dim_count, dims, keepdim, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::log_sum_exp(x, checked_dims_argument(dim_count, dims), keepdim != 0));
   });

@@ -18,7 +18,8 @@ void require_at_least(int64_t value, int64_t least, const char* argument) {
 }
 
 void require_share(double value, const char* argument) {
-  if (!(value >= 0.0 && value <= 1.0)) fail(Code::kInvalidArgument, argument, "%s=%g is outside [0, 1]", argument, value);
+  if (!(value >= 0.0 && value <= 1.0))
+    fail(Code::kInvalidArgument, argument, "%s=%g is outside [0, 1]", argument, value);
 }
 
 // The host's function, called on the thread that steps or asks.
@@ -57,11 +58,11 @@ class CallbackSchedule final : public optim::HostSchedule {
 }  // namespace
 
 htone_status htone_schedule_create_constant(htone_schedule** out) {
-  return guard("htone_schedule_create_constant(out)", [&] { wrap(out, make_ref<ScheduleSettings>(Schedule{})); });
+  return guard([&] { wrap(out, make_ref<ScheduleSettings>(Schedule{})); });
 }
 
 htone_status htone_schedule_create_cosine(int64_t total_steps, double final_factor, htone_schedule** out) {
-  return guard("htone_schedule_create_cosine(total_steps, final_factor, out)", [&] {
+  return guard([&] {
     require_at_least(total_steps, 1, "total_steps");
     require_share(final_factor, "final_factor");
     Schedule schedule;
@@ -73,7 +74,7 @@ htone_status htone_schedule_create_cosine(int64_t total_steps, double final_fact
 }
 
 htone_status htone_schedule_create_step(int64_t step_size, double gamma, htone_schedule** out) {
-  return guard("htone_schedule_create_step(step_size, gamma, out)", [&] {
+  return guard([&] {
     require_at_least(step_size, 1, "step_size");
     if (!(gamma > 0.0 && gamma <= 1.0)) fail(Code::kInvalidArgument, "gamma", "gamma=%g is outside (0, 1]", gamma);
     Schedule schedule;
@@ -86,7 +87,7 @@ htone_status htone_schedule_create_step(int64_t step_size, double gamma, htone_s
 
 htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* user, void (*destroy)(void* user),
                                             htone_schedule** out) {
-  return guard("htone_schedule_create_callback(callback, user, destroy, out)", [&] {
+  return guard([&] {
     if (callback == nullptr) fail(Code::kInvalidArgument, "callback", "callback is NULL");
     const Ref<CallbackSchedule> host = make_ref<CallbackSchedule>(callback, user);
     wrap(out, make_ref<ScheduleSettings>(optim::ScheduleRule{{.kind = ScheduleKind::kGiven}, host}));
@@ -96,7 +97,7 @@ htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* us
 
 htone_status htone_schedule_create_warmup(int64_t warmup_steps, double start_factor, htone_schedule* after,
                                           htone_schedule** out) {
-  return guard("htone_schedule_create_warmup(warmup_steps, start_factor, after, out)", [&] {
+  return guard([&] {
     require_at_least(warmup_steps, 1, "warmup_steps");
     require_share(start_factor, "start_factor");
     optim::ScheduleRule rule = unwrap(after, "after")->rule;
@@ -108,7 +109,7 @@ htone_status htone_schedule_create_warmup(int64_t warmup_steps, double start_fac
 }
 
 htone_status htone_schedule_factor(htone_schedule* schedule, int64_t position, double* out_factor) {
-  return guard("htone_schedule_factor(schedule, position, out_factor)", [&] {
+  return guard([&] {
     const Ref<ScheduleSettings> source = hold(schedule, "schedule");
     require_at_least(position, 0, "position");
     require(out_factor, "out_factor");
@@ -117,9 +118,9 @@ htone_status htone_schedule_factor(htone_schedule* schedule, int64_t position, d
 }
 
 htone_status htone_schedule_retain(htone_schedule* schedule) {
-  return guard("htone_schedule_retain(schedule)", [&] { retain_handle(schedule, "schedule"); });
+  return guard([&] { retain_handle(schedule, "schedule"); });
 }
 
 htone_status htone_schedule_release(htone_schedule* schedule) {
-  return guard("htone_schedule_release(schedule)", [&] { release_handle(schedule, "schedule"); });
+  return guard([&] { release_handle(schedule, "schedule"); });
 }

@@ -50,11 +50,11 @@ Settings checked_sgd(const htone_sgd_options* options) {
 }  // namespace
 
 htone_status htone_sgd_options_init(htone_sgd_options* options) {
-  return guard("htone_sgd_options_init(options)", [&] { require(options, "options") = default_sgd(); });
+  return guard([&] { require(options, "options") = default_sgd(); });
 }
 
 htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options, htone_optimizer** out) {
-  return guard("htone_optimizer_create_sgd(module, options, out)", [&] {
+  return guard([&] {
     const nn::Module& model = *unwrap(module, "module");
     const Settings settings = checked_sgd(options);
     require(out, "out");
@@ -64,7 +64,7 @@ htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_op
 
 htone_status htone_optimizer_create_sgd_over(htone_parameters* parameters, const htone_sgd_options* options,
                                              htone_optimizer** out) {
-  return guard("htone_optimizer_create_sgd_over(parameters, options, out)", [&] {
+  return guard([&] {
     const ParameterSet& set = *unwrap(parameters, "parameters");
     const Settings settings = checked_sgd(options);
     require(out, "out");
@@ -74,7 +74,7 @@ htone_status htone_optimizer_create_sgd_over(htone_parameters* parameters, const
 
 htone_status htone_optimizer_add_sgd_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                            const htone_sgd_options* options) {
-  return guard("htone_optimizer_add_sgd_group(optimizer, parameters, options)", [&] {
+  return guard([&] {
     optim::Sgd& target = unwrap_optimizer<optim::SgdRule>(optimizer);
     const ParameterSet& set = *unwrap(parameters, "parameters");
     const Settings settings = checked_sgd(options);

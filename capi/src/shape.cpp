@@ -53,42 +53,40 @@ ops::Padding unwrap_padding(int rank, int32_t pair_count, const int64_t* padding
 }  // namespace
 
 htone_status htone_permute(htone_tensor* input, int32_t dim_count, const int64_t* dims, htone_tensor** out) {
-  return guard("htone_permute(input, dim_count, dims, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::permute(x, checked_dims_argument(dim_count, dims)));
   });
 }
 
 htone_status htone_unsqueeze(htone_tensor* input, int64_t dim, htone_tensor** out) {
-  return guard("htone_unsqueeze(input, dim, out)", [&] { wrap(out, ops::unsqueeze(unwrap(input, "input"), dim)); });
+  return guard([&] { wrap(out, ops::unsqueeze(unwrap(input, "input"), dim)); });
 }
 
 htone_status htone_squeeze(htone_tensor* input, int32_t dim_count, const int64_t* dims, htone_tensor** out) {
-  return guard("htone_squeeze(input, dim_count, dims, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::squeeze(x, checked_dims_argument(dim_count, dims)));
   });
 }
 
 htone_status htone_broadcast_to(htone_tensor* input, int32_t ndim, const int64_t* shape, htone_tensor** out) {
-  return guard("htone_broadcast_to(input, ndim, shape, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::broadcast_to(x, open_shape_argument(ndim, shape)));
   });
 }
 
 htone_status htone_cat(size_t count, htone_tensor* const* tensors, int64_t dim, htone_tensor** out) {
-  return guard("htone_cat(count, tensors, dim, out)",
-               [&] { wrap(out, ops::cat(unwrap_tensors(count, tensors), dim)); });
+  return guard([&] { wrap(out, ops::cat(unwrap_tensors(count, tensors), dim)); });
 }
 
 htone_status htone_stack(size_t count, htone_tensor* const* tensors, int64_t dim, htone_tensor** out) {
-  return guard("htone_stack(count, tensors, dim, out)",
-               [&] { wrap(out, ops::stack(unwrap_tensors(count, tensors), dim)); });
+  return guard([&] { wrap(out, ops::stack(unwrap_tensors(count, tensors), dim)); });
 }
 
 htone_status htone_split(htone_tensor* input, int64_t dim, size_t count, const int64_t* sizes, htone_tensor** out) {
-  return guard("htone_split(input, dim, count, sizes, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     require(sizes, "sizes");
     require(out, "out");
@@ -98,23 +96,23 @@ htone_status htone_split(htone_tensor* input, int64_t dim, size_t count, const i
 
 htone_status htone_pad(htone_tensor* input, int32_t pair_count, const int64_t* padding, double value,
                        htone_tensor** out) {
-  return guard("htone_pad(input, pair_count, padding, value, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::pad(x, unwrap_padding(x.rank(), pair_count, padding), value));
   });
 }
 
 htone_status htone_flip(htone_tensor* input, int32_t dim_count, const int64_t* dims, htone_tensor** out) {
-  return guard("htone_flip(input, dim_count, dims, out)", [&] {
+  return guard([&] {
     const Tensor& x = unwrap(input, "input");
     wrap(out, ops::flip(x, checked_dims_argument(dim_count, dims)));
   });
 }
 
 htone_status htone_tril(htone_tensor* input, int64_t diagonal, htone_tensor** out) {
-  return guard("htone_tril(input, diagonal, out)", [&] { wrap(out, ops::tril(unwrap(input, "input"), diagonal)); });
+  return guard([&] { wrap(out, ops::tril(unwrap(input, "input"), diagonal)); });
 }
 
 htone_status htone_triu(htone_tensor* input, int64_t diagonal, htone_tensor** out) {
-  return guard("htone_triu(input, diagonal, out)", [&] { wrap(out, ops::triu(unwrap(input, "input"), diagonal)); });
+  return guard([&] { wrap(out, ops::triu(unwrap(input, "input"), diagonal)); });
 }

@@ -37,19 +37,19 @@ const StateTensor& entry_named(const StateDict& state, const char* name) {
 }  // namespace
 
 htone_status htone_state_dict_create(htone_state_dict** out) {
-  return guard("htone_state_dict_create(out)", [&] { wrap(out, make_ref<SharedStateDict>()); });
+  return guard([&] { wrap(out, make_ref<SharedStateDict>()); });
 }
 
 htone_status htone_state_dict_retain(htone_state_dict* state_dict) {
-  return guard("htone_state_dict_retain(state_dict)", [&] { retain_handle(state_dict, "state_dict"); });
+  return guard([&] { retain_handle(state_dict, "state_dict"); });
 }
 
 htone_status htone_state_dict_release(htone_state_dict* state_dict) {
-  return guard("htone_state_dict_release(state_dict)", [&] { release_handle(state_dict, "state_dict"); });
+  return guard([&] { release_handle(state_dict, "state_dict"); });
 }
 
 htone_status htone_state_dict_add(htone_state_dict* state_dict, const char* name, htone_tensor* tensor) {
-  return guard("htone_state_dict_add(state_dict, name, tensor)", [&] {
+  return guard([&] {
     StateDict& state = unwrap(state_dict, "state_dict")->state;
     require_name(&require(name, "name"));
     state.add(name, unwrap(tensor, "tensor").detach());
@@ -57,7 +57,7 @@ htone_status htone_state_dict_add(htone_state_dict* state_dict, const char* name
 }
 
 htone_status htone_state_dict_count(htone_state_dict* state_dict, size_t* out_count) {
-  return guard("htone_state_dict_count(state_dict, out_count)", [&] {
+  return guard([&] {
     const StateDict& state = unwrap(state_dict, "state_dict")->state;
     require(out_count, "out_count") = state.tensors().size();
   });
@@ -65,34 +65,31 @@ htone_status htone_state_dict_count(htone_state_dict* state_dict, size_t* out_co
 
 htone_status htone_state_dict_name(htone_state_dict* state_dict, size_t index, char* out_name, size_t capacity,
                                    size_t* out_length) {
-  return guard("htone_state_dict_name(state_dict, index, out_name, capacity, out_length)", [&] {
+  return guard([&] {
     const StateTensor& entry = entry_at(unwrap(state_dict, "state_dict")->state, index);
     copy_text(entry.name.c_str(), out_name, "out_name", capacity, out_length);
   });
 }
 
 htone_status htone_state_dict_tensor(htone_state_dict* state_dict, size_t index, htone_tensor** out) {
-  return guard("htone_state_dict_tensor(state_dict, index, out)",
-               [&] { wrap(out, entry_at(unwrap(state_dict, "state_dict")->state, index).tensor.detach()); });
+  return guard([&] { wrap(out, entry_at(unwrap(state_dict, "state_dict")->state, index).tensor.detach()); });
 }
 
 htone_status htone_state_dict_find(htone_state_dict* state_dict, const char* name, htone_tensor** out) {
-  return guard("htone_state_dict_find(state_dict, name, out)",
-               [&] { wrap(out, entry_named(unwrap(state_dict, "state_dict")->state, name).tensor.detach()); });
+  return guard([&] { wrap(out, entry_named(unwrap(state_dict, "state_dict")->state, name).tensor.detach()); });
 }
 
 htone_status htone_module_state_dict(htone_module* module, htone_state_dict** out) {
-  return guard("htone_module_state_dict(module, out)",
-               [&] { wrap(out, shared(nn::state_of(*unwrap(module, "module")))); });
+  return guard([&] { wrap(out, shared(nn::state_of(*unwrap(module, "module")))); });
 }
 
 htone_status htone_load_options_init(htone_load_options* options) {
-  return guard("htone_load_options_init(options)", [&] { require(options, "options") = default_load_options(); });
+  return guard([&] { require(options, "options") = default_load_options(); });
 }
 
 htone_status htone_module_load_state_dict(htone_module* module, htone_state_dict* state_dict,
                                           const htone_load_options* options) {
-  return guard("htone_module_load_state_dict(module, state_dict, options)", [&] {
+  return guard([&] {
     const nn::Module& layer = *unwrap(module, "module");
     const StateDict& state = unwrap(state_dict, "state_dict")->state;
     nn::load_state(layer, state, options_or_default(options, default_load_options()).strict != 0);
@@ -100,15 +97,14 @@ htone_status htone_module_load_state_dict(htone_module* module, htone_state_dict
 }
 
 htone_status htone_module_missing_state(htone_module* module, htone_state_dict* state_dict, htone_state_dict** out) {
-  return guard("htone_module_missing_state(module, state_dict, out)", [&] {
+  return guard([&] {
     const StateDict own = nn::state_of(*unwrap(module, "module"));
     wrap(out, shared(nn::difference(own, unwrap(state_dict, "state_dict")->state)));
   });
 }
 
-htone_status htone_module_unexpected_state(htone_module* module, htone_state_dict* state_dict,
-                                           htone_state_dict** out) {
-  return guard("htone_module_unexpected_state(module, state_dict, out)", [&] {
+htone_status htone_module_unexpected_state(htone_module* module, htone_state_dict* state_dict, htone_state_dict** out) {
+  return guard([&] {
     const StateDict own = nn::state_of(*unwrap(module, "module"));
     wrap(out, shared(nn::difference(unwrap(state_dict, "state_dict")->state, own)));
   });

@@ -36,7 +36,7 @@ void share_buffer(const Tensor& tensor, void (*deleter)(void*), void* user, hton
 
 htone_status htone_tensor_create(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
                                  htone_tensor** out) {
-  return guard("htone_tensor_create(device, dtype, ndim, shape, out)", [&] {
+  return guard([&] {
     ContextDevice& target = device_of(device);
     const DType element = checked_dtype(dtype, "dtype");
     const Shape sizes = checked_shape_argument(ndim, shape);
@@ -47,7 +47,7 @@ htone_status htone_tensor_create(htone_device* device, htone_dtype dtype, int32_
 
 htone_status htone_tensor_create_full(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
                                       double value, htone_tensor** out) {
-  return guard("htone_tensor_create_full(device, dtype, ndim, shape, value, out)", [&] {
+  return guard([&] {
     ContextDevice& target = device_of(device);
     const DType element = checked_dtype(dtype, "dtype");
     const Shape sizes = checked_shape_argument(ndim, shape);
@@ -58,7 +58,7 @@ htone_status htone_tensor_create_full(htone_device* device, htone_dtype dtype, i
 
 htone_status htone_arange(htone_device* device, htone_dtype dtype, double start, double end, double step,
                           htone_tensor** out) {
-  return guard("htone_arange(device, dtype, start, end, step, out)", [&] {
+  return guard([&] {
     ContextDevice& target = device_of(device);
     const DType element = checked_dtype(dtype, "dtype");
     require(out, "out");
@@ -68,7 +68,7 @@ htone_status htone_arange(htone_device* device, htone_dtype dtype, double start,
 
 htone_status htone_tensor_create_copy(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
                                       const void* data, htone_tensor** out) {
-  return guard("htone_tensor_create_copy(device, dtype, ndim, shape, data, out)", [&] {
+  return guard([&] {
     ContextDevice& target = device_of(device);
     const DType element = checked_dtype(dtype, "dtype");
     const Shape sizes = checked_shape_argument(ndim, shape);
@@ -80,7 +80,7 @@ htone_status htone_tensor_create_copy(htone_device* device, htone_dtype dtype, i
 
 htone_status htone_tensor_from_buffer(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
                                       void* data, void (*deleter)(void* user), void* user, htone_tensor** out) {
-  return guard("htone_tensor_from_buffer(device, dtype, ndim, shape, data, deleter, user, out)", [&] {
+  return guard([&] {
     ContextDevice& target = device_of(device);
     const DType element = checked_dtype(dtype, "dtype");
     const Shape sizes = checked_shape_argument(ndim, shape);
@@ -93,7 +93,7 @@ htone_status htone_tensor_from_buffer(htone_device* device, htone_dtype dtype, i
 htone_status htone_tensor_from_buffer_strided(htone_device* device, htone_dtype dtype, int32_t ndim,
                                               const int64_t* shape, const int64_t* strides, void* data,
                                               void (*deleter)(void* user), void* user, htone_tensor** out) {
-  return guard("htone_tensor_from_buffer_strided(device, dtype, ndim, shape, strides, data, deleter, user, out)", [&] {
+  return guard([&] {
     ContextDevice& target = device_of(device);
     const DType element = checked_dtype(dtype, "dtype");
     const Shape sizes = checked_shape_argument(ndim, shape);
@@ -106,53 +106,51 @@ htone_status htone_tensor_from_buffer_strided(htone_device* device, htone_dtype 
 }
 
 htone_status htone_tensor_retain(htone_tensor* tensor) {
-  return guard("htone_tensor_retain(tensor)", [&] { retain_handle(tensor, "tensor"); });
+  return guard([&] { retain_handle(tensor, "tensor"); });
 }
 
 htone_status htone_tensor_release(htone_tensor* tensor) {
-  return guard("htone_tensor_release(tensor)", [&] { release_handle(tensor, "tensor"); });
+  return guard([&] { release_handle(tensor, "tensor"); });
 }
 
 htone_status htone_tensor_dtype(htone_tensor* tensor, htone_dtype* out_dtype) {
-  return guard("htone_tensor_dtype(tensor, out_dtype)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     require(out_dtype, "out_dtype") = static_cast<htone_dtype>(source.dtype());
   });
 }
 
 htone_status htone_tensor_numel(htone_tensor* tensor, int64_t* out_count) {
-  return guard("htone_tensor_numel(tensor, out_count)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     require(out_count, "out_count") = source.numel();
   });
 }
 
 htone_status htone_tensor_shape(htone_tensor* tensor, int32_t capacity, int64_t* out_shape, int32_t* out_ndim) {
-  return guard("htone_tensor_shape(tensor, capacity, out_shape, out_ndim)",
-               [&] { copy_sizes(unwrap(tensor, "tensor").shape(), capacity, out_shape, "out_shape", out_ndim); });
+  return guard([&] { copy_sizes(unwrap(tensor, "tensor").shape(), capacity, out_shape, "out_shape", out_ndim); });
 }
 
 htone_status htone_tensor_strides(htone_tensor* tensor, int32_t capacity, int64_t* out_strides, int32_t* out_ndim) {
-  return guard("htone_tensor_strides(tensor, capacity, out_strides, out_ndim)",
-               [&] { copy_sizes(unwrap(tensor, "tensor").strides(), capacity, out_strides, "out_strides", out_ndim); });
+  return guard([&] { copy_sizes(unwrap(tensor, "tensor").strides(), capacity, out_strides, "out_strides", out_ndim); });
 }
 
 htone_status htone_tensor_device(htone_tensor* tensor, htone_device** out) {
-  return guard("htone_tensor_device(tensor, out)", [&] {
+  return guard([&] {
     ContextDevice& device = unwrap(tensor, "tensor").device();
     wrap(out, make_ref<DeviceReference>(device));
   });
 }
 
 htone_status htone_tensor_data(htone_tensor* tensor, void** out_data) {
-  return guard("htone_tensor_data(tensor, out_data)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     require(out_data, "out_data") = source.numel() == 0 ? nullptr : source.data();
   });
 }
 
 htone_status htone_tensor_read(htone_tensor* tensor, htone_dtype dtype, void* out_data, size_t capacity) {
-  return guard("htone_tensor_read(tensor, dtype, out_data, capacity)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     const DType element = checked_dtype(dtype, "dtype");
     require_memory(out_data, "out_data");
@@ -165,7 +163,7 @@ htone_status htone_tensor_read(htone_tensor* tensor, htone_dtype dtype, void* ou
 }
 
 htone_status htone_tensor_write(htone_tensor* tensor, htone_dtype dtype, const void* data, size_t size) {
-  return guard("htone_tensor_write(tensor, dtype, data, size)", [&] {
+  return guard([&] {
     const Tensor& target = unwrap(tensor, "tensor");
     const DType element = checked_dtype(dtype, "dtype");
     require_memory(data, "data");
@@ -178,18 +176,18 @@ htone_status htone_tensor_write(htone_tensor* tensor, htone_dtype dtype, const v
 }
 
 htone_status htone_tensor_mark_written(htone_tensor* tensor) {
-  return guard("htone_tensor_mark_written(tensor)", [&] { unwrap(tensor, "tensor").storage()->bump_version(); });
+  return guard([&] { unwrap(tensor, "tensor").storage()->bump_version(); });
 }
 
 htone_status htone_tensor_item(htone_tensor* tensor, double* out_value) {
-  return guard("htone_tensor_item(tensor, out_value)", [&] {
+  return guard([&] {
     const Tensor& source = unwrap(tensor, "tensor");
     require(out_value, "out_value") = item(source);
   });
 }
 
 htone_status htone_tensor_fill(htone_tensor* tensor, double value) {
-  return guard("htone_tensor_fill(tensor, value)", [&] {
+  return guard([&] {
     const Tensor& target = unwrap(tensor, "tensor");
     require_writable(target, "tensor");
     fill(target, value);

@@ -15,6 +15,7 @@ MISSING = {
     "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON": "pkg-config",
     "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON": "nlohmann-json3-dev",
     "-DXXHASH_INCLUDE_DIR=OFF": "libxxhash-dev",
+    "-DHALFTONE_PYTHON=OFF": "python3",
     "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON": "libgtest-dev",
 }
 
