@@ -1,4 +1,4 @@
-/* Autocast: the policy table, what scopes do to operations and gradients, and explicit policies of module forwards. */
+/* Autocast: the policy table, how scopes affect operations and gradients, and explicit policies of module forwards. */
 #include <pthread.h>
 
 #include "test_modules.h"
@@ -21,9 +21,8 @@ static htone_dtype product_dtype(htone_dtype a, htone_dtype b) {
   return dtype_of(apply2(htone_matmul, square_matrix(a), square_matrix(b)));
 }
 
-/* Every operation; tools/check_ops.py compares this with the library's own table. One that is fixed moves elements or
- * answers what no dtype changes, and its class cannot be overridden.
- */
+/* Every operation. tools/check_ops.py compares this table with the library's own. The class of a fixed operation cannot
+ * be overridden: it only moves elements, or its result does not depend on the dtype. */
 typedef struct Row {
   const char* op;
   htone_autocast_class autocast_class;
@@ -243,7 +242,7 @@ static void gradients_of_fp32_weights_are_fp32(void** state) {
   assert_ok(htone_linear(input, weight, NULL, &out));
   htone_tensor* loss = sum_of(keep_tensor(out));
   assert_ok(htone_scope_end(scope));
-  assert_values(out, 0, 2, 5); /* the weights were read as bf16: 4.001 is 4 */
+  assert_values(out, 0, 2, 5); /* the weights were read as bf16, which rounds 4.001 to 4 */
   assert_int_equal(dtype_of(loss), HTONE_F32);
   backward(loss);
   assert_int_equal(dtype_of(grad_of(weight)), HTONE_F32);
@@ -318,7 +317,7 @@ static void an_explicit_policy_rules_a_forward_on_any_thread(void** state) {
   assert_ok(htone_module_create_linear(test_device(), 2, 3, NULL, &module));
   keep_module(module);
   Forward forward = {.module = module, .input = square_matrix(HTONE_F32)};
-  htone_scope* scope = begin_autocast(HTONE_F16); /* of this thread only */
+  htone_scope* scope = begin_autocast(HTONE_F16); /* in this thread only */
   assert_int_equal(dtype_on_another_thread(forward), HTONE_F32);
   run_forward(&forward);
   assert_int_equal(forward.dtype, HTONE_F16);
@@ -340,7 +339,7 @@ static void assert_cast_bytes(htone_autocast_policy* policy, int64_t parameters,
   assert_int_equal(of_tensors, tensors);
 }
 
-/* Forward and backward of a layer of 6 weights and 2 biases on an input of 12, and the step. */
+/* Runs forward, backward and a step. The layer has 6 weights and 2 biases; the input has 12 elements. */
 static void train_under(htone_autocast_policy* policy, htone_module* module, htone_optimizer* optimizer) {
   htone_tensor* out = NULL;
   assert_ok(htone_optimizer_zero_grad(optimizer));
@@ -367,7 +366,7 @@ static void a_step_casts_weights_only_where_no_copy_is_kept(void** state) {
       train_under(policy, module, optimizer);
       assert_cast_bytes(policy, kept ? 0 : step * (6 + 2) * 2, step * 12 * 2);
     }
-    assert_ok(htone_tensor_fill(weights_of(module, 0), 1)); /* its copy is stale until the next step */
+    assert_ok(htone_tensor_fill(weights_of(module, 0), 1)); /* makes the low-precision copy stale until the next step */
     assert_ok(htone_autocast_policy_reset_cast_bytes(policy));
     assert_cast_bytes(policy, 0, 0);
     train_under(policy, module, optimizer);

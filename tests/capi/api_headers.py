@@ -1,4 +1,4 @@
-"""The functions and structures of the public headers, read for tests: declarations with what their comments say."""
+"""Reads the functions and structures of the public headers for tests: declarations with their comments."""
 
 import re
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def comment_text(comment):
 
 
 def described_parameters(text):
-    """Name to (direction, text), from paragraphs such as "[in] a, b: any shapes"."""
+    """Maps each name to (direction, text), from paragraphs such as "[in] a, b: any shapes"."""
     paragraphs = {}
     for match in re.finditer(r"\n\[(in|out|in,out)\] ([\w, ]+): (.*?)(?=\n\[|\n[A-Z][\w ]*:|\Z)", text, re.S):
         for name in match[2].split(","):
@@ -70,7 +70,9 @@ def described_parameters(text):
 
 
 def split_parameters(text):
-    """Declarations between a function's parentheses; commas within a callback's own parentheses do not count."""
+    """Splits the declarations between a function's parentheses. Commas inside a callback's own parentheses do not
+    count.
+    """
     if text.strip() in ("", "void"):
         return []
     return [part.strip() for part in re.split(r",(?![^()]*\))", text)]

@@ -1,4 +1,4 @@
-/* Equally spaced numbers: values in every dtype, where they end, what is refused. */
+/* Equally spaced numbers: values in every dtype, the end of the range, refusals. */
 #include <math.h>
 
 #include "test_tensors.h"

@@ -1,4 +1,4 @@
-/* Gradients of small graphs against values worked out by hand, scopes, wrong orders, and very deep graphs. */
+/* Gradients of small graphs against values computed by hand, scopes, calls in the wrong order, and very deep graphs. */
 #include <math.h>
 #include <pthread.h>
 
@@ -242,7 +242,7 @@ static htone_status chain_of_adds(htone_tensor* x, htone_tensor* term, htone_ten
   return status;
 }
 
-/* Once through backward, once released without it. */
+/* Runs one deep graph through backward and releases another one without backward. */
 static void* run_deep_graph(void* argument) {
   DeepGraph* graph = argument;
   htone_tensor *out = NULL, *abandoned = NULL, *gradient = NULL;

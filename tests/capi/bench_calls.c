@@ -1,6 +1,5 @@
-/* What calls of the C API cost on small tensors: prints the best of many repeats, asserts nothing. Built with
- * HALFTONE_BENCHMARKS.
- */
+/* Measures the cost of C API calls on small tensors. Prints the best of many repeats and asserts nothing. Built with
+ * HALFTONE_BENCHMARKS. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,7 +25,7 @@ static double now_ns(void) {
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* The best time of one of `calls` calls that `run` makes. */
+/* The best time per call, where `run` makes `calls` calls. */
 static double best_ns(void (*run)(int calls), int calls) {
   double best = 1e18;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
@@ -38,7 +37,7 @@ static double best_ns(void (*run)(int calls), int calls) {
   return best;
 }
 
-/* A call without a handle: what is left of a call when the check of its handle is taken away. */
+/* A call without a handle: the difference to another call is the cost of its handle check. */
 static void ask_dtype_size(int calls) {
   size_t bytes = 0;
   for (int i = 0; i < calls; ++i) check(htone_dtype_size(HTONE_F32, &bytes));
@@ -73,7 +72,7 @@ static void multiply_matrices(int calls) {
   }
 }
 
-/* `matrix` is all ones, so that no product leaves the normal numbers. */
+/* `matrix` is all ones, so every product stays a normal number. */
 static htone_tensor* forward_chain(void) {
   htone_tensor* out = NULL;
   check(htone_mul(leaf_matrix, matrix, &out));

@@ -1,6 +1,5 @@
-/* What a careless host adds to a checkpoint: names that no file can hold, parts that have nothing, tensors over memory
- * that may not be written, averages while they are away. Names carry the rows of the fault catalogue.
- */
+/* Careless additions to a checkpoint: names that no file can hold, empty parts, tensors over read-only memory, averages
+ * while they are swapped out. Test names begin with their rows of tests/faults.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +62,8 @@ static void parts_that_have_nothing_are_saved_and_loaded(void** state) {
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 
-/* Saves the part "first" of one tensor beside the given one, changes the first, and answers what a load then says. The
- * first must stay changed where it fails. */
+/* Saves a part "first" with one tensor beside the given one, changes the first, and returns the status of a load. If
+ * the load fails, the first must keep the change. */
 static htone_status load_beside(htone_tensor* tensor) {
   int64_t step = -1;
   htone_tensor* first = make_ones(2);
@@ -88,7 +87,7 @@ static void a14_a_load_into_elements_that_overlap_is_refused_and_changes_nothing
   assert_int_equal(load_beside(wide), HTONE_STATE);
 }
 
-/* A page that the process may only read: a write would end it. */
+/* The page is read-only: a write would kill the process. */
 static void a14_a_load_into_memory_that_is_read_only_is_refused_and_changes_nothing(void** state) {
   (void)state;
   const int64_t shape[] = {4}, strides[] = {0};

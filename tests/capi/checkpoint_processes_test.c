@@ -1,6 +1,5 @@
-/* One directory of checkpoints and several processes: one writes at a time. Names carry the rows of the fault
- * catalogue.
- */
+/* Several processes share one checkpoint directory; only one may write at a time. Test names begin with their rows of
+ * tests/faults.md. */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,15 +45,15 @@ static void s8_another_process_is_refused_while_this_one_writes(void** state) {
   assert_ok(htone_checkpoint_save(checkpoint, 1));
   assert_ok(htone_checkpoint_release(checkpoint));
   assert_int_equal(code_of_child(write_beside_another, run.context), HTONE_OK);
-  assert_ok(htone_checkpoint_release(open_directory(&run))); /* the child gave it back by its end */
+  assert_ok(htone_checkpoint_release(open_directory(&run))); /* the lock was released when the child ended */
   end_run(&run);
 }
 
-/* A child that was forked while the directory was open, and lives on. */
+/* A child that was forked while the directory was open and that keeps running. */
 typedef struct Worker {
   htone_checkpoint* checkpoint;
-  int ready[2]; /* a pipe into which the child writes when it has looked at what it has */
-  int stop[2];  /* a pipe whose end tells the child to end */
+  int ready[2]; /* a pipe; the child writes to it after it has checked its own state */
+  int stop[2];  /* a pipe; when its write end is closed, the child exits */
 } Worker;
 
 static int work_until_told(const Worker* worker) {

@@ -1,5 +1,5 @@
-/* Checkpoints of a run: resumed to the bit, all or nothing, one writer. Names carry the rows of the promises and of the
- * fault catalogue that they show. */
+/* Checkpoints of a run: a resumed run is bitwise equal, a load is all or nothing, one writer. Test names and comments
+ * name the promises and the rows of tests/faults.md that they show. */
 #include <stdio.h>
 
 #include "test_run.h"
@@ -56,7 +56,7 @@ static void p7_a_resumed_run_equals_one_that_never_stopped(void** state) {
     save(&first, (int64_t)(i + 1) * 100);
     end_run(&first);
     assert_ok(begin_run(&second, &kKinds[i], NULL));
-    train(&second, 2); /* what was there before the load must not matter */
+    train(&second, 2); /* state from before the load must not matter */
     assert_true(load(&second) == (int64_t)(i + 1) * 100);
     train(&second, 14);
     if (fingerprint(&second) != fingerprint(&whole)) print_error("kind: %s\n", kKinds[i].name);
@@ -76,7 +76,7 @@ static void an_empty_directory_has_no_checkpoint(void** state) {
   end_run(&run);
 }
 
-/* F15: the model is another than the checkpoint's. */
+/* F15: the checkpoint is of another model. */
 static void f15_a_checkpoint_that_does_not_fit_changes_nothing(void** state) {
   (void)state;
   Run run;

@@ -1,4 +1,4 @@
-/* Clipping by norm: how long it lasts, and what a second call does. */
+/* Clipping by norm: how long the clip factor lasts, and the effect of a second call. */
 #include <math.h>
 
 #include "test_optimizers.h"
@@ -11,7 +11,7 @@ typedef struct Clipped {
   htone_optimizer* optimizer;
 } Clipped;
 
-/* Two weights of 0 under SGD with a learning rate of 1: a step subtracts what the optimizer sees of the gradients. */
+/* Two weights of 0 under SGD with a learning rate of 1: a step subtracts the gradients as the optimizer reads them. */
 static Clipped make_clipped(void) {
   static const double zeros[] = {0, 0};
   const htone_sgd_options options = sgd_options(1);

@@ -1,4 +1,4 @@
-/* Comparisons, logic and choice: values with NaN, promotion, broadcasting, gradients of where, refusals. */
+/* Comparisons, logic and selection: values with NaN, promotion, broadcasting, gradients of where, refusals. */
 #include <math.h>
 
 #include "test_tensors.h"
@@ -42,7 +42,7 @@ static void operands_promote_before_they_are_compared(void** state) {
   assert_values(apply2(htone_lt, signed_bytes, make_tensor(HTONE_U8, (const double[]){200}, 1, 1)), 0, 1);
   assert_values(apply2(htone_eq, make_tensor(HTONE_F16, (const double[]){2}, 1, 1), make_scalar(HTONE_I64, 2)), 0, 1);
   assert_values(apply2(htone_ge, make_scalar(HTONE_BOOL, 1), make_scalar(HTONE_F32, 0.5)), 0, 1);
-  /* A scalar takes the tensor's dtype, so that what was stored from 0.1 equals 0.1. */
+  /* A scalar takes the tensor's dtype, so a tensor that stores 0.1 equals the scalar 0.1. */
   assert_values(apply2(htone_eq, make_tensor(HTONE_F32, (const double[]){0.1}, 1, 1), make_scalar(HTONE_F64, 0.1)), 0,
                 1);
   assert_values(apply2(htone_eq, make_tensor(HTONE_BF16, (const double[]){0.1}, 1, 1), make_scalar(HTONE_F32, 0.1)), 0,

@@ -207,7 +207,7 @@ typedef struct Log {
   char last[256];
 } Log;
 
-/* A receiver may call the library, for no lock is held. */
+/* A log receiver may call the library, because no lock is held. */
 static void note_message(const char* message, void* user) {
   Log* log = user;
   int64_t handles = 0;

@@ -1,4 +1,4 @@
-/* Convolutions and their layers: values told by hand, relations between the operations, what is refused. */
+/* Convolutions and their layers: values computed by hand, relations between the operations, refusals. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,7 +75,7 @@ static void a_line_is_an_image_of_one_row(void** state) {
   free(expected);
 }
 
-/* <conv(x), y> = <x, conv_transpose(y)>, which is what "transpose" means. */
+/* <conv(x), y> = <x, conv_transpose(y)> is the definition of "transpose". */
 static void the_transpose_is_adjoint_to_the_convolution(void** state) {
   (void)state;
   htone_conv_options options = defaults();

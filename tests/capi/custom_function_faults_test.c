@@ -1,6 +1,5 @@
-/* Backwards of the caller's own that fail, hand back what does not fit, or do what they must not. Names carry the rows
- * of the fault catalogue.
- */
+/* Custom backward functions that fail, return gradients that do not fit, or do something forbidden. Test names or
+ * comments name their rows of tests/faults.md. */
 #include <string.h>
 
 #include "square_function.h"
@@ -56,7 +55,7 @@ static void handed_back_gradients_are_looked_at(void** state) {
     assert_fails(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0), cases[i].expected, cases[i].text);
   }
   htone_tensor* x = ramp_leaf();
-  square.instead = in_double; /* another float converts */
+  square.instead = in_double; /* a gradient in another floating dtype is converted */
   backward(sum_of(squared(&square, x)));
   assert_int_equal(dtype_of(grad_of(x)), HTONE_F32);
   assert_values(grad_of(x), 0, 1, 1, 1);
@@ -96,7 +95,7 @@ static void a_failure_that_is_passed_on_keeps_its_message(void** state) {
   assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_CALLBACK,
                "backward of square answered 5 (SHAPE_MISMATCH): htone_matmul: a");
   square.instead = NULL;
-  square.answer = HTONE_SHAPE_MISMATCH; /* of the callback's own: nothing stale is told */
+  square.answer = HTONE_SHAPE_MISMATCH; /* the callback's own error: the message must not repeat an older one */
   htone_error_info info = {.struct_size = sizeof info};
   assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_CALLBACK, "answered 5 (SHAPE_MISMATCH)");
   assert_ok(htone_error_last(&info));
@@ -185,7 +184,7 @@ static void gradients_of_gradients_are_refused(void** state) {
   assert_fails(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0), HTONE_CALLBACK, "13 (STATE)");
   square.instead = run_backward_inside;
   assert_fails(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0), HTONE_CALLBACK, "13 (STATE)");
-  square.instead = require_a_gradient_inside; /* operations on a new leaf do not record */
+  square.instead = require_a_gradient_inside; /* operations on a new leaf are not recorded */
   assert_ok(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0));
   assert_ok(htone_tensor_zero_grad(x));
   backward(other_loss);

@@ -1,5 +1,4 @@
-/* Functions of the caller's own: gradients through them, inputs and outputs, graphs that run again, how long they live.
- */
+/* Custom functions: their gradients, inputs and outputs, graphs that run again, lifetimes. */
 #include "square_function.h"
 
 static void gradients_go_through_the_callers_backward_alone(void** state) {
@@ -28,7 +27,7 @@ static void nothing_is_recorded_without_a_reason(void** state) {
   assert_int_equal(requires_grad(squared(&square, x)), 1);
 }
 
-/* a - b and, as integers, which of them is larger. */
+/* a - b and, as integers, which of the two is larger. */
 static htone_status difference_backward(const htone_backward_call* call, void* user) {
   int* missing = user;
   assert_int_equal(call->struct_size, sizeof *call);
@@ -38,7 +37,7 @@ static htone_status difference_backward(const htone_backward_call* call, void* u
   assert_int_equal(call->needs_grad[0], 0);
   assert_int_equal(call->needs_grad[1], 1);
   *missing += call->grad_outputs[1] == NULL;
-  call->out_grad_inputs[0] = call->grad_outputs[0]; /* not asked for, and dropped */
+  call->out_grad_inputs[0] = call->grad_outputs[0]; /* not requested, so it is dropped */
   if (htone_tensor_retain(call->grad_outputs[0]) != HTONE_OK) return HTONE_INTERNAL;
   return htone_rescale(call->grad_outputs[0], -1, 0, &call->out_grad_inputs[1]);
 }
@@ -93,7 +92,7 @@ static void user_data_is_destroyed_once_with_the_last_graph(void** state) {
   assert_int_equal(square.destroyed, 1);
 }
 
-/* The same tensor goes in and comes out: a node without arithmetic. */
+/* The function returns its input: a node without arithmetic. */
 typedef struct DeepGraph {
   htone_tensor* x;
   htone_function* function;

@@ -1,11 +1,9 @@
-/* Modules of the caller's own: how they train, what they are made of, failures of their forward, and how long they
- * live.
- */
+/* Custom modules: training, their children, failures of their forward, lifetimes. */
 #include <string.h>
 
 #include "test_optimizers.h"
 
-/* A layer of the caller's: input * scale, then a part. */
+/* A custom layer: input * scale, then a child. */
 typedef struct Scaling {
   htone_module* module;
   htone_module* part;
@@ -133,7 +131,7 @@ static void autocast_reaches_the_callback(void** state) {
   assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
   keep_policy(policy);
   assert_ok(htone_module_forward(scaling.module, make_ramp(HTONE_F32, 2, 1, 2), policy, &out));
-  assert_int_equal(dtype_of(keep_tensor(out)), HTONE_BF16); /* of the linear part */
+  assert_int_equal(dtype_of(keep_tensor(out)), HTONE_BF16); /* the dtype of the linear child */
 }
 
 static void a_module_destroys_its_user_data_once(void** state) {

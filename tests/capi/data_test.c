@@ -32,7 +32,7 @@ static void assert_position(htone_sampler* sampler, int64_t epoch, int64_t batch
 
 enum { kMost = 4096 };
 
-/* Takes one epoch; answers the number of indices. */
+/* Takes one epoch and returns the number of indices. */
 static size_t take_epoch(htone_sampler* sampler, int64_t* indices) {
   size_t taken = 0;
   for (int64_t batch = batches_per_epoch(sampler); batch > 0; --batch) {
@@ -43,7 +43,7 @@ static size_t take_epoch(htone_sampler* sampler, int64_t* indices) {
   return taken;
 }
 
-/* How often each sample occurs must be `times`. */
+/* Asserts that each sample occurs `times` times. */
 static void assert_each_occurs(const int64_t* indices, size_t taken, int64_t count, int times) {
   int seen[kMost] = {0};
   for (size_t i = 0; i < taken; ++i) {

@@ -1,4 +1,4 @@
-/* DLPack: memory that others lend to us, and ours that we lend; who ends a loan, and what is refused. */
+/* DLPack: memory that others lend to the library, and memory that the library lends; the end of a loan, refusals. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "common/dlpack_standard.h"
 #include "test_tensors.h"
 
-/* A matrix of [2, 3] floats that a host lends, and how often it got it back. */
+/* A matrix of [2, 3] floats that a caller lends. Counts how often the deleter ran. */
 typedef struct Lender {
   float values[6];
   int64_t shape[2];
@@ -110,7 +110,7 @@ static void a_lent_scalar_and_a_lent_nothing_are_tensors(void** state) {
   assert_near(item_of(import_kept(&scalar)), 2, 0);
   fill_lender(&nothing);
   nothing.shape[0] = 0;
-  nothing.strides[0] = -7; /* never stepped along */
+  nothing.strides[0] = -7; /* never used, because the tensor is empty */
   nothing.managed.dl_tensor.data = NULL;
   htone_tensor* empty = import_kept(&nothing);
   assert_shape(empty, 0, 3);
@@ -176,7 +176,7 @@ static void every_dtype_goes_out_and_comes_back(void** state) {
   }
 }
 
-/* What is wrong with a loan, and what is said about it. */
+/* One invalid loan and the expected error. */
 typedef struct Wrong {
   void (*spoil)(Lender* lender);
   htone_status status;

@@ -1,4 +1,4 @@
-/* Element types: sizes, names, and promotion against what torch.promote_types answers. */
+/* Element types: sizes, names, and promotion compared with torch.promote_types. */
 #include <string.h>
 
 #include "run_tests.h"
@@ -34,8 +34,9 @@ static void a_value_that_is_no_dtype_is_refused(void** state) {
   }
 }
 
-/* Row a, column b, in the order of the enumeration. torch.promote_types answers nothing for an 8-bit float with another
- * dtype; there the rules are: the wider float wins, a float wins over an integer, two 8-bit floats meet in f16. */
+/* Row a, column b, in the order of the enumeration. torch.promote_types defines nothing for an 8-bit float with another
+ * dtype. The library's rules there: the wider float wins, a float wins over an integer, and two 8-bit floats promote to
+ * f16. */
 static void promotion_follows_the_table_of_torch(void** state) {
   (void)state;
   enum { d = HTONE_F64, f = HTONE_F32, h = HTONE_F16, b = HTONE_BF16, x = HTONE_F8E4M3, y = HTONE_F8E5M2 };

@@ -1,4 +1,4 @@
-/* Einsum against sums told by loops, and equations that make no sense. */
+/* Einsum against sums computed by loops, and invalid equations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static int64_t offset_of(const char* labels, size_t length, const int64_t* place
   return offset;
 }
 
-/* Goes over every place of the labels a to e, which repeats each product as often as unused labels have places. */
+/* Loops over all values of the labels a to e. A label that the equation does not use repeats each product once per
+ * value. */
 static void check_equation(const char* equation) {
   const size_t a_length = strcspn(equation, ","), b_length = strcspn(equation + a_length + 1, "-");
   const char* out_labels = equation + a_length + b_length + 3;
@@ -71,18 +72,18 @@ static void equations_are_what_their_loops_are(void** state) {
       "ab,bc->ca",       /* transposed */
       "ab,cb->ac",       /* with a transposed factor */
       "abc,acd->abd",    /* a batch */
-      "acbd,aecd->aceb", /* attention's scores, heads behind positions */
+      "acbd,aecd->aceb", /* attention scores, heads after positions */
       "a,b->ab",         /* outer product */
       "a,a->",           /* inner product */
       "ab,ab->",         /* all contracted */
       "ab,ab->ab",       /* element by element */
       "ab,b->a",         /* matrix by vector */
-      "abc,bc->a",       /* two contracted */
+      "abc,bc->a",       /* two labels contracted */
       "abc,cd->abd",     /* free labels on one side */
-      "abc,dbe->ade",    /* sums over labels of one operand alone */
+      "abc,dbe->ade",    /* sums over labels of a single operand */
       "abc,d->d",        /* nothing shared */
       "ab,bc->",         /* sums over free labels */
-      "bac,ca->b",       /* orders that differ */
+      "bac,ca->b",       /* different orders */
       "abcd,dcea->beca", /* batch labels at the ends */
   };
   for (size_t i = 0; i < COUNT_OF(equations); ++i) check_equation(equations[i]);
@@ -122,7 +123,8 @@ static void dots_stand_for_the_dimensions_without_letters(void** state) {
               einsum_of("xyij,zjk->xzik", a, make_noise(HTONE_F64, 2, 3, 3, 5, 6)));
   assert_same(einsum_of("i...j,j->...i", a, make_noise(HTONE_F64, 3, 1, 5)),
               einsum_of("ixyj,j->xyi", a, make_noise(HTONE_F64, 3, 1, 5)));
-  assert_same(einsum_of("...ij,...jk->ki", a, b), einsum_of("xyij,xyjk->ki", a, b)); /* summed where left out */
+  /* the labels that the result leaves out are summed */
+  assert_same(einsum_of("...ij,...jk->ki", a, b), einsum_of("xyij,xyjk->ki", a, b));
   assert_values(einsum_of("...,...", make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 1, 3)), 0, 0, 1, 4);
 }
 

@@ -1,4 +1,4 @@
-/* Functions of elementwise.h: values, dtypes, gradients at corners, autocast, refusals. */
+/* Functions of elementwise.h: values, dtypes, gradients at special points, autocast, refusals. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Moving averages of weights: their formula, and the exchange with weights in every form. */
+/* Moving averages of weights: the formula, and the swap with weights in every storage format. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static htone_tensor* average_of(htone_ema* ema) {
   return keep_tensor(out);
 }
 
-/* All elements are equal in these tests; the first tells. */
+/* All elements are equal in these tests, so the first one represents them. */
 static double first_of(htone_tensor* tensor) {
   double *values = values_of(tensor), first = values[0];
   for (int i = 1; i < kSize; ++i) assert_true(values[i] == first);
@@ -61,7 +61,7 @@ static void a_warm_up_lets_early_weights_go_faster(void** state) {
   htone_ema* ema = make_ema(module, 0.3, 1);
   double expected = 0;
   for (int n = 1; n <= 6; ++n) {
-    const double decay = fmin(0.3, (1.0 + n) / (10.0 + n)); /* 2/11, 1/4, 3/10 after that */
+    const double decay = fmin(0.3, (1.0 + n) / (10.0 + n)); /* 2/11, 1/4, then 3/10 */
     assert_ok(htone_tensor_fill(weights_of(module, 0), n));
     assert_ok(htone_ema_update(ema));
     expected = decay * expected + (1 - decay) * n;
@@ -78,8 +78,8 @@ static void a_decay_of_0_is_the_weights_themselves(void** state) {
   assert_near(first_of(average_of(ema)), (double)0.3f, 1e-7);
 }
 
-/* What a difference rounds away must not stay in the average; a rate of 1 leaves nothing, not even what is not finite.
- */
+/* The average must not keep a part that the subtraction rounds away. At a rate of 1 nothing of the old average remains,
+ * not even Inf or NaN. */
 static void an_average_that_is_far_off_comes_to_its_weight(void** state) {
   (void)state;
 
@@ -96,7 +96,7 @@ static void an_average_that_is_far_off_comes_to_its_weight(void** state) {
   }
   const float ones[] = {1e8f, 1e8f, 1e8f, 1e8f};
   assert_ok(htone_tensor_write(weights, HTONE_F32, ones, sizeof ones));
-  htone_ema* ema = make_ema(module, 0.999, 1); /* decays by 2/11 at first */
+  htone_ema* ema = make_ema(module, 0.999, 1); /* the first decay is 2/11 */
   assert_ok(htone_tensor_write(weights, HTONE_F32, to, sizeof to));
   assert_ok(htone_ema_update(ema));
   for (int i = 0; i < 4; ++i) {
@@ -127,7 +127,7 @@ static void read_bits(htone_tensor* tensor, float* out) {
 }
 
 static void swap_twice(const Form* form) {
-  htone_module* module = make_module(NAN); /* as it was initialised */
+  htone_module* module = make_module(NAN); /* as initialised */
   htone_optimizer* optimizer = make_optimizer(module, form);
   htone_ema* ema = make_ema(module, 0.5, 0);
   float weights[kSize], averages[kSize], inside[kSize], after[kSize];
@@ -141,14 +141,14 @@ static void swap_twice(const Form* form) {
   read_bits(read_parameter(module, 0, HTONE_F32), inside);
   const double narrow = form->master == HTONE_MASTER_NONE ? 0x1p-8 : 0;
   for (int i = 0; i < kSize; ++i) assert_near(inside[i], averages[i], narrow * fabs(averages[i]));
-  read_bits(read_parameter(module, 0, form->compute), inside); /* what autocast reads is as new */
+  read_bits(read_parameter(module, 0, form->compute), inside); /* autocast must read the averages, too */
   for (int i = 0; i < kSize; ++i) assert_near(inside[i], averages[i], 0x1p-8 * fabs(averages[i]));
   assert_ok(htone_ema_swap(ema));
   read_bits(read_parameter(module, 0, HTONE_F32), after);
   assert_memory_equal(after, weights, sizeof weights);
   read_bits(average_of(ema), after);
   assert_memory_equal(after, averages, sizeof averages);
-  assert_ok(htone_optimizer_step(optimizer)); /* and training goes on */
+  assert_ok(htone_optimizer_step(optimizer)); /* and training continues */
 }
 
 static void swapping_twice_restores_weights_and_averages_to_the_bit(void** state) {
@@ -167,7 +167,7 @@ static void weights_that_become_narrow_while_swapped_leave_the_averages(void** s
   assert_ok(htone_ema_swap(ema));
   assert_near(first_of(average_of(ema)), 3, 0);
   assert_near(first_of(read_parameter(module, 0, HTONE_F32)), 100, 0);
-  assert_ok(htone_ema_swap(ema)); /* and it goes on as with weights that were narrow from the first */
+  assert_ok(htone_ema_swap(ema)); /* the next swaps work as for weights that were 16-bit from the start */
   assert_near(first_of(read_parameter(module, 0, HTONE_F32)), 3, 0);
   assert_ok(htone_ema_swap(ema));
   assert_near(first_of(read_parameter(module, 0, HTONE_F32)), 100, 0);

@@ -1,5 +1,4 @@
-/* Tensors without elements whose other size is larger than any loop could count through: every operation ends at once.
- */
+/* Empty tensors with one huge size that no loop could count through: every operation must return at once. */
 #include "run_tests.h"
 
 enum { kOperations = 13 };

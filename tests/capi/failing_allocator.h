@@ -1,5 +1,4 @@
-/* The host's allocator whose calls fail as those of operator new do (tests/failing_allocations.h).
- */
+/* A caller's allocator whose calls fail in the same way as operator new (tests/failing_allocations.h). */
 #ifndef HALFTONE_TESTS_CAPI_FAILING_ALLOCATOR_H
 #define HALFTONE_TESTS_CAPI_FAILING_ALLOCATOR_H
 
@@ -8,7 +7,7 @@
 #include "failing_allocations.h"
 #include "halftone/context.h"
 
-/* `bytes` counts what is in use; it outlives the context. */
+/* `bytes` counts the bytes in use; it must outlive the context. */
 htone_allocator failing_allocator(int64_t* bytes);
 
 #endif

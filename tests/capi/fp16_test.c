@@ -1,5 +1,5 @@
-/* Why FP16 needs a scaler: a loss so small that its gradients vanish in 16 bits stalls without one and trains with one;
- * gradients of several backward runs accumulate scaled and are unscaled once. */
+/* FP16 needs a scaler: if the loss is so small that its gradients underflow in 16 bits, training stalls without a
+ * scaler and works with one. Gradients of several backward runs accumulate scaled and are unscaled once. */
 #include <stdlib.h>
 
 #include "halftone/halftone.h"
@@ -26,7 +26,7 @@ static htone_optimizer* make_half_sgd(htone_module* module, double lr) {
   return make_sgd_with(module, &options);
 }
 
-/* One backward of scaled(loss_factor * sum of outputs), computed in FP16. */
+/* Runs one backward of scaled(loss_factor * sum of outputs), computed in FP16. */
 static void run_backward(htone_grad_scaler* scaler, htone_module* module, htone_tensor* input, double loss_factor) {
   htone_tensor *output = NULL, *loss = NULL, *scaled = NULL;
   htone_scope* scope = NULL;
@@ -41,7 +41,7 @@ static void run_backward(htone_grad_scaler* scaler, htone_module* module, htone_
   backward(keep_tensor(scaled));
 }
 
-/* The change that one step with a loss of `loss_factor` makes to the first weight, in units of that factor. */
+/* The change of the first weight after one step with a loss of `loss_factor`, in units of that factor. */
 static double change_of_weight(int32_t scaler_enabled, double loss_factor) {
   htone_module* module = make_linear(test_device(), 2, 1, 0);
   htone_optimizer* optimizer = make_half_sgd(module, 1 / loss_factor);
@@ -60,13 +60,13 @@ static double change_of_weight(int32_t scaler_enabled, double loss_factor) {
   return before - after;
 }
 
-/* 2^-26 is below half of FP16's smallest subnormal 2^-24; times 65536 it is well inside. */
+/* 2^-26 is below half of FP16's smallest subnormal, 2^-24; multiplied by 65536 it is well inside the range. */
 static void a_loss_that_vanishes_in_fp16_stalls_without_a_scaler_and_trains_with_one(void** state) {
   (void)state;
   const double tiny = 1.0 / (1 << 26);
   assert_true(change_of_weight(0, tiny) == 0);
   assert_near(change_of_weight(1, tiny), 1, 1e-6);
-  assert_near(change_of_weight(0, 1), 1, 1e-6); /* the stall is the loss's size, not the model */
+  assert_near(change_of_weight(0, 1), 1, 1e-6); /* shows that the small loss causes the stall, not the model */
 }
 
 static void accumulated_gradients_are_unscaled_once(void** state) {

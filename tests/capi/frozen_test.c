@@ -1,4 +1,4 @@
-/* Frozen parameters: no gradient, no memory for one, no step. */
+/* Frozen parameters have no gradient, no memory for one, and no step changes them. */
 #include "one_by_one.h"
 
 static int64_t gradient_bytes(htone_device* device) {
@@ -41,13 +41,14 @@ static void an_optimizer_of_a_module_leaves_the_frozen_out(void** state) {
                "bias");
   freeze(module, 1, 0);
   assert_ok(
-      htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL)); /* it had no optimizer */
+      /* the parameter had no optimizer */
+      htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL));
   htone_module* still = one_by_one(1);
   for (size_t i = 0; i < 2; ++i) freeze(still, i, 1);
   assert_fails(htone_optimizer_create_sgd(still, NULL, &refused), HTONE_STATE, "module");
 }
 
-/* Decay would move it, and so would a gradient from before. */
+/* Weight decay would change the weights, and so would a gradient from before the freeze. */
 static void an_owned_parameter_rests_while_it_is_frozen(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
@@ -65,7 +66,7 @@ static void an_owned_parameter_rests_while_it_is_frozen(void** state) {
   assert_true(value_of(module, 1) < 1);
 }
 
-/* Frozen and freed between two steps with the same gradients at hand: their memory is new, and the step reads that. */
+/* Freezing releases the gradient's memory. After the thaw the gradient has new memory, and the step must read that. */
 static void a_step_after_a_thaw_reads_the_new_gradient(void** state) {
   (void)state;
   htone_module* module = one_by_one(1);
@@ -74,7 +75,7 @@ static void a_step_after_a_thaw_reads_the_new_gradient(void** state) {
   const int64_t size = 1;
   train_one_step(optimizer, module, 0);
   freeze(module, 0, 1);
-  for (size_t i = 0; i < COUNT_OF(others); ++i) { /* takes the memory that was the gradient's */
+  for (size_t i = 0; i < COUNT_OF(others); ++i) { /* take the memory that the gradient had */
     assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 1, &size, 1000, &others[i]));
     keep_tensor(others[i]);
   }
@@ -83,7 +84,7 @@ static void a_step_after_a_thaw_reads_the_new_gradient(void** state) {
   assert_near(value_of(module, 0), 0.75, 0);
 }
 
-/* Once through a product that stores gradients into the leaf's own memory, once through one that hands them over. */
+/* One product stores its gradient directly into the leaf's memory, the sum hands its gradient over. */
 static void a_graph_made_before_the_freeze_delivers_nothing(void** state) {
   (void)state;
   htone_device* device = make_device(make_context(1, 0));
@@ -97,7 +98,7 @@ static void a_graph_made_before_the_freeze_delivers_nothing(void** state) {
   freeze(module, 0, 1);
   backward(product);
   backward(sum);
-  assert_true(gradient_bytes(device) == 4 * 4); /* the bias's */
+  assert_true(gradient_bytes(device) == 4 * 4); /* the bias's gradient */
 }
 
 static void a_layer_above_a_frozen_one_still_learns(void** state) {

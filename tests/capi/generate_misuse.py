@@ -3,9 +3,9 @@
 
     generate_misuse.py OUTPUT.c HEADER...
 
-The headers say what is a handle, a result, an options structure, optional. misuse_tables.py says what a valid and a
-wrong value of every other parameter is; a function, parameter or options field that it does not know is an error, so
-that nothing new goes untested. What a call is judged by stands in misuse_judge.h.
+The headers define handles, results, options structures and optional parameters. misuse_tables.py lists a valid value
+and wrong values for every other parameter. An unknown function, parameter or options field is an error, so nothing new
+goes untested. misuse_judge.h defines how a call is judged.
 """
 
 import sys
@@ -179,7 +179,8 @@ class Writer:
         else:
             self.plain()
         self.line("end_misuse();")
-        # Rows A1, A2, A3, A4, A5, A18, A19 and A25 of the fault catalogue, as far as a single wrong argument goes.
+        # Shows rows A1, A2, A3, A4, A5, A18, A19 and A25 of tests/faults.md, as far as one wrong argument can show
+        # them.
         return f"static void {name}_refuses_every_wrong_argument(void** state) {{\n" + "\n".join(self.lines) + "\n}\n"
 
 

@@ -1,6 +1,5 @@
-/* The scale at the ends of its range, and a loss that is NaN: nothing that is not a number reaches a weight. Names
- * carry the rows of the fault catalogue.
- */
+/* The scale at the ends of its range, and a loss that is NaN: no Inf or NaN reaches a weight. Test names begin with
+ * their rows of tests/faults.md. */
 #include <math.h>
 
 #include "test_modules.h"
@@ -30,7 +29,7 @@ static Trained make_trained(const htone_grad_scaler_options* options) {
   return trained;
 }
 
-/* A whole step whose gradient is `input`; answers what update answers. */
+/* Runs a whole step whose gradient is `input` and returns the status of the update. */
 static htone_status train(Trained trained, double input) {
   htone_tensor *row = NULL, *scaled = NULL;
   const int64_t shape[] = {1, 2};

@@ -1,4 +1,4 @@
-/* The gradient scaler that chooses its scale by a histogram of the gradients. */
+/* The gradient scaler that derives its scale from a histogram of the gradients. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static htone_grad_scaler_options options_of(htone_scaler_preset preset) {
   return options;
 }
 
-/* A layer of two weights whose gradients are kept in f16. */
+/* A layer of two weights whose gradients are stored in f16. */
 static Training make_training(const htone_grad_scaler_options* options) {
   Training t = {NULL, make_linear(test_device(), 2, 1, 0), NULL};
   htone_sgd_options sgd;
@@ -33,7 +33,7 @@ static Training make_training(const htone_grad_scaler_options* options) {
   return t;
 }
 
-/* One step whose gradients, unscaled, are the two inputs. */
+/* Runs one step whose unscaled gradients are the two inputs. */
 static void train(Training t, double first, double second) {
   htone_tensor* scaled = NULL;
   htone_tensor* row = make_tensor(HTONE_F32, (const double[]){first, second}, 2, 1, 2);
@@ -72,7 +72,7 @@ static void gradients_that_vanish_in_f16_are_lifted_within_one_interval(void** s
   assert_float_equal(second_gradient(t), 1, 0);
 }
 
-/* At torch's interval of 2000 the same lift, six doublings, takes 12,000 steps. */
+/* With torch's interval of 2000 the same rise, six doublings, would take 12,000 steps. */
 static void growth_by_a_factor_takes_six_intervals_for_the_same_gradients(void** state) {
   (void)state;
   htone_grad_scaler_options options = options_of(HTONE_SCALER_TORCH);
@@ -82,7 +82,7 @@ static void growth_by_a_factor_takes_six_intervals_for_the_same_gradients(void**
     train(t, 0x1p-20, 0x1p-30);
     ++steps;
   } while (second_gradient(t) == 0);
-  assert_int_equal(steps, 6 * kInterval + 1); /* 2^-24 is the least that f16 holds */
+  assert_int_equal(steps, 6 * kInterval + 1); /* 2^-24 is the smallest f16 number */
 }
 
 static void gradients_that_rise_lower_the_scale_before_they_overflow(void** state) {
@@ -90,7 +90,8 @@ static void gradients_that_rise_lower_the_scale_before_they_overflow(void** stat
   htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
   options.initial_scale = 65536;
   const Training t = make_training(&options);
-  for (int i = 0; i < kInterval; ++i) train(t, 0.25, 0.125); /* 2^14 in f16; twice that is not far from infinity */
+  /* 2^14 in f16; one more doubling would come close to infinity */
+  for (int i = 0; i < kInterval; ++i) train(t, 0.25, 0.125);
   assert_float_equal(state_of(t.scaler).scale, 0x1p12, 0);
 }
 
@@ -105,7 +106,7 @@ static void an_overflow_skips_and_backs_off_and_leaves_a_ceiling(void** state) {
   assert_int_equal(outcome.skipped, 1);
   assert_float_equal(state_of(t.scaler).scale, 32768, 0);
   assert_float_equal(state_of(t.scaler).ceiling, 32768, 0);
-  for (int i = 0; i < kInterval; ++i) train(t, 0x1p-20, 0x1p-30); /* alone they would ask for 2^30 */
+  for (int i = 0; i < kInterval; ++i) train(t, 0x1p-20, 0x1p-30); /* alone they would raise the scale to 2^30 */
   assert_float_equal(state_of(t.scaler).scale, 65536, 0);
   assert_float_equal(state_of(t.scaler).ceiling, 65536, 0);
 }
@@ -121,9 +122,10 @@ static void both_optimizers_count(void** state) {
   backward(sum_of(forward(other.module, row)));
   assert_ok(htone_grad_scaler_unscale(other.scaler, other.optimizer));
   train(t, 0x1p-20, 0x1p-20);
-  assert_float_equal(state_of(t.scaler).scale, 0x1p20, 0); /* by the greater, of the one that was only unscaled */
+  /* the larger gradient decides, and it was only unscaled, not stepped */
+  assert_float_equal(state_of(t.scaler).scale, 0x1p20, 0);
   train(t, 0x1p-20, 0x1p-20);
-  assert_float_equal(state_of(t.scaler).scale, 0x1p30, 0); /* nothing is left of the last count */
+  assert_float_equal(state_of(t.scaler).scale, 0x1p30, 0); /* the previous histogram is not used any more */
 }
 
 static void a_saved_state_carries_the_ceiling_and_continues_to_the_bit(void** state) {
@@ -145,7 +147,7 @@ static void a_saved_state_carries_the_ceiling_and_continues_to_the_bit(void** st
   assert_float_equal(state_of(first.scaler).ceiling, 8 * 32768, 0);
 }
 
-/* A host that was built before there was a ceiling. */
+/* A caller that was built before the state had a ceiling. */
 static void a_shorter_state_has_no_ceiling(void** state) {
   (void)state;
   htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);

@@ -1,11 +1,11 @@
-/* Every order of calls on a gradient scaler with one and with two optimizers, against a model of a few lines. */
+/* Every order of calls on a gradient scaler with one and with two optimizers, compared with a small model. */
 #include "test_modules.h"
 
 enum { kLength = 5, kScale = 8 };
 
 typedef enum Stage { kReady, kUnscaled, kStepped } Stage;
 
-/* One optimizer and what the model knows of it. */
+/* One optimizer and its state in the model. */
 typedef struct Player {
   htone_optimizer* optimizer;
   Stage stage;
@@ -28,7 +28,7 @@ static Player make_player(void) {
   return player;
 }
 
-/* A static scale, so that no order moves it. */
+/* The scale is static, so no order of calls changes it. */
 static Game make_game(int count) {
   Game game = {NULL, make_scalar(HTONE_F32, 3), {{0}}, count};
   htone_grad_scaler_options options;
@@ -51,7 +51,7 @@ static void scale(Game* game) {
   assert_float_equal(value, 3 * kScale, 0);
 }
 
-/* Legal once, and before the step. */
+/* Legal once, before the step. */
 static void unscale(Game* game, Player* player) {
   const Stage stage = player->stage;
   if (stage == kReady) {
@@ -63,7 +63,7 @@ static void unscale(Game* game, Player* player) {
   }
 }
 
-/* Legal once, unscaled or not. */
+/* Legal once, with or without a previous unscale. */
 static void step(Game* game, Player* player) {
   if (player->stage != kStepped) {
     assert_ok(htone_grad_scaler_step(game->scaler, player->optimizer));
@@ -74,7 +74,7 @@ static void step(Game* game, Player* player) {
   }
 }
 
-/* Legal once any optimizer was unscaled or stepped; then all are ready again. */
+/* Legal after any optimizer was unscaled or stepped. Afterwards all optimizers are ready again. */
 static void update(Game* game) {
   if (game->players[0].stage != kReady || game->players[1].stage != kReady) {
     assert_ok(htone_grad_scaler_update(game->scaler));
@@ -110,7 +110,7 @@ static void make_call(Game* game, int call) {
   assert_as_modelled(game);
 }
 
-/* Runs every sequence of kLength calls, and so every shorter one. An update in between makes all as it was. */
+/* Runs every sequence of kLength calls, which covers all shorter ones. An update resets the state. */
 static void run_all_orders(int optimizers) {
   Game game = make_game(optimizers);
   const int calls = 2 + 2 * optimizers;

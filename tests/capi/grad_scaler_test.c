@@ -1,4 +1,4 @@
-/* The gradient scaler: what a skipped step leaves alone, what an outcome tells, bounds, saved states. */
+/* The gradient scaler: skipped steps change nothing, the fields of an outcome, bounds, saved states. */
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static Trained make_trained(void) {
   return trained;
 }
 
-/* Backward of the scaled sum of outputs for one row of inputs. */
+/* Runs backward of the scaled sum of outputs for one row of inputs. */
 static void run_backward(htone_grad_scaler* scaler, Trained trained, double input) {
   htone_tensor *row = NULL, *scaled = NULL;
   const int64_t shape[] = {1, 2};
@@ -69,7 +69,7 @@ static void scaled_gradients_are_stored_and_unscaled_in_the_update(void** state)
   Trained with = make_trained(), without = make_trained();
   float a[2], b[2];
   double factor = 0, norm = 0;
-  /* The same weights in both. */
+  /* Both modules get equal weights. */
   read_weights(with, a);
   htone_tensor* leaf = NULL;
   assert_ok(htone_parameter_tensor(parameter_of(without.module, 0), &leaf));
@@ -96,7 +96,7 @@ static void scaled_gradients_are_stored_and_unscaled_in_the_update(void** state)
   assert_ok(htone_optimizer_step(without.optimizer));
   read_weights(with, a);
   read_weights(without, b);
-  assert_memory_equal(a, b, sizeof a); /* a scale that is a power of two changes no bit */
+  assert_memory_equal(a, b, sizeof a); /* a scale that is a power of two causes no rounding */
 }
 
 /* N1 */
@@ -117,7 +117,7 @@ static void a_skipped_step_leaves_everything_and_names_the_offender(void** state
   assert_string_equal(outcome_of(scaler, trained.optimizer).parameter, "");
   read_weights(trained, before);
   assert_ok(htone_optimizer_lr(trained.optimizer, &lr_before));
-  run_backward(scaler, trained, 1e38); /* times 65536 is beyond FP32 */
+  run_backward(scaler, trained, 1e38); /* exceeds FP32 after multiplication by 65536 */
   assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
   const htone_step_outcome outcome = outcome_of(scaler, trained.optimizer);
   assert_int_equal(outcome.skipped, 1);
@@ -132,7 +132,7 @@ static void a_skipped_step_leaves_everything_and_names_the_offender(void** state
   assert_float_equal(lr_after, lr_before, 0);
   assert_ok(htone_optimizer_step_count(trained.optimizer, &steps));
   assert_int_equal(steps, 1);
-  /* The moments too: from here on the run equals one that never overflowed. */
+  /* The moments are unchanged, too: from here on the run equals one that never overflowed. */
   run_backward(scaler, trained, 1);
   assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
   assert_int_equal(outcome_of(scaler, trained.optimizer).skipped, 0);
@@ -215,7 +215,7 @@ static void a_scaler_that_is_not_enabled_passes_everything_through(void** state)
   assert_int_equal(steps, 2);
 }
 
-/* Training that was begun without a scaler goes on with one. */
+/* Training starts without a scaler and continues with one. */
 static void the_state_of_a_scaler_that_is_not_enabled_begins_an_enabled_one(void** state) {
   (void)state;
   htone_grad_scaler_options options;
@@ -275,7 +275,7 @@ static void a_saved_state_one_step_before_growth_grows_on_the_next(void** state)
   assert_int_equal(saved.growth_tracker, 0);
 }
 
-/* N1: between the skipped step and the next other gradients are looked at, for a clip or for the scaler. */
+/* N1: between the skipped step and the next one, a clip or the scaler reads other gradients. */
 static void an_outcome_is_of_the_last_step_whatever_is_looked_at_since(void** state) {
   (void)state;
   htone_grad_scaler* scaler = make_scaler(65536);

@@ -1,4 +1,5 @@
-/* Hooks: order, what they see and may replace, removal also during a round, failures, calls back into the library. */
+/* Hooks: order, the tensors that they receive and may replace, removal (also during a round of calls), failures, calls
+ * back into the library. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +8,15 @@
 
 enum { kMaxLog = 64 };
 
-/* The letters of the hooks that were called, in order. */
+/* The letters of the called hooks, in order. */
 static char call_log[kMaxLog];
 
-/* Every hook of this file writes its letter and does one further thing. */
+/* Every hook of this file logs its letter and does one more thing. */
 typedef struct HookState {
   char letter;
-  double factor; /* replaces what arrives by this multiple; 0 keeps it */
+  double factor; /* the hook multiplies its tensor by this; 0 leaves it unchanged */
   htone_status answer;
-  htone_hook* remove; /* optional: taken away by the call */
+  htone_hook* remove; /* optional: the hook that this call removes */
   int destroyed;
 } HookState;
 
@@ -77,7 +78,7 @@ static htone_hook* hook_parameter(htone_parameter* parameter, HookState* hook) {
   return keep_hook(out);
 }
 
-/* Tests set these and hooks outlive the test's body, so they are static. */
+/* Static: tests set these, and hooks outlive the test's body. */
 static HookState hooks[4];
 
 static void reset_hooks(void) {
@@ -197,7 +198,7 @@ static void a_gradient_hook_sees_the_whole_gradient_once_and_may_replace_it(void
   hooks[1].factor = 100;
   hook_gradient(y, &hooks[0]);
   hook_gradient(x, &hooks[1]);
-  backward(sum_of(apply2(htone_add, y, y))); /* y's gradient is 2, from two sides */
+  backward(sum_of(apply2(htone_add, y, y))); /* y's gradient is 2, one from each operand */
   assert_string_equal(call_log, "ab");
   assert_values(grad_of(x), 0, 2 * 10 * 2 * 100, 2 * 10 * 3 * 100);
 }
@@ -207,7 +208,8 @@ static void a_leafs_gradient_hook_sees_what_is_added(void** state) {
   reset_hooks();
   htone_module* linear = make_linear(test_device(), 2, 1, 0);
   hooks[0].factor = 2;
-  hook_gradient(weights_of(linear, 0), &hooks[0]); /* whose product writes into the gradient's memory otherwise */
+  /* without the hook the product would write directly into the gradient's memory */
+  hook_gradient(weights_of(linear, 0), &hooks[0]);
   for (int i = 0; i < 2; ++i) backward(sum_of(forward(linear, make_ramp(HTONE_F32, 2, 1, 2))));
   assert_values(grad_of(weights_of(linear, 0)), 0, 0, 4);
   assert_string_equal(call_log, "aa");
@@ -299,11 +301,12 @@ static void a_parameter_may_be_updated_as_soon_as_its_gradient_is_complete(void*
   backward(loss);
   assert_values(apply2(htone_sub, last_weights(layers), keep_tensor(expected)), 0, 0, 0);
   assert_fails(htone_tensor_grad(last_weights(layers), &out), HTONE_STATE, "no gradient");
-  assert_values(grad_of(weights_of(layers[0], 0)), 0, 0, before[0], 0, before[1]); /* of the weights before the step */
+  /* computed from the weights before the step */
+  assert_values(grad_of(weights_of(layers[0], 0)), 0, 0, before[0], 0, before[1]);
   free(before);
 }
 
-/* A hook that runs the hooked module's neighbour, adds a hook and works on the same context. */
+/* A hook that runs another module, adds a hook and works on the same context. */
 typedef struct Reentry {
   htone_module* other;
   htone_hook* added;
@@ -330,7 +333,7 @@ static void hooks_may_call_the_library_on_the_same_context(void** state) {
   keep_hook(hook);
   forward(linear, make_ramp(HTONE_F32, 2, 1, 2));
   keep_hook(reentry.added);
-  assert_string_equal(call_log, ""); /* the new hook waits for the next round */
+  assert_string_equal(call_log, ""); /* the new hook first runs in the next round */
   htone_scope* scope = NULL;
   assert_ok(htone_no_grad_begin(&scope));
   forward(linear, make_ramp(HTONE_F32, 2, 1, 2));
@@ -338,7 +341,7 @@ static void hooks_may_call_the_library_on_the_same_context(void** state) {
   assert_string_equal(call_log, "a");
 }
 
-/* Threads run one module while this one removes hooks. */
+/* Threads run one module while the main thread removes hooks. */
 typedef struct Runner {
   htone_module* module;
   htone_tensor* input;

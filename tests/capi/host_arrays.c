@@ -17,7 +17,7 @@ htone_tensor* lend_gradient(Host* host) {
   return tensor;
 }
 
-htone_parameter* host_parameter(Host* host) { return make_parameter("host", over(HTONE_F32, host->weights)); }
+htone_parameter* host_parameter(Host* host) { return make_parameter("lent", over(HTONE_F32, host->weights)); }
 
 htone_optimizer* descend(htone_parameter* parameter) {
   const htone_sgd_options options = sgd_options(1);

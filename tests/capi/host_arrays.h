@@ -1,6 +1,5 @@
-/* What a host that computes gradients itself owns: weights, and gradients in whatever dtype, handed to the library as
- * tensors over them. Main thread only.
- */
+/* The arrays of a caller that computes gradients itself: weights, and gradients in any dtype, passed to the library as
+ * tensors over them. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_HOST_ARRAYS_H
 #define HALFTONE_TESTS_CAPI_HOST_ARRAYS_H
 
@@ -17,11 +16,11 @@ typedef struct Host {
 
 /* A vector of kSize elements over `data`. */
 htone_tensor* over(htone_dtype dtype, void* data);
-/* Over the host's gradient, whose end adds to `deletions`; the caller's. */
+/* A tensor over host->gradient; its deleter increments `deletions`. The caller releases it. */
 htone_tensor* lend_gradient(Host* host);
-/* Named "host", over its weights. */
+/* A parameter named "lent" over the weights. */
 htone_parameter* host_parameter(Host* host);
-/* Plain gradient descent of rate 1 over one parameter: a step subtracts the gradient. */
+/* Plain gradient descent with rate 1 over one parameter: a step subtracts the gradient. */
 htone_optimizer* descend(htone_parameter* parameter);
 
 void assert_floats(const float* actual, float a, float b, float c, float d);

@@ -1,6 +1,6 @@
-/* What the host process may do to itself while it saves and loads: fork, exit, close its standard descriptors, speak
- * German, pin itself to one core, set variables to garbage. Names carry the rows of the fault catalogue.
- */
+/* Changes that a program may make to its own process while it saves and loads: fork, exit, close standard descriptors,
+ * use a German locale, pin itself to one core, set environment variables to garbage. Test names begin with their rows
+ * of tests/faults.md. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <fcntl.h>
 #include <locale.h>
@@ -23,7 +23,7 @@ static const char* directory(void) {
   return path;
 }
 
-/* Statuses, not assertions: children and threads run these as well. */
+/* Returns a status and asserts nothing, because children and threads call it, too. */
 static htone_status save(const Run* run, int64_t step) {
   htone_checkpoint* checkpoint = NULL;
   htone_status status = htone_checkpoint_create(run->context, directory(), &checkpoint);
@@ -44,13 +44,13 @@ static htone_status load(const Run* run, int64_t* out_step) {
 
 static Run trained_run(int steps) {
   Run run;
-  directory(); /* belongs to the test, so it is made before there is a child */
+  directory(); /* allocated before the fork, because it belongs to the test */
   assert_ok(begin_run(&run, &kKind, NULL));
   for (int i = 0; i < steps; ++i) assert_ok(train_step(&run));
   return run;
 }
 
-/* What is in the directory is the run, to the bit. */
+/* Asserts that the directory holds the run, bitwise. */
 static void assert_saved(const Run* run, int64_t expected_step) {
   Run other = trained_run(1);
   int64_t step = -2;
@@ -73,7 +73,7 @@ static void h3_a_forked_child_trains_saves_and_loads(void** state) {
   (void)state;
   Run run = trained_run(3);
   assert_int_equal(code_of_child(train_and_save, &run), 0);
-  assert_ok(train_step(&run)); /* the child's step, taken by the parent */
+  assert_ok(train_step(&run)); /* the step that the child took, repeated by the parent */
   assert_saved(&run, 2);
   end_run(&run);
 }
@@ -104,9 +104,8 @@ static void h5_a_process_may_exit_in_the_middle_of_a_save(void** state) {
   end_run(&run);
 }
 
-/* A host that prints, knowing nothing of what became of its descriptors. Not through write(), since ThreadSanitizer
- * would call it a race that a descriptor is closed meanwhile: so it is, and it is the host's.
- */
+/* A program that prints without knowing that its descriptors were closed. It does not call write(): ThreadSanitizer
+ * would report a race with the close, which is real but is the program's own. */
 static void* scribble(void* argument) {
   const int* stop = argument;
   while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) {
@@ -151,7 +150,7 @@ static int has_decimal_comma(void) {
   return strcmp(text, "0,5") == 0;
 }
 
-/* LOCPATH, set by CTest, leads to a locale that the build made. */
+/* CTest sets LOCPATH to a locale that the build made. */
 static void h8_a_host_with_decimal_commas_saves_and_loads_the_same(void** state) {
   (void)state;
   if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL) skip_test("no locale de_DE.UTF-8 where LOCPATH leads");

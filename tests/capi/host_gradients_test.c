@@ -1,4 +1,4 @@
-/* Gradients that the host brings, in its own arrays: what is read and added of them, when they are let go. */
+/* Gradients that the caller brings in its own arrays: how they are read and accumulated, and when they are released. */
 #include "host_arrays.h"
 
 static const uint16_t kHalfOne = 0x3c00, kHalfTwo = 0x4000, kHalfInfinity = 0x7c00, kBfloatOne = 0x3f80;
@@ -24,7 +24,7 @@ static void gradients_of_16_bits_are_read_as_they_are(void** state) {
   assert_ok(htone_parameter_set_grad(parameter, over(HTONE_F16, host.half_gradient)));
   assert_ok(htone_optimizer_step(optimizer));
   assert_floats(host.weights, -1, -2, -1, -2);
-  /* The same address in another dtype. */
+  /* Same address, other dtype. */
   for (int i = 0; i < kSize; ++i) host.half_gradient[i] = kBfloatOne;
   assert_ok(htone_parameter_set_grad(parameter, over(HTONE_BF16, host.half_gradient)));
   assert_ok(htone_optimizer_step(optimizer));
@@ -45,7 +45,7 @@ static void a_gradient_is_kept_until_it_is_replaced_or_zeroed(void** state) {
     htone_tensor* gradient = lend_gradient(&host);
     assert_ok(htone_parameter_set_grad(parameter, gradient));
     assert_ok(htone_tensor_release(gradient));
-    assert_int_equal(host.deletions, i); /* the one before went */
+    assert_int_equal(host.deletions, i); /* the previous one was released */
   }
   assert_ok(htone_optimizer_step(optimizer));
   assert_int_equal(host.deletions, 1);
@@ -87,11 +87,11 @@ static void an_infinite_gradient_of_the_hosts_skips_the_step(void** state) {
   assert_ok(htone_grad_scaler_outcome(scaler, optimizer, &outcome));
   assert_ok(htone_grad_scaler_update(scaler));
   assert_true(outcome.skipped == 1 && outcome.kind == HTONE_NOT_FINITE_INFINITY);
-  assert_string_equal(outcome.parameter, "host");
+  assert_string_equal(outcome.parameter, "lent");
   assert_floats(host.weights, 1, 2, 3, 4);
   assert_ok(htone_grad_scaler_get_scale(scaler, &scale));
   assert_near(scale, 32768, 0);
-  /* What is finite is divided by the scale that the host multiplied by. */
+  /* Finite gradients are divided by the scale that the caller multiplied by. */
   host.half_gradient[2] = kHalfOne;
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
   assert_ok(htone_grad_scaler_update(scaler));
@@ -107,13 +107,13 @@ static void gradients_are_added_in_memory_of_the_librarys_own(void** state) {
   assert_ok(htone_parameter_accumulate_grad(parameter, gradient));
   assert_ok(htone_parameter_accumulate_grad(parameter, half));
   assert_values(grad_of(tensor_of(parameter)), 0, 3, 4, 5, 6);
-  /* A gradient that was set is added to in a copy. */
+  /* Accumulating onto a gradient that the caller set works on a copy. */
   assert_ok(htone_parameter_set_grad(parameter, half));
   assert_ok(htone_parameter_accumulate_grad(parameter, gradient));
   assert_values(grad_of(tensor_of(parameter)), 0, 3, 4, 5, 6);
   assert_true(host.half_gradient[0] == kHalfTwo && host.half_gradient[3] == kHalfTwo);
   assert_floats(host.gradient, 1, 2, 3, 4);
-  /* The leaf's own gradient may be handed back. */
+  /* The caller may pass the leaf's own gradient. */
   assert_ok(htone_parameter_accumulate_grad(parameter, grad_of(tensor_of(parameter))));
   assert_ok(htone_parameter_set_grad(parameter, grad_of(tensor_of(parameter))));
   assert_ok(htone_parameter_accumulate_grad(parameter, gradient));

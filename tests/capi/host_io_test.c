@@ -1,6 +1,5 @@
-/* A host's table of files that answers nonsense: more bytes than were asked for, sizes that no file has, names that are
- * none. Names carry the rows of the fault catalogue.
- */
+/* A caller's table of file functions that returns nonsense: more bytes than requested, impossible sizes, invalid names.
+ * Test names begin with their rows of tests/faults.md. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -55,7 +54,7 @@ static void a32_an_io_that_tells_of_more_bytes_than_asked_for_is_refused(void** 
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 
-/* It is asked for the quota of processors when a context is made. */
+/* Creating a context reads the processor quota through this table. */
 static void a32_a_context_over_such_an_io_has_threads_all_the_same(void** state) {
   (void)state;
   static TestIo io;

@@ -1,6 +1,5 @@
-/* What the system may deny a host that computes: addresses, threads, processors. Tried in a child, under another user
- * where root would not feel it. Names carry the rows of the fault catalogue.
- */
+/* Limits of the system on a program that computes: address space, threads, processors. Each limit is set in a child,
+ * under another user, because root is exempt. Test names begin with their rows of tests/faults.md. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static Run trained_run(int steps) {
 
 typedef struct Expectation {
   Run run;
-  uint64_t print; /* of the run after five steps */
+  uint64_t print; /* fingerprint of the run after five steps */
 } Expectation;
 
 static int exhaust_addresses(void* argument) {
@@ -69,7 +68,8 @@ static void m4_a_limit_on_addresses_is_out_of_memory_and_training_goes_on(void**
 
 enum { kWide = 4, kLarge = 1 << 20 };
 
-/* Answers 0 where a fresh context of kWide threads does its work right; *out_threads are those that there are then. */
+/* Returns 0 if a fresh context of kWide threads computes correctly. *out_threads is the number of threads during the
+ * run. */
 static int train_on_fresh_threads(uint64_t* out_print, int* out_threads) {
   Run run;
   htone_context_options options;
@@ -122,7 +122,7 @@ static void m6_a_process_that_gets_no_threads_computes_the_same_bits(void** stat
   assert_int_equal(code, 0);
 }
 
-/* Half a processor, by the second version of control groups or the first. */
+/* Sets a quota of half a processor, with control groups of version 2 or 1. */
 static int enter_group_with_quota(const char* folder, int version) {
   char path[600];
   const char* const files[] = {version == 2 ? "cpu.max" : "cpu.cfs_quota_us", "cgroup.procs"};
@@ -143,7 +143,7 @@ typedef struct Group {
   int version;
 } Group;
 
-/* With threads that wait for each other and may not run together, as well; the alarm would end a livelock. */
+/* The threads wait for each other and may not run at the same time. The alarm would end a livelock. */
 static int train_with_quota(void* argument) {
   const Group* group = argument;
   htone_context_options options;

@@ -1,6 +1,5 @@
-/* Training whatever the host has set: rounding, flushing of subnormals, the precision of the x87, a ban on memory that
- * is written and executed. Names carry the rows of the fault catalogue.
- */
+/* Training under modes that the embedding program has set: rounding, flushing of subnormals, x87 precision, a ban on
+ * memory that is writable and executable. Test names begin with their rows of tests/faults.md. */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -17,7 +16,7 @@ static const RunKind kKinds[] = {
     {"split bf16, short moments", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_BF16, HTONE_F32},
 };
 
-/* What is set for the calls of the library; 0 is the default. */
+/* The modes during calls of the library; 0 is the default. */
 typedef struct Modes {
   int rounding;
   int flushes;
@@ -43,7 +42,7 @@ static void set_modes(Modes modes) {
   if (modes.short_x87) set_x87_control((uint16_t)(x87_control() & ~kX87Precision));
 }
 
-/* The control registers but for sticky flags, which may be raised. */
+/* The control registers without the sticky flags, which a calculation may raise. */
 static uint32_t modes_now(void) { return (_mm_getcsr() & ~(uint32_t)kFlags) << 16 | x87_control(); }
 #else
 static void set_modes(Modes modes) { fesetround(modes.rounding); }
@@ -51,7 +50,7 @@ static void set_modes(Modes modes) { fesetround(modes.rounding); }
 static uint32_t modes_now(void) { return (uint32_t)fegetround(); }
 #endif
 
-/* Nothing between may assert, for CMocka computes as well. */
+/* Do not assert between the two mode changes: CMocka itself uses floating point. */
 static htone_status train_under(Modes modes, Run* run, int* out_stayed) {
   fenv_t saved;
   fegetenv(&saved);
@@ -97,7 +96,7 @@ typedef struct SmallStep {
   double norm;
 } SmallStep;
 
-/* One step of plain SGD of rate 1 from zero, so that the weights are the gradients with another sign. */
+/* Runs one step of plain SGD with rate 1 from zero, so the weights are the negated gradients. */
 static SmallStep step_with(const float* gradients, int flushes) {
   SmallStep step = {.weights = {0}};
   const int64_t shape = kGradients;
@@ -109,7 +108,7 @@ static SmallStep step_with(const float* gradients, int flushes) {
   fenv_t saved;
   assert_ok(htone_tensor_from_buffer(test_device(), HTONE_F32, 1, &shape, step.weights, NULL, NULL, &weights));
   assert_ok(htone_tensor_create_copy(test_device(), HTONE_F32, 1, &shape, gradients, &gradient));
-  assert_ok(htone_parameter_create("host", weights, &parameter));
+  assert_ok(htone_parameter_create("lent", weights, &parameter));
   assert_ok(htone_parameters_create(&set));
   assert_ok(htone_parameters_add(set, parameter));
   assert_ok(htone_sgd_options_init(&options));
@@ -148,7 +147,7 @@ enum { PR_SET_MDWE = 65 };
 #endif
 enum { kRefuseExecutableGain = 1 };
 
-/* No code is made at run time, so the ban is not felt. It is for good, and children inherit it. */
+/* The library generates no code at run time, so the ban has no effect. The ban is permanent and children inherit it. */
 static int train_without_writable_code(void* argument) {
   const uint64_t* expected = argument;
   int stayed = 0;

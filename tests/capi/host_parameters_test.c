@@ -1,4 +1,5 @@
-/* Parameters over the host's own arrays: what a step writes, what is kept beside them, what they cannot be. */
+/* Parameters over the caller's own arrays: how a step writes them, the copies beside them, combinations that are
+ * refused. */
 #include "host_arrays.h"
 
 static void a_step_writes_the_hosts_weights_in_place(void** state) {
@@ -52,8 +53,8 @@ static void the_low_precision_copy_is_stale_once_the_host_says_that_it_wrote(voi
   assert_values(read_as(parameter, HTONE_F16), 0, 99, 1, 2, 3);
 }
 
-/* One array of the host's, one tensor over it, and a parameter for each half: a write of either bumps the version that
- * both copies are judged by. */
+/* One array of the caller, one tensor over it, and a parameter for each half. A write to either half raises the version
+ * that both low-precision copies depend on. */
 static void parameters_may_be_pieces_of_one_array(void** state) {
   (void)state;
   static float weights[2 * kSize] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -77,7 +78,7 @@ static void parameters_may_be_pieces_of_one_array(void** state) {
     void *copy = NULL, *again = NULL;
     assert_ok(htone_tensor_data(read_as(parameters[i], HTONE_BF16), &copy));
     assert_ok(htone_tensor_data(read_as(parameters[i], HTONE_BF16), &again));
-    assert_ptr_equal(copy, again); /* the kept copy, not a cast */
+    assert_ptr_equal(copy, again); /* the stored copy, not a new cast */
     assert_values(read_as(parameters[i], HTONE_BF16), 0, 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3);
   }
 }
@@ -93,12 +94,12 @@ static void weights_of_the_host_are_not_moved_to_another_storage(void** state) {
     htone_optimizer* optimizer = NULL;
     options.master_storage = storages[i];
     options.grad_dtype = HTONE_BF16;
-    assert_fails(htone_optimizer_create_sgd_over(set, &options, &optimizer), HTONE_UNSUPPORTED, "host");
+    assert_fails(htone_optimizer_create_sgd_over(set, &options, &optimizer), HTONE_UNSUPPORTED, "lent");
     assert_null(optimizer);
   }
   options.master_storage = HTONE_MASTER_FULL;
   options.grad_dtype = HTONE_F32;
-  make_sgd_over(set, &options); /* it is free */
+  make_sgd_over(set, &options); /* the parameter is free again */
 }
 
 static void what_cannot_be_a_parameter_is_refused(void** state) {
@@ -121,7 +122,7 @@ static void what_cannot_be_a_parameter_is_refused(void** state) {
   assert_null(out);
 }
 
-/* A model of the library's and the same weights over the host's arrays, fed with the same gradients. */
+/* The library's own module and the same weights in the caller's arrays get equal gradients. */
 static void host_parameters_train_as_the_librarys_own_do(void** state) {
   (void)state;
   enum { kRows = 37, kColumns = 29, kSteps = 5 };

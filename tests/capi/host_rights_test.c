@@ -1,6 +1,5 @@
-/* What the system may deny a host that saves and loads: rights, room, descriptors. Tried in a child, under another user
- * where root would not feel it. Names carry the rows of the fault catalogue.
- */
+/* Limits of the system on a program that saves and loads: permissions, disk space, descriptors. Each limit is set in a
+ * child, under another user, because root is exempt. Test names begin with their rows of tests/faults.md. */
 #define _GNU_SOURCE /* unshare */
 #include <errno.h>
 #include <glob.h>
@@ -22,20 +21,20 @@ static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL
 static const char kNotAnotherUser[] =
     "no child may become another user here, mount what it needs, or reach the folder of the test";
 
-/* What a child works with: the parent made it. */
+/* The parent makes this for a child. */
 typedef struct Place {
   char path[512];
   Run run;
   htone_checkpoint* checkpoint;
 } Place;
 
-/* A directory that everybody may write into, and a run that trained a little. */
+/* Makes a directory with the given mode and a run that has trained a little. */
 static Place make_place(mode_t mode) {
   Place place = {.run = {NULL}};
   snprintf(place.path, sizeof place.path, "%s/open", test_folder());
   assert_int_equal(chmod(test_folder(), 0755), 0);
   assert_int_equal(mkdir(place.path, 0700), 0);
-  assert_int_equal(chmod(place.path, mode), 0); /* whatever the mask for new files */
+  assert_int_equal(chmod(place.path, mode), 0); /* sets the mode regardless of the umask */
   assert_ok(begin_run(&place.run, &kKind, NULL));
   assert_ok(train_step(&place.run));
   return place;
@@ -47,13 +46,13 @@ static const char* inside(const Place* place, const char* name) {
   return path;
 }
 
-/* Whether the last call was refused by the system with this number. */
+/* True if the system refused the last call with this errno. */
 static int refused_with(htone_status status, int number) {
   htone_error_info info = {.struct_size = sizeof info};
   return status == HTONE_IO && htone_error_last(&info) == HTONE_OK && info.native_code == number;
 }
 
-/* Folders above the place may be closed to other users. */
+/* The folders above the place may be closed to other users. */
 static int become_other_user_at(const Place* place) { return become_other_user() && access(place->path, W_OK) == 0; }
 
 /* Opens the run's directory and saves step 1 there. */
@@ -64,7 +63,8 @@ static int begin_saving(Place* place) {
   return htone_checkpoint_save(place->checkpoint, 1) == HTONE_OK ? 0 : 3;
 }
 
-/* Step 2 was refused: step 1 is there, training goes on, and step 2 can be saved once the system allows it. */
+/* Saving step 2 was refused: step 1 is still there, training continues, and step 2 can be saved once the system allows
+ * it. */
 static int go_on(Place* place) {
   int64_t step = 0;
   if (access(inside(place, "run/step-2/index.json"), F_OK) == 0) return 20;
@@ -104,7 +104,7 @@ static void s6_a_save_into_a_read_only_directory_is_refused(void** state) {
   expect_code_0(save_into_read_only_directory, &place);
 }
 
-/* A file grows to some bytes at most: the first write that passes the limit would raise SIGXFSZ. */
+/* Limits the file size: without care, the first write beyond the limit would raise SIGXFSZ. */
 static int save_beyond_file_size(void* argument) {
   Place* place = argument;
   int code = begin_saving(place);
@@ -177,7 +177,7 @@ static int replace_file_of_another(void* argument) {
   return glob(inside(place, "file.tmp*"), 0, NULL, &left) == GLOB_NOMATCH ? 0 : 2;
 }
 
-/* In a sticky directory a file is replaced by its owner alone. */
+/* In a sticky directory only the owner of a file may replace it. */
 static void s5_a_file_that_cannot_be_renamed_over_stays(void** state) {
   (void)state;
   if (geteuid() != 0) skip_test("only root can leave a file to another user");
@@ -215,7 +215,7 @@ static void f21_a_file_without_permission_is_reported(void** state) {
   expect_code_0(load_without_permission, &place);
 }
 
-/* Leaves `left` bytes in the file system that a path lies in. */
+/* Fills the file system of `path` until `left` bytes are free. */
 static int fill_disk(const char* path, size_t left) {
   static const char block[4096];
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -229,7 +229,7 @@ static int fill_disk(const char* path, size_t left) {
   return close(file) == 0 && done;
 }
 
-/* In a file system of one megabyte that this child alone sees. */
+/* Uses a file system of one megabyte that is mounted in this child only. */
 static int save_on_full_disk(void* argument) {
   Place* place = argument;
   if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return kCannotTry;

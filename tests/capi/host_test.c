@@ -1,6 +1,5 @@
-/* What the host process may do to itself: change the floating-point modes, fork, exit in the middle of work, call from
- * a thread with a small stack.
- */
+/* Changes that a program may make to its own process: floating-point modes, fork, exit during a computation, calls from
+ * a thread with a small stack. */
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
@@ -18,7 +17,7 @@
 #include "test_child.h"
 #include "test_modules.h"
 
-/* Large enough that pool threads take part. */
+/* Large enough that the pool's threads take part. */
 enum { kLarge = 400000 };
 
 static htone_tensor* filled(double value) {
@@ -112,7 +111,7 @@ static void exceptions_unmasked_by_the_host_do_not_fire_inside(void** state) {
 }
 #endif
 
-/* What a forked child does instead of returning: it must not run the parent's tests or print its buffers. */
+/* A forked child calls this instead of returning: it must not run the parent's tests or print the parent's buffers. */
 static void compute_in_child(htone_tensor* ones) {
   htone_tensor *doubled = NULL, *sum = NULL;
   double value = 0;
@@ -179,9 +178,9 @@ static void a_child_forked_in_the_middle_of_work_computes(void** state) {
   assert_int_equal(loop.status, HTONE_OK);
 }
 
-/* The child works on a context of its own, so that the parent's threads are not its concern. */
+/* The child uses its own context, so it does not depend on the parent's threads. */
 static void exit_in_the_middle_of_work(void) {
-  static Loop loop; /* outlives this frame, as the thread does */
+  static Loop loop; /* static: the thread outlives this frame */
   htone_context* context = NULL;
   htone_device* device = NULL;
   pthread_t thread;
@@ -219,14 +218,14 @@ static void* make_devices_until_stopped(void* argument) {
   return NULL;
 }
 
-/* In a process of its own, which the alarm may end where the two wait for each other. */
+/* Runs in its own process, which the alarm ends if the two threads deadlock. */
 static void fork_beside_new_devices(void) {
   Loop loop = {0};
   pthread_t thread;
   int failures = 0;
   alarm(30);
   if (pthread_create(&thread, NULL, make_devices_until_stopped, &loop) != 0) _exit(1);
-  /* Bounded by time as well: a fork of a process under a sanitizer takes many milliseconds. */
+  /* Also bounded by time: under a sanitizer one fork takes many milliseconds. */
   const time_t begin = time(NULL);
   for (int i = 0; i < 1500 && time(NULL) - begin < 8; ++i) {
     const pid_t child = fork();

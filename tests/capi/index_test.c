@@ -1,4 +1,4 @@
-/* Gather, scatter_add, index_select and embedding: values, gradients that add up, what is refused before a write. */
+/* Gather, scatter_add, index_select and embedding: values, gradients that accumulate, refusals before any write. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ static void scatter_add_adds_repeated_places_up(void** state) {
                 1, 20);
 }
 
-/* One by one in FP16, 2048 + 1 stays 2048. */
+/* Added one at a time in FP16, 2048 + 1 would stay 2048. */
 static void sixteen_bit_sums_are_rounded_once(void** state) {
   (void)state;
   htone_tensor* base = make_tensor(HTONE_F16, (const double[]){2048}, 1, 1);
@@ -175,7 +175,7 @@ static void masked_fill_puts_a_value_where_the_mask_is_true(void** state) {
   assert_null(out);
 }
 
-/* NaN where the mask is true does not come back through the gradient. */
+/* A NaN under a true mask must not reach the gradient. */
 static void masked_elements_lead_no_gradient(void** state) {
   (void)state;
   htone_tensor* input = leaf(make_tensor(HTONE_F32, (const double[]){NAN, 2}, 1, 2));
@@ -264,7 +264,7 @@ static void the_layer_draws_a_normal_table_with_a_padding_row_of_zeros(void** st
     if (i / 64 == 7) assert_true(values[i] == 0);
   }
   free(values);
-  /* Five standard errors of 6336 draws. */
+  /* Within five standard errors of 6336 draws. */
   assert_near(sum / 6336, 0, 0.063);
   assert_near(squares / 6336, 1, 0.089);
   htone_tensor* rows = forward(module, indices_of(7, 3));
@@ -290,7 +290,7 @@ static void the_layer_takes_its_dtype_and_refuses_impossible_tables(void** state
   assert_null(refused);
 }
 
-/* A23: a host that rewrites indices of its own between forward and backward, and does not say so. */
+/* A23: the caller rewrites its own index buffer between forward and backward without telling the library. */
 static void indices_that_left_the_range_are_refused_by_backward(void** state) {
   (void)state;
   int64_t places[] = {2, 0};

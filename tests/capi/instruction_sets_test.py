@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The library on processors that lack what this one has, as QEMU plays them: it chooses the kernels that they can run,
-by CPUID alone, and trains as here. Skipped where QEMU's user mode is not installed.
+"""Runs the library on processors that lack instructions of this one, emulated by QEMU. The library must choose kernels
+that they can run, by CPUID alone, and train as it does here. Skipped if QEMU's user mode is not installed.
 
     instruction_sets_test.py PROGRAM [ARGUMENT...]      print_training, and the tests' own options
 """
@@ -12,15 +12,15 @@ import unittest
 
 QEMU = shutil.which("qemu-x86_64") or shutil.which("qemu-x86_64-static")
 SKIPPED = 77
-# What QEMU calls the processor, and the kernels that it can run.
+# QEMU's name of the processor, and the kernels that it can run.
 PROCESSORS = {"qemu64": "SCALAR", "Nehalem": "SCALAR", "Haswell": "AVX2"}
-# Weights after ten steps: another instruction set may add sums in another order.
+# Compares weights after ten steps. Another instruction set may sum in another order.
 TOLERANCE = 2e-3
 program = ""
 
 
 def trained(*before: str) -> tuple[str, list[float]]:
-    """(kernels, weights) of one run of the program."""
+    """Returns (kernels, weights) of one run of the program."""
     done = subprocess.run([*before, program], capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         raise AssertionError(f"{before} exits with {done.returncode}: {done.stderr}")

@@ -1,6 +1,5 @@
-/* A host that does not link the library but opens and closes it a hundred times by path (argv[1]), each time computing
- * with two threads and once leaving a context with sleeping threads behind. Row H4 of the fault catalogue.
- */
+/* A program that does not link the library. It loads and unloads it by path (argv[1]) a hundred times, computes with
+ * two threads each time, and once leaves a context with sleeping threads behind. Row H4 of tests/faults.md. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ typedef struct Calls {
   htone_status (*debug_live_handles)(int64_t*);
 } Calls;
 
-/* POSIX lets an object pointer hold a function's address; C does not let it be cast. */
+/* POSIX lets an object pointer hold a function's address, but C does not allow the cast. */
 static void find(void* library, const char* name, void* out) {
   *(void**)out = dlsym(library, name);
   if (*(void**)out == NULL) {

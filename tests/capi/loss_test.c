@@ -1,4 +1,4 @@
-/* Losses: values by hand, reductions, dtypes, ignored rows, and what is refused. */
+/* Losses: values computed by hand, reductions, dtypes, ignored rows, refusals. */
 #include "halftone/loss.h"
 
 #include <math.h>
@@ -208,7 +208,7 @@ static void operands_that_do_not_fit_are_refused(void** state) {
   assert_null(out);
 }
 
-/* A23: a host that rewrites targets of its own between forward and backward, and does not say so. */
+/* A23: the caller rewrites its own target buffer between forward and backward without telling the library. */
 static void targets_that_left_the_classes_are_refused_by_backward(void** state) {
   (void)state;
   const int64_t shape[] = {2};
@@ -227,7 +227,7 @@ static void targets_that_left_the_classes_are_refused_by_backward(void** state) 
     classes[1] = 3;
     assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_INVALID_ARGUMENT, "targets[1]=3 is outside [0, 3)");
     assert_fails(htone_tensor_grad(input, &out), HTONE_STATE, "invalid");
-    classes[1] = -100; /* a row that is left out is within what is promised */
+    classes[1] = -100; /* an ignored row is still a valid target */
     assert_ok(htone_tensor_zero_grad(input));
     assert_ok(htone_tensor_backward(loss, NULL, 0));
   }

@@ -1,8 +1,8 @@
-/* Any allocation of a training run may fail, the host's allocator's or operator new: P3, rows M1, M2, M7, M8. The run
- * is made, trains in FP16 with a loss scale, is saved, loaded and goes on; for every k its k-th allocation fails, once
- * and for ever. The call that meets the failure answers OUT_OF_MEMORY and has changed nothing, the same call without
- * the failure succeeds, and the run ends with the bits of one that never failed. A failure that the library makes up
- * for, by a retry or with fewer threads, is none. */
+/* Any allocation of a training run may fail, by the caller's allocator or by operator new: P3, rows M1, M2, M7, M8. A
+ * script makes a run, trains in FP16 with a loss scale, saves, loads and trains on. For every k, the k-th allocation
+ * fails, either once or with all later ones. The call that meets the failure returns OUT_OF_MEMORY and has changed
+ * nothing, the same call without the failure succeeds, and the run ends bitwise equal to one that never failed. A
+ * failure does not count if the library makes up for it, by a retry or with fewer threads. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "test_tensors.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { kStride = 7 }; /* a prime, so that every kind of allocation has its turn */
+enum { kStride = 7 }; /* a prime, so every kind of allocation gets its turn */
 #else
 enum { kStride = 1 };
 #endif
@@ -20,20 +20,20 @@ enum { kMaxCalls = 128 };
 
 static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32};
 
-/* One pass through the script. A clean one fills what the others are compared with. */
+/* One pass through the script. A clean pass records the fingerprints that the others are compared with. */
 typedef struct Trial {
   Run run;
   htone_checkpoint* checkpoint;
   const char* folder;
   uint64_t* prints; /* the run's fingerprint before each call */
-  int64_t bytes;    /* of the host's allocator, in use */
+  int64_t bytes;    /* in use in the caller's allocator */
   int is_clean;
   int calls;
   int failures;
   const char* failed_call;
 } Trial;
 
-/* A run that exists in part has no fingerprint. */
+/* A partly built run has no fingerprint. */
 static uint64_t print_of(const Trial* trial) { return trial->run.scaler != NULL ? fingerprint(&trial->run) : 0; }
 
 static void begin_call(Trial* trial) {
@@ -42,7 +42,8 @@ static void begin_call(Trial* trial) {
   watch_allocations();
 }
 
-/* Answers whether the call did its work. Where it did not, nothing fails any more and nothing has changed. */
+/* Returns 1 if the call succeeded. After a failure it checks that nothing has changed and turns further failures
+ * off. */
 static int end_call(Trial* trial, htone_status status, const char* call) {
   ignore_allocations();
   const int index = trial->calls++;
@@ -89,7 +90,7 @@ static htone_tensor* scaled_loss(Trial* trial) {
   return scaled;
 }
 
-/* M7: half of the gradients may be there, and no step takes them until they are gone. */
+/* M7: some gradients may already exist, and no step may use them until they are zeroed. */
 static void refuse_half_of_the_gradients(Trial* trial) {
   const uint64_t before = fingerprint(&trial->run);
   const htone_status status = htone_grad_scaler_step(trial->run.scaler, trial->run.optimizer);
@@ -136,7 +137,7 @@ static void load(Trial* trial) {
   assert_true(loaded == 3);
 }
 
-/* Answers the fingerprint at the end. */
+/* Returns the fingerprint at the end. */
 static uint64_t pass(Trial* trial) {
   ATTEMPT(trial, make_run(trial));
   for (int i = 0; i < 3; ++i) step(trial);
@@ -206,7 +207,7 @@ static void p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail(void** state) {
 }
 
 int main(int argc, char** argv) {
-  /* Files in memory where there are any: thousands of saves need not reach a disk. */
+  /* Uses files in memory if possible: thousands of saves need not reach a disk. */
   setenv("TMPDIR", "/dev/shm", 0);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail),

@@ -1,14 +1,13 @@
-/* A call that runs out of memory has drawn no random numbers, moved no running statistics and left a gradient scaler
- * where it was: repeated, it does what it would have done at first (M1). Every allocation of each call fails, once and
- * with all behind it.
- */
+/* A call that runs out of memory has drawn no random numbers, changed no running statistics and left the gradient
+ * scaler unchanged. When it is repeated, it gives the result of an undisturbed call (M1). Every allocation of each call
+ * fails, once alone and once with all later ones. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "failing_allocator.h"
 #include "run_tests.h"
 
-/* What the calls work on, made anew for each failure. */
+/* The objects that the calls work on, made again for each failure. */
 typedef struct Work {
   htone_context* context;
   htone_device* device;
@@ -16,7 +15,7 @@ typedef struct Work {
   htone_module* model;
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler;
-  /* What a call makes; one of them. */
+  /* The result of the call: one of these two. */
   htone_tensor* made;
   htone_module* made_module;
 } Work;
@@ -42,7 +41,7 @@ static htone_status run_forward(Work* work) {
 static htone_status unscale(Work* work) { return htone_grad_scaler_unscale(work->scaler, work->optimizer); }
 static htone_status step(Work* work) { return htone_grad_scaler_step(work->scaler, work->optimizer); }
 
-/* Two layers that draw and count, and one behind them that may fail. */
+/* Dropout draws numbers and batch norm counts; the linear layer after them may still fail. */
 static htone_module* make_model(htone_device* device) {
   htone_module *layers[4] = {NULL, NULL, NULL, NULL}, *model = NULL;
   assert_ok(htone_module_create_linear(device, 4, 5, NULL, &layers[0]));
@@ -58,7 +57,7 @@ static htone_grad_scaler* make_scaler(htone_device* device) {
   htone_grad_scaler_options options;
   htone_grad_scaler* scaler = NULL;
   assert_ok(htone_grad_scaler_options_init(&options));
-  options.histogram_share = 0.1; /* another look at the gradients */
+  options.histogram_share = 0.1; /* makes the scaler read the gradients once more */
   assert_ok(htone_grad_scaler_create(device, &options, &scaler));
   return scaler;
 }
@@ -124,7 +123,7 @@ static void mix_module(uint64_t* hash, htone_module* module) {
   assert_ok(htone_state_dict_release(dict));
 }
 
-/* Of everything that a call may change and that can be seen, and of what it has made. */
+/* Covers everything visible that a call may change, and its result. */
 static uint64_t print_of(const Work* work) {
   uint64_t hash = UINT64_C(14695981039346656037);
   double factor = 0;
@@ -137,14 +136,14 @@ static uint64_t print_of(const Work* work) {
   return hash;
 }
 
-/* What a scaler refuses between unscale or step and the update. */
+/* A scaler refuses this between an unscale or step and the update. */
 static htone_status set_state_anew(const Work* work) {
   htone_grad_scaler_state saved = {.struct_size = sizeof saved};
   assert_ok(htone_grad_scaler_get_state(work->scaler, &saved));
   return htone_grad_scaler_set_state(work->scaler, &saved);
 }
 
-/* The next numbers as well: the failed call has not drawn any. */
+/* Includes the next random numbers: the failed call must not have drawn any. */
 static uint64_t end_of(Work* work) {
   htone_tensor* next = NULL;
   uint64_t hash = print_of(work);
@@ -154,7 +153,7 @@ static uint64_t end_of(Work* work) {
   return hash;
 }
 
-/* Answers whether an allocation failed; the call may have made up for that. */
+/* Returns whether an allocation failed; the call may still have succeeded by a retry. */
 static int expect_the_same_end(const char* name, Call call, int64_t failing, int for_ever, uint64_t expected) {
   int64_t bytes = 0;
   Work work;
@@ -167,7 +166,7 @@ static int expect_the_same_end(const char* name, Call call, int64_t failing, int
   fail_allocation(-1, 0);
   ignore_allocations();
   if (status != HTONE_OK) {
-    if (status != HTONE_OUT_OF_MEMORY || !has_failed) fail_msg("%s answered %s", name, htone_status_name(status));
+    if (status != HTONE_OUT_OF_MEMORY || !has_failed) fail_msg("%s returned %s", name, htone_status_name(status));
     if (print_of(&work) != before) fail_msg("%s: allocation %d failed and something changed", name, (int)failing);
     assert_ok(set_state_anew(&work));
     assert_ok(call(&work));

@@ -1,4 +1,4 @@
-/* Memory: counters, limits, and a host's own allocator that counts, fails and misaligns. */
+/* Memory: counters, limits, and a caller's allocator that counts, fails and misaligns. */
 #include <stdlib.h>
 
 #include "test_tensors.h"
@@ -32,7 +32,7 @@ static void memory_counters_count_what_was_asked_for(void** state) {
   assert_ok(htone_device_reset_peak_memory(device));
   assert_true(stats_of(device).peak == 10);
   assert_ok(htone_tensor_release(bytes_on(device, 100001)));
-  assert_true(stats_of(device).device_allocations == stats.device_allocations); /* the cache served it */
+  assert_true(stats_of(device).device_allocations == stats.device_allocations); /* served from the cache */
   assert_ok(htone_tensor_release(small));
   assert_ok(htone_device_release_cached(device));
   assert_true(stats_of(device).current == 0 && stats_of(device).reserved == 0);
@@ -56,7 +56,7 @@ static void a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was(void*
   keep_tensor(bytes_on(device, size));
 }
 
-/* A host's allocator that counts, can fail the k-th request, and can answer misaligned memory. */
+/* A caller's allocator that counts, can fail the k-th request, and can return misaligned memory. */
 typedef struct CountingAllocator {
   int64_t blocks, bytes, requests, failing_request;
   size_t offset;
@@ -86,11 +86,11 @@ static htone_status counted_context(CountingAllocator* counts, htone_context** o
   htone_context_options options;
   assert_ok(htone_context_options_init(&options));
   options.num_threads = 2;
-  options.allocator = &table; /* copied: it may go with this frame */
+  options.allocator = &table; /* copied by the library, so it may go out of scope */
   return htone_context_create(&options, out);
 }
 
-/* Forward, loss and backward on what the context gives; answers the first failure. */
+/* Runs forward, loss and backward on the context; returns the first failure. */
 static htone_status work(htone_context* context) {
   htone_device* device = NULL;
   htone_module* module = NULL;

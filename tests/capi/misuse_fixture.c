@@ -60,7 +60,7 @@ static void make_tensors(void) {
   assert_ok(htone_tensor_backward(fixture.loss, NULL, 1));
 }
 
-/* Without a deleter, so that each of many calls may take it over. */
+/* Has no deleter, so many calls may take it over. */
 static void make_loans(void) {
   static float scalar = 1;
   const DLTensor array = {.data = &scalar, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 32, 1}};
@@ -86,7 +86,7 @@ htone_parameters* renew_spare_parameters(void) {
   return fixture.spare_parameters;
 }
 
-/* One of each kind that `optimizer` is not. */
+/* One optimizer of each kind other than that of `optimizer`. */
 static void make_other_optimizers(void) {
   htone_parameters* parameters = make_spare_parameters();
   assert_ok(htone_optimizer_create_sgd_over(parameters, NULL, &fixture.sgd_optimizer));

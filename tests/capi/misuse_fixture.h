@@ -1,13 +1,12 @@
-/* What the generated misuse test calls functions with: one valid object of every type, options, and callbacks. Main
- * thread only.
- */
+/* The valid arguments of the generated misuse test: one object of every type, options, and callbacks. Main thread
+ * only. */
 #ifndef HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
 #define HALFTONE_TESTS_CAPI_MISUSE_FIXTURE_H
 
 #include "common/dlpack_standard.h"
 #include "test_modules.h"
 
-/* In the order of Fixture's members. */
+/* Same order as the members of Fixture. */
 typedef enum HandleKind {
   kContextHandle,
   kDeviceHandle,
@@ -34,21 +33,21 @@ typedef struct Fixture {
   htone_context* context;
   htone_device* device;
   htone_tensor* tensor; /* [2, 2], f32 */
-  htone_scope* scope;   /* the innermost of this thread */
+  htone_scope* scope;   /* the innermost scope of this thread */
   htone_autocast_policy* policy;
-  htone_module* module; /* linear, of an optimizer, with gradients */
+  htone_module* module; /* linear, owned by an optimizer, with gradients */
   htone_parameter* parameter;
   htone_parameters* parameters; /* those of free_module */
-  htone_state_dict* state_dict; /* of module */
+  htone_state_dict* state_dict; /* of `module` */
   htone_optimizer* optimizer;
   htone_schedule* schedule;
   htone_grad_scaler* scaler;
-  htone_sampler* sampler;       /* of 2 samples */
-  htone_batches* batches;       /* a batch was taken */
-  htone_checkpoint* checkpoint; /* of an empty directory */
-  htone_ema* ema;               /* of the parameters */
+  htone_sampler* sampler;       /* over 2 samples */
+  htone_batches* batches;       /* one batch was taken */
+  htone_checkpoint* checkpoint; /* over an empty directory */
+  htone_ema* ema;               /* over the parameters */
   htone_function* function;
-  htone_hook* hook; /* on module */
+  htone_hook* hook; /* on `module` */
 
   htone_tensor* leaf; /* with a gradient */
   htone_tensor* loss; /* a recorded scalar */
@@ -62,7 +61,7 @@ typedef struct Fixture {
   DLManagedTensor old_managed;
   htone_tensor* lines;                /* [2, 2, 2], f32 */
   htone_tensor* images;               /* [2, 2, 2, 2], f32 */
-  htone_parameters* spare_parameters; /* of no optimizer; renewed by each call that gives them one */
+  htone_parameters* spare_parameters; /* without an optimizer; renewed after each call that gives them one */
   htone_optimizer* sgd_optimizer;
   htone_optimizer* adam_optimizer;
   htone_optimizer* lion_optimizer;
@@ -84,31 +83,31 @@ typedef struct Fixture {
   htone_grad_scaler_state grad_scaler_state;
   htone_context_options context_options;
   char free_directory[256];   /* for checkpoints */
-  char safetensors_path[256]; /* of a file with state_dict */
+  char safetensors_path[256]; /* a file that holds state_dict */
 } Fixture;
 
 extern Fixture fixture;
 
-/* Makes everything but the scope, which must be the innermost and comes when all is made. */
+/* Makes everything except the scope. The scope must be the innermost one, so begin it last. */
 void make_fixture(void);
 void begin_scope(void);
-/* What is not kept until the test ends. */
+/* Releases the objects that are not kept until the test ends. */
 void release_fixture(void);
 
-/* One new object of a kind, made of the fixture's others, and its end. */
+/* Makes one new object of a kind from the fixture's other objects, and releases one. */
 void* make_object(HandleKind kind);
 htone_status release_object(HandleKind kind, void* handle);
 
-/* Parameters of no optimizer in place of those that have one now. */
+/* Replaces the spare parameters, which have an optimizer now, by new ones. */
 htone_parameters* renew_spare_parameters(void);
 
-/* A checkpoint of another empty directory in place of the fixture's. */
+/* Replaces the fixture's checkpoint by one over another empty directory. */
 htone_checkpoint* renew_checkpoint(void);
 
-/* A schedule of the host. */
+/* A caller's schedule. */
 htone_status constant_factor(int64_t position, double* out_factor, void* user);
 
-/* Callbacks that answer HTONE_OK and leave everything as it is. */
+/* Callbacks that return HTONE_OK and change nothing. */
 htone_status no_backward(const htone_backward_call* call, void* user);
 htone_status no_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user);
 htone_status no_forward_hook(htone_module* module, htone_tensor* input, htone_tensor* output, htone_tensor** out_output,
@@ -116,7 +115,7 @@ htone_status no_forward_hook(htone_module* module, htone_tensor* input, htone_te
 htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
 htone_status no_parameter_hook(htone_parameter* parameter, void* user);
 
-/* Give back what was lent to the test. */
+/* End a loan that the library made to the test. */
 void end_loan(DLManagedTensorVersioned* managed);
 void end_old_loan(DLManagedTensor* managed);
 

@@ -17,7 +17,8 @@ static void* release_new_object(HandleKind kind) {
   return made;
 }
 
-/* The slot of `reused` was given to later objects of the same kind; some of them live until the test ends. */
+/* The table entries of `reused` now belong to later objects of the same kind, some of which live until the test
+ * ends. */
 static void make_stale_handles(void) {
   for (int kind = 0; kind < kHandleKinds; ++kind) released[kind] = release_new_object(kind);
   for (int kind = 0; kind < kHandleKinds; ++kind) {
@@ -116,7 +117,7 @@ void accepted(const char* what, htone_status actual) {
   ++failures;
 }
 
-/* Patterns that programs really hold where a handle should be. */
+/* Values that real programs pass by mistake in place of a handle. */
 static const uint64_t kPatterns[] = {
     ~UINT64_C(0),
     1,

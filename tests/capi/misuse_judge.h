@@ -1,26 +1,26 @@
-/* Judges the calls of the generated misuse test: every kind of bad handle, poisoned memory for results, what a refusal
- * must say and leave. Main thread only.
- */
+/* Judges the calls of the generated misuse test: every kind of bad handle, poisoned memory for results, the message of
+ * a refusal, and the state after it. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_MISUSE_JUDGE_H
 #define HALFTONE_TESTS_CAPI_MISUSE_JUDGE_H
 
 #include "misuse_fixture.h"
 
-/* Makes the fixture, too. */
+/* Also makes the fixture. */
 void begin_misuse(const char* function);
-/* Asserts that no call since begin_misuse was judged wrong. */
+/* Asserts that every call since begin_misuse was judged correct. */
 void end_misuse(void);
 
-/* Memory for a function's k-th result, filled with a pattern that a refused call must leave. */
+/* Memory for a function's k-th result, filled with a pattern. A refused call must not change the pattern. */
 enum { kResults = 4, kResultBytes = 1024 };
 void* result_memory(int k);
-/* Takes what the results hold now for what they must hold after a refused call. */
+/* Records the current results: a refused call must leave them unchanged. */
 void note_results(void);
-/* After a call that succeeded and whose results were released: brings the pattern back and asks for no handle left. */
+/* Call this after a successful call whose results were released. It restores the pattern and expects no additional live
+ * handle. */
 void reset_results(void);
 
-/* The i-th handle that is none of `kind`: NULL, random, foreign, released, released with its slot in use again. NULL
- * for `what` ends the list; `what` of NULL itself is "NULL" and comes first. */
+/* The i-th handle that is not a valid `kind`: NULL, random, of another type, released, released with its table entry
+ * reused. `what` describes the handle: "NULL" comes first, and a NULL `what` ends the list. */
 typedef struct BadHandle {
   const char* what;
   void* handle;
@@ -28,7 +28,7 @@ typedef struct BadHandle {
 
 BadHandle bad_handle(HandleKind kind, size_t i);
 
-/* Judges a call whose one wrong argument was `what` at `index`. `text` must be in the message beside the argument's
+/* Judges a call whose one wrong argument was `what` at `index`. The message must contain `text` beside the argument's
  * name. */
 typedef struct Wrong {
   const char* argument;
@@ -39,7 +39,7 @@ typedef struct Wrong {
 } Wrong;
 
 void refused(Wrong wrong, htone_status actual);
-/* The same where the error is not recorded. */
+/* Judges a call whose error is not recorded. */
 void refused_silently(Wrong wrong, htone_status actual);
 /* Judges a call that must succeed. */
 void accepted(const char* what, htone_status actual);

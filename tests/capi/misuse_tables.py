@@ -1,12 +1,12 @@
-"""What generate_misuse.py cannot read from the headers: valid and wrong values of parameters and options fields, and
-what a valid call needs around it.
+"""Tables for generate_misuse.py that the headers do not contain: valid and wrong values of parameters and options
+fields, and the calls needed before and after a valid call.
 """
 
 from dataclasses import dataclass, field
 
 CHECKPOINT_PARTS = ("module", "optimizer", "grad_scaler", "ema", "sampler", "state_dict")
 
-# Handle type: (kind in misuse_fixture.h, member of the fixture, the function that gives a reference back).
+# Handle type: (kind in misuse_fixture.h, member of the fixture, the function that releases a reference).
 HANDLES = {
     "htone_context": ("kContextHandle", "context", "htone_context_release"),
     "htone_device": ("kDeviceHandle", "device", "htone_device_release"),
@@ -28,7 +28,7 @@ HANDLES = {
     "htone_hook": ("kHookHandle", "hook", "htone_hook_release"),
 }
 
-# Handles that must be another object of the fixture than the type's first.
+# Arguments that must be another object of the fixture than the default one of their type.
 OTHER_HANDLES = {
     ("htone_grad_scaler_scale", "loss"): "gradient",
     ("htone_cross_entropy", "targets"): "targets",
@@ -101,19 +101,19 @@ OTHER_HANDLES |= {
     ("htone_tensor_add_gradient_hook", "tensor"): "leaf",
 }
 
-# Results that are neither handles nor values: what gives them back.
+# Results that are neither handles nor values, with the function that releases them.
 OTHER_RESULTS = {
     "struct DLManagedTensor**": "end_old_loan",
     "struct DLManagedTensorVersioned**": "end_loan",
 }
 
-# Arrays of handles: what one of two elements is.
+# Arrays of handles, with the type of their two elements.
 HANDLE_ARRAYS = {"modules": "htone_module", "tensors": "htone_tensor", "inputs": "htone_tensor",
                  "outputs": "htone_tensor", "saved": "htone_tensor"}
 # Results that are arrays of two handles.
 RESULT_ARRAYS = {"out_results"}
 
-# Options structure: (member of the fixture, whether its first field alone is a complete structure).
+# Options structure: (member of the fixture, True if its first field alone is a complete structure).
 OPTIONS = {
     "htone_context_options": ("context_options", True),
     "htone_norm_options": ("norm_options", True),
@@ -137,7 +137,7 @@ NOT_FINITE = ["NAN", "INFINITY", "-INFINITY"]
 EXTREMES = ["INT64_MAX", "INT64_MIN"]
 STEPS = ["0", "-1"] + EXTREMES  # of windows
 
-# Wrong values of every options field; None where no value is wrong or context_test.c tries them.
+# Wrong values of every options field; None if no value is wrong or context_test.c tests them.
 FIELDS = {
     ("htone_context_options", "num_threads"): ["-1", "257", "INT32_MAX", "INT32_MIN"],
     ("htone_context_options", "seed"): None,
@@ -241,7 +241,7 @@ RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_grad_scale
 
 @dataclass
 class Values:
-    """A valid value of a parameter that is no handle, result or options, and wrong ones: (value, status)."""
+    """A valid value of a parameter that is not a handle, a result or options, and wrong values: (value, status)."""
 
     valid: str
     wrong: list = field(default_factory=list)
@@ -259,10 +259,10 @@ DIM = refuse(["2", "-3"] + EXTREMES)
 FINITE = refuse(NOT_FINITE)
 INDEX = refuse(["1000", "SIZE_MAX"])
 
-# The valid call takes the name.
+# "another" is wrong, too: the valid call has already taken that name.
 PART_NAME = Values('"another"', refuse(['""', '"a\\nb"', '"\\xff"', '"a.b"', '"another"']))
 
-# By the parameter's name, or by (function, name) where one name means several things.
+# Values by parameter name, or by (function, name) if one name has several meanings.
 VALUES = {
     "a": Values("HTONE_F32", DTYPES),
     "b": Values("HTONE_F16", DTYPES),
@@ -401,7 +401,7 @@ VALUES = {
     ("htone_optimizer_set_clip_value", "value"): Values("1.0", refuse(["NAN", "0.0", "-1.0", "-INFINITY"])),
 }
 
-# What every valid call needs before it and leaves to undo, beside its results.
+# Calls that a valid call needs before it (BEFORE), and calls that undo it (AFTER).
 BEFORE = {name + "_release": f"assert_ok({name}_retain({member}));" for name, (_, member, _) in HANDLES.items()
           if name != "htone_scope"}
 BEFORE["htone_scope_end"] = "assert_ok(htone_no_grad_begin(&scope));"
@@ -418,11 +418,11 @@ BEFORE["htone_grad_scaler_update"] = "assert_ok(htone_grad_scaler_unscale(scaler
 AFTER["htone_grad_scaler_unscale"] = "assert_ok(htone_grad_scaler_update(scaler));"
 AFTER["htone_grad_scaler_step"] = "assert_ok(htone_grad_scaler_update(scaler));"
 
-# No call of these can succeed here, and why.
+# Functions that cannot succeed in this test, with the reason.
 NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load"}
 # Failures that are not recorded as the last error.
 UNRECORDED = {"htone_error_last"}
-# Functions that answer no status: the call with each of these values must answer a string or a number.
+# Functions that return no status: with each of these values they must return a string or a number.
 PLAIN = {
     "htone_status_name": ["HTONE_OK", "-1", "18", "INT32_MAX", "INT32_MIN"],
     "htone_dtype_name": ["HTONE_F32", "0", "-1", "200", "INT32_MIN"],

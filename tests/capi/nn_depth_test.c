@@ -1,10 +1,10 @@
-/* Modules in modules: how deep they may stand in one another, and that parts in several places are walked once. */
+/* Modules in modules: the maximum nesting depth, and shared children are visited once. */
 
 #include "test_modules.h"
 
 enum { kMaxDepth = 256 };
 
-/* Puts `module`, whose reference it takes, into `count` sequences around one another, and answers the outermost. */
+/* Wraps `module` in `count` nested sequences and returns the outermost. Takes the reference to `module`. */
 static htone_module* wrap(htone_module* module, int count) {
   for (int i = 0; i < count; ++i) {
     htone_module* outer = NULL;
@@ -21,7 +21,7 @@ static htone_module* make_relu(void) {
   return relu;
 }
 
-/* Runs the child that `user` points to; without one the input comes out. */
+/* Runs the child that `user` points to; without a child it returns the input. */
 static htone_status run_child(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
   htone_module** child = user;
   (void)module;
@@ -63,7 +63,7 @@ static void a33_sequences_stand_256_deep_and_no_deeper(void** state) {
   expect_gradients_through(module);
 }
 
-/* The outermost is made first: what stands around a module counts as what stands in it. */
+/* The outermost module is made first: the levels above a module count as much as the levels below it. */
 static void a33_modules_of_the_callers_stand_256_deep_however_they_were_joined(void** state) {
   (void)state;
   static htone_module* chain[kMaxDepth + 1];
@@ -77,7 +77,7 @@ static void a33_modules_of_the_callers_stand_256_deep_however_they_were_joined(v
   assert_fails(htone_module_add_child(parent, "pair", pair), HTONE_INVALID_ARGUMENT,
                "child would lead to 257 modules in one another, expected at most 256");
   assert_fails(htone_module_create_sequential(1, chain, &outer), HTONE_INVALID_ARGUMENT, "modules would lead to 257");
-  assert_ok(htone_module_add_child(parent, "pair", chain[kMaxDepth - 1])); /* the name is free */
+  assert_ok(htone_module_add_child(parent, "pair", chain[kMaxDepth - 1])); /* the name is still free */
 }
 
 static void a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows(void** state) {
@@ -93,7 +93,7 @@ static void a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows(void
   assert_fails(htone_module_add_child(custom, "around", outermost), HTONE_INVALID_ARGUMENT, "child is the module");
 }
 
-/* Beyond 2^18 places there are no names, and the mode still reaches every module once. */
+/* With more than 2^18 paths there are no names, but a mode change still reaches every module once. */
 static void a33_parts_in_too_many_places_have_no_names(void** state) {
   (void)state;
   htone_module *module = make_linear(test_device(), 2, 2, 1), *inner = module;
@@ -106,7 +106,7 @@ static void a33_parts_in_too_many_places_have_no_names(void** state) {
   for (int level = 0; level < 100; ++level) {
     htone_module* pair[] = {module, module};
     module = make_sequential(2, pair);
-    if (level != 16) continue; /* 2^18 - 1 places */
+    if (level != 16) continue; /* 2^18 - 1 paths */
     assert_ok(htone_module_parameter_count(module, &count));
     assert_int_equal(count, 1 << 18);
   }
@@ -124,12 +124,13 @@ static void a33_parts_in_too_many_places_have_no_names(void** state) {
   assert_int_equal(training, 0);
 }
 
-/* 2^40 ways lead down. */
+/* There are 2^40 paths to the innermost module. */
 static void parts_that_stand_in_many_places_are_walked_once(void** state) {
   (void)state;
   htone_module* levels[41];
   for (int i = 0; i < 41; ++i) levels[i] = make_custom(&no_child);
-  for (int i = 0; i < 40; i += 2) { /* from both ends, so that each new part brings parts or stands in others */
+  /* from both ends, so a new child sometimes has children already and sometimes gets parents later */
+  for (int i = 0; i < 40; i += 2) {
     assert_ok(htone_module_add_child(levels[i], "a", levels[i + 1]));
     assert_ok(htone_module_add_child(levels[i], "b", levels[i + 1]));
   }

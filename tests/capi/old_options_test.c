@@ -1,12 +1,11 @@
-/* Callers that were built when an options structure was shorter: struct_size says what they know, what lies behind it
- * in memory is theirs, and the library takes its defaults. Row A25 of the fault catalogue; the misuse test has the
- * rest.
- */
+/* Callers that were built when an options structure was shorter. struct_size tells how many bytes they know; the memory
+ * after those is theirs, and the library uses its defaults for the missing members. Row A25 of tests/faults.md; the
+ * misuse test covers the rest. */
 #include <string.h>
 
 #include "test_modules.h"
 
-/* What the caller's memory may hold behind the members that it knows. */
+/* Fills the caller's memory after the known members with garbage. */
 static void spoil_behind(void* options, size_t known, size_t size) {
   memset((char*)options + known, 0xff, size - known);
   memcpy(options, &(uint32_t){(uint32_t)known}, sizeof(uint32_t));
@@ -38,7 +37,7 @@ static void a25_a_short_convolution_structure_gets_the_default_windows(void** st
   assert_shape(keep_tensor(out), 1, 1, 3, 5);
 }
 
-/* One weight after two steps, with a gradient of 1 each time. */
+/* Returns one weight after two steps, each with a gradient of 1. */
 static double weight_after_two_steps(const htone_sgd_options* options) {
   htone_module* module = make_linear(test_device(), 1, 1, 1);
   htone_optimizer* optimizer = NULL;

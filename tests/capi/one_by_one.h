@@ -1,16 +1,15 @@
-/* The smallest layer to train: one weight and one bias, whose gradients a test says. Main thread only.
- */
+/* The smallest layer to train: one weight and one bias, whose gradients the test chooses. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_ONE_BY_ONE_H
 #define HALFTONE_TESTS_CAPI_ONE_BY_ONE_H
 
 #include "test_optimizers.h"
 
-/* Weight and bias are `value`; kept until the test ends. */
+/* Weight and bias are `value`. The module is kept until the test ends. */
 htone_module* one_by_one(double value);
 double value_of(htone_module* module, size_t index);
-/* By a backward: it is added to what is there. */
+/* Runs a backward that adds to the existing gradient. */
 void give_gradient(htone_module* module, size_t index, double gradient);
-/* The same gradient for both. */
+/* Both parameters get this gradient. */
 void train_one_step(htone_optimizer* optimizer, htone_module* module, double gradient);
 
 #endif

@@ -1,4 +1,4 @@
-/* Elementwise operations: values, promotion as torch does it, broadcasting, empty tensors, refusals. */
+/* Elementwise operations: values, promotion as in torch, broadcasting, empty tensors, refusals. */
 #include <math.h>
 #include <string.h>
 
@@ -69,8 +69,8 @@ typedef struct Promotion {
   htone_dtype sum, quotient;
 } Promotion;
 
-/* What torch answers: dimensions outvote a scalar tensor of the same kind (bool < integer < float), a scalar of a
- * higher kind promotes; true division of integers answers the default float. */
+/* The rules of torch: tensors with dimensions win over a scalar tensor of the same kind (bool < integer < float); a
+ * scalar of a higher kind promotes; true division of integers returns the default float. */
 static void operands_promote_as_in_torch(void** state) {
   (void)state;
   static const Promotion cases[] = {

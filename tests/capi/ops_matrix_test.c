@@ -49,7 +49,8 @@ static void empty_sizes_multiply_to_zeros_or_nothing(void** state) {
   assert_shape(linear(make_ramp(HTONE_F32, 3, 0, 4, 3), make_ramp(HTONE_F32, 2, 2, 3), bias), 0, 4, 2);
 }
 
-/* Sums in FP32, one rounding: 1 + 256 * 2^-8 is 2 in bf16 only where the small products are not lost one by one. */
+/* The kernel sums in FP32 and rounds once: in bf16, 1 + 256 * 2^-8 is 2 only if the small products are not lost one by
+ * one. */
 static void low_precision_products_accumulate_in_fp32(void** state) {
   (void)state;
   double values[257];

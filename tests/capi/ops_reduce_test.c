@@ -1,4 +1,4 @@
-/* Sums, means, softmax and its relatives, cross entropy and accuracy. */
+/* Sums, means, softmax and log-softmax, cross entropy and accuracy. */
 #include <math.h>
 
 #include "test_tensors.h"
@@ -69,7 +69,7 @@ static void an_empty_sum_is_zero_and_an_empty_mean_is_nan(void** state) {
   assert_values(reduce(htone_mean, empty, 1, (const int64_t[]){0}, 0), 0, NAN, NAN);
 }
 
-/* Added one by one in FP32, a million times 0.1 is off by about 1 %. */
+/* Added one at a time in FP32, a million times 0.1 would be wrong by about 1 %. */
 static void long_sums_are_pairwise(void** state) {
   (void)state;
   const int64_t shape = 1000003;

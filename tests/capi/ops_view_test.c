@@ -1,4 +1,4 @@
-/* Reshape, transpose, slice and cast: what shares storage, what is clamped, what is refused. */
+/* Reshape, transpose, slice and cast: shared storage, clamped indices, refusals. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ static void reshape_to_another_count_is_refused(void** state) {
   assert_null(out);
 }
 
-/* Any size could stand for -1 beside a 0. */
+/* With a size of 0, -1 could mean any size. */
 static void an_open_size_beside_a_zero_is_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *empty = make_ramp(HTONE_F32, 2, 0, 3);
@@ -89,7 +89,7 @@ typedef struct SliceCase {
   int count, first;
 } SliceCase;
 
-/* A29: Over 0..4, as range(5)[start:end:step] in Python. */
+/* A29: slices of 0..4, compared with range(5)[start:end:step] in Python. */
 static void slice_indices_are_clamped_as_in_python(void** state) {
   (void)state;
   static const SliceCase cases[] = {

@@ -1,4 +1,4 @@
-/* Updates against the same formulas in double precision, over many steps. */
+/* Updates compared with their formulas in double precision, over many steps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void adamw_reference(Reference* r, const double* gradient, const htone_ad
   }
 }
 
-/* As AdamW, but for the decay. */
+/* Like AdamW, except for the weight decay. */
 static void adam_reference(Reference* r, const double* gradient, const htone_adamw_options* o) {
   htone_adamw_options still = *o;
   double decayed[kSize];
@@ -62,14 +62,14 @@ static void begin_reference(Reference* r, htone_module* module) {
   free(values);
 }
 
-/* Each step rounds a weight of about 1 once, to half of 2^-23, and 200 of them may add up. */
+/* Each step rounds a weight of about 1 once, by at most half of 2^-23, and the errors of 200 steps may add up. */
 static void assert_follows(htone_module* module, const Reference* r) {
   double* values = values_of(weights_of(module, 0));
   for (int i = 0; i < kSize; ++i) assert_near(values[i], r->weights[i], 4e-6 * (1 + fabs(r->weights[i])));
   free(values);
 }
 
-/* `gradient` is the gradient of sum(weights * gradient). */
+/* Sets `gradient` by a backward of sum(weights * gradient). */
 static void train_one_step(htone_optimizer* optimizer, htone_tensor* weights, htone_tensor* gradient) {
   htone_tensor *product = NULL, *loss = NULL;
   assert_ok(htone_optimizer_zero_grad(optimizer));
@@ -85,7 +85,8 @@ static void adamw_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
-  const htone_adamw_options options = {sizeof options, HTONE_F32, 1e-2, 0.8, 0.95, 1e-6, 0.1, HTONE_F32, HTONE_F32, 0, HTONE_F32};
+  const htone_adamw_options options = {sizeof options, HTONE_F32, 1e-2, 0.8,      0.95, 1e-6, 0.1,
+                                       HTONE_F32,      HTONE_F32, 0,    HTONE_F32};
   htone_optimizer* optimizer = NULL;
   Reference reference;
   begin_reference(&reference, module);
@@ -124,7 +125,8 @@ static void adam_follows_its_formula_for_200_steps(void** state) {
   assert_follows(module, &reference);
 }
 
-/* The gradients are multiples of 2^-7 and the betas of 2^-3, so that the sign of no direction is in doubt. */
+/* The gradients are multiples of 2^-7 and the betas are multiples of 2^-3, so rounding cannot change the sign of a
+ * direction. */
 static void lion_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
@@ -149,7 +151,7 @@ static void lion_follows_its_formula_for_200_steps(void** state) {
   assert_follows(module, &reference);
 }
 
-/* Where neither moment nor gradient points anywhere, nothing moves; NaN shows. */
+/* If moment and gradient are both 0, the weight stays. A NaN gradient makes its weight NaN. */
 static void lion_steps_nowhere_without_a_direction(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);

@@ -1,11 +1,11 @@
-/* Optimizers over groups of parameters: settings and storage by group, one norm and one schedule over all of them. */
+/* Optimizers over groups of parameters: settings and storage per group, one norm and one schedule for all groups. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "one_by_one.h"
 
-/* Weights under `lr`, biases under `bias_lr`. */
+/* Weights use `lr`, biases use `bias_lr`. */
 static htone_optimizer* make_groups(htone_module* module, double lr, double bias_lr) {
   const htone_sgd_options weights = sgd_options(lr), biases = sgd_options(bias_lr);
   htone_optimizer* optimizer = make_sgd_over(parameters_matching(module, "*weight"), &weights);
@@ -57,7 +57,7 @@ static void a_schedule_multiplies_the_rate_of_every_group(void** state) {
   assert_near(value_of(module, 1), -0.1875, 0);
 }
 
-/* What a host's schedule was asked for, and whether it is there to be asked. */
+/* Records the positions that a caller's schedule was called with, and whether it was destroyed. */
 typedef struct Host {
   int64_t positions[8];
   int calls, destroyed;
@@ -116,7 +116,7 @@ static void nothing_is_stepped_where_the_hosts_schedule_fails(void** state) {
   assert_ok(htone_optimizer_step_count(optimizer, &count));
   assert_int_equal(count, 0);
   host.status = HTONE_OK;
-  assert_ok(htone_optimizer_step(optimizer)); /* with the same gradient */
+  assert_ok(htone_optimizer_step(optimizer)); /* with the gradient of the failed step */
   assert_near(value_of(module, 0), 0.5, 0);
 }
 
@@ -136,7 +136,7 @@ static void decay_and_betas_are_those_of_the_group(void** state) {
   assert_ok(htone_optimizer_add_adamw_group(keep_optimizer(optimizer), parameters_matching(module, "bias"), &still));
   train_one_step(optimizer, module, 1);
   train_one_step(optimizer, module, 2);
-  /* 1 - 0.05 - 0.1, then the moments 0.29 / 0.19 and sqrt(0.004999 / 0.001999) of the gradients 1 and 2. */
+  /* The weight: 1 - 0.05 - 0.1, then moments of 0.29 / 0.19 and sqrt(0.004999 / 0.001999) for the gradients 1 and 2. */
   const double mean = 0.29 / 0.19, deviation = sqrt(0.004999 / 0.001999);
   assert_near(value_of(module, 0), 0.85 * 0.95 - 0.1 * mean / deviation, 1e-6);
   assert_near(value_of(module, 1), 0.98, 1e-6);
@@ -161,7 +161,7 @@ static void storage_is_that_of_the_group(void** state) {
   assert_near(value_of(module, 0), 0.3 - 1e-3 - 3e-6, 1e-7);
 }
 
-/* Moments and their corrections begin with the group: it takes the steps of an optimizer that begins then. */
+/* A group's moments and bias corrections start with the group: its steps equal those of a new optimizer. */
 static void a_group_added_late_trains_as_a_new_optimizer_does(void** state) {
   (void)state;
   htone_module *late = one_by_one(1), *fresh = one_by_one(1);
@@ -210,7 +210,8 @@ static void a_parameter_is_in_one_group_alone(void** state) {
   assert_null(other);
   assert_int_equal(group_count_of(optimizer), 1);
   assert_ok(
-      htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "0.*"), &options)); /* they stayed free */
+      /* the failed call left them free */
+      htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "0.*"), &options));
 }
 
 static void a_group_needs_parameters_and_an_optimizer_of_its_kind(void** state) {

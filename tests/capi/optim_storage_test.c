@@ -1,4 +1,5 @@
-/* What an optimizer keeps weights, gradients and moments in: the bytes of every form, and weights without a master. */
+/* How an optimizer stores weights, gradients and moments: the bytes of every combination, and weights without a
+ * master. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static htone_optimizer* make_sgd_in(htone_module* module, double lr, htone_maste
   return make_sgd_with(module, &options);
 }
 
-/* Steps with a gradient of 1 for every element, on tensors that do not pile up. */
+/* Steps with a gradient of 1 for every element. Releases its tensors in each step, so that they do not accumulate. */
 static void train(htone_optimizer* optimizer, htone_module* module, int steps) {
   for (int step = 0; step < steps; ++step) {
     htone_parameter* parameter = NULL;
@@ -59,7 +60,7 @@ static float nearest_bf16(float value) {
   return value;
 }
 
-/* N8: 100 steps of 1e-4 from 1, where half a step of bf16 is 2^-9 below and 2^-8 above. */
+/* N8: 100 steps of 1e-4 from 1. Half a step of bf16 is 2^-9 below 1 and 2^-8 above it. */
 static void bf16_weights_stall_where_masters_do_not(void** state) {
   (void)state;
   float nearest = 1;
@@ -69,11 +70,11 @@ static void bf16_weights_stall_where_masters_do_not(void** state) {
   train(make_sgd_in(full, 1e-4, HTONE_MASTER_FULL, HTONE_BF16), full, 100);
   assert_near(mean_weight(full), 0.99, 1e-5);
   train(make_sgd_in(none, 1e-4, HTONE_MASTER_NONE, HTONE_BF16), none, 100);
-  /* Each of 1024 weights went down by steps of 2^-8, as often as 0.01 asks for in the mean: six deviations of that. */
+  /* Each of 1024 weights goes down in steps of 2^-8, with a mean of 0.01. The tolerance is six standard deviations. */
   assert_near(mean_weight(none), 0.99, 6 * sqrt(0.01 / 256 / kSize));
 }
 
-/* bytes: of parameters, gradients and optimizer state, by element and by block of 256. */
+/* Expected bytes of parameters, gradients and optimizer state per element, and of scales per block of 256. */
 typedef struct Form {
   htone_master_storage master;
   htone_dtype compute, grad, moment1, moment2;
@@ -136,7 +137,7 @@ static void weights_without_a_master_are_the_leaf_and_are_read_without_a_cast(vo
   htone_optimizer* optimizer = make_sgd_in(module, 0.25, HTONE_MASTER_NONE, HTONE_F16);
   assert_int_equal(dtype_of(weights_of(module, 0)), HTONE_F16);
   train(optimizer, module, 1);
-  assert_near(mean_weight(module), 0.75, 0); /* a number of f16 is hit whatever the chance */
+  assert_near(mean_weight(module), 0.75, 0); /* 0.75 is an f16 number, so the stochastic rounding is exact */
   assert_near(item_of(sum_of(read_parameter(module, 0, HTONE_F16))), 0.75 * kSize, 0);
 }
 
@@ -158,7 +159,7 @@ static void modules_of_16_bits_train_without_a_master_alone(void** state) {
   train(keep_optimizer(optimizer), module, 3);
 }
 
-/* The same seed and the same steps give the same bits; another seed others. */
+/* Equal seeds and steps give bitwise equal weights; another seed gives others. */
 static void what_chance_rounds_depends_on_the_seed(void** state) {
   (void)state;
   static const uint64_t kSeeds[] = {1, 1, 2};

@@ -9,7 +9,7 @@ enum { kRows = 5, kColumns = 7, kSize = kRows * kColumns };
 
 static htone_module* small_module(void) { return make_linear(test_device(), kColumns, kRows, 0); }
 
-/* Leaves `gradient` (of the weights' shape) as the gradient of a parameter: it is that of sum(weights * gradient). */
+/* Runs a backward of sum(weights * gradient), so that `gradient` becomes the gradient of a parameter of its shape. */
 static void give_gradient(htone_module* module, size_t index, htone_tensor* gradient) {
   backward(sum_of(apply2(htone_mul, weights_of(module, index), gradient)));
 }
@@ -75,7 +75,7 @@ static void the_cosine_schedule_sets_the_rate_of_each_step(void** state) {
   htone_schedule* schedule = NULL;
   assert_ok(htone_schedule_create_cosine(kTotal, final_factor, &schedule));
   assert_ok(htone_optimizer_set_schedule(optimizer, schedule));
-  assert_ok(htone_schedule_release(schedule)); /* it was copied */
+  assert_ok(htone_schedule_release(schedule)); /* the optimizer has copied it */
   for (int step = 0; step < kTotal + 3; ++step) {
     const double progress = step < kTotal ? (double)step / kTotal : 1;
     const double expected = lr * (final_factor + (1 - final_factor) * 0.5 * (1 + cos(pi * progress)));
@@ -139,7 +139,7 @@ static void a_step_needs_a_gradient_since_it_was_zeroed(void** state) {
 static void parameters_without_a_gradient_stay(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 1);
-  htone_optimizer* optimizer = make_adamw(module, NULL); /* with weight decay, which must not touch them either */
+  htone_optimizer* optimizer = make_adamw(module, NULL); /* with weight decay, which must not change them either */
   double* bias = values_of(weights_of(module, 1));
   const double before = first_weight(module);
   give_gradient(module, 0, ones());
@@ -177,11 +177,12 @@ static void the_low_precision_copy_is_the_master_rounded(void** state) {
     train_one_step(optimizer, module, make_noise(HTONE_F32, step, 2, kRows, kColumns));
     assert_copy_is_rounded_master(module);
   }
-  assert_ok(htone_tensor_fill(weights_of(module, 0), 1.2345)); /* the copy is stale now and not used */
+  /* the low-precision copy is stale now and must not be used */
+  assert_ok(htone_tensor_fill(weights_of(module, 0), 1.2345));
   assert_copy_is_rounded_master(module);
 }
 
-/* N8: Learning at 1e-4 of the weight is below half a step of bf16, where bf16 weights alone would stand still. */
+/* N8: learning at 1e-4 of the weight is below half a step of bf16, where bf16 weights alone would not change. */
 static void masters_keep_updates_that_bf16_would_lose(void** state) {
   (void)state;
   htone_module* module = small_module();
@@ -194,7 +195,7 @@ static void masters_keep_updates_that_bf16_would_lose(void** state) {
   assert_copy_is_rounded_master(module);
 }
 
-/* The same gradients, rounded to bf16, into full and split weights of the same start: the same FP32 at the end. */
+/* Full and split weights start equal and get equal gradients, rounded to bf16. They must end with equal FP32 values. */
 static void split_weights_end_where_full_masters_do(void** state) {
   (void)state;
   float ends[2][kSize];
@@ -217,7 +218,7 @@ static void split_weights_end_where_full_masters_do(void** state) {
   assert_memory_equal(ends[0], ends[1], sizeof ends[0]);
 }
 
-/* A constant gradient moves weights by the rate in each step, whatever 8-bit moments add to it. */
+/* A constant gradient changes weights by the learning rate in each step; 8-bit moments may add a small error. */
 static void moments_of_8_bits_train(void** state) {
   (void)state;
   htone_module* module = small_module();
@@ -287,7 +288,7 @@ static void an_optimizer_keeps_its_parameters(void** state) {
   assert_near(before - item_of(sum_of(weights)), kSize, 1e-4);
 }
 
-/* Takes what is free below the limit, in ever smaller pieces. */
+/* Allocates all memory that is free below the limit, in smaller and smaller pieces. */
 static void exhaust(htone_device* device) {
   htone_memory_stats stats = {.struct_size = sizeof stats};
   assert_ok(htone_device_memory_stats(device, &stats));

@@ -1,4 +1,4 @@
-/* Sets of parameters: what is in them, under which names, in which order. */
+/* Sets of parameters: their members, names and order. */
 #include <string.h>
 
 #include "test_modules.h"
@@ -15,7 +15,7 @@ static htone_parameters* excluded(htone_parameters* parameters, const char* patt
   return keep_parameters(out);
 }
 
-/* `names` are joined by blanks. */
+/* `names` are separated by spaces. */
 static void assert_names(htone_parameters* parameters, const char* names) {
   char actual[256] = "", name[32];
   size_t count = 0, length = 0;
@@ -43,7 +43,7 @@ static void a_modules_set_has_its_parameters_in_order_with_their_names(void** st
   assert_ok(htone_parameters_get(all, 2, &third));
   htone_tensor* weights = NULL;
   assert_ok(htone_parameter_tensor(keep_parameter(third), &weights));
-  assert_ok(htone_tensor_fill(keep_tensor(weights), 7)); /* the same memory as the module's */
+  assert_ok(htone_tensor_fill(keep_tensor(weights), 7)); /* shares memory with the module's parameter */
   assert_near(item_of(sum_of(weights_of(module, 2))), 21, 0);
 }
 
@@ -71,7 +71,7 @@ static void patterns_part_a_set_in_two(void** state) {
   assert_names(selected(all, "bias"), "");
   assert_names(excluded(all, "bias"), "0.weight 0.bias 1.weight 1.bias");
   assert_names(selected(excluded(all, "0.*"), "*.bias"), "1.bias");
-  assert_names(all, "0.weight 0.bias 1.weight 1.bias"); /* what others were made from stays */
+  assert_names(all, "0.weight 0.bias 1.weight 1.bias"); /* sets that were copied into it stay unchanged */
 }
 
 static void a_set_grows_by_one_parameter_at_a_time_under_its_own_name(void** state) {

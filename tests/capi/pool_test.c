@@ -1,4 +1,4 @@
-/* Pooling and its layers: values told by hand, corner cases, what is refused. */
+/* Pooling and its layers: values computed by hand, special cases, refusals. */
 #include <math.h>
 
 #include "test_modules.h"
@@ -120,8 +120,8 @@ static void a_last_window_that_is_cut_counts_where_it_is_asked_for(void** state)
   assert_values(max_of_lines(line, 3, &options), 0, 3, 5);
   options.ceil_mode = 1;
   assert_values(max_of_lines(line, 3, &options), 0, 3, 5, 6);
-  assert_values(average_of_lines(line, 3, &options), 1e-6, 2, 4, 5.5); /* what lies behind the padding counts not */
-  assert_values(max_of_lines(line, 2, &options), 0, 2, 4, 6);          /* nothing is left over */
+  assert_values(average_of_lines(line, 3, &options), 1e-6, 2, 4, 5.5); /* elements beyond the padding do not count */
+  assert_values(max_of_lines(line, 2, &options), 0, 2, 4, 6);          /* no partial window is left over */
   options.padding_w = 1;
   assert_values(max_of_lines(line, 3, &options), 0, 2, 4, 6, 6);
   assert_values(average_of_lines(line, 3, &options), 1e-6, 1, 3, 5, 3); /* the padding counts */
@@ -135,13 +135,14 @@ static void no_window_begins_behind_the_input(void** state) {
   options.ceil_mode = 1;
   options.stride_w = 3;
   options.padding_w = 1;
-  /* Rounded up there were 3 windows; the last would begin at 5, in the padding behind. */
+  /* Rounding up would give 3 windows, but the last one would begin at 5, inside the padding at the end. */
   assert_values(max_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 5), 2, &options), 0, 0, 3);
   assert_values(average_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 5), 2, &options), 0, 0, 2.5);
   options = defaults();
   options.ceil_mode = 1;
   options.stride_w = 2;
-  assert_values(max_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 2), 3, &options), 0, 1); /* the first may be cut as well */
+  /* the first window may be partial, too */
+  assert_values(max_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 2), 3, &options), 0, 1);
   htone_tensor* out = NULL;
   assert_fails(htone_max_pool1d(make_ramp(HTONE_F32, 3, 1, 1, 2), 4, &options, &out), HTONE_INVALID_ARGUMENT,
                "kernel_w spans 4");

@@ -1,6 +1,5 @@
-/* Trains a little and prints which kernels did it and what became of the weights, one a line: for a comparison of
- * processors that run the same program (instruction_sets_test.py).
- */
+/* Trains a little, then prints the kernels' instruction set and the weights, one per line. instruction_sets_test.py
+ * runs this program on several processors and compares the output. */
 #include <stdio.h>
 #include <stdlib.h>
 

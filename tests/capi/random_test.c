@@ -1,4 +1,4 @@
-/* Dropout, fills of zeros and ones, permutations: shares, what a mask depends on, modes. */
+/* Dropout, fills of zeros and ones, permutations: proportions, the inputs that a mask depends on, modes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static htone_device* device_of_seed(uint64_t seed, int32_t threads) {
   return device;
 }
 
-/* Ones on a new context, so that its first draw is dropout's. */
+/* Ones on a new context, so that dropout makes its first draw. */
 static htone_tensor* ones_of_seed(uint64_t seed, int32_t threads, htone_dtype dtype) {
   htone_device* device = device_of_seed(seed, threads);
   htone_tensor* ones = NULL;
@@ -50,7 +50,7 @@ static int are_same(htone_tensor* a, htone_tensor* b) {
   return same;
 }
 
-/* Elements are 0 or `kept`; answers the share of zeros. */
+/* Asserts that elements are 0 or `kept`; returns the proportion of zeros. */
 static double share_of_zeros(htone_tensor* tensor, double kept) {
   double* values = values_of(tensor);
   const int64_t count = numel_of(tensor);
@@ -63,7 +63,7 @@ static double share_of_zeros(htone_tensor* tensor, double kept) {
   return (double)zeros / (double)count;
 }
 
-/* Five standard errors of the share. */
+/* Within five standard errors of the proportion. */
 static void assert_share(double share, double p) { assert_near(share, p, 5 * sqrt(p * (1 - p) / kCount)); }
 
 static void elements_go_with_probability_p_and_the_rest_is_scaled(void** state) {
@@ -113,7 +113,7 @@ static void backward_draws_the_same_mask(void** state) {
   free(grad);
 }
 
-/* The gradient of a sum is one element repeated, that of a transposed result has other strides. */
+/* The gradient of a sum is one repeated element; the gradient of a transposed result has other strides. */
 static void backward_draws_the_same_mask_for_transposed_tensors(void** state) {
   (void)state;
   htone_tensor* input = leaf(make_ramp(HTONE_F64, 2, 30, 50));
@@ -190,7 +190,7 @@ static void a_permutation_has_every_number_once(void** state) {
     assert_int_equal(seen[(int64_t)values[i]]++, 0);
     in_place += values[i] == (double)i;
   }
-  assert_true(in_place < 10); /* one is expected to stay, ten in one of 10^7 permutations */
+  assert_true(in_place < 10); /* one is expected to stay in place; ten stay in one of 10^7 permutations */
   free(seen);
   free(values);
   assert_shape(permutation_of(test_device(), 0), 0);
@@ -210,7 +210,7 @@ static void a_permutation_depends_on_seed_and_draw_alone(void** state) {
   assert_ok(htone_device_release(other));
 }
 
-/* Each of six orders is expected 2000 times, with a standard error of 41. */
+/* Each of the six orders is expected 2000 times, with a standard error of 41. */
 static void every_permutation_is_equally_likely(void** state) {
   (void)state;
   int counts[6] = {0};

@@ -1,4 +1,4 @@
-/* Extremes and their places, any and all, running sums, log-sum-exp. */
+/* Minimum and maximum with their indices, any and all, running sums, log-sum-exp. */
 #include "halftone/reduce.h"
 
 #include <math.h>
@@ -169,8 +169,8 @@ static void running_sums_go_along_a_dimension(void** state) {
                 NAN, NAN);
 }
 
-/* Rounded to BF16 at each step the sum would be stuck at 256; added one by one in FP32 the last would be off by 0.1 %.
- */
+/* Rounded to BF16 at each step, the sum would stop at 256. Added one at a time in FP32, the last sum would be wrong by
+ * 0.1 %. */
 static void running_sums_do_not_round_on_the_way(void** state) {
   (void)state;
   const int64_t thousand = 1000, million = 1000000;
@@ -197,7 +197,7 @@ static void log_sum_exp_survives_large_and_infinite_entries(void** state) {
   assert_values(over(htone_log_sum_exp, make_ramp(HTONE_F32, 2, 2, 0), 1), 0, -INFINITY, -INFINITY);
 }
 
-/* From a result rounded at 1e6 the probabilities would be off by 3 %. */
+/* Computed from a result that was rounded at 1e6, the probabilities would be wrong by 3 %. */
 static void the_gradient_of_log_sum_exp_keeps_its_digits_for_large_entries(void** state) {
   (void)state;
   htone_tensor* input = leaf(make_tensor(HTONE_F32, (const double[]){1e6, 1e6 - 1, 1e6 - 3}, 1, 3));
@@ -206,7 +206,7 @@ static void the_gradient_of_log_sum_exp_keeps_its_digits_for_large_entries(void*
   assert_values(grad_of(input), 1e-6, 1 / sum, exp(-1) / sum, exp(-3) / sum);
 }
 
-/* Twice 16 columns side by side take another way through memory than rows do. */
+/* Columns run through another kernel than a row: it works on strips of at least 16 columns. */
 static void the_gradient_of_an_infinite_log_sum_exp_is_nan_at_infinities_alone(void** state) {
   (void)state;
   htone_tensor* row = leaf(make_tensor(HTONE_F32, (const double[]){INFINITY, 0, -INFINITY}, 1, 3));

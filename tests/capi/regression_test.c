@@ -1,4 +1,4 @@
-/* Faults that were found by attacking the interface, each by the least that shows it. */
+/* Faults that were found by attacking the interface, each with the smallest program that shows it. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static void a_gradient_of_another_width_reaches_products_converted(void** state)
   }
 }
 
-/* The gradient's memory is where the result goes: reading it while it is written would show from some size on. */
+/* The result is written into the gradient's memory. From some size on, a kernel that still reads the gradient there
+ * would give wrong values. */
 static void a_leafs_own_gradient_may_be_handed_back(void** state) {
   (void)state;
   enum { kSize = 40 };
@@ -32,7 +33,7 @@ static void a_leafs_own_gradient_may_be_handed_back(void** state) {
   assert_ok(htone_tensor_backward(apply2(htone_matmul, x, w), grad_of(x), 0));
   double *actual_values = values_of(grad_of(x)), *expected_values = values_of(expected);
   for (int i = 0; i < kSize * kSize; ++i) assert_near(actual_values[i], expected_values[i], 1e-4);
-  /* Both operands of a sum get the value that was handed in. */
+  /* Both operands of a sum get the gradient that was passed to backward. */
   const double handed_in = actual_values[7];
   free(actual_values);
   assert_ok(htone_tensor_backward(apply2(htone_add, x, other), grad_of(x), 0));
@@ -52,7 +53,7 @@ static void a_gradient_may_be_an_operand(void** state) {
   keep_tensor(copy);
   assert_ok(htone_linear(grad_of(w), w, NULL, &y));
   backward(sum_of(keep_tensor(y)));
-  /* dW = dY^T X: every row is the column sums of X, added to what was there. */
+  /* dW = dY^T X: every row is the column sums of X, added to the previous gradient. */
   double *x = values_of(copy), *actual = values_of(grad_of(w));
   for (int column = 0; column < kSize; ++column) {
     double sum = 0;
@@ -192,7 +193,7 @@ static void a_deleter_in_the_middle_of_backward_cannot_change_the_modes(void** s
   assert_ok(htone_mul(x, buffer, &product));
   keep_tensor(product);
   htone_tensor* loss = sum_of(product);
-  assert_ok(htone_tensor_release(buffer)); /* the graph alone keeps it now */
+  assert_ok(htone_tensor_release(buffer)); /* now only the graph keeps it */
   backward(loss);
   assert_int_equal(status_in_deleter, HTONE_STATE);
   assert_values(grad_of(x), 0, 3, 4);

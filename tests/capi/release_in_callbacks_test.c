@@ -1,12 +1,11 @@
-/* Callbacks that give back the last reference to the very object whose call runs them. The call goes on with it and
- * ends as it would have. A31.
- */
+/* Callbacks that release the last reference to the object whose call runs them. The call keeps the object alive and
+ * ends as usual. A31. */
 #include <stdio.h>
 
 #include "test_io.h"
 #include "test_modules.h"
 
-/* What a callback gives back, once. */
+/* The objects that a callback releases, once. */
 typedef struct Victim {
   htone_module* module;
   htone_tensor* tensors[2];
@@ -17,7 +16,7 @@ typedef struct Victim {
   htone_device* device;
 } Victim;
 
-/* Callbacks may outlive a test's body. */
+/* Static: callbacks may outlive a test's body. */
 static Victim victim;
 
 static void give_back(void) {
@@ -132,7 +131,7 @@ static void a31_an_optimizer_or_a_schedule_may_go_while_the_factor_is_asked_for(
   assert_fails(htone_optimizer_release(optimizer), HTONE_INVALID_HANDLE, "optimizer");
 }
 
-/* A schedule's own data, and whose schedule its callback replaces. */
+/* User data of a schedule, and the optimizer whose schedule its callback replaces. */
 typedef struct Replaced {
   htone_optimizer* optimizer;
   int is_gone;
@@ -171,7 +170,7 @@ static void a31_a_schedule_may_be_replaced_while_the_factor_is_asked_for(void** 
   assert_ok(htone_optimizer_release(optimizer));
 }
 
-/* Gives back at the call that `of_test` names. */
+/* Releases the victim at the call that `of_test` names. */
 static int64_t at_call(TestIo* io, const char* call) {
   if (io->of_test != NULL && call[0] == *(const char*)io->of_test) give_back();
   return 0;

@@ -39,7 +39,7 @@ static size_t kept_count;
 static int64_t handles_before;
 static htone_context* context;
 static htone_device* device;
-static char folder[256]; /* empty where the running test has none */
+static char folder[256]; /* empty if the running test has no folder */
 
 htone_context* test_context(void) { return context; }
 htone_device* test_device(void) { return device; }
@@ -61,7 +61,7 @@ void check_status(htone_status actual, htone_status expected, const char* part, 
   htone_error_info info = {.struct_size = sizeof info};
   htone_error_last(&info);
   if (actual != expected) {
-    print_error("%s\n  answered %s instead of %s%s%s\n", call, htone_status_name(actual), htone_status_name(expected),
+    print_error("%s\n  returned %s instead of %s%s%s\n", call, htone_status_name(actual), htone_status_name(expected),
                 actual == HTONE_OK ? "" : ": ", actual == HTONE_OK ? "" : info.message);
     _fail(file, line);
   }

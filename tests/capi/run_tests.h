@@ -1,12 +1,11 @@
-/* What every C test program shares: a main that runs tests by name, one context with a device, assertions on statuses
- * that show the library's message, and handles that are given back when their test ends. CMocka's assertions jump, so
- * all of this belongs to the main thread; a test that starts threads lets them fill a record and asserts on it
- * afterwards.
- */
+/* Shared by every C test program: a main that runs tests by name, one context with a device, assertions on statuses
+ * that show the library's message, and handles that are released when their test ends. CMocka's assertions use
+ * longjmp, so all of this is for the main thread only. A test with threads lets them fill a record and asserts on it
+ * afterwards. */
 #ifndef HALFTONE_TESTS_CAPI_RUN_TESTS_H
 #define HALFTONE_TESTS_CAPI_RUN_TESTS_H
 
-/* cmocka.h needs the four before it. */
+/* cmocka.h needs the four headers before it. */
 /* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,20 +18,20 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Runs the tests, only those that match the pattern argv[1] where there is one. Every test must leave the count of live
- * handles as it found it, and the program must end with none. Answers main's result. */
+/* Runs the tests; if argv[1] is given, only those that match this pattern. Every test must leave the number of live
+ * handles unchanged, and the program must end with none. Returns main's result. */
 int run_program(int argc, char** argv, const struct CMUnitTest* tests, size_t count);
 
-/* A context of two threads and its CPU device; borrowed. */
+/* A context with two threads and its CPU device; borrowed. */
 htone_context* test_context(void);
 htone_device* test_device(void);
 
 int64_t live_handles(void);
 
-/* The native code of this thread's last error. */
+/* The native error code of this thread's last error. */
 int32_t last_native_code(void);
 
-/* Gives a handle back when the test ends, whether it passes or not; answers the handle. */
+/* Releases a handle when the test ends, whether it passes or not. Returns the handle. */
 htone_tensor* keep_tensor(htone_tensor* tensor);
 htone_module* keep_module(htone_module* module);
 htone_parameter* keep_parameter(htone_parameter* parameter);
@@ -50,17 +49,17 @@ htone_hook* keep_hook(htone_hook* hook);
 htone_device* keep_device(htone_device* device);
 htone_context* keep_context(htone_context* context);
 
-/* A kept context with the given options' other fields at their defaults, and a kept device of it. */
+/* A kept context with the given options and defaults for the rest, and a kept device of it. */
 htone_context* make_context(int32_t num_threads, uint64_t seed);
 htone_device* make_device(htone_context* context);
 
-/* Runs `work` to its end in a thread with a stack of that many bytes. */
+/* Runs `work` to its end in a thread whose stack has this many bytes. */
 void run_on_stack_of(size_t bytes, void* (*work)(void*), void* argument);
 
-/* A folder of the test's own, made on first use and removed with all that is in it when the test ends. */
+/* A folder of the running test. It is made on first use and removed with its content when the test ends. */
 const char* test_folder(void);
 
-/* Macros for the sake of the caller's file and line alone. `part` is text that the message must contain. */
+/* Macros, so that a failure shows the caller's file and line. `part` is text that the message must contain. */
 #define assert_ok(call) check_status((call), HTONE_OK, "", #call, __FILE__, __LINE__)
 #define assert_fails(call, status, part) check_status((call), (status), (part), #call, __FILE__, __LINE__)
 

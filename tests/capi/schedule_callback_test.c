@@ -1,6 +1,5 @@
-/* What a schedule of the host may do while an optimizer asks it: parameters, gradients and the gradient scaler are its
- * own then. Names carry the rows of the fault catalogue.
- */
+/* A caller's schedule may change parameters, gradients and the gradient scaler while an optimizer calls it. Test names
+ * begin with their rows of tests/faults.md. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +13,7 @@ typedef struct Trained {
 } Trained;
 
 static struct {
-  void (*act)(void); /* what the callback does */
+  void (*act)(void); /* the body of the callback */
   Trained trained;
   Trained others[kOptimizers];
   htone_grad_scaler* scaler;
@@ -118,7 +117,7 @@ static htone_status updated;
 
 static void update_scaler(void) { updated = htone_grad_scaler_update(host.scaler); }
 
-/* In front of the step and of what unscale has found before it. */
+/* The callback runs before the step, and before the step uses the result of a previous unscale. */
 static void a21_a_schedule_that_updates_the_scaler_takes_no_verdict_from_the_step(void** state) {
   (void)state;
   for (int unscaled = 0; unscaled < 2; ++unscaled) {

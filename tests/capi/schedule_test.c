@@ -1,4 +1,4 @@
-/* Learning-rate schedules by their factors. */
+/* Learning-rate schedules, checked by their factors. */
 #include <math.h>
 
 #include "halftone/halftone.h"
@@ -67,7 +67,7 @@ static void a_warm_up_before_a_warm_up_is_refused(void** state) {
   assert_null(out);
 }
 
-/* A host's schedule: answers `factor`, or fails with `status`; counts. */
+/* A caller's schedule: returns `factor`, or fails with `status`, and counts its calls. */
 typedef struct Host {
   double factor;
   htone_status status;
@@ -105,11 +105,11 @@ static void a_callback_is_asked_for_the_factor_at_a_position(void** state) {
 
 static void a_callback_follows_a_warm_up_and_does_not_see_it(void** state) {
   (void)state;
-  static Host host; /* the kept schedule calls it when the test is over */
+  static Host host; /* static: the kept schedule still calls it after the test's body */
   host = (Host){.factor = 2};
   htone_schedule* callback = make_callback(&host);
   htone_schedule* schedule = make_warmup(4, 0, callback);
-  assert_ok(htone_schedule_release(callback)); /* the other keeps it */
+  assert_ok(htone_schedule_release(callback)); /* the other schedule keeps it */
   assert_true(host.destroyed == 0 && factor_at(schedule, 2) == 0.5 && host.calls == 0);
   assert_true(factor_at(schedule, 7) == 2 && host.position == 3);
 }

@@ -1,5 +1,4 @@
-/* Permute, squeeze, broadcast_to, cat, stack, split, pad, triangles and flip: values, shared storage, what is refused.
- */
+/* Permute, squeeze, broadcast_to, cat, stack, split, pad, triangles and flip: values, shared storage, refusals. */
 #include <math.h>
 
 #include "test_tensors.h"

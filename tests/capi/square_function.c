@@ -26,7 +26,7 @@ void make_square(Square* square) {
   keep_function(square->function);
 }
 
-/* Recorded: the square of x, which is saved. */
+/* Returns x squared as a recorded operation that saves x. */
 htone_status record_square(htone_function* function, htone_tensor* x, htone_tensor** out) {
   htone_tensor* values = NULL;
   htone_status status = htone_mul(x, x, &values);

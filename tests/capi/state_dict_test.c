@@ -1,4 +1,4 @@
-/* State dicts: names and tensors; the state of modules, and what of it loads. */
+/* State dicts: names and tensors; the state of modules, and which parts of it load. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static htone_tensor* find(htone_state_dict* state_dict, const char* name) {
   return keep_tensor(tensor);
 }
 
-/* Asserts the names in order; `expected` has one space behind each. */
+/* Asserts the names in order; in `expected`, one space follows each name. */
 static void assert_names(htone_state_dict* state_dict, const char* expected) {
   char names[512] = "", name[64];
   size_t count = 0, length = 0;
@@ -114,7 +114,7 @@ static htone_optimizer* make_adamw_in(htone_module* module, int32_t master_stora
   return make_adamw(module, &options);
 }
 
-/* 1 + 2^-10 is no bf16: the copy rounds it, and the master keeps it. */
+/* 1 + 2^-10 is not a bf16 number: the low-precision copy rounds it, and the master keeps it. */
 static void loading_reaches_the_copy_of_an_optimizer(void** state) {
   (void)state;
   static const double fine[] = {1 + 0x1p-10, 2, 3, 4};
@@ -130,7 +130,8 @@ static void loading_reaches_the_copy_of_an_optimizer(void** state) {
   }
 }
 
-/* What is read of a parameter is the copy itself, or the high half of split weights, and loading others writes them. */
+/* Reading a parameter in bf16 returns its low-precision copy itself, or the high half of split weights. Loading must
+ * not overwrite one before the other has been read. */
 static void copies_of_parameters_load_into_each_other(void** state) {
   (void)state;
   for (int32_t storage = HTONE_MASTER_FULL; storage <= HTONE_MASTER_SPLIT; ++storage) {

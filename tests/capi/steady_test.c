@@ -1,6 +1,5 @@
-/* A run that goes on for long takes no more than it had after its first steps: no memory, no handles, no state that is
- * made late. Names carry the rows of the fault catalogue.
- */
+/* A long run needs no more than after its first steps: no memory, no handles, no state that is created late. Test names
+ * begin with their rows of tests/faults.md. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -72,14 +71,14 @@ static int64_t optimizer_bytes(htone_device* device) {
   return stats.by_category[HTONE_MEMORY_OPTIMIZER];
 }
 
-/* What a first step takes is a number for each chunk of gradients, for their norm. */
+/* The first step may allocate only one number per chunk of gradients, for their norm. */
 static void m8_an_optimizer_has_all_of_its_state_before_its_first_step(void** state) {
   (void)state;
   static const MakeOptimizer makers[] = {make_adamw, make_adam, make_lion, make_sgd};
   for (size_t i = 0; i < COUNT_OF(makers); ++i) {
     const Tiny tiny = make_tiny(makers[i]);
     const int64_t before = optimizer_bytes(tiny.device);
-    assert_true(before >= kInputs * kOutputs * (int64_t)sizeof(float)); /* a moment of every weight at least */
+    assert_true(before >= kInputs * kOutputs * (int64_t)sizeof(float)); /* at least one moment per weight */
     train(&tiny, 3);
     assert_in_range(optimizer_bytes(tiny.device) - before, 0, 64);
   }

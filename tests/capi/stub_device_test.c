@@ -1,5 +1,5 @@
-/* A second device, out of the stub plugin: what must not mix with the CPU's (A12), and what happens where the memory of
- * a device runs out, in all or in one piece (M3). */
+/* A second device, from the stub plugin. It must not mix with the CPU (A12), and it may run out of memory, in total or
+ * only in one piece (M3). */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static htone_tensor* kept_filled(htone_device* device, int64_t count, double val
   return keep_tensor(tensor);
 }
 
-/* The stub reads and writes f32 alone. */
+/* The stub reads and writes only f32. */
 static double first_of(htone_tensor* tensor) {
   float first = 0;
   htone_tensor* part = NULL;
@@ -60,12 +60,13 @@ static void a12_tensors_of_two_devices_do_not_mix(void** state) {
   assert_fails(htone_add(here, there, &out), HTONE_DEVICE, "b");
   assert_fails(htone_add(there, here, &out), HTONE_DEVICE, "b");
   assert_null(out);
-  assert_fails(htone_device_create(test_context(), "fake", &stub), HTONE_DEVICE, "name"); /* no plugin there */
+  /* this context has not loaded the plugin */
+  assert_fails(htone_device_create(test_context(), "fake", &stub), HTONE_DEVICE, "name");
   assert_values(apply2(htone_add, here, here), 0, 0, 2, 4);
   assert_near(first_of(apply2(htone_add, there, there)), 10, 0);
 }
 
-/* Sizes of slabs, of pages and of segments of their own; the sum of each pair is computed and dropped. */
+/* Sizes for slabs, for pages and for separate segments. The sum of each pair is computed and released. */
 static htone_status run_script(htone_device* device, htone_tensor** tensors) {
   static const int64_t counts[kScriptTensors] = {10, 3000, kMiB, 100, 700000, 2 * kMiB};
   htone_status status = HTONE_OK;
@@ -78,7 +79,7 @@ static htone_status run_script(htone_device* device, htone_tensor** tensors) {
   return status;
 }
 
-/* What was made before a failure has its values and goes back. */
+/* Tensors from before a failure keep their values and are released. */
 static void drop_script(htone_tensor** tensors) {
   for (int i = 0; i < kScriptTensors && tensors[i] != NULL; ++i) {
     assert_near(first_of(tensors[i]), i + 1, 0);
@@ -127,7 +128,7 @@ static void m3_cached_memory_gives_way_before_a_request_fails(void** state) {
   set_memory(8 * kMiB, -1, 0);
   assert_ok(filled(stub, kMiB, 1, &small)); /* 4 MiB */
   assert_ok(htone_tensor_release(small));
-  htone_tensor* large = kept_filled(stub, 3 * kMiB / 2, 2); /* 6 MiB: there is room once the 4 are given back */
+  htone_tensor* large = kept_filled(stub, 3 * kMiB / 2, 2); /* 6 MiB: enough room after the cached 4 MiB are released */
   assert_true(memory_requests() == 3);
   htone_tensor* refused = NULL;
   assert_fails(filled(stub, kMiB, 3, &refused), HTONE_OUT_OF_MEMORY, "requested 4194304 bytes");

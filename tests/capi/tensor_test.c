@@ -1,4 +1,4 @@
-/* Tensors: making them, over copies and over the caller's memory; shapes at and beyond the limits. */
+/* Tensors: created by copying and over the caller's memory; shapes at and beyond the limits. */
 #include <math.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void a_negative_or_overflowing_shape_is_refused(void** state) {
       {INT64_MAX, INT64_MAX, INT64_MAX},
       {two << 32, two << 30, 1}, /* 2^33 * 2^31 = 2^64 wraps to 0 */
       {two << 31, two << 31, 1}, /* 2^32 * 2^32 = 2^64 wraps to 0 */
-      {0, INT64_MAX, INT64_MAX}, /* a 0 hides no overflow */
+      {0, INT64_MAX, INT64_MAX}, /* a size of 0 must not hide an overflow */
       {two << 31, 0, two << 31},
   };
   for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
@@ -114,9 +114,9 @@ static void a_full_tensor_holds_the_value_as_cast_converts_it(void** state) {
   const FullCase cases[] = {
       {HTONE_F64, 0.1, 0.1},
       {HTONE_F32, 0.1, (double)0.1f},
-      {HTONE_BF16, 1 + 1.0 / 256, 1},                     /* a tie goes to even */
-      {HTONE_BF16, 1 + 3.0 / 256, 1 + 1.0 / 64},          /* the other tie */
-      {HTONE_BF16, 1 + 1.0 / 256 + kTiny, 1 + 1.0 / 128}, /* above the tie by less than FP32 sees */
+      {HTONE_BF16, 1 + 1.0 / 256, 1},                     /* a tie rounds to even */
+      {HTONE_BF16, 1 + 3.0 / 256, 1 + 1.0 / 64},          /* the other tie, also to even */
+      {HTONE_BF16, 1 + 1.0 / 256 + kTiny, 1 + 1.0 / 128}, /* above the tie by less than FP32 resolves */
       {HTONE_F16, 1 + 1.0 / 2048 + kTiny, 1 + 1.0 / 1024},
       {HTONE_F16, 65519, 65504},
       {HTONE_F16, 65520, INFINITY},
@@ -185,7 +185,7 @@ static void a_buffer_is_shared_and_deleted_once_after_the_last_reference(void** 
   assert_int_equal(deletions, 1);
 }
 
-/* A deleter may call the library, for no lock is held. */
+/* A deleter may call the library, because no lock is held. */
 static void release_another(void* user) {
   htone_tensor** another = user;
   if (htone_tensor_fill(*another, 5) == HTONE_OK && htone_tensor_release(*another) == HTONE_OK) *another = NULL;
@@ -241,7 +241,7 @@ static void a_buffer_of_bytes_needs_no_alignment(void** state) {
 static void a_strided_buffer_is_read_and_written_in_place(void** state) {
   (void)state;
   float values[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-  const int64_t shape[] = {3, 1, 2}, strides[] = {1, -5, 4}; /* nothing steps along a size of 1 */
+  const int64_t shape[] = {3, 1, 2}, strides[] = {1, -5, 4}; /* a stride along a size of 1 is never used */
   int deletions = 0;
   htone_tensor* tensor = NULL;
   assert_ok(htone_tensor_from_buffer_strided(test_device(), HTONE_F32, 3, shape, strides, values, count_call,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 int code_of_child(int (*child)(void* argument), void* argument) {
-  fflush(NULL); /* what the parent has not printed yet, the child must not print again */
+  fflush(NULL); /* or the child would print the parent's buffered text again */
   const pid_t process = fork();
   if (process == 0) {
     alarm(120);
@@ -36,7 +36,7 @@ int set_soft_limit(int resource, uint64_t value) {
   return setrlimit(resource, &limit) == 0;
 }
 
-/* A directory's links count its entries and two. */
+/* A directory has one link per subdirectory and two more; each thread is one subdirectory. */
 int thread_count(void) {
   struct stat tasks;
   return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink - 2 : 0;

@@ -1,6 +1,5 @@
-/* What a test does to a whole process, it does to a forked child: other rights, other limits, other modes. A child
- * answers by its exit code; it neither asserts nor prints, for what CMocka does then belongs to the parent.
- */
+/* Runs a test's changes to a whole process in a forked child: other permissions, limits or modes. A child reports by
+ * its exit code. It neither asserts nor prints, because CMocka's state belongs to the parent. */
 #ifndef HALFTONE_TESTS_CAPI_TEST_CHILD_H
 #define HALFTONE_TESTS_CAPI_TEST_CHILD_H
 
@@ -8,17 +7,18 @@
 
 enum { kCannotTry = 77 };
 
-/* Runs child(argument) in a fork of this process, which an alarm ends after two minutes. Answers what it answered; -1
- * where a signal ended it. */
+/* Runs child(argument) in a fork of this process, which an alarm ends after two minutes. Returns the child's result, or
+ * -1 if a signal ended it. */
 int code_of_child(int (*child)(void* argument), void* argument);
 
-/* Gives up root's rights for good, for tests of what root would not feel. Answers whether this process is not root. */
+/* Gives up root's rights permanently, for tests from whose checks root would be exempt. Returns whether the process is
+ * now another user than root. */
 int become_other_user(void);
 
-/* Sets the soft limit alone, so that the process may raise it again. Answers whether that was allowed. */
+/* Sets only the soft limit, so that the process may raise it again. Returns whether that was allowed. */
 int set_soft_limit(int resource, uint64_t value);
 
-/* Threads of this process; 0 where the system does not tell. */
+/* Number of threads of this process; 0 if the system does not provide it. */
 int thread_count(void);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -29,11 +29,11 @@ enum { kSanitized = 0 };
 
 int under_valgrind(void);
 
-/* Ends the test as skipped, saying why. */
+/* Ends the test as skipped and prints the reason. */
 void skip_test(const char* reason);
 
-/* For what memcheck cannot play: floating-point modes, limits that it needs to be wider itself, other threads' memory
- * in a forked child. */
+/* For features that memcheck cannot emulate: floating-point modes, limits that memcheck itself exceeds, other threads'
+ * memory in a forked child. */
 void skip_under_valgrind(void);
 
 #endif

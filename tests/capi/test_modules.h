@@ -1,6 +1,5 @@
-/* Modules for tests: layers made and composed by one call, their parameters by index. Everything that these functions
- * answer is kept until the test ends. Main thread only.
- */
+/* Modules for tests: layers made and composed by one call, their parameters by index. All results of these functions
+ * are kept until the test ends. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_TEST_MODULES_H
 #define HALFTONE_TESTS_CAPI_TEST_MODULES_H
 
@@ -15,7 +14,7 @@ htone_parameter* parameter_of(htone_module* module, size_t index);
 htone_tensor* weights_of(htone_module* module, size_t index);
 htone_tensor* read_parameter(htone_module* module, size_t index, htone_dtype dtype);
 
-/* Sets of a module's parameters: all of them, or those whose name matches. */
+/* Sets of a module's parameters: all of them, or those whose names match. */
 htone_parameters* parameters_of_module(htone_module* module);
 htone_parameters* parameters_matching(htone_module* module, const char* pattern);
 

@@ -62,7 +62,7 @@ static htone_status make_optimizer(Run* run, const RunKind* kind) {
   return status;
 }
 
-/* A scale that grows every seven steps, and overflows FP16 on its way. */
+/* A scale that grows every seven steps and sometimes overflows FP16. */
 static htone_status make_scaler(Run* run) {
   htone_grad_scaler_options scaler;
   TRY(htone_grad_scaler_options_init(&scaler));
@@ -152,7 +152,7 @@ static void mix(uint64_t* hash, const void* data, size_t size) {
   for (size_t i = 0; i < size; ++i) *hash = (*hash ^ bytes[i]) * 1099511628211u;
 }
 
-/* Gives the values back. */
+/* Releases `values`. */
 static void mix_values(uint64_t* hash, htone_tensor* values) {
   int64_t count = 0;
   assert_ok(htone_tensor_numel(values, &count));

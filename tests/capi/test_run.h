@@ -1,7 +1,6 @@
-/* A small training run in 16 bits, with everything that a checkpoint holds: a network, AdamW, a gradient scaler and a
- * sampler over eight samples, averages of the weights. A run is the same as another of the same kind, to the bit. Handles are the run's own, so
- * that runs may come and go inside a test. Main thread only.
- */
+/* A small training run in 16 bits with everything that a checkpoint holds: a network, AdamW, a gradient scaler, a
+ * sampler over eight samples, averages of the weights. Two runs of one kind are bitwise equal. The run owns its
+ * handles, so runs may begin and end inside a test. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_TEST_RUN_H
 #define HALFTONE_TESTS_CAPI_TEST_RUN_H
 
@@ -21,7 +20,7 @@ typedef struct Run {
   htone_batches* batches;
 } Run;
 
-/* How the run keeps what it trains. */
+/* How the run stores the weights that it trains. */
 typedef struct RunKind {
   const char* name;
   htone_dtype compute_dtype;
@@ -30,16 +29,16 @@ typedef struct RunKind {
   htone_dtype moment2_dtype;
 } RunKind;
 
-/* `options` is of the context; NULL for two threads and seed 7. The kind's context may be another than the test's. */
+/* `options` are of the context; NULL means two threads and seed 7. The context may differ from the test's. */
 htone_status begin_run(Run* run, const RunKind* kind, const htone_context_options* options);
-/* One AMP step over the next batch; leaves the run as it was where it answers an error, but for gradients. */
+/* Runs one AMP step over the next batch. After an error the run is unchanged except for its gradients. */
 htone_status train_step(Run* run);
-/* Gives back all that the run has; a run that began only in part, too. */
+/* Releases everything of the run, also if it was only partly begun. */
 void end_run(Run* run);
 
 /* Adds all parts of the run to a checkpoint. */
 htone_status add_parts(htone_checkpoint* checkpoint, const Run* run);
-/* A number that differs where any weight or average does, in a bit; the loss scale counts too. */
+/* A number that changes with any bit of any weight or average, and with the loss scale. */
 uint64_t fingerprint(const Run* run);
 
 #endif

@@ -1,20 +1,19 @@
-/* Tensors for tests: made from a line of numbers, computed by one call, compared with a line of numbers. Every tensor
- * that these functions answer is kept until the test ends. Main thread only.
- */
+/* Tensors for tests: made from a list of numbers, computed by one call, compared with a list of numbers. All tensors
+ * that these functions return are kept until the test ends. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_TEST_TENSORS_H
 #define HALFTONE_TESTS_CAPI_TEST_TENSORS_H
 
 #include "run_tests.h"
 
-/* The sizes follow ndim, each an int. */
+/* The sizes follow ndim, each as an int. */
 htone_tensor* make_tensor(htone_dtype dtype, const double* values, int ndim, ...);
 /* 0, 1, 2, ... in row-major order. */
 htone_tensor* make_ramp(htone_dtype dtype, int ndim, ...);
-/* Numbers in (-1, 1) without a visible pattern, the same for the same seed; none is nearer to 0 than 0.01. */
+/* Numbers in (-1, 1) without a visible pattern; equal seeds give equal numbers. None is closer to 0 than 0.01. */
 htone_tensor* make_noise(htone_dtype dtype, uint32_t seed, int ndim, ...);
 htone_tensor* make_scalar(htone_dtype dtype, double value);
 
-/* A tensor over the caller's shape array, in case the sizes are not known when the test is written. */
+/* The sizes are in an array, for tests that do not know their number in advance. */
 htone_tensor* make_noise_of_shape(htone_dtype dtype, uint32_t seed, int ndim, const int64_t* shape);
 
 typedef htone_status (*UnaryFn)(htone_tensor*, htone_tensor**);
@@ -38,7 +37,7 @@ int requires_grad(htone_tensor* tensor);
 /* The elements as doubles in row-major order; the caller frees them. */
 double* values_of(htone_tensor* tensor);
 
-/* Macros for the sake of the caller's file and line, and of lists without a length. NaN equals NaN. */
+/* Macros, so that a failure shows the caller's file and line, and lists need no length. NaN equals NaN. */
 #define assert_values(tensor, tolerance, ...)                                                                   \
   check_values((tensor), (tolerance), (const double[]){__VA_ARGS__}, COUNT_OF(((const double[]){__VA_ARGS__})), \
                __FILE__, __LINE__)

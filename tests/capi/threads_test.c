@@ -1,6 +1,5 @@
-/* What the interface promises to threads: contexts of their own, concurrent reads, retain and release at any time,
- * errors of their own. Meant to run under ThreadSanitizer as well.
- */
+/* Thread safety of the interface: one context per thread, concurrent reads, retain and release at any time, errors per
+ * thread. Also runs under ThreadSanitizer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +79,7 @@ static void threads_with_contexts_of_their_own_train_alike(void** state) {
   for (int i = 1; i < kThreads; ++i) assert_near(workers[i].result, workers[0].result, 0);
 }
 
-/* The loss after some steps on a context of its own. */
+/* Returns the loss after some steps on a new context. */
 static double train_on_threads(int32_t num_threads) {
   htone_device* device = make_device(make_context(num_threads, 3));
   htone_module* module = make_linear(device, 200, 300, 1);
@@ -185,7 +184,7 @@ static void one_handle_is_retained_and_released_by_many(void** state) {
   assert_fails(htone_tensor_release(tensor), HTONE_INVALID_HANDLE, "tensor");
 }
 
-/* Asks for a dimension that tells the thread's number; the message must come back with it. */
+/* Passes a dimension that encodes the thread's number; the thread's error message must contain it. */
 static void* fail_in_own_way(void* argument) {
   Worker* worker = argument;
   for (int i = 0; i < 200 && worker->status == HTONE_OK; ++i) {

@@ -1,4 +1,4 @@
-/* Reading and writing of tensors: conversions, alignment, capacities, strided views, single items. */
+/* Reading and writing tensors: conversions, alignment, capacities, strided views, single items. */
 #include <string.h>
 
 #include "test_tensors.h"

@@ -1,4 +1,4 @@
-/* Variances and standard deviations: values, corrections, what there is no variance of, gradients where they end. */
+/* Variances and standard deviations: values, corrections, inputs without a variance, gradients at the limits. */
 #include <math.h>
 
 #include "halftone/reduce.h"
@@ -37,7 +37,8 @@ static void squared_distances_to_the_mean_are_averaged(void** state) {
 
 static void a_correction_lessens_the_count(void** state) {
   (void)state;
-  htone_tensor* input = make_tensor(HTONE_F64, (const double[]){1, 2, 3, 6}, 1, 4); /* squares of 14 together */
+  /* the squared deviations add up to 14 */
+  htone_tensor* input = make_tensor(HTONE_F64, (const double[]){1, 2, 3, 6}, 1, 4);
   assert_values(of_all(htone_var, input, 0), 0, 14.0 / 4);
   assert_values(of_all(htone_var, input, 1), 0, 14.0 / 3);
   assert_values(of_all(htone_var, input, 1.5), 0, 14.0 / 2.5);
@@ -65,7 +66,8 @@ static void the_gradient_points_away_from_the_mean(void** state) {
   htone_tensor* input = leaf(make_tensor(HTONE_F32, (const double[]){1, 2, 3, 6}, 1, 4));
   backward(of_all(htone_var, input, 1));
   assert_values(grad_of(input), 1e-6, -4.0 / 3, -2.0 / 3, 0, 2);
-  htone_tensor* far = leaf(make_tensor(HTONE_F32, (const double[]){1e6, 1e6 + 1}, 1, 2)); /* the mean is no FP32 */
+  /* the mean is not an FP32 number */
+  htone_tensor* far = leaf(make_tensor(HTONE_F32, (const double[]){1e6, 1e6 + 1}, 1, 2));
   backward(of_all(htone_var, far, 1));
   assert_values(grad_of(far), 0, -1, 1);
 }
