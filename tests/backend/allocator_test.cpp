@@ -32,7 +32,7 @@ class CachingAllocatorTest : public testing::Test {
 
   Allocation take(size_t bytes, Category category = Category::kOther) { return allocator_.allocate(bytes, category); }
 
-  // The error that a request answers; code OK where it succeeds.
+  // The error of a request; its code is OK if the request succeeds.
   Error error_of(size_t bytes) {
     try {
       allocator_.release(take(bytes));
@@ -124,7 +124,7 @@ TEST_F(CachingAllocatorTest, MergesAFragmentedSegmentIntoOneBlockAgain) {
 }
 
 TEST_F(CachingAllocatorTest, TakesTheSmallestBlockThatFits) {
-  // Few pages lie in a bin of their own, 65 to 71 share one.
+  // Holes of up to 64 pages have a bin for each size; holes of 65 to 71 pages share one.
   for (const size_t few : {size_t{3}, size_t{66}}) {
     std::vector<Allocation> walls;
     std::vector<Allocation> holes;
@@ -161,7 +161,7 @@ TEST_F(CachingAllocatorTest, GivesEverythingThatIsNotInUseBack) {
   EXPECT_EQ(device_.blocks(), 0);
 }
 
-// M4: a budget refuses before the system does.
+// M4: the limit refuses a request before the system does.
 TEST_F(CachingAllocatorTest, HoldsTheLimitAndTellsTheNumbers) {
   allocator_.set_limit(5 * kMiB);
   const Allocation a = take(3 * kMiB);  // a segment of 4 MiB
@@ -195,7 +195,7 @@ TEST_F(CachingAllocatorTest, RetriesOnceWithAnEmptyCache) {
   EXPECT_EQ(allocator_.stats().reserved, 0);
 }
 
-// M3: enough is free, in pieces that are too small, and a segment in use in part is no cache to give back.
+// M3: enough memory is free, but in pieces that are too small, and a segment that is partly in use cannot be released.
 TEST_F(CachingAllocatorTest, TellsHowMuchIsFreeInPieces) {
   device_.set_capacity(kSegment);
   std::vector<Allocation> pieces;
@@ -229,7 +229,8 @@ TEST_F(CachingAllocatorTest, RefusesAbsurdSizesWithoutAskingTheDevice) {
   EXPECT_EQ(device_.requests(), 0);
 }
 
-// Takes and releases in a fixed order; what it holds where a call throws is given back. Answers the requests served.
+// Allocates and releases in a fixed order. If an allocation throws, it releases the rest. Returns the number of
+// requests served.
 int run_script(CachingAllocator& allocator) {
   const size_t sizes[] = {100, 70000, 3 * kMiB, 100, 3584, kMiB, 5 * kMiB, 64, kSegment, 16384};
   std::vector<Allocation> held;

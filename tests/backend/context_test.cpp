@@ -23,7 +23,7 @@ Error error_of_device(Context& context, const char* name) {
   return Error(Code::kOk, 0, "", "");
 }
 
-// A host's allocator that counts, and can be told to answer misaligned memory or none.
+// A caller's allocator that counts its calls and can return misaligned memory or none.
 struct HostAllocator {
   HostMemory table() {
     return {.user = this,
@@ -101,7 +101,7 @@ TEST(Context, TakesItsMemoryFromTheHostAndGivesItBack) {
   {
     const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
     CachingAllocator& allocator = *context->device("cpu").allocator;
-    host.context = context.get();  // the host's function may call the library
+    host.context = context.get();  // the allocator's functions may call the library
     const Allocation memory = allocator.allocate(100, Category::kOther);
     EXPECT_EQ(host.taken, allocator.stats().reserved);
     EXPECT_GT(host.taken, 0);
@@ -132,7 +132,7 @@ TEST(Context, IsOutOfMemoryWhereTheHostIs) {
   const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
   try {
     context->device("cpu").allocator->allocate(100, Category::kOther);
-    FAIL() << "the host has no memory";
+    FAIL() << "the allocator has no memory";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kOutOfMemory);
   }

@@ -39,7 +39,7 @@ Shape strides_of(ImageOrder order, const Shape& shape) {
 
 DType result_dtype(DType dtype, const ConvExtras& extras) { return dtype == DType::kF64 ? dtype : extras.result; }
 
-// What a pass writes is contiguous, but for weights.
+// An output is contiguous, unless it is the gradient of the weights.
 HostTensor image(const ConvShape& shape, bool output, bool is_written, DType dtype, ImageOrder order,
                  const ConvExtras& extras) {
   const Shape sizes = image_shape(shape, output);
@@ -99,7 +99,7 @@ void ConvCase::run(int threads) {
   cpu::CpuStream stream(pool);
   const size_t size = cpu::kConvKernels.workspace(stream, pass_, args_);
   const std::vector<std::byte> guard(64, std::byte{0x5a});
-  // Every float of the workspace begins as a NaN, so that what is read before it was written shows.
+  // All floats of the workspace start as NaN, so a read before a write shows in the result.
   std::vector<std::byte> memory(size + 64 + 2 * guard.size(), std::byte{0xff});
   void* data = memory.data() + guard.size();
   size_t space = memory.size() - guard.size();
@@ -111,7 +111,7 @@ void ConvCase::run(int threads) {
   EXPECT_EQ(std::memcmp(workspace + size, guard.data(), guard.size()), 0) << "behind the workspace";
 }
 
-// Goes through all products of an output element, an input element and a weight, whatever the pass.
+// Visits each product of an input element and a weight with its output element, in every pass.
 std::vector<ConvCase::Sum> ConvCase::expected() const {
   std::vector<Sum> sums(static_cast<size_t>(result().numel()));
   const Shape in = input_.view().shape;
@@ -140,7 +140,7 @@ std::vector<ConvCase::Sum> ConvCase::expected() const {
   return sums;
 }
 
-// As for a matrix product (gemm_case.cpp): two roundings a term, then one to the result's dtype.
+// The bound is that of a matrix product (gemm_case.cpp): two roundings per term, then one to the result's dtype.
 void ConvCase::expect_right() const {
   const std::vector<Sum> sums = expected();
   const HostTensor& actual = result();

@@ -1,5 +1,5 @@
-// One convolution for the kernels' tests: random tensors of any dtype and strides, a plain reference in double for each
-// pass, and the bound that the errors of an FP32 sum keep. Used from one thread.
+// One convolution for the kernel tests: random tensors of any dtype and strides, a plain reference in double for each
+// pass, and the error bound of an FP32 sum. Used from one thread.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace halftone {
 
-// How an image lies in memory.
+// Memory order of an image.
 enum class ImageOrder { kChannelsFirst, kChannelsLast, kGaps };
 
 struct ConvShape {
   int64_t images;
-  int64_t channels;  // of all groups, as are filters
+  int64_t channels;  // over all groups, as is filters
   int64_t filters;
   int64_t size[2];
   int64_t kernel[2];
@@ -26,18 +26,18 @@ struct ConvShape {
 struct ConvExtras {
   bool bias = false;
   Store store = Store::kWrite;
-  DType result = DType::kF32;  // of what the pass writes
+  DType result = DType::kF32;  // dtype of the output
 };
 
 class ConvCase {
  public:
-  // What is read has `dtype`; extras.result is taken only where dtype is not f64.
+  // Inputs have `dtype`; extras.result is used only if dtype is not f64.
   ConvCase(const ConvShape& shape, ConvPass pass, DType dtype, ImageOrder order = ImageOrder::kChannelsFirst,
            const ConvExtras& extras = {});
 
-  // Runs the kernel on `threads` threads, in a workspace of just the size that it asked for, between guards.
+  // Runs the kernel on `threads` threads, in a workspace of exactly the requested size, between guard words.
   void run(int threads = 1);
-  // Fails the test for every element of the result outside its bound, and where a guard was written.
+  // Fails the test for every element of the result outside its bound, and if a guard word was overwritten.
   void expect_right() const;
 
   const HostTensor& result() const;
@@ -45,7 +45,7 @@ class ConvCase {
  private:
   struct Sum {
     double value = 0;
-    double magnitude = 0;  // of all terms: what rounding errors are relative to
+    double magnitude = 0;  // sum of the absolute values of all terms; rounding errors are relative to it
     double terms = 0;
     void add(double term);
   };
@@ -58,7 +58,7 @@ class ConvCase {
   HostTensor weight_;
   HostTensor output_;
   HostTensor bias_;
-  std::vector<double> before_;  // the result, for Store::kAdd
+  std::vector<double> before_;  // the result before the run, for Store::kAdd
   ConvArgs args_;
 };
 

@@ -14,8 +14,8 @@ constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kGradInput, ConvPa
 constexpr DType kDTypes[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16};
 constexpr ImageOrder kOrders[] = {ImageOrder::kChannelsFirst, ImageOrder::kChannelsLast, ImageOrder::kGaps};
 
-// Blocks of several images, of one and of rows of one; windows that leave the image on every side, that skip parts of
-// it, that never touch it, and that are larger than it.
+// Blocks that hold several images, one image, or some rows of one; windows that leave the image on every side, skip
+// parts of it, never touch it, or are larger than it.
 const ConvShape kShapes[] = {
     {1, 1, 1, {1, 1}, {1, 1}},
     {0, 2, 3, {4, 4}, {3, 3}},
@@ -33,14 +33,14 @@ const ConvShape kShapes[] = {
     {7, 3, 33, {14, 14}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}},
     {2, 1, 3, {4, 4}, {1, 1}, {{9, 9}, {8, 8}, {1, 1}}},
     {2, 2, 3, {3, 75}, {3, 3}, {{2, 2}, {1, 1}, {1, 1}}},    // whole vectors of every second element
-    {1, 2, 3, {5, 34}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},    // as many elements as a vector has, and one more
-    {1, 45, 2, {16, 16}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}},  // more channels than have their patches in L2 at once
+    {1, 2, 3, {5, 34}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},    // one element more than a vector has
+    {1, 45, 2, {16, 16}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}},  // L2 cannot hold the patches of all channels
 };
 
-// More positions of one image than a block takes: 145 rows of it at 900 taps.
+// One image has more positions than a block holds: 145 rows of it at 900 taps.
 const ConvShape kTallShape = {2, 100, 5, {40, 35}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}};
 
-// Every instruction set without dot products of BF16 pairs, then with them where this CPU has them.
+// Runs `body` on every instruction set without dot products of BF16 pairs, then with them if this CPU has them.
 template <class Body>
 void for_each_way(Body&& body) {
   cpu::set_dot_use_for_test(cpu::DotUse::kNever);
@@ -125,7 +125,7 @@ TEST(Conv, CutsTallImagesIntoBlocksOfRows) {
 TEST(Conv, GivesTheSameBitsOnEveryNumberOfThreads) {
   std::vector<ConvShape> shapes(std::begin(kShapes), std::end(kShapes));
   shapes.push_back(kTallShape);
-  shapes.push_back({1, 20, 30, {12, 12}, {3, 3}});  // one unit: its product has the threads
+  shapes.push_back({1, 20, 30, {12, 12}, {3, 3}});  // one unit: the threads share its product
   for (const ConvPass pass : kPasses) {
     for (const ConvShape& shape : shapes) {
       for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {

@@ -14,7 +14,7 @@ Status cast(const HostTensor& in, const HostTensor& out, int threads = 1) {
   return cpu::kConvertKernels.cast(stream, in.view(), out.view());
 }
 
-// NaN stays NaN in a float; everything else has one right pattern.
+// A NaN must stay NaN in a float dtype; every other value has one correct pattern.
 bool is_right(const HostTensor& in, const HostTensor& out, int64_t i) {
   const DType from = in.view().dtype;
   const DType to = out.view().dtype;
@@ -113,7 +113,7 @@ TEST(Cast, TransposesEveryElementSize) {
   }
 }
 
-// The tensor's view with every dimension of `dims` from its last element to its first.
+// The tensor's view, reversed along every dimension of `dims`.
 View backwards(const HostTensor& tensor, uint32_t dims) {
   View view = tensor.view();
   int64_t first = 0;
@@ -126,7 +126,7 @@ View backwards(const HostTensor& tensor, uint32_t dims) {
   return view;
 }
 
-// Row-major index of the element that stands where `i` would without turning around.
+// Row-major index of element `i` after the reversal.
 int64_t mirrored(const Shape& shape, uint32_t dims, int64_t i) {
   int64_t result = 0, step = 1;
   for (int d = shape.rank() - 1; d >= 0; --d) {

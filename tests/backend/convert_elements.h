@@ -1,4 +1,5 @@
-// The elements of a tensor as bit patterns, and what a cast must make of each. Used from one thread.
+// Reads and writes the elements of a tensor as bit patterns, and computes the correct result of a cast. Used from one
+// thread.
 #pragma once
 
 #include <cmath>
@@ -31,8 +32,8 @@ inline void set_bits(const HostTensor& tensor, int64_t i, uint64_t bits) {
   std::memcpy(element_address(tensor, i), &bits, size_of(tensor.view().dtype));
 }
 
-// Every bit pattern is as likely as any other, so that NaN, infinities and subnormals occur. Of f64 and i64 half have
-// the size of the narrower types, where conversions do more than overflow.
+// All bit patterns are equally likely, so NaN, infinities and subnormals occur. Half of the f64 and i64 values are in
+// the range of the narrower types, so that conversions do more than overflow.
 inline void fill_bits(const HostTensor& tensor, uint64_t seed) {
   std::mt19937_64 generator(seed);
   const DType dtype = tensor.view().dtype;
@@ -49,7 +50,7 @@ inline void fill_bits(const HostTensor& tensor, uint64_t seed) {
   }
 }
 
-// What one element stands for; long double holds every dtype exactly.
+// The value of one element; long double holds every dtype exactly.
 inline long double exact_value(DType dtype, uint64_t bits) {
   long double value = 0;
   visit_dtype(AllTypes{}, dtype, "exact_value", [&]<class T>() {
@@ -87,14 +88,14 @@ uint64_t float_bits(long double value) {
   return bits;
 }
 
-// One reference for each small format; building its table takes long.
+// One reference per small format; they are cached because building the tables takes long.
 inline NearestCode& nearest_code(DType dtype) {
   static NearestCode references[] = {NearestCode(DType::kF16), NearestCode(DType::kBF16), NearestCode(DType::kF8E4M3),
                                      NearestCode(DType::kF8E5M2)};
   return references[static_cast<int>(dtype) - static_cast<int>(DType::kF16)];
 }
 
-// REQUIRES: not NaN into a float, whose bits are the format's own affair.
+// REQUIRES: no NaN into a float format, because the format chooses the bits of a NaN.
 inline uint64_t cast_bits(DType from, DType to, uint64_t bits) {
   if (from == to) return bits;
   const long double value = exact_value(from, bits);

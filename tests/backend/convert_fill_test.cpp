@@ -35,7 +35,7 @@ TEST(Fill, WritesTheRoundedValueOfEveryDtype) {
 
 TEST(Fill, RoundsOnce) {
   HostTensor out(DType::kF16, {1});
-  fill(1 + 0x1p-11 + 0x1p-40, out);  // just above a tie: by way of FP32 it would fall on it and go down
+  fill(1 + 0x1p-11 + 0x1p-40, out);  // just above a tie: rounded to FP32 first, it would become the tie and round down
   EXPECT_EQ(out.get(0), 1 + 0x1p-10);
 }
 

@@ -1,5 +1,5 @@
-// The values at which a conversion can go wrong: every tie of every small format and what lies right beside it, seen
-// from types with more bits than FP32, which must not be rounded twice.
+// The values at which a conversion can go wrong: every tie of every small format and its direct neighbours. Sources
+// with more bits than FP32 must not be rounded twice.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -33,7 +33,7 @@ void expect_nearest(const std::vector<T>& values, DType to) {
   }
 }
 
-// Codes, midpoints between neighbours, and the doubles beside each, of both signs.
+// Codes, midpoints of neighbouring codes, and the next doubles on both sides of each, of both signs.
 std::vector<double> doubles_around_ties(const NearestCode& reference) {
   std::vector<double> values;
   for (int code = 0; code < reference.largest(); ++code) {
@@ -68,7 +68,7 @@ TEST(CastFromDouble, CarriesOverflowAndUnderflowThrough) {
   });
 }
 
-// Midpoints of neighbouring codes, scaled up until they are integers, with what lies beside them.
+// Midpoints of neighbouring codes, scaled up until they are integers, with the integers next to them.
 std::vector<int64_t> integers_around_ties(int significant_bits) {
   std::vector<int64_t> values = {INT64_MAX, INT64_MIN, INT64_MIN + 1, 0,   1,     -1,    448,
                                  464,       465,       479,           480, 65519, 65520, 61439};
@@ -104,7 +104,7 @@ TEST(CastFromInt64, RoundsOnceIntoFloat) {
   });
 }
 
-// Every code goes to FP32 and back unchanged; a NaN comes back quiet.
+// Every code converts to FP32 and back unchanged; a NaN becomes quiet.
 TEST(CastToFloat, WidensEveryCodeExactlyAndBack) {
   for_each_instruction_set([] {
     for (const DType dtype : kSmallFormats) {

@@ -1,4 +1,4 @@
-// A device over malloc that counts what is taken from it and fails where a test wants it to.
+// A device over malloc that counts requests and fails on demand.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class CountingDevice final : public Device, private Stream {
   Status copy_to_host(Stream&, void*, const void*, size_t) noexcept override { return {}; }
   const Kernels& kernels() const noexcept override { return kernels_; }
 
-  // The `call`-th request from now on (counted from 0) fails with `code`, and, where wanted, all after it.
+  // The `call`-th request from now on (counted from 0) fails with `code`; with `for_ever`, so do all later ones.
   void fail_at(int64_t call, bool for_ever = false, Code code = Code::kOutOfMemory) {
     calls_until_failure_ = call;
     fails_for_ever_ = for_ever;

@@ -13,7 +13,7 @@ struct AccuracyCase {
   UnaryOp op;
   double (*reference)(double x);
   double ulps;          // must match what capi/include/halftone/elementwise.h promises
-  double absolute = 0;  // beside it
+  double absolute = 0;  // added to the bound in ulps
 };
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
@@ -33,7 +33,7 @@ const AccuracyCase kAccuracyCases[] = {
     {"softplus", UnaryOp::kSoftplus, softplus_of, 2},
 };
 
-// Distance in units of the last place that FP32 has at `expected`; subnormals all have the same.
+// Distance in FP32 units in the last place at `expected`; all subnormals have the same unit.
 double ulps(double actual, double expected) {
   const int exponent = std::max(expected != 0 ? std::ilogb(expected) : -126, -126);
   return std::fabs(actual - expected) / std::ldexp(1.0, exponent - 23);

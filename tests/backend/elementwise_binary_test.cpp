@@ -54,7 +54,7 @@ void for_each_case(Body&& body) {
   });
 }
 
-// Away from 0, so that quotients stay in every format's range.
+// The values are not close to 0, so quotients stay in every format's range.
 HostTensor operand(DType dtype, const Shape& shape, const Shape& strides, uint32_t seed) {
   HostTensor tensor(dtype, shape, strides);
   tensor.fill_uniform(0.25, 4, seed);
@@ -94,7 +94,7 @@ TEST(Binary, EqualsTheReferenceAtAnyStrides) {
   });
 }
 
-// Operands are widened, not rounded to the output's dtype first.
+// Operands are widened; they are not rounded to the output's dtype first.
 TEST(Binary, MixesDtypes) {
   for_each_case([](const BinaryCase& test, DType dtype) {
     for (const DType other : kFloatDtypes) {

@@ -76,10 +76,10 @@ void expect_elements(const HostTensor& out, Expected&& expected) {
 inline const Shape kCaseShape = {5, 7, 33};
 inline const Shape kDense = {231, 33, 1};
 inline const Shape kCaseStrides[] = {kDense, {280, 40, 1}, {1, 5, 35}, {462, 66, 2}, {0, 0, 1}, {0, 0, 0}};
-// Those of them that an output may have.
+// The strides above that an output may have.
 inline const Shape kOutputStrides[] = {kDense, {280, 40, 1}, {1, 5, 35}, {462, 66, 2}};
 
-// Sizes that end a vector, a tile or a chunk, and miss them by one.
+// Sizes at the end of a vector, a tile or a chunk, and one off.
 inline constexpr int64_t kCaseSizes[] = {0, 1, 2, 15, 16, 17, 255, 511, 513, 1025};
 
 }  // namespace halftone

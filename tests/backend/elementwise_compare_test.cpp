@@ -24,7 +24,7 @@ static_assert(std::size(kCompareCases) == static_cast<size_t>(CompareOp::kEnd));
 const DType kComparedDtypes[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI64,
                                  DType::kI32, DType::kI16, DType::kI8,  DType::kU8,   DType::kBool};
 
-// Small whole numbers, so that every order is frequent; infinities and NaN among floats.
+// Small whole numbers, so that every relation is frequent; infinities and NaN among floats.
 HostTensor operand(DType dtype, const Shape& shape, const Shape& strides, int step) {
   HostTensor tensor(dtype, shape, strides);
   const double specials[] = {INFINITY, -INFINITY, NAN};

@@ -33,7 +33,7 @@ HWY_EXPORT(exponentials);
 
 namespace {
 
-// Distance in units of the last place that FP32 has at `expected`; subnormals all have the same.
+// Distance in FP32 units in the last place at `expected`; all subnormals have the same unit.
 double ulps(float actual, double expected) {
   const int exponent = std::max(expected > 0 ? std::ilogb(expected) : -126, -126);
   return std::fabs(actual - expected) / std::ldexp(1.0, exponent - 23);

@@ -1,4 +1,4 @@
-// GELU: the formulas against numbers known otherwise, and the FP32 kernels within the bounds that simd/gelu.h states.
+// GELU: the formulas against published values, and the FP32 kernels within the bounds that simd/gelu.h states.
 #include "backend/formula/gelu.h"
 #include "elementwise_cases.h"
 #include "instruction_sets.h"
@@ -13,7 +13,7 @@ TEST(GeluFormula, GivesTheTabulatedDistribution) {
   EXPECT_NEAR(gelu_erf(-8.0) / (-8.0 * 6.2209605742717841e-16), 1, 1e-13);
 }
 
-// 0.5 x (1 + tanh u), as the paper writes it.
+// 0.5 x (1 + tanh u), as in the paper.
 TEST(GeluFormula, TanhFormEqualsThePapers) {
   for (double x = -6; x <= 6; x += 0.37) {
     const double u = std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
@@ -34,7 +34,7 @@ struct Bound {
   double per_x;
 };
 
-// Every 2^11th FP32 below 2^5 in magnitude, of both signs.
+// Every 2049th FP32 pattern below 2^5 in magnitude, of both signs.
 HostTensor inputs() {
   std::vector<float> values;
   for (uint32_t word = 0; word < 0x42000000; word += 2048 + 1) {

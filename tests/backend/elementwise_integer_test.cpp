@@ -4,7 +4,7 @@
 namespace halftone {
 namespace {
 
-// The value reduced into the dtype's range as two's complement does.
+// The value wrapped into the dtype's range, as in two's complement.
 double wrapped(DType dtype, int64_t value) {
   double result = 0;
   visit_dtype(IntegerTypes{}, dtype, "wrapped",

@@ -7,10 +7,10 @@
 namespace halftone::cpu {
 namespace {
 
-// What the views are of; only addresses are looked at.
+// Memory for the views; the test uses only its addresses.
 std::byte storage[1024];
 
-// Offsets, in elements, of [begin, begin + count) as the layout's runs tell them, and how many runs it took.
+// Offsets, in elements, of [begin, begin + count), as the layout's runs give them, and the number of runs.
 struct Walk {
   std::vector<int64_t> offsets;
   int runs = 0;

@@ -1,4 +1,4 @@
-// pow: C99's special cases, accuracy in FP32, and results that do not depend on the neighbours in a vector.
+// pow: C99's special cases, accuracy in FP32, and results that do not depend on neighbours in a vector.
 #include <bit>
 #include <random>
 
@@ -36,7 +36,7 @@ TEST(Power, MeetsEveryCaseOfTheCLibrary) {
   });
 }
 
-// Bases of every exponent; exponents that keep most results in range.
+// Bases of every exponent; most exponents keep the result in range.
 void fill_pairs(const HostTensor& base, const HostTensor& exponent) {
   std::mt19937 generator(31);
   std::uniform_real_distribution<float> uniform(-150, 150);
@@ -66,7 +66,7 @@ TEST(Power, IsWithinItsUlpsForRandomPairs) {
   });
 }
 
-// Vectors in which some lanes take another way, against each element on its own.
+// Compares vectors whose lanes need different branches with each element on its own.
 template <class Run>
 void expect_no_neighbours(const HostTensor& x, Run&& run) {
   HostTensor together(DType::kF32, {x.numel()});

@@ -35,7 +35,7 @@ void for_each_case(Body&& body) {
   });
 }
 
-// Halves and whole numbers, so that ties and zeros are frequent.
+// Halves and whole numbers, so ties and zeros are frequent.
 HostTensor operand(DType dtype, const Shape& shape, const Shape& strides, int step) {
   HostTensor tensor(dtype, shape, strides);
   for (int64_t i = 0; i < tensor.numel(); ++i) tensor.set(i, static_cast<double>(i * step % 7) / 2);

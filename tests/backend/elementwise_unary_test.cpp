@@ -9,7 +9,7 @@ struct UnaryCase {
   const char* name;
   UnaryOp op;
   double (*reference)(double x);
-  // Where every format can hold the result.
+  // Inputs for which every format can hold the result.
   double low = -6;
   double high = 6;
 };

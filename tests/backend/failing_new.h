@@ -1,5 +1,5 @@
-// Makes operator new fail at a chosen call, on the thread that asks for it alone; test_backend replaces operator new
-// with one that knows this (failing_allocations.h).
+// Makes operator new fail at a chosen call, only on the thread that requests it. test_backend replaces operator new by
+// one that supports this (failing_allocations.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace halftone {
 
-// While it lives, the `call`-th allocation from now on (counted from 0) throws std::bad_alloc, once.
+// While this object lives, the `call`-th allocation from now on (counted from 0) throws std::bad_alloc, once.
 class FailingNew {
  public:
   explicit FailingNew(int64_t call) { fail_allocation(call, 0); }
@@ -16,7 +16,7 @@ class FailingNew {
   FailingNew(const FailingNew&) = delete;
   FailingNew& operator=(const FailingNew&) = delete;
 
-  // Whether that call was reached.
+  // True if that call was reached.
   bool has_failed() const { return has_allocation_failed() != 0; }
 };
 

@@ -35,7 +35,7 @@ std::vector<double> values_of(const HostTensor& tensor) {
   return values;
 }
 
-// The distance of neighbouring values relative to their size, and the smallest distance.
+// The relative distance of neighbouring values, and the smallest distance.
 double epsilon_of(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -101,7 +101,7 @@ void GemmCase::run(int threads) {
   cpu::CpuStream stream(pool);
   const size_t size = cpu::kGemmKernels.workspace(stream, args_);
   const std::vector<std::byte> guard(64, std::byte{0x5a});
-  // Every float of the workspace begins as a NaN, so that what is read before it was written shows.
+  // All floats of the workspace start as NaN, so a read before a write shows in the result.
   std::vector<std::byte> memory(size + 64 + 2 * guard.size(), std::byte{0xff});
   void* data = memory.data() + guard.size();
   size_t space = memory.size() - guard.size();
@@ -113,7 +113,7 @@ void GemmCase::run(int threads) {
   EXPECT_EQ(std::memcmp(workspace + size, guard.data(), guard.size()), 0) << "behind the workspace";
 }
 
-// `magnitude` is the sum of all terms' absolute values: what rounding errors are relative to.
+// `magnitude` is the sum of all terms' absolute values; rounding errors are relative to it.
 double GemmCase::expected(const Values& a, const Values& b, int64_t row, int64_t column, double* magnitude) const {
   double sum = 0;
   double absolute = 0;
@@ -135,9 +135,9 @@ double GemmCase::expected(const Values& a, const Values& b, int64_t row, int64_t
   return sum;
 }
 
-// A sum of k products has k roundings of the products (none with fused arithmetic) and k of the sums, each of half an
-// FP32 distance of at most the sum of magnitudes; eight more cover bias, activation (slope below 1.13, error below
-// 2^-21), residual and c. Then one rounding to c's dtype; 2^-25 is half the smallest FP16.
+// A sum of k products has k roundings of the products (none with fused arithmetic) and k of the sums. Each is at most
+// half an FP32 unit of the sum of magnitudes. Eight more cover bias, activation (slope below 1.13, error below 2^-21),
+// residual and c. Then c's dtype rounds once; 2^-25 is half the smallest FP16.
 void GemmCase::expect_right() const {
   const double unit = c_.view().dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
   const double rounding = c_.view().dtype == DType::kF64 ? 0 : epsilon_of(c_.view().dtype) / 2;

@@ -1,5 +1,5 @@
-// One matrix product for the GEMM's tests: random operands of any dtypes and layouts, a plain reference in double, and
-// the bound that the errors of an FP32 sum keep. Used from one thread.
+// One matrix product for the GEMM tests: random operands of any dtypes and layouts, a plain reference in double, and
+// the error bound of an FP32 sum. Used from one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace halftone {
 
-// How a matrix lies in memory. kGaps leaves room behind each row and between its elements.
+// Memory order of a matrix. kGaps leaves gaps after each row and between its elements.
 enum class Order { kRows, kColumns, kSlice, kGaps };
 
 struct GemmShape {
@@ -31,7 +31,7 @@ struct GemmExtras {
   bool residual = false;
   Activation activation = Activation::kNone;
   Store store = Store::kWrite;
-  DType dtype = DType::kF32;  // of bias and residual
+  DType dtype = DType::kF32;  // dtype of bias and residual
 };
 
 class GemmCase {
@@ -46,9 +46,9 @@ class GemmCase {
 
   // The kernel reads these instead of a() and b(), which must hold the same values.
   void replace_operands(const View& a, const View& b);
-  // Runs the kernel on `threads` threads, in a workspace of just the size that it asked for, between guards.
+  // Runs the kernel on `threads` threads, in a workspace of exactly the requested size, between guard words.
   void run(int threads = 1);
-  // Fails the test for every element of c outside its bound, and where a guard was written.
+  // Fails the test for every element of c outside its bound, and if a guard word was overwritten.
   void expect_right() const;
 
  private:
@@ -63,7 +63,7 @@ class GemmCase {
   HostTensor bias_;
   HostTensor residual_;
   GemmArgs args_;
-  Values before_;  // c, for Store::kAdd
+  Values before_;  // c before the run, for Store::kAdd
 };
 
 }  // namespace halftone

@@ -16,14 +16,15 @@ namespace {
 constexpr DType kSmallFloats[] = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr Order kOrders[] = {Order::kRows, Order::kColumns, Order::kSlice, Order::kGaps};
 
-// Around the tiles of every set (14 x 32, 6 x 16, 6 x 2), the blocks of k (768) and the chunks (168 rows).
+// Sizes around the tiles of every instruction set (14 x 32, 6 x 16, 6 x 2), the blocks of k (768) and the chunks (168
+// rows).
 constexpr GemmShape kShapes[] = {
     {1, 1, 1},     {2, 3, 5},      {13, 31, 7},   {14, 32, 16},  {15, 33, 17},  {6, 16, 8},     {7, 17, 9},
     {1, 100, 33},  {100, 1, 33},   {97, 10, 101}, {10, 97, 101}, {29, 48, 385}, {3, 5, 1153},   {17, 300, 40},
     {181, 67, 31}, {171, 131, 97}, {64, 64, 64},  {353, 35, 2},  {31, 1100, 3}, {85, 257, 389},
 };
 
-// Every instruction set without dot products of BF16 pairs, then with them where this CPU has them.
+// Runs `body` on every instruction set without dot products of BF16 pairs, then with them if this CPU has them.
 template <class Body>
 void for_each_way(Body&& body) {
   cpu::set_dot_use_for_test(cpu::DotUse::kNever);
@@ -60,7 +61,7 @@ TEST(Gemm, MultipliesEveryShapeFromSixteenBits) {
   });
 }
 
-// k = 1 is half a pair, 1537 ends with half a pair behind the first block of 768 pairs.
+// k = 1 is half a pair; 1537 ends with half a pair after the first block of 768 pairs.
 TEST(Gemm, MultipliesPairsOfAnyDepthAndStrides) {
   const GemmShape shapes[] = {{17, 37, 1}, {17, 37, 2}, {33, 65, 3}, {29, 70, 517}, {31, 49, 1536}, {31, 49, 1537}};
   for_each_way([&] {
@@ -88,8 +89,8 @@ TEST(Gemm, FinishesEachTileOfPairs) {
   });
 }
 
-// Row 0 of a is subnormal, row 1 small enough that 2^-30 makes its products so, row 2 has a normal element beside a
-// subnormal one.
+// Row 0 of a is subnormal. Row 1 is so small that 2^-30 makes its products subnormal. Row 2 has a normal and a
+// subnormal element.
 TEST(Gemm, TakesTinyPairsForZeroOnlyByDotProducts) {
   const auto run = [](cpu::DotUse use, double* results) {
     cpu::set_dot_use_for_test(use);
@@ -126,7 +127,7 @@ TEST(Gemm, TakesTinyPairsForZeroOnlyByDotProducts) {
   EXPECT_EQ(dot[5], 0x1p-90);
 }
 
-// The measured choice does not change, and no other dtypes go by dot products.
+// The measured choice does not change, and other dtypes never use dot products.
 TEST(Gemm, ChoosesDotProductsOnceAndForPairsAlone) {
   GemmCase pairs({3, 5, 7}, {DType::kBF16, DType::kBF16, DType::kF32});
   const bool chosen = cpu::multiplies_by_dot(pairs.args());
@@ -161,7 +162,7 @@ TEST(Gemm, ReadsAndWritesAnyStrides) {
       for (const Order a : kOrders) {
         for (const Order b : kOrders) {
           for (const Order c : kOrders) check({31, 49, 45}, {dtype, dtype, dtype}, a, b, c);
-          // Too large to be read where it lies.
+          // Too large to be read in place, so the kernel packs it.
           check({183, 205, 190}, {dtype, dtype, dtype}, a, b);
         }
       }
@@ -185,7 +186,7 @@ TEST(Gemm, TakesStridesOfZero) {
   });
 }
 
-// Pairs that begin two bytes behind a word's boundary.
+// Pairs at addresses that are two bytes off a word boundary.
 TEST(Gemm, ReadsPairsAtAnyAddress) {
   for_each_way([] {
     HostTensor a(DType::kBF16, {40, 202});
@@ -302,7 +303,7 @@ TEST(Gemm, DoesNotDependOnTheNumberOfThreads) {
   });
 }
 
-// A row of a and a column of b decide what is poisoned; a zero does not hide it.
+// A NaN or an infinity in b must make its whole column of c NaN, although a is all zeros.
 TEST(Gemm, PropagatesNanAndInfinityPastZeros) {
   for_each_way([] {
     for (const DType dtype : kSmallFloats) {

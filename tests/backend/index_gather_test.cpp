@@ -51,7 +51,7 @@ void expect_rows(DType dtype, int64_t rows, int64_t width, const std::vector<int
   EXPECT_TRUE(out.guards_hold());
 }
 
-// [outer, size, inner] picked to [outer, count, inner], by one vector or by an index for each element.
+// Gathers [outer, count, inner] from [outer, size, inner], with one index vector or with an index per element.
 void expect_lines(DType dtype, const Shape& from, int64_t count, bool by_row, int threads = 1) {
   const int64_t inner = from[2];
   HostTensor in(dtype, from);

@@ -11,7 +11,7 @@
 namespace halftone {
 namespace {
 
-// source [outer, count, inner] added to out [outer, size, inner].
+// Adds source [outer, count, inner] to out [outer, size, inner].
 struct Case {
   DType dtype;
   int64_t outer, count, inner, size;

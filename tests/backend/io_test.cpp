@@ -31,7 +31,7 @@ class SystemIo : public testing::Test {
   int64_t open(const std::string& file, int32_t flags) { return io_.open(io_.user, file.c_str(), flags, 0600); }
   int64_t close(int64_t file) { return io_.close(io_.user, file); }
 
-  // Makes a file that holds `text`.
+  // Makes a file with the content `text`.
   void write_file(const std::string& file, const std::string& text) {
     const int64_t descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC);
     ASSERT_GE(descriptor, 0);
@@ -77,7 +77,7 @@ TEST_F(SystemIo, RenamesAndRemovesFilesAndDirectories) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-// In a child, since the limit is the process's.
+// In a child, because the limit applies to the whole process.
 TEST_F(SystemIo, S6_SurvivesTheLimitOnTheSizeOfFiles) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// Losses of elements and their slopes against formulas in double.
+// Elementwise losses and their slopes, compared with formulas in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ const Formula kFormulas[] = {
      [](double, double t) { return -std::exp(t); }, [](double x, double t) { return std::exp(t) * (t - x + 1); }},
 };
 
-// Everything a loss reads and writes.
+// All inputs and outputs of a loss.
 struct Case {
   Case(DType dtype, const Shape& shape, const Shape& strides)
       : x(dtype, shape, strides), t(dtype, shape, strides), grad(dtype, shape), p(dtype, shape), out(dtype, shape) {
@@ -79,7 +79,7 @@ struct Case {
   HostTensor x, t, grad, p, out;
 };
 
-// Differences of inputs of about 4 are rounded once or twice more than tolerance() counts.
+// Differences of inputs of about 4 are rounded once or twice more than tolerance() assumes.
 void expect(const Case& c, const std::function<double(int64_t)>& expected) {
   for (int64_t i = 0; i < c.out.numel(); ++i) {
     ASSERT_TRUE(is_close(c.out.get(i), expected(i), c.out.view().dtype, 4))

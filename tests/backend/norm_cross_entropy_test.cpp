@@ -16,7 +16,7 @@ constexpr int64_t kIgnored = -100;
 
 DType row_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
 
-// Logits, targets and everything the kernels write.
+// Logits, targets and all outputs of the kernels.
 struct Batch {
   Batch(DType dtype, int64_t rows, int64_t classes)
       : Batch(dtype, {rows, classes}, contiguous_strides({rows, classes})) {}
@@ -183,7 +183,8 @@ TEST(CrossEntropy, OfNoRowsIsNothing) {
   check(batch);
 }
 
-// From a stored log-sum-exp, rounded at 1e7 to whole numbers, the gradient would be off by a third.
+// Computed from a stored log-sum-exp, which FP32 rounds to whole numbers at 1e7, the gradient would be wrong by a
+// third.
 TEST(CrossEntropy, KeepsItsPrecisionForLargeLogits) {
   Batch batch(DType::kF32, 1, 3);
   const double logits[] = {1e7, 1e7 - 2, -1e30};

@@ -16,7 +16,7 @@ constexpr DType kDtypes[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16
 
 DType compute_of(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
 
-// One normalisation with everything that it reads and writes.
+// One normalisation with all its inputs and outputs.
 struct Case {
   Case(RowNorm row_norm, DType dtype, const Shape& shape, const Shape& strides, bool affine = true)
       : norm(row_norm),
@@ -69,7 +69,7 @@ struct Case {
   std::optional<HostTensor> weight_sums, bias_sums;
 };
 
-// In double, as the textbook has it.
+// The textbook formulas in double.
 struct Reference {
   explicit Reference(const Case& c) : weight(c.channels), bias(c.channels) {
     for (int64_t row = 0; row < c.norm.rows; ++row) add_row(c, row);
@@ -119,7 +119,7 @@ void expect_close(const char* what, const HostTensor& actual, const std::vector<
   EXPECT_TRUE(actual.guards_hold()) << what;
 }
 
-// The pieces' sums, added, against the reference; `terms` numbers of about 1 make each.
+// Adds the sums of all pieces and compares them with the reference; each is a sum of `terms` numbers of about 1.
 void expect_sums(const char* what, const HostTensor& sums, const std::vector<double>& expected, double terms) {
   const int64_t channels = static_cast<int64_t>(expected.size());
   for (int64_t channel = 0; channel < channels; ++channel) {
@@ -169,7 +169,7 @@ TEST(RowNorm, FollowsTheReferenceInEveryDtypeAndLayout) {
   });
 }
 
-// One row of one group is no channel of batch normalisation, whatever its order in memory.
+// One row of one group is not a channel of batch normalisation, in any memory order.
 TEST(RowNorm, TakesAllDimensionsAsOneRowInEveryLayout) {
   for_each_instruction_set([] {
     for (const DType dtype : kDtypes) {
@@ -219,7 +219,7 @@ TEST(RowNorm, OfNothingIsNothing) {
   EXPECT_TRUE(no_length.out.guards_hold() && no_length.mean.guards_hold());
 }
 
-// Batch normalisation: a row for each channel, in training and with running statistics.
+// Batch normalisation: one row per channel, in training and with running statistics.
 TEST(RowNorm, TakesStatisticsAndAWeightForEachRow) {
   for_each_instruction_set([] {
     for (const DType dtype : kDtypes) {
@@ -233,7 +233,7 @@ TEST(RowNorm, TakesStatisticsAndAWeightForEachRow) {
   });
 }
 
-// Batch normalisation of [n, channels]: rows lie side by side.
+// Batch normalisation of [n, channels]: a row is a column in memory.
 TEST(RowNorm, TakesRowsThatAreColumnsOfMemory) {
   for_each_instruction_set([] {
     for (const DType dtype : kDtypes) {
@@ -248,7 +248,7 @@ TEST(RowNorm, TakesRowsThatAreColumnsOfMemory) {
           }
         }
       }
-      // Few channels of many elements, which threads share.
+      // Few channels with many elements each, so that threads share a channel.
       check({{RowStatistics::kMeanAndVariance, 1e-5, 20, 20, 3000}, dtype, {20, 3000}, {1, 20}}, 1);
     }
   });
@@ -313,7 +313,7 @@ TEST(RowNorm, AConstantRowAndARowOfOneElementGiveTheBias) {
   });
 }
 
-// N9: E[x^2] - E[x]^2 would have no digit left, and an FP32 mean is off by up to 1/32.
+// N9: E[x^2] - E[x]^2 would lose all digits, and an FP32 mean would be wrong by up to 1/32.
 TEST(RowNorm, KeepsItsDigitsAMillionDeviationsFromZero) {
   for_each_instruction_set([] {
     for (const int64_t length : {7, 256, 1000, 4096}) {

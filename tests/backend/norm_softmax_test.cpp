@@ -69,7 +69,7 @@ std::vector<double> backward_reference(const HostTensor& grad, const HostTensor&
   return out;
 }
 
-// `growth` pays for logits of up to 10, whose exponential multiplies their rounding.
+// `growth` widens the bound: the exponential of logits up to 10 multiplies their rounding error.
 void expect_all_close(const HostTensor& out, const std::vector<double>& expected, double growth) {
   for (int64_t i = 0; i < out.numel(); ++i) {
     const double value = expected[static_cast<size_t>(i)];
@@ -133,7 +133,7 @@ TEST(Softmax, FollowsTheReferenceWhereRowsLieSideBySide) {
       check(dtype, {3, 30, 70}, {1, 3, 90}, 2);
       check(dtype, {2, 17, 5, 13}, {1105, 65, 13, 1}, 1);
       check(dtype, {1, 40}, {40, 1}, 0);
-      check(dtype, {3000, 40}, {40, 1}, 0);  // few columns of many elements, which threads share
+      check(dtype, {3000, 40}, {40, 1}, 0);  // few columns with many elements each, so that threads share a column
     }
   });
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr AdamwGroup kGroups[] = {{1e-3, 0.9, 0.999, 1e-8, 0.01}, {3e-3, 0.8, 0.99, 1e-2, 0.0}};
 
-// The formulas of the paper and of torch.optim.AdamW, in double, written a second time.
+// The formulas of the paper and of torch.optim.AdamW in double, written independently of the kernel.
 struct Reference {
   double p, m = 0, v = 0;
   void update(const AdamwGroup& group, double lr_factor, double grad, int64_t t) {
@@ -44,9 +44,10 @@ void follow(ParameterList& list, const OptimizerState& state, std::vector<std::v
   }
 }
 
-// Each step rounds the master once (2^-24 of at most `largest`). Its update is at most 3 lr for these gradients, to a
-// relative error of 1.5e-4: the second moment gathers at most three roundings and beta2's own rounding over its memory
-// of 1 / (1 - beta2) = 1000 steps, and the root halves them; the first moment's memory of ten steps adds less.
+// Each step rounds the master once (2^-24 of at most `largest`). Its update is at most 3 lr for these gradients, with a
+// relative error of 1.5e-4: the second moment accumulates at most three roundings and the rounding of beta2 over its
+// memory of 1 / (1 - beta2) = 1000 steps, and the root halves them. The first moment remembers only ten steps and adds
+// less.
 double bound(int64_t steps, double lr, double largest) {
   return static_cast<double>(steps) * (0x1p-24 * largest + 3 * lr * 1.5e-4);
 }
@@ -94,8 +95,8 @@ TEST(Adamw, FollowsTheFormulasInDoubleForAThousandSteps) {
   EXPECT_TRUE(list.guards_hold());
 }
 
-// What BF16 adds to `bound`: each step rounds the first moment by at most 2^-8 of itself, beta1 forgets that at a rate
-// of 1 - beta1, and the step is at most 3 lr.
+// The additional error of a BF16 moment: each step rounds the first moment by at most 2^-8 of itself, that error decays
+// at a rate of 1 - beta1, and the step is at most 3 lr.
 double bound_of_bf16_moment(int64_t steps, const AdamwGroup& group) {
   return static_cast<double>(steps) * 3 * group.lr * 0x1p-8 / (1 - group.beta1);
 }
@@ -123,7 +124,7 @@ TEST(Adamw, FollowsTheFormulasWithABf16FirstMoment) {
       largest_gap = std::max(largest_gap, gap);
     }
   }
-  EXPECT_GT(largest_gap, 1e-5);  // FP32 moments come closer: these were rounded
+  EXPECT_GT(largest_gap, 1e-5);  // with FP32 moments the gap would be smaller, so these moments were rounded
   expect_copies_of_masters(list);
   EXPECT_TRUE(list.guards_hold());
 }
@@ -182,7 +183,7 @@ TEST(Adamw, GivesTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_EQ(bytes_after_steps(7), one);
 }
 
-// More than N12 asks for: nothing in the formula is contracted or reordered, so the sets agree to the bit.
+// Stricter than N12: nothing in the formula is contracted or reordered, so all instruction sets agree bitwise.
 TEST(Adamw, GivesTheSameBitsOnEveryInstructionSet) {
   const auto chosen = bytes_after_steps(1);
   for_each_instruction_set([&] { EXPECT_EQ(bytes_after_steps(1), chosen); });
@@ -202,7 +203,7 @@ TEST(Adamw, TouchesNothingWhereTheGradientsWereNotFinite) {
   EXPECT_EQ(state.step, 0);
 }
 
-// N8: an update far below half an ulp of BF16 still arrives, because the master gathers it.
+// N8: an update far below half an ulp of BF16 still has an effect, because the master accumulates it.
 TEST(Adamw, GathersUpdatesThatA16BitWeightWouldLose) {
   ThreadPool pool(1);
   cpu::CpuStream stream(pool);

@@ -1,4 +1,4 @@
-// The kernels of moving averages, over weights in every form.
+// The kernels of moving averages, over weights in every storage format.
 #include <gtest/gtest.h>
 
 #include "backend/optim_parameters.h"
@@ -32,7 +32,7 @@ std::vector<double> values(const HostTensor& tensor, int64_t size) {
   return result;
 }
 
-// Two subtractions, a product and a sum of numbers below 2 in FP32.
+// The rounding of two subtractions, a product and a sum of numbers below 2 in FP32.
 TEST(Average, MovesTowardsTheWeightByTheRate) {
   for_each_instruction_set([] {
     ThreadPool pool(3);

@@ -1,4 +1,4 @@
-// Moments in 8-bit codes with a scale a block: the codes themselves, and AdamW over them.
+// Moments in 8-bit codes with one scale per block: the codes themselves, and AdamW with them.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -27,14 +27,14 @@ TEST(BlockCode, SignedCodesAreTheNearestInTheRoot) {
     for (int i = -10000; i <= 10000; ++i) {
       const double value = scale_value * i / 10000;
       const float read = decode_signed(encode_signed(static_cast<float>(value), scale), scale);
-      // Half a step of the root on either side, of a square.
+      // Half a step of the root on either side, squared.
       const double root = std::sqrt(std::fabs(value) / scale_value);
       ASSERT_NEAR(read, value, scale_value * (root / 127 + 0.25 / (127 * 127)) * 1.00001) << scale << " " << i;
     }
   }
 }
 
-// The exact count over all words: their mean is the value, to what a 16-bit word can tell of a step.
+// Computes the exact mean over all random words. It must equal the value, up to the resolution of a 16-bit word.
 TEST(BlockCode, StochasticRoundingIsUnbiasedOverAllWords) {
   for (const double scale_value : kScales) {
     const float scale = static_cast<float>(scale_value);
@@ -64,7 +64,7 @@ TEST(BlockCode, ASecondMomentIsZeroOnlyWhereItWasZero) {
   }
 }
 
-// Smaller values share a scale whose factors are normal numbers.
+// Blocks with smaller values share a minimum scale whose factors are normal numbers.
 TEST(BlockCode, AScaleIsTheLargestMagnitudeButNotBelowTheLeastScale) {
   const auto scale_for = [](float largest) { return block_scale(std::bit_cast<uint32_t>(largest)); };
   EXPECT_EQ(scale_for(0.0f), 0.0f);
@@ -118,7 +118,7 @@ TEST(BlockCode, GivesTheSameBitsOnAnyNumberOfThreadsAndInstructionSet) {
   });
 }
 
-// The pass written a second time, element by element: words by (seed, step, parameter, element) from Philox itself.
+// The update written independently, element by element: Philox words by (seed, step, parameter, element).
 void expect_formula_then_codes(ParameterList& list, const AdamwFactors& factors) {
   for (int32_t k = 0; k < static_cast<int32_t>(list.parameters().size()); ++k) {
     Streams& p = *list.parameters()[static_cast<size_t>(k)];
@@ -155,8 +155,9 @@ TEST(BlockCode, TheFirstStepIsTheFormulaThenTheCodes) {
   });
 }
 
-// Without beta2 the second moment is the gradient's square: in block c those next to code c, up to 127 floats away on
-// either side, and a largest one of 1. Roots are rounded there, and the reciprocal ones miss.
+// With beta2 = 0 the second moment is the square of the gradient. In the block of code c, the roots of the squares are
+// up to 127 floats away from code c on either side, and the largest one is 1. The estimated reciprocal roots pick the
+// wrong code there.
 TEST(BlockCode, CodesNextToAFourthPowerAreTheFormulas) {
   constexpr AdamwGroup kSquares = {1e-3, 0.9, 0.0, 1e-8, 0.01};
   ThreadPool pool(2);
@@ -208,9 +209,10 @@ struct Reference {
   }
 };
 
-// All elements get one gradient a step, so that they differ by their rounding alone. With d = scale / 127 the first
-// moment is off by at most d / (1 - beta1). A second moment's rounding has mean 0 and at most half a step (4 / 255 of
-// the scale) of deviation, and beta2 lets 1 / (1 - beta2^2) of the variances stand: six deviations of the mean of 4096.
+// All elements get one gradient per step, so they differ only by their rounding. With d = scale / 127, the error of the
+// first moment is at most d / (1 - beta1). The rounding of a second moment has mean 0 and a standard deviation of at
+// most half a step (4 / 255 of the scale); with beta2 the variances add up to 1 / (1 - beta2^2) of one. The bound is
+// six standard deviations of the mean of 4096 elements.
 TEST(BlockCode, FollowsTheFormulasInDoubleForAThousandSteps) {
   constexpr int64_t kSize = 4096;
   ThreadPool pool(2);
@@ -241,7 +243,7 @@ TEST(BlockCode, FollowsTheFormulasInDoubleForAThousandSteps) {
   }
   const double deviation = 0.5 * 4 / 255 * largest_v / std::sqrt(1 - kGroup.beta2 * kGroup.beta2);
   EXPECT_NEAR(mean_v, reference.v, 6 * deviation / 64);
-  // A step is off by gap_m / sqrt(v) from the first moment and, on average, by three eighths of the second moment's
+  // The error of a step is gap_m / sqrt(v) from the first moment and, on average, three eighths of the second moment's
   // relative variance.
   const double root = std::sqrt(0.5);
   const double relative = deviation / 0.5;

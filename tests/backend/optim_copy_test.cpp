@@ -1,4 +1,4 @@
-// The 16-bit copy of the weights where a pass is so large that it is written past the caches.
+// The 16-bit copy of the weights in a pass so large that it is written with non-temporal stores.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,14 +15,14 @@ namespace halftone {
 namespace {
 
 constexpr int64_t kSize = kChunkSize + 2 * kBlockSize + 7;
-constexpr int64_t kMargin = 64;  // elements before and behind the copy
+constexpr int64_t kMargin = 64;  // elements before and after the copy
 constexpr uint16_t kGuard = 0xa5a5;
 
 uint16_t rounded(float value, DType dtype) {
   return dtype == DType::kF16 ? Float16::from(value).bits : BFloat16::from(value).bits;
 }
 
-// One parameter whose copy begins `shift` elements behind a cache line.
+// One parameter whose copy begins `shift` elements after a cache line boundary.
 void expect_exact_copy(DType dtype, int64_t shift, int threads) {
   std::vector<float> grad(kSize), master(kSize), moment1(kSize), moment2(kSize);
   for (int64_t i = 0; i < kSize; ++i) {
@@ -45,7 +45,7 @@ void expect_exact_copy(DType dtype, int64_t shift, int threads) {
                            .parameter = 0,
                            .seed = 1,
                            .first_block = 0};
-  UpdateSlot large = slot;  // makes the pass a large one; no chunk of the plan is its
+  UpdateSlot large = slot;  // makes the pass a large one, but the plan has no chunk of it
   large.size = int64_t{1} << 30;
   const UpdateSlot slots[] = {slot, large};
   const std::vector<Chunk> chunks = plan_chunks({kSize});

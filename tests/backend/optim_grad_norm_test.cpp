@@ -129,7 +129,7 @@ TEST(GradNorm, IsNotDeceivedByInfinitiesOfBothSigns) {
   EXPECT_EQ(norm_of({&gradient}).found_inf, 1.0f);
 }
 
-// N3: finite gradients whose squares leave their own format, or FP32.
+// N3: finite gradients whose squares overflow or underflow in their own format, or in FP32.
 TEST(GradNorm, NeitherOverflowsNorVanishes) {
   struct Extreme {
     DType dtype;

@@ -9,7 +9,7 @@
 namespace halftone {
 namespace {
 
-// Replays a run written as one letter a step, 'x' for an overflow and '.' for a finite step, and answers the scale after
+// Replays a run with one letter per step, 'x' for an overflow and '.' for a finite step, and returns the scale after
 // each.
 std::vector<double> replay(const ScalerSettings& settings, float initial, const std::string& steps) {
   ScalerState state;
@@ -25,7 +25,7 @@ std::vector<double> replay(const ScalerSettings& settings, float initial, const 
   return scales;
 }
 
-// torch/cuda/amp: an overflow halves and starts the count anew; the third finite step in a row doubles.
+// torch/cuda/amp: an overflow halves the scale and resets the count; the third finite step in a row doubles it.
 TEST(ScaleRule, TorchHalvesAtOnceAndCountsFiniteStepsInARow) {
   const ScalerSettings torch = {.growth_interval = 3, .at_minimum = AtMinimum::kContinue};
   EXPECT_EQ(replay(torch, 8, "...x..x...."), (std::vector<double>{8, 8, 16, 8, 8, 8, 4, 4, 4, 8, 8}));
@@ -36,7 +36,8 @@ TEST(ScaleRule, ContinueFallsThroughEveryMinimum) {
   EXPECT_EQ(replay(torch, 2, "xxx"), (std::vector<double>{1, 0.5, 0.25}));
 }
 
-// Megatron-LM: hysteresis is used up across finite steps, then every overflow halves until the scale has grown.
+// Megatron-LM: finite steps do not restore the hysteresis. When it is used up, every overflow halves the scale, until
+// the scale has grown.
 TEST(ScaleRule, HysteresisIsRenewedByGrowthAlone) {
   const ScalerSettings megatron = {.min_scale = 1, .growth_interval = 3, .hysteresis = 2};
   EXPECT_EQ(replay(megatron, 8, "x.xx...x.x"), (std::vector<double>{8, 8, 4, 2, 2, 2, 4, 4, 4, 2}));

@@ -1,4 +1,4 @@
-// Gradients counted by exponent, and the scale that is chosen by the count.
+// Counts gradients by exponent, and chooses the scale from the counts.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 using Counts = std::array<int64_t, kExponentBins>;
 
-// A limit of 2^11, and a scale that is fitted by every step.
+// A limit of 2^11, and a scale that every step fits to it.
 ScalerSettings fitted_each_step() { return {.growth_interval = 1, .histogram_limit = 2048}; }
 
 Counts counted(const std::vector<const HostTensor*>& gradients, int threads = 1, int64_t growth_tracker = 0,
@@ -34,7 +34,7 @@ Counts counted(const std::vector<const HostTensor*>& gradients, int threads = 1,
   cpu::CpuStream stream(pool);
   ScalerState state;
   state.growth_tracker = growth_tracker;
-  // A guard behind the last bin, and counts that are added to.
+  // A guard after the last bin, and counts that start above 0.
   std::vector<int64_t> bins(kExponentBins + 1, 1000);
   const MultiTensor<GradSlot> list = {slots.data(), chunks.data(), static_cast<int64_t>(slots.size()),
                                       static_cast<int64_t>(chunks.size())};
@@ -45,7 +45,7 @@ Counts counted(const std::vector<const HostTensor*>& gradients, int threads = 1,
   return counts;
 }
 
-// By the values, not by their bits.
+// Counts the values, not their bit patterns.
 Counts reference(const std::vector<const HostTensor*>& gradients) {
   Counts counts = {};
   for (const HostTensor* gradient : gradients) {
@@ -58,7 +58,7 @@ Counts reference(const std::vector<const HostTensor*>& gradients) {
   return counts;
 }
 
-// Magnitudes over the whole range of the dtype, zeros of both signs, and all that is not finite.
+// Magnitudes over the whole range of the dtype, zeros of both signs, Inf and NaN.
 HostTensor wild_gradient(DType dtype, int64_t size, uint32_t seed) {
   HostTensor gradient(dtype, {size});
   gradient.fill_uniform(-1, 1, seed);
@@ -99,7 +99,7 @@ TEST(GradExponents, AreCountedOnlyWhereTheNextUpdateMovesTheScale) {
   EXPECT_EQ(counted({&gradient}, 1, 9, settings), Counts{});
 }
 
-// What magnitudes count as, for the rule.
+// The counts of these magnitudes, as the rule defines them.
 Counts counts_of(const std::vector<double>& magnitudes) {
   Counts counts = {};
   for (const double magnitude : magnitudes) ++counts[static_cast<size_t>(std::max(0, std::ilogb(magnitude) + 127))];
@@ -114,7 +114,7 @@ double fitted(float scale, const Counts& counts, const ScalerSettings& settings 
 }
 
 TEST(HistogramScale, IsTheLargestPowerOfTwoThatKeepsAllGradientsBelowTheLimit) {
-  EXPECT_EQ(fitted(1, counts_of({0x1p-20, 0x1p-30})), 0x1p30);  // below 2^-19, so by 2^30 below 2^11
+  EXPECT_EQ(fitted(1, counts_of({0x1p-20, 0x1p-30})), 0x1p30);  // below 2^-19, so 2^30 keeps them below 2^11
   EXPECT_EQ(fitted(8, counts_of({0x1p-20, 0x1p-30})), 0x1p33);  // the same gradients at a scale of 8
   EXPECT_EQ(fitted(1, counts_of({0x1.ffp-20})), 0x1p30);
   EXPECT_EQ(fitted(65536, counts_of({30000.0, 1.0})), 0x1p12);  // lowered: below 2^15
@@ -150,7 +150,7 @@ TEST(HistogramScale, GrowsByTheFactorWhereAllGradientsAreZero) {
   EXPECT_EQ(fitted(0x1p127f, {}), 0x1p127);
 }
 
-// 'x' for an overflow and '.' for a finite step with gradients of 2^-10, which alone would ask for 2^20.
+// 'x' is an overflow and '.' is a finite step with gradients of 2^-10, which alone would raise the scale to 2^20.
 std::vector<double> replay(const ScalerSettings& settings, float initial, const std::string& steps) {
   ScalerState state;
   state.scale = initial;

@@ -1,5 +1,5 @@
-// A list of parameters with all their optimizer streams, as the update kernels see it. For the optimizer kernels'
-// tests.
+// A list of parameters with all their optimizer arrays, in the layout of the update kernels. For the tests of these
+// kernels.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct ParameterSpec {
   DType moment1_dtype = DType::kF32;
   bool splits_master = false;
   DType moment2_dtype = DType::kF32;
-  bool has_master = true;  // else compute alone, of 16 bits
+  bool has_master = true;  // false: only 16-bit compute weights
 
   int64_t blocks() const { return (size + kBlockSize - 1) / kBlockSize; }
 };
@@ -52,7 +52,7 @@ struct Streams {
     }
   }
 
-  // Where the weights are split, `master` is what this test sees of them.
+  // If the weights are split, the test reads them through `master`.
   void split() {
     for (int64_t i = 0; i < spec.size; ++i) {
       static_cast<uint16_t*>(compute.data())[i] = split_high(masters()[i]);
@@ -116,7 +116,7 @@ class ParameterList {
     }
   }
 
-  // Every byte of every stream, guards included, in one sequence.
+  // The bytes of all arrays with their guards, in one vector.
   std::vector<std::byte> bytes() const {
     std::vector<std::byte> all;
     for (const auto& p : parameters_) {
@@ -141,7 +141,7 @@ class ParameterList {
   std::vector<Chunk> chunks_;
 };
 
-// Sizes that a tile (256) and a chunk (16384) do not divide, each with other dtypes.
+// Sizes that no tile (256) and no chunk (16384) divides, each with other dtypes.
 inline std::vector<ParameterSpec> mixed_parameters() {
   return {{1, DType::kF32, DType::kBF16, true, 0},
           {257, DType::kBF16, DType::kBF16, true, 1},

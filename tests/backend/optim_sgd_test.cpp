@@ -9,7 +9,7 @@
 namespace halftone {
 namespace {
 
-// The formulas of torch.optim.SGD in double, written a second time.
+// The formulas of torch.optim.SGD in double, written independently of the kernel.
 struct Reference {
   double p, buffer = 0;
   void update(const SgdGroup& group, double lr_factor, double grad, bool first) {
@@ -50,8 +50,8 @@ void run(Stream& stream, ParameterList& list, const SgdGroup* groups, int steps,
   }
 }
 
-// Each step rounds the master once (2^-24 of at most `largest`) and the update at most six times, factors included; an
-// error in the buffer lives for 1 / (1 - momentum) = 10 steps.
+// Each step rounds the master once (2^-24 of at most `largest`) and the update at most six times, including factors. An
+// error in the buffer lasts 1 / (1 - momentum) = 10 steps.
 double bound(int64_t steps, double lr, double largest) {
   return static_cast<double>(steps) * 0x1p-24 * (largest + 6 * 10 * lr * 10);
 }
@@ -92,7 +92,7 @@ TEST(Sgd, FollowsTheFormulasInDoubleForAThousandSteps) {
   }
 }
 
-// Every storage but FP32's own, with gradients that match the weights as an optimizer has them.
+// Every weight storage except plain FP32, with gradient dtypes that an optimizer allows for it.
 std::vector<ParameterSpec> stored_as(DType moment_dtype, bool split) {
   return {{300, DType::kBF16, DType::kBF16, true, 0, moment_dtype, split},
           {63, DType::kF32, DType::kBF16, true, 0, moment_dtype, split}};
@@ -111,8 +111,8 @@ TEST(Sgd, FollowsTheFormulasForAThousandStepsWithSplitWeights) {
   }
 }
 
-// A rounding of the buffer moves the update by at most `rounding`, and momentum forgets it at a rate of 1 - momentum.
-// Roundings fall to both sides: six deviations of a thousand of them are 6 / sqrt(3 * 1000) = 0.11 of their sum.
+// A rounding of the buffer changes the update by at most `rounding`, and this error decays at a rate of 1 - momentum.
+// Roundings have both signs: six standard deviations of a thousand of them are 6 / sqrt(3 * 1000) = 0.11 of their sum.
 void expect_rounded_buffers(DType moment_dtype, double rounding) {
   ThreadPool pool(1);
   cpu::CpuStream stream(pool);
@@ -135,16 +135,16 @@ void expect_rounded_buffers(DType moment_dtype, double rounding) {
           largest_gap = std::max(largest_gap, gap);
         }
       }
-      EXPECT_GT(largest_gap, 1e-5);  // FP32 buffers come closer: these were rounded
+      EXPECT_GT(largest_gap, 1e-5);  // with FP32 buffers the gap would be smaller, so these buffers were rounded
       EXPECT_TRUE(list.guards_hold());
     }
   }
 }
 
-// Gradients within 0.5 leave the buffer within 4, where BF16 rounds by 2^-7 at most.
+// Gradients within 0.5 keep the buffer within 4, where BF16 rounds by at most 2^-7.
 TEST(Sgd, FollowsTheFormulasForAThousandStepsWithABf16Buffer) { expect_rounded_buffers(DType::kBF16, 0x1p-7); }
 
-// A code is off by at most 1/127 of the block's largest magnitude.
+// The error of a code is at most 1/127 of the block's largest magnitude.
 TEST(Sgd, FollowsTheFormulasForAThousandStepsWithAnEightBitBuffer) { expect_rounded_buffers(DType::kI8, 4.0 / 127); }
 
 TEST(Sgd, IsTheSameForEveryDtypeSizeAndInstructionSet) {

@@ -1,4 +1,4 @@
-// Weights split into BF16 and a remainder: exact, rounded half up, and updated as FP32 weights are.
+// Weights that are split into BF16 and a remainder: exact, rounded half up, and updated like FP32 weights.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,14 +15,14 @@ namespace {
 
 constexpr AdamwGroup kAdamw = {1e-3, 0.9, 0.999, 1e-8, 0.01};
 
-// Lower halves next to where the upper half changes, and others.
+// Lower halves around the points where the upper half changes, and others.
 std::vector<uint32_t> lower_halves() {
   std::vector<uint32_t> halves = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff};
   while (halves.size() < 1024) halves.push_back(static_cast<uint32_t>(halves.size()) * 0x9E3779B9u >> 16);
   return halves;
 }
 
-// One tensor's way through the kernels of the chosen instruction set.
+// Runs one tensor through the split and join kernels of the chosen instruction set.
 struct RoundTrip {
   explicit RoundTrip(std::vector<uint32_t> given) : words(std::move(given)) {
     const int64_t size = static_cast<int64_t>(words.size());
@@ -42,7 +42,7 @@ struct RoundTrip {
   cpu::CpuStream stream{pool};
 };
 
-// 2^26 patterns: every sign, exponent and upper mantissa with 1024 lower halves; under a sanitizer an eighth of them.
+// 2^26 patterns: every sign, exponent and upper mantissa with 1024 lower halves; an eighth of them under a sanitizer.
 TEST(SplitMaster, RestoresEveryPattern) {
   constexpr uint32_t kStep = kAnySanitizer ? 512 : 64;
   const std::vector<uint32_t> halves = lower_halves();
@@ -73,7 +73,7 @@ TEST(SplitMaster, WritesNothingBehindTheEnd) {
   });
 }
 
-// Half up and half to even part only where the lower half is exactly 0x8000.
+// Rounding half up and half to even differ only if the lower half is exactly 0x8000.
 TEST(SplitMaster, RoundsAsNearestEvenDoesButForTies) {
   const std::vector<uint32_t> halves = lower_halves();
   for (uint32_t upper = 0; upper < 0x10000; ++upper) {
@@ -97,7 +97,7 @@ std::vector<ParameterSpec> split_parameters(bool split) {
           {kChunkSize + 3, DType::kBF16, DType::kBF16, true, 0, DType::kBF16, split}};
 }
 
-// Runs steps and answers the FP32 weights.
+// Runs steps and returns the FP32 weights.
 std::vector<float> weights_after_steps(bool split, int threads, uint32_t steps) {
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);

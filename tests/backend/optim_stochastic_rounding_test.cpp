@@ -1,4 +1,4 @@
-// Stochastic rounding of weights: counted over all random words, and under the update kernels.
+// Stochastic rounding of weights: counted over all random words, and in the update kernels.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -20,7 +20,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 float from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
-// FP16 by its definition.
+// Converts FP16 by its definition.
 double from_f16(uint16_t bits) {
   const double sign = bits & 0x8000 ? -1 : 1;
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -28,7 +28,7 @@ double from_f16(uint16_t bits) {
   return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
 }
 
-// The mean over all words, with what they give.
+// The mean over all random words, and the set of resulting codes.
 struct Count {
   double mean = 0;
   std::set<uint16_t> codes;
@@ -40,7 +40,7 @@ Count count_words(float value, Round round, Read read) {
   for (int word = 0; word < 65536; ++word) {
     const uint16_t code = round(value, static_cast<uint16_t>(word));
     count.codes.insert(code);
-    count.mean += read(code) / 65536.0;  // exact: the terms' bits fit a double
+    count.mean += read(code) / 65536.0;  // exact: a double holds all bits of the terms
   }
   return count;
 }
@@ -54,7 +54,7 @@ TEST(StochasticRounding, OfBf16HasTheValueItselfAsItsMean) {
     ASSERT_EQ(count.mean, static_cast<double>(value)) << value;
     ASSERT_LE(count.codes.size(), 2u);
   }
-  for (const float value : {1e-40f, -3e-45f, 1.17e-38f, 0.0f}) {  // FP32's and so BF16's subnormals
+  for (const float value : {1e-40f, -3e-45f, 1.17e-38f, 0.0f}) {  // FP32 subnormals, which are BF16 subnormals, too
     EXPECT_EQ(count_words(value, round_to_bf16, from_bf16).mean, static_cast<double>(value)) << value;
   }
 }
@@ -78,7 +78,7 @@ TEST(StochasticRounding, OfF16KnowsSmallSubnormalsToTheWordsResolution) {
     EXPECT_EQ(count_words(value, round_to_f16, from_f16).mean, 0) << value;
   }
   EXPECT_EQ(round_to_f16(-0.0f, 65535), 0x8000);
-  // Up to the smallest normal number.
+  // Rounds up to the smallest normal number.
   EXPECT_EQ(count_words(0x1.fffffep-15f, round_to_f16, from_f16).codes, (std::set<uint16_t>{0x03ff, 0x0400}));
 }
 
@@ -138,7 +138,7 @@ TEST(StochasticRounding, DrawsForWeightsWhatNoMomentDraws) {
   EXPECT_NE(philox(weight, 0), philox(moment, 0));
 }
 
-// ---- Under the update kernels
+// ---- In the update kernels
 
 constexpr SgdGroup kSgd = {.lr = 1e-3, .momentum = 0, .dampening = 0, .weight_decay = 0, .nesterov = 0, .reserved = 0};
 
@@ -182,7 +182,7 @@ float weight_of(const ParameterSpec& spec, uint16_t bits) {
   return spec.compute_dtype == DType::kBF16 ? from_bf16(bits) : static_cast<float>(from_f16(bits));
 }
 
-// The pass written a second time, element by element: words from Philox itself, by the element's number.
+// The update written independently, element by element: Philox words by the element's index.
 TEST(StochasticRounding, AStepIsTheFormulaThenTheRounding) {
   ThreadPool pool(2);
   cpu::CpuStream stream(pool);
@@ -211,7 +211,7 @@ TEST(StochasticRounding, AStepIsTheFormulaThenTheRounding) {
   }
 }
 
-// One parameter as a whole, and its two halves as shards of two processes.
+// One parameter as a whole, and its two halves as the shards of two processes.
 TEST(StochasticRounding, IsTheSameForAShardAsForTheWhole) {
   constexpr int64_t kSize = 1024, kCut = 512;
   ThreadPool pool(2);
@@ -235,10 +235,11 @@ TEST(StochasticRounding, IsTheSameForAShardAsForTheWhole) {
   EXPECT_EQ(parts.bytes(), whole.bytes());
 }
 
-// Weights stay within (0.25, 1), where a step of BF16 is at most u = 2^-8, of FP16 2^-11. Each update is rounded once,
-// to at most u off with a mean of 0, and what was rounded does not change later updates, which come from gradients
-// alone. By Hoeffding's bound a sum of 1000 such errors passes 3 sqrt(1000) u with a probability below 2 exp(-18); the
-// mean of 2048 elements has a 45th of the deviation. FP32's own part (optim_adamw_test.cpp) is far below.
+// Weights stay within (0.25, 1), where a step of BF16 is at most u = 2^-8 and a step of FP16 at most 2^-11. Each update
+// is rounded once, with an error of at most u and mean 0. Rounding errors do not change later updates, which depend
+// only on gradients. By Hoeffding's bound a sum of 1000 such errors exceeds 3 sqrt(1000) u with a probability below 2
+// exp(-18); the mean of 2048 elements has a 45th of the deviation. The FP32 error (optim_adamw_test.cpp) is far
+// smaller.
 void expect_unbiased_steps(DType dtype, double u, DType moment1, DType moment2) {
   constexpr int64_t kSize = 2048;
   const SgdGroup momentum = {
@@ -265,7 +266,7 @@ void expect_unbiased_steps(DType dtype, double u, DType moment1, DType moment2) 
     mean += p.compute.get(i) / static_cast<double>(kSize);
   }
   EXPECT_NEAR(mean, weight, each / 45);
-  EXPECT_GT(0.625 - weight, 10 * each / 45);  // it went somewhere
+  EXPECT_GT(0.625 - weight, 10 * each / 45);  // the weight has moved
 }
 
 TEST(StochasticRounding, FollowsFp64ForAThousandStepsInBf16) {

@@ -1,4 +1,5 @@
-// Every rule in every storage against its formulas in double, for a thousand steps, within what that storage may round.
+// Every rule in every storage, compared with its formulas in double for a thousand steps, within the rounding errors of
+// that storage.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,26 +27,26 @@ double weight_step(const ParameterSpec& spec) {
   return spec.compute_dtype == DType::kBF16 ? 0x1p-8 : 0x1p-11;
 }
 
-// What storing a first moment may add to its error: half a unit of FP32 or BF16, or half a step of its code's root.
+// The error that storing a first moment may add: half a unit of FP32 or BF16, or half a step of its code's root.
 double moment1_rounding(DType dtype, double moment, double scale) {
   if (dtype == DType::kF32) return 0x1p-23 * std::fabs(moment);
   if (dtype == DType::kBF16) return 0x1p-8 * std::fabs(moment);
   return scale * (std::sqrt(std::fabs(moment) / scale) / 127 + 0.25 / (127 * 127));
 }
 
-// One element by the formulas in double, with the error that its storage may have gathered. Errors of known size are
-// added up; the second moment's codes and weights without a master are rounded at random with a mean of 0, and for
-// them the deviation is.
+// One element by the formulas in double, with a bound on the error of its storage. Errors of known size are added up.
+// The codes of the second moment and weights without a master are rounded stochastically with mean 0; for them the
+// standard deviation is added up.
 struct Element {
   double p, m = 0, v = 0;
-  double gap_m = 0;       // of the first moment
-  double variance_v = 0;  // of the second moment
-  double gap_p = 0;       // of the weight, without what is random
-  double noise = 0;       // deviation of the weight by the second moment's: of errors that may all have one sign
-  double gap_g = 0;       // of the gradient: a decay that is added to it sees the weight
+  double gap_m = 0;       // error of the first moment
+  double variance_v = 0;  // variance of the second moment
+  double gap_p = 0;       // error of the weight, without random errors
+  double noise = 0;       // deviation of the weight by the second moment, if all errors have one sign
+  double gap_g = 0;       // error of the gradient: weight decay that is added to it depends on the weight
 
   double bound(const ParameterSpec& spec) const {
-    // Hoeffding: a sum of n errors within +-u, mean 0, passes 3 sqrt(n) u with a probability below 2 exp(-18).
+    // Hoeffding: a sum of n errors within +-u and mean 0 exceeds 3 sqrt(n) u with a probability below 2 exp(-18).
     return gap_p + 6 * noise + 3 * std::sqrt(kSteps) * weight_step(spec);
   }
 
@@ -58,14 +59,14 @@ struct Element {
     v = s.beta2 * v + (1 - s.beta2) * g * g;
   }
 
-  // Codes of the second moment lie 4 v^(3/4) scale^(1/4) / 255 apart, and a tenth more towards the larger.
+  // The codes of the second moment are 4 v^(3/4) scale^(1/4) / 255 apart, and a tenth more towards larger values.
   void round_second(const Settings& s, const ParameterSpec& spec, double scale) {
     const double apart = 1.1 * 4 * std::pow(v, 0.75) * std::pow(scale, 0.25) / 255;
     variance_v = s.beta2 * s.beta2 * variance_v + (spec.moment2_dtype == DType::kU8 ? apart * apart / 4 : 0);
   }
 
-  // FP32 adds 1.5e-4 of the step (optim_adamw_test.cpp); a relative deviation d of the second moment d/2, and a mean
-  // of 3/8 d^2 and something for higher orders.
+  // FP32 adds 1.5e-4 of the step (optim_adamw_test.cpp). A relative deviation d of the second moment adds a deviation
+  // of d/2 and a mean error of 3/8 d^2, plus higher orders.
   void adam_step(const Settings& s, int t) {
     const double root = std::sqrt(v / (1 - std::pow(s.beta2, t))) + 1e-8;
     const double size = s.lr / (1 - std::pow(s.beta1, t)) / root;
@@ -80,7 +81,7 @@ struct Element {
     p -= s.lr * m;
   }
 
-  // The direction is one step old where the moment is concerned; near 0 its sign may be the other.
+  // The direction uses the moment of the previous step. Close to 0 its sign may differ.
   void lion_step(const Settings& s, double grad, double old_m, double old_gap) {
     const double direction = s.beta1 * old_m + (1 - s.beta1) * grad;
     const double in_doubt = s.beta1 * old_gap + 0x1p-22 * (std::fabs(old_m) + std::fabs(grad));
@@ -121,12 +122,13 @@ class Course {
       mean_way += std::fabs(start_ - e.p) / kElements;
     }
     EXPECT_LE(std::fabs(mean_error), mean_bound);
-    EXPECT_LT(mean_bound, mean_way / 2);  // a bound that standing still would keep says nothing
+    // the bound must be smaller than the movement, or weights that never move would pass
+    EXPECT_LT(mean_bound, mean_way / 2);
     EXPECT_TRUE(list_.guards_hold());
   }
 
  private:
-  // Elements get gradients of several sizes, so that a block's scale is not each one's own.
+  // Gradients of several sizes, so that elements of one block share a scale that is not their own.
   static double share(int64_t i) { return 0.25 + 0.75 * static_cast<double>(i * 37 % kElements) / kElements; }
 
   double weight(int64_t i) {
@@ -168,7 +170,7 @@ class Course {
     const bool is_sgd = s.rule == Rule::kSgd;
     const double keep = s.rule == Rule::kLion ? s.beta2 : is_sgd && t == 1 ? 0 : s.beta1;
     const double add = is_sgd ? 1 : 1 - keep;
-    // The new moments may be larger than the old: by no more than what the largest gradient adds.
+    // The scale of the new moments may be larger than the old one, by at most the contribution of the largest gradient.
     const double top = largest_m + add * 1.31, top_v = largest_v + (1 - s.beta2) * 1.72;
     for (int64_t i = 0; i < kElements; ++i) {
       Element& e = elements_[static_cast<size_t>(i)];
@@ -233,7 +235,7 @@ TEST(OptimStorage, SgdFollowsItsFormulasInEveryStorage) {
   follow_in_every_storage({Rule::kSgd, 1e-4, 0.9, 0, 0.01}, {DType::kF32});
 }
 
-// beta2 is 0.9: at 0.99 what a step changes is below the resolution of 8-bit codes (capi/include/halftone/lion.h).
+// beta2 is 0.9: at 0.99 the change per step is below the resolution of 8-bit codes (capi/include/halftone/lion.h).
 TEST(OptimStorage, LionFollowsItsFormulasInEveryStorage) {
   follow_in_every_storage({Rule::kLion, 2e-4, 0.9, 0.9, 0.1}, {DType::kF32});
 }

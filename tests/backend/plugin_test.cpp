@@ -29,7 +29,7 @@ bool names(const Error& error, const std::string& text) {
   return std::string(error.what()).find(text) != std::string::npos;
 }
 
-// The output of a command.
+// Returns the output of a command.
 std::string output_of(const std::string& command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   std::string text;

@@ -19,12 +19,12 @@ struct PoolShape {
   int64_t images;
   int64_t channels;
   int64_t size[2];
-  int64_t kernel[2];  // of an adaptive pooling: the result's sizes
+  int64_t kernel[2];  // the result's sizes for adaptive pooling
   ConvWindow window;
-  int64_t cut[2] = {0, 0};  // windows at the end that reach beyond the padding, counted beside the whole ones
+  int64_t cut[2] = {0, 0};  // additional windows at the end that extend beyond the padding
 };
 
-// Rows longer than the pieces that kernels take (256 positions, 512 columns), windows wider than one, and many planes.
+// Rows longer than the blocks of the kernels (256 positions, 512 columns), windows wider than a block, and many planes.
 const PoolShape kShapes[] = {
     {1, 1, {1, 1}, {1, 1}, {}},
     {0, 2, {4, 4}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},
@@ -36,12 +36,13 @@ const PoolShape kShapes[] = {
     {2, 3, {6, 7}, {3, 4}, {{2, 3}, {1, 2}, {1, 1}}, {1, 1}},
 };
 const PoolShape kDilated = {2, 3, {9, 11}, {3, 2}, {{1, 2}, {2, 1}, {2, 4}}};
-// All elements of the windows lie in the padding, or behind it.
+// All elements of the windows are in the padding or beyond it.
 const PoolShape kEmpty = {1, 2, {2, 2}, {1, 2}, {{1, 3}, {0, 1}, {1, 5}}, {0, 1}};
 
 Shape strides_of(const Shape& shape, bool has_gaps) {
   if (!has_gaps) return contiguous_strides(shape);
-  return {shape[1] * (2 * shape[2] * shape[3] + 7), 2 * shape[2] * shape[3] + 7, 2 * shape[3], 2};  // every second
+  // every second element
+  return {shape[1] * (2 * shape[2] * shape[3] + 7), 2 * shape[2] * shape[3] + 7, 2 * shape[3], 2};
 }
 
 int64_t positions(const PoolShape& shape, int dim) {
@@ -50,7 +51,7 @@ int64_t positions(const PoolShape& shape, int dim) {
   return (shape.size[dim] + 2 * window.padding[dim] - reach) / window.stride[dim] + 1 + shape.cut[dim];
 }
 
-// One pooling and its gradient; `is_adaptive` takes the kernel's sizes for the result's.
+// One pooling and its gradient. With `is_adaptive`, the kernel's sizes are those of the result.
 class PoolCase {
  public:
   PoolCase(const PoolShape& shape, DType dtype, bool is_adaptive = false, bool has_gaps = false)
@@ -64,7 +65,7 @@ class PoolCase {
         indices_(DType::kI32, output_.view().shape),
         gradient_(dtype == DType::kF64 ? dtype : DType::kF32, input_.view().shape) {
     input_.fill_uniform(-1, 1, 1);
-    // Few values, so that maxima often meet their equals.
+    // Few different values, so that maxima are often tied.
     for (int64_t i = 0; i < input_.numel(); ++i) input_.set(i, std::round(input_.get(i) * 8) / 8);
   }
 
@@ -104,7 +105,7 @@ class PoolCase {
     EXPECT_TRUE(input_.guards_hold() && output_.guards_hold() && indices_.guards_hold() && gradient_.guards_hold());
   }
 
-  // Where a window's element lies; -1 outside.
+  // Position of a window's element; -1 outside the input.
   int64_t place(int dim, int64_t position, int64_t tap) const {
     const int64_t size = shape_.size[dim];
     const int64_t count = dim == 0 ? rows_ : columns_;
@@ -119,7 +120,7 @@ class PoolCase {
     return ((position + 1) * shape_.size[dim] + count - 1) / count - position * shape_.size[dim] / count;
   }
 
-  // Calls f(index in the plane) for what the window of output element o covers, in row-major order.
+  // Calls f(index in the plane) for each element in the window of output element o, in row-major order.
   template <class F>
   void for_each_covered(int64_t o, F&& f) const {
     const int64_t x = o % columns_;
@@ -134,7 +135,7 @@ class PoolCase {
   }
   int64_t plane_of(int64_t o) const { return o / (rows_ * columns_) * shape_.size[0] * shape_.size[1]; }
 
-  // PyTorch counts the padding as far as it goes, not what a window has behind it.
+  // PyTorch counts padding elements, but not the part of a window beyond the padding.
   int64_t count_of(int64_t o) const {
     int64_t covered = 0;
     for_each_covered(o, [&](int64_t) { ++covered; });

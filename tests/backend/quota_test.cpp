@@ -118,7 +118,7 @@ TEST_F(PoolWidth, FollowsTheQuotaWhereItIsBelowTheMask) {
 TEST_F(PoolWidth, FollowsAnAffinityMaskOfOneCpu) {
   int width = 0;
   int cpus = 0;
-  std::thread([&] {  // a mask belongs to its thread
+  std::thread([&] {  // an affinity mask belongs to a thread
     cpu_set_t mask;
     sched_getaffinity(0, sizeof mask, &mask);
     int first = 0;

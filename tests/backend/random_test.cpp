@@ -32,7 +32,7 @@ uint32_t word(int64_t i) { return philox(kKey, static_cast<uint64_t>(i / 4))[sta
 
 double uniform_of(int64_t i) { return static_cast<double>(word(i) >> 8) * 0x1p-24; }
 
-// Box and Muller's formula in double on the same pair of words.
+// The formula of Box and Muller in double, on the same pair of words.
 double normal_of(int64_t i) {
   const double radius = std::sqrt(-2 * std::log((static_cast<double>(word(i & ~int64_t{1}) >> 8) + 1) * 0x1p-24));
   const double angle = 6.283185307179586 * static_cast<double>(word(i | 1) >> 8) * 0x1p-24;
@@ -78,7 +78,8 @@ TEST(Normal, FollowsBoxAndMuller) {
   });
 }
 
-// With a million draws each moment's standard error is about 1e-3 and 2.5e-3 for kurtosis; bounds are five of them.
+// With a million draws the standard error of each moment is about 1e-3, and 2.5e-3 for the kurtosis; bounds are five of
+// them.
 TEST(Normal, HasTheMomentsOfANormal) {
   constexpr int64_t kCount = 1 << 20;
   HostTensor out(DType::kF32, {kCount});
@@ -109,7 +110,7 @@ TEST(Normal, IsFiniteAtTheEndsOfTheWords) {
   }
 }
 
-// Every uniform there is: the logarithm to 2 ulp, sine and cosine to an ulp of 1.
+// Every fifth possible uniform: the logarithm is within 2 ulp, sine and cosine within an ulp of 1.
 TEST(Normal, HasPreciseLogarithmAndAngles) {
   double worst_log = 0, worst_angle = 0;
   for (uint32_t word = 0; word < (1u << 24); word += 5) {

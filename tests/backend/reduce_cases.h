@@ -1,4 +1,4 @@
-// What the tests of reductions share: shapes of results, and walking an input output by output. Used from one thread.
+// Shared by the tests of reductions: shapes of results, and the inputs of each output. Used from one thread.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace halftone {
 
-// The input's shape with the named dimensions at size 1.
+// The input's shape with the reduced dimensions at size 1.
 inline Shape reduced_shape(const Shape& shape, uint32_t dims) {
   Shape out = shape;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -19,7 +19,7 @@ inline Shape reduced_shape(const Shape& shape, uint32_t dims) {
   return out;
 }
 
-// For every output in row-major order the inputs, by their row-major index, that it is made of.
+// For every output in row-major order, the row-major indices of its inputs.
 inline std::vector<std::vector<int64_t>> terms_of(const Shape& shape, const Shape& out_shape) {
   const Shape strides = contiguous_strides(out_shape);
   std::vector<std::vector<int64_t>> terms(static_cast<size_t>(numel(out_shape)));

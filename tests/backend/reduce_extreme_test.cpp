@@ -22,7 +22,7 @@ void index_of(const HostTensor& in, const HostTensor& values, const HostTensor& 
               }).ok());
 }
 
-// A few different values, so that there are ties.
+// Few different values, so that there are ties.
 void fill(HostTensor& in) {
   const bool has_sign = in.view().dtype != DType::kU8 && in.view().dtype != DType::kBool;
   in.fill_uniform(has_sign ? -5 : 0, in.view().dtype == DType::kBool ? 2 : 6, 3);

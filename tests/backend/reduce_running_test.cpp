@@ -66,7 +66,7 @@ TEST(LogSumExp, AndItsGradientFollowTheReference) {
     for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
       SCOPED_TRACE(name_of(dtype));
       std::vector<ReduceCase> cases(std::begin(kReduceCases), std::end(kReduceCases));
-      cases.push_back({{3000, 40}, {40, 1}});  // few columns of many elements, which threads share
+      cases.push_back({{3000, 40}, {40, 1}});  // few columns with many elements each, so that threads share a column
       for (const ReduceCase& c : cases) {
         HostTensor in(dtype, c.shape, c.strides), grad_in(dtype, c.shape);
         in.fill_uniform(-10, 10, 3);

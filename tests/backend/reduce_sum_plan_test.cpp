@@ -14,7 +14,7 @@ TEST(SumPlan, SumsSideBySideWhereColumnsLieClosestTogether) {
   EXPECT_TRUE(SumPlan(view_of({128, 512}), view_of({1, 512}), 64).by_columns());
   EXPECT_FALSE(SumPlan(view_of({128, 512}), view_of({128, 1}), 64).by_columns());
   EXPECT_TRUE(SumPlan(view_of({128, 512}, {1, 128}), view_of({128, 1}), 64).by_columns());
-  EXPECT_TRUE(SumPlan(view_of({5000, 3}), view_of({5000, 1}), 64).by_columns());  // rows too short to walk
+  EXPECT_TRUE(SumPlan(view_of({5000, 3}), view_of({5000, 1}), 64).by_columns());  // rows too short to sum one by one
 }
 
 TEST(SumPlan, SumsASingleOutputAlongItsTerms) {

@@ -17,7 +17,7 @@ void sum(const HostTensor& in, double scale, Store store, const HostTensor& out,
   ASSERT_TRUE(cpu::kReduceKernels.sum(stream, in.view(), scale, store, out.view()).ok());
 }
 
-// The input's shape with the named dimensions at size 1.
+// The input's shape with the reduced dimensions at size 1.
 Shape summed_over(const Shape& shape, uint32_t dims) {
   Shape out = shape;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -28,7 +28,7 @@ Shape summed_over(const Shape& shape, uint32_t dims) {
 
 struct Sums {
   std::vector<double> values;
-  std::vector<double> magnitudes;  // sums of absolute values, what rounding errors are relative to
+  std::vector<double> magnitudes;  // sums of absolute values; rounding errors are relative to them
 };
 
 Sums reference(const HostTensor& in, const Shape& out_shape) {
@@ -162,7 +162,7 @@ TEST(Sum, OfAScalarIsTheScalar) {
   EXPECT_EQ(out.get(0), 3.0);
 }
 
-// A running sum in FP32 would be stuck at 2^24; BF16 storage must not be where the sum grows.
+// A running sum in FP32 would stop growing at 2^24, and one in BF16 much earlier.
 TEST(Sum, DoesNotLoseSmallTermsInManyEqualOnes) {
   constexpr int64_t kCount = 40'000'000;
   HostTensor ones(DType::kBF16, {1}, {0});

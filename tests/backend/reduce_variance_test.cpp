@@ -25,7 +25,7 @@ struct Reference {
   double squares;
 };
 
-// In long double: added one by one in double, the reference would be further off than the kernel.
+// In long double: summed one by one in double, the reference would be less exact than the kernel.
 Reference reference(const HostTensor& in, const std::vector<int64_t>& terms) {
   long double sum = 0, squares = 0;
   for (const int64_t t : terms) sum += in.get(t);
@@ -75,7 +75,7 @@ TEST(Variance, AndItsGradientFollowTheReference) {
   });
 }
 
-// A mean that is off in the last bit would leave a variance, and by it a gradient, of pure noise.
+// If the mean were wrong in its last bit, the variance and its gradient would be pure noise.
 TEST(Variance, OfEqualTermsIsExactlyZero) {
   for_each_instruction_set([] {
     for (const DType dtype : kDTypes) {
@@ -95,7 +95,7 @@ TEST(Variance, OfEqualTermsIsExactlyZero) {
   });
 }
 
-// A million standard deviations from 0, where FP32 holds a mean to 1/32.
+// A million standard deviations from 0, where FP32 resolves a mean only to 1/32.
 TEST(Variance, KeepsItsDigitsFarFromZero) {
   for_each_instruction_set([] {
     HostTensor in(DType::kF32, {4, 1000}), means(DType::kF64, {4, 1}), out(DType::kF32, {4, 1});

@@ -1,4 +1,4 @@
-// Which sanitizer the tests run under, for those that one of them makes impossible.
+// Tells which sanitizer is active, for tests that cannot run under one of them.
 #pragma once
 
 namespace halftone {

@@ -1,4 +1,4 @@
-// An Io table over a few text files in memory, for tests of what the library reads from /proc and /sys.
+// An Io table over a few text files in memory, for tests of code that reads /proc and /sys.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class TextFiles {
     return table;
   }
 
-  // Bytes that one read moves at most.
+  // Maximum number of bytes per read.
   void set_largest_read(size_t bytes) { largest_read_ = bytes; }
   void set_read_error(int error) { read_error_ = error; }
   int open_count() const { return open_count_; }

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Answers whether every one of `chunks` chunks ran exactly once.
+// Returns true if each of `chunks` chunks ran exactly once.
 bool runs_each_once(ThreadPool& pool, int64_t chunks) {
   std::vector<std::atomic<int>> counts(static_cast<size_t>(chunks));
   pool.parallel_for(chunks, [&](int64_t chunk, int) { ++counts[static_cast<size_t>(chunk)]; });
@@ -33,7 +33,7 @@ bool runs_each_once(ThreadPool& pool, int64_t chunks) {
   return true;
 }
 
-// Runs `f(worker)` on both threads of a pool of two at the same time; false where the second did not come.
+// Runs `f(worker)` on both threads of a pool of two at the same time; returns false if the second thread never arrived.
 template <class F>
 bool run_on_both(ThreadPool& pool, F f) {
   std::atomic<int> arrived{0};
@@ -48,7 +48,7 @@ bool run_on_both(ThreadPool& pool, F f) {
   return !alone;
 }
 
-// Runs `body` in a forked child with a watchdog and answers its exit code, or -1 where a signal ended it.
+// Runs `body` in a forked child with a watchdog. Returns its exit code, or -1 if a signal ended it.
 template <class Body>
 int exit_code_of_child(Body body) {
   const pid_t child = fork();
@@ -94,7 +94,7 @@ TEST_P(ThreadPoolWidth, RunsANestedRunInline) {
     });
   });
   EXPECT_EQ(inner, 600);
-  // With one thread the outer run is inline itself.
+  // With one thread the outer run is itself inline.
   EXPECT_EQ(strangers, 0);
 }
 
@@ -234,10 +234,10 @@ TEST(ThreadPool, ComputesWithTheThreadsItCanGet) {
   EXPECT_EQ(exit_code_of_child([] {
               ThreadPool pool(kWidth);
               const rlimit none = {0, 0};
-              setrlimit(RLIMIT_AS, &none);  // no further stack can be mapped
+              setrlimit(RLIMIT_AS, &none);  // no more stacks can be mapped
               std::atomic<int64_t> sum{0};
               pool.parallel_for(100000, [&](int64_t chunk, int) { sum += chunk; });
-              struct stat tasks;  // a directory's links count its entries and two
+              struct stat tasks;  // a directory has one link per subdirectory and two more
               const bool fewer = stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink - 2 < kWidth;
               return sum == 4999950000 && fewer;
             }),
