@@ -1,5 +1,5 @@
-// What references of operations compute with: plain arrays of doubles in row-major order, and walking them by index.
-// Used from one thread.
+// The data type of the references: plain arrays of doubles in row-major order, with loops over their indices. Used from
+// one thread.
 #pragma once
 
 #include <cmath>
@@ -15,8 +15,8 @@ struct Array {
 
   Shape shape;
   std::vector<double> values;
-  // How far each element may be off before it is rounded into the result's dtype, in half steps of the compute type at
-  // 1. Empty where that is kFunctionError times the element's size.
+  // Error bound of each element before it is rounded to the result's dtype, in half units of the compute type at 1. If
+  // it is empty, the bound is kFunctionError times the element's size.
   std::vector<double> slack;
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }
@@ -24,17 +24,18 @@ struct Array {
   double operator[](int64_t i) const { return values[static_cast<size_t>(i)]; }
 };
 
-// Half steps that one elementary function may be off, relative to its value: what the kernels' accuracy tests hold.
+// Error bound of one elementary function in half units, relative to its value. The accuracy tests of the kernels check
+// it.
 inline constexpr double kFunctionError = 8;
 
-// The place of an index in row-major order.
+// The position of an index in row-major order.
 inline int64_t place_of(const Shape& shape, const Shape& index) {
   int64_t place = 0;
   for (int d = 0; d < shape.rank(); ++d) place = place * shape[d] + index[d];
   return place;
 }
 
-// The same where `index` belongs to a shape that this one broadcasts to.
+// As place_of, for an `index` of a shape that `shape` broadcasts to.
 inline int64_t repeated_place_of(const Shape& shape, const Shape& index) {
   int64_t place = 0;
   for (int d = 0; d < shape.rank(); ++d) {
@@ -57,7 +58,7 @@ void for_each_index(const Shape& shape, Body&& body) {
   }
 }
 
-// A sum that is more exact than any kernel's, and what a kernel's rounding errors are relative to.
+// A sum that is more exact than that of any kernel, and the magnitude that a kernel's rounding errors are relative to.
 class Sum {
  public:
   void add(double term) {
@@ -66,9 +67,9 @@ class Sum {
     ++terms_;
   }
   double value() const { return static_cast<double>(value_); }
-  // Of terms added one after the other: a rounding for each term and one for each sum.
+  // For terms added one after the other: one rounding per term and one per addition.
   double slack_in_order() const { return (2 * static_cast<double>(terms_) + 16) * static_cast<double>(magnitude_); }
-  // Of terms added pairwise: kernels add up to 16 in a row, then halves.
+  // For terms added pairwise: kernels add up to 16 in a row, then halves.
   double slack_pairwise() const {
     return (24 + std::log2(static_cast<double>(terms_ + 1))) * static_cast<double>(magnitude_);
   }

@@ -9,7 +9,7 @@ namespace halftone {
 
 namespace {
 
-// Of a result in f64.
+// Error of a result in f64.
 constexpr double kResultError = 2 * kFunctionError * half_step(DType::kF64).relative;
 
 std::vector<std::vector<double>> results_at(const OpCase& op_case, ContextDevice& device, const Arrays& inputs) {

@@ -7,22 +7,23 @@
 
 namespace halftone {
 
-// What the gradient of one element of an input is made of: for every element of the results its slope times a weight.
+// The gradient of one element of an input: the sum over all elements of the results of slope times weight.
 struct Slope {
   double value = 0;
-  double magnitude = 0;  // of all of them: what rounding errors are relative to
-  double noise = 0;      // that the results' own rounding may make
-  double weights = 0;    // of the results that are not the same on both sides
-  int64_t reached = 0;   // how many these are
+  double magnitude = 0;  // sum of absolute values; rounding errors are relative to it
+  double noise = 0;      // possible error from rounding of the results
+  double weights = 0;    // sum of the weights of all results that change
+  int64_t reached = 0;   // number of results that change
 };
 
-// Half the distance over which a slope is taken: a power of two, so that an element moves by exactly that.
+// Half the distance of a central difference: a power of two, so that an element moves by exactly this amount.
 inline constexpr double kHalfWidth = 0x1p-16;
-// What the curve over that distance may cost, relative to the magnitude and beside it.
+// Error bounds for the curvature over that distance, relative to the magnitude and absolute.
 inline constexpr double kCurveError = 1e-7;
 inline constexpr double kLeastError = 1e-9;
 
-// The slope of sum(weights * results) by element `at` of input `which`. Results without weights do not count.
+// The slope of sum(weights * results) with respect to element `at` of input `which`. Results without weights do not
+// count.
 Slope slope_of(const OpCase& op_case, ContextDevice& device, const Arrays& inputs, const Arrays& weights, size_t which,
                int64_t at);
 

@@ -11,7 +11,7 @@ namespace halftone {
 
 namespace {
 
-// Before the first element; a multiple of every dtype's size.
+// Bytes before the first element; a multiple of every dtype's size.
 constexpr int64_t kMarginBytes = 64;
 
 int repeated_dim(const Shape& shape, Layout layout) {
@@ -46,7 +46,7 @@ Shape strides_of(const Shape& shape, Layout layout) {
   return strides;
 }
 
-// Elements from the first to the last.
+// Number of elements from the first to the last in memory.
 int64_t reach_of(const Shape& shape, const Shape& strides) {
   int64_t reach = 1;
   for (int d = 0; d < shape.rank(); ++d) reach += std::max<int64_t>(0, shape[d] - 1) * strides[d];
@@ -62,14 +62,14 @@ T nearest(double value) {
   }
 }
 
-// Draws are made for floats between -2 and 2; integers get small ones of their own, and 0 for 0.
+// Draws give floats between -2 and 2; integers get small integers instead, and 0 stays 0.
 double as_integer(double value, DType dtype) {
   if (!std::isfinite(value)) return 0;
   if (dtype == DType::kBool) return value > 0 ? 1 : 0;
   return std::floor((dtype == DType::kU8 && value < 0 ? value + 2 : value) * 2.5);
 }
 
-// Calls body(offset) for every element in row-major order, in a plain loop along the last dimension.
+// Calls body(offset) for every element in row-major order, with a plain loop along the last dimension.
 template <class Body>
 void for_each_offset(const Shape& shape, const Shape& strides, Body&& body) {
   const int last = shape.rank() - 1;

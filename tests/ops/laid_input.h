@@ -1,5 +1,5 @@
-// An operation's input in memory of the test: any layout, and NaN (in integers: all bits) wherever no element stands,
-// so that a result which depends on a neighbour shows. Used from one thread.
+// An operation's input in memory of the test, in any layout. Gaps between the elements hold NaN (integers: all bits
+// set), so a result that depends on a neighbour shows. Used from one thread.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace halftone {
 
 enum class Layout {
   kContiguous,
-  kGaps,           // every second element, and rows further apart than they are long
-  kReversed,       // the first dimension innermost, and columns further apart than they are long
+  kGaps,           // every second element, with gaps between rows
+  kReversed,       // the first dimension innermost, with gaps between columns
   kRepeatedFirst,  // stride 0 in the first dimension that has more than one index
-  kRepeatedLast,   // in the last
+  kRepeatedLast,   // stride 0 in the last such dimension
 };
 
 const char* name_of(Layout layout);
 
-// What a case's input holds in a layout, as exactly as the dtype can.
+// The values of a case's input in a layout, as exactly as the dtype allows.
 Array draw_input(const OpInput& input, DType dtype, const Shapes& shapes, size_t which, Layout layout);
 
-// Every element rounded to what the dtype can hold.
+// Rounds every element to the dtype.
 void round_to(Array& array, DType dtype);
 
 class LaidInput {

@@ -1,5 +1,5 @@
-// The operations whose results lead no gradients, and why. op_list_test.cpp holds that these lead none and all others
-// do.
+// The operations whose results are not differentiable, with the reason. op_list_test.cpp checks that exactly these have
+// no gradient.
 #pragma once
 
 #include "ops/op.h"
@@ -18,15 +18,15 @@ inline constexpr NoGradient kNoGradient[] = {
     {Op::kLe, "compares"},
     {Op::kGt, "compares"},
     {Op::kGe, "compares"},
-    {Op::kLogicalAnd, "answers bools"},
-    {Op::kLogicalOr, "answers bools"},
-    {Op::kLogicalNot, "answers bools"},
-    {Op::kIsNan, "answers bools"},
-    {Op::kIsFinite, "answers bools"},
-    {Op::kAny, "answers bools"},
-    {Op::kAll, "answers bools"},
-    {Op::kArgmax, "answers an index"},
-    {Op::kArgmin, "answers an index"},
+    {Op::kLogicalAnd, "returns bools"},
+    {Op::kLogicalOr, "returns bools"},
+    {Op::kLogicalNot, "returns bools"},
+    {Op::kIsNan, "returns bools"},
+    {Op::kIsFinite, "returns bools"},
+    {Op::kAny, "returns bools"},
+    {Op::kAll, "returns bools"},
+    {Op::kArgmax, "returns an index"},
+    {Op::kArgmin, "returns an index"},
     {Op::kAccuracy, "counts"},
 };
 

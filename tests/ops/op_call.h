@@ -1,4 +1,4 @@
-// One call of a case: inputs laid out in memory, and the operation run on them. Used from one thread.
+// One call of a case: inputs in memory, and the operation run on them. Used from one thread.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace halftone {
 
-// How the inputs of one call lie: input k in layouts[k % layouts.size()].
+// The memory layouts of the inputs of one call: input k has layouts[k % layouts.size()].
 struct Arrangement {
   const char* name;
   std::vector<Layout> layouts;
@@ -17,14 +17,14 @@ struct Arrangement {
   bool repeats() const;
 };
 
-// Those that make a difference for inputs of these shapes; few where there is much to compute.
+// The arrangements that make a difference for inputs of these shapes. Large inputs get only a few.
 std::vector<Arrangement> arrangements_for(const Shapes& shapes);
 
-// What two threads compute together and one does not.
+// True if two threads share the work.
 bool is_large(const Shapes& shapes);
 
 inline DType dtype_of_input(const OpInput& input, DType dtype) { return is_valid(input.dtype) ? input.dtype : dtype; }
-// Whether finite differences may move it.
+// True if finite differences may change this input.
 inline bool leads_gradient(const OpInput& input, DType dtype) {
   return !is_valid(input.dtype) && is_float(dtype) && size_of(dtype) > 1;
 }
@@ -36,7 +36,7 @@ class OpCall {
   OpCall(const OpCase& op_case, ContextDevice& device, DType dtype, const Arrays& inputs,
          const Arrangement& arrangement);
 
-  // From now on inputs of the run's dtype are leaves.
+  // After this call, inputs of the run's dtype are leaves.
   void require_gradients();
   Tensors run() const;
 

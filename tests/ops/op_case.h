@@ -1,7 +1,7 @@
-// One list of cases for every operation. A case is data: the operation, inputs, shapes, a call and a reference in
-// double that was written independently of it. op_values_test.cpp runs every case on every instruction set, dtype and
-// layout, op_gradients_test.cpp holds the gradients against finite differences, op_list_test.cpp holds that no
-// operation is missing. Case lists stand in cases/, a file for each folder of impl/ops. Used from one thread.
+// One list of cases for every operation. A case is data: the operation, inputs, shapes, a call, and a reference in
+// double that was written independently. op_values_test.cpp runs every case on every instruction set, dtype and layout.
+// op_gradients_test.cpp compares the gradients with finite differences. op_list_test.cpp checks that no operation is
+// missing. The lists are in cases/, one file per folder of impl/ops. Used from one thread.
 #pragma once
 
 #include <functional>
@@ -17,34 +17,34 @@ namespace halftone {
 
 using Arrays = std::vector<Array>;
 using Tensors = std::vector<Tensor>;
-using Shapes = std::vector<Shape>;  // of a call's inputs
+using Shapes = std::vector<Shape>;  // the shapes of a call's inputs
 
-// Answers element `i` of an input of a call with these shapes.
+// Returns element `i` of an input of a call with these shapes.
 using Draw = std::function<double(std::mt19937& random, const Shapes& shapes, int64_t i)>;
 
 Draw uniform(double low, double high);
-// Odd multiples of 1/128 below 2, exact in every float of 16 bits and more: neither 0 nor a multiple of 1/64, and of
-// 256 neighbours no two are equal. Another `offset` gives other values at the same places.
+// Odd multiples of 1/128 below 2, exact in every float of 16 bits or more. None is 0 or a multiple of 1/64, and among
+// 256 neighbours no two are equal. Another `offset` gives other values at each position.
 Draw distinct(int offset = 0);
-// Some of few values, NaN and infinity among them: what comparisons differ in.
+// Values from a small set with NaN and infinity, for which comparisons differ.
 Draw coarse();
 // Indices along dimension `dim` of input `table`.
 Draw index_into(int table, int dim);
-// 0 and 1.
+// 0 or 1.
 Draw coin();
 
 struct OpInput {
   Draw draw;
-  DType dtype = {};  // that of the run where none is given
+  DType dtype = {};  // the run's dtype if none is given
 };
 inline OpInput index_input(int table, int dim) { return {index_into(table, dim), DType::kI64}; }
 inline OpInput narrow_index_input(int table, int dim) { return {index_into(table, dim), DType::kI32}; }
 inline OpInput mask_input() { return {coin(), DType::kBool}; }
 
-// Which dtypes a case runs on.
+// The dtypes that a case runs on; each value adds to the one before.
 enum class Dtypes {
   kFloats,      // f64, f32, f16, bf16
-  kSigned,      // and integers with a sign
+  kSigned,      // and signed integers
   kArithmetic,  // and u8
   kNumbers,     // and bool
   kAll,         // and 8-bit floats
@@ -63,19 +63,19 @@ inline DType f32_or_wider(DType dtype) { return dtype == DType::kF64 ? DType::kF
 
 struct OpCase {
   Op op;
-  const char* what = "";  // is special about the case
+  const char* what = "";  // the special feature of the case
   std::vector<OpInput> inputs = {};
   std::vector<Shapes> shapes = {};
   std::function<Tensors(const Tensors&)> run = {};
   std::function<Arrays(const Arrays&)> reference = {};
   Dtypes dtypes = Dtypes::kFloats;
-  std::vector<ResultDtype> results = {same};  // of each result
-  bool is_exact = false;                      // results are moved or chosen, never computed
-  // Whether finite differences see the gradient: not through a rounding.
+  std::vector<ResultDtype> results = {same};  // one per result; the last one applies to the rest
+  bool is_exact = false;                      // results are moved or selected, never computed
+  // False if finite differences cannot see the gradient, for example because of a rounding.
   bool has_gradient = true;
-  // How many roundings to the run's dtype lead to a gradient, each as large as the derivative makes it.
+  // The number of roundings to the run's dtype on the way to a gradient, each in proportion to the derivative.
   double gradient_roundings = 4;
-  // How large the terms of a slope are that it is the sum of, where they may cancel.
+  // The size of the terms that a slope is the sum of, for terms that may cancel.
   double slope_terms = 0;
 };
 
@@ -100,9 +100,9 @@ std::vector<OpCase> join_cases();
 std::vector<OpCase> index_cases();
 std::vector<OpCase> random_cases();
 
-// All of them; the same objects at every call.
+// All cases; every call returns the same objects.
 const std::vector<OpCase>& op_cases();
-// Those of one operation.
+// The cases of one operation.
 std::vector<const OpCase*> cases_of(Op op);
 
 }  // namespace halftone

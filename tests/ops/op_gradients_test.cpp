@@ -1,5 +1,5 @@
-// Every operation's gradients: in f64 against finite differences, in the other dtypes against f64. On every instruction
-// set, with inputs and gradients of results in several layouts.
+// Gradients of every operation: in f64 against finite differences, in the other dtypes against f64. Runs on every
+// instruction set, with inputs and output gradients in several layouts.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,7 +15,7 @@
 namespace halftone {
 namespace {
 
-// Of more elements than this only some are moved.
+// If an input has more elements, only this many are moved.
 constexpr int64_t kMovedAtMost = 40;
 
 std::vector<int64_t> moved_elements(int64_t count) {
@@ -29,7 +29,7 @@ std::vector<int64_t> moved_elements(int64_t count) {
   return result;
 }
 
-// By input and element.
+// Indexed by input and element.
 using Gradients = std::vector<std::vector<double>>;
 using Slopes = std::map<std::pair<size_t, int64_t>, Slope>;
 
@@ -43,7 +43,7 @@ const Layouts kLayouts[] = {
     {"reversed", {"", {Layout::kReversed}}, Layout::kReversed},
     {"with gaps", {"", {Layout::kGaps, Layout::kContiguous}}, Layout::kGaps},
 };
-// Gradients of results that come from a sum or a mean are one element, repeated.
+// The output gradient of a sum or a mean is one repeated element.
 const Layouts kRepeated[] = {
     {"with a gradient repeated along the first dimension", {"", {Layout::kContiguous}}, Layout::kRepeatedFirst},
     {"with a gradient repeated along the last dimension", {"", {Layout::kReversed}}, Layout::kRepeatedLast},
@@ -51,7 +51,7 @@ const Layouts kRepeated[] = {
 
 class OpGradients : public RoomTest, public testing::WithParamInterface<int> {
  protected:
-  // What the results are multiplied by before they are added up: none for results that lead no gradient.
+  // The factors of the results in the loss: none for results that are not differentiable.
   Arrays weights_for(const OpCase& op_case, const Arrays& inputs, Layout layout) {
     OpCall call(op_case, device(), DType::kF64, inputs, kLayouts[0].inputs);
     call.require_gradients();
@@ -99,8 +99,8 @@ class OpGradients : public RoomTest, public testing::WithParamInterface<int> {
     return gradients;
   }
 
-  // A second gradient is added to the first, by whoever computes it. Sums that begin with the first are rounded in
-  // another order.
+  // Operations add a second gradient to the first one themselves. A sum that starts with the first gradient may round
+  // in another order.
   static void expect_twice(const Gradients& twice, const Gradients& once, DType dtype) {
     for (size_t i = 0; i < once.size(); ++i) {
       double largest = 0;
@@ -131,7 +131,7 @@ class OpGradients : public RoomTest, public testing::WithParamInterface<int> {
     }
   }
 
-  // The roundings to the dtype, those of the terms of each slope, and a sum of as many as results were reached.
+  // The bound covers the roundings to the dtype, those of each slope's terms, and a sum over the reached results.
   static void expect_close(const OpCase& op_case, DType dtype, const Gradients& gradients, const Gradients& exact,
                            const Slopes& slopes) {
     for (const auto& [place, slope] : slopes) {
@@ -146,7 +146,7 @@ class OpGradients : public RoomTest, public testing::WithParamInterface<int> {
     }
   }
 
-  // `inputs` are rounded to the dtype; f64 sees the same ones.
+  // `inputs` are already rounded to the dtype, so f64 computes with equal values.
   void check(const OpCase& op_case, DType dtype, const Arrays& inputs, std::span<const Layouts> list) {
     const Arrays weights = weights_for(op_case, inputs, list[0].weights);
     const Slopes slopes = slopes_of(op_case, inputs, weights);

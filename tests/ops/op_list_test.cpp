@@ -1,4 +1,5 @@
-// That the list of cases is whole: every operation has cases of every size, and a gradient or a reason for none.
+// Checks that the list of cases is complete: every operation has cases of every size, and a gradient or a reason for
+// none.
 #include <algorithm>
 
 #include "no_gradient.h"
@@ -22,7 +23,7 @@ bool is_empty(const Shapes& shapes) {
 bool is_single(const Shapes& shapes) { return numel(shapes[0]) == 1; }
 bool is_odd(const Shapes& shapes) { return numel(shapes[0]) > 1 && numel(shapes[0]) % 2 == 1; }
 
-// The first shapes with elements.
+// The first shapes that have elements.
 const Shapes& least_shapes(const OpCase& op_case) {
   return *std::find_if_not(op_case.shapes.begin(), op_case.shapes.end(), is_empty);
 }
@@ -72,7 +73,7 @@ TEST_F(OpList, BroadcastsWhatTheOperationBroadcasts) {
   }
 }
 
-// What a row makes of operands of a dtype.
+// The compute dtype of an operation under a policy.
 DType operand_dtype(Op op, DType own, const AutocastPolicy& policy) {
   if (!is_computing(op)) return own;
   switch (policy.get(op)) {

@@ -1,4 +1,4 @@
-// Every operation's results against its reference: on every instruction set, dtype, shape and layout.
+// Results of every operation against its reference: on every instruction set, dtype, shape and layout.
 #include "instruction_sets.h"
 #include "op_call.h"
 #include "room_fixture.h"
@@ -19,7 +19,7 @@ class OpValues : public RoomTest, public testing::WithParamInterface<int> {
     std::vector<Prepared> result;
     for (const Arrangement& arrangement : arrangements_for(shapes)) {
       Arrays inputs = draw_inputs(op_case, dtype, shapes, arrangement);
-      // The same elements in another place have the same results.
+      // Equal elements in another layout have equal results, so the reference is computed once.
       Arrays expected = result.empty() || arrangement.repeats() ? op_case.reference(inputs) : result[0].expected;
       result.push_back({arrangement, std::move(inputs), std::move(expected)});
     }

@@ -34,7 +34,7 @@ TEST(ViewStrides, SizesOfOneMayStandAnywhere) {
 
 class ReshapedTest : public RoomTest {};
 
-// Every layout of 24 elements against every shape: whatever is answered, view or copy, holds the elements in order.
+// Every layout of 24 elements against every shape: the result, view or copy, keeps the order of elements.
 TEST_F(ReshapedTest, KeepsTheOrderOfElementsForEveryLayout) {
   std::vector<double> counted(24);
   for (int i = 0; i < 24; ++i) counted[i] = i;

@@ -1,4 +1,4 @@
-// Batch normalisation, in training and after it.
+// Batch normalisation in training and in evaluation.
 #include <cmath>
 
 #include "normalized.h"
@@ -18,7 +18,7 @@ Grouping channels_of(const Shape& shape) {
           .groups = shape[1]};
 }
 
-// Running statistics are not inputs of the run, for they are written: every call has its own, f32 or f64.
+// Running statistics are not inputs of the case, because the call writes them: every call gets its own, in f32 or f64.
 constexpr double kRunningMean = 0.5;
 constexpr double kRunningVariance = 2;
 
@@ -35,12 +35,12 @@ Tensors run_training(const Tensors& in) {
   return {result, running.mean, running.variance};
 }
 
-// Nothing of an empty batch moves the running statistics.
+// An empty batch does not change the running statistics.
 Array moved(double from, const std::vector<double>& batch, bool is_empty) {
   Array out(Shape{static_cast<int64_t>(batch.size())});
   for (int64_t i = 0; i < out.size(); ++i) {
     out[i] = is_empty ? from : (1 - kMomentum) * from + kMomentum * batch[static_cast<size_t>(i)];
-    // A mean of values below 4, added pairwise, and the few operations that move the statistics.
+    // The error of a mean of values below 4, added pairwise, and of the few operations of the update.
     out.slack.push_back(4 * 40 * kMomentum + kFunctionError * std::fabs(out[i]));
   }
   return out;

@@ -1,4 +1,4 @@
-// Arithmetic of two inputs that broadcast.
+// Arithmetic on two inputs that broadcast.
 #include <cmath>
 
 #include "calls.h"
@@ -21,7 +21,7 @@ Draw whole(const Draw& draw) {
   return [draw](std::mt19937& random, const Shapes& shapes, int64_t i) { return std::ceil(draw(random, shapes, i)); };
 }
 
-// Operands of two dtypes: the wider float wins, but a scalar of its kind follows the tensor.
+// Operands of two dtypes: the wider float wins, but a scalar of the same kind follows the tensor.
 OpCase mixed_case(const char* what, const OpCase& plain, DType other, std::vector<Shapes> shapes, ResultDtype result) {
   OpCase mixed = plain;
   mixed.what = what;
@@ -35,7 +35,7 @@ OpCase mixed_case(const char* what, const OpCase& plain, DType other, std::vecto
 std::vector<OpCase> mixed_cases(const OpCase& plain) {
   const std::vector<Shapes> pairs = {{{7, 5}, {7, 5}}, {{7, 1}, {2, 1, 5}}};
   const std::vector<Shapes> scalars = {{{7, 5}, {}}, {{3, 5, 7}, {}}};
-  // A scalar is widened or rounded to the compute type, to which this one is exact.
+  // A scalar is widened or rounded to the compute type; this one is exact in it.
   OpCase exact = plain;
   exact.inputs[1].draw = distinct(53);
   return {mixed_case("with f32", plain, DType::kF32, pairs, f32_or_wider),

@@ -1,4 +1,4 @@
-// Short ways to make cases of common forms. Used from one thread.
+// Short functions that make common kinds of cases. Used from one thread.
 #pragma once
 
 #include "ops/op_case.h"
@@ -18,7 +18,8 @@ std::function<Tensors(const Tensors&)> call_of_two(Call call) {
   return [call](const Tensors& in) { return Tensors{call(in[0], in[1])}; };
 }
 
-// function(x) for every element; `slack_of(x, function(x))` where it is more than that of one function.
+// function(x) for every element. `slack_of(x, function(x))` gives the error bound if it is larger than that of one
+// function.
 template <class Function>
 std::function<Arrays(const Arrays&)> each(Function function) {
   return [function](const Arrays& in) {
@@ -39,7 +40,7 @@ std::function<Arrays(const Arrays&)> each(Function function, Slack slack_of) {
   };
 }
 
-// The common shape of two that broadcast.
+// The shape that two shapes broadcast to.
 inline Shape joined(const Shape& a, const Shape& b) {
   const Shape& longer = a.rank() >= b.rank() ? a : b;
   const Shape& shorter = a.rank() >= b.rank() ? b : a;
@@ -51,7 +52,7 @@ inline Shape joined(const Shape& a, const Shape& b) {
   return result;
 }
 
-// function(a, b) for every pair of a broadcast.
+// function(a, b) for every pair of elements after broadcasting.
 template <class Function>
 std::function<Arrays(const Arrays&)> each_pair(Function function) {
   return [function](const Arrays& in) {
@@ -65,11 +66,11 @@ std::function<Arrays(const Arrays&)> each_pair(Function function) {
   };
 }
 
-// One input of every size: none, one, odd, more than two chunks; and of the most dimensions.
+// One input in different sizes: empty, one element, odd, more than two chunks, and the most dimensions.
 inline std::vector<Shapes> shapes_of_one() {
   return {{{0, 3}}, {{1}}, {{}}, {{7, 5}}, {{3, 5, 7}}, {{2, 1, 3, 1, 1, 5, 1, 3}}, {{15, 2305}}};
 }
-// Two inputs of every size, and of shapes that broadcast one way and both.
+// Two inputs in different sizes, and with shapes that broadcast in one or both directions.
 inline std::vector<Shapes> shapes_of_two() {
   return {{{0, 3}, {0, 3}},     {{1}, {1}},    {{7, 5}, {7, 5}},
           {{7, 1}, {2, 1, 5}},  {{}, {7, 5}},  {{2, 1, 3, 1, 1, 5, 1, 3}, {1, 2, 1, 1, 3, 1, 1, 1}},

@@ -1,4 +1,4 @@
-// Losses of rows of classes.
+// Losses over rows of classes.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ struct ClassCase {
   bool is_weighted = false;
 };
 
-// Log-probabilities of one row, and what their errors are relative to.
+// Log-probabilities of one row, and the magnitude that their errors are relative to.
 std::vector<double> log_softmax_of_row(const Array& x, int64_t row) {
   const int64_t classes = x.shape[1];
   std::vector<double> result;
@@ -90,7 +90,7 @@ OpCase class_case(const ClassCase& which) {
   };
   result.reference = [which](const Arrays& in) { return class_losses(which, in); };
   if (!which.is_weighted) return result;
-  // Weights lead no gradient: they have a dtype of their own.
+  // The weights have their own dtype and are not differentiable.
   result.inputs.push_back({uniform(0.5, 2), DType::kF32});
   for (Shapes& shapes : result.shapes) shapes.push_back({shapes[0][1]});
   return result;

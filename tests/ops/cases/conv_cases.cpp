@@ -1,4 +1,4 @@
-// Convolutions and their transposes.
+// Convolutions and transposed convolutions.
 #include "ops/conv/conv.h"
 #include "ops/op_case.h"
 
@@ -10,7 +10,7 @@ const OpInput kFactor = {uniform(-1, 1)};
 
 using ConvCall = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const ops::ConvOptions&);
 
-// An array of lines as images of one row.
+// Views an array of lines as images of one row.
 Array as_images(const Array& array) {
   if (array.shape.rank() != 3) return array;
   Array images({array.shape[0], array.shape[1], 1, array.shape[2]});
@@ -51,8 +51,8 @@ Sum convolved(const Planes& planes, const Shape& at) {
   return sum;
 }
 
-// Every input element adds weight[c, o, i, j] times itself at (y stride + i dilation - padding, ...); here by the
-// places that reach an output.
+// Every input element adds itself times weight[c, o, i, j] at (y stride + i dilation - padding, ...). This loops over
+// the positions that reach one output.
 Sum transposed(const Planes& planes, const Shape& at) {
   const auto& [input, weight, options] = planes;
   const ops::ConvOptions& o = options;
@@ -119,12 +119,12 @@ ops::ConvOptions with_output_padding(ops::ConvOptions options, int64_t width) {
   return options;
 }
 
-// What a transpose with a kernel of 1 x 1 writes is larger than what it reads.
+// A transpose with a kernel of 1 x 1 writes a larger image than it reads.
 ops::ConvOptions pointwise_padded(int64_t height, int64_t width) {
   return {.window = {.dilation = {height + 1, width + 1}}, .output_padding = {height, width}};
 }
 
-// Uneven in height and width.
+// Height and width have different parameters.
 constexpr ConvWindow kUneven = {.stride = {1, 2}, .padding = {1, 2}, .dilation = {2, 1}};
 
 }  // namespace

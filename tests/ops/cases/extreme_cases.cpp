@@ -1,4 +1,4 @@
-// The largest, the smallest, and where they stand.
+// Minimum and maximum, with their indices.
 #include <algorithm>
 
 #include "calls.h"
@@ -20,7 +20,7 @@ Reduced all_of(const std::vector<double>& terms) {
 
 using ReduceCall = Tensor (*)(const Tensor&, const Shape&, bool);
 
-// There is nothing to choose where a reduced size is 0: empty results alone stay.
+// A reduced size of 0 leaves nothing to choose from, so only empty results are valid.
 std::vector<Shapes> shapes_to_choose(const ReducedDims& which) {
   std::vector<Shapes> result;
   for (const Shapes& shapes : shapes_to_reduce()) {
@@ -70,7 +70,7 @@ Draw frequent() {
   return [](std::mt19937& random, const Shapes&, int64_t) { return random() % 9 == 0 ? 0.0 : 1.0; };
 }
 
-// Values and the first index of each, along one dimension.
+// The values along one dimension and the first index of each.
 Arrays found_along(const Array& in, const ReducedDims& which, bool is_largest) {
   Array values(which.result(in.shape)), indices(values.shape);
   int64_t i = 0;

@@ -8,7 +8,7 @@ namespace {
 
 const OpInput kInput = {uniform(-2, 2)};
 
-// The result's element at `index` stands at the same index of the input, but for dimension `dim`.
+// The result's element at `index` comes from the same index of the input, except in dimension `dim`.
 OpCase gather_case(int dim, std::vector<Shapes> shapes) {
   return {.op = Op::kGather,
           .what = dim == 0 ? "along the first dimension" : "along the last dimension",
@@ -56,7 +56,7 @@ OpCase scatter_case(int dim, std::vector<Shapes> shapes) {
           .dtypes = Dtypes::kSigned};
 }
 
-// Whole lines by one vector of indices.
+// One index vector selects whole lines.
 OpCase select_case(const char* what, const OpInput& indices) {
   return {.op = Op::kIndexSelect,
           .what = what,

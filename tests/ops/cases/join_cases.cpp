@@ -1,4 +1,4 @@
-// Tensors made of several, and parts of one; padding; other dtypes.
+// Joins of several tensors, parts of one, padding, conversions.
 #include <cmath>
 
 #include "calls.h"
@@ -11,7 +11,7 @@ namespace {
 
 const OpInput kInput = {uniform(-2, 2)};
 
-// Copies `part` into `whole` with its first index at `start`.
+// Copies `part` into `whole`, beginning at index `start`.
 void place(const Array& part, const Shape& start, Array& whole) {
   int64_t i = 0;
   for_each_index(part.shape, [&](Shape index) {
@@ -67,7 +67,7 @@ OpCase stack_case() {
           .is_exact = true};
 }
 
-// 1, 0, and what is left of the last dimension.
+// Sizes 1, 0 and the rest of the last dimension.
 OpCase split_case() {
   const auto sizes_of = [](int64_t size) { return std::vector<int64_t>{1, 0, size - 1}; };
   return {.op = Op::kSplit,
@@ -97,7 +97,7 @@ OpCase split_case() {
           .is_exact = true};
 }
 
-// Two rows in front, one lost behind; one column lost in front, three behind.
+// Adds two rows at the front and drops one at the end; drops one column at the front and adds three at the end.
 OpCase pad_case() {
   return {.op = Op::kPad,
           .inputs = {kInput},

@@ -9,13 +9,13 @@ namespace halftone {
 
 namespace {
 
-// A loss of an element and what its errors are relative to.
+// The loss of one element and the magnitude that its error is relative to.
 struct Loss {
   double value;
   double magnitude;
 };
 
-// What the losses of all elements become; places and counts by the shape of the first input.
+// Reduces the losses of all elements.
 Arrays reduced_losses(const Array& losses, LossReduction reduction) {
   if (reduction == LossReduction::kNone) return {losses};
   Sum sum;
@@ -123,7 +123,7 @@ OpCase probabilities_case() {
   return result;
 }
 
-// A weight for each column, which leads no gradient: it has a dtype of its own.
+// The weights, one per column, have their own dtype and are not differentiable.
 OpCase weighted_case() {
   OpCase result = {.op = Op::kBceWithLogits,
                    .what = "with a weight of positives",

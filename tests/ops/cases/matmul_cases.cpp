@@ -8,10 +8,10 @@ namespace {
 
 const OpInput kFactor = {uniform(-1, 1)};
 
-// The batch's sizes, without the matrix.
+// The sizes of the batch dimensions.
 Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.rank() - 2); }
 
-// The place of element (row, column) of the matrix that a batch's index names.
+// The position of element (row, column) of the matrix at index `batch`.
 int64_t place_in_batch(const Shape& shape, const Shape& batch, int64_t row, int64_t column) {
   const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
   return (repeated_place_of(leading(shape), batch) * rows + row) * columns + column;
@@ -90,7 +90,7 @@ OpCase linear_case(const char* what, bool has_bias) {
   return result;
 }
 
-// Labels are letters; sums over all of them that do not stand in the result.
+// Labels are letters; the sum runs over all labels that the result leaves out.
 struct Equation {
   const char* text;
   std::string a, b, out;

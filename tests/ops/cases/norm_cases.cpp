@@ -6,7 +6,7 @@ namespace halftone {
 
 namespace {
 
-// The last `last` dimensions are a row.
+// The last `last` dimensions form a row.
 Grouping rows_of(const Shape& shape, int last) {
   int64_t length = 1;
   for (int d = shape.rank() - last; d < shape.rank(); ++d) length *= shape[d];
@@ -16,7 +16,7 @@ Grouping rows_of(const Shape& shape, int last) {
           .groups = rows};
 }
 
-// Channels of an image in `count` groups.
+// Splits the channels of an image into `count` groups.
 Grouping channel_groups_of(const Shape& shape, int64_t count) {
   return {.group = [=](const Shape& index) { return index[0] * count + index[1] / (shape[1] / count); },
           .channel = [](const Shape& index) { return index[1]; },

@@ -6,7 +6,7 @@ namespace halftone {
 
 namespace {
 
-// For each group the mean of function(x, group).
+// The mean of function(x, group) for each group.
 template <class Function>
 std::vector<double> means_of(const Array& x, const Grouping& grouping, std::vector<double>* counts,
                              Function&& function) {
@@ -53,7 +53,7 @@ Array normalized(const Array& x, const Grouping& grouping, const Statistics& sta
         (weight != nullptr ? (*weight)[channel] : 1) / std::sqrt(statistics.variance[group] + kNormEpsilon);
     const double shift = bias != nullptr ? (*bias)[channel] : 0;
     out[i] = (x[i] - statistics.mean[group]) * factor + shift;
-    // The mean is off by what its terms' size allows; it and x are each multiplied by the factor.
+    // The error of the mean is proportional to the size of its terms; it and x are both multiplied by the factor.
     const double size_of_terms = std::fabs(statistics.mean[group]) + std::sqrt(statistics.variance[group]);
     const double sizes = (std::fabs(x[i]) + size_of_terms) * std::fabs(factor) + std::fabs(shift);
     out.slack.push_back(kFunctionError * sizes);

@@ -7,7 +7,7 @@
 
 namespace halftone {
 
-// By the index of an element of the input.
+// Maps the index of an input element to its group and its channel.
 struct Grouping {
   std::function<int64_t(const Shape& index)> group;
   std::function<int64_t(const Shape& index)> channel;
@@ -15,18 +15,18 @@ struct Grouping {
 };
 
 struct Statistics {
-  std::vector<double> mean, variance;  // of each group; the variance is the biased one
+  std::vector<double> mean, variance;  // one per group; the biased variance
   std::vector<double> count;
 };
 Statistics statistics_of(const Array& x, const Grouping& grouping);
-// The mean square in place of the variance, and 0 for the mean.
+// The mean square as the variance, and 0 as the mean.
 Statistics mean_squares_of(const Array& x, const Grouping& grouping);
 
 inline constexpr double kNormEpsilon = 1e-3;
-// A slope is factor (1 - 1 / n - normalized x^2 / n), the factor being about 1 / deviation.
+// A slope is factor (1 - 1 / n - normalized x^2 / n), where the factor is about 1 / deviation.
 inline constexpr double kNormSlopeTerms = 4;
 
-// (x - mean) / sqrt(variance + kNormEpsilon) weight + bias; either may be null.
+// (x - mean) / sqrt(variance + kNormEpsilon) weight + bias; weight and bias may be null.
 Array normalized(const Array& x, const Grouping& grouping, const Statistics& statistics, const Array* weight,
                  const Array* bias);
 

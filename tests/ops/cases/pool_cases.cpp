@@ -10,7 +10,7 @@ namespace halftone {
 
 namespace {
 
-// What of one dimension a window covers: indices, those in the padding among them.
+// The indices that a window covers in one dimension, including those in the padding.
 using Span = std::function<std::vector<int64_t>(int64_t position)>;
 
 struct Windows {
@@ -53,7 +53,7 @@ Windows adaptive_windows_of(const Shape& image, const int64_t (&counts)[2]) {
   return windows;
 }
 
-// Of the elements inside the image and the size of the window with its padding.
+// Maps the elements inside the image and the size of the window with its padding to one result.
 using Pool = Reduced (*)(const std::vector<double>& inside, int64_t size);
 
 Array pooled(const Array& image, const Windows& windows, Pool pool) {
@@ -125,7 +125,7 @@ OpCase pool_case(Op op, const char* what, PoolCall call, const ops::PoolOptions&
   return result;
 }
 
-// A window of one element, for images of one element too.
+// Windows of one element, also for images of one element.
 OpCase single_case(Op op, PoolCall call, Pool pool) {
   OpCase result = pool_case(op, "of single elements", call, {}, pool);
   const bool is_1d = op == Op::kMaxPool1d || op == Op::kAvgPool1d;

@@ -1,4 +1,4 @@
-// Operations that draw.
+// Operations that draw random numbers.
 #include "backend/context.h"
 #include "calls.h"
 #include "core/philox.h"
@@ -9,10 +9,11 @@ namespace halftone {
 
 namespace {
 
-constexpr double kShare = 0.3;  // of elements that go
+constexpr double kShare = 0.3;  // the proportion of elements that are dropped
 constexpr uint64_t kStream = 5;
 
-// The same stream at every call, so that a run can be repeated and its reference knows what was drawn.
+// Uses the same random sequence in every call, so that a run can be repeated and the reference can draw the same
+// numbers.
 Tensor drop(const Tensor& x) {
   x.device().context->set_streams_taken(kStream);
   return ops::dropout(x, kShare, true);

@@ -1,4 +1,4 @@
-// Sums, means and what runs along a dimension.
+// Sums, means and running sums along a dimension.
 #include <cmath>
 #include <limits>
 
@@ -34,12 +34,12 @@ Reduced log_sum_exp_of_terms(const std::vector<double>& terms) {
   for (const double term : terms) powers.push_back(std::exp(term));
   const Sum sum = sum_of(powers);
   const double result = std::log(sum.value());
-  // The sum's relative error is the logarithm's absolute one; terms below 2 take part with their own rounding.
+  // The relative error of the sum becomes the absolute error of the logarithm; terms below 2 add their own rounding.
   return {result, sum.slack_pairwise() / sum.value() + kFunctionError * (std::fabs(result) + 4)};
 }
 
-// The sum of squared distances to the mean, divided by the number of terms less `correction`. Kernels compute it in
-// double: only in f64 are their roundings seen.
+// The sum of squared distances to the mean, divided by the number of terms minus `correction`. Kernels compute it in
+// double, so their roundings are visible only in f64.
 Reduced variance_of(const std::vector<double>& terms, double correction) {
   if (terms.empty()) return {std::numeric_limits<double>::quiet_NaN(), 0};
   const auto count = static_cast<double>(terms.size());
@@ -71,7 +71,7 @@ std::vector<OpCase> over_dims(Op op, ReduceCall call, Reduced (*reduce)(const st
   for (const ReducedDims& which : kReducedDims) {
     cases.push_back({.op = op,
                      .what = which.name,
-                     // Near equal elements std bends more sharply than finite differences see.
+                     // Close to equal elements, the curve of std bends too sharply for finite differences.
                      .inputs = {{op == Op::kStd ? distinct() : uniform(-2, 2)}},
                      .shapes = shapes_to_reduce(),
                      .run = call_of_one([=](const Tensor& x) { return call(x, which.dims, which.keepdim); }),
@@ -90,7 +90,7 @@ Arrays running_sums(const Arrays& in, int dim) {
     Sum sum;
     for (int64_t back = index[dim]; back >= 0; --back) sum.add(in[0][i - back * stride]);
     out[i++] = sum.value();
-    // Kernels add in double: in f64 a rounding for each term, else next to none.
+    // Kernels add in double: one rounding per term in f64, almost none in other dtypes.
     out.slack.push_back(sum.slack_in_order());
   });
   return {out};

@@ -35,7 +35,7 @@ void for_each_element(const Array& x, int dim, Body&& body) {
   });
 }
 
-// An exponential is off by its own error and its argument's, which is below 8; the sum by what a sum is.
+// The error of an exponential is its own plus that of its argument, which is below 8; the sum adds its own.
 Arrays softmax_of(const Array& x, int dim) {
   Array out(x.shape);
   out.slack.resize(out.values.size());
@@ -70,7 +70,8 @@ OpCase softmax_case(Op op, SoftmaxCall call, SoftmaxReference reference, int dim
           .shapes = {{{0, 3, 2}}, {{2, 0, 3}}, {{1, 1, 1}}, {{3, 5, 7}}, {{33, 2, 3}}, {{3, 5, 2305}}, {{131, 3, 97}}},
           .run = call_of_one([=](const Tensor& x) { return call(x, dim); }),
           .reference = [=](const Arrays& in) { return reference(in[0], dim); },
-          // Derivatives are formed from results: of log_softmax their absolute error is its exponential's relative one.
+          // Derivatives are computed from the results: the absolute error of log_softmax becomes a relative error of
+          // its exponential.
           .gradient_roundings = 10};
 }
 

@@ -1,4 +1,4 @@
-// Reductions in the reference: which elements become one result. Used from one thread.
+// Reductions in the reference: finds the elements that each result is reduced from. Used from one thread.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,14 @@
 
 namespace halftone {
 
-// The dimensions that go, of three; none named means all.
+// The dimensions to reduce, of three; an empty list means all.
 struct ReducedDims {
   const char* name;
   Shape dims;
   bool keepdim;
 
   bool goes(int dim) const;
-  // A result's shape with and without its sizes of 1.
+  // The result's shape with reduced sizes of 1, and the shape after keepdim is applied.
   Shape kept(const Shape& shape) const;
   Shape result(const Shape& shape) const;
 };
@@ -27,7 +27,7 @@ inline const ReducedDims kReducedDims[] = {
     {"over the middle dimension", {1}, false},
 };
 
-// Of three dimensions, with sizes of 0 in every place.
+// Shapes of three dimensions, with a size of 0 in every position.
 std::vector<Shapes> shapes_to_reduce();
 
 // The elements of each result, in row-major order.

@@ -29,7 +29,7 @@ double tanh_gelu(double x) {
   return x * sigmoid(2 * inner);
 }
 
-// Errors of a sum of about 1 that x is multiplied by.
+// The errors of a sum of about 1 that is multiplied by x.
 double slack_of_gate(double x, double) { return kFunctionError * std::fabs(x); }
 double slack_at_one(double, double) { return kFunctionError; }
 
@@ -63,7 +63,7 @@ std::vector<OpCase> activation_cases() {
       function_case(Op::kSilu, ops::silu, kReal, [](double x) { return x * sigmoid(x); }),
       function_case(Op::kSoftplus, ops::softplus, kReal, [](double x) { return std::log1p(std::exp(x)); }),
   };
-  // Derivatives are formed from results y near 1: 1 - y and 1 - y^2 are smaller than y by up to these factors.
+  // Derivatives are computed from results y close to 1: 1 - y and 1 - y^2 are smaller than y by up to these factors.
   cases[0].gradient_roundings = 12;
   cases[1].gradient_roundings = 8;
   cases[2].slope_terms = 2;
@@ -89,7 +89,7 @@ std::vector<OpCase> float_cases() {
       float_case(Op::kGelu, "by tanh", kReal, [](const Tensor& x) { return ops::gelu(x, ops::GeluForm::kTanh); });
   tanh.reference = each(tanh_gelu, slack_of_gate);
   for (OpCase* gelu : {&erf, &tanh}) gelu->slope_terms = 2;
-  // Bounds that are no multiple of 1/128, so that rounding moves no element across them.
+  // The bounds are not multiples of 1/128, so rounding moves no element across them.
   OpCase clamp = float_case(Op::kClamp, "", distinct(), [](const Tensor& x) { return ops::clamp(x, -0.5, 0.75); });
   clamp.reference = each([](double x) { return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x; });
   clamp.is_exact = true;

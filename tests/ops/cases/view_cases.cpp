@@ -1,4 +1,4 @@
-// Operations that give elements another place, without joining or adding anything.
+// Operations that move elements without joining or adding anything.
 #include "calls.h"
 #include "ops/ops.h"
 
@@ -6,7 +6,7 @@ namespace halftone {
 
 namespace {
 
-// source(index) is the index in the input's array of what stands at `index` of the result.
+// source(index) is the index in the input of the result's element at `index`.
 template <class ShapeOf, class Source>
 std::function<Arrays(const Arrays&)> moved(ShapeOf shape_of, Source source) {
   return [=](const Arrays& in) {
@@ -17,7 +17,7 @@ std::function<Arrays(const Arrays&)> moved(ShapeOf shape_of, Source source) {
   };
 }
 
-// The same elements in the same order.
+// Other shape, elements in unchanged order.
 template <class ShapeOf>
 std::function<Arrays(const Arrays&)> renamed(ShapeOf shape_of) {
   return [=](const Arrays& in) {
@@ -91,7 +91,7 @@ OpCase permute_case() {
           }));
 }
 
-// Every second index of the last dimension from 1 on.
+// Every second index of the last dimension, beginning at 1.
 OpCase slice_case() {
   return view_case(
       Op::kSlice, "", {{{0, 3, 2}}, {{3, 5, 0}}, {{1, 1, 1}}, {{3, 5, 7}}, {{15, 1, 2305}}},
