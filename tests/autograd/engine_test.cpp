@@ -55,7 +55,7 @@ TEST_F(EngineTest, RefusesASecondRunUnlessTheGraphIsRetained) {
   backward(y);
   EXPECT_EQ(grad(x), (std::vector<double>{20}));
   EXPECT_EQ(code_of([&] { backward(y); }), Code::kState);
-  EXPECT_EQ(grad(x), (std::vector<double>{20}));  // nothing had begun, so nothing is lost
+  EXPECT_EQ(grad(x), (std::vector<double>{20}));  // backward had not begun, so nothing is lost
 }
 
 // A15
@@ -76,7 +76,7 @@ TEST_F(EngineTest, AFailureInTheMiddleLeavesTheLeavesInvalidAndTheGraphUsable) {
   const Tensor y = ops::sum(ops::mul(ops::mul(x, x), x), {}, false);
   device().allocator->release_cached();
   device().allocator->set_limit(device().allocator->stats().reserved);
-  // Every cached block is taken, so that backward's first temporary fails.
+  // All cached blocks are in use, so backward's first temporary fails.
   std::vector<Tensor> taken;
   EXPECT_EQ(code_of([&] {
               for (int i = 0; i < 100000; ++i) taken.push_back(empty(device(), DType::kF32, {1000}));
@@ -101,9 +101,9 @@ TEST_F(EngineTest, InvalidGradientsStaySoWhateverIsAddedUntilZeroGrad) {
   backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));
   EXPECT_EQ(calls, 1);
   accumulator.invalidate();
-  backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));  // through the sink
+  backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));  // the product stores into the gradient directly
   EXPECT_TRUE(accumulator.is_invalid());
-  backward(ops::sum(ops::mul(x, w), {}, false));  // as a tensor
+  backward(ops::sum(ops::mul(x, w), {}, false));  // the product hands over a tensor
   EXPECT_TRUE(accumulator.is_invalid());
   accumulator.accumulate(x);
   EXPECT_TRUE(accumulator.is_invalid());
@@ -145,7 +145,7 @@ void* build_run_and_release(void* argument) {
   return nullptr;
 }
 
-// A28: A stack of 256 KiB: recursion over the graph would not survive it.
+// A28: the stack has 256 KiB, too little for a recursion over the graph.
 TEST_F(EngineTest, AMillionNodesRunAndDieOnASmallStack) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr int kDepth = 100'000;

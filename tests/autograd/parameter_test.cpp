@@ -41,7 +41,7 @@ TEST_F(ParameterTest, SplitsIntoBf16AndARemainderAndJoinsToTheBit) {
   EXPECT_EQ(values(weight->weights())[0], 0.30078125);
   EXPECT_EQ(values(weight->read(DType::kF32)), exact);
   EXPECT_EQ(values(weight->read(DType::kF64)), exact);
-  weight->split();  // once is enough
+  weight->split();  // a second split changes nothing
   weight->join();
   EXPECT_FALSE(weight->is_split());
   EXPECT_EQ(values(weight->master()), exact);

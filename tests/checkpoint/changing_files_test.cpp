@@ -1,4 +1,5 @@
-// Files that somebody else changes while they are read: F19, F20. A change comes before each read of a load in turn.
+// Another program changes files while they are read: F19, F20. Each test makes its change before every read of a load
+// in turn.
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,7 +12,7 @@
 namespace halftone::checkpoint {
 namespace {
 
-// The system's files, and something that happens to them before the `read`-th read, counted from 0.
+// The system's files, with an action before the `read`-th read, counted from 0.
 class ChangingFiles {
  public:
   ChangingFiles(int64_t read, std::function<void()> change) : until_(read), change_(std::move(change)) {}
@@ -44,7 +45,7 @@ class ChangingFilesTest : public NumberedStates<FileTest> {
     return path("run/step-" + std::to_string(step) + "/rank-0-of-1.safetensors");
   }
 
-  // Two checkpoints; what a load answers is one of them, whole, whenever the newer one's file changes.
+  // There are two checkpoints. When the newer one's file changes, a load must return one of them completely.
   void expect_one_or_the_other(const std::function<void(const std::string&)>& change) {
     int64_t fallbacks = 0;
     for (int64_t read = 0; !HasFailure(); ++read) {

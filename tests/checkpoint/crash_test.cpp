@@ -1,4 +1,4 @@
-// A power failure at every instant of a series of saves, in every state that it may leave the disk in: P4(c), S7.
+// Power fails at every point in a series of saves, and leaves the disk in every possible state: P4(c), S7.
 #include <algorithm>
 #include <cerrno>
 #include <functional>
@@ -17,7 +17,7 @@ class CrashTest : public NumberedStates<RoomTest> {
  protected:
   static constexpr const char* kPath = "/run";
 
-  // Visits every state, each once, in which a failure after so many operations of the journal may leave the disk.
+  // Visits once every state of the disk that a failure after this many journal operations may leave.
   void for_each_state(const Disk& before, const MemoryFiles& files, size_t operations,
                       const std::function<void(const Disk&)>& visit) {
     Disk disk = before;
@@ -32,7 +32,7 @@ class CrashTest : public NumberedStates<RoomTest> {
     });
   }
 
-  // The step that is loaded from what a failure left, 0 where there is none.
+  // The step that loads from the state after a failure; 0 if there is none.
   int64_t loaded_step(const Disk& disk) {
     MemoryFiles files(disk);
     const auto loaded = Directory(files.io(), system_clock(), kPath).load_latest(device());
@@ -40,7 +40,8 @@ class CrashTest : public NumberedStates<RoomTest> {
     return loaded ? loaded->step : 0;
   }
 
-  // A run goes on from there, and power fails again at any instant of its next save. Answers the states visited.
+  // A run continues from there, and power fails again at any point of its next save. Returns the number of visited
+  // states.
   int64_t expect_resumable(const Disk& disk, int64_t step) {
     MemoryFiles files(disk);
     Directory(files.io(), system_clock(), kPath).save(step + 1, state(static_cast<double>(step + 1)));
@@ -60,7 +61,7 @@ class CrashTest : public NumberedStates<RoomTest> {
 
 TEST_F(CrashTest, P4_S7_EveryStateLoadsTheLastCheckpointOrTheOneBeingSaved) {
   MemoryFiles files;
-  std::vector<size_t> ends;  // of the journal when save i had returned
+  std::vector<size_t> ends;  // ends[i] is the length of the journal after save i returned
   {
     Directory directory(files.io(), system_clock(), kPath);
     for (int64_t step : {1, 2, 3}) {
@@ -84,7 +85,7 @@ TEST_F(CrashTest, P4_S7_EveryStateLoadsTheLastCheckpointOrTheOneBeingSaved) {
   EXPECT_GT(second_states, 20000);
 }
 
-// Somebody made the directory and died; who opens it next relies on it.
+// Another process made the directory and died; the next one that opens it relies on it.
 TEST_F(CrashTest, P4_S7_ADirectoryThatWasThereIsAsDurableAsOneThatIsMade) {
   MemoryFiles files;
   ASSERT_EQ(files.io().make_directory(files.io().user, "/run", 0777), 0);
@@ -100,8 +101,8 @@ TEST_F(CrashTest, S7_ADirectoryIsAsDurableHoweverManySlashesEndItsPath) {
   }
 }
 
-// The disk went away in the middle of a save and came back: the same step saved again is durable, whatever the calls
-// that failed had done.
+// The disk disappears in the middle of a save and comes back. Saving the same step again must be durable, whatever the
+// failed calls did.
 TEST_F(CrashTest, P4_S7_S14_AStepThatIsSavedAgainAfterAFailureIsDurable) {
   int64_t failures = 0;
   for (int64_t at = 0; !HasFailure(); ++at) {

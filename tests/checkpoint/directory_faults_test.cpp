@@ -1,5 +1,5 @@
-// Saves in which a call of the system fails: P4(b) and the rows S2 to S5 and S13. Every call of a save fails once, and
-// from then on for ever, with every error that it may meet.
+// Saves in which a system call fails: P4(b) and the rows S2 to S5 and S13. Every call of a save fails, once alone and
+// once with all later calls, with every error that it may return.
 #include <fcntl.h>
 
 #include <cerrno>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kPath = "/run";
 
-// What each call may meet in the field.
+// The errors that each call may return in practice.
 std::vector<int> errors_of(std::optional<IoCall> call) {
   if (!call) return {EIO};
   switch (*call) {
@@ -37,7 +37,7 @@ std::vector<int> errors_of(std::optional<IoCall> call) {
 
 class DirectoryFaultsTest : public NumberedStates<RoomTest> {
  protected:
-  // Visits every fault that a save of step 3, beside the checkpoints of steps 1 and 2, can meet.
+  // Visits every fault that a save of step 3 can meet, beside the checkpoints of steps 1 and 2.
   template <class Check>
   void for_each_fault(std::optional<IoCall> call, Check&& check) {
     for (int error : errors_of(call)) {
@@ -51,7 +51,7 @@ class DirectoryFaultsTest : public NumberedStates<RoomTest> {
     }
   }
 
-  // Answers false where the save never came to the fault.
+  // Returns false if the save never reached the fault.
   bool survives(const IoFault& fault, bool removes) {
     SCOPED_TRACE(name(fault.call) + " " + std::to_string(fault.at) + " fails with errno " +
                  std::to_string(fault.error) + (fault.for_ever ? " for ever" : " once"));
@@ -65,7 +65,7 @@ class DirectoryFaultsTest : public NumberedStates<RoomTest> {
     const bool reached = files.has_failed();
     files.set_fault({});
     EXPECT_EQ(files.open_files(), open_files);
-    // Where nothing could be removed any more, the index may stand there; the object knows better.
+    // If nothing could be removed any more, the index may still be on disk, but the object knows that step 3 failed.
     expect_latest(directory, failed ? 2 : 3);
     EXPECT_EQ(directory.steps().back(), failed ? 2 : 3);
     if (failed && removes) {
@@ -110,7 +110,7 @@ TEST_F(DirectoryFaultsTest, P4_S14_AVanishingDiskLeavesTheCheckpointBeforeItAndT
   for_each_fault({}, [&](const IoFault& fault) { return survives(fault, !fault.for_ever); });
 }
 
-// Steps 1 and 2 are there, and the disk goes away in the middle of saving 5: a run may go back, and save 3.
+// Steps 1 and 2 are saved, and the disk disappears while step 5 is saved. A run may then go back and save step 3.
 TEST_F(DirectoryFaultsTest, P4_S14_WhatAFailedSaveLeftHidesNoEarlierStep) {
   int64_t left = 0;
   for (int64_t at = 0;; ++at) {
@@ -132,8 +132,8 @@ TEST_F(DirectoryFaultsTest, P4_S14_WhatAFailedSaveLeftHidesNoEarlierStep) {
   EXPECT_GT(left, 0) << "no fault left an index";
 }
 
-// A checkpoint that was whole when it was loaded is damaged, and the save that is to replace it fails: the one before
-// it is still kept beside the next.
+// A checkpoint is damaged after it was loaded, and the save that should replace it fails. The checkpoint before it must
+// still be kept beside the next one.
 TEST_F(DirectoryFaultsTest, P4_AFailedReplacementOfADamagedCheckpointKeepsTheOneBefore) {
   MemoryFiles files;
   Directory directory(files.io(), system_clock(), kPath);
@@ -150,7 +150,7 @@ TEST_F(DirectoryFaultsTest, P4_AFailedReplacementOfADamagedCheckpointKeepsTheOne
   EXPECT_EQ(directory.steps(), (std::vector<int64_t>{1, 3}));
 }
 
-// The object has verified nothing yet, and asks the directory what stands there.
+// A new object has verified nothing yet, so it reads the state from the directory.
 TEST_F(DirectoryFaultsTest, P4_ASaveThatReportsAFailureHasPublishedNothing) {
   for (IoCall call : kEveryIoCall) {
     for (int64_t at = 0;; ++at) {

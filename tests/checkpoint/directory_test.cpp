@@ -1,4 +1,4 @@
-// Checkpoints in a directory: what is kept, what is chosen, what is refused.
+// Checkpoints in a directory: which are kept, which is loaded, refusals.
 #include "checkpoint/directory.h"
 
 #include <algorithm>
@@ -145,7 +145,7 @@ TEST_F(DirectoryTest, FindsEveryTruncationAndEveryByteTooMuch) {
 TEST_F(DirectoryTest, F18_RefusesAMissingFileAndAFileOfAnotherSave) {
   Directory directory = open();
   directory.save(1, state(1));
-  directory.save(2, state(1));  // the same numbers, so that the save alone tells the files apart
+  directory.save(2, state(1));  // equal numbers, so only the save id distinguishes the files
   const std::string second = read_file(tensors_of(2));
   std::filesystem::copy_file(tensors_of(1), tensors_of(2), std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(code_of([&] { directory.verify(2); }), Code::kFormat);

@@ -15,7 +15,7 @@ void write_bytes(std::string* bytes, uint64_t offset, const std::string& data, s
   bytes->replace(offset, count, data, 0, count);
 }
 
-// What a power failure may leave of the writes to one file since its last sync.
+// The possible contents of one file after a power failure, given its writes since the last sync.
 std::vector<std::string> possible_bytes(const std::string& durable, const std::vector<const DiskOperation*>& writes) {
   std::vector<std::string> results;
   for (uint32_t kept = 0; kept < 1u << writes.size(); ++kept) {
@@ -63,7 +63,7 @@ class CrashStates {
       return other.node == changed && (other.kind == DiskOperation::kSync || other.kind == DiskOperation::kFailedSync);
     });
     const bool is_durable = sync != later.end() && sync->kind == DiskOperation::kSync;
-    // Behind a failed sync there may be durable changes behind others that are not; all keep their order.
+    // After a failed sync, durable changes may follow changes that are not durable; all keep their order.
     if (operation.changes_directory() && (!is_durable || !changes_.empty())) {
       changes_.push_back(&operation);
       can_be_lost_.push_back(!is_durable);
@@ -96,9 +96,9 @@ class CrashStates {
   }
 
   Disk durable_;
-  std::vector<const DiskOperation*> changes_;  // of directories, from the first on that is not durable
-  std::vector<bool> can_be_lost_;              // of each of them
-  Writes writes_;                              // not durable
+  std::vector<const DiskOperation*> changes_;  // of directories, beginning with the first one that is not durable
+  std::vector<bool> can_be_lost_;              // one per change
+  Writes writes_;                              // the writes that are not durable
   const std::function<void(const Disk&)>& visit_;
 };
 

@@ -1,4 +1,4 @@
-// A folder of its own for each test, and short ways to fill and read its files.
+// A temporary folder for each test, and short functions that fill and read its files.
 #pragma once
 
 #include <gtest/gtest.h>

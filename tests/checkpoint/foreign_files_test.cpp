@@ -1,6 +1,5 @@
-// A directory of checkpoints in which others do as they please: files, links and folders that no save has made, a
-// directory that is moved away, a lock file that is gone. Nothing is written, truncated or removed but what a save
-// made.
+// Other programs change a checkpoint directory: they add files, links and folders that no save made, move the directory
+// away, or delete the lock file. The library must write, truncate or remove only files that a save made.
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -25,7 +24,7 @@ class ForeignFilesTest : public NumberedStates<FileTest> {
 
   Directory open() { return Directory(system_io(), system_clock(), path("run")); }
   void save(Directory& directory, int64_t step) { directory.save(step, state(static_cast<double>(step))); }
-  // A directory beside the other one, with whole checkpoints.
+  // Makes a second directory with complete checkpoints.
   void make_backup(const std::vector<int64_t>& steps) {
     Directory directory(system_io(), system_clock(), path("backup"));
     for (int64_t step : steps) save(directory, step);
@@ -136,7 +135,7 @@ TEST_F(ForeignFilesTest, S15_NothingIsSavedThroughALink) {
   EXPECT_FALSE(fs::exists(path("elsewhere/rank-0-of-1.safetensors")));
 }
 
-// What a failed save could not remove has become a link by the time the next save removes it.
+// A file that a failed save could not remove has become a link when the next save tries to remove it.
 TEST_F(ForeignFilesTest, S15_WhatAFailedSaveLeftIsNotRemovedThroughALink) {
   MeddledFiles files;
   Directory directory(files.io(), system_clock(), path("run"));
@@ -176,14 +175,14 @@ TEST_F(ForeignFilesTest, S15_NothingIsWrittenThroughALinkInThePlaceOfATemporaryF
   fs::create_directory(path("run/step-1"));
   fs::create_symlink(path("precious"), path("run/step-1/index.json.tmp"));
   Directory directory = open();
-  save(directory, 1);  // what an earlier save may have left is removed first
+  save(directory, 1);  // first removes leftover files of an earlier save
   expect_state(*directory.load_latest(device()), 1);
   EXPECT_FALSE(fs::is_symlink(path("file")));
   EXPECT_TRUE(fs::is_symlink(path("file.tmp")));
   EXPECT_EQ(read_file(path("precious")), "of somebody else");
 }
 
-// The step of a failed save that left nothing is a step like any other.
+// After a failed save that left no files, its step is treated like any other.
 TEST_F(ForeignFilesTest, S15_ACheckpointThatIsPutInThePlaceOfAFailedSaveCounts) {
   make_backup({5});
   MeddledFiles files;

@@ -1,4 +1,5 @@
-// Indices with a sound checksum that no save has written: their author wants memory, or a load that goes half the way.
+// Index files with a valid checksum that no save has written. An attacker uses them to exhaust memory or to make a load
+// stop half-way.
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ class HostileIndexTest : public NumberedStates<FileTest> {
  protected:
   HostileIndexTest() : directory_(system_io(), system_clock(), path("run")) { directory_.save(1, state(1)); }
 
-  // What the checkpoint answers once its index was changed and signed anew.
+  // The error code of a load after the index was changed and given a valid checksum.
   template <class Change>
   Code code_of_index(Change&& change) {
     const std::string folder = path("run/step-1");
@@ -43,7 +44,7 @@ TEST_F(HostileIndexTest, F27_AnEmptyNameIsRefused) {
   EXPECT_EQ(code_of_index([](Index& index) { index.scalars[0].name = ""; }), Code::kFormat);
 }
 
-// 2^59 bytes: more than there are.
+// 2^59 bytes, more than the file has.
 TEST_F(HostileIndexTest, F27_ATensorLargerThanItsFileIsRefusedBeforeMemoryIsTaken) {
   EXPECT_EQ(code_of_index([](Index& index) {
               index.tensors[0].shape = {int64_t{1} << 57};
@@ -52,7 +53,7 @@ TEST_F(HostileIndexTest, F27_ATensorLargerThanItsFileIsRefusedBeforeMemoryIsTake
             Code::kFormat);
 }
 
-// Every part is sound by itself.
+// Every part is valid by itself.
 TEST_F(HostileIndexTest, F27_AFileThatHoldsATensorAgainAndAgainIsRefused) {
   EXPECT_EQ(
       code_of_index([](Index& index) {

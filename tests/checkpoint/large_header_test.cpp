@@ -1,6 +1,6 @@
-// P6: a header of 100 MB that describes a million tensors takes at most 1.1 times the file and 64 MiB of memory, and
-// time in proportion to its size; loading the tensors as well takes a stated number of bytes for each. A process of its
-// own reads them, so that its peak is nobody else's.
+// P6: reading a header of 100 MB that describes a million tensors takes at most 1.1 times the file and 64 MiB of
+// memory, and time in proportion to its size. Loading the tensors takes at most a stated number of bytes per tensor. A
+// separate process reads the file, so that its memory peak is measured alone.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint64_t kTensors = 1'000'000;
 
-// What a tensor of one element costs: itself and its storage, a place in the allocator, its name of 35 bytes, its
-// entries in the header and in the state dict. The whole process was measured at 609 MB, with glibc 2.36.
+// Bytes per tensor of one element: the tensor and its storage, a block of the allocator, its name of 35 bytes, its
+// entries in the header and in the state dict. Measured for the whole process: 609 MB with glibc 2.36.
 constexpr double kBytesOfATensor = 600;
 
 class LargeHeaderTest : public FileTest {
@@ -28,7 +28,7 @@ class LargeHeaderTest : public FileTest {
     return text;
   }
 
-  // Entry i with what stands in front of it: one number in four bytes.
+  // Entry i, with its separator: one number of four bytes.
   static std::string entry(uint64_t i) {
     char text[160];
     const auto begin = static_cast<unsigned long long>(4 * i);
@@ -37,7 +37,7 @@ class LargeHeaderTest : public FileTest {
     return text;
   }
 
-  // Piece by piece, so that this process stays small. Answers the size.
+  // Writes in pieces, so that this process stays small. Returns the file size.
   uint64_t write_large_file(uint64_t tensors = kTensors) {
     const uint64_t header_bytes = kMaxHeaderBytes / kTensors * tensors;
     std::ofstream file(path("large"), std::ios::binary);
@@ -86,7 +86,7 @@ TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBounde
   const rusage used = used_by([&] { return read_header(); });
   std::printf("the header takes %.2f s of the processor, a sixteenth of it %.3f s\n", seconds(used),
               seconds(used_by_small));
-  // What grows with the square takes 256 times as long; a busy machine makes no difference of four.
+  // Linear time is 16 times as long, quadratic time 256 times; the bound of 64 allows for a busy machine.
   EXPECT_LE(seconds(used), 64 * seconds(used_by_small));
   EXPECT_LE(peak_bytes(used), 1.1 * static_cast<double>(size) + (64 << 20));
 }

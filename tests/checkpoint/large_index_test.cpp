@@ -1,5 +1,5 @@
-// P6: an index takes memory in proportion to its size, also one whose author wants the memory of the machine. All of
-// them have a sound checksum.
+// P6: reading an index takes memory in proportion to its size, even if an attacker wrote it to exhaust memory. All of
+// these files have a valid checksum.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -20,7 +20,7 @@ class LargeIndexTest : public FileTest {
  protected:
   LargeIndexTest() : path_(path("index.json")) {}
 
-  // The text without its last brace; answers the size of the file.
+  // Takes the text without its last brace; returns the size of the file.
   double write_signed(const std::string& text) {
     std::ofstream file(path_, std::ios::binary);
     file << text << ",\"checksum\":\"" << checksum_of_text(text.data(), text.size()) << "\"}";
@@ -48,7 +48,7 @@ class LargeIndexTest : public FileTest {
     return code_of([&] { read_index(system_io(), path_); }) == Code::kFormat ? 0 : 1;
   }
 
-  // `item` again and again inside an index that is sound but for it.
+  // Repeats `item` inside an otherwise valid index.
   std::string filled(const char* before, const std::string& item, const char* after, size_t bytes) {
     std::string text = R"({"format":"halftone-checkpoint","version":1,"step":1,"save_id":"0",)";
     text += before;
@@ -95,7 +95,7 @@ TEST_F(LargeIndexTest, F27_P6_MembersWithoutAnEndTakeNoMemory) {
   expect_refused_in_proportion(text);
 }
 
-// Whoever reads the first and whoever reads the last would read different checkpoints.
+// Two readers that use the first and the last one would read different checkpoints.
 TEST_F(LargeIndexTest, F27_AMemberThatStandsTwiceIsRefused) {
   const std::string once =
       R"({"format":"halftone-checkpoint","version":1,"step":1,"save_id":"0","files":[],"scalars":[],"tensors":[])";
@@ -107,7 +107,7 @@ TEST_F(LargeIndexTest, F27_AMemberThatStandsTwiceIsRefused) {
   }
 }
 
-// What this library does not know is passed over, and a newer version's lists are not looked at.
+// Unknown members are skipped, and lists of a newer version are not read.
 TEST_F(LargeIndexTest, UnknownListsArePassedOverAndNewerVersionsToldFirst) {
   const std::string known = R"({"format":"halftone-checkpoint","version":1,"step":3,"save_id":"0",)";
   write_signed(known + R"("later":[1,{"a":[]},"b"],"files":[],"scalars":[],"tensors":[])");

@@ -1,5 +1,5 @@
-// The system's files with others at work on them: writes and removals that are refused as on a disk that is away, and
-// something that happens right before a file is created or renamed. One thread at a time.
+// The system's files while other programs work on them: writes and removals fail as if the disk were gone, and an
+// action runs right before a file is created or renamed. One thread at a time.
 #pragma once
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ class MeddledFiles {
     refuses_writes_ = writes;
     refuses_removals_ = removals;
   }
-  // Each happens once, with the path that is created or renamed.
+  // Each action runs once, with the path that is created or renamed.
   void before_create(std::function<void(const std::string&)> change) { before_create_ = std::move(change); }
   void before_rename(std::function<void(const std::string&)> change) { before_rename_ = std::move(change); }
 

@@ -14,7 +14,7 @@ const char* name_of(IoCall call) noexcept {
   return kNames[static_cast<int>(call)];
 }
 
-// ---- What the table's functions do
+// ---- The functions of the table
 
 struct MemoryFiles::Table {
   static int64_t open(MemoryFiles& files, const char* path, int32_t flags) {
@@ -101,7 +101,7 @@ struct MemoryFiles::Table {
     return 0;
   }
 
-  // Calls action(files) unless the call is to fail.
+  // Calls action(files), unless the call must fail.
   template <class Action>
   static int64_t run(void* user, IoCall call, Action&& action) {
     auto& files = *static_cast<MemoryFiles*>(user);
@@ -116,7 +116,7 @@ Io MemoryFiles::table() noexcept {
       .open = [](void* user, const char* path, int32_t flags, uint32_t) -> int64_t {
         return Table::run(user, IoCall::kOpen, [&](MemoryFiles& files) { return Table::open(files, path, flags); });
       },
-      // A descriptor is free even where its close fails, as on Linux.
+      // Even if close fails, the descriptor is free, as on Linux.
       .close = [](void* user, int64_t file) -> int64_t {
         auto& files = *static_cast<MemoryFiles*>(user);
         files.handle(file).is_open = false;

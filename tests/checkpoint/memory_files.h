@@ -1,4 +1,4 @@
-// An Io table over files in memory that fails on demand, and keeps a journal of what it does to the disk for
+// An Io table over files in memory. It fails on demand, and keeps a journal of all disk operations for
 // for_each_crash_state (disk.h). One thread at a time.
 #pragma once
 
@@ -19,10 +19,10 @@ inline constexpr IoCall kEveryIoCall[] = {IoCall::kOpen,          IoCall::kClose
 const char* name_of(IoCall call) noexcept;
 
 struct IoFault {
-  std::optional<IoCall> call;  // none: calls of every kind count
-  int64_t at;                  // the call that fails, counted from 0 since the fault was set
+  std::optional<IoCall> call;  // empty: calls of every kind count
+  int64_t at;                  // the call that fails, counted from 0 after the fault was set
   int error;                   // errno
-  bool for_ever;               // the calls behind it as well
+  bool for_ever;               // all later calls fail, too
 };
 
 class MemoryFiles {
@@ -38,11 +38,11 @@ class MemoryFiles {
   bool exists(const std::string& path) const { return find(path).node.has_value(); }
 
   void set_fault(std::optional<IoFault> fault);
-  // Whether the fault was reached since it was set.
+  // True if the fault was reached since it was set.
   bool has_failed() const noexcept { return has_failed_; }
-  // Every read and write moves one byte.
+  // After this call, each read and write moves one byte.
   void move_single_bytes() { moves_single_bytes_ = true; }
-  // Every call answers EINTR before it answers anything else.
+  // After this call, each call returns EINTR once before it works.
   void interrupt_every_call() { interrupts_ = true; }
 
  private:
@@ -58,7 +58,7 @@ class MemoryFiles {
     std::optional<size_t> node;
   };
 
-  int64_t refusal(IoCall call);  // 0 where the call goes on, else -errno
+  int64_t refusal(IoCall call);  // 0 if the call may proceed, else -errno
   Place find(const std::string& path) const;
   Handle& handle(int64_t file) { return handles_.at(static_cast<size_t>(file) - kFirstFile); }
   void perform(DiskOperation operation);

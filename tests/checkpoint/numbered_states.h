@@ -1,5 +1,5 @@
-// States that tell their step in every tensor and scalar, so that a mixture of two checkpoints shows. A base for
-// fixtures over RoomTest.
+// States that hold their step in every tensor and scalar, so a mixture of two checkpoints shows. A base for fixtures
+// over RoomTest.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What reading a file takes: measured in a process of its own, so that its peak is nobody else's.
+// Measures the resources for reading a file, in a separate process, so that its memory peak is measured alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,12 +9,12 @@
 namespace halftone::checkpoint {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;  // takes time and memory of its own
+constexpr bool kIsSanitized = true;  // a sanitizer takes time and memory itself
 #else
 constexpr bool kIsSanitized = false;
 #endif
 
-// What `work` in a child used; it answers 0 where all is well.
+// Resource usage of `work` in a child. `work` returns 0 on success.
 template <class Work>
 rusage used_by(const Work& work) {
   const pid_t child = fork();

@@ -1,4 +1,4 @@
-// A safetensors file that is written over another while calls of the system fail: P4(b), S2, S4, S5.
+// System calls fail while a safetensors file replaces another: P4(b), S2, S4, S5.
 #include <algorithm>
 #include <cerrno>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 class SafetensorsFaultsTest : public NumberedStates<RoomTest> {
  protected:
-  // Answers false where the save never came to the fault.
+  // Returns false if the save never reached the fault.
   bool survives(const IoFault& fault) {
     SCOPED_TRACE(std::string(name_of(*fault.call)) + " " + std::to_string(fault.at) + " fails");
     MemoryFiles files;
@@ -21,7 +21,7 @@ class SafetensorsFaultsTest : public NumberedStates<RoomTest> {
     const bool failed = !saves(files, fault.error);
     const bool reached = files.has_failed();
     files.set_fault({});
-    // Once the file has its name, only its directory's sync can fail.
+    // After the rename, only the sync of the directory can still fail.
     const bool is_renamed = renames(files) == 2;
     EXPECT_TRUE(failed || is_renamed);
     expect_state(load_safetensors(files.io(), "/file", device()), is_renamed ? 2 : 1);

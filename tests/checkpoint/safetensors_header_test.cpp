@@ -1,4 +1,4 @@
-// What a safetensors file may say of itself, by the rows F1 to F14, F22 and F25 of the fault catalogue.
+// Valid and invalid headers of safetensors files, by the rows F1 to F14, F22 and F25 of tests/faults.md.
 #include "checkpoint/safetensors_header.h"
 
 #include <sys/stat.h>

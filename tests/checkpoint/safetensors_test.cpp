@@ -1,4 +1,4 @@
-// Whole safetensors files: what is written is read back, and a failed write harms nothing.
+// Complete safetensors files: reading returns the written data, and a failed write changes nothing.
 #include "checkpoint/safetensors.h"
 
 #include <cmath>
@@ -99,7 +99,7 @@ TEST_F(SafetensorsTest, F26_ReplacesTheFileThatItWasLoadedFrom) {
   EXPECT_EQ(values(old), (std::vector<double>{1, 2}));
 }
 
-// The format's word for what is said about the tensors.
+// The format reserves this name for metadata.
 TEST_F(SafetensorsTest, F13_ATensorWithTheNameOfTheMetadataIsRefusedAndTheOldFileStays) {
   StateDict state;
   state.add("a", tensor({2}, {1, 2}));
@@ -156,7 +156,7 @@ TEST_F(SafetensorsTest, S15_WhatTakesTheNameOfTheTemporaryFileStays) {
   EXPECT_EQ(read_file(path("precious")), "of somebody else");
 }
 
-// Another save to the same path begins, and ends well or not, right before this one renames its file.
+// Another save to the same path begins, and succeeds or fails, right before this one renames its file.
 TEST_F(SafetensorsTest, S8_ASaveToAPathDoesNotHarmAnotherToTheSame) {
   for (bool fails : {false, true}) {
     MeddledFiles first, second;

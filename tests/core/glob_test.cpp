@@ -44,7 +44,7 @@ TEST(Glob, BracketsAndBackslashesStandForThemselves) {
   EXPECT_FALSE(matches_glob("[ab]", "a"));
 }
 
-// With backtracking to every star this would not end in our lifetime.
+// With backtracking to every star this test would practically never end.
 TEST(Glob, ManyStarsTakeNoMoreThanTheProductOfTheLengths) {
   std::string pattern;
   for (int i = 0; i < 200; ++i) pattern += "a*";

@@ -7,7 +7,7 @@
 namespace halftone {
 namespace {
 
-// The key and the texts of the test vectors: bytes 00, 01, 02 and so on.
+// The key and the texts of the test vectors: the bytes 00, 01, 02 and so on.
 constexpr HashKey kCountedKey = {.low = 0x0706050403020100, .high = 0x0f0e0d0c0b0a0908};
 
 std::string counted(size_t size) {
@@ -16,7 +16,7 @@ std::string counted(size_t size) {
   return text;
 }
 
-// The example of the paper, appendix A.
+// The example in appendix A of the paper.
 TEST(KeyedHash, IsSipHash24) { EXPECT_EQ(keyed_hash(kCountedKey, counted(15)), 0xa129ca6149be45e5u); }
 
 TEST(KeyedHash, TellsTextsOfZerosApartByTheirLengths) {

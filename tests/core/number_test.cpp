@@ -1,5 +1,5 @@
-// The scalar formats against the tabulated reference of tests/nearest_code.h. tests/exhaustive holds the kernels, which
-// give the same bits, to all 2^32 inputs.
+// The scalar formats against the table-based reference in tests/nearest_code.h. tests/exhaustive checks the kernels,
+// which give bitwise equal results, for all 2^32 inputs.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -62,7 +62,7 @@ TYPED_TEST(NumberFormat, KeepsNanAsQuietNan) {
   }
 }
 
-// A signalling NaN turns quiet, as it does in the hardware's conversions.
+// A signalling NaN becomes quiet, as in the hardware's conversions.
 TEST(NumberFormats, WidenSignallingNanQuietly) {
   const float half = Float16{0x7c01};
   EXPECT_EQ(std::bit_cast<uint32_t>(half), 0x7fc02000u);
@@ -84,7 +84,7 @@ TEST(Float8E4M3, OverflowsIntoNanWhereAsked) {
   EXPECT_EQ(Float8E4M3::from(-INFINITY, Overflow::kNonFinite).bits, 0xff);
 }
 
-// The formats work at compile time too.
+// The formats also work at compile time.
 static_assert(Float16::from(1.0f).bits == 0x3c00 && Float16::from(65504.0f).bits == 0x7bff);
 static_assert(BFloat16::from(1.0f).bits == 0x3f80);
 static_assert(Float8E4M3::from(448.0f).bits == 0x7e && Float8E5M2::from(57344.0f).bits == 0x7b);

@@ -5,7 +5,7 @@
 namespace halftone {
 namespace {
 
-// The known answers that Random123 ships for philox4x32-10 (kat_vectors).
+// The known results that Random123 publishes for philox4x32-10 (kat_vectors).
 TEST(Philox, AnswersThePublishedVectors) {
   EXPECT_EQ(philox({0, 0}, 0), (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({~0ull, ~0ull}, ~0ull), (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));

@@ -8,7 +8,7 @@
 namespace halftone {
 namespace {
 
-// Counts the objects that live.
+// Counts the live objects.
 class Counted : public RefCounted {
  public:
   explicit Counted(int& alive) : alive_(alive) { ++alive_; }

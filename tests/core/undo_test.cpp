@@ -8,7 +8,7 @@
 namespace halftone {
 namespace {
 
-// Steps that write their letter where they are taken back.
+// Registers an undo action that logs its letter.
 void note(std::string& log, char letter) {
   Undo::on_failure([&log, letter] { log += letter; });
 }

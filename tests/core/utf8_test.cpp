@@ -10,7 +10,7 @@ namespace {
 
 bool accepts(const std::string& text) { return is_utf8(text.data(), text.size()); }
 
-// The encoding as its table in the Unicode standard has it, for any number of at most 21 bits.
+// Encodes any number of up to 21 bits by the table in the Unicode standard.
 std::string encoded(uint32_t point) {
   const auto tail = [&](int shift) { return static_cast<char>(0x80 | (point >> shift & 0x3f)); };
   if (point < 0x80) return {static_cast<char>(point)};

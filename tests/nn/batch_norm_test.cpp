@@ -20,7 +20,7 @@ class BatchNormTest : public RoomTest {
   }
 };
 
-// ThreadSanitizer sees what the values cannot show.
+// For ThreadSanitizer: the values alone cannot show a race.
 TEST_F(BatchNormTest, ManyThreadsMayEvaluateOneLayer) {
   const Ref<BatchNorm> module = layer(device(), 6);
   const Tensor input = noise(device(), {16, 6, 5, 5});
@@ -64,7 +64,7 @@ TEST_F(BatchNormTest, RunningStatisticsAreWideWhateverTheWeights) {
   EXPECT_EQ(layer(device(), 2, DType::kF64)->buffers()[1].tensor.dtype(), DType::kF64);
 }
 
-// Statistics of evaluation are taken when forward runs, so later training does not disturb backward.
+// Forward in evaluation saves its statistics, so later training does not change backward.
 TEST_F(BatchNormTest, BackwardOfEvaluationOutlivesNewStatistics) {
   const Ref<BatchNorm> module = layer(device(), 2);
   module->set_training(false);

@@ -23,7 +23,7 @@ TEST_F(LinearTest, DrawsWeightsWithinTheBoundAndFillsTheRange) {
     EXPECT_GT(*high, 0.9 * bound) << named.name;
     double sum = 0;
     for (double value : drawn) sum += value;
-    // Five standard errors of a uniform mean.
+    // Five standard errors of the mean of uniform numbers.
     EXPECT_LT(std::fabs(sum / drawn.size()), 5 * bound / std::sqrt(3.0 * drawn.size())) << named.name;
   }
 }

@@ -7,7 +7,7 @@
 namespace halftone::nn {
 namespace {
 
-// Counts its calls in training mode in a buffer, and its calls in all in a second one.
+// Counts its calls in training mode in one buffer, and all its calls in a second one.
 class Counter final : public Module {
  public:
   explicit Counter(ContextDevice& device)

@@ -8,7 +8,7 @@
 namespace halftone::nn {
 namespace {
 
-// A buffer of i64 and one of f32.
+// A module with a buffer of i64 and one of f32.
 class Buffered final : public Module {
  public:
   explicit Buffered(ContextDevice& device)
@@ -31,7 +31,7 @@ class StateTest : public RoomTest {
                                        make_ref<Buffered>(device())};
     return make_ref<Sequential>(std::move(layers));
   }
-  // Every tensor of a state, one after the other.
+  // The values of all tensors of a state, joined.
   static std::vector<double> all_values(const Module& module) {
     std::vector<double> result;
     const StateDict state = state_of(module);
@@ -86,7 +86,7 @@ TEST_F(StateTest, WeightsOfOtherFloatsConvert) {
   EXPECT_EQ(values(state_of(*module).find("0.weight")->tensor), (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
-// A state made of views of the very memory that is written.
+// The state consists of views of the memory that the load writes.
 TEST_F(StateTest, ValuesAreTakenBeforeTheFirstWrite) {
   std::vector<Ref<Module>> layers = {make_ref<Linear>(device(), 2, 2, false, DType::kF32),
                                      make_ref<Linear>(device(), 2, 2, false, DType::kF32)};

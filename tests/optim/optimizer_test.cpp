@@ -28,7 +28,7 @@ class OptimizerTest : public RoomTest {
     run_backward(ops::sum(ops::rescale(parameter->leaf(), factor, 0), {}, false), Tensor(), false);
   }
 
-  // All that a failure may not change of a parameter.
+  // Everything about a parameter that a failure must not change.
   struct Look {
     explicit Look(const Parameter& parameter)
         : weights(values(parameter.read(DType::kF32))),
@@ -50,7 +50,7 @@ class OptimizerTest : public RoomTest {
 
   static constexpr int64_t kPage = 4096;
 
-  // All memory that the device may still give, but for `pages` pages.
+  // Allocates all memory that the device can still provide, except `pages` pages.
   std::vector<Tensor> all_memory_but(int pages) {
     device().allocator->set_limit(device().allocator->stats().reserved);
     std::vector<Tensor> hoard;
@@ -59,8 +59,8 @@ class OptimizerTest : public RoomTest {
     return hoard;
   }
 
-  // Makes an optimizer of a form, or adds a group of it, with a page more memory at each trial. Answers how many trials
-  // failed; each left the parameters as they were.
+  // Makes an optimizer with the given storage, or adds a group with it, with one more page of memory in each trial.
+  // Returns the number of trials that failed; each of them must leave the parameters unchanged.
   int failures_until_owned(const Precision& form, bool starts_split, bool is_added) {
     constexpr int64_t kCount = 3 * kPage / 4;
     std::vector<Ref<Parameter>> weights;
@@ -163,7 +163,7 @@ constexpr Precision kForms[] = {{DType::kBF16, DType::kF32, DType::kF32, Master:
                                 {DType::kF32, DType::kBF16, DType::kF32, Master::kFull},
                                 {DType::kBF16, DType::kBF16, DType::kBF16, Master::kNone}};
 
-// M8: memory runs out at every place of a creation, and of a group that is added, one after the other.
+// M8: memory runs out at every possible point while an optimizer is made or a group is added.
 TEST_F(OptimizerTest, WithoutMemoryForAGroupWeightsAndGradientsStayToTheBit) {
   for (const Precision& form : kForms) {
     for (const bool starts_split : {false, true}) {
@@ -186,7 +186,7 @@ TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {
   EXPECT_EQ(values(weight->master()), (std::vector<double>{1, 1}));
 }
 
-// AdamW keeps FP32 master, two FP32 moments and an FP32 gradient: 16 bytes a parameter, and 2 for a BF16 copy.
+// AdamW stores an FP32 master, two FP32 moments and an FP32 gradient: 16 bytes per parameter, and 2 for a BF16 copy.
 TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
   constexpr int64_t kCount = 1 << 20;
   const Ref<Parameter> weight =
@@ -263,7 +263,7 @@ TEST_F(OptimizerTest, AGradientThatIsThereIsConverted) {
   EXPECT_EQ(values(weight->grad()), (std::vector<double>{0.6015625, 0.6015625}));
 }
 
-// BF16 weight 2, remainder 2, BF16 gradient 2, BF16 first moment 2, FP32 second moment 4: 12 bytes a parameter.
+// BF16 weight 2, remainder 2, BF16 gradient 2, BF16 first moment 2, FP32 second moment 4: 12 bytes per parameter.
 TEST_F(OptimizerTest, MemoryIsWhatMasterSplitPromises) {
   constexpr int64_t kCount = 1 << 20;
   const Ref<Parameter> weight =
@@ -276,7 +276,7 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterSplitPromises) {
   EXPECT_EQ(bytes(Category::kOptimizer), (2 + 2 + 4) * kCount + static_cast<int64_t>(sizeof(OptimizerState)));
 }
 
-// BF16 weight 2, remainder 2, BF16 gradient 2, moments 1 and 1: 8 bytes a parameter, and two scales a block.
+// BF16 weight 2, remainder 2, BF16 gradient 2, moments 1 and 1: 8 bytes per parameter, and two scales per block.
 TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
   constexpr int64_t kCount = 1 << 20;
   const Ref<Parameter> weight =
@@ -290,7 +290,7 @@ TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
             (2 + 1 + 1) * kCount + 2 * 4 * kCount / kBlockSize + static_cast<int64_t>(sizeof(OptimizerState)));
 }
 
-// A constant gradient moves every weight by the rate in each step, whatever the moments' rounding adds to it.
+// A constant gradient moves every weight by the learning rate in each step, apart from the moments' rounding.
 TEST_F(OptimizerTest, EightBitMomentsTrain) {
   const Ref<Parameter> weight = parameter("weight", std::vector<double>(300, 1.0));
   AdamW optimizer(group({weight}, {DType::kF32, DType::kF32, DType::kI8, Master::kFull, DType::kU8}), kAdamw);

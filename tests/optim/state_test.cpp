@@ -1,4 +1,4 @@
-// States of optimizers, scalers and averages that no run can have: refused before anything has changed.
+// States of optimizers, scalers and averages that no run can produce: a load refuses them before anything changes.
 #include "optim/state.h"
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace halftone::optim {
 namespace {
 
-// A state with one of its scalars replaced.
+// A copy of a state with one scalar replaced.
 StateDict changed(const StateDict& state, const std::string& name, const StateScalar& value) {
   StateDict result;
   for (const StateTensor& entry : state.tensors()) result.add(entry.name, entry.tensor);
@@ -50,7 +50,7 @@ TEST_F(OptimizerStateTest, F27_StepsThatCannotBeCountedOnAreRefused) {
   EXPECT_EQ(optimizer_->step_count(), int64_t{1} << 40);
 }
 
-// Adam's correction would divide by what is below 0, and take its root.
+// Adam's bias correction would divide by a negative number, and take its root.
 TEST_F(OptimizerStateTest, F27_AGroupThatBeginsAfterTheLastStepIsRefused) {
   EXPECT_EQ(code_of_state("group.0.first_step", int64_t{1}), Code::kFormat);
   EXPECT_EQ(code_of_state("group.0.first_step", int64_t{0}), Code::kOk);

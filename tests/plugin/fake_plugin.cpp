@@ -1,5 +1,5 @@
-// A plugin with one device, "fake:0": memory from malloc, FP32 alone, and no kernels but cast, fill and add. Two
-// functions of its own let a test give it little memory and see how often it was asked for some.
+// A plugin with one device, "fake:0": memory from malloc, only FP32, and no kernels except cast, fill and add. With two
+// extra functions a test can limit its memory and count the requests.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -84,7 +84,7 @@ constexpr Kernels kKernels = {
     .optim = {},
 };
 
-// Work is done when the call that gave it returns.
+// Each call has finished its work when it returns.
 class FakeStream final : public Stream {
  public:
   Status synchronize() noexcept override { return {}; }
@@ -116,7 +116,7 @@ class FakeDevice final : public Device {
     std::free(block);
     memory.taken -= bytes;
   }
-  // Says no, so that the library goes through the copies as it does with a GPU.
+  // Returns false, so that the library copies through the device as it does with a GPU.
   bool host_accessible() const noexcept override { return false; }
 
   Stream& stream() noexcept override { return stream_; }
@@ -147,8 +147,8 @@ Status create_device(int32_t index, Device** out) noexcept {
 
 }  // namespace
 
-// Of all fake devices together; the `failing_request`-th request for memory from now on, counted from 0, fails, and
-// with `for_ever` all behind it. Below 0: none.
+// Applies to all fake devices together. The `failing_request`-th request for memory from now on, counted from 0, fails;
+// with `for_ever`, so do all later ones. A negative number means that none fails.
 extern "C" __attribute__((visibility("default"))) void fake_plugin_set_memory(size_t capacity, int64_t failing_request,
                                                                               int32_t for_ever) {
   memory.capacity = capacity;

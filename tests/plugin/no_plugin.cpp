@@ -1,2 +1,2 @@
-// A shared object that any program may have lying about, without the symbol of a plugin.
+// An ordinary shared object without the symbol of a plugin.
 extern "C" __attribute__((visibility("default"))) int not_a_plugin() { return 1; }

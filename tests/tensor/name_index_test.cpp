@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kNames = 1000;
 
-// Names that all lie at one place of any table of up to 4096 slots: what an author of files can make who knows the key.
+// Names with equal positions in any table of up to 4096 entries: an attacker who knows the key could put them into a
+// file.
 std::vector<std::string> colliding_names(HashKey key) {
   std::vector<std::string> names;
   for (uint64_t i = 0; names.size() < kNames; ++i) {
@@ -20,7 +21,7 @@ std::vector<std::string> colliding_names(HashKey key) {
   return names;
 }
 
-// How many names are compared while all are looked for and added.
+// Counts name comparisons while every name is looked up and added.
 size_t comparisons(NameIndex index, const std::vector<std::string>& names) {
   size_t count = 0;
   for (uint32_t number = 0; number < names.size(); ++number) {
@@ -44,7 +45,7 @@ TEST(NameIndex, F27_NamesThatCollideUnderOneKeyDoNotUnderAnother) {
   EXPECT_LE(comparisons(NameIndex(HashKey{.low = 3, .high = 2}), names), 10 * kNames);
 }
 
-// Neither those that were made for the key of nobody.
+// Names made for the zero key do not collide either.
 TEST(NameIndex, F27_TheKeyThatIsUsedIsNoneThatAnAuthorOfFilesKnows) {
   EXPECT_LE(comparisons(NameIndex(), colliding_names({})), 10 * kNames);
 }
