@@ -1,6 +1,5 @@
-/* operator new that fails at a chosen call, for programs in C and C++ that link failing_allocations.cpp in its place.
- * The calls of the thread that asks for the failure count, no others.
- */
+/* An operator new that fails at a chosen call, for C and C++ programs that link failing_allocations.cpp. Only calls of
+ * the thread that requested the failure count. */
 #ifndef HALFTONE_TESTS_FAILING_ALLOCATIONS_H
 #define HALFTONE_TESTS_FAILING_ALLOCATIONS_H
 
@@ -10,17 +9,18 @@
 extern "C" {
 #endif
 
-/* Counts calls from now on; the `call`-th of them, from 0, fails, and with `for_ever` all behind it. Below 0: none. */
+/* Counts calls from now on. The `call`-th of them, from 0, fails; with `for_ever`, so do all later ones. With a
+ * negative `call` none fails. */
 void fail_allocation(int64_t call, int for_ever);
-/* Neither counts nor fails until watch_allocations. */
+/* Stops counting and failing until watch_allocations. */
 void ignore_allocations(void);
 void watch_allocations(void);
-/* A call of another allocator, such as a host's: counts it and answers whether it is to fail. */
+/* For calls of another allocator, such as a caller's: counts the call and returns whether it must fail. */
 int next_allocation_fails(void);
 
 int64_t allocations_counted(void);
 int has_allocation_failed(void);
-/* What all threads have taken and not given back. */
+/* Blocks that all threads have allocated and not freed. */
 int64_t blocks_in_use(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// A tensor for kernel tests: any dtype and strides, values set and read as double, and every byte that belongs to no
-// element, before, between and behind them, is a guard. Used from one thread.
+// A tensor for kernel tests, with any dtype and strides. Values are set and read as double. Every byte before, between
+// and after the elements is a guard. Used from one thread.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Runs a test body once for every instruction set that was compiled in and that this CPU has; for one alone, where
-// HALFTONE_TEST_INSTRUCTION_SET names it as Highway does, since an emulated CPU is slow. Changes global state of Highway:
-// used from one thread, while no kernel runs.
+// Runs a test body once for every instruction set that was compiled and that this CPU has. An emulated CPU is slow, so
+// HALFTONE_TEST_INSTRUCTION_SET limits the tests to one set, by Highway's name. Changes global state of Highway: use it
+// from one thread, while no kernel runs.
 #pragma once
 
 #include <gtest/gtest.h>

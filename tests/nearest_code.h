@@ -1,6 +1,7 @@
-// The reference that conversions to small floats are proved against. It shares no step with the library: every finite
-// magnitude of a format is tabulated from the format's definition, the two neighbours of a value are looked up, and the
-// value is compared with their midpoint in a type that holds both exactly. Used from one thread (it remembers a place).
+// The reference for conversions to small floats. It shares no code with the library: a table holds every finite
+// magnitude of a format, computed from the format's definition. The two neighbours of a value are looked up, and the
+// value is compared with their midpoint in a type that represents both exactly. Used from one thread, because it
+// remembers its last position.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,11 @@ class NearestCode {
  public:
   // REQUIRES: a float format of at most 16 bits.
   explicit NearestCode(DType dtype) : format_(format_of(dtype)) {
-    // One step more than there are finite codes: where the next magnitude would be if exponents went on.
+    // One more than the finite codes: the next magnitude that larger exponents would give.
     for (int code = 0; code <= format_.largest + 1; ++code) magnitudes_.push_back(magnitude(code));
   }
 
-  // The code of an FP32 pattern; NaN keeps what the format has room for of its payload.
+  // The code of an FP32 pattern; NaN keeps the upper part of its payload, as far as the format has room.
   uint32_t of_word(uint32_t word) {
     const uint32_t sign = word >> 31 << (format_.bits - 1);
     const uint32_t magnitude_bits = word & 0x7fffffffu;
@@ -31,14 +32,14 @@ class NearestCode {
     return sign | of_magnitude<double>(static_cast<double>(value));
   }
 
-  // F holds `value` exactly: double, or long double for int64.
+  // F represents `value` exactly: double, or long double for int64.
   template <class F>
   uint32_t of(F value) {
     const uint32_t sign = std::signbit(value) ? 1u << (format_.bits - 1) : 0;
     return sign | of_magnitude(std::fabs(value));
   }
 
-  // What a finite code stands for.
+  // The value of a finite code.
   double value(uint32_t code) const {
     const double size = magnitude(static_cast<int>(code & ((1u << (format_.bits - 1)) - 1)));
     return code >> (format_.bits - 1) != 0 ? -size : size;
@@ -52,7 +53,7 @@ class NearestCode {
     int mantissa_bits;
     int bias;
     int largest;        // code of the largest finite magnitude
-    uint32_t overflow;  // code of what lies beyond
+    uint32_t overflow;  // code of values beyond it
     bool payload;       // NaN keeps upper payload bits
     uint32_t nan;
   };

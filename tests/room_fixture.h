@@ -1,5 +1,5 @@
-// A context with the CPU device, and short ways to make and read small tensors, for the tests of the rooms above the
-// backend.
+// A context with the CPU device, and short functions that make and read small tensors, for the tests of the layers
+// above the backend.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class RoomTest : public testing::Test {
   Ref<Context> context_ = make_ref<Context>(options());
 };
 
-// Runs `action` and answers the code of the Error it throws; kOk where it throws none.
+// Runs `action` and returns the code of the Error that it throws, or kOk if it throws none.
 template <class Action>
 Code code_of(Action&& action) {
   try {

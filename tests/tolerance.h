@@ -1,5 +1,4 @@
-// How far a kernel's result may lie from a reference computed in double: the one place where tests take tolerances
-// from.
+// The tolerances of kernel results against a reference in double. All tests take their tolerances from here.
 #pragma once
 
 #include <cmath>
@@ -8,7 +7,7 @@
 
 namespace halftone {
 
-// What rounding into a dtype may cost: half the distance of neighbours at 1, and half the smallest subnormal.
+// Largest error of rounding to a dtype: half the distance of neighbours at 1, and half the smallest subnormal.
 struct HalfStep {
   double relative;
   double smallest;
@@ -39,7 +38,7 @@ constexpr HalfStep half_step(DType dtype) {
   return {0, 0};
 }
 
-// What arithmetic that ends in `dtype` is done in.
+// The dtype of arithmetic whose result is `dtype`.
 constexpr DType compute_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
 
 struct Tolerance {
@@ -47,8 +46,9 @@ struct Tolerance {
   double absolute;
 };
 
-// For one pass of arithmetic in the compute type with inputs and results of about 1, rounded once into `dtype`: half a
-// step of the format, and a few steps of the compute type, or half the smallest subnormal where that is more.
+// For one pass of arithmetic in the compute type with inputs and results of about 1, rounded once to `dtype`. The
+// tolerance is half a unit of the format and a few units of the compute type, or half the smallest subnormal if that is
+// more.
 constexpr Tolerance tolerance(DType dtype) {
   if (!is_float(dtype)) return {0, 0};
   const double steps = (dtype == DType::kF64 ? 16 : 8) * half_step(compute_dtype(dtype)).relative;
@@ -57,7 +57,7 @@ constexpr Tolerance tolerance(DType dtype) {
   return {relative, half_step(dtype).smallest > steps ? half_step(dtype).smallest : steps};
 }
 
-// NaN is close to NaN alone, an infinity to itself alone. `growth` widens the tolerance where a result comes of many
+// NaN is close only to NaN, and an infinity only to itself. `growth` widens the tolerance for results of many
 // operations.
 inline bool is_close(double actual, double expected, DType dtype, double growth = 1) {
   if (std::isnan(expected)) return std::isnan(actual);
@@ -66,8 +66,8 @@ inline bool is_close(double actual, double expected, DType dtype, double growth 
   return std::fabs(actual - expected) <= growth * (limit.relative * std::fabs(expected) + limit.absolute);
 }
 
-// Whether a result was computed with an error of at most `slack` half steps of the compute type at 1 and then rounded
-// once. NaN and infinities as above; what is no float is exact.
+// True if a result may come from an error of at most `slack` half units of the compute type at 1 and one rounding. NaN
+// and infinities are treated as above; other dtypes than floats must be exact.
 inline bool is_within(double actual, double expected, double slack, DType dtype) {
   if (std::isnan(expected)) return std::isnan(actual);
   if (std::isinf(expected) || std::isinf(actual) || !is_float(dtype)) return actual == expected;

@@ -1,7 +1,7 @@
 // Times kernels along columns of memory against the same work along rows:
 //   column_bench [--threads N] [--rounds N]
-// In every round both run once, in turn; a time is the best of the rounds, with one thread that thread's CPU time, else
-// wall time. Times are nanoseconds an element.
+// In every round both run once, in turn. The time is the best of the rounds: CPU time if there is one thread, else
+// wall time. Times are nanoseconds per element.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +21,7 @@ struct Options {
   int rounds = 9;
 };
 
-// FP32 or f64, in row-major order, around 1.
+// An FP32 or f64 array in row-major order, with values around 1.
 class Array {
  public:
   Array(DType dtype, const Shape& shape) : words_(static_cast<size_t>(numel(shape)) * size_of(dtype) / 4 + 16) {
@@ -42,14 +42,14 @@ class Array {
   View view_;
 };
 
-// The same operation on `rows` x `columns` elements, along rows and along columns.
+// One operation on `rows` x `columns` elements, along rows and along columns.
 struct Contest {
   const char* name;
   std::function<void(Stream&)> along_rows;
   std::function<void(Stream&)> along_columns;
 };
 
-// What the contests share: an input, a gradient and a result of one shape, and what belongs to rows or columns.
+// Shared by the contests: an input, a gradient and a result of one shape, and arrays with one entry per row or column.
 struct Arena {
   explicit Arena(int64_t side)
       : x(DType::kF32, {side, side}),

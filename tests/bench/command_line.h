@@ -1,5 +1,5 @@
-// The words that a benchmark was started with. What was not asked for when finish() is called ends the program with its
-// usage, exit status 2.
+// The command-line arguments of a benchmark. If an argument was not used before finish() is called, the program prints
+// its usage and exits with status 2.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class CommandLine {
   // `usage` names the program and its options.
   CommandLine(int argc, char** argv, const char* usage);
 
-  // The value behind `option`, from 1 to `most`; `otherwise` where the option is not there.
+  // The value after `option`, from 1 to `most`; `otherwise` if the option is missing.
   int number(const char* option, int otherwise, int most);
   std::string text(const char* option);
   bool flag(const char* option);

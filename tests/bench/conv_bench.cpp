@@ -1,9 +1,9 @@
-// Times the CPU convolution against our own GEMM on the products that it stands for, shape by shape:
+// Times the CPU convolution against our own GEMM on the equivalent matrix products, shape by shape:
 //   conv_bench [--threads N] [--rounds N]
-// In every round each contender runs once, in turn, so that what else the machine does falls on all of them alike; a
-// contender's time is the best of its rounds, with one thread that thread's CPU time, else wall time. Rates are
-// GFLOP/s. The GEMM's operands lie in memory spread out, and well: what a convolution's packing costs shows in the
-// ratio.
+// In every round each contender runs once, in turn, so that other load on the machine affects all of them alike. A
+// contender's time is the best of its rounds: CPU time if there is one thread, else wall time. Rates are
+// GFLOP/s. The GEMM's operands are already unfolded and well aligned in memory, so the ratio shows the cost of the
+// convolution's packing.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Layer {
   double flops() const { return 2.0 * static_cast<double>(positions() * taps()) * static_cast<double>(filters); }
 };
 
-// The sample's network, one without padding, and layers of ResNet-50.
+// The sample's network, one layer without padding, and layers of ResNet-50.
 constexpr Layer kLayers[] = {
     {"mnist 1-32 28", 128, 1, 32, 28, 3, 1, 1},       {"mnist 32-64 14", 128, 32, 64, 14, 3, 1, 1},
     {"32-64 26 valid", 128, 32, 64, 26, 3, 1, 0},     {"resnet 64-64 56", 8, 64, 64, 56, 3, 1, 1},
@@ -52,7 +52,7 @@ constexpr Layer kLayers[] = {
 constexpr const char* kPassNames[] = {"forward", "grad input", "grad weight"};
 constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kGradInput, ConvPass::kGradWeight};
 
-// Values around 1, so that no product or sum is subnormal. 64 bytes to spare, for alignment.
+// Values around 1, so that no product or sum is subnormal. 64 extra bytes for alignment.
 class Array {
  public:
   Array(DType dtype, const Shape& shape) : bytes_(static_cast<size_t>(numel(shape)) * size_of(dtype) + 64) {
@@ -79,7 +79,7 @@ class Array {
   View view_;
 };
 
-// Scratch of the size that a kernel asks for.
+// Scratch memory of the size that a kernel requests.
 class Workspace {
  public:
   explicit Workspace(size_t size) : bytes_(size + 64) {
@@ -160,7 +160,7 @@ double seconds(Entry& entry, TimeOf time_of) {
   return watch.seconds();
 }
 
-// Prints one line and answers the ratio.
+// Prints one line and returns the ratio.
 double measure(const Layer& layer, int pass, DType dtype, const Options& options) {
   ThreadPool pool(options.threads);
   cpu::CpuStream stream(pool);

@@ -1,7 +1,7 @@
 // Times the CPU GEMM against oneDNN's, shape by shape:
 //   gemm_bench [--threads N] [--rounds N] [--small]
-// In every round each contender runs once, in turn, so that what else the machine does falls on all of them alike; a
-// contender's time is the best of its rounds, with one thread that thread's CPU time, else wall time. Rates are
+// In every round each contender runs once, in turn, so that other load on the machine affects all of them alike. A
+// contender's time is the best of its rounds: CPU time if there is one thread, else wall time. Rates are
 // GFLOP/s; the last lines are geometric means of ratios.
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ struct Options {
   bool small = false;
 };
 
-// c [m, n] = a [m, k] b [k, n]; a transposed operand lies in memory the other way round.
+// c [m, n] = a [m, k] b [k, n]; a transposed operand is stored transposed.
 struct Product {
   int64_t m;
   int64_t n;
@@ -62,13 +62,13 @@ constexpr Contender kContenders[] = {
 };
 constexpr size_t kContenderCount = std::size(kContenders);
 
-// A pair whose ratio of rates is summed up at the end.
+// A pair of contenders whose ratio of rates is averaged at the end.
 struct Ratio {
   size_t ours;
   size_t theirs;
 };
 constexpr Ratio kRatios[] = {{0, 1}, {2, 0}, {3, 0}, {4, 0}, {6, 0}, {7, 0}, {3, 5}, {4, 5}, {6, 8}, {7, 8}};
-// Those whose share of the dot products' peak is summed up.
+// The contenders whose share of the peak of dot products is averaged.
 constexpr size_t kDotContenders[] = {4, 5, 7, 8};
 
 std::vector<Product> transformer_products() {
@@ -92,7 +92,7 @@ std::vector<Product> small_products() {
           {1, 1024, 1024, false, true}, {1, 1024, 1024, false, false}, {1024, 1, 1024, false, false}};
 }
 
-// Values around 1, so that no product or sum is subnormal. 64 bytes to spare, for alignment.
+// Values around 1, so that no product or sum is subnormal. 64 extra bytes for alignment.
 class Matrix {
  public:
   Matrix(DType dtype, int64_t rows, int64_t columns, bool transposed)
@@ -118,7 +118,7 @@ class Matrix {
   View view_;
 };
 
-// One contender at one product: its operands, and how to run it once.
+// One contender for one product: its operands, and a function that runs it once.
 class Entry {
  public:
   Entry(const Contender& contender, const Product& product, Stream& stream)
@@ -214,7 +214,7 @@ void print_mean(const std::vector<Rates>& table, F&& value) {
               highest);
 }
 
-// A contender that this CPU or oneDNN has not shows as 0 in the table and is left out here.
+// A contender that this CPU or oneDNN does not support is 0 in the table and left out here.
 void print_ratios(const std::vector<Rates>& table) {
   for (const Ratio& ratio : kRatios) {
     if (table[0][ratio.ours] == 0 || table[0][ratio.theirs] == 0) continue;
@@ -267,7 +267,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// libgomp, which oneDNN runs on, reads its number of threads when it is loaded: before main.
+// oneDNN uses libgomp, which reads its number of threads when it is loaded, before main.
 void restart_with_openmp_threads(int threads, char** argv) {
   const std::string wanted = std::to_string(threads);
   const char* now = std::getenv("OMP_NUM_THREADS");

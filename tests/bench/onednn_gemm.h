@@ -1,4 +1,5 @@
-// oneDNN's matmul on plain memory formats, as the oracle of speed. Its primitive is made once, outside the timing.
+// oneDNN's matmul on plain memory formats, as the reference for speed. Its primitive is created once, outside the
+// timing.
 #pragma once
 
 #include <memory>
@@ -9,11 +10,11 @@ namespace halftone {
 
 class OnednnGemm {
  public:
-  // c = a b without an epilogue. The views' memory stays alive as long as the object.
+  // c = a b without an epilogue. The views' memory must outlive the object.
   explicit OnednnGemm(const GemmArgs& args);
   ~OnednnGemm();
 
-  // False where oneDNN has no implementation for these dtypes.
+  // False if oneDNN has no implementation for these dtypes.
   bool exists() const { return state_ != nullptr; }
   void run();
 

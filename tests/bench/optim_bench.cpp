@@ -1,8 +1,9 @@
-// Times the optimizer's passes against what memory gives to plain loops:
+// Times the optimizer's passes against plain loops that are limited by memory bandwidth:
 //   optim_bench [--threads N] [--rounds N] [--set NAME]
-// In every round each contender runs once, in turn, so that what else the machine does falls on all of them alike. The
-// bound of a contender is the bytes that it moves by the bandwidth of the first one, a plain loop that updates in
-// place; ratios to it are of the best rounds, and the median of each round's own. One thread is timed by its own clock.
+// In every round each contender runs once, in turn, so that other load on the machine affects all of them alike. The
+// bound of a contender is the number of bytes that it moves, divided by the bandwidth of the first one, a plain loop
+// that updates in place. Ratios to it are those of the best rounds, and the median of the ratios in each round. One
+// thread is timed by its own clock.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,7 @@ struct Options {
   std::string set;
 };
 
-// `count` tensors of `size` elements, side by side in memory.
+// `count` tensors of `size` elements, adjacent in memory.
 struct Set {
   const char* name;
   int64_t count;
@@ -39,7 +40,7 @@ struct Set {
 constexpr Set kSets[] = {
     {"50M", 1, 50'000'000}, {"100x100k", 100, 100'000}, {"10M", 1, 10'000'000}, {"1M", 1, 1'000'000}};
 
-// Memory as the library's tensors get it: on huge pages where the system gives them, written once before any timing.
+// Memory as the library's tensors get it: in huge pages if the system provides them, written once before any timing.
 template <class T>
 class Array {
  public:
@@ -59,13 +60,13 @@ class Array {
   T* data_;
 };
 
-// Gradients of both signs between 2^-7 and 2^-6, in a random order: nothing is subnormal, and codes differ.
+// Gradients of both signs between 2^-7 and 2^-6, in a random order, so that nothing is subnormal and codes differ.
 float gradient(int64_t i) {
   const uint32_t word = static_cast<uint32_t>(i) * 2654435761u;
   return (1.0f + static_cast<float>(word >> 8) * 0x1p-24f) * ((word & 128) != 0 ? 0x1p-7f : -0x1p-7f);
 }
 
-// Every stream that any contender wants.
+// All arrays that any contender needs.
 struct Memory {
   explicit Memory(int64_t n)
       : grad(n, gradient),
@@ -95,7 +96,7 @@ struct Memory {
 // An optimizer over a set: slots as the library builds them, and the state of its steps.
 class Optimizer {
  public:
-  // `slot`(tensor's first element, its first block) gives pointers and dtypes.
+  // `slot`(tensor's first element, its first block) returns pointers and dtypes.
   template <class F>
   Optimizer(const Set& set, F&& slot) {
     const int64_t blocks = (set.size + kBlockSize - 1) / kBlockSize;
@@ -143,11 +144,11 @@ class Optimizer {
   ScalerState scaler_;
 };
 
-volatile float sink;  // what a loop answers goes here, so that the loop stays
+volatile float sink;  // loops write their result here, so the compiler cannot remove them
 
 struct Contender {
   const char* name;
-  double bytes;  // moved for one element
+  double bytes;  // moved per element
   std::function<void()> run;
 };
 
@@ -253,7 +254,7 @@ void measure(const Set& set, const Options& options, cpu::CpuStream& stream) {
     for (size_t i = 0; i < all.size(); ++i) {
       const Stopwatch watch(options.threads == 1 ? TimeOf::kThread : TimeOf::kWall);
       for (int n = 0; n < repeats; ++n) all[i].run();
-      if (round > 0) seconds[i].push_back(watch.seconds() / repeats);  // the first warms up
+      if (round > 0) seconds[i].push_back(watch.seconds() / repeats);  // the first round warms up
     }
   }
   std::printf("%s: %d threads, %d rounds; best and median ms, GB/s of the best, time / bound by best and by median\n",

@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Twelve independent sums cover the latency of two units of four cycles, and fit the registers of every set.
+// Twelve independent sums hide the latency of two units with four cycles each, and fit into the registers of every
+// instruction set.
 constexpr int kSums = 12;
 
 double flops(int64_t iterations, float seed, float* sink) {
@@ -43,7 +44,7 @@ namespace {
 
 HWY_EXPORT(flops);
 
-// The best of five runs of `flops`(seed, sink), which answers how much it calculated.
+// The best of five runs of `flops`(seed, sink), which returns the number of operations that it computed.
 template <class Flops>
 double best_rate(Flops&& flops) {
   volatile float seed = 0.5f;

@@ -1,12 +1,12 @@
-// What one core of this CPU multiplies with its widest vectors: what a GEMM can reach at most. GFLOP/s, a multiply-add
-// counted as two; each runs for about 20 ms.
+// The peak of one core of this CPU for multiply-adds with its widest vectors, which is the upper limit of a GEMM. In
+// GFLOP/s, a multiply-add counts as two; each measurement takes about 20 ms.
 #pragma once
 
 namespace halftone {
 
 double fma_peak();
 
-// Of dot products of BF16 pairs; 0 where the CPU has none.
+// The peak of dot products of BF16 pairs; 0 if the CPU has none.
 double dot_peak();
 
 }  // namespace halftone

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kStep = 64;  // elements between two ends of parts: whole cache lines in every stream
+constexpr int64_t kStep = 64;  // parts begin at multiples of this many elements: whole cache lines in every array
 
 struct Range {
   int64_t begin;
@@ -24,7 +24,7 @@ Range part(int64_t size, int64_t index, int64_t parts) {
   return {edge(index), edge(index + 1)};
 }
 
-// REQUIRES: a size that is a multiple of kStep, streams that begin at cache lines.
+// REQUIRES: a size that is a multiple of kStep, and arrays that begin at cache lines.
 template <bool copies>
 void update(const PlainStreams& streams, const Range& range) {
   const hn::ScalableTag<float> df;

@@ -1,5 +1,5 @@
-// What memory gives to loops that do next to nothing: the yardstick of the optimizer's passes. Each loop cuts its
-// elements into one contiguous part a thread.
+// Loops with almost no arithmetic, limited by memory bandwidth: the reference for the optimizer's passes. Each loop
+// splits its elements into one contiguous part per thread.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct PlainStreams {
   uint16_t* copy;
 };
 
-// Reads grad and adds a little of it to master and to both moments in place: 28 bytes an element.
+// Reads grad and adds a small share of it to master and to both moments in place: 28 bytes per element.
 void plain_update(ThreadPool& pool, const PlainStreams& streams);
 
-// The same, and writes a 16-bit copy of master past the caches: 30 bytes an element.
+// Like plain_update, and also writes a 16-bit copy of master with non-temporal stores: 30 bytes per element.
 void plain_update_with_copy(ThreadPool& pool, const PlainStreams& streams);
 
-// Reads grad: 4 bytes an element. Answers something that depends on all of it.
+// Reads grad: 4 bytes per element. Returns a value that depends on all of it.
 float plain_read(ThreadPool& pool, const PlainStreams& streams);
 
 }  // namespace halftone

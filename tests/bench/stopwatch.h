@@ -1,5 +1,5 @@
-// Time since construction, for benchmarks: of the clock on the wall, or of the calling thread alone, which does not
-// count what other programs take from the machine.
+// Time since construction, for benchmarks: wall time, or the CPU time of the calling thread, which excludes the time
+// that other programs take from the machine.
 #pragma once
 
 #include <time.h>

@@ -3,7 +3,7 @@ using System.Linq;
 using System.Threading;
 using Halftone;
 
-/// <summary>The C# binding: create, fill, add, read, release, and errors that arrive as exceptions.</summary>
+/// <summary>The C# binding: create, fill, add, read and release tensors, and errors that become exceptions.</summary>
 static class SmokeTest {
   static int passed;
   static int failed;
@@ -109,7 +109,7 @@ static class SmokeTest {
     }
   }
 
-  // On a thread of their own: Mono's collector takes what lies on a live stack for references.
+  // The objects are made on a separate thread: Mono's collector treats any value on a live stack as a reference.
   static void LeakedObjectsAreCollected(Device device) {
     long before = Library.LiveHandles();
     var leak = new Thread(() => {

@@ -13,7 +13,7 @@ import org.halftone.ShapeMismatchException;
 import org.halftone.Status;
 import org.halftone.Tensor;
 
-/** The Java binding: create, fill, add, read, release, and errors that arrive as exceptions. Run by CTest. */
+/** The Java binding: create, fill, add, read and release tensors, and errors that become exceptions. Run by CTest. */
 public final class SmokeTest {
   private interface Case {
     void run(Device device) throws Exception;
@@ -119,7 +119,7 @@ public final class SmokeTest {
     raises(HalftoneException.class, Status.DEVICE, "htone_device_create", () -> new Device("no such device"));
   }
 
-  /** Java's native strings write a zero character in two bytes that are no UTF-8. */
+  /** Java's native strings encode a zero character in two bytes that are not valid UTF-8. */
   private static void textThatIsNoUtf8Survives(Device device) {
     raises(HalftoneException.class, Status.DEVICE, "htone_device_create", () -> new Device("a\0b"));
   }
@@ -143,7 +143,7 @@ public final class SmokeTest {
     check(collectedTo(before), "live handles " + Library.liveHandles() + ", before " + before);
   }
 
-  /** Cleaning runs on a thread of its own, some time after the collection. */
+  /** Cleaning runs on another thread, some time after the collection. */
   private static boolean collectedTo(long handles) throws InterruptedException {
     for (int i = 0; i < 200 && Library.liveHandles() != handles; ++i) {
       System.gc();
@@ -157,7 +157,7 @@ public final class SmokeTest {
     check(Dtype.F64.swigValue() == 1 && Dtype.BOOL.swigValue() == 12 && Dtype.values().length == 12, "Dtype");
   }
 
-  /** Compiled code finds null by a fault, which the JVM's own handler of SIGSEGV turns into an exception. */
+  /** Compiled code detects null by a fault, which the JVM's own SIGSEGV handler turns into an exception. */
   private static int lengthOf(int[] values) {
     return values.length;
   }

@@ -1,4 +1,4 @@
-"""The Python binding: create, fill, add, read, release, and errors that arrive as exceptions. Run by CTest."""
+"""The Python binding: create, fill, add, read and release tensors, and errors that become exceptions. Run by CTest."""
 
 import gc
 import sys
@@ -15,7 +15,7 @@ def floats(tensor):
 
 
 def raised(kinds, status, text, call):
-    """Expects an exception of all the kinds, with the status and the text in its message."""
+    """Expects an exception of all these kinds, with the status and the text in its message."""
     try:
         call()
     except Exception as error:

@@ -1,7 +1,8 @@
-// Writes and checks a safetensors file for safetensors_test.py, which lets the format's own package do the other half.
+// Writes and checks a safetensors file for safetensors_test.py, which does the other half with the format's own
+// package.
 //   safetensors_exchange write|check PATH
-// Both know the bytes: of every dtype a tensor of that name, a scalar and an empty tensor, byte i being (37 i + 11) mod
-// 256, of bools (i mod 2).
+// Both programs know the content: one tensor of every dtype with that name, a scalar and an empty tensor. Byte i is (37
+// i + 11) mod 256; for bools it is i mod 2.
 #include <cstdio>
 #include <cstring>
 #include <string>

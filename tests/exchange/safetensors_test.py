@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Files of halftone are read by the safetensors package itself, and its files by halftone, every dtype byte for byte.
+"""Checks that the safetensors package reads halftone's files and that halftone reads the package's, byte for byte in
+every dtype.
 
-    safetensors_test.py PROGRAM VENV     the package is installed into VENV, from PyPI, where it is not there already
+    safetensors_test.py PROGRAM VENV     installs the package into VENV, from PyPI, if it is not there yet
 
-Skipped, with the reason, where it cannot be installed.
+Skipped, with the reason, if it cannot be installed.
 """
 import os
 import pathlib
@@ -13,7 +14,7 @@ import tempfile
 
 VERSION = "0.8.0"
 SKIPPED = 77
-DTYPES = {  # the format's name: the package's, and the bytes of an element
+DTYPES = {  # the format's name: the package's name, and the bytes per element
     "F64": ("float64", 8), "F32": ("float32", 4), "F16": ("float16", 2), "BF16": ("bfloat16", 2),
     "F8_E4M3": ("float8_e4m3fn", 1), "F8_E5M2": ("float8_e5m2", 1), "I64": ("int64", 8), "I32": ("int32", 4),
     "I16": ("int16", 2), "I8": ("int8", 1), "U8": ("uint8", 1), "BOOL": ("bool", 1),
@@ -21,7 +22,7 @@ DTYPES = {  # the format's name: the package's, and the bytes of an element
 
 
 def install(folder):
-    """Answers the venv's interpreter; ends the test where there can be none."""
+    """Returns the venv's interpreter; ends the test if there is none."""
     interpreter = folder / "bin" / "python"
     commands = [
         [sys.executable, "-m", "venv", str(folder)],
@@ -34,7 +35,7 @@ def install(folder):
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            # venv tells on standard output what it lacks, in several lines.
+            # venv prints the missing packages on standard output, in several lines.
             reason = " ".join((done.stderr.strip().splitlines()[-1:] or done.stdout.split()))
             print("skipped: safetensors cannot be installed:", reason)
             sys.exit(SKIPPED)

@@ -1,6 +1,6 @@
-// Proves the conversions from FP32 to the small float formats: runs all 2^32 inputs, or a sample of N of them that are
-// spread evenly and aimed at the ties, through the cast kernel of every instruction set at hand and compares every
-// result with NearestCode. Prints one line for each format and set; the exit status is 1 if any result is wrong.
+// Proves the conversions from FP32 to the small float formats. Runs all 2^32 inputs, or a sample of N of them that is
+// spread evenly and aimed at the ties, through the cast kernel of every available instruction set, and compares every
+// result with NearestCode. Prints one line per format and instruction set; the exit status is 1 if any result is wrong.
 //   convert_exhaustive [--sample N]      N a power of two from 2^16 to 2^32
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace halftone {
 namespace {
 
-// One thread's buffers, and the comparison of one batch.
+// The buffers of one thread, and the comparison of one batch.
 class Checker {
  public:
   explicit Checker(DType dtype) : dtype_(dtype), reference_(dtype), codes_(kBatch * size_of(dtype)) {}

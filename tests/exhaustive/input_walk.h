@@ -1,5 +1,5 @@
-// Walks all 2^32 FP32 patterns, or a sample of them, through a check on two threads and on every instruction set at
-// hand. Used by the exhaustive programs, from main alone.
+// Runs a check over all 2^32 FP32 patterns, or a sample of them, on two threads and on every available instruction set.
+// Used by the exhaustive programs, only from main.
 #pragma once
 
 #include <atomic>
@@ -20,15 +20,15 @@ constexpr uint64_t kAllInputs = uint64_t{1} << 32;
 constexpr uint64_t kBatch = 1 << 15;
 constexpr int kThreads = 2;
 
-// Sample i lies in [i * stride, (i + 1) * stride). Ties are multiples of any stride up to 4096: every fourth sample
-// hits such a multiple or the pattern after it, every fourth the pattern before one, the others fall anywhere.
+// Sample i is in [i * stride, (i + 1) * stride). Ties are multiples of any stride up to 4096: every fourth sample is
+// such a multiple or the pattern after it, every fourth is the pattern before one, the others are anywhere.
 inline uint32_t sample(uint64_t i, uint64_t stride) {
   const uint64_t anywhere = i * 0x9E3779B97F4A7C15u >> 32;
   const uint64_t offsets[] = {(i >> 14) & 1, anywhere, anywhere >> 7, stride - 1};
   return static_cast<uint32_t>(i * stride + offsets[i % 4] % stride);
 }
 
-// Lets one Checker a thread, made by make(), count what is wrong in batches of words.
+// Makes one Checker per thread with make(); each counts wrong results in batches of words.
 template <class Make>
 uint64_t count_wrong(uint64_t inputs, Make&& make) {
   std::atomic<uint64_t> next{0};
@@ -47,7 +47,7 @@ uint64_t count_wrong(uint64_t inputs, Make&& make) {
   return wrong;
 }
 
-// Counts and prints one line; answers whether nothing was wrong.
+// Counts and prints one line; returns true if nothing was wrong.
 template <class Make>
 bool check_walk(const char* what, int64_t target, uint64_t inputs, Make&& make) {
   const auto start = std::chrono::steady_clock::now();
@@ -59,7 +59,7 @@ bool check_walk(const char* what, int64_t target, uint64_t inputs, Make&& make) 
   return wrong == 0;
 }
 
-// Calls check(target) for every instruction set, which kernels then use; answers whether all were right.
+// Calls check(target) for every instruction set, which the kernels then use; returns true if all were correct.
 template <class Check>
 bool on_every_instruction_set(Check&& check) {
   bool all_right = true;
@@ -76,8 +76,8 @@ bool on_every_instruction_set(Check&& check) {
   return all_right;
 }
 
-// How many inputs [--sample N] asks for, N a power of two from 2^16 to 2^32; all without it. Ends the program
-// otherwise.
+// The number of inputs that [--sample N] requests, N a power of two from 2^16 to 2^32; all inputs by default. Ends the
+// program if the arguments are invalid.
 inline uint64_t inputs_of(int argc, char** argv) {
   uint64_t inputs = kAllInputs;
   if (argc == 3 && std::strcmp(argv[1], "--sample") == 0) {

@@ -1,7 +1,7 @@
-// Kills a process that saves one checkpoint after another, at random instants, and lets the next process find what is
-// left: P4(a), S1. Each must load the newest checkpoint that the one before had committed, or the one that it was
-// saving, whole and to the bit. Prints one line; the exit status is 1 if anything is wrong.
-//   kill_exhaustive [--sample N]       N kills; 1,000 without
+// Kills a process at random moments while it saves one checkpoint after another, and lets the next process continue:
+// P4(a), S1. Each process must load the newest checkpoint that the one before had committed, or the one that it was
+// saving, complete and bitwise equal. Prints one line; the exit status is 1 if anything is wrong.
+//   kill_exhaustive [--sample N]       N kills; 1,000 by default
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,12 +27,12 @@ namespace {
 
 constexpr int64_t kElements = 20000;
 
-// What the processes tell each other, in memory that outlives a kill.
+// Shared between the processes, in memory that outlives a kill.
 struct Board {
   std::atomic<int64_t> committed;  // the newest step whose save has returned
   std::atomic<int64_t> saving;     // the newest step whose save has begun
   std::atomic<int64_t> loads;
-  std::atomic<int64_t> fallbacks;  // loads that passed over a later step
+  std::atomic<int64_t> fallbacks;  // loads that skipped a later step
   std::atomic<int64_t> wrong;
 };
 
@@ -42,7 +42,7 @@ ContextOptions one_thread() {
   return options;
 }
 
-// Every element of every tensor tells the step.
+// Every element of every tensor holds the step.
 StateDict state_of(ContextDevice& device, int64_t step) {
   StateDict state;
   const std::vector<int64_t> values(kElements, step);
@@ -63,7 +63,7 @@ bool is_state_of(const StateDict& state, int64_t step) {
   return std::get<int64_t>(*state.find_scalar("step")) == step;
 }
 
-// Answers the step that the next save comes after.
+// Returns the step after which the next save follows.
 int64_t check_what_is_left(checkpoint::Directory& directory, ContextDevice& device, Board& board) {
   const int64_t committed = board.committed, saving = board.saving;
   const auto loaded = directory.load_latest(device);
@@ -122,8 +122,8 @@ bool survives_kills(const std::string& path, int64_t kills) {
   Board& board = *new (memory) Board{};
   const int64_t begin = now_ns();
   wait_for(start_process(path, board, 5));
-  // Instants from the first system call of a process to its fifth save, fast disk or slow; later ones where the machine
-  // has other work by now and few processes come to save anything.
+  // The moments cover the time from a process's first system call to its fifth save, on a fast or a slow disk. If the
+  // machine is busy and few processes reach a save, the moments become later.
   int64_t latest = now_ns() - begin;
   std::mt19937 random(1);
   for (int64_t i = 0; i < kills && board.wrong == 0; ++i) {
@@ -151,7 +151,7 @@ bool survives_kills(const std::string& path, int64_t kills) {
 int main(int argc, char** argv) {
   const bool is_sample = argc == 3 && std::strcmp(argv[1], "--sample") == 0;
   const int64_t kills = is_sample ? std::strtoll(argv[2], nullptr, 10) : 1000;
-  // A kill leaves the system's caches alone, so files in memory show the same, and faster.
+  // A kill does not affect the system's caches, so files in memory show the same faults, and faster.
   const bool has_memory_files = access("/dev/shm", W_OK) == 0;
   const std::filesystem::path parent = has_memory_files ? "/dev/shm" : std::filesystem::temp_directory_path();
   std::string folder = parent / "halftone-kill-XXXXXX";

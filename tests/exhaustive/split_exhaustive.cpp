@@ -1,7 +1,7 @@
-// Proves the split of FP32 weights: runs all 2^32 patterns, or a sample of N of them, through the kernels of every
-// instruction set at hand. Join gives every pattern back; the upper part is (bits + 0x8000) >> 16; and that is what
-// round to nearest even gives but for ties, which go away from zero. Prints one line for each set; the exit status is 1
-// if anything is wrong.
+// Proves the split of FP32 weights. Runs all 2^32 patterns, or a sample of N of them, through the kernels of every
+// available instruction set. Join must restore every pattern. The upper part must be (bits + 0x8000) >> 16, which is
+// round to nearest even except for ties, which round away from zero. Prints one line per instruction set; the exit
+// status is 1 if anything is wrong.
 //   split_exhaustive [--sample N]      N a power of two from 2^16 to 2^32
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
@@ -30,7 +30,7 @@ class Checker {
   }
 
  private:
-  // A NaN is rounded as a number would be.
+  // A NaN is rounded like a number.
   bool is_right(uint32_t word, uint16_t high) {
     if (high != static_cast<uint16_t>((uint64_t{word} + 0x8000) >> 16)) return false;
     if (is_nan(word)) return true;

@@ -1,14 +1,13 @@
-/* The bytes are at most 16 calls on a few small tensors and on what the calls make of them, with arguments that are
- * often odd: handles that were released or never were, sizes from INT64_MIN to INT64_MAX, callbacks that fail. Any
- * status but INTERNAL is an answer.
- */
+/* The input describes up to 16 calls on a few small tensors and on the results of earlier calls. Arguments are often
+ * odd: handles that were released or never existed, sizes from INT64_MIN to INT64_MAX, callbacks that fail. A call may
+ * return any status except INTERNAL. */
 #include "calls/calls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 enum { kMaxCalls = 16, kMemoryLimit = 1 << 18 };
 
-/* The corpus names calls by their place: new ones come last. */
+/* The corpus refers to calls by their index, so new calls must be added at the end. */
 static const Call kCalls[] = {
     make_tensor,     call_unary,         call_binary,       call_reduce,     call_along,       call_reshape,
     call_view,       call_convert,       call_conv,         call_pool,       call_norm,        change_tensor,
@@ -36,7 +35,7 @@ static void run_call(Machine* machine) {
   keep_made(machine, status);
 }
 
-/* What is larger takes time and finds nothing else. */
+/* Larger tensors take time and find nothing new. */
 static void limit_memory(void) {
   static int is_limited = 0;
   if (is_limited) return;
@@ -52,6 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = 0; i < kMaxCalls && machine.next < machine.end; ++i) run_call(&machine);
   close_machine(&machine);
   require_no_handles();
-  require(lent_users() == 0, "every user was given back");
+  require(lent_users() == 0, "every user was released");
   return 0;
 }

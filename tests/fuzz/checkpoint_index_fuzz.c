@@ -1,6 +1,5 @@
-/* The bytes are a checkpoint's index.json, beside tensors that are sound. Where the first byte is odd the rest gets a
- * right checksum, so that the input goes on to the parser and beyond.
- */
+/* The input is a checkpoint's index.json, next to valid tensors. If its first byte is odd, the rest gets a valid
+ * checksum, so that it reaches the parser and the code after it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-/* `text` without its closing brace, and behind it what require_checksum in impl/checkpoint/index.cpp looks for. */
+/* Stores `text` without its closing brace, followed by the checksum that require_checksum in impl/checkpoint/index.cpp
+ * expects. */
 static void put_with_checksum(const uint8_t* text, size_t size) {
   char* whole = malloc(size + 64);
   const XXH128_hash_t hash = XXH3_128bits(text, size);

@@ -1,6 +1,5 @@
-/* Writes the committed corpus anew, which is needed when a format changes: make_corpus tests/fuzz/corpus. What is worth
- * keeping from a long run is added by hand.
- */
+/* Writes the committed corpus again after a change of a format: make_corpus tests/fuzz/corpus. Add useful inputs of a
+ * long run by hand. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ static void write_file(const char* folder, const char* name, const char* lead, c
   require(fclose(file) == 0, path);
 }
 
-/* Without the checksum at its end, which the target computes anew; and as it is. */
+/* Once without the checksum at the end, which the target computes, and once unchanged. */
 static void write_indexes(const char* folder) {
   SmallRun run = open_small_run();
   size_t size = 0;
@@ -48,7 +47,7 @@ static void write_safetensors(const char* folder, const char* name, htone_dtype 
   htone_tensor_release(tensor);
 }
 
-/* The first byte of each line is a place in kCalls of api_calls_fuzz.c; see the call for what follows it. */
+/* The first byte of each line is an index into kCalls of api_calls_fuzz.c; the call defines the bytes after it. */
 static void write_calls(const char* folder) {
   static const char train[] = {15, 0, 4, 2, 1,  0, 0,       /* linear */
                                17, 1, 1, 0, 0,  0,          /* AdamW */

@@ -9,10 +9,10 @@
 enum { kMaxFiles = 16, kMaxPath = 128, kDirectory = 1000, kMaxSize = 1 << 24, kMaxAllocation = 1 << 24 };
 
 typedef struct File {
-  char path[kMaxPath]; /* empty where the place is free */
+  char path[kMaxPath]; /* empty if this entry is free */
   unsigned char* data;
   size_t size;
-  size_t room; /* bytes at data */
+  size_t room; /* allocated bytes at data */
 } File;
 
 static File files[kMaxFiles];
@@ -38,7 +38,7 @@ static void drop(File* file) {
   memset(file, 0, sizeof *file);
 }
 
-/* By doubling, so that a file written in small pieces is not copied for each of them. */
+/* Doubles the size, so that a file written in small pieces is not copied for each piece. */
 static int64_t make_room(File* file, size_t size) {
   if (size < file->room) return 0;
   const size_t room = 2 * size + 1;
@@ -121,7 +121,7 @@ static int64_t make_directory(void* user, const char* path, uint32_t mode) {
   return 0;
 }
 
-/* A name may come twice, once for each file below it. */
+/* A name may be reported twice, once for each file below it. */
 static int64_t list_directory(void* user, const char* path, int64_t (*take)(void* taker, const char* name),
                               void* taker) {
   const size_t length = strlen(path);
@@ -180,7 +180,7 @@ const unsigned char* file_bytes(const char* path, size_t* out_size) {
   return file != NULL ? file->data : NULL;
 }
 
-/* Sizes that an input only claims are refused here, as a machine's memory would refuse them later. */
+/* Refuses sizes that an input only claims, before the machine's memory would. */
 static void* allocate(void* user, size_t size, size_t alignment) {
   (void)user;
   void* memory = NULL;

@@ -1,4 +1,4 @@
-/* Gives a target the inputs that are kept of it, in every build and with any compiler: replay FILE... */
+/* Runs a target on its saved inputs, in every build and with any compiler: replay FILE... */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 enum { kMaxInput = 1 << 20 };
 
-/* Answers whether the file was read. */
+/* Returns whether the file was read. */
 static int replay(const char* path) {
   static uint8_t bytes[kMaxInput];
   FILE* file = fopen(path, "rb");

@@ -1,6 +1,5 @@
-/* The bytes are a file in the safetensors format: loaded, or refused with FORMAT or UNSUPPORTED, never more. What was
- * loaded is saved and loads again.
- */
+/* The input is a safetensors file. It must load, or be refused with FORMAT or UNSUPPORTED. A loaded file is saved and
+ * must load again. */
 #include "memory_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

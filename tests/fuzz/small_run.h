@@ -1,10 +1,10 @@
-/* The smallest checkpoint, of one tensor: what the target of its index and the corpus for it have in common. */
+/* The smallest checkpoint, with one tensor: shared by the target for its index and that target's corpus. */
 #ifndef HALFTONE_TESTS_FUZZ_SMALL_RUN_H
 #define HALFTONE_TESTS_FUZZ_SMALL_RUN_H
 
 #include "halftone/halftone.h"
 
-/* Of step 1. */
+/* The index of step 1. */
 #define kSmallRunIndex "run/step-1/index.json"
 
 typedef struct SmallRun {

@@ -1,4 +1,6 @@
-"""An installed halftone that was moved after its installation, and the ways of a user to compile against it."""
+"""An installed halftone whose prefix was moved after the installation, and the ways to compile a user's program against
+it.
+"""
 import os
 import shlex
 import shutil
@@ -7,7 +9,7 @@ from pathlib import Path
 
 
 def run(*command, **options) -> str:
-    """Standard output; a failure shows everything that the command said."""
+    """Returns standard output; a failure shows all output of the command."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
     if done.returncode != 0:
         raise AssertionError(f"{shlex.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
@@ -15,7 +17,7 @@ def run(*command, **options) -> str:
 
 
 class InstalledPrefix:
-    """Installs a build tree under `folder` and moves it; the new place has a blank in its name."""
+    """Installs a build tree under `folder` and moves it; the new path contains a space."""
 
     def __init__(self, cmake: str, build: Path, folder: Path):
         first, self.path = folder / "installed", folder / "moved here"

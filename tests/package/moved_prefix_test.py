@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Installs the build, moves the prefix, and links a C program against it in every way that README.md names.
+"""Installs the build, moves the prefix, and links a C program against it in every way that README.md describes.
 
   tests/package/moved_prefix_test.py cmake build/release
 """

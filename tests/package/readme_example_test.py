@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Takes the C program out of README.md, compiles it against an installed prefix as README.md says, and runs it.
+"""Extracts the C program from README.md, compiles it against an installed prefix as README.md says, and runs it.
 
   tests/package/readme_example_test.py cmake build/release
 """
@@ -31,7 +31,7 @@ class ReadmeExample(unittest.TestCase):
         losses = [float(re.fullmatch(r"step +\d+ +loss (\d+\.\d+)", line)[1]) for line in lines]
         self.assertEqual(len(losses), 5, lines)
         self.assertEqual(losses, sorted(losses, reverse=True))
-        # Two classes and no knowledge: about log 2.
+        # Before training, the loss for two classes is about log 2.
         self.assertGreater(losses[0], 0.5)
         self.assertLess(losses[-1], 0.05)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The sample with an activation of its own: its gradient fits finite differences, and it learns."""
+"""The sample with a custom activation: its gradient agrees with finite differences, and it learns."""
 
 import re
 import subprocess

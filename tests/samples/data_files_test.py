@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Broken data files: one clear line, exit status 1, whatever is wrong."""
+"""Broken data files: one clear line and exit status 1 for every kind of damage."""
 
 import gzip
 import os
@@ -68,7 +68,7 @@ class DataFilesTest(sample_run.SampleTest):
             self.assert_refused(IMAGES, "ends ")
 
     def test_garbled_bytes_never_go_unnoticed(self):
-        """Only a few bytes of gzip's own header may change without a trace in the data."""
+        """A change to most bytes must be found; only a few bytes of gzip's header do not affect the data."""
         whole = (self.data / LABELS).read_bytes()
         for position in range(len(whole)):
             self.replace(LABELS, whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1:])

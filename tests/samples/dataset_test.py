@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A few steps on the real images of Debian's package dataset-fashion-mnist; skipped where it is not installed."""
+"""A few steps on the real images of Debian's package dataset-fashion-mnist; skipped if it is not installed."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The flags of the sample: the help is complete, and a bad value is named with what is allowed."""
+"""The sample's command-line options: the help is complete, and an error names the bad value and the allowed ones."""
 
 import re
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a run writes to its log, and that only the seed decides it."""
+"""The log of a run: its content, and that it depends only on the seed."""
 
 import math
 import struct

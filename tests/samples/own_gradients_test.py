@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The sample whose gradients are its own: steps that overflow are skipped and told, and it learns all the same."""
+"""The sample that computes its own gradients: steps that overflow are skipped and reported, and it still learns."""
 
 import re
 import subprocess

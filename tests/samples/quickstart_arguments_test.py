@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What samples/quickstart answers before it installs or builds anything: in a copy where nothing is built."""
+"""The output of samples/quickstart before it installs or builds anything: in a copy without a build."""
 
 import os
 import pathlib
@@ -23,7 +23,9 @@ class QuickstartArgumentsTest(unittest.TestCase):
         shutil.copytree(ROOT / "samples", self.root / "samples")
 
     def open_to_all(self):
-        """Whatever the mask for new files was when the checkout was made; but folders above are not ours to open."""
+        """Gives other users read permission, whatever the umask was at the checkout. Folders above the checkout stay
+        unchanged.
+        """
         for path in (self.root.parent, self.root, *self.root.rglob("*")):
             if path != self.root / "build/quickstart":
                 path.chmod(path.stat().st_mode | (0o555 if path.is_dir() or os.access(path, os.X_OK) else 0o444))

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""A run that is killed and resumed is the run that was never stopped; what cannot be resumed is said."""
+"""A run that is killed and resumed equals a run without an interruption; a run that cannot be resumed reports the
+reason.
+"""
 
 import random
 import shutil
@@ -58,7 +60,7 @@ class ResumeTest(sample_run.RunningSample):
         self.assertEqual(self.resumed("--schedule", "constant"), whole)
 
     def test_a_damaged_checkpoint_is_passed_over_and_named(self):
-        constant = ["--schedule", "constant"]  # the other depends on how many steps there are to be
+        constant = ["--schedule", "constant"]  # the other schedule depends on the total number of steps
         whole = self.run_to_the_end(*constant)
         self.run_to_the_end(*constant, "--checkpoint", self.checkpoints(), "--steps", "8")
         newest = self.checkpoints() / "step-8" / "rank-0-of-1.safetensors"

@@ -1,4 +1,4 @@
-"""Runs a sample, the training sample on a data set made here: used by every test in this folder."""
+"""Runs a sample; the training sample uses a data set that is made here. Used by every test in this folder."""
 
 import gzip
 import json
@@ -11,9 +11,9 @@ import tempfile
 import time
 import unittest
 
-SKIPPED = 77  # tests/samples/CMakeLists.txt tells CTest what it means
+SKIPPED = 77  # must match tests/samples/CMakeLists.txt
 
-DEADLINE = 120  # seconds, for whatever a test waits for
+DEADLINE = 120  # seconds, for everything that a test waits for
 
 TRAIN_COUNT = 256
 TEST_COUNT = 64
@@ -23,12 +23,12 @@ program = None  # set by main
 
 
 def idx(shape, data, kind=0x08):
-    """The bytes of an IDX file."""
+    """Returns the bytes of an IDX file."""
     return bytes([0, 0, kind, len(shape)]) + b"".join(struct.pack(">I", size) for size in shape) + data
 
 
 def make_images(labels, rng):
-    """An image a label: noise, and a bright bar at a height that the label tells."""
+    """Makes one image per label: noise, and a bright bar whose height depends on the label."""
     images = bytearray(rng.randbytes(len(labels) * SIDE * SIDE))
     for i in range(len(images)):
         images[i] >>= 3
@@ -52,7 +52,7 @@ def write_data(directory, train_count=TRAIN_COUNT):
 
 
 def read_log(path):
-    """The records of a log; fails where a line is not complete."""
+    """Returns the records of a log; fails if a line is not complete."""
     text = pathlib.Path(path).read_text()
     assert text == "" or text.endswith("\n"), "the last line is not complete"
     return [json.loads(line, parse_constant=refuse_constant) for line in text.splitlines()]
@@ -63,14 +63,14 @@ def refuse_constant(name):
 
 
 def without_speed(records):
-    """What two runs have in common that should not differ."""
+    """The part of the records in which two runs must be equal."""
     return [{key: value for key, value in record.items() if key != "items_per_second"} for record in records]
 
 
 class ProgramTest(unittest.TestCase):
-    """A test with a folder of its own."""
+    """A test with its own folder."""
 
-    leading = []  # arguments that come before all others
+    leading = []  # arguments before all others
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -89,7 +89,7 @@ class ProgramTest(unittest.TestCase):
         return result.stdout
 
     def assert_fails(self, result, status, *parts):
-        """One line on standard error that holds all parts."""
+        """Requires one line on standard error that contains all parts."""
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertRegex(result.stderr, r"\Aerror: [^\n]+\n\Z")
         for part in parts:
@@ -112,7 +112,7 @@ class ProgramTest(unittest.TestCase):
 
 
 class SampleTest(ProgramTest):
-    """A data set that all tests of the class share; arguments may name others."""
+    """All tests of the class share one data set; arguments may name another."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The samples that make their data by themselves: killed and resumed, they are the runs that were never stopped."""
+"""The samples that make their own data: killed and resumed, they equal runs without an interruption."""
 
 import random
 import time

@@ -9,7 +9,7 @@ import time
 import sample_run
 
 def catches(process, number):
-    """Whether a handler waits for the signal: no longer, once the first one came."""
+    """Returns whether a handler waits for the signal; after the first signal there is none."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     mask = int(re.search(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE).group(1), 16)
     return bool(mask >> (number - 1) & 1)
@@ -39,7 +39,7 @@ class StopTest(sample_run.RunningSample):
 
 
 class SecondSignalTest(sample_run.RunningSample):
-    """On data so large that a step takes long enough for two signals."""
+    """Uses data so large that a step takes long enough for two signals."""
 
     TRAIN_COUNT = 20000
 

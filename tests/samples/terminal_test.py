@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What standard output looks like: a bar on a terminal, plain lines elsewhere."""
+"""Standard output: a progress bar on a terminal, plain lines elsewhere."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ ERASE = "\x1b[K"
 
 class TerminalTest(sample_run.SampleTest):
     def start_on_terminal(self, columns, *arguments, kind="xterm"):
-        """Answers the process and our side of its terminal."""
+        """Returns the process and our side of its terminal."""
         outer, inner = pty.openpty()
         self.addCleanup(os.close, outer)
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -33,7 +33,7 @@ class TerminalTest(sample_run.SampleTest):
         while True:
             try:
                 yield os.read(outer, 65536).decode()
-            except OSError:  # how Linux tells that the other side is closed
+            except OSError:  # Linux reports in this way that the other side is closed
                 return
 
     def run_to_the_end(self, *arguments, kind="xterm", status=0):
@@ -43,7 +43,9 @@ class TerminalTest(sample_run.SampleTest):
         return written
 
     def draw_a_while(self, columns):
-        """Stops a run without an end after a few drawings; answers these and the seconds that they took."""
+        """Stops an endless run after it has drawn the bar a few times; returns the drawings and the seconds that they
+        took.
+        """
         process, outer = self.start_on_terminal(columns, "--epochs", "1000000", "--batch", "4")
         start = time.monotonic()
         written = ""

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Computes the conformance vectors from first principles and writes them, or compares with what is there.
+"""Computes the conformance vectors from their definitions and writes them, or compares them with the existing files.
 
-    generate.py            writes every file anew
-    generate.py --check    says which file differs; the exit status is 1 if one does
+    generate.py            writes every file
+    generate.py --check    names each file that differs; the exit status is 1 if one does
 
-It needs Python's standard library alone and never calls the library that the vectors are for.
+It needs only Python's standard library and never calls the library that the vectors test.
 """
 import json
 import pathlib
@@ -17,7 +17,7 @@ TOPICS = {"casts": casts, "scalers": scalers, "optimizers": optimizers}
 
 
 def text_of(topic, vectors):
-    """One line for each list of numbers or codes, so that a change can be read."""
+    """One line for each list of numbers or codes, so that changes are readable."""
     lines = []
     for vector in vectors:
         fields = ",\n".join(f"    {json.dumps(key)}: {lay_out(value)}" for key, value in vector.items())

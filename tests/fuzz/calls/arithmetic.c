@@ -1,4 +1,4 @@
-/* Operations whose results are computed from elements. */
+/* Operations that compute with elements. */
 #include "calls.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -106,7 +106,7 @@ htone_status call_loss(Machine* machine) {
   }
 }
 
-/* A product that is often asked for, or any 12 characters that an equation may have. */
+/* A common product, or any 12 characters that an equation may contain. */
 htone_status call_einsum(Machine* machine) {
   static const char* const equations[] = {"ij,jk->ik", "bij,bkj->bik", "ij,ij->", "abc,cd->abd"};
   static const char letters[16] = "ijkbaA,,-->>. 1";

@@ -1,7 +1,7 @@
-/* Functions, modules, hooks and schedules of the host's own: their callbacks do nothing, something, or fail. */
+/* Custom functions, modules, hooks and schedules: their callbacks do nothing, do something, or fail. */
 #include "calls.h"
 
-/* What a callback does is where its user points. */
+/* The user pointer of a callback points to the action that it performs. */
 enum { kNothing, kPasses, kComputes, kFails, kActs };
 static int acts[kActs] = {kNothing, kPasses, kComputes, kFails};
 static int lent;
@@ -15,13 +15,13 @@ static void take_back(void* user) {
 
 static int* act_in(Machine* machine) { return &acts[byte(machine) % kActs]; }
 
-/* The library has the user where the call succeeded. */
+/* If the call succeeded, the library now owns the user pointer. */
 static htone_status lend(htone_status status) {
   if (status == HTONE_OK) ++lent;
   return status;
 }
 
-/* A tensor made of another by what a callback is to do. */
+/* Makes the callback's result from its input, as the action demands. */
 static htone_status act_on(htone_tensor* input, htone_tensor** out, const int* act) {
   if (*act == kFails) return HTONE_CALLBACK;
   if (*act == kNothing || input == NULL) return HTONE_OK;

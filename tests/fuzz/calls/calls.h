@@ -1,6 +1,5 @@
-/* The calls of api_calls_fuzz.c, by what they are about. Each reads from the machine what it is called with, and
- * answers the status of its last call of the library.
- */
+/* The calls of api_calls_fuzz.c, by topic. Each reads its arguments from the machine and returns the status of its last
+ * library call. */
 #ifndef HALFTONE_TESTS_FUZZ_CALLS_H
 #define HALFTONE_TESTS_FUZZ_CALLS_H
 
@@ -55,7 +54,7 @@ htone_status add_to_module(Machine* machine);
 htone_status add_hook(Machine* machine);
 htone_status remove_hook(Machine* machine);
 htone_status make_callback_schedule(Machine* machine);
-/* How many of the callbacks' users the library still has. */
+/* The number of user pointers of callbacks that the library still owns. */
 int lent_users(void);
 
 /* training.c */

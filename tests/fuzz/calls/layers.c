@@ -138,7 +138,7 @@ static htone_status create_pool(Machine* machine, uint8_t choice, htone_module**
                      : htone_module_create_avg_pool2d(height, width, NULL, made);
 }
 
-/* Of no parameters. */
+/* Modules without parameters. */
 htone_status make_plain_module(Machine* machine) {
   static const PlainFn functions[] = {htone_module_create_relu, htone_module_create_silu, htone_module_create_sigmoid,
                                       htone_module_create_tanh, htone_module_create_flatten};

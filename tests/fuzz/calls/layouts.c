@@ -1,4 +1,4 @@
-/* Operations that place elements: views, parts, and elements chosen by indices. */
+/* Operations that move elements: views, parts, and selection by indices. */
 #include "calls.h"
 
 htone_status call_reshape(Machine* machine) {

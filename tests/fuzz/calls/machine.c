@@ -113,13 +113,13 @@ htone_status release_slot(Machine* machine, Kind kind, int slot) {
   Slot* place = &machine->slots[kind][slot];
   const htone_status status = release_handle(kind, place->handle);
   require(place->owned || place->handle == NULL ? status == HTONE_OK : status == HTONE_INVALID_HANDLE,
-          "a release gives back what is owned, and refuses what is stale");
+          "a release succeeds for an owned handle and fails for a stale one");
   place->owned = 0;
   return status;
 }
 
-/* Many calls on tiny tensors find more than few on large ones; and a tensor expanded to 2^40 elements takes no memory,
-   but what reads it takes hours. */
+/* Many calls on tiny tensors find more than few calls on large ones. A tensor expanded to 2^40 elements takes no
+ * memory, but reading it takes hours. */
 static int takes_long(Kind kind, void* handle) {
   enum { kMaxElements = 1 << 12 };
   int64_t elements = 0;

@@ -1,6 +1,5 @@
-/* What the calls of api_calls_fuzz.c are made on: an input's bytes, read one after another, and slots for the handles
- * that they name. One thread.
- */
+/* The machine that the calls of api_calls_fuzz.c run on: it reads the input's bytes one after another, and has slots
+ * for the handles that they name. One thread. */
 #ifndef HALFTONE_TESTS_FUZZ_MACHINE_H
 #define HALFTONE_TESTS_FUZZ_MACHINE_H
 
@@ -27,7 +26,7 @@ typedef enum Kind {
   kKinds
 } Kind;
 
-/* A released handle stays in its slot: a later call takes it again. */
+/* A released handle stays in its slot, so a later call uses it again. */
 typedef struct Slot {
   void* handle;
   int owned;
@@ -38,11 +37,11 @@ typedef struct Machine {
   htone_context* context;
   htone_device* device;
   Slot slots[kKinds][kSlots];
-  htone_scope* scopes[2];       /* the outer one first; NULL where there is none */
-  htone_tensor* made[kMaxMade]; /* by the call that runs; what it leaves here is put into slots behind it */
+  htone_scope* scopes[2];       /* the outer scope first; NULL if there is none */
+  htone_tensor* made[kMaxMade]; /* results of the running call; it stores them in slots afterwards */
 } Machine;
 
-/* Values: mostly what a call may be given, at times what it must refuse. 0 where the input has ended. */
+/* Values: mostly valid arguments, sometimes invalid ones. 0 after the end of the input. */
 uint8_t byte(Machine* machine);
 int flag(Machine* machine);
 int64_t integer(Machine* machine);
@@ -53,7 +52,7 @@ int32_t shape_in(Machine* machine, int64_t shape[kMaxDims]);
 const char* name_in(Machine* machine);
 const char* path_in(Machine* machine);
 
-/* Handles: of the kind, whether alive or not; at times NULL, or of another kind. */
+/* Handles of the given kind, alive or released; sometimes NULL or of another kind. */
 htone_tensor* tensor_in(Machine* machine);
 htone_module* module_in(Machine* machine);
 htone_parameter* parameter_in(Machine* machine);
@@ -70,13 +69,13 @@ htone_function* function_in(Machine* machine);
 htone_hook* hook_in(Machine* machine);
 htone_checkpoint* checkpoint_in(Machine* machine);
 
-/* Puts what a call made into a slot, whose owner it becomes; answers `status`. */
+/* Stores the result of a call in a slot, which then owns it; returns `status`. */
 htone_status keep(Machine* machine, Kind kind, htone_status status, void* handle);
-/* Gives back what stands in a slot, which may have been given back before. */
+/* Releases the handle in a slot, which may already be released. */
 htone_status release_slot(Machine* machine, Kind kind, int slot);
-/* The first tensors, so that few bytes lead to work. */
+/* Makes the first tensors, so that few bytes of input already do some work. */
 void open_machine(Machine* machine, const uint8_t* data, size_t size);
-/* Gives back everything. */
+/* Releases everything. */
 void close_machine(Machine* machine);
 
 #endif

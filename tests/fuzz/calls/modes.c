@@ -1,4 +1,4 @@
-/* Scopes, policies, and questions that change nothing. */
+/* Scopes, policies, and queries that change nothing. */
 #include "calls.h"
 
 htone_status make_policy(Machine* machine) {
@@ -29,7 +29,7 @@ htone_status begin_scope(Machine* machine) {
   return status;
 }
 
-/* The outer one cannot be ended first. */
+/* The outer scope cannot be ended first. */
 htone_status end_scope(Machine* machine) {
   const int inner = machine->scopes[1] != NULL;
   if (inner) require(htone_scope_end(machine->scopes[0]) == HTONE_STATE, "scopes end from the inside");
@@ -38,7 +38,7 @@ htone_status end_scope(Machine* machine) {
   return status;
 }
 
-/* What about dtypes can be asked without a device goes along. */
+/* Includes the queries about dtypes that need no device. */
 htone_status ask_device(Machine* machine) {
   char name[8];
   size_t length = 0, bytes = 0;

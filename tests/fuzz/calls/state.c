@@ -36,7 +36,7 @@ htone_status use_state_dict(Machine* machine) {
                      : htone_state_dict_add(tensors, name, tensor_in(machine));
 }
 
-/* Into a module, or from a file. */
+/* Loads into a module, or from a file. */
 htone_status load_state_dict(Machine* machine) {
   htone_load_options options;
   htone_state_dict* made = NULL;

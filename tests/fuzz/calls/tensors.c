@@ -1,11 +1,11 @@
-/* Tensors by themselves: made, lent, written, read, and released. */
+/* Single tensors: create, lend, write, read and release them. */
 #include <stdlib.h>
 
 #include "calls.h"
 #include "common/dlpack_standard.h"
 
-/* Whatever a call of make_over_buffer or lend_tensor describes lies within: three dimensions below 4 by strides below
- * 5, eight bytes an element, begun at most eight bytes later. */
+/* The buffer covers every tensor that make_over_buffer and lend_tensor describe: three dimensions below 4 times strides
+ * below 5, eight bytes per element, beginning at most eight bytes later. */
 enum { kBufferDims = 3, kBufferDoubles = 64 };
 static double buffer[kBufferDoubles];
 
@@ -37,7 +37,7 @@ htone_status make_over_buffer(Machine* machine) {
 }
 
 typedef struct Loan {
-  DLManagedTensorVersioned managed; /* first, so that its deleter finds the whole */
+  DLManagedTensorVersioned managed; /* first, so that the deleter can cast it to the whole */
   int64_t shape[kBufferDims], strides[kBufferDims];
 } Loan;
 
@@ -62,7 +62,7 @@ static htone_status borrow_buffer(Machine* machine) {
   return status;
 }
 
-/* What is lent comes back as a tensor over the same memory. */
+/* Lends a tensor and imports the loan as another tensor over the same memory. */
 htone_status lend_tensor(Machine* machine) {
   if (flag(machine)) return borrow_buffer(machine);
   struct DLManagedTensorVersioned* managed = NULL;
@@ -93,7 +93,7 @@ htone_status change_tensor(Machine* machine) {
   }
 }
 
-/* 64 elements leave room for any dtype; what has more answers BUFFER_TOO_SMALL. */
+/* 64 elements have room for any dtype; larger tensors return BUFFER_TOO_SMALL. */
 htone_status read_tensor(Machine* machine) {
   double values[64];
   htone_tensor* tensor = tensor_in(machine);

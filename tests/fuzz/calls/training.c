@@ -1,4 +1,4 @@
-/* Parameters, and what trains them. */
+/* Parameters and optimizers. */
 #include "calls.h"
 
 htone_status make_parameter(Machine* machine) {
@@ -68,7 +68,7 @@ static htone_status sgd_options_in(Machine* machine, htone_sgd_options* options)
   return status;
 }
 
-/* `is_adam` is about the defaults alone; the structure is the same. */
+/* `is_adam` chooses only the defaults; both use one structure. */
 static htone_status adamw_options_in(Machine* machine, int is_adam, htone_adamw_options* options) {
   const htone_status status = is_adam ? htone_adam_options_init(options) : htone_adamw_options_init(options);
   if (flag(machine)) return status;

@@ -1,4 +1,4 @@
-/* A program of a user of the library: adds two tensors and prints one element of the sum, then the version. */
+/* A user's program: adds two tensors and prints one element of the sum, then the version. */
 #include <halftone/halftone.h>
 #include <stdio.h>
 

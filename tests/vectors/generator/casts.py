@@ -1,4 +1,4 @@
-"""Conversions between FP32 and the small formats, chosen where they go wrong."""
+"""Conversions between FP32 and the small formats, at the values where they often go wrong."""
 from fractions import Fraction
 
 from generator.formats import BF16, F16, F32, F8E4M3, F8E5M2, NAN, hex_of
@@ -8,7 +8,7 @@ INFINITY, QUIET_NAN, SIGNALLING_NAN = 0x7F800000, 0x7FC00000, 0x7F800001
 
 
 def word_of(value):
-    """The FP32 pattern of a fraction that FP32 holds."""
+    """The FP32 pattern of a fraction that FP32 represents exactly."""
     code = F32.encode(abs(value), value < 0, "infinity")
     assert F32.decode(code) == value
     return code
@@ -31,7 +31,7 @@ def tie_words(narrow):
 
 
 def subnormal_words(narrow):
-    """The smallest, ties among subnormals, the step to normal numbers, and FP32's own subnormals."""
+    """The smallest values, ties among subnormals, the step to normal numbers, and FP32's own subnormals."""
     smallest_normal = 2 ** narrow.mantissa_bits
     codes = sorted({0, 1, 2, smallest_normal // 2, smallest_normal - 2, smallest_normal - 1})
     ties = [midpoint(narrow, code) for code in codes]
@@ -40,7 +40,7 @@ def subnormal_words(narrow):
 
 
 def overflow_words(narrow):
-    """The largest, the tie above it, and all beyond."""
+    """The largest value, the tie above it, and values beyond."""
     largest = word_of(narrow.magnitude(narrow.largest))
     tie = word_of(midpoint(narrow, narrow.largest))
     return around(largest) + around(tie) + [0x7F7FFFFF]

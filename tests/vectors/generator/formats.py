@@ -1,4 +1,4 @@
-"""Float formats from their definitions: every finite magnitude of a format as a fraction, in the order of the codes."""
+"""Float formats by their definitions: every finite magnitude of a format as a fraction, in the order of the codes."""
 from bisect import bisect_left
 from fractions import Fraction
 import math
@@ -8,7 +8,8 @@ NAN = "nan"
 
 
 class Format:
-    """A sign, exponent bits with a bias, mantissa bits, subnormals; `largest` is the code of the largest finite one."""
+    """A sign, exponent bits with a bias, mantissa bits, subnormals; `largest` is the code of the largest finite number.
+    """
 
     def __init__(self, name, exponent_bits, mantissa_bits, has_infinity, largest):
         self.name, self.mantissa_bits = name, mantissa_bits
@@ -23,7 +24,7 @@ class Format:
         return (1 + Fraction(mantissa, 2 ** self.mantissa_bits)) * Fraction(2) ** (exponent - self.bias)
 
     def decode(self, code):
-        """A fraction with its sign, or "inf", "-inf" or "nan"; the sign of a zero is the code's."""
+        """A fraction with its sign, or "inf", "-inf" or "nan"; the sign of a zero is that of the code."""
         negative, rest = divmod(code, 2 ** (self.bits - 1))
         if rest > self.largest:
             if self.has_infinity and rest == self.largest + 1:
@@ -48,13 +49,13 @@ class Format:
 
 
 class _Magnitudes:
-    """Finite magnitudes and the one that would follow if exponents went on, as a sequence to search in."""
+    """The finite magnitudes and the next one that larger exponents would give, as a sorted sequence."""
 
     def __init__(self, format_):
         self.format = format_
 
     def __len__(self):
-        return self.format.largest + 1  # past its end lies the one that would follow
+        return self.format.largest + 1  # beyond the last finite magnitude
 
     def __getitem__(self, code):
         return self.format.magnitude(code)
@@ -72,7 +73,7 @@ def hex_of(code, bits):
 
 
 def to_f32(value):
-    """A double rounded to FP32; infinite beyond."""
+    """A double rounded to FP32; infinite beyond its range."""
     if math.isinf(value) or math.isnan(value):
         return value
     try:

@@ -1,12 +1,12 @@
-"""Traces of optimizers in double precision, and how far each way of storing their state may stray from them.
+"""Traces of optimizers in double precision, with an error bound for each way of storing their state.
 
-The bound of a storage is followed through the formulas beside the values: every rounding adds its most, every factor
-multiplies what came before. A trace whose bound is not kept is wrong, not unlucky.
+The bound follows the formulas beside the values: every rounding adds its largest error, and every factor multiplies the
+earlier errors. A trace that exceeds its bound is wrong, not unlucky.
 """
 import math
 import random
 
-F32, BF16 = 2.0 ** -24, 2.0 ** -8  # the most that one rounding adds, of the value
+F32, BF16 = 2.0 ** -24, 2.0 ** -8  # largest relative error of one rounding
 FULL = {"name": "full", "master": "full", "compute_dtype": "f32", "grad_dtype": "f32", "moment1_dtype": "f32",
         "moment2_dtype": "f32"}
 STORAGES = [
@@ -26,7 +26,7 @@ SGD = {"lr": 0.1, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "neste
 
 
 class Element:
-    """One weight with its moments, and the most by which a stored one may be off."""
+    """One weight with its moments, and the largest error of each stored one."""
 
     def __init__(self, weight):
         self.w, self.m, self.v = weight, 0.0, 0.0
@@ -34,8 +34,9 @@ class Element:
 
 
 def store_moments(elements, storage):
-    """A block of codes has the largest magnitude as its scale: first moments are off by scale / 127 at most, second
-    moments by one step between codes, and by code 1 above 0."""
+    """A block of codes uses its largest magnitude as the scale. The error of first moments is at most scale / 127; the
+    error of second moments is at most one step between codes (at 0, the value of code 1).
+    """
     scale1 = max(abs(e.m) + e.m_off for e in elements)
     scale2 = max(e.v + e.v_off for e in elements)
     for e in elements:
@@ -64,7 +65,7 @@ def sgd(elements, gradients, factor, lr, o, step):
 def adam_moments(e, g, g_off, o):
     e.m = o["beta1"] * e.m + (1 - o["beta1"]) * g
     e.v = o["beta2"] * e.v + (1 - o["beta2"]) * g * g
-    # beta2 and 1 - beta2 are each rounded to FP32; the latter is off by 2^-24 of a number near 1 - beta2.
+    # beta2 and 1 - beta2 are both rounded to FP32; the error of the latter is 2^-24 of a number close to 1 - beta2.
     e.m_off = o["beta1"] * e.m_off + 8 * F32 * (abs(e.m) + abs(g)) + (1 - o["beta1"]) * g_off
     e.v_off = (o["beta2"] * e.v_off + 8 * F32 * (e.v + (1 - o["beta2"]) * g * g)
                + (1 - o["beta2"]) * (2 * abs(g) + g_off) * g_off)
@@ -103,7 +104,7 @@ def lion(elements, gradients, factor, lr, o, step):
         e.m = o["beta2"] * e.m + (1 - o["beta2"]) * g
         e.m_off = o["beta2"] * e.m_off + 8 * F32 * (abs(e.m) + abs(g))
         sign = 0.0 if direction == 0 else math.copysign(1.0, direction)
-        sign_off = 2.0 if abs(direction) <= direction_off else 0.0  # a stored moment may point the other way
+        sign_off = 2.0 if abs(direction) <= direction_off else 0.0  # a stored moment may have the other sign
         e.w -= lr * (sign + o["weight_decay"] * e.w)
         e.w_off += lr * (sign_off + 8 * F32 * (1 + o["weight_decay"] * abs(e.w))) + 2 * F32 * abs(e.w)
 
@@ -137,12 +138,12 @@ def clip_factor(gradient, max_norm):
 
 
 def digits(values):
-    """As many as every C library's cos and pow agree on."""
+    """Rounds to the digits that the cos and pow of every C library agree on."""
     return [float(f"{value:.13g}") for value in values]
 
 
 def run(case, storage):
-    """What is expected after every step, and the bound on the weights."""
+    """The expected values after every step, and the error bound of the weights."""
     elements = [Element(w) for w in case["weights"]]
     taken, expected, bounds = 0, [], []
     for gradient in case["gradients"]:
@@ -161,7 +162,7 @@ def run(case, storage):
 
 
 def representable(generator, scale=1.0):
-    """A gradient of 7 significant bits, so that every dtype here holds it and it times a power of two."""
+    """A gradient with 7 significant bits: every dtype here represents it exactly, also times a power of two."""
     return generator.choice((-1, 1)) * generator.randrange(64, 128) / 128 * scale
 
 

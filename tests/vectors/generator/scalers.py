@@ -1,4 +1,4 @@
-"""Traces of gradient scalers. Each system's rule stands here as that system has it, not as one rule with switches."""
+"""Traces of gradient scalers. Each system's rule is written as that system writes it, not as one rule with switches."""
 from fractions import Fraction
 import math
 
@@ -17,7 +17,7 @@ PRESETS = {"torch": DEFAULTS,
 
 
 class Torch:
-    """torch.amp.GradScaler; between a minimum and a maximum where they are given."""
+    """torch.amp.GradScaler, limited to a minimum and a maximum if they are given."""
 
     def __init__(self, s, saved):
         self.s, self.scale, self.tracker = s, saved["scale"], saved["growth_tracker"]
@@ -62,7 +62,7 @@ class Megatron(Torch):
 
 
 class DeepSpeed(Torch):
-    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler, by the number of the step as it has it."""
+    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler, which counts by step numbers."""
 
     def __init__(self, s, saved):
         super().__init__(s, saved)
@@ -92,7 +92,8 @@ class DeepSpeed(Torch):
 
 
 class Histogram(Megatron):
-    """halftone's: see the README for the rule in words. In fractions, and by trying scales instead of logarithms."""
+    """halftone's rule; the README explains it in words. Uses fractions, and tries scales instead of taking logarithms.
+    """
 
     def overflow(self):
         super().overflow()
@@ -126,7 +127,9 @@ def next_power(magnitude):
 
 
 def trace(name, rule, runs, preset=None, saved=None, **changes):
-    """`runs`: pairs of "finite" or "overflow" and how many such steps; a third element is each step's gradients."""
+    """`runs` holds pairs of "finite" or "overflow" and the number of such steps; an optional third element gives each
+    step's gradients.
+    """
     settings = dict(PRESETS[preset] if preset else DEFAULTS, **changes)
     start = saved or {"scale": settings["initial_scale"], "growth_tracker": 0,
                       "hysteresis_left": settings["hysteresis"]}

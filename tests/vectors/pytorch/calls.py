@@ -1,4 +1,4 @@
-"""What each of halftone's operations is in PyTorch: functions of the inputs and the settings."""
+"""Each of halftone's operations in PyTorch: functions of the inputs and the settings."""
 import math
 
 import torch
@@ -34,7 +34,7 @@ CALLS["masked_fill"] = lambda x, s: x[0].masked_fill(x[1], read(s["value"])) if 
 
 
 def read(value):
-    """A setting: what JSON has no number for is a string there."""
+    """A setting. Values that JSON has no number for are strings there."""
     return float(value) if isinstance(value, str) else value
 
 
@@ -121,7 +121,7 @@ CALLS["cross_entropy"] = lambda x, s: F.cross_entropy(
 CALLS["nll_loss"] = lambda x, s: F.nll_loss(x[0], x[1], x[2], ignore_index=s.get("ignore_index", -100),
                                             reduction=s["reduction"])
 
-# Norms. After training a batch norm answers its running statistics, too.
+# Norms. In training mode a batch norm also returns its running statistics.
 CALLS["layer_norm"] = lambda x, s: F.layer_norm(x[0], s["shape"], x[1], x[2], s["epsilon"])
 CALLS["rms_norm"] = lambda x, s: F.rms_norm(x[0], s["shape"], x[1], s["epsilon"])
 CALLS["group_norm"] = lambda x, s: F.group_norm(x[0], s["groups"], x[1], x[2], s["epsilon"])
@@ -183,7 +183,7 @@ enter_windows(1)
 enter_windows(2)
 
 
-# Tables of dtypes: what a binary operation answers for each pair, by elements of 1; "error" where it raises.
+# Tables of dtypes: the result dtype of a binary operation for each pair, with elements of 1; "error" if it raises.
 def dtype_of(function):
     try:
         return NAMES[function().dtype]

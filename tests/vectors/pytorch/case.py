@@ -1,5 +1,5 @@
-"""Cases: an operation, its inputs and settings; what PyTorch answers is computed, what halftone answers where it
-differs is written beside it.
+"""Cases: an operation with its inputs and settings. The result of PyTorch is computed; a different result of halftone
+is written beside it.
 """
 import math
 import struct
@@ -23,7 +23,7 @@ def flat(values):
 
 
 def tensor(values, dtype="f32", shape=None, grad=False):
-    """An input, or a result that is expected: nested lists or a number, row-major with a shape."""
+    """An input or an expected result: nested lists or a number, stored in row-major order with a shape."""
     made = {"dtype": dtype, "shape": shape_of(values) if shape is None else list(shape), "values": flat(values)}
     assert math.prod(made["shape"]) == len(made["values"]), made
     return {**made, "grad": True} if grad else made
@@ -42,14 +42,14 @@ def error(status, stage="operation"):
 
 
 def only(condition, **fields):
-    """What a case has on a condition."""
+    """The fields of a case that apply only under a condition."""
     return fields if condition else {}
 
 
 def case(name, operation, inputs=(), differs=None, ours=None, **fields):
-    """One case. `attributes` are the operation's settings. `upstream` is the gradient of the first result, ones where
-    it is not given. `tolerance` is relative, `absolute` is added to it; both are 0 where they are not given.
-    `differs` names the row of docs/pytorch.md, and `ours` holds what differs of: outputs, gradients, table, error.
+    """One case. `attributes` are the operation's settings. `upstream` is the gradient of the first result, by default
+    ones. `tolerance` is relative and `absolute` is added to it; the default of both is 0. `differs` names the row of
+    docs/pytorch.md, and `ours` holds the parts that differ: outputs, gradients, table, error.
     """
     assert (differs is None) == (ours is None), name
     assert set(fields) <= {"attributes", "upstream", "tolerance", "absolute"}, fields
@@ -67,7 +67,7 @@ def torch_tensor(given):
 
 
 def shortest(value, dtype):
-    """The shortest decimal that is `value` again when it is read as an FP32 (f64: a double)."""
+    """The shortest decimal that reads back as `value` in FP32 (f64: in double)."""
     if math.isnan(value) or math.isinf(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     if dtype == "f64":
@@ -80,7 +80,7 @@ def shortest(value, dtype):
 
 
 def number(value, dtype):
-    """A whole number goes without a fraction; a zero keeps its sign."""
+    """A whole number has no fraction; a zero keeps its sign."""
     if not dtype.startswith(("f", "bf")):
         return int(value)
     value = shortest(float(value), dtype)
@@ -96,7 +96,9 @@ def nested(values, shape):
 
 
 def written(made):
-    """A tensor as the file has it: nested lists under its dtype's name, and its shape where they do not tell it."""
+    """A tensor in the format of the file: nested lists under its dtype's name, and its shape if the lists do not show
+    it.
+    """
     if made is None:
         return None
     values = [number(x, made["dtype"]) for x in made["values"]]
@@ -113,7 +115,7 @@ def recorded(made):
 
 
 def run(given):
-    """Answers PyTorch's results and gradients."""
+    """Returns PyTorch's results and gradients."""
     tensors = [torch_tensor(entry) for entry in given["inputs"]]
     try:
         results = CALLS[given["operation"]](tensors, given.get("attributes", {}))
@@ -150,7 +152,7 @@ def answers_of(given, answer):
 
 
 def with_theirs(theirs, ours):
-    """What halftone answers: what it does not share with PyTorch stands in `ours`."""
+    """The expected results of halftone: those of PyTorch, replaced by `ours` where they differ."""
     if "error" in ours:
         return ours
     made = {**theirs, **ours}
@@ -160,7 +162,7 @@ def with_theirs(theirs, ours):
 
 
 def vector(given):
-    """The case as the file has it."""
+    """The case in the format of the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = CALLS[given["operation"]](None, given["attributes"]) if "table" in given["operation"] else run(given)

@@ -1,4 +1,4 @@
-"""Which dtype a result has: tables over pairs of dtypes, by the operations' kinds."""
+"""Result dtypes as tables over pairs of dtypes, by kind of operation."""
 from case import case, only
 
 ALL_DTYPES = ["f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "u8", "bool"]
@@ -11,12 +11,12 @@ def is_integer(dtype):
 
 
 def unlike(theirs, rows, change):
-    """A table in which `change` answers what is otherwise than in PyTorch's, or None."""
+    """A table in which `change` returns the entry that differs from PyTorch's, or None."""
     return {"table": [[change(row, dtype) or theirs["table"][i][j] for j, dtype in enumerate(COMPUTED)]
                       for i, row in enumerate(rows)]}
 
 
-# What halftone answers where PyTorch does not.
+# halftone returns a dtype where PyTorch raises an error.
 def of_pow(a, b):
     return "f32" if is_integer(a) and is_integer(b) else None
 

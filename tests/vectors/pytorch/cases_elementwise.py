@@ -8,7 +8,7 @@ BEYOND = "masked_fill, clamp with a number beyond the dtype"
 RANGE = "cast of a float that an integer does not hold"
 TWICE = "cast of f64 to f16 or bf16"
 BOOLS = "abs, argmax, argmin of bool, sub of a bool and a number"
-# The tolerance is the bound that the header gives, for the values, and what PyTorch's own gradient adds.
+# The tolerance is the bound in the public header for the values, plus the error of PyTorch's own gradient.
 BOUNDED = {"exp": 2e-7, "log": 2e-7, "sqrt": 1.2e-7, "rsqrt": 2.5e-7, "reciprocal": 1.2e-7, "sin": 2e-7, "cos": 2e-7,
            "sigmoid": 5e-7, "tanh": 4e-7}
 
@@ -77,7 +77,7 @@ def signs():
 
 
 def grid(values, others=None):
-    """A column and a row that meet each with each."""
+    """A column and a row; broadcasting pairs each value with each other."""
     others = values if others is None else others
     return [[x] for x in values], [others]
 

@@ -1,4 +1,4 @@
-"""Indices that repeat, reach too far or are not there; gradients that meet; padding rows; dropout's ends."""
+"""Repeated, out-of-range and missing indices; gradients that accumulate; padding rows; dropout with p of 0 and 1."""
 from case import INF, NAN, case, empty, error, leaf, tensor
 
 SCALARS = "gather, scatter_add, index_select of scalars"

@@ -1,4 +1,4 @@
-"""Losses over nothing, with every row ignored, at logits that overflow and at targets of probability 0."""
+"""Losses of empty tensors, with every row ignored, at logits that overflow and at targets of probability 0."""
 from case import INF, NAN, case, empty, error, leaf, only, tensor
 
 REDUCTIONS = ("mean", "sum", "none")

@@ -1,4 +1,4 @@
-"""Reductions over nothing, over one element, over NaN and infinities, with ties; softmax and its kind."""
+"""Reductions of empty tensors, of one element, of NaN and infinities, with ties; softmax and log-softmax."""
 from case import INF, NAN, case, empty, error, leaf, tensor
 
 PLAIN = ("sum", "mean", "amax", "amin", "log_sum_exp", "any", "all")
@@ -6,7 +6,7 @@ ALONG = ("max_dim", "min_dim", "argmax", "argmin")
 
 
 def over(name, **settings):
-    """Settings of an operation that reduces, with those it always needs."""
+    """Settings of an operation that reduces, with the settings that it always needs."""
     return {**settings, **({"correction": 1} if name in ("var", "std") else {})}
 
 

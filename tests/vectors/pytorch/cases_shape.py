@@ -1,4 +1,4 @@
-"""Shapes at their edges, padding, joining, einsum, arange and products of matrices without depth."""
+"""Shapes at their limits, padding, joining, einsum, arange and matrix products with an inner size of 0."""
 from case import INF, NAN, case, empty, error, leaf, only, tensor
 
 SIX = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]

@@ -1,4 +1,6 @@
-"""Pooling and convolution: windows in the padding and cut off, sizes that do not divide, ties, and norms of one."""
+"""Pooling and convolution: windows inside the padding and partial windows, sizes that do not divide, ties, and norms of
+one element.
+"""
 from case import INF, NAN, case, empty, error, leaf, only, tensor
 
 BATCHES = [[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]]

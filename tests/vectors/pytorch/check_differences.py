@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the differences that operations.json names with the rows of docs/pytorch.md, and says which rows no case
-shows though they tell of operations that the runner can call. The exit status is 1 if they do not agree.
+"""Compares the differences that operations.json names with the rows of docs/pytorch.md. Prints the rows that no case
+shows although the runner can call their operations. The exit status is 1 if the two do not agree.
 """
 import json
 import pathlib
@@ -9,7 +9,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 DOCUMENT = FOLDER.parents[2] / "docs" / "pytorch.md"
-# What no case of one call can show, and why.
+# Rows that no case of a single call can show, with the reason.
 WITHOUT_CASE = {
     "gather, scatter_add, index_select, embedding on GPUs": "needs a GPU",
     "embedding's max_norm, scale_grad_by_freq, sparse": "options that are not there",
@@ -28,7 +28,7 @@ WITHOUT_CASE = {
 
 
 def reasons():
-    """The rows of the document's first table: why, by operation."""
+    """Maps the operation in each row of the document's first table to the reason."""
     table = DOCUMENT.read_text(encoding="utf-8").split("|---|---|---|---|\n")[1].split("\n\n")[0]
     return dict(re.findall(r"^\| (.+?) \| .+? \| .+? \| (.+?) \|$", table, re.M))
 

@@ -1,4 +1,4 @@
-"""The names of dtypes: halftone's for PyTorch's."""
+"""The names of dtypes in halftone and PyTorch."""
 import torch
 
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Computes ../operations.json with PyTorch. Run by hand; no test needs PyTorch, only this does.
+"""Computes ../operations.json with PyTorch. Run it by hand; only this program needs PyTorch, no test does.
 
-    make_operations.py            writes the file anew
-    make_operations.py --check    compares it with what PyTorch answers; the exit status is 1 if it differs
+    make_operations.py            writes the file
+    make_operations.py --check    compares the file with PyTorch's results; the exit status is 1 if it differs
 
-What halftone answers where it differs stands in the cases beside the row of docs/pytorch.md that says why.
+The cases hold every result of halftone that differs, with the row of docs/pytorch.md that gives the reason.
 """
 import json
 import pathlib
@@ -12,7 +12,7 @@ import sys
 
 import torch
 
-import cases_dtypes  # noqa: F401: fills ALL, as those below do
+import cases_dtypes  # noqa: F401: fills ALL, as the imports below do
 import cases_elementwise  # noqa: F401
 import cases_index  # noqa: F401
 import cases_loss  # noqa: F401
@@ -27,7 +27,7 @@ FILE = FOLDER.parent / "operations.json"
 
 
 def text_of(vectors, differences):
-    """A case a line, and a difference."""
+    """One case per line, and one difference per line."""
     lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in vectors)
     rows = ",\n".join(f"{json.dumps(row)}: {json.dumps(why)}" for row, why in differences.items())
     version = torch.__version__.split("+")[0]

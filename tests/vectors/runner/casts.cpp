@@ -1,4 +1,4 @@
-// Conversions, bit by bit.
+// Conversions, compared bitwise.
 #include <cstdint>
 #include <cstring>
 
@@ -13,7 +13,7 @@ size_t width_of(htone_dtype dtype) {
   return bytes;
 }
 
-// Codes of `width` bytes as they lie in memory; the hosts that the library runs on are little-endian.
+// Codes of `width` bytes in memory order; the library runs on little-endian machines only.
 std::vector<uint8_t> bytes_of(const Json& codes, size_t width) {
   std::vector<uint8_t> bytes(codes.size() * width);
   for (size_t i = 0; i < codes.size(); ++i) {

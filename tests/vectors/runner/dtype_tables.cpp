@@ -1,4 +1,4 @@
-// Which dtype results have, as tables over pairs of dtypes.
+// Result dtypes, as tables over pairs of dtypes.
 #include "runner/operation_calls.h"
 
 namespace vectors {

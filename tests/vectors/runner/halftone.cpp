@@ -27,7 +27,7 @@ std::vector<double> Weights::read() const {
   return {words.begin(), words.end()};
 }
 
-// The gradient of sum(weights * gradient) is `gradient`.
+// `gradient` is the gradient of sum(weights * gradient).
 void Weights::backward(htone_grad_scaler* scaler, const std::vector<double>& gradient) const {
   const Tensor leaf = make<Tensor>(htone_parameter_tensor, parameter_.get());
   htone_dtype dtype = 0;

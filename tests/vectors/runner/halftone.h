@@ -1,5 +1,5 @@
-// The public C interface as the runner uses it: handles that give themselves back, statuses that become exceptions.
-// Main thread only.
+// The public C interface for the runner: handles that release themselves, statuses that become exceptions. Main thread
+// only.
 #pragma once
 
 #include <halftone/halftone.h>
@@ -11,7 +11,7 @@
 
 namespace vectors {
 
-// Says which vector failed and how; caught in main.
+// Names the vector that failed and the difference; caught in main.
 struct Mismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -43,7 +43,7 @@ using Optimizer = Owner<htone_optimizer, htone_optimizer_release>;
 using Schedule = Owner<htone_schedule, htone_schedule_release>;
 using Scaler = Owner<htone_grad_scaler, htone_grad_scaler_release>;
 
-// Owner<...> from a function whose result comes last.
+// Calls a function whose result comes last, and returns the result as an Owner<...>.
 template <class Owned, class Function, class... Arguments>
 Owned make(Function function, Arguments... arguments) {
   typename Owned::pointer out = nullptr;
@@ -61,15 +61,15 @@ inline htone_dtype dtype_of(const std::string& name) {
 // A tensor of one row.
 Tensor make_row(htone_device* device, htone_dtype dtype, const std::vector<double>& values);
 
-// One weight tensor of a row, as a layer without bias has it, and how gradients are given to it.
+// One weight tensor of one row, as in a layer without bias, with functions that set its gradients.
 class Weights {
  public:
   Weights(htone_device* device, const std::vector<double>& values);
 
   htone_module* module() const { return module_.get(); }
-  // In FP32, whatever they are stored as.
+  // Reads in FP32 from any storage.
   std::vector<double> read() const;
-  // Leaves `gradient`, times the scaler's scale where there is one, as the weights' gradient.
+  // Sets the weights' gradient to `gradient`, times the scaler's scale if there is a scaler.
   void backward(htone_grad_scaler* scaler, const std::vector<double>& gradient) const;
 
  private:

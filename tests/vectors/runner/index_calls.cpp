@@ -1,4 +1,4 @@
-// What reads and writes by index.
+// Operations that read and write by index.
 #include "runner/operation_calls.h"
 
 namespace vectors {

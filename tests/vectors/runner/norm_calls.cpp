@@ -25,7 +25,7 @@ Tensors group_norm(const Call& call) {
                          call.number("epsilon")));
 }
 
-// Its running statistics are results, too.
+// The running statistics are results, too.
 Tensors batch_norm(const Call& call) {
   Tensors list =
       results(compute(htone_batch_norm, call.inputs[0], call.inputs[1], call.inputs[2], call.inputs[3], call.inputs[4],

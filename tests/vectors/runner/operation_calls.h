@@ -1,4 +1,4 @@
-// The operations of the public interface by name, as vectors call them. Main thread only.
+// The operations of the public interface by their names in the vectors. Main thread only.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace vectors {
 
-// The library answered other than OK.
+// The library returned a status other than OK.
 struct Refused {
   htone_status status;
 };
@@ -17,7 +17,7 @@ inline void accepted(htone_status status) {
   if (status != HTONE_OK) throw Refused{status};
 }
 
-// Owner<...> from a function whose result comes last; throws Refused.
+// Calls a function whose result comes last, and returns the result; throws Refused.
 template <class Function, class... Arguments>
 Tensor compute(Function function, Arguments... arguments) {
   htone_tensor* out = nullptr;
@@ -27,13 +27,13 @@ Tensor compute(Function function, Arguments... arguments) {
 
 using Tensors = std::vector<Tensor>;
 
-// What an operation is called with; a tensor that is left out is NULL.
+// The arguments of an operation; a tensor that is left out is NULL.
 struct Call {
   htone_device* device;
   std::vector<htone_tensor*> inputs;
   Json settings;
 
-  // A setting, which is a string where JSON has no number for it.
+  // A setting; it is a string if JSON has no number for it.
   double number(const char* name, double otherwise = 0) const;
   int64_t whole(const char* name, int64_t otherwise = 0) const { return settings.value(name, otherwise); }
   bool flag(const char* name, bool otherwise = false) const { return settings.value(name, otherwise); }
@@ -50,10 +50,10 @@ Calls loss_calls();
 Calls norm_calls();
 Calls window_calls();
 
-// Throws Mismatch for an unknown name, Refused where the library refuses.
+// Throws Mismatch for an unknown name, and Refused if the library returns an error.
 Tensors call_operation(const std::string& name, const Call& call);
 
-// Results as a list.
+// The results as a list.
 template <class... Owned>
 Tensors results(Owned... owned) {
   Tensors list;

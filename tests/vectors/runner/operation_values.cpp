@@ -59,7 +59,7 @@ template <class Number>
 std::vector<Number> read(htone_tensor* tensor, htone_dtype wide) {
   int64_t count = 0;
   ok(htone_tensor_numel(tensor, &count));
-  std::vector<Number> numbers(static_cast<size_t>(count) + 1);  // never without memory
+  std::vector<Number> numbers(static_cast<size_t>(count) + 1);  // never empty, so data() is not NULL
   ok(htone_tensor_read(tensor, wide, numbers.data(), static_cast<size_t>(count) * sizeof(Number)));
   numbers.pop_back();
   return numbers;
@@ -81,7 +81,7 @@ std::string text_of(const std::vector<double>& numbers) {
   return text + "]";
 }
 
-// The decimals of an f64 are exact; those of the others tell the FP32 next to them.
+// The decimals of an f64 are exact; those of other dtypes give the nearest FP32.
 std::vector<double> wanted_numbers(htone_dtype dtype, const Json& expected) {
   std::vector<double> numbers = numbers_of(expected);
   if (dtype == HTONE_F64) return numbers;
@@ -89,7 +89,7 @@ std::vector<double> wanted_numbers(htone_dtype dtype, const Json& expected) {
   return numbers;
 }
 
-// Signs of zeros count where the results have to be exact.
+// If results must be exact, the signs of zeros count.
 bool is_right(double actual, double expected, const Tolerance& tolerance, bool sees_signs) {
   const bool is_exact = tolerance.relative == 0 && tolerance.absolute == 0;
   if (sees_signs && is_exact && expected == 0 && std::signbit(actual) != std::signbit(expected)) return false;

@@ -1,4 +1,4 @@
-// Operations at their corners, against what PyTorch answers, and against what is documented where the two differ.
+// Operations at special values, compared with PyTorch's results, or with the documented results where the two differ.
 #include <optional>
 
 #include "runner/operation_calls.h"
@@ -7,14 +7,14 @@
 namespace vectors {
 namespace {
 
-// What the library answered: how far it came, and with which results.
+// The result of the library: its outputs, or the stage that failed.
 struct Answer {
-  std::string error;  // the stage that was refused; empty where none was
+  std::string error;  // the stage that failed; empty if none did
   htone_status status = HTONE_OK;
   Tensors inputs, outputs;
 };
 
-// A name begins with the operation, unless it says otherwise.
+// A vector's name begins with the operation, unless a member names it.
 std::string operation_of(const Json& vector) {
   const std::string name = vector["name"];
   return vector.value("operation", name.substr(0, name.find('/')));
@@ -99,7 +99,7 @@ void compare(const Answer& answer, const Json& expected, const Tolerance& tolera
   }
 }
 
-// Empty where the answer is the expected one.
+// Empty if the result is the expected one.
 template <class Compare>
 std::string difference(const Compare& compare) {
   try {
@@ -110,7 +110,7 @@ std::string difference(const Compare& compare) {
   }
 }
 
-// Of a vector that tells a difference, the answer is the library's own and not PyTorch's.
+// If a vector declares a difference, the result must be the library's documented one and not PyTorch's.
 template <class Compare>
 void hold(const Json& vector, const Compare& compare_with) {
   if (!vector.contains("differs")) return compare_with(vector["pytorch"]);

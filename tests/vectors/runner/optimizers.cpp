@@ -1,5 +1,5 @@
-// Traces of optimizers, once for each way of storing their state. Moments cannot be read from outside; they show in the
-// weights of the steps that follow.
+// Traces of optimizers, once for each way of storing their state. The public interface cannot read moments; they show
+// in the weights of later steps.
 #include <cmath>
 
 #include "runner/topics.h"
@@ -11,7 +11,7 @@ htone_master_storage master_of(const Json& storage) {
   return storage["master"] == "split" ? HTONE_MASTER_SPLIT : HTONE_MASTER_FULL;
 }
 
-// What the options of all optimizers share.
+// The options that all optimizers share.
 template <class Options>
 void apply_storage(const Json& storage, Options& options) {
   options.compute_dtype = dtype_of(storage["compute_dtype"]);
@@ -32,7 +32,7 @@ Optimizer make_sgd(htone_module* module, const Json& given, const Json& storage)
   return make<Optimizer>(htone_optimizer_create_sgd, module, &options);
 }
 
-// AdamW and Adam, whose options are of one type; `init` and `create` are those of either.
+// AdamW and Adam have one options type; `init` and `create` belong to one of them.
 template <class Init, class Create>
 Optimizer make_adam(Init init, Create create, htone_module* module, const Json& given, const Json& storage) {
   htone_adamw_options options;
@@ -91,7 +91,7 @@ Scaler make_scaler(htone_device* device, const Json& initial_scale) {
   return make<Scaler>(htone_grad_scaler_create, device, &options);
 }
 
-// One optimizer on its way through a trace.
+// Runs one optimizer through a trace.
 class Run {
  public:
   Run(htone_device* device, const Json& vector, const Json& storage)

@@ -1,4 +1,4 @@
-// Reductions and what runs along one dimension.
+// Reductions and running operations along one dimension.
 #include "runner/operation_calls.h"
 
 namespace vectors {

@@ -1,5 +1,5 @@
-// Runs conformance vectors through the public C interface; says which failed and how. The exit status is 1 if any did,
-// if there were none, or if a handle is left over.
+// Runs conformance vectors through the public C interface and prints each failure. The exit status is 1 if a vector
+// failed, if there were none, or if a handle was not released.
 //   run_vectors FILE...
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Traces of the gradient scaler, driven by real gradients: those of the trace, or infinite ones where it overflows.
+// Traces of the gradient scaler, driven by real gradients: those of the trace, or infinite ones for an overflow.
 #include <algorithm>
 #include <limits>
 
@@ -47,7 +47,7 @@ Json described(const htone_grad_scaler_options& options) {
           {"histogram_share", options.histogram_share}};
 }
 
-// A preset with the trace's changes must come out as the trace's settings.
+// A preset with the trace's changes must give the trace's settings.
 htone_grad_scaler_options options_of(const Json& vector) {
   htone_grad_scaler_options options;
   if (vector.contains("preset")) {
@@ -94,7 +94,7 @@ void compare(htone_grad_scaler* scaler, htone_optimizer* optimizer, const Json& 
   if (actual != expected) throw Mismatch(actual.dump() + ", expected " + expected.dump());
 }
 
-// A learning rate of 0 over weights of 0, so that no loss overflows before its gradients do.
+// The learning rate is 0 and the weights are 0, so that no loss overflows before its gradients do.
 struct Trace {
   Trace(htone_device* device, const Json& vector)
       : weights(device, std::vector<double>(most_gradients(vector["runs"]))) {
@@ -107,7 +107,7 @@ struct Trace {
     optimizer = make<Optimizer>(htone_optimizer_create_sgd, weights.module(), &still);
   }
 
-  // Answers whether the update reported that the scale is at its minimum.
+  // Returns whether the update reported that the scale is at its minimum.
   bool step(const std::vector<double>& gradients) const {
     ok(htone_optimizer_zero_grad(optimizer.get()));
     weights.backward(scaler.get(), gradients);
@@ -129,7 +129,7 @@ std::string run_scaler(htone_device* device, const Json& vector) {
   const size_t count = most_gradients(vector["runs"]);
   for (const Json& run : vector["runs"]) {
     std::vector<double> gradients = numbers_of(run["gradients"]);
-    gradients.resize(count);  // zeros, which no rule sees
+    gradients.resize(count);  // zeros, which every rule ignores
     if (run["step"] == "overflow") gradients.assign(count, std::numeric_limits<double>::infinity());
     bool error = false;
     for (int64_t i = 0; i < run["count"].get<int64_t>(); ++i) error = trace.step(gradients);

@@ -1,4 +1,4 @@
-// Views, and tensors put together from others.
+// Views, and tensors composed of others.
 #include "runner/operation_calls.h"
 
 namespace vectors {
