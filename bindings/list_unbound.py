@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Lists the C functions that no binding calls yet, one a line.
+"""Lists the C functions that no binding calls yet, one per line.
 
-With --check it says instead where swig/bound_functions.txt, the headers and the interface files disagree, and fails
-then: a bound function must be declared in a header, and the interface files must call exactly the bound ones.
+With --check it compares swig/bound_functions.txt with the headers and the interface files, prints each difference, and
+fails if there is one: a header must declare every bound function, and the interface files must call exactly the bound
+ones.
 """
 
 import argparse
@@ -25,7 +26,7 @@ def declared():
 
 
 def called(functions):
-    """Those of the functions that the interface files and their shim call."""
+    """The exported functions that the interface files and status.h call."""
     paths = [path for path in (BINDINGS / "swig").rglob("*") if path.suffix in (".i", ".h")]
     text = "\n".join(without_comments(path.read_text()) for path in sorted(paths))
     return set(re.findall(r"\b(htone_\w+)\s*\(", text)) & functions

@@ -1,6 +1,6 @@
-# What the library itself links. Tests, samples and bindings look for their own tools in their folders.
+# The libraries that halftone itself links. Tests, samples and bindings find their own tools in their folders.
 
-# Ends the configuration where `variable` is not set: says what is missing and which package of Debian has it.
+# Stops the configuration if `variable` is not set: names the missing tool and its Debian package.
 function(halftone_require variable what package)
   if(NOT ${variable})
     message(FATAL_ERROR "halftone: ${what} is missing (Debian: ${package}). tools/install_for_library.sh installs what "
@@ -13,7 +13,7 @@ find_package(PkgConfig QUIET)
 halftone_require(PKG_CONFIG_FOUND pkg-config pkg-config)
 pkg_check_modules(HWY IMPORTED_TARGET libhwy>=1.0)
 halftone_require(HWY_FOUND "Highway 1.0 or later" libhwy-dev)
-# Both are headers alone: nothing is linked.
+# Both consist only of headers, so nothing is linked.
 find_package(nlohmann_json 3.10 QUIET)
 halftone_require(nlohmann_json_FOUND "nlohmann-json 3.10 or later" nlohmann-json3-dev)
 find_path(XXHASH_INCLUDE_DIR xxhash.h)

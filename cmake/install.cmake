@@ -1,5 +1,5 @@
-# What an installed halftone consists of: headers, both libraries, halftone.pc and the CMake package. None of it names
-# the prefix, so the tree can be moved.
+# The content of an installed halftone: headers, both libraries, halftone.pc and the CMake package. None of these files
+# contains the prefix, so the tree can be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -25,7 +25,7 @@ install(EXPORT halftone NAMESPACE halftone:: FILE halftoneTargets.cmake DESTINAT
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/halftoneConfig.cmake.in
     ${PROJECT_BINARY_DIR}/generated/halftoneConfig.cmake
     INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
-# Until 1.0 a new minor version may break a program, as the library's SOVERSION says.
+# Until 1.0 a new minor version may break a program, as the library's SOVERSION shows.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/halftoneConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/halftoneConfig.cmake

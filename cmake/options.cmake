@@ -1,4 +1,4 @@
-# What a build can be asked for, and the flags that every target of ours shares.
+# The options of a build, and the flags that all our targets share.
 
 set(HALFTONE_CUDA AUTO CACHE STRING "CUDA plugin: AUTO (where possible), ON (required) or OFF")
 set_property(CACHE HALFTONE_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -36,8 +36,9 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# Products are never contracted into sums behind our back, so that a formula gives one result on every path that does
-# not ask for fused arithmetic. errno is of no use in kernels and keeps loops with sqrt from being vectorised.
+# -ffp-contract=off: the compiler must not fuse products into sums, so that a formula gives one result on every path
+# that does not request fused arithmetic. -fno-math-errno: kernels do not use errno, and setting it prevents the
+# vectorisation of loops with sqrt.
 add_compile_options(-Wall -Wextra -ffp-contract=off -fno-math-errno)
 if(HALFTONE_WERROR)
   add_compile_options(-Werror)

@@ -5,8 +5,8 @@ using System.Text;
 namespace Halftone {
 
 /// <summary>
-/// A failed call: the status, and the library's message. A class has one base, so the kinds derive from this one and
-/// not from ArgumentException; catch InvalidArgumentException where you would catch that.
+/// A failed call: the status, and the library's message. A class has one base, so the specific exceptions derive from
+/// this class and not from ArgumentException. Catch InvalidArgumentException instead of ArgumentException.
 /// </summary>
 public class HalftoneException : Exception {
   public Status Status { get; }
@@ -15,7 +15,7 @@ public class HalftoneException : Exception {
     Status = status;
   }
 
-  /// <summary>Makes the exception for a status; one of a newer library keeps its number.</summary>
+  /// <summary>Makes the exception for a status; an unknown status of a newer library keeps its number.</summary>
   internal static HalftoneException Of(int code, IntPtr utf8) {
     string message = Decode(utf8);
     var status = (Status)code;
@@ -29,7 +29,7 @@ public class HalftoneException : Exception {
     }
   }
 
-  // Marshal's own decoding depends on the runtime, and the message may quote bytes that are no UTF-8.
+  // Marshal's own decoding depends on the runtime, and the message may quote bytes that are not UTF-8.
   private static string Decode(IntPtr utf8) {
     int length = 0;
     while (Marshal.ReadByte(utf8, length) != 0) ++length;
@@ -44,12 +44,12 @@ public class InvalidArgumentException : HalftoneException {
   internal InvalidArgumentException(Status status, string message) : base(status, message) {}
 }
 
-/// <summary>Shapes that do not go together.</summary>
+/// <summary>The shapes of the arguments do not match.</summary>
 public sealed class ShapeMismatchException : InvalidArgumentException {
   internal ShapeMismatchException(string message) : base(Status.ShapeMismatch, message) {}
 }
 
-/// <summary>Element types that do not go together.</summary>
+/// <summary>The element types of the arguments do not match.</summary>
 public sealed class DtypeMismatchException : InvalidArgumentException {
   internal DtypeMismatchException(string message) : base(Status.DtypeMismatch, message) {}
 }
@@ -59,7 +59,7 @@ public sealed class InvalidHandleException : HalftoneException {
   internal InvalidHandleException(string message) : base(Status.InvalidHandle, message) {}
 }
 
-/// <summary>Native memory ran out; System.OutOfMemoryException tells that managed memory did.</summary>
+/// <summary>Native memory ran out. System.OutOfMemoryException means that managed memory ran out.</summary>
 public sealed class OutOfNativeMemoryException : HalftoneException {
   internal OutOfNativeMemoryException(string message) : base(Status.OutOfMemory, message) {}
 }

@@ -6,9 +6,9 @@ using System.Runtime.InteropServices;
 namespace Halftone {
 
 /// <summary>
-/// Loads libhalftone from beside the assembly, where it is packed. The wrapper names it by its SONAME, which the system
-/// would look for in its own folders; a library that is loaded already is taken instead. Where none is packed, the
-/// system searches.
+/// Loads libhalftone from the folder of the assembly, where a package contains it. The wrapper names the library by its
+/// SONAME, which the system would search for in its own folders, but it uses a library that is already loaded. If the
+/// folder has no library, the system searches.
 /// </summary>
 static class NativeLoader {
   private const int ResolveNow = 2;
@@ -22,7 +22,7 @@ static class NativeLoader {
     if (File.Exists(path)) Open(path, ResolveNow);
   }
 
-  /// <summary>Returns after the library was loaded; any thread, any number of times.</summary>
+  /// <summary>Returns after the library was loaded. Any thread may call it, any number of times.</summary>
   internal static void Load() {}
 }
 

@@ -7,7 +7,7 @@
 using halftone_bindings::check;
 %}
 
-/* Java and C# copy the values as they stand here; the assertions tie them to the C header. */
+/* Java and C# copy these literal values; the assertions compare them with the C header. */
 %inline %{
 enum class Status : int32_t {
   OK = 0,

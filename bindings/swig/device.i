@@ -3,8 +3,8 @@
 %{
 #include "halftone/device.h"
 
-/* SWIG names its helpers Class_method. Extending the C struct under its own name would give them the names of the C
- * functions; the typedef keeps the two apart. */
+/* SWIG names its helper functions Class_method. If the class had the name of the C struct, these would collide with the
+ * names of the C functions; the typedef keeps them apart. */
 typedef htone_device Device;
 %}
 
@@ -21,6 +21,6 @@ struct Device {};
     return device;
   }
 
-  /* The proxy owns exactly one reference, so there is nothing to report. */
+  /* The proxy owns exactly one reference, so the release cannot fail. */
   ~Device() { htone_device_release($self); }
 }

@@ -4,7 +4,7 @@
 #include "halftone/dtype.h"
 %}
 
-/* Java and C# copy the values as they stand here; the assertions tie them to the C header. */
+/* Java and C# copy these literal values; the assertions compare them with the C header. */
 %inline %{
 enum class Dtype : int32_t {
   F64 = 1,

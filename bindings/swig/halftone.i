@@ -1,4 +1,4 @@
-/* The module, the same for every language; -I chooses whose halftone_lang.i is read. Each topic has a file. */
+/* The module for every language; -I selects the halftone_lang.i of one. Each topic has a file. */
 %module(threads = "1") halftone
 
 %include "stdint.i"

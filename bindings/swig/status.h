@@ -1,5 +1,5 @@
-// Turns a failed C call into a C++ exception, which each language's halftone_lang.i turns into its own. Seen by the
-// generated wrappers only; holds no state, so any thread may use it.
+// Turns a failed C call into a C++ exception, which each language's halftone_lang.i turns into an exception of that
+// language. Included only by the generated wrappers. It has no state, so any thread may use it.
 #ifndef HALFTONE_BINDINGS_STATUS_H
 #define HALFTONE_BINDINGS_STATUS_H
 
@@ -7,7 +7,7 @@
 
 namespace halftone_bindings {
 
-// Carries the message by value: reporting that memory ran out must not ask for memory.
+// Carries the message by value: reporting an out-of-memory error must not allocate.
 struct StatusError {
   htone_error_info info;
 };

@@ -1,4 +1,4 @@
-/* Tensors: create, fill, add, read, release, and what a tensor says of itself. */
+/* Tensors: create, fill, add, read, release, and their properties. */
 
 %{
 #include "halftone/ops.h"
@@ -18,7 +18,7 @@ struct Tensor {};
     return tensor;
   }
 
-  /* The proxy owns exactly one reference, so there is nothing to report. */
+  /* The proxy owns exactly one reference, so the release cannot fail. */
   ~Tensor() { htone_tensor_release($self); }
 
   void fill(double value) { check(htone_tensor_fill($self, value)); }
@@ -29,7 +29,7 @@ struct Tensor {};
     return sum;
   }
 
-  /* Reads all elements as FP32 into `count` floats of the caller's. */
+  /* Reads all elements as FP32 into the caller's array of `count` floats. */
   void read(float* values, int64_t count) {
     check(htone_tensor_read($self, HTONE_F32, values, size_t(count) * sizeof(float)));
   }
@@ -46,7 +46,7 @@ struct Tensor {};
     return Dtype(dtype);
   }
 
-  /* Writes the sizes to HTONE_MAX_NDIM entries and answers how many there are; each language makes an array of them. */
+  /* Writes the sizes to HTONE_MAX_NDIM entries and returns their number; each language makes an array of them. */
   int32_t shape(int64_t* sizes) {
     int32_t ndim = 0;
     check(htone_tensor_shape($self, HTONE_MAX_NDIM, sizes, &ndim));

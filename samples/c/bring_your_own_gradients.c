@@ -1,10 +1,9 @@
-/* Trains a logistic regression whose arrays, loss and gradients are the program's own: halftone sees no model and runs
- * no forward or backward. It owns the step alone: it looks at FP16 gradients where they are, skips the step where one
- * has overflowed, moves the loss scale, and updates the program's FP32 weights in place.
+/* Trains a logistic regression whose arrays, loss and gradients belong to the program: halftone has no model and runs
+ * no forward or backward. It only does the step: it reads the FP16 gradients in the program's memory, skips the step if
+ * one of them overflowed, adjusts the loss scale, and updates the program's FP32 weights in place.
  *
- * One parameter is handed over as a pointer, the other by DLPack, as an array library would lend it. Checkpoints hold
- * the weights as a state dict over the same memory.
- */
+ * One parameter is passed as a pointer, the other by DLPack, as an array library would lend it. Checkpoints store the
+ * weights as a state dict over the program's memory. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +25,7 @@ typedef struct data_set {
   int labels[kSamples];
 } data_set;
 
-/* What belongs to the host: weights, and gradients in the 16 bits that they have in its own mixed precision. */
+/* Owned by the program: weights, and their gradients in 16 bits, since the program computes in mixed precision. */
 typedef struct model {
   float weight[kFeatures];
   float bias;
@@ -34,18 +33,18 @@ typedef struct model {
   uint16_t bias_grad;
 } model;
 
-/* What belongs to the library. */
+/* Owned by the library. */
 typedef struct trainer {
   htone_context* context;
   htone_device* device;
   htone_parameters* parameters;
-  htone_state_dict* weights; /* for checkpoints: the program's own memory, which a load writes in place */
+  htone_state_dict* weights; /* for checkpoints: views of the program's memory, which a load writes in place */
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler;
   journal journal;
 } trainer;
 
-/* The next of a fixed series of numbers in [-1, 1): splitmix64. */
+/* The next of a fixed series of numbers in [-1, 1), by splitmix64. */
 static float next_number(uint64_t* series) {
   uint64_t z = (*series += UINT64_C(0x9e3779b97f4a7c15));
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -53,7 +52,7 @@ static float next_number(uint64_t* series) {
   return (float)((z ^ (z >> 31)) >> 40) / (float)(1 << 23) - 1;
 }
 
-/* Points of a cube, labelled by the side of a hidden plane that they are on. */
+/* Points in a cube. The label of a point is its side of a hidden plane. */
 static void make_data(data_set* data) {
   uint64_t series = 1;
   float normal[kFeatures];
@@ -74,7 +73,7 @@ static float logit_of(const model* m, const float* features) {
   return logit;
 }
 
-/* The nearest FP16, ties to even; infinite from 65520 on. */
+/* The nearest FP16, ties to even; infinite from 65520. */
 static uint16_t to_half(float value) {
   const uint16_t sign = signbit(value) ? 0x8000 : 0;
   const float magnitude = fabsf(value);
@@ -87,13 +86,13 @@ static uint16_t to_half(float value) {
   return sign | (uint16_t)((bits >> 13) - ((127 - 15) << 10));
 }
 
-/* Of one sample; written so that no logit overflows. */
+/* The loss of one sample, in a form in which no logit overflows. */
 static float loss_of(float logit, int label) {
   return fmaxf(logit, 0) - logit * (float)label + log1pf(expf(-fabsf(logit)));
 }
 
-/* The gradients of `scale` times the batch's summed loss: each sample adds (probability - label) * features. Answers
- * the mean loss. */
+/* Computes the gradients of `scale` times the summed loss of the batch: each sample adds (probability - label) *
+ * features. Returns the mean loss. */
 static float compute_gradients(model* m, const data_set* data, int first, double scale) {
   float weight_sum[kFeatures] = {0}, bias_sum = 0, loss_sum = 0;
   for (int i = first; i < first + kBatch; ++i) {
@@ -115,9 +114,8 @@ static double accuracy_of(const model* m, const data_set* data) {
   return (double)right / kSamples;
 }
 
-/* Makes a parameter of weights and the gradient beside them. The optimizer reads the gradient where it is, so bringing
- * it once is enough for all steps that rewrite it.
- */
+/* Makes a parameter of the weights and sets its gradient. The optimizer reads the gradient in place, so the program
+ * sets it once and rewrites it in each step. */
 static bool add_parameter(trainer* t, const char* name, htone_tensor* weights, int32_t ndim, const int64_t* shape,
                           uint16_t* grad) {
   htone_parameter* parameter = NULL;
@@ -132,7 +130,8 @@ static bool add_parameter(trainer* t, const char* name, htone_tensor* weights, i
   return done;
 }
 
-/* A loan lives until its deleter runs. There is none here: main keeps the model and the loan beyond the last handle. */
+/* A lent array must live until its deleter runs. This one has no deleter: main keeps the model and the loan until after
+ * the last handle is released. */
 static bool add_parameters(trainer* t, model* m, DLManagedTensorVersioned* loan) {
   const int64_t shape = kFeatures;
   htone_tensor *weight = NULL, *bias = NULL;
@@ -163,7 +162,7 @@ static bool open_trainer(trainer* t, model* m, DLManagedTensorVersioned* loan) {
          ok(htone_grad_scaler_create(t->device, NULL, &t->scaler));
 }
 
-/* What the step is about to be like; the norm is looked for on behalf of the log alone. */
+/* Describes the coming step; computes the gradient norm only for the log. */
 static bool describe_step(trainer* t, train_record* record) {
   return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
          (t->journal.log.file == NULL || (ok(htone_grad_scaler_unscale(t->scaler, t->optimizer)) &&
@@ -203,7 +202,7 @@ static bool train(trainer* t, model* m, const data_set* data, int64_t steps) {
   return done;
 }
 
-/* Answers whether the log was closed well and nothing is left of what the library made. */
+/* Returns whether the log was closed without an error and every object of the library is released. */
 static bool release(trainer* t) {
   int64_t handles;
   const bool closed = journal_close(&t->journal);

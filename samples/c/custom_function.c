@@ -1,6 +1,5 @@
-/* Trains a small network whose activation is written here: the squared ReLU, max(x, 0)^2, forward and backward. The
- * library records it like an operation of its own, once its gradient has been held against finite differences.
- */
+/* Trains a small network with a custom activation: the squared ReLU, max(x, 0)^2, forward and backward. The library
+ * records it like one of its own operations. The program first compares its gradient with finite differences. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,14 +26,14 @@ typedef struct trainer {
   journal journal;
 } trainer;
 
-/* dx = 2 max(x, 0) dy; x was saved as its ReLU. */
+/* dx = 2 max(x, 0) dy; the saved tensor is relu(x). */
 static htone_status squared_relu_backward(const htone_backward_call* call, void* user) {
   (void)user;
   htone_tensor* product = NULL;
   htone_status status = htone_mul(call->grad_outputs[0], call->saved[0], &product);
   if (status == HTONE_OK) status = htone_rescale(product, 2, 0, &call->out_grad_inputs[0]);
   htone_tensor_release(product);
-  return status; /* what is not HTONE_OK stops htone_tensor_backward, which tells it */
+  return status; /* any status except HTONE_OK stops htone_tensor_backward, which reports it */
 }
 
 static htone_status squared_relu(htone_function* function, htone_tensor* x, htone_tensor** out) {
@@ -47,7 +46,7 @@ static htone_status squared_relu(htone_function* function, htone_tensor* x, hton
   return status;
 }
 
-/* The same as a layer, for htone_module_create_sequential. */
+/* The activation as a layer, for htone_module_create_sequential. */
 static htone_status activation_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
   (void)module;
   return squared_relu(user, input, out);
@@ -64,7 +63,7 @@ static bool sum_at(htone_device* cpu, htone_function* function, const double* po
   return done;
 }
 
-/* The gradient of the sum at some points, in double precision, as backward computes it. */
+/* The gradient of the sum at some points, computed by backward in double precision. */
 static bool gradient_at(htone_device* cpu, htone_function* function, const double* points, int64_t count, double* out) {
   htone_tensor *x = NULL, *y = NULL, *sum = NULL, *gradient = NULL;
   const bool done = ok(htone_tensor_create_copy(cpu, HTONE_F64, 1, &count, points, &x)) &&
@@ -98,7 +97,7 @@ static bool check_gradient(htone_device* cpu, htone_function* function) {
   return worst < 1e-6;
 }
 
-/* A circle's inside and outside: the classes of points in a square. */
+/* Two classes of points in a square: inside and outside a circle. */
 static bool make_data(htone_device* cpu, htone_tensor** out_points, htone_tensor** out_classes) {
   float points[kPoints][2];
   int64_t classes[kPoints];
@@ -178,7 +177,7 @@ static bool run(trainer* t, const short_options* options) {
          print_accuracy(t);
 }
 
-/* Answers whether the log was closed well and nothing is left of what the library made. */
+/* Returns whether the log was closed without an error and every object of the library is released. */
 static bool release(trainer* t) {
   int64_t handles;
   const bool closed = journal_close(&t->journal);

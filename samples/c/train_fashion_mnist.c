@@ -1,10 +1,10 @@
-/* Trains a network to tell ten kinds of clothes apart, with nothing but the installed library and zlib: three linear
- * layers, or convolutions before two. In BF16 and FP16 the matrix products read 16-bit weights and activations, while
- * the optimizer keeps FP32 masters; in FP16 the loss is scaled as well, so that small gradients do not vanish.
+/* Trains a network that recognises ten kinds of clothes, using only the installed library and zlib. The network has
+ * three linear layers, or two convolutions and two linear layers. In BF16 and FP16 the matrix products read 16-bit
+ * weights and activations, while the optimizer keeps FP32 masters. In FP16 the loss is also scaled, so that small
+ * gradients do not underflow.
  *
- * Every call of the library is wrapped in ok(), which prints its message on failure; functions answer false then, and
- * main releases whatever was made.
- */
+ * Every call of the library is wrapped in ok(), which prints the library's message on failure. Functions then return
+ * false, and main releases all objects. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,11 +33,11 @@ typedef struct trainer {
   htone_module* model;
   htone_autocast_policy* policy;
   htone_optimizer* optimizer;
-  htone_grad_scaler* scaler; /* passes everything through unless in FP16 */
+  htone_grad_scaler* scaler; /* does nothing except in FP16 */
   journal journal;
   int64_t steps_per_epoch;
   int64_t total_steps;
-  int failure_status; /* what the program ends with where a function answers false */
+  int failure_status; /* exit status of the program if a function returns false */
 } trainer;
 
 static bool print_usage_error(trainer* t, const char* flag, const char* value, const char* expected) {
@@ -78,7 +78,7 @@ static bool make_batches(trainer* t, const train_options* options, htone_tensor*
          ok(htone_batches_create(t->sampler, 2, tensors, &t->batches));
 }
 
-/* Reads all four files before the first step: a broken one is found at once. */
+/* Reads all four files before the first step, so that a broken file is found at once. */
 static bool open_data(trainer* t, const train_options* options) {
   htone_tensor *images = NULL, *labels = NULL;
   const bool done = fashion_mnist_load(t->device, options->data, "train", &images, &labels) &&
@@ -106,7 +106,7 @@ static bool build_optimizer(trainer* t, const train_options* options) {
   return done;
 }
 
-/* The loss is formed inside the autocast scope as well, so that it is FP32 over BF16 logits. */
+/* The loss is also computed inside the autocast scope, so it is FP32 over BF16 logits. */
 static bool forward(trainer* t, htone_tensor* images, htone_tensor* labels, htone_tensor** out_logits,
                     htone_tensor** out_loss) {
   htone_scope* scope = NULL;
@@ -123,7 +123,7 @@ static bool build_scaler(trainer* t, const train_options* options) {
   return ok(htone_grad_scaler_create(t->device, &scaler_options, &t->scaler));
 }
 
-/* What the step is about to be like; the norm is of unscaled gradients, and looked for on behalf of the log alone. */
+/* Describes the coming step. The norm is that of the unscaled gradients, and computed only for the log. */
 static bool describe_step(trainer* t, train_record* record) {
   return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
          ok(htone_grad_scaler_get_scale(t->scaler, &record->loss_scale)) &&
@@ -190,7 +190,7 @@ static bool train(trainer* t, const train_options* options) {
   return done;
 }
 
-/* Adds up how many of the test images from `begin` on, at most kTestBatch, the network gets right. */
+/* Counts the correct predictions for up to kTestBatch test images, beginning at `begin`. */
 static bool count_right(trainer* t, int64_t begin, double* right) {
   htone_tensor *images = NULL, *labels = NULL, *logits = NULL;
   int64_t count;
@@ -207,7 +207,7 @@ static bool count_right(trainer* t, int64_t begin, double* right) {
   return done;
 }
 
-/* Prints the share of test images that the network gets right, in the precision it was trained in. */
+/* Prints the accuracy on the test images, in the precision of the training. */
 static bool evaluate(trainer* t) {
   htone_scope* scope = NULL;
   int64_t count;
@@ -242,7 +242,7 @@ static bool run(trainer* t, const train_options* options) {
          (t->journal.steps_done < t->total_steps || evaluate(t));
 }
 
-/* Answers whether the log was closed well and nothing is left of what the library made. */
+/* Returns whether the log was closed without an error and every object of the library is released. */
 static bool release(trainer* t) {
   const bool closed = journal_close(&t->journal);
   htone_grad_scaler_release(t->scaler);

@@ -1,6 +1,6 @@
 """halftone for Python: mixed-precision training of neural networks.
 
-Objects own what they stand for: close them, use them in a `with`, or leave them to the collector.
+Each Python object owns its native object. Close it, use it in a `with` statement, or leave it to the garbage collector.
 """
 
 from .enums import Dtype, Status

@@ -1,4 +1,4 @@
-"""The enumerations of the C headers, made from the generated module's constants, which are plain integers."""
+"""The enumerations of the C headers, made from the plain integer constants of the generated module."""
 
 from enum import IntEnum
 

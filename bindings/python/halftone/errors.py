@@ -1,4 +1,6 @@
-"""What a failed call raises. Every class is a HalftoneException with the status, and Python's own for its kind too."""
+"""The exceptions of failed calls. Every class is a HalftoneException with the status; most also derive from Python's
+own exception of that kind.
+"""
 
 from .enums import Status
 
@@ -24,7 +26,7 @@ class DtypeMismatchError(InvalidArgumentError):
 
 
 class InvalidHandleError(HalftoneException, ValueError):
-    """The object was closed. (Python's files raise ValueError then.)"""
+    """The object was closed. (Python's file objects raise ValueError in this case.)"""
 
 
 class OutOfMemoryError(HalftoneException, MemoryError):
@@ -41,6 +43,8 @@ _CLASSES = {
 
 
 def from_status(status, message):
-    """Makes the exception for a status; a status of a newer library stays a plain integer. Called by the wrapper."""
+    """Makes the exception for a status; an unknown status of a newer library stays a plain integer. Called by the
+    wrapper.
+    """
     known = Status(status) if status in Status._value2member_map_ else status
     return _CLASSES.get(known, HalftoneException)(known, message)

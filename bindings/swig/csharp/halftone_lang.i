@@ -1,10 +1,11 @@
-/* C#: PascalCase; a failure is thrown as what HalftoneException.Of makes of it; Dispose and the finalizer behind it are
- * SWIG's own; arrays are pinned for the call. */
+/* C#: names are PascalCase. A failure throws the exception that HalftoneException.Of makes. SWIG generates Dispose and
+ * the finalizer. Arrays are pinned during a call. */
 
 %insert(runtime) %{
 #include "status.h"
 
-/* Managed code tells here how an exception is made pending; SWIG throws it when the call has returned. */
+/* Managed code registers a function that makes an exception pending; SWIG throws the exception after the call has
+ * returned. */
 typedef void(SWIGSTDCALL* HalftoneRaise)(int status, const char* message);
 static HalftoneRaise raise_managed = nullptr;
 
@@ -27,7 +28,7 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
   [global::System.Runtime.InteropServices.DllImport("$dllimport", EntryPoint = "HalftoneRegisterRaise")]
   static extern void RegisterRaise(Raise callback);
 
-  // Native code keeps the delegate for ever, so the collector must not take it.
+  // Native code keeps the delegate for ever, so the garbage collector must not collect it.
   internal static readonly Raise raise =
       Register((status, message) => SWIGPendingException.Set(HalftoneException.Of(status, message)));
 
@@ -37,7 +38,7 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
   }
 %}
 
-/* Before any class calls the wrapper, it makes sure that the library is loaded. */
+/* Makes sure that the library is loaded before any class calls the wrapper. */
 %pragma(csharp) modulecode=%{
   static Library() { NativeLoader.Load(); }
 %}
@@ -47,13 +48,14 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
 
 %rename("%(camelcase)s", %$isfunction) "";
 
-/* SHAPE_MISMATCH becomes ShapeMismatch, a rule for each number of words; dtypes with digits are no words and stay. */
+/* SHAPE_MISMATCH becomes ShapeMismatch, with one rule per number of words. Names with digits, such as dtypes, do not
+ * match and stay. */
 %rename("%(regex:/(.)(.*)/\\1\\L\\2/)s", %$isenumitem, regexmatch$name = "^[A-Z]+$") "";
 %rename("%(regex:/(.)(.*)_(.)(.*)/\\1\\L\\2\\E\\3\\L\\4/)s", %$isenumitem, regexmatch$name = "^[A-Z]+_[A-Z]+$") "";
 %rename("%(regex:/(.)(.*)_(.)(.*)_(.)(.*)/\\1\\L\\2\\E\\3\\L\\4\\E\\5\\L\\6/)s", %$isenumitem,
         regexmatch$name = "^[A-Z]+_[A-Z]+_[A-Z]+$") "";
 
-/* -DSWIGWORDSIZE64 makes int64_t a long, which SWIG takes for 32 bits here. */
+/* -DSWIGWORDSIZE64 makes int64_t a long, which SWIG treats as 32 bits here. */
 %apply long long { int64_t };
 
 %define %halftone_pinned(CTYPE, CSTYPE, NAME)
@@ -69,7 +71,7 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
 %halftone_pinned(int64_t*, long, sizes)
 %halftone_pinned(float*, float, values)
 
-/* A length of its own could lie, so only the overloads below are public. */
+/* A separate length could be wrong, so only the overloads below are public. */
 %csmethodmodifiers Tensor::Tensor "private";
 %csmethodmodifiers Tensor::read "private";
 %csmethodmodifiers Tensor::shape "private";
@@ -78,7 +80,7 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
 
   static Tensor() { NativeLoader.Load(); }
 
-  /// <summary>A tensor of unspecified content.</summary>
+  /// <summary>Creates a tensor without initialising its elements.</summary>
   public Tensor(Device device, Dtype dtype, params long[] shape)
       : this(device, dtype, shape, Present(shape, nameof(shape)).Length) {}
 

@@ -1,5 +1,5 @@
-/* Java: lowerCamelCase; a failure is thrown as what HalftoneException.of makes of it; a proxy that was not closed is
- * released by the Reclaimer; arrays are long... and direct float buffers. */
+/* Java: names are lowerCamelCase. A failure throws the exception that HalftoneException.of makes. The Reclaimer
+ * releases a proxy that was not closed. Arrays are long... and direct float buffers. */
 
 %{
 #include "halftone/tensor.h"
@@ -9,8 +9,8 @@
 
 namespace {
 
-/* The message crosses as bytes: it may quote a name that the caller gave, and NewStringUTF demands modified UTF-8.
- * Where a step fails, it left an exception of its own. */
+/* The message is passed as bytes: it may quote a name from the caller, and NewStringUTF requires modified UTF-8. If a
+ * step fails, it has already left an exception. */
 void raise(JNIEnv* env, const halftone_bindings::StatusError& error) {
   const jsize length = jsize(strlen(error.info.message));
   jclass type = env->FindClass("org/halftone/HalftoneException");
@@ -39,7 +39,7 @@ void raise(JNIEnv* env, const halftone_bindings::StatusError& error) {
 %include "enums.swg"
 %javaconst(1);
 
-/* -DSWIGWORDSIZE64 makes int64_t a long, which SWIG takes for 32 bits here. */
+/* -DSWIGWORDSIZE64 makes int64_t a long, which SWIG treats as 32 bits here. */
 %apply long long { int64_t };
 
 %rename("%(lowercamelcase)s", %$isfunction) "";
@@ -65,12 +65,12 @@ void raise(JNIEnv* env, const halftone_bindings::StatusError& error) {
     return object == null ? 0 : object.swigCPtr;
   }
 %}
-/* A closed proxy keeps its handle: no value ever comes back, so the library answers INVALID_HANDLE. */
+/* A closed proxy keeps its handle. The library never reuses a handle's value, so it returns INVALID_HANDLE. */
 %typemap(javadestruct, methodname = "close", methodmodifiers = "@Override public", parameters = "") SWIGTYPE {
     reference.clean();
   }
 
-/* What exceeds the limit is not copied: the library rejects ndim before it looks at the sizes. */
+/* If ndim exceeds the limit, the sizes are not copied: the library rejects ndim before it reads them. */
 %typemap(jni) (const int64_t* shape, int32_t ndim) "jlongArray"
 %typemap(jtype) (const int64_t* shape, int32_t ndim) "long[]"
 %typemap(jstype) (const int64_t* shape, int32_t ndim) "long..."
@@ -81,7 +81,8 @@ void raise(JNIEnv* env, const halftone_bindings::StatusError& error) {
   $1 = reinterpret_cast<int64_t*>(copy);
 }
 
-/* From the buffer's position to its limit. The slice that FloatBuffers makes is an argument, so it stays reachable. */
+/* Passes the buffer from its position to its limit. The slice that FloatBuffers makes is an argument, so it stays
+ * reachable. */
 %typemap(jni) (float* values, int64_t count) "jobject"
 %typemap(jtype) (float* values, int64_t count) "java.nio.FloatBuffer"
 %typemap(jstype) (float* values, int64_t count) "java.nio.FloatBuffer"

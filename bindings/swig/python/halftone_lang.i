@@ -1,5 +1,5 @@
-/* Python: names stay as they are; a failure is raised as what halftone.errors makes of it; arrays are anything with the
- * buffer protocol. */
+/* Python: names stay as they are. A failure raises the exception that halftone.errors makes. Arrays are any object with
+ * the buffer protocol. */
 
 %{
 #include "halftone/tensor.h"
@@ -10,7 +10,7 @@ namespace {
 void raise(const halftone_bindings::StatusError& error) {
   PyObject* errors = PyImport_ImportModule("halftone.errors");
   if (errors == nullptr) return;
-  /* A message may quote a name that the caller gave, so it need not be UTF-8. */
+  /* A message may quote a name from the caller, so it may not be valid UTF-8. */
   PyObject* message = PyUnicode_DecodeUTF8(error.info.message, Py_ssize_t(strlen(error.info.message)), "replace");
   PyObject* raised = message == nullptr
                          ? nullptr
@@ -33,7 +33,7 @@ void raise(const halftone_bindings::StatusError& error) {
   }
 }
 
-/* A closed object keeps its handle: no value ever comes back, so the library answers INVALID_HANDLE. */
+/* A closed object keeps its handle. The library never reuses a handle's value, so it returns INVALID_HANDLE. */
 %define %halftone_owned(TYPE)
 %extend TYPE {
 %pythoncode %{
@@ -58,7 +58,8 @@ void raise(const halftone_bindings::StatusError& error) {
         val = Dtype(val)
 %}
 
-/* A sequence of integers. What exceeds the limit is not copied: the library rejects ndim before it looks at them. */
+/* A sequence of integers. If ndim exceeds the limit, they are not copied: the library rejects ndim before it reads
+ * them. */
 %typemap(in) (const int64_t* shape, int32_t ndim) (int64_t copy[HTONE_MAX_NDIM]) {
   PyObject* sequence = PySequence_Fast($input, "shape is not a sequence of integers");
   if (sequence == nullptr) SWIG_fail;
@@ -72,7 +73,7 @@ void raise(const halftone_bindings::StatusError& error) {
   $2 = int32_t(count < INT32_MAX ? count : INT32_MAX);
 }
 
-/* A writable C-contiguous buffer of floats, held for the length of the call. */
+/* A writable C-contiguous buffer of floats, locked during the call. */
 %typemap(in) (float* values, int64_t count) (Py_buffer view = {}) {
   if (PyObject_GetBuffer($input, &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) SWIG_fail;
   if (view.format == nullptr || strcmp(view.format, "f") != 0) {

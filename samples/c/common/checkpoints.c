@@ -4,7 +4,7 @@
 
 #include "failure.h"
 
-/* The library tells of damaged checkpoints that it passes over. */
+/* The library warns when it skips a damaged checkpoint. */
 static void print_warning(const char* message, void* user) {
   (void)user;
   fprintf(stderr, "warning: %s\n", message);

@@ -1,6 +1,5 @@
-/* The part of DLPack that samples and tests use, by the standard's names; a program has it from the standard's own
- * header.
- */
+/* The part of DLPack that samples and tests use, with the standard's names. A real program includes the standard's own
+ * header. */
 #ifndef SAMPLES_DLPACK_STANDARD_H
 #define SAMPLES_DLPACK_STANDARD_H
 

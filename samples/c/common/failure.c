@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A path has at most 4096 bytes, so that a message with one always fits. */
+/* A path has at most 4096 bytes, so every message fits. */
 enum { kLineCapacity = 4608 };
 
 bool ok(htone_status status) {
@@ -25,11 +25,11 @@ void print_error(const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  /* Flags and file names come from outside: one with a newline or an escape must not write on the terminal. */
+  /* Options and file names come from outside: a newline or an escape sequence in one must not reach the terminal. */
   for (char* c = line; *c != '\0'; ++c) {
     if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
   }
-  /* The cursor may stand behind a progress bar. */
+  /* The cursor may be after a progress bar. */
   if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
   fprintf(stderr, "error: %s\n", line);
 }

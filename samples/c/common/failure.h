@@ -1,6 +1,5 @@
-/* How the samples say what went wrong: one line on standard error, never an exit, so that callers release what they
- * hold. One thread.
- */
+/* Error messages of the samples: one line on standard error. Never exits, so callers can release their objects. One
+ * thread. */
 #ifndef SAMPLES_FAILURE_H
 #define SAMPLES_FAILURE_H
 
@@ -8,10 +7,10 @@
 
 #include "halftone/halftone.h"
 
-/* Answers whether a call of the library succeeded, and prints the library's message where it did not. */
+/* Returns whether a call of the library succeeded; if not, prints the library's message. */
 bool ok(htone_status status);
 
-/* Prints "error: " and the message, as printf forms it, as one line. */
+/* Prints "error: " and the message, formatted as by printf, in one line. */
 void print_error(const char* format, ...);
 
 #endif

@@ -44,7 +44,7 @@ static bool read_labels(const char* directory, const char* part, int64_t count, 
   return true;
 }
 
-/* Lays a tensor over the array's bytes, which are the tensor's to free from then on. */
+/* Makes a tensor over the array's bytes. The tensor then owns them and frees them. */
 static bool wrap_bytes(htone_device* device, idx_array* array, int32_t ndim, htone_tensor** out) {
   const int64_t shape[] = {array->shape[0], 1, kImageSide, kImageSide};
   if (!ok(htone_tensor_from_buffer(device, HTONE_U8, ndim, shape, array->bytes, free, array->bytes, out))) {

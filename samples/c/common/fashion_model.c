@@ -5,7 +5,7 @@
 
 enum { kHidden = 512, kMaxLayers = 11 };
 
-/* 784 pixels - 512 - 512 - 10. */
+/* Layers of 784 pixels, 512, 512 and 10. */
 static bool make_mlp_layers(htone_device* device, htone_module** layers, size_t* out_count) {
   *out_count = 7;
   return ok(htone_module_create_rescaling(1.0 / 255, 0, &layers[0])) && ok(htone_module_create_flatten(&layers[1])) &&
@@ -16,14 +16,15 @@ static bool make_mlp_layers(htone_device* device, htone_module** layers, size_t*
          ok(htone_module_create_linear(device, kHidden, kClassCount, NULL, &layers[6]));
 }
 
-/* 1 - 32 - 64 channels by convolutions of 3 x 3, each halved in size by its maxima, then 128 - 10. */
+/* Convolutions of 3 x 3 with 1, 32 and 64 channels, each followed by max pooling that halves the size; then layers of
+ * 128 and 10. */
 static bool make_cnn_layers(htone_device* device, htone_module** layers, size_t* out_count) {
   enum { kPooledPixels = kImagePixels / 16 };
   htone_conv_options conv;
   if (!ok(htone_conv_options_init(&conv))) return false;
   conv.padding_h = conv.padding_w = 1;
   *out_count = 11;
-  /* To a mean of 0 and a deviation of 1, as convolutions with padding by zeros like it. */
+  /* Scales to mean 0 and deviation 1, because the convolutions pad with zeros. */
   return ok(htone_module_create_rescaling(1 / (255 * 0.353), -0.286 / 0.353, &layers[0])) &&
          ok(htone_module_create_conv2d(device, 1, 32, 3, 3, &conv, &layers[1])) &&
          ok(htone_module_create_relu(&layers[2])) && ok(htone_module_create_max_pool2d(2, 2, NULL, &layers[3])) &&

@@ -1,4 +1,4 @@
-/* The networks that the sample trains, from images of bytes to one number a class. */
+/* The networks that the sample trains, from images of bytes to one logit per class. */
 #ifndef SAMPLES_FASHION_MODEL_H
 #define SAMPLES_FASHION_MODEL_H
 
@@ -6,8 +6,8 @@
 
 #include "halftone/halftone.h"
 
-/* Convolutions and two linear layers, or three linear layers alone. The caller releases *out. Prints one line and
- * answers false on failure. */
+/* Makes convolutions and two linear layers, or only three linear layers. The caller releases *out. Prints one line and
+ * returns false on failure. */
 bool fashion_model_create(htone_device* device, bool cnn, htone_module** out);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "failure.h"
 
-/* Digits only: strtoull alone would take signs and blanks. */
+/* Accepts only digits: strtoull alone would accept signs and spaces. */
 bool parse_whole(const char* text, uint64_t low, uint64_t high, uint64_t* out) {
   if (*text == '\0' || text[strspn(text, "0123456789")] != '\0') return false;
   errno = 0;
@@ -56,7 +56,7 @@ static void set_initial_values(const flag_table* table) {
   }
 }
 
-/* Finds the flag that an argument names, as "--name" or as "--name=value". */
+/* Finds the option for an argument such as "--name" or "--name=value". */
 static const flag* find_flag(const command_line* line, const char* argument, void** out_options,
                              const char** out_value) {
   const size_t length = strcspn(argument, "=");
@@ -72,7 +72,7 @@ static const flag* find_flag(const command_line* line, const char* argument, voi
   return NULL;
 }
 
-/* Takes the flag at argv[*position], moves *position to its last argument. */
+/* Applies the option at argv[*position] and moves *position to its last argument. */
 static bool take_flag(const command_line* line, int argc, char** argv, int* position) {
   const char* value = NULL;
   void* options = NULL;

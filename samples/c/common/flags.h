@@ -1,6 +1,5 @@
-/* The command line of the samples: tables of flags, each with a text that becomes a member of an options structure, and
- * what the usual texts mean. One thread.
- */
+/* The command line of the samples: tables of options. Each option stores its text or the parsed value in a member of an
+ * options structure; the usual parsers are below. One thread. */
 #ifndef SAMPLES_FLAGS_H
 #define SAMPLES_FLAGS_H
 
@@ -9,14 +8,14 @@
 
 typedef struct flag {
   const char* name;
-  const char* value;   /* what stands for the value in the help; NULL: the flag takes none, and `set` is given "" */
-  const char* initial; /* NULL: `set` is not called where the flag is not given */
+  const char* value;   /* name of the value in the help; NULL: the option has no value, and `set` is called with "" */
+  const char* initial; /* NULL: `set` is not called if the option is missing */
   const char* expected;
   const char* meaning;
   bool (*set)(void* options, const char* text);
 } flag;
 
-/* Flags and the structure that their `set` is given. */
+/* Options, and the structure that their `set` functions receive. */
 typedef struct flag_table {
   const flag* flags;
   int count;
@@ -24,26 +23,25 @@ typedef struct flag_table {
 } flag_table;
 
 typedef struct command_line {
-  const char* summary; /* what the program does, for the help */
+  const char* summary; /* purpose of the program, for the help */
   const flag_table* tables;
   int table_count;
 } command_line;
 
 enum { kExitOk = 0, kExitFailure = 1, kExitUsage = 2 };
 
-/* Sets every initial value, then what the arguments say; texts in the options point into argv. Answers false where the
- * program is to end with *out_exit_status: after --help, and after a flag that cannot be, which prints one line.
- */
+/* Sets every initial value, then applies the arguments; texts in the options point into argv. Returns false if the
+ * program must end with *out_exit_status: after --help, and after an invalid option, for which it prints one line. */
 bool flags_parse(const command_line* line, int argc, char** argv, int* out_exit_status);
 
-/* Whole numbers from `low` to `high`, in digits alone. */
+/* Parses a whole number from `low` to `high`; accepts only digits. */
 bool parse_whole(const char* text, uint64_t low, uint64_t high, uint64_t* out);
 bool parse_count(const char* text, int64_t low, int64_t high, int64_t* out);
 
-/* Sets *out where `text` is one of two words. */
+/* Sets *out if `text` is one of two words. */
 bool parse_choice(const char* text, const char* no, const char* yes, bool* out);
 
-/* Anything but nothing. */
+/* Accepts any text that is not empty. */
 bool parse_text(const char* text, const char** out);
 
 #endif

@@ -9,10 +9,10 @@
 
 static const char kExpected[] = "expected a gzip-compressed file";
 
-/* For inflateInit2: the largest window, and a gzip header and trailer around the data. */
+/* For inflateInit2: the largest window, with a gzip header and trailer around the data. */
 enum { kGzipWindowBits = 15 + 16 };
 
-/* Looks before opening: opening a FIFO would wait for a writer. */
+/* Checks before opening, because opening a FIFO would wait for a writer. */
 static bool is_regular_file(const char* path) {
   struct stat status;
   if (stat(path, &status) != 0) {
@@ -27,7 +27,7 @@ static bool is_regular_file(const char* path) {
   return false;
 }
 
-/* Reads what comes next of the packed bytes; none are left where avail_in stays 0. */
+/* Reads the next compressed bytes; if avail_in stays 0, the file has ended. */
 static bool refill(gzip_file* gzip) {
   gzip->stream.next_in = gzip->input;
   gzip->stream.avail_in = (uInt)fread(gzip->input, 1, sizeof gzip->input, gzip->file);
@@ -36,7 +36,7 @@ static bool refill(gzip_file* gzip) {
   return false;
 }
 
-/* Unpacks until `size` bytes are there or the file ends. */
+/* Decompresses until `size` bytes are available or the file ends. */
 static bool unpack(gzip_file* gzip, void* bytes, size_t size, size_t* out_count) {
   z_stream* stream = &gzip->stream;
   stream->next_out = bytes;

@@ -5,10 +5,11 @@
 #include "failure.h"
 #include "gzip_file.h"
 
-/* What a header may ask for; Fashion-MNIST's largest file has 45 MiB. */
+/* The largest size that a header may request; Fashion-MNIST's largest file has 45 MiB. */
 static const uint64_t kMaxSize = (uint64_t)1 << 30;
 
-/* Type 8, unsigned bytes, in the third byte of the magic number; the number of dimensions in the fourth. */
+/* The third byte of the magic number is the element type, 8 for unsigned bytes; the fourth is the number of
+ * dimensions. */
 enum { kUnsignedBytes = 0x0800 };
 
 static uint32_t big_endian(const uint8_t* bytes) {
@@ -31,7 +32,7 @@ static bool read_shape(gzip_file* gzip, idx_array* array) {
   uint64_t size = 1;
   for (int32_t i = 0; i < array->ndim; ++i) {
     array->shape[i] = big_endian(bytes + 4 * i);
-    size *= (uint64_t)array->shape[i]; /* at most 2^30 times 2^32: cannot wrap */
+    size *= (uint64_t)array->shape[i]; /* at most 2^30 times 2^32, which does not overflow */
     if (size == 0 || size > kMaxSize) {
       print_error("%s: dimension %d of %lld is out of range; expected 1 to %llu elements in all", gzip->path, (int)i,
                   (long long)array->shape[i], (unsigned long long)kMaxSize);

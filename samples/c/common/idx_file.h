@@ -1,6 +1,6 @@
-/* Reads the gzip-compressed IDX files in which MNIST and its kin come: a magic number that tells element type and
- * number of dimensions, the sizes as big-endian 32-bit numbers, then the elements. Only bytes as elements. Any thread.
- */
+/* Reads the gzip-compressed IDX files of MNIST and similar data sets: a magic number with element type and number of
+ * dimensions, the sizes as big-endian 32-bit numbers, then the elements. Supports only bytes as elements. Any
+ * thread. */
 #ifndef SAMPLES_IDX_FILE_H
 #define SAMPLES_IDX_FILE_H
 
@@ -14,12 +14,11 @@ typedef struct idx_array {
   int32_t ndim;
   int64_t shape[kIdxMaxNdim];
   size_t size;    /* product of the shape, at least 1 */
-  uint8_t* bytes; /* [size], row-major; owned, given back by free */
+  uint8_t* bytes; /* [size], row-major; owned, release with free */
 } idx_array;
 
-/* Reads a file that must hold bytes in `ndim` dimensions, none of them 0. Prints one line and answers false where it is
- * anything else; then *out is left as it was. No file makes it take more than 1 GiB.
- */
+/* Reads a file of bytes in `ndim` dimensions, none of them 0. If the file is anything else, prints one line, returns
+ * false and leaves *out unchanged. No file makes it allocate more than 1 GiB. */
 bool idx_file_read(const char* path, int32_t ndim, idx_array* out);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 
 static const double kDrawInterval = 0.1; /* seconds */
 
-/* The least share of the newest value in a running mean; the first values count alike. */
+/* The smallest weight of the newest value in a running mean; the first values have equal weights. */
 static const double kNewest = 0.05;
 
 static bool is_terminal(void) {
@@ -33,7 +33,7 @@ static int terminal_columns(void) {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultColumns;
 }
 
-/* Tells the state in words, most important first: a narrow terminal cuts the end off. */
+/* Describes the state, most important part first, because a narrow terminal cuts off the end. */
 static void describe(const progress_bar* bar, char text[kTextCapacity]) {
   const double elapsed = seconds_now() - bar->started;
   const double steps_per_second = elapsed > 0 ? (double)bar->step / elapsed : 0;
@@ -47,7 +47,7 @@ static void describe(const progress_bar* bar, char text[kTextCapacity]) {
            (long long)(eta / 3600), (long long)(eta / 60 % 60), (long long)(eta % 60));
 }
 
-/* Keeps out of the last column, where terminals differ in when they wrap. */
+/* Leaves the last column free, because terminals differ in when they wrap. */
 static void draw(const progress_bar* bar) {
   char text[kTextCapacity];
   describe(bar, text);

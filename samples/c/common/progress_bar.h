@@ -1,6 +1,5 @@
-/* How far a training run is. On a terminal one line that is drawn again at most ten times a second, and a lasting line
- * per epoch; elsewhere lasting lines every hundred steps, without control characters. One thread.
- */
+/* Shows the progress of a training run. On a terminal, one line that is redrawn at most ten times a second, and one
+ * permanent line per epoch. Elsewhere, permanent lines every hundred steps, without control characters. One thread. */
 #ifndef SAMPLES_PROGRESS_BAR_H
 #define SAMPLES_PROGRESS_BAR_H
 
@@ -12,26 +11,27 @@ typedef struct progress_bar {
   int64_t steps_per_epoch;
   int64_t items_per_step;
   bool terminal;
-  double started; /* seconds_now of the beginning and of the last drawing */
+  double started; /* seconds_now() at the start and at the last drawing */
   double drawn;
   int64_t step;
-  double loss; /* running means */
+  double loss; /* running means of loss and accuracy */
   double accuracy;
 } progress_bar;
 
 /* Starts the clock. Draws on standard output. */
 void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_per_epoch, int64_t items_per_step);
 
-/* Answers whether the coming step's accuracy is wanted: of one step in five, so that it costs no speed. */
+/* Returns whether to compute the accuracy of the coming step: only in one step of five, so that it costs little
+ * time. */
 bool progress_bar_wants_accuracy(const progress_bar* bar);
 
-/* Takes in the accuracy of a batch, in [0, 1], before its step is told. */
+/* Adds the accuracy of a batch, in [0, 1]; call it before progress_bar_take_step. */
 void progress_bar_take_accuracy(progress_bar* bar, double accuracy);
 
-/* Tells of a finished step and the loss of its batch. */
+/* Adds a finished step and the loss of its batch, and may redraw the line. */
 void progress_bar_take_step(progress_bar* bar, double loss);
 
-/* Removes what is drawn and not meant to last. */
+/* Removes the line that is not permanent. */
 void progress_bar_end(progress_bar* bar);
 
 #endif

@@ -1,4 +1,4 @@
-/* The flags about the log of a run, and about saving and resuming it: every sample takes them. */
+/* The options for the log of a run and for saving and resuming it. Every sample has them. */
 #ifndef SAMPLES_RUN_OPTIONS_H
 #define SAMPLES_RUN_OPTIONS_H
 
@@ -8,13 +8,13 @@ typedef struct run_options {
   const char* log;        /* NULL: none */
   const char* checkpoint; /* a directory; NULL: none */
   int64_t checkpoint_every;
-  bool resume; /* from the newest checkpoint, where there is one */
+  bool resume; /* from the newest checkpoint, if there is one */
 } run_options;
 
-/* The flags, for flags_parse to set *out. */
+/* The options; flags_parse stores their values in *out. */
 flag_table run_options_flags(run_options* out);
 
-/* For after flags_parse: prints one line and answers false where the flags do not go together. */
+/* Call this after flags_parse: prints one line and returns false if the options contradict each other. */
 bool run_options_are_consistent(const run_options* options);
 
 #endif

@@ -1,4 +1,4 @@
-/* The flags of the samples that make their data by themselves. */
+/* The options of the samples that generate their own data. */
 #ifndef SAMPLES_SHORT_OPTIONS_H
 #define SAMPLES_SHORT_OPTIONS_H
 

@@ -11,7 +11,7 @@ static void set_handlers(void (*handler)(int)) {
   memset(&action, 0, sizeof action);
   sigemptyset(&action.sa_mask);
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART; /* a write of the log is not cut short */
+  action.sa_flags = SA_RESTART; /* a signal does not interrupt a write of the log */
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
 }

@@ -1,16 +1,15 @@
-/* Ctrl-C and SIGTERM as a wish to stop: the first is noted, so that the step at hand ends and all is released; a second
- * ends the program at once. One thread asks.
- */
+/* Ctrl-C and SIGTERM as a request to stop. The first signal is only recorded, so that the current step ends and
+ * everything is released. A second signal ends the program at once. Query it from one thread. */
 #ifndef SAMPLES_STOP_SIGNAL_H
 #define SAMPLES_STOP_SIGNAL_H
 
-/* Begins to note signals. */
+/* Starts recording signals. */
 void stop_signal_watch(void);
 
-/* Answers SIGINT or SIGTERM where one came, else 0. */
+/* Returns SIGINT or SIGTERM if one was received, else 0. */
 int stop_signal_received(void);
 
-/* Answers a signal's name, of those two. */
+/* Returns the name of one of these two signals. */
 const char* stop_signal_name(int number);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef SAMPLES_STOPWATCH_H
 #define SAMPLES_STOPWATCH_H
 
-/* Answers seconds since some fixed moment; never goes backwards. */
+/* Returns the seconds since a fixed moment; never decreases. */
 double seconds_now(void);
 
 #endif

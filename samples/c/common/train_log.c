@@ -10,10 +10,11 @@
 
 enum { kNumberCapacity = 32, kLineCapacity = 512 };
 
-/* Digits that give the same FP32 and the same double when they are read again. */
+/* Enough digits to read back the exact FP32 or double. */
 enum { kFloatDigits = 9, kDoubleDigits = 17 };
 
-/* JSON knows neither NaN nor infinities: both become null. Samples never call setlocale, so the point is a point. */
+/* JSON has no NaN or infinity: both become null. The samples never call setlocale, so the decimal separator is a
+ * point. */
 static const char* number_text(double value, int digits, char* out) {
   if (isfinite(value)) {
     snprintf(out, kNumberCapacity, "%.*g", digits, value);
@@ -28,7 +29,7 @@ static bool print_log_error(const train_log* log) {
   return false;
 }
 
-/* Where the lines of the first steps_done steps end. */
+/* The end of the lines of the first steps_done steps. */
 static long end_of_steps(FILE* file, int64_t steps_done) {
   char line[kLineCapacity];
   long long step;
@@ -62,7 +63,7 @@ bool train_log_write(train_log* log, const train_record* record) {
            number_text(record->lr, kDoubleDigits, lr), number_text(record->loss_scale, kDoubleDigits, scale),
            record->outcome, number_text(record->grad_norm, kDoubleDigits, norm),
            number_text(record->items_per_second, kFloatDigits, rate));
-  /* Flushed line by line, so that a program that is killed leaves whole lines. */
+  /* Flushes after each line, so that a killed program leaves only complete lines. */
   return (fputs(line, log->file) >= 0 && fflush(log->file) == 0) || print_log_error(log);
 }
 

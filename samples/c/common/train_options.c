@@ -38,7 +38,7 @@ static bool set_batch(void* options, const char* text) {
   return parse_count(text, 1, 1000000, &((train_options*)options)->batch);
 }
 
-/* strtod alone would take blanks, hexadecimals, infinities and NaN. */
+/* strtod alone would accept spaces, hexadecimal numbers, infinities and NaN. */
 static bool set_lr(void* options, const char* text) {
   char* end;
   if (text[strspn(text, "0123456789.eE+-")] != '\0') return false;

@@ -1,4 +1,4 @@
-/* The flags of the samples that train on Fashion-MNIST. */
+/* The options of the samples that train on Fashion-MNIST. */
 #ifndef SAMPLES_TRAIN_OPTIONS_H
 #define SAMPLES_TRAIN_OPTIONS_H
 
@@ -6,14 +6,14 @@
 #include "run_options.h"
 
 typedef struct train_options {
-  bool cnn;              /* a network of convolutions, else of linear layers alone */
-  htone_dtype precision; /* in which matrix products read weights and activations: HTONE_F32 or HTONE_BF16 */
+  bool cnn;              /* true: a convolutional network; false: only linear layers */
+  htone_dtype precision; /* dtype of weights and activations in matrix products */
   const char* device;
   int64_t epochs;
-  int64_t steps; /* bound on the steps of all epochs together; INT64_MAX where none was given */
+  int64_t steps; /* limit on the steps of all epochs together; INT64_MAX if none was given */
   int64_t batch;
   double lr;
-  bool cosine; /* else the learning rate is constant */
+  bool cosine; /* false: the learning rate is constant */
   uint64_t seed;
   int32_t threads; /* 0: as many as the machine allows */
   const char* data;

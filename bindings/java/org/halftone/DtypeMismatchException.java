@@ -1,6 +1,6 @@
 package org.halftone;
 
-/** Element types that do not go together. */
+/** The element types of the arguments do not match. */
 public final class DtypeMismatchException extends InvalidArgumentException {
   private static final long serialVersionUID = 1L;
 

@@ -13,7 +13,7 @@ final class FloatBuffers {
     return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder()).asFloatBuffer();
   }
 
-  /** The part from position to limit, which native code sees from its first element. */
+  /** Returns the part from position to limit as a slice, because native code reads from a buffer's first element. */
   static FloatBuffer remaining(FloatBuffer buffer) {
     if (!buffer.isDirect() || buffer.isReadOnly() || buffer.order() != ByteOrder.nativeOrder()) {
       throw new IllegalArgumentException("the buffer is not direct, writable and of native byte order");

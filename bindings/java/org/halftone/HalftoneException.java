@@ -2,10 +2,9 @@ package org.halftone;
 
 import java.nio.charset.StandardCharsets;
 
-/**
- * A failed call: the status, and the library's message. A class has one superclass, so the kinds derive from this one
- * and not from IllegalArgumentException; catch InvalidArgumentException where you would catch that.
- */
+/** A failed call: the status, and the library's message. A class has one superclass, so the specific exceptions derive
+ * from this class and not from IllegalArgumentException. Catch InvalidArgumentException instead of
+ * IllegalArgumentException. */
 public class HalftoneException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -20,7 +19,7 @@ public class HalftoneException extends RuntimeException {
     return status;
   }
 
-  /** Makes the exception for a status; one that only a newer library knows becomes INTERNAL. Called by the wrapper. */
+  /** Makes the exception for a status; an unknown status of a newer library becomes INTERNAL. Called by the wrapper. */
   static HalftoneException of(int code, byte[] utf8) {
     String message = new String(utf8, StandardCharsets.UTF_8);
     Status status = known(code);

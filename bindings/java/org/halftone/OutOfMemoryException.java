@@ -1,6 +1,6 @@
 package org.halftone;
 
-/** Native memory ran out; unlike OutOfMemoryError, the JVM's heap did not. */
+/** Native memory ran out. OutOfMemoryError means that the JVM's heap ran out. */
 public final class OutOfMemoryException extends HalftoneException {
   private static final long serialVersionUID = 1L;
 

@@ -2,13 +2,14 @@ package org.halftone;
 
 import java.lang.ref.Cleaner;
 
-/** Releases what proxies own, once: when they are closed, or on a thread of its own after they became unreachable. */
+/** Releases the objects of proxies exactly once: when a proxy is closed, or on a separate thread after it became
+ * unreachable. */
 final class Reclaimer {
   private static final Cleaner CLEANER = Cleaner.create();
 
   private Reclaimer() {}
 
-  /** The release must not reach the proxy, or it would stay reachable for ever. */
+  /** `release` must not refer to the proxy, or the proxy would stay reachable for ever. */
   static Cleaner.Cleanable register(Object proxy, Runnable release) {
     return CLEANER.register(proxy, release);
   }

@@ -1,6 +1,6 @@
 package org.halftone;
 
-/** Shapes that do not go together. */
+/** The shapes of the arguments do not match. */
 public final class ShapeMismatchException extends InvalidArgumentException {
   private static final long serialVersionUID = 1L;
 
