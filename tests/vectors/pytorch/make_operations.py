@@ -46,7 +46,7 @@ def main():
     if sys.argv[1:] != ["--check"]:
         FILE.write_text(text, encoding="utf-8")
     elif not FILE.exists() or FILE.read_text(encoding="utf-8") != text:
-        print(f"{FILE.name} is not what PyTorch {torch.__version__} answers")
+        print(f"{FILE.name} differs from the results of PyTorch {torch.__version__}")
         return 1
     return 0
 
