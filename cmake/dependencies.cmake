@@ -18,7 +18,7 @@ find_package(nlohmann_json 3.10 QUIET)
 halftone_require(nlohmann_json_FOUND "nlohmann-json 3.10 or later" nlohmann-json3-dev)
 find_path(XXHASH_INCLUDE_DIR xxhash.h)
 halftone_require(XXHASH_INCLUDE_DIR xxHash libxxhash-dev)
-# Reads the public headers at build time. Its standard library is enough, so the system's Python comes first.
+# Python reads the public headers at build time. Its standard library is enough, so the system's Python is preferred.
 find_program(HALFTONE_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(HALFTONE_PYTHON NAMES python3)
 halftone_require(HALFTONE_PYTHON "Python 3" python3)

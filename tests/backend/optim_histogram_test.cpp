@@ -115,7 +115,7 @@ double fitted(float scale, const Counts& counts, const ScalerSettings& settings 
 
 TEST(HistogramScale, IsTheLargestPowerOfTwoThatKeepsAllGradientsBelowTheLimit) {
   EXPECT_EQ(fitted(1, counts_of({0x1p-20, 0x1p-30})), 0x1p30);  // below 2^-19, so 2^30 keeps them below 2^11
-  EXPECT_EQ(fitted(8, counts_of({0x1p-20, 0x1p-30})), 0x1p33);  // the same gradients at a scale of 8
+  EXPECT_EQ(fitted(8, counts_of({0x1p-20, 0x1p-30})), 0x1p33);  // the gradients of the line above at a scale of 8
   EXPECT_EQ(fitted(1, counts_of({0x1.ffp-20})), 0x1p30);
   EXPECT_EQ(fitted(65536, counts_of({30000.0, 1.0})), 0x1p12);  // lowered: below 2^15
   EXPECT_EQ(fitted(1024, counts_of({1024.0})), 1024);           // stays

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The sample's command-line options: the help is complete, and an error names the bad value and the allowed ones."""
+"""The sample's flags: the help is complete, and an error names the bad value and the allowed ones."""
 
 import re
 

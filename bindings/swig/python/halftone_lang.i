@@ -1,4 +1,4 @@
-/* Python: names stay as they are. A failure raises the exception that halftone.errors makes. Arrays are any object with
+/* Python: names are unchanged. A failure raises the exception that halftone.errors makes. Arrays are any object with
  * the buffer protocol. */
 
 %{

@@ -25,7 +25,7 @@ void print_error(const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  /* Options and file names come from outside: a newline or an escape sequence in one must not reach the terminal. */
+  /* Flags and file names come from outside: a newline or an escape sequence in one must not reach the terminal. */
   for (char* c = line; *c != '\0'; ++c) {
     if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
   }

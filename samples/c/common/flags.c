@@ -56,7 +56,7 @@ static void set_initial_values(const flag_table* table) {
   }
 }
 
-/* Finds the option for an argument such as "--name" or "--name=value". */
+/* Finds the flag for an argument such as "--name" or "--name=value". */
 static const flag* find_flag(const command_line* line, const char* argument, void** out_options,
                              const char** out_value) {
   const size_t length = strcspn(argument, "=");
@@ -72,7 +72,7 @@ static const flag* find_flag(const command_line* line, const char* argument, voi
   return NULL;
 }
 
-/* Applies the option at argv[*position] and moves *position to its last argument. */
+/* Applies the flag at argv[*position] and moves *position to its last argument. */
 static bool take_flag(const command_line* line, int argc, char** argv, int* position) {
   const char* value = NULL;
   void* options = NULL;

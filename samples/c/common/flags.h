@@ -1,4 +1,4 @@
-/* The command line of the samples: tables of options. Each option stores its text or the parsed value in a member of an
+/* The command line of the samples: tables of flags. Each flag stores its text or the parsed value in a member of an
  * options structure; the usual parsers are below. One thread. */
 #ifndef SAMPLES_FLAGS_H
 #define SAMPLES_FLAGS_H
@@ -8,14 +8,14 @@
 
 typedef struct flag {
   const char* name;
-  const char* value;   /* name of the value in the help; NULL: the option has no value, and `set` is called with "" */
-  const char* initial; /* NULL: `set` is not called if the option is missing */
+  const char* value;   /* name of the value in the help; NULL: the flag has no value, and `set` is called with "" */
+  const char* initial; /* NULL: `set` is not called if the flag is missing */
   const char* expected;
   const char* meaning;
   bool (*set)(void* options, const char* text);
 } flag;
 
-/* Options, and the structure that their `set` functions receive. */
+/* Flags, and the structure that their `set` functions receive. */
 typedef struct flag_table {
   const flag* flags;
   int count;
@@ -31,7 +31,7 @@ typedef struct command_line {
 enum { kExitOk = 0, kExitFailure = 1, kExitUsage = 2 };
 
 /* Sets every initial value, then applies the arguments; texts in the options point into argv. Returns false if the
- * program must end with *out_exit_status: after --help, and after an invalid option, for which it prints one line. */
+ * program must end with *out_exit_status: after --help, and after an invalid flag, for which it prints one line. */
 bool flags_parse(const command_line* line, int argc, char** argv, int* out_exit_status);
 
 /* Parses a whole number from `low` to `high`; accepts only digits. */

@@ -47,7 +47,7 @@ static void describe(const progress_bar* bar, char text[kTextCapacity]) {
            (long long)(eta / 3600), (long long)(eta / 60 % 60), (long long)(eta % 60));
 }
 
-/* Leaves the last column free, because terminals differ in when they wrap. */
+/* Leaves the last column free, because terminals wrap lines differently. */
 static void draw(const progress_bar* bar) {
   char text[kTextCapacity];
   describe(bar, text);

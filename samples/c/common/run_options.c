@@ -18,12 +18,12 @@ static bool set_resume(void* options, const char* text) {
 }
 
 static const flag kFlags[] = {
-    {"--log", "FILE", NULL, "a file name", "write one JSON object a step to this file", set_log},
+    {"--log", "FILE", NULL, "a file name", "write one JSON object per step to this file", set_log},
     {"--checkpoint", "DIR", NULL, "a directory", "save checkpoints there, the last one when the run ends",
      set_checkpoint},
     {"--checkpoint-every", "N", "500", "a whole number from 1 to 1000000000", "steps from one checkpoint to the next",
      set_checkpoint_every},
-    {"--resume", NULL, NULL, "no value", "go on from the newest checkpoint, where there is one", set_resume},
+    {"--resume", NULL, NULL, "no value", "continue from the newest checkpoint, if there is one", set_resume},
 };
 
 flag_table run_options_flags(run_options* out) {
@@ -33,6 +33,6 @@ flag_table run_options_flags(run_options* out) {
 
 bool run_options_are_consistent(const run_options* options) {
   if (!options->resume || options->checkpoint != NULL) return true;
-  print_error("--resume: needs --checkpoint, the directory to go on from");
+  print_error("--resume: needs --checkpoint, the directory to continue from");
   return false;
 }

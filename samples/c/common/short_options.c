@@ -5,7 +5,7 @@ static bool set_steps(void* options, const char* text) {
 }
 
 static const flag kFlags[] = {
-    {"--steps", "N", "400", "a whole number from 1 to 1000000000", "how many steps to train", set_steps},
+    {"--steps", "N", "400", "a whole number from 1 to 1000000000", "number of steps to train", set_steps},
 };
 
 bool short_options_parse(int argc, char** argv, const char* summary, short_options* out, int* out_exit_status) {

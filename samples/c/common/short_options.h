@@ -1,4 +1,4 @@
-/* The options of the samples that generate their own data. */
+/* The flags of the samples that generate their own data. */
 #ifndef SAMPLES_SHORT_OPTIONS_H
 #define SAMPLES_SHORT_OPTIONS_H
 

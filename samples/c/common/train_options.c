@@ -65,23 +65,22 @@ static bool set_threads(void* options, const char* text) {
 static bool set_data(void* options, const char* text) { return parse_text(text, &((train_options*)options)->data); }
 
 static const flag kFlags[] = {
-    {"--model", "M", "mlp", "mlp or cnn", "three linear layers, or two of convolutions before two linear ones",
+    {"--model", "M", "mlp", "mlp or cnn", "mlp: three linear layers; cnn: two convolutions and two linear layers",
      set_model},
-    {"--precision", "P", "bf16", "fp32, bf16 or fp16", "storage of activations and of the weights that products read",
+    {"--precision", "P", "bf16", "fp32, bf16 or fp16", "dtype of weights and activations in matrix products",
      set_precision},
     {"--device", "NAME", "cpu", "the name of a device", "where to train", set_device},
     {"--epochs", "N", "5", "a whole number from 1 to 1000000", "passes over the training data", set_epochs},
-    {"--steps", "N", NULL, "a whole number from 1 to 1000000000", "stop after so many steps", set_steps},
-    {"--batch", "N", "128", "a whole number from 1 to 1000000", "images in a step", set_batch},
-    {"--lr", "X", "1e-3", "a finite number of at least 0", "learning rate at the beginning", set_lr},
-    {"--schedule", "S", "cosine", "cosine or constant", "how the learning rate goes on; cosine ends at 0",
-     set_schedule},
-    {"--seed", "N", "0", "a whole number from 0 to 18446744073709551615", "of initial weights and order of images",
-     set_seed},
+    {"--steps", "N", NULL, "a whole number from 1 to 1000000000", "stop after this number of steps", set_steps},
+    {"--batch", "N", "128", "a whole number from 1 to 1000000", "images per step", set_batch},
+    {"--lr", "X", "1e-3", "a finite number of at least 0", "initial learning rate", set_lr},
+    {"--schedule", "S", "cosine", "cosine or constant", "course of the learning rate; cosine ends at 0", set_schedule},
+    {"--seed", "N", "0", "a whole number from 0 to 18446744073709551615",
+     "seed of the initial weights and of the image order", set_seed},
     {"--threads", "N", "0", "a whole number from 0 to 256", "threads that compute; 0: as many as the machine allows",
      set_threads},
     {"--data", "DIR", FASHION_MNIST_DIRECTORY, "a directory",
-     "where the four data files are; Debian has them in dataset-fashion-mnist", set_data},
+     "folder of the four data files; Debian's package dataset-fashion-mnist has them", set_data},
 };
 
 bool train_options_parse(int argc, char** argv, const char* summary, train_options* out, int* out_exit_status) {

@@ -1,4 +1,4 @@
-/* The options of the samples that train on Fashion-MNIST. */
+/* The flags of the samples that train on Fashion-MNIST. */
 #ifndef SAMPLES_TRAIN_OPTIONS_H
 #define SAMPLES_TRAIN_OPTIONS_H
 
