@@ -156,7 +156,7 @@ class Writer:
 
     def plain(self):
         if self.function.name not in tables.PLAIN:
-            raise GeneratorError(f"{self.function.name} answers no status and is not in the table")
+            raise GeneratorError(f"{self.function.name} returns no status and is not in the table")
         for value in tables.PLAIN[self.function.name]:
             self.line(f"assert_true({self.function.name}({value}) != 0);")
 
