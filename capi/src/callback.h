@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "core/foreign_function.h"
 #include "guard.h"
 
 namespace halftone::capi {
@@ -16,7 +17,7 @@ class Callback final : public RefCounted {
  public:
   Callback(Function function, void* user) : function_(function), user_(user) {}
   ~Callback() override {
-    if (destroy_ != nullptr) destroy_(user_);
+    if (destroy_) destroy_(user_);
   }
 
   // Comes last: until the C function succeeds, `user` is its caller's.
@@ -41,9 +42,9 @@ class Callback final : public RefCounted {
     throw Error(Code::kCallback, status, "", message.c_str());
   }
 
-  Function function_;
+  ForeignFunction<std::remove_pointer_t<Function>> function_;
   void* user_;
-  void (*destroy_)(void*) = nullptr;
+  ForeignFunction<void(void* user)> destroy_;
 };
 
 template <class Function>

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "arguments.h"
+#include "core/foreign_function.h"
 #include "guard.h"
 
 using namespace halftone;
@@ -27,7 +28,7 @@ class CallbackSchedule final : public optim::HostSchedule {
  public:
   CallbackSchedule(htone_schedule_fn callback, void* user) : callback_(callback), user_(user) {}
   ~CallbackSchedule() override {
-    if (destroy_ != nullptr) destroy_(user_);
+    if (destroy_) destroy_(user_);
   }
 
   // From now on `user` is this object's to destroy.
@@ -50,9 +51,9 @@ class CallbackSchedule final : public optim::HostSchedule {
   }
 
  private:
-  htone_schedule_fn callback_;
+  ForeignFunction<std::remove_pointer_t<htone_schedule_fn>> callback_;
   void* user_;
-  void (*destroy_)(void* user) = nullptr;
+  ForeignFunction<void(void* user)> destroy_;
 };
 
 }  // namespace

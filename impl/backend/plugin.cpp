@@ -5,11 +5,13 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/foreign_function.h"
 
 namespace halftone {
 namespace {
 
 void* open_library(const char* path) {
+  const ForeignCall around;  // a library built with -ffast-math sets FTZ while it is loaded
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();

@@ -9,9 +9,10 @@
 #include <climits>
 #include <vector>
 
-#include "core/fork_hook.h"
 #include "backend/threads/futex.h"
 #include "backend/threads/pool_width.h"
+#include "core/foreign_function.h"
+#include "core/fork_hook.h"
 
 // How a run goes. The caller writes the job down, opens the gate, raises the epoch and takes chunks like everyone else.
 // A worker that sees a new epoch enters through the gate (which counts who is inside), takes chunks until none is left
@@ -123,6 +124,7 @@ void ThreadPool::State::stop() noexcept {
   stopping.store(true);
   epoch.fetch_add(1);
   futex_wake(epoch, INT_MAX);
+  const CancellationGuard no_cancellation;
   for (size_t i = 0; i < started; ++i) pthread_join(workers[i].thread, nullptr);
 }
 

@@ -3,14 +3,16 @@
 
 #include <cstdint>
 
+#include "core/foreign_function.h"
+
 namespace halftone {
 
 struct Clock {
   void* user;
   // Nanoseconds that never go backwards, from an arbitrary origin.
-  int64_t (*monotonic_ns)(void* user);
+  ForeignFunction<int64_t(void* user)> monotonic_ns;
   // Nanoseconds since 1970-01-01 UTC.
-  int64_t (*wall_ns)(void* user);
+  ForeignFunction<int64_t(void* user)> wall_ns;
 };
 
 const Clock& system_clock() noexcept;

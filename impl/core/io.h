@@ -1,32 +1,35 @@
-// The one table through which the library touches files. Plain C function pointers, so that the host's table of the C
-// API (htone_io) and a fault-injecting table of a test look alike. Every call answers >= 0 or -errno; none blocks on a
-// FIFO, and a short read or write is legal: the callers loop.
+// The one table through which the library touches files. Its functions are those of the C API's htone_io, so that the
+// caller's table, the system's and a fault-injecting table of a test look alike. Every call returns >= 0 or -errno;
+// none blocks on a FIFO, and a short read or write is legal: the callers loop.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "core/foreign_function.h"
 
 namespace halftone {
 
 struct Io {
   void* user;
   // flags: O_* of <fcntl.h>; answers a descriptor.
-  int64_t (*open)(void* user, const char* path, int32_t flags, uint32_t mode);
-  int64_t (*close)(void* user, int64_t file);
+  ForeignFunction<int64_t(void* user, const char* path, int32_t flags, uint32_t mode)> open;
+  ForeignFunction<int64_t(void* user, int64_t file)> close;
   // Answers the bytes moved; 0 is the end of the file.
-  int64_t (*read)(void* user, int64_t file, uint64_t offset, void* buffer, size_t size);
-  int64_t (*write)(void* user, int64_t file, uint64_t offset, const void* buffer, size_t size);
+  ForeignFunction<int64_t(void* user, int64_t file, uint64_t offset, void* buffer, size_t size)> read;
+  ForeignFunction<int64_t(void* user, int64_t file, uint64_t offset, const void* buffer, size_t size)> write;
   // Answers the size of a regular file; -EINVAL for anything that is not one.
-  int64_t (*size)(void* user, int64_t file);
-  int64_t (*sync)(void* user, int64_t file);
-  int64_t (*rename)(void* user, const char* from, const char* to);
-  int64_t (*remove)(void* user, const char* path);
-  int64_t (*make_directory)(void* user, const char* path, uint32_t mode);
+  ForeignFunction<int64_t(void* user, int64_t file)> size;
+  ForeignFunction<int64_t(void* user, int64_t file)> sync;
+  ForeignFunction<int64_t(void* user, const char* from, const char* to)> rename;
+  ForeignFunction<int64_t(void* user, const char* path)> remove;
+  ForeignFunction<int64_t(void* user, const char* path, uint32_t mode)> make_directory;
   // Calls take(taker, name) for everything in a directory but "." and "..", in any order, until it answers below 0;
   // answers 0 or what it answered.
-  int64_t (*list)(void* user, const char* path, int64_t (*take)(void* taker, const char* name), void* taker);
+  ForeignFunction<int64_t(void* user, const char* path, int64_t (*take)(void* taker, const char* name), void* taker)>
+      list;
   // Takes an exclusive lock that ends with close or with the process; -EWOULDBLOCK where another holds it.
-  int64_t (*lock)(void* user, int64_t file);
+  ForeignFunction<int64_t(void* user, int64_t file)> lock;
 };
 
 // The table over the operating system's calls; EINTR is retried inside.

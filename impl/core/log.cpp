@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/foreign_function.h"
 #include "core/fork_hook.h"
 #include "core/ref.h"
 
@@ -15,12 +16,12 @@ namespace {
 struct LogReceiver final : RefCounted {
   LogReceiver(LogFunction function, void* data) : callback(function), user(data) {}
   ~LogReceiver() override {
-    if (destroy != nullptr) destroy(user);
+    if (destroy) destroy(user);
   }
 
-  LogFunction callback;
+  ForeignFunction<void(const char*, void*)> callback;
   void* user;
-  void (*destroy)(void*) = nullptr;
+  ForeignFunction<void(void*)> destroy;
 };
 
 // Leaked on purpose: threads may still warn while the process exits.

@@ -27,7 +27,7 @@ void Storage::set_deleter(Deleter deleter, void* user) noexcept {
 
 Storage::~Storage() {
   if (!borrowed_ && allocation_.data != nullptr) device_.allocator->release(allocation_);
-  if (deleter_ != nullptr) deleter_(user_);
+  if (deleter_) deleter_(user_);
 }
 
 }  // namespace halftone

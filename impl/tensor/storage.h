@@ -7,13 +7,14 @@
 #include <cstdint>
 
 #include "backend/context.h"
+#include "core/foreign_function.h"
 #include "core/ref.h"
 
 namespace halftone {
 
 class Storage final : public RefCounted {
  public:
-  using Deleter = void (*)(void* user);
+  using Deleter = ForeignFunction<void(void* user)>;
 
   // Throws OUT_OF_MEMORY.
   static Ref<Storage> allocate(ContextDevice& device, size_t bytes, Category category);
@@ -43,7 +44,7 @@ class Storage final : public RefCounted {
   Allocation allocation_;
   bool borrowed_ = false;
   bool read_only_ = false;
-  Deleter deleter_ = nullptr;
+  Deleter deleter_;
   void* user_ = nullptr;
   std::atomic<uint64_t> version_{0};
 };

@@ -12,6 +12,8 @@
  *  - Different handles may be used from different threads at once, and one handle may be read from many. Changing an
  *    object while others use it is the caller's to order.
  *  - The library never prints, exits, installs a signal handler or changes the floating-point modes of the caller.
+ *  - A thread that is cancelled (pthread_cancel) finishes the call that it is in, with the callbacks of that call. No
+ *    call is a cancellation point. A thread must not call the library while its cancellation is asynchronous.
  */
 #ifndef HALFTONE_BASE_H
 #define HALFTONE_BASE_H

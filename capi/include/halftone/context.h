@@ -13,7 +13,7 @@ extern "C" {
 typedef struct htone_context htone_context;
 
 /* Where host memory comes from. Both functions are called from any thread and never while a lock of the host is needed
- * by the library. */
+ * by the library. They, and those of the other tables, run as callbacks do (custom.h). */
 typedef struct htone_allocator {
   uint32_t struct_size;
   uint32_t reserved;

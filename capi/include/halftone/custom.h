@@ -5,6 +5,11 @@
  * native_code. No lock is held meanwhile, and a callback may call the library, on the same objects too; scopes cannot
  * be begun or ended in one. Handles handed in are borrowed: one that is to outlive the callback is retained. A callback
  * neither throws nor jumps out.
+ *
+ * Every function of the caller that a call of the library runs (callbacks, destroy callbacks, deleters, the functions
+ * of an allocator, of files and of a clock) runs in the default floating-point modes, whatever the caller of that call
+ * has set: round to nearest, subnormals kept, no exception unmasked. Modes that it changes are set back when it returns.
+ * It also runs with cancellation of its thread disabled (pthread_setcancelstate), and a change of that is set back too.
  */
 #ifndef HALFTONE_CUSTOM_H
 #define HALFTONE_CUSTOM_H
