@@ -4,7 +4,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -21,6 +23,8 @@ class Hook : public RefCounted {
   virtual void remove() noexcept = 0;
 };
 
+// The list behind one object's hooks. The object owns it through Hooks; a registration only shares the empty shell of a
+// list whose object is gone.
 template <class Signature>
 class HookList final : public RefCounted {
  public:
@@ -28,21 +32,33 @@ class HookList final : public RefCounted {
 
   Ref<Hook> add(Function function) {
     const Ref<Entry> entry = make_ref<Entry>(std::move(function));
-    const Ref<Hook> hook = make_ref<Registration>(Ref<HookList>::share(this), entry);
+    const Ref<Registration> hook = make_ref<Registration>(Ref<HookList>::share(this));
     const std::lock_guard lock(mutex_);
-    entries_.push_back(entry);
+    hook->number = next_number_;
+    entries_.emplace(next_number_, entry);
+    ++next_number_;
     return hook;
   }
 
   // Calls `visit` with each function, without a lock.
   template <class Visit>
   void each(Visit&& visit) {
+    std::vector<Ref<Entry>> round;
     std::unique_lock lock(mutex_);
-    const std::vector<Ref<Entry>> round = entries_;
+    round.reserve(entries_.size());
+    for (const auto& [number, entry] : entries_) round.push_back(entry);
     lock.unlock();
     for (const Ref<Entry>& entry : round) {
       if (!entry->is_removed.load(std::memory_order_acquire)) visit(entry->function);
     }
+  }
+
+  // Lets go of every function, as removing each hook would.
+  void clear() noexcept {
+    std::map<uint64_t, Ref<Entry>> removed;
+    const std::unique_lock lock(mutex_);
+    removed.swap(entries_);
+    for (const auto& [number, entry] : removed) entry->is_removed.store(true, std::memory_order_release);
   }
 
  private:
@@ -52,33 +68,42 @@ class HookList final : public RefCounted {
     std::atomic<bool> is_removed{false};
   };
 
+  // Holds no entry: it must not keep a function from being destroyed with the object.
   struct Registration final : Hook {
-    Registration(Ref<HookList> owner, Ref<Entry> registered) : list(std::move(owner)), entry(std::move(registered)) {}
-    void remove() noexcept override {
-      if (is_removed.exchange(true)) return;
-      list->remove(*entry);
-      list = nullptr;
-      entry = nullptr;
-    }
-    std::atomic<bool> is_removed{false};
-    Ref<HookList> list;
-    Ref<Entry> entry;
+    explicit Registration(Ref<HookList> owner) : list(std::move(owner)) {}
+    void remove() noexcept override { list->remove(number); }
+    const Ref<HookList> list;
+    uint64_t number = 0;
   };
 
-  void remove(Entry& entry) noexcept {
-    entry.is_removed.store(true, std::memory_order_release);
-    const std::lock_guard lock(mutex_);
-    std::erase_if(entries_, [&](const Ref<Entry>& listed) { return listed.get() == &entry; });
+  // The function is destroyed after the lock: its destroy callback may use the same list.
+  void remove(uint64_t number) noexcept {
+    Ref<Entry> removed;
+    const std::unique_lock lock(mutex_);
+    const auto found = entries_.find(number);
+    if (found == entries_.end()) return;
+    removed = std::move(found->second);
+    entries_.erase(found);
+    removed->is_removed.store(true, std::memory_order_release);
   }
 
   ForkMutex mutex_;
-  std::vector<Ref<Entry>> entries_;
+  std::map<uint64_t, Ref<Entry>> entries_;  // by number, which is the order of registration
+  uint64_t next_number_ = 0;
 };
 
-// A list that is made with its first hook; adding is the caller's to order against every other use but removing.
+// The hooks of one object, made with the first of them. Adding is the caller's to order against every other use but
+// removing. The functions go with the object, although handles of the hooks may be kept.
 template <class Signature>
 class Hooks {
  public:
+  Hooks() = default;
+  Hooks(const Hooks&) = delete;
+  Hooks& operator=(const Hooks&) = delete;
+  ~Hooks() {
+    if (list_) list_->clear();
+  }
+
   Ref<Hook> add(std::function<Signature> function) {
     if (!list_) list_ = make_ref<HookList<Signature>>();
     return list_->add(std::move(function));

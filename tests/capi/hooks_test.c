@@ -171,6 +171,47 @@ static void releasing_the_handle_leaves_the_hook(void** state) {
 }
 
 /* A20 */
+/* A handle that is kept tells of a registration; it does not keep what the hook stands on, nor the hook. */
+static void a_hook_is_destroyed_with_its_module_although_its_handle_is_kept(void** state) {
+  (void)state;
+  reset_hooks();
+  htone_module* relu = NULL;
+  assert_ok(htone_module_create_relu(&relu));
+  htone_hook* first = hook_before(relu, &hooks[0]);
+  htone_hook* second = hook_after(relu, &hooks[1]);
+  assert_ok(htone_module_release(relu));
+  assert_int_equal(hooks[0].destroyed, 1);
+  assert_int_equal(hooks[1].destroyed, 1);
+  assert_ok(htone_hook_remove(first));
+  assert_ok(htone_hook_remove(second));
+  assert_true(hooks[0].destroyed == 1 && hooks[1].destroyed == 1);
+}
+
+static void a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept(void** state) {
+  (void)state;
+  reset_hooks();
+  htone_module* linear = NULL;
+  htone_parameter* weight = NULL;
+  htone_tensor *source = NULL, *result = NULL;
+  const int64_t shape = 2;
+  assert_ok(htone_module_create_linear(test_device(), 2, 2, NULL, &linear));
+  assert_ok(htone_module_parameter(linear, 0, &weight));
+  hook_parameter(weight, &hooks[0]);
+  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 1, &shape, 1, &source));
+  assert_ok(htone_tensor_set_requires_grad(source, 1));
+  assert_ok(htone_rescale(source, 2, 0, &result));
+  hook_gradient(source, &hooks[1]);
+  hook_gradient(result, &hooks[2]);
+  assert_ok(htone_parameter_release(weight));
+  assert_int_equal(hooks[0].destroyed, 0);
+  assert_ok(htone_module_release(linear));
+  assert_int_equal(hooks[0].destroyed, 1);
+  assert_ok(htone_tensor_release(result));
+  assert_int_equal(hooks[2].destroyed, 1);
+  assert_ok(htone_tensor_release(source));
+  assert_int_equal(hooks[1].destroyed, 1);
+}
+
 static void a_failed_forward_hook_stops_the_forward(void** state) {
   (void)state;
   reset_hooks();
@@ -388,6 +429,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_removed_hook_is_not_called),
       cmocka_unit_test(a_hook_may_remove_itself_and_the_next_one),
       cmocka_unit_test(releasing_the_handle_leaves_the_hook),
+      cmocka_unit_test(a_hook_is_destroyed_with_its_module_although_its_handle_is_kept),
+      cmocka_unit_test(a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept),
       cmocka_unit_test(a_failed_forward_hook_stops_the_forward),
       cmocka_unit_test(a_gradient_hook_sees_the_whole_gradient_once_and_may_replace_it),
       cmocka_unit_test(a_leafs_gradient_hook_sees_what_is_added),

@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* One registration. Releasing the handle leaves the hook in place. */
+/* One registration. Releasing the handle leaves the hook in place, and keeping it keeps neither the hook nor the object
+ * that the hook is on. */
 typedef struct htone_hook htone_hook;
 
 /* May put a reference to another input at out_input, which the library gives back; NULL keeps the input. */
