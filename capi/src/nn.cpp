@@ -129,38 +129,38 @@ htone_status htone_module_forward(htone_module* module, htone_tensor* input, hto
 htone_status htone_module_parameter_count(htone_module* module, size_t* out_count) {
   return guard([&] {
     const nn::Module& layer = *unwrap(module, "module");
-    require(out_count, "out_count") = layer.parameters().size();
+    require(out_count, "out_count") = layer.contents()->parameters.size();
   });
 }
 
 htone_status htone_module_parameter(htone_module* module, size_t index, htone_parameter** out) {
-  return guard([&] { wrap(out, element_at(unwrap(module, "module")->parameters(), index).parameter); });
+  return guard([&] { wrap(out, element_at(unwrap(module, "module")->contents()->parameters, index).parameter); });
 }
 
 htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                          size_t* out_length) {
   return guard([&] {
-    const std::vector<NamedParameter> parameters = unwrap(module, "module")->parameters();
-    copy_text(element_at(parameters, index).name.c_str(), out_name, "out_name", capacity, out_length);
+    const auto contents = unwrap(module, "module")->contents();
+    copy_text(element_at(contents->parameters, index).name.c_str(), out_name, "out_name", capacity, out_length);
   });
 }
 
 htone_status htone_module_buffer_count(htone_module* module, size_t* out_count) {
   return guard([&] {
     const nn::Module& layer = *unwrap(module, "module");
-    require(out_count, "out_count") = layer.buffers().size();
+    require(out_count, "out_count") = layer.contents()->buffers.size();
   });
 }
 
 htone_status htone_module_buffer(htone_module* module, size_t index, htone_tensor** out) {
-  return guard([&] { wrap(out, element_at(unwrap(module, "module")->buffers(), index).tensor); });
+  return guard([&] { wrap(out, element_at(unwrap(module, "module")->contents()->buffers, index).tensor); });
 }
 
 htone_status htone_module_buffer_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                       size_t* out_length) {
   return guard([&] {
-    const std::vector<nn::NamedBuffer> buffers = unwrap(module, "module")->buffers();
-    copy_text(element_at(buffers, index).name.c_str(), out_name, "out_name", capacity, out_length);
+    const auto contents = unwrap(module, "module")->contents();
+    copy_text(element_at(contents->buffers, index).name.c_str(), out_name, "out_name", capacity, out_length);
   });
 }
 

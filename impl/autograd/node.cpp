@@ -1,6 +1,7 @@
 #include "autograd/node.h"
 
 #include "autograd/accumulate_grad.h"
+#include "core/dead_list.h"
 #include "core/error.h"
 
 namespace halftone {
@@ -26,25 +27,6 @@ const Tensor& SavedTensor::unpack() const {
   return tensor_;
 }
 
-namespace {
-
-// The head of this thread's list of dead nodes; not null while one is being destroyed.
-thread_local constinit Node* first_dead = nullptr;
-thread_local constinit bool destroying = false;
-
-}  // namespace
-
-void Node::dispose() noexcept {
-  next_dead_ = first_dead;
-  first_dead = this;
-  if (destroying) return;
-  destroying = true;
-  while (first_dead != nullptr) {
-    Node* node = first_dead;
-    first_dead = node->next_dead_;
-    delete node;  // may put its inputs' nodes onto the list
-  }
-  destroying = false;
-}
+void Node::dispose() noexcept { DeadList<Node>::destroy(this); }
 
 }  // namespace halftone

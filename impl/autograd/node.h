@@ -13,6 +13,8 @@
 namespace halftone {
 
 class Node;
+template <class Object>
+class DeadList;
 
 // Where the gradient of one input goes: result `slot` of the operation that made the input. Empty where no gradient is
 // wanted.
@@ -86,11 +88,12 @@ class Node : public GradientSource {
 
  protected:
   ~Node() override = default;
-  // Graphs may be a million nodes deep: those that die while one is being destroyed wait in a list instead of recursing.
+  // Without recursion: graphs may be a million nodes deep.
   void dispose() noexcept override;
 
  private:
   friend class Engine;
+  friend class DeadList<Node>;
 
   std::vector<Edge> edges_;
   Hooks<GradientHook> gradient_hooks_;

@@ -1,6 +1,10 @@
 // A module whose forward is the host's, and whose parameters, buffers and parts are given to it by name.
 #pragma once
 
+#include <string>
+#include <unordered_set>
+#include <vector>
+
 #include "nn/module.h"
 
 namespace halftone::nn {
@@ -14,12 +18,13 @@ class Custom : public Module {
   // The tensor's memory is what the module's state shows and what a load writes. Throws STATE where it must not be
   // written.
   void add_buffer(const std::string& name, const Tensor& tensor);
-  // Throws INVALID_ARGUMENT where the part holds this module, or too many would stand in one another.
+  // Throws INVALID_ARGUMENT where the part holds this module, or this module would be too deep.
   void add_module(const std::string& name, const Ref<Module>& module);
 
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
   const Module* part(size_t index) const noexcept override;
+  std::string part_name(size_t index) const override { return modules_[index].name; }
 
  private:
   struct NamedModule {
@@ -28,10 +33,13 @@ class Custom : public Module {
   };
 
   void require_free(const std::string& name) const;
+  template <class Named>
+  void add(std::vector<Named>& list, Named named);
 
   std::vector<NamedParameter> parameters_;
   std::vector<NamedBuffer> buffers_;
   std::vector<NamedModule> modules_;
+  std::unordered_set<std::string> names_;  // of all three
 };
 
 }  // namespace halftone::nn

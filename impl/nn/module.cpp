@@ -1,12 +1,52 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_set>
 
 #include "core/error.h"
+#include "core/fork_hook.h"
 
 namespace halftone::nn {
 
+namespace {
+
+// Raised whenever a module is given a parameter, a buffer or a part.
+constinit std::atomic<uint64_t> structure_version{0};
+
+// Guards Module::contents_ of all modules. Leaked: threads may still compute while the process exits.
+ForkMutex& contents_mutex() {
+  static ForkMutex* const mutex = new ForkMutex;
+  return *mutex;
+}
+
+// Counts the modules of this thread that run inside one another, whoever calls them: a callback may run a module that
+// is no part of its own.
+class RunLevel {
+ public:
+  RunLevel() {
+    if (level_ == kMaxModuleDepth) {
+      fail(Code::kInvalidArgument, "module",
+           "module would be number %d of the modules that run inside one another, %s %d", kMaxModuleDepth + 1,
+           "expected at most", kMaxModuleDepth);
+    }
+    ++level_;
+  }
+  ~RunLevel() { --level_; }
+  RunLevel(const RunLevel&) = delete;
+  RunLevel& operator=(const RunLevel&) = delete;
+
+ private:
+  static thread_local constinit int level_;
+};
+
+thread_local constinit int RunLevel::level_ = 0;
+
+}  // namespace
+
 Tensor Module::run(const Tensor& input) const {
+  const RunLevel level;
   Tensor given = input;
   forward_pre_hooks_.each([&](const auto& hook) {
     if (const Tensor replacement = hook(*this, given); replacement.defined()) given = replacement;
@@ -18,78 +58,92 @@ Tensor Module::run(const Tensor& input) const {
   return output;
 }
 
-// Each module is counted once, however many ways lead to it. Nests as deep as modules do.
-int64_t Module::count_ways(Ways& known) const {
-  if (const auto found = known.find(this); found != known.end()) return found->second;
-  int64_t ways = 1;
-  for (size_t i = 0; part(i) != nullptr; ++i) ways = std::min(ways + part(i)->count_ways(known), kMaxModuleWays + 1);
-  known.emplace(this, ways);
-  return ways;
-}
+void Module::mark_changed() noexcept { structure_version.fetch_add(1, std::memory_order_release); }
 
-void Module::require_names_in_bounds() const {
-  Ways known;
-  if (count_ways(known) <= kMaxModuleWays) return;
-  fail(Code::kInvalidArgument, "module", "module leads to more than %lld modules, each counted in every place it has",
-       static_cast<long long>(kMaxModuleWays));
-}
-
-std::vector<NamedParameter> Module::parameters() const {
-  require_names_in_bounds();
-  std::vector<NamedParameter> result;
-  append_parameters("", result);
+Ref<const Module::Contents> Module::contents() const {
+  const uint64_t version = structure_version.load(std::memory_order_acquire);
+  std::unique_lock lock(contents_mutex());
+  if (contents_ && contents_->version == version) return contents_;
+  lock.unlock();
+  Ref<Contents> made = collected();
+  made->version = version;
+  Ref<const Contents> result = made, former = std::move(made);
+  lock.lock();
+  std::swap(contents_, former);
+  lock.unlock();
   return result;
 }
 
-std::vector<NamedBuffer> Module::buffers() const {
-  require_names_in_bounds();
-  std::vector<NamedBuffer> result;
-  append_buffers("", result);
+// A walk over all paths, in the order of the names. `path` holds one entry per level.
+Ref<Module::Contents> Module::collected() const {
+  struct Level {
+    const Module* module;
+    size_t next_part;
+    size_t prefix_length;
+  };
+  Ref<Contents> result = make_ref<Contents>();
+  std::vector<Level> path;
+  std::string prefix;
+  int64_t met = 0;
+  const auto enter = [&](const Module& module) {
+    if (++met > kMaxModulePaths) {
+      fail(Code::kInvalidArgument, "module", "module leads to more than %lld modules, each counted once per path",
+           static_cast<long long>(kMaxModulePaths));
+    }
+    if (path.size() == kMaxModuleDepth) {
+      fail(Code::kInvalidArgument, "module", "module has more than %d modules in one another", kMaxModuleDepth);
+    }
+    path.push_back({&module, 0, prefix.size()});
+    module.append_parameters(prefix, result->parameters);
+    module.append_buffers(prefix, result->buffers);
+  };
+  enter(*this);
+  while (!path.empty()) {
+    Level& level = path.back();
+    prefix.resize(level.prefix_length);
+    const size_t index = level.next_part++;
+    const Module* part = level.module->part(index);
+    if (part == nullptr) {
+      path.pop_back();
+    } else {
+      prefix += level.module->part_name(index) + ".";
+      enter(*part);
+    }
+  }
+  return result;
+}
+
+std::vector<const Module*> Module::all() const {
+  std::vector<const Module*> result = {this};
+  std::unordered_set<const Module*> met = {this};
+  for (size_t next = 0; next < result.size(); ++next) {
+    const Module& module = *result[next];
+    for (size_t i = 0; module.part(i) != nullptr; ++i) {
+      if (met.insert(module.part(i)).second) result.push_back(module.part(i));
+    }
+  }
   return result;
 }
 
 void Module::set_training(bool training) {
-  Ways known;
-  count_ways(known);
-  for (const auto& [module, ways] : known) module->is_training_ = training;
+  for (const Module* module : all()) module->is_training_ = training;
 }
 
-void Module::raise_level(int level) const noexcept {
-  int known = level_.load(std::memory_order_relaxed);
-  while (known < level && !level_.compare_exchange_weak(known, level, std::memory_order_relaxed)) {
-  }
+bool Module::holds(const Module& other) const {
+  const std::vector<const Module*> modules = all();
+  return std::find(modules.begin(), modules.end(), &other) != modules.end();
 }
 
-// Levels rise on the way down, and a part is walked again only where a longer way leads to it: 2^n ways through n
-// modules are n steps. On a way back to this module every level would rise, so that the walk does not miss it.
-void Module::place_parts(std::span<const Ref<Module>> parts, const char* argument) const {
-  std::unordered_map<const Module*, int> raised;
-  std::vector<const Module*> pending;
-  const auto place = [&](const Module& part, int level) {
-    if (&part == this) {
-      fail(Code::kInvalidArgument, argument, "%s is the module itself or holds it, and would go round for ever",
-           argument);
-    }
-    int& known = raised.try_emplace(&part, part.level_.load(std::memory_order_relaxed)).first->second;
-    if (level <= known) return;
-    known = level;
-    pending.push_back(&part);
-  };
-  const int below = level_.load(std::memory_order_relaxed) + 1;
-  for (const Ref<Module>& part : parts) place(*part, below);
-  while (!pending.empty()) {
-    const Module& module = *pending.back();
-    pending.pop_back();
-    const int level = raised.at(&module) + 1;
-    for (size_t i = 0; module.part(i) != nullptr; ++i) place(*module.part(i), level);
-  }
-  int deepest = 0;
-  for (const auto& [module, level] : raised) deepest = std::max(deepest, level);
-  if (deepest >= kMaxModuleDepth) {
+int Module::depth_with(std::span<const Ref<Module>> parts, const char* argument) const {
+  int depth = depth_;
+  for (const Ref<Module>& part : parts) depth = std::max(depth, part->depth_ + 1);
+  if (depth > kMaxModuleDepth) {
     fail(Code::kInvalidArgument, argument, "%s would lead to %d modules in one another, expected at most %d", argument,
-         deepest + 1, kMaxModuleDepth);
+         depth, kMaxModuleDepth);
   }
-  for (const auto& [module, level] : raised) module->raise_level(level);
+  return depth;
 }
+
+void Module::dispose() noexcept { DeadList<Module>::destroy(this); }
 
 }  // namespace halftone::nn

@@ -3,16 +3,15 @@
 // buffers writes them, and its caller orders the calls, as it orders changes of the mode.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "autograd/hook_list.h"
 #include "autograd/parameter_set.h"
+#include "core/dead_list.h"
 
 namespace halftone::nn {
 
@@ -22,18 +21,19 @@ struct NamedBuffer {
   Tensor tensor;
 };
 
-// How many modules may stand in one another: whoever walks them or gives them back, nests as many calls. The public
-// headers tell it.
-inline constexpr int kMaxModuleDepth = 256;
+// Maximum nesting of modules. Forward recurses once per level on the caller's stack, which may have 64 KiB. Documented
+// in nn.h.
+inline constexpr int kMaxModuleDepth = 64;
 
-// How many modules a walk for names may meet, one that stands in several places in each of them: parts that hold a part
-// twice lead to 2^n names by n modules. The public headers tell it, too.
-inline constexpr int64_t kMaxModuleWays = int64_t{1} << 18;
+// Limit on the modules that a walk for names meets. A shared submodule is counted once per path, so n modules can yield
+// 2^n names. Documented in nn.h.
+inline constexpr int64_t kMaxModulePaths = int64_t{1} << 18;
 
 class Module : public RefCounted {
  public:
-  // What the layer computes. Whoever holds modules calls run, which is forward between the hooks.
+  // The layer's computation. A module of parts calls run, which is forward between the hooks.
   virtual Tensor forward(const Tensor& input) const = 0;
+  // Throws INVALID_ARGUMENT naming "module" where kMaxModuleDepth of this thread's modules run already.
   Tensor run(const Tensor& input) const;
 
   // Called before forward in turn; what one answers is the input of the next, an undefined tensor keeps it.
@@ -43,48 +43,67 @@ class Module : public RefCounted {
   using ForwardHook = Tensor(const Module& module, const Tensor& input, const Tensor& output);
   Hooks<ForwardHook>& forward_hooks() noexcept { return forward_hooks_; }
 
-  // Appends this module's parameters and those of its parts, their names led in by `prefix`.
+  // Append this module's own parameters and buffers, without those of its parts, their names led in by `prefix`.
   virtual void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
     static_cast<void>(prefix);
     static_cast<void>(out);
   }
-
-  // The same for buffers.
   virtual void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const {
     static_cast<void>(prefix);
     static_cast<void>(out);
   }
 
-  // Under every name that they have. Throw INVALID_ARGUMENT naming "module" beyond kMaxModuleWays.
-  std::vector<NamedParameter> parameters() const;
-  std::vector<NamedBuffer> buffers() const;
+  // Every parameter and buffer of the module and its parts, under every name that it has.
+  struct Contents final : RefCounted {
+    std::vector<NamedParameter> parameters;
+    std::vector<NamedBuffer> buffers;
+    uint64_t version = 0;  // of all modules' structure, when this was made
+  };
+  // Made again only after a module was given something, so that asking for each parameter in turn is linear. Safe from
+  // any thread. Throws INVALID_ARGUMENT naming "module" beyond kMaxModulePaths, or where more than kMaxModuleDepth
+  // stand in one another.
+  Ref<const Contents> contents() const;
+  std::vector<NamedParameter> parameters() const { return contents()->parameters; }
+  std::vector<NamedBuffer> buffers() const { return contents()->buffers; }
 
   // Training is the mode a module is born in. The parts take the same.
   void set_training(bool training);
   bool is_training() const noexcept { return is_training_; }
 
-  // A module of parts answers them in turn, and null behind the last.
+  // Returns true where the other is this module or a part of it, at any depth.
+  bool holds(const Module& other) const;
+
+  // A module of parts returns them in turn, and null behind the last.
   virtual const Module* part(size_t index) const noexcept {
     static_cast<void>(index);
     return nullptr;
   }
+  // REQUIRES: part(index) is not null.
+  virtual std::string part_name(size_t index) const { return std::to_string(index); }
 
  protected:
-  // For a module of parts, before it holds new ones. Throws INVALID_ARGUMENT naming `argument` where one of them is or
-  // holds this module, or more than kMaxModuleDepth would stand in one another; then nothing has changed.
-  void place_parts(std::span<const Ref<Module>> parts, const char* argument) const;
+  // The nesting depth of a module of parts with these as well. Throws INVALID_ARGUMENT naming `argument` beyond
+  // kMaxModuleDepth. A module does not know what holds it: where a part is given a part, the depth of the modules
+  // around it does not grow, and run and contents() refuse what became too deep.
+  int depth_with(std::span<const Ref<Module>> parts, const char* argument) const;
+  void set_depth(int depth) noexcept { depth_ = depth; }
+  // After every change of what contents() shows.
+  static void mark_changed() noexcept;
+
+  // Without recursion, since parts that were added late may stand deeper than kMaxModuleDepth.
+  void dispose() noexcept override;
 
  private:
-  // By module, for this one and all that stand in it, how many a walk meets from there; at most kMaxModuleWays + 1.
-  using Ways = std::unordered_map<const Module*, int64_t>;
-  int64_t count_ways(Ways& known) const;
-  void require_names_in_bounds() const;
-  void raise_level(int level) const noexcept;
+  friend class DeadList<Module>;
 
-  // At least as many modules as stand around this one, and below those of its parts. A module does not know what holds
-  // it, so one that is gone still counts. Atomic: threads may put one module into sequences of their own.
-  mutable std::atomic<int> level_{0};
+  // This module and its parts at any depth, each once.
+  std::vector<const Module*> all() const;
+  Ref<Contents> collected() const;
+
+  int depth_ = 1;  // modules in one another from this one on
+  Module* next_dead_ = nullptr;
   mutable bool is_training_ = true;  // parts are reached as const
+  mutable Ref<const Contents> contents_;
   Hooks<ForwardPreHook> forward_pre_hooks_;
   Hooks<ForwardHook> forward_hooks_;
 };

@@ -11,24 +11,13 @@ class Sequential final : public Module {
  public:
   // Throws INVALID_ARGUMENT where too many would stand in one another.
   explicit Sequential(std::vector<Ref<Module>> modules) : modules_(std::move(modules)) {
-    place_parts(modules_, "modules");
+    set_depth(depth_with(modules_, "modules"));
   }
 
   Tensor forward(const Tensor& input) const override {
     Tensor value = input;
     for (const Ref<Module>& module : modules_) value = module->run(value);
     return value;
-  }
-
-  void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override {
-    for (size_t i = 0; i < modules_.size(); ++i) {
-      modules_[i]->append_parameters(prefix + std::to_string(i) + ".", out);
-    }
-  }
-  void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override {
-    for (size_t i = 0; i < modules_.size(); ++i) {
-      modules_[i]->append_buffers(prefix + std::to_string(i) + ".", out);
-    }
   }
 
   const Module* part(size_t index) const noexcept override {

@@ -1,10 +1,12 @@
-/* Modules in modules: the maximum nesting depth, and shared children are visited once. */
+/* Modules in modules: how deep they may stand in one another, also on a small stack, and that a part that several
+ * modules share is walked once. */
 
+#include "test_child.h"
 #include "test_modules.h"
 
-enum { kMaxDepth = 256 };
+enum { kMaxDepth = 64 };
 
-/* Wraps `module` in `count` nested sequences and returns the outermost. Takes the reference to `module`. */
+/* Puts `module`, whose reference it takes, into `count` sequences around one another, and answers the outermost. */
 static htone_module* wrap(htone_module* module, int count) {
   for (int i = 0; i < count; ++i) {
     htone_module* outer = NULL;
@@ -21,7 +23,7 @@ static htone_module* make_relu(void) {
   return relu;
 }
 
-/* Runs the child that `user` points to; without a child it returns the input. */
+/* Runs the child that `user` points to; without one the input comes out. */
 static htone_status run_child(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
   htone_module** child = user;
   (void)module;
@@ -46,7 +48,7 @@ static void expect_gradients_through(htone_module* module) {
   assert_values(grad_of(x), 0, 0, 1);
 }
 
-static void a33_sequences_stand_256_deep_and_no_deeper(void** state) {
+static void a33_sequences_stand_64_deep_and_no_deeper(void** state) {
   (void)state;
   htone_module *module = keep_module(wrap(make_relu(), kMaxDepth - 1)), *outer = NULL;
   size_t count = 1;
@@ -57,44 +59,154 @@ static void a33_sequences_stand_256_deep_and_no_deeper(void** state) {
   const int64_t before = live_handles();
   htone_module* modules[] = {keep_module(make_relu()), module};
   assert_fails(htone_module_create_sequential(2, modules, &outer), HTONE_INVALID_ARGUMENT,
-               "modules would lead to 257 modules in one another, expected at most 256");
+               "modules would lead to 65 modules in one another, expected at most 64");
   assert_null(outer);
   assert_int_equal(live_handles(), before + 1);
   expect_gradients_through(module);
 }
 
-/* The outermost module is made first: the levels above a module count as much as the levels below it. */
-static void a33_modules_of_the_callers_stand_256_deep_however_they_were_joined(void** state) {
-  (void)state;
-  static htone_module* chain[kMaxDepth + 1];
-  for (int i = 0; i < kMaxDepth; ++i) {
+/* Fills chain[0 .. length - 1] with modules in one another, the outermost first; each runs the next. */
+static void make_chain(htone_module** chain, int length) {
+  for (int i = 0; i < length; ++i) {
     chain[i + 1] = NULL;
-    chain[i] = i == kMaxDepth - 1 ? keep_module(make_relu()) : make_custom(&chain[i + 1]);
+    chain[i] = i == length - 1 ? keep_module(make_relu()) : make_custom(&chain[i + 1]);
     if (i > 0) assert_ok(htone_module_add_child(chain[i - 1], "inner", chain[i]));
   }
-  expect_gradients_through(chain[0]);
-  htone_module *parent = chain[kMaxDepth - 2], *outer = NULL, *pair = keep_module(wrap(make_relu(), 1));
-  assert_fails(htone_module_add_child(parent, "pair", pair), HTONE_INVALID_ARGUMENT,
-               "child would lead to 257 modules in one another, expected at most 256");
-  assert_fails(htone_module_create_sequential(1, chain, &outer), HTONE_INVALID_ARGUMENT, "modules would lead to 257");
-  assert_ok(htone_module_add_child(parent, "pair", chain[kMaxDepth - 1])); /* the name is still free */
 }
 
-static void a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows(void** state) {
+static void a33_modules_of_the_callers_stand_64_deep(void** state) {
   (void)state;
-  htone_module* custom = make_custom(&no_child);
-  assert_ok(htone_module_retain(custom));
-  htone_module* outermost = keep_module(wrap(custom, 199)); /* custom is the 200th */
-  htone_module *fits = keep_module(wrap(make_relu(), 55)), *does_not_fit = keep_module(wrap(make_relu(), 56));
-  assert_fails(htone_module_add_child(custom, "deep", does_not_fit), HTONE_INVALID_ARGUMENT, "257");
-  assert_ok(htone_module_add_child(custom, "deep", fits));
-  htone_module* around = NULL;
-  assert_fails(htone_module_create_sequential(1, &outermost, &around), HTONE_INVALID_ARGUMENT, "257");
-  assert_fails(htone_module_add_child(custom, "around", outermost), HTONE_INVALID_ARGUMENT, "child is the module");
+  static htone_module* chain[kMaxDepth + 1];
+  make_chain(chain, kMaxDepth);
+  expect_gradients_through(chain[0]);
+  htone_module *parent = make_custom(&no_child), *deepest = keep_module(wrap(make_relu(), kMaxDepth - 1));
+  assert_fails(htone_module_add_child(parent, "deepest", deepest), HTONE_INVALID_ARGUMENT,
+               "child would lead to 65 modules in one another, expected at most 64");
+  assert_ok(htone_module_add_child(parent, "deepest", chain[1])); /* the name is free */
+  assert_fails(htone_module_add_child(chain[kMaxDepth - 2], "around", chain[0]), HTONE_INVALID_ARGUMENT,
+               "child is the module itself or holds it");
+  assert_fails(htone_module_add_child(parent, "itself", parent), HTONE_INVALID_ARGUMENT, "child is the module");
 }
 
-/* With more than 2^18 paths there are no names, but a mode change still reaches every module once. */
-static void a33_parts_in_too_many_places_have_no_names(void** state) {
+/* A module does not know what stands around it. One that became too deep that way is refused where it is used. */
+static void a33_a_module_that_became_too_deep_is_refused_when_it_is_used(void** state) {
+  (void)state;
+  enum { kLength = 3000 };
+  static htone_module* chain[kLength + 1];
+  htone_tensor *x = make_tensor(HTONE_F32, (const double[]){-1, 2}, 1, 2), *out = NULL;
+  htone_state_dict* dict = NULL;
+  size_t count = 0;
+  int32_t training = -1;
+  make_chain(chain, kLength);
+  assert_fails(htone_module_forward(chain[0], x, NULL, &out), HTONE_CALLBACK, "forward of a custom module");
+  assert_fails(htone_module_parameter_count(chain[0], &count), HTONE_INVALID_ARGUMENT,
+               "module has more than 64 modules in one another");
+  assert_fails(htone_module_state_dict(chain[0], &dict), HTONE_INVALID_ARGUMENT, "64");
+  assert_ok(htone_module_train(chain[0], 0));
+  assert_ok(htone_module_is_training(chain[kLength - 1], &training));
+  assert_int_equal(training, 0);
+  assert_values(forward(chain[kLength - kMaxDepth], x), 0, 0, 2);
+}
+
+static htone_module* itself;
+
+static htone_status run_itself(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+  (void)module;
+  ++*(int*)user;
+  return htone_module_forward(itself, input, NULL, out);
+}
+
+static void a33_a_forward_that_calls_itself_ends(void** state) {
+  (void)state;
+  int calls = 0;
+  htone_tensor *x = make_tensor(HTONE_F32, (const double[]){-1, 2}, 1, 2), *out = NULL;
+  assert_ok(htone_module_create_custom(run_itself, &calls, NULL, &itself));
+  keep_module(itself);
+  assert_fails(htone_module_forward(itself, x, NULL, &out), HTONE_CALLBACK, "forward of a custom module");
+  assert_int_equal(calls, kMaxDepth);
+  assert_values(forward(keep_module(make_relu()), x), 0, 0, 2);
+}
+
+static htone_status keep_input(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+  (void)module, (void)input, (void)out, (void)user;
+  return HTONE_OK;
+}
+
+static void try_to(htone_status* first, htone_status status) {
+  if (*first == HTONE_OK) *first = status;
+}
+
+/* What a training program does with a module. Takes the module's reference. */
+static void use(htone_module* module, htone_status* status) {
+  const int64_t shape[2] = {3, 4};
+  htone_tensor *x = NULL, *y = NULL, *loss = NULL;
+  htone_hook* hook = NULL;
+  htone_state_dict* dict = NULL;
+  htone_parameters* set = NULL;
+  size_t count = 0;
+  try_to(status, htone_module_add_forward_pre_hook(module, keep_input, NULL, NULL, &hook));
+  try_to(status, htone_tensor_create_full(test_device(), HTONE_F32, 2, shape, 0.5, &x));
+  try_to(status, htone_module_forward(module, x, NULL, &y));
+  try_to(status, htone_sum(y, 0, NULL, 0, &loss));
+  try_to(status, htone_tensor_backward(loss, NULL, 0));
+  try_to(status, htone_module_train(module, 0));
+  try_to(status, htone_module_parameter_count(module, &count));
+  try_to(status, htone_module_state_dict(module, &dict));
+  try_to(status, htone_module_load_state_dict(module, dict, NULL));
+  try_to(status, htone_parameters_create_from_module(module, &set));
+  htone_parameters_release(set);
+  htone_state_dict_release(dict);
+  htone_tensor_release(loss);
+  htone_tensor_release(y);
+  htone_tensor_release(x);
+  htone_hook_release(hook);
+  try_to(status, htone_module_release(module));
+}
+
+static void* use_deepest_sequence(void* argument) {
+  htone_module *module = NULL, *outer = NULL;
+  try_to(argument, htone_module_create_linear(test_device(), 4, 4, NULL, &module));
+  for (int i = 1; i < kMaxDepth; ++i) {
+    try_to(argument, htone_module_create_sequential(1, &module, &outer));
+    htone_module_release(module);
+    module = outer;
+  }
+  use(module, argument);
+  return NULL;
+}
+
+static void* use_deepest_custom(void* argument) {
+  static htone_module* chain[kMaxDepth + 1];
+  try_to(argument, htone_module_create_linear(test_device(), 4, 4, NULL, &chain[kMaxDepth - 1]));
+  for (int i = kMaxDepth - 2; i >= 0; --i) {
+    try_to(argument, htone_module_create_custom(run_child, &chain[i + 1], NULL, &chain[i]));
+    try_to(argument, htone_module_add_child(chain[i], "inner", chain[i + 1]));
+  }
+  for (int i = 1; i < kMaxDepth; ++i) htone_module_release(chain[i]); /* held by the one around it */
+  use(chain[0], argument);
+  return NULL;
+}
+
+static int run_on_small_stack(void* argument) {
+  htone_status status = HTONE_OK;
+  run_on_stack_of((size_t)64 * 1024, *(void* (**)(void*))argument, &status);
+  return (int)status;
+}
+
+/* H2. In a child, which a stack that overflows ends. */
+static void h2_the_deepest_modules_train_on_64_kib_of_stack(void** state) {
+  (void)state;
+  static void* (*const uses[])(void*) = {use_deepest_sequence, use_deepest_custom};
+  if (kSanitized) skip_test("a sanitizer's frames are larger");
+  skip_under_valgrind();
+  test_device();
+  for (size_t i = 0; i < COUNT_OF(uses); ++i) {
+    assert_int_equal(code_of_child(run_on_small_stack, (void*)&uses[i]), HTONE_OK);
+  }
+}
+
+/* Beyond 2^18 paths there are no names, and the mode still reaches every module once. */
+static void a33_parts_on_too_many_paths_have_no_names(void** state) {
   (void)state;
   htone_module *module = make_linear(test_device(), 2, 2, 1), *inner = module;
   htone_state_dict* dict = NULL;
@@ -103,7 +215,7 @@ static void a33_parts_in_too_many_places_have_no_names(void** state) {
   htone_checkpoint* checkpoint = NULL;
   size_t count = 0;
   int32_t training = -1;
-  for (int level = 0; level < 100; ++level) {
+  for (int level = 0; level < 60; ++level) {
     htone_module* pair[] = {module, module};
     module = make_sequential(2, pair);
     if (level != 16) continue; /* 2^18 - 1 paths */
@@ -124,13 +236,12 @@ static void a33_parts_in_too_many_places_have_no_names(void** state) {
   assert_int_equal(training, 0);
 }
 
-/* There are 2^40 paths to the innermost module. */
-static void parts_that_stand_in_many_places_are_walked_once(void** state) {
+/* 2^40 ways lead down. */
+static void parts_on_many_paths_are_walked_once(void** state) {
   (void)state;
   htone_module* levels[41];
   for (int i = 0; i < 41; ++i) levels[i] = make_custom(&no_child);
-  /* from both ends, so a new child sometimes has children already and sometimes gets parents later */
-  for (int i = 0; i < 40; i += 2) {
+  for (int i = 0; i < 40; i += 2) { /* from both ends, so that each new part brings parts or stands in others */
     assert_ok(htone_module_add_child(levels[i], "a", levels[i + 1]));
     assert_ok(htone_module_add_child(levels[i], "b", levels[i + 1]));
   }
@@ -146,11 +257,13 @@ static void parts_that_stand_in_many_places_are_walked_once(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a33_sequences_stand_256_deep_and_no_deeper),
-      cmocka_unit_test(a33_modules_of_the_callers_stand_256_deep_however_they_were_joined),
-      cmocka_unit_test(a33_a_part_may_get_parts_as_far_as_what_stands_around_it_allows),
-      cmocka_unit_test(a33_parts_in_too_many_places_have_no_names),
-      cmocka_unit_test(parts_that_stand_in_many_places_are_walked_once),
+      cmocka_unit_test(a33_sequences_stand_64_deep_and_no_deeper),
+      cmocka_unit_test(a33_modules_of_the_callers_stand_64_deep),
+      cmocka_unit_test(a33_a_module_that_became_too_deep_is_refused_when_it_is_used),
+      cmocka_unit_test(a33_a_forward_that_calls_itself_ends),
+      cmocka_unit_test(h2_the_deepest_modules_train_on_64_kib_of_stack),
+      cmocka_unit_test(a33_parts_on_too_many_paths_have_no_names),
+      cmocka_unit_test(parts_on_many_paths_are_walked_once),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -135,14 +135,14 @@ HTONE_API htone_status htone_module_add_parameter(htone_module* module, const ch
 HTONE_API htone_status htone_module_add_buffer(htone_module* module, const char* name, htone_tensor* tensor);
 
 /* Adds a module as a part: its parameters and buffers are named "child.weight", and modes given to the module reach it.
- * Its forward runs where the module's callback calls htone_module_forward. At most 256 modules stand in one another, as
+ * Its forward runs where the module's callback calls htone_module_forward. At most 64 modules stand in one another, as
  * with htone_module_create_sequential.
  *
  * [in] module: of htone_module_create_custom; borrowed.
  * [in] name: as in htone_module_add_parameter.
  * [in] child: retained; keeps its mode until the module is given one.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it, or more than 256 would stand in one
- *   another), STATE (not a custom module), OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it, or module would have more than 64 in
+ *   one another), STATE (not a custom module), OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child);

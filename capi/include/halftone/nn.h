@@ -101,14 +101,17 @@ HTONE_API htone_status htone_module_create_flatten(htone_module** out);
  */
 HTONE_API htone_status htone_module_create_rescaling(double scale, double offset, htone_module** out);
 
-/* Makes a module that applies others one after another. At most 256 modules stand in one another, counted from the
- * outermost to the innermost; modules around one count after their release too. One module may stand in several places;
- * whoever asks for names, of parameters, buffers or a state, is answered INVALID_ARGUMENT beyond 262144 places.
+/* Makes a module that applies others one after another. At most 64 modules stand in one another, counted from the
+ * outermost to the innermost, so that forward needs no more than 64 KiB of stack. A module that became deeper because a
+ * part of it was given parts later is refused by htone_module_forward and by every call that needs names, both with
+ * INVALID_ARGUMENT. So is a forward inside 64 others of the thread. A module may be part of several others; a call that
+ * needs names, of parameters, buffers or a state, counts it once per path and returns INVALID_ARGUMENT beyond 262144
+ * modules.
  *
  * [in] count: number of modules.
  * [in] modules: [count]; retained; optional where count is 0. Their parameters are named by position: "0.weight".
  * [out] out: the module; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: more than 256 would stand in one another), OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 would stand in one another), OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out);
