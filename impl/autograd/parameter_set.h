@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "autograd/parameter.h"
@@ -22,7 +23,7 @@ class ParameterSet final : public RefCounted {
   explicit ParameterSet(const std::vector<NamedParameter>& parameters);
 
   const std::vector<NamedParameter>& items() const noexcept { return items_; }
-  bool contains(const Parameter& parameter) const noexcept;
+  bool contains(const Parameter& parameter) const { return members_.contains(&parameter); }
   // Answers false, and changes nothing, where the parameter is there already.
   bool add(const NamedParameter& named);
 
@@ -34,6 +35,7 @@ class ParameterSet final : public RefCounted {
   Ref<ParameterSet> filtered(const char* pattern, bool matching) const;
 
   std::vector<NamedParameter> items_;
+  std::unordered_set<const Parameter*> members_;  // the parameters of items_
 };
 
 }  // namespace halftone

@@ -49,11 +49,12 @@ void GradScaler::require_device(const Optimizer& optimizer) const {
 }
 
 GradScaler::Stage& GradScaler::stage_of(Optimizer& optimizer) {
-  for (Entry& entry : entries_) {
-    if (entry.optimizer.get() == &optimizer) return entry.stage;
+  size_t& place = places_.try_emplace(&optimizer, entries_.size()).first->second;
+  if (place >= entries_.size() || entries_[place].optimizer.get() != &optimizer) {
+    place = entries_.size();
+    entries_.push_back({Ref<Optimizer>::share(&optimizer), Stage::kReady});
   }
-  entries_.push_back({Ref<Optimizer>::share(&optimizer), Stage::kReady});
-  return entries_.back().stage;
+  return entries_[place].stage;
 }
 
 void GradScaler::prepare(Optimizer& optimizer) {
@@ -114,6 +115,7 @@ void GradScaler::update() {
   if (!awaits_update()) fail(Code::kState, "scaler", "no optimizer was unscaled or stepped since the last update");
   launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state(), counts());
   for (const Entry& entry : entries_) forget(entry);
+  if (places_.size() > 2 * entries_.size()) places_.clear();  // most are of optimizers that are no longer used
   entries_.clear();
   if (settings_.at_minimum == AtMinimum::kError && state().collapsed != 0) {
     fail(Code::kState, "scaler", "the scale is at its minimum of %g and a gradient is still not finite",

@@ -3,6 +3,7 @@
 // host. Used by one thread at a time.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "backend/formula/grad_scaler.h"
@@ -61,6 +62,10 @@ class GradScaler final : public RefCounted {
   Tensor scale_;                // its first member, as a scalar
   Tensor counts_;               // i64, of gradients by exponent since the last update; undefined without a histogram
   std::vector<Entry> entries_;  // the optimizers since the last update
+  // Places in entries_ by optimizer. It may hold places of earlier rounds, of optimizers that are gone as well: one
+  // counts only where entries_ names the optimizer there. So that steps of many optimizers are linear and allocate
+  // nothing.
+  std::unordered_map<const Optimizer*, size_t> places_;
 };
 
 }  // namespace halftone::optim

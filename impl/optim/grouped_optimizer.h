@@ -24,7 +24,7 @@ class GroupedOptimizer final : public Optimizer {
   // DTYPE_MISMATCH for a parameter that is not f32, DEVICE for one on another device.
   void add_group(const ParameterGroup& group, Group settings) {
     if constexpr (requires { settings.first_step; }) settings.first_step = step_count();
-    groups_.reserve(groups_.size() + 1);
+    make_room(groups_, 1);
     own(group, static_cast<int32_t>(groups_.size()), Rule::moments(settings));
     groups_.push_back(settings);
   }

@@ -51,7 +51,7 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
   std::vector<OwnedParameter> owned;
   owned.reserve(group.parameters.size());
   for (const NamedParameter& named : group.parameters) owned.emplace_back(named, number, group.argument);
-  parameters_.reserve(parameters_.size() + owned.size());
+  make_room(parameters_, owned.size());
   std::vector<OwnedParameter::Arrangement> arrangements;
   arrangements.reserve(owned.size());
   for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group.precision, moments));

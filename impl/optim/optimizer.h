@@ -2,6 +2,7 @@
 // the schedule. A rule adds the groups' settings and their kernel (optim/grouped_optimizer.h).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "backend/chunks.h"
@@ -9,6 +10,14 @@
 #include "optim/schedule_rule.h"
 
 namespace halftone::optim {
+
+// Makes room for further elements, so that adding them does not throw. Grows by half at least, since many groups may be
+// added one after another.
+template <class Element>
+void make_room(std::vector<Element>& list, size_t further) {
+  const size_t needed = list.size() + further;
+  if (needed > list.capacity()) list.reserve(std::max(needed, list.capacity() + list.capacity() / 2));
+}
 
 class Optimizer : public RefCounted {
  public:

@@ -10,20 +10,6 @@ namespace {
 
 constexpr char kSeparator = '/';
 
-// What stands under `part`, by its names without that.
-StateDict part_of(const StateDict& state, const std::string& part) {
-  const std::string lead = part + kSeparator;
-  StateDict result;
-  for (const StateTensor& entry : state.tensors()) {
-    if (!entry.name.starts_with(lead)) continue;
-    result.add_range(entry.name.substr(lead.size()), entry.tensor, entry.global_shape(), entry.offset());
-  }
-  for (const NamedScalar& scalar : state.scalars()) {
-    if (scalar.name.starts_with(lead)) result.add(scalar.name.substr(lead.size()), scalar.value);
-  }
-  return result;
-}
-
 bool is_empty(const StateDict& state) { return state.tensors().empty() && state.scalars().empty(); }
 
 // To the caller it is the checkpoint that does not fit, whatever a room calls it.
@@ -43,12 +29,14 @@ void TrainingState::add(StatePart part) {
   if (part.name.empty() || part.name.find(kSeparator) != std::string::npos) {
     fail(Code::kInvalidArgument, "name", "name '%.64s' is empty or holds a slash", part.name.c_str());
   }
-  for (const StatePart& other : parts_) {
-    if (other.name == part.name) {
-      fail(Code::kInvalidArgument, "name", "name %.64s stands for another part already", part.name.c_str());
-    }
+  const auto [place, is_new] = places_.try_emplace(part.name, parts_.size());
+  if (!is_new) fail(Code::kInvalidArgument, "name", "name %.64s stands for another part already", part.name.c_str());
+  try {
+    parts_.push_back(std::move(part));
+  } catch (...) {
+    places_.erase(place);
+    throw;
   }
-  parts_.push_back(std::move(part));
 }
 
 StateDict TrainingState::read() const {
@@ -64,17 +52,42 @@ StateDict TrainingState::read() const {
   return state;
 }
 
+// The place of the part that a name belongs to, and the name without the part's.
+std::optional<std::pair<size_t, std::string>> TrainingState::split(const std::string& name) const {
+  const size_t separator = name.find(kSeparator);
+  if (separator == std::string::npos) return std::nullopt;
+  const auto found = places_.find(name.substr(0, separator));
+  if (found == places_.end()) return std::nullopt;
+  return std::pair(found->second, name.substr(separator + 1));
+}
+
+std::vector<StateDict> TrainingState::split(const StateDict& state) const {
+  std::vector<StateDict> states(parts_.size());
+  for (const StateTensor& entry : state.tensors()) {
+    if (auto own = split(entry.name)) {
+      of_part(parts_[own->first], [&] {
+        states[own->first].add_range(std::move(own->second), entry.tensor, entry.global_shape(), entry.offset());
+      });
+    }
+  }
+  for (const NamedScalar& scalar : state.scalars()) {
+    if (auto own = split(scalar.name)) {
+      of_part(parts_[own->first], [&] { states[own->first].add(std::move(own->second), scalar.value); });
+    }
+  }
+  return states;
+}
+
 void TrainingState::load(const StateDict& state) const {
-  std::vector<StateDict> states;  // live until the last write
+  const std::vector<StateDict> states = split(state);  // live until the last write
   std::vector<StagedLoad> loads;
-  states.reserve(parts_.size());
-  for (const StatePart& part : parts_) {
-    states.push_back(of_part(part, [&] { return part_of(state, part.name); }));
-    if (is_empty(states.back())) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const StatePart& part = parts_[i];
+    if (is_empty(states[i])) {
       if (is_empty(part.read())) continue;  // a part that has nothing leaves no trace in a checkpoint
       fail(Code::kFormat, "", "the checkpoint has no part %s", part.name.c_str());
     }
-    loads.push_back(of_part(part, [&] { return part.stage(states.back()); }));
+    loads.push_back(of_part(part, [&] { return part.stage(states[i]); }));
   }
   for (const StagedLoad& load : loads) load();
 }

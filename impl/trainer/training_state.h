@@ -4,7 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tensor/state_dict.h"
@@ -29,7 +32,12 @@ class TrainingState {
   void load(const StateDict& state) const;
 
  private:
+  std::optional<std::pair<size_t, std::string>> split(const std::string& name) const;
+  // The entries of each part, by their names without its own.
+  std::vector<StateDict> split(const StateDict& state) const;
+
   std::vector<StatePart> parts_;
+  std::unordered_map<std::string, size_t> places_;  // in parts_, by name
 };
 
 }  // namespace halftone::trainer
