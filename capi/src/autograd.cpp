@@ -71,7 +71,10 @@ htone_status htone_scope_end(htone_scope* scope) {
     const Ref<OpenScope> open = unwrap(scope, "scope");
     Scope& current = halftone::scope();
     require_no_call_under_way();
-    if (open->thread != current.thread) fail(Code::kState, "scope", "scope was begun on another thread");
+    if (open->owner.get() != ScopeOwner::current()) {
+      if (!open->owner->has_ended()) fail(Code::kState, "scope", "scope was begun on another thread, which still runs");
+      return release_handle(scope, "scope");  // the modes ended with their thread
+    }
     if (open->depth != current.depth) {
       fail(Code::kState, "scope", "scope is number %lld of the %lld open ones; end the inner ones first",
            static_cast<long long>(open->depth), static_cast<long long>(current.depth));

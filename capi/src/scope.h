@@ -1,5 +1,7 @@
-// A scope that a caller opened: what the thread's modes were before it.
+// A scope that a caller opened: what the thread's modes were before it, and whose it is.
 #pragma once
+
+#include <sys/types.h>
 
 #include <atomic>
 
@@ -10,11 +12,36 @@
 
 namespace halftone::capi {
 
+// A thread with open scopes. It exists while the thread has one, and as long as handles of its scopes do.
+class ScopeOwner final : public RefCounted {
+ public:
+  // The calling thread's; null where it has no open scope.
+  static ScopeOwner* current() noexcept;
+  // Makes the calling thread's where there is none. Throws OUT_OF_MEMORY.
+  static Ref<ScopeOwner> current_or_new();
+  // The calling thread has no open scope any more.
+  static void forget_current() noexcept;
+
+  ScopeOwner();
+  // Whether the thread is gone. In a forked child every thread but the one that forked is.
+  bool has_ended() const noexcept;
+  // Called when the thread ends.
+  void mark_ended() noexcept { has_ended_.store(true, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> has_ended_{false};
+  const pid_t process_;
+};
+
 struct OpenScope final : RefCounted {
+  ~OpenScope() override {
+    if (scope().depth == 0) ScopeOwner::forget_current();
+  }
+
   Scope before;
-  uint64_t thread = 0;            // Scope::thread of the one that opened it
-  int64_t depth = 0;              // how many scopes were open with this one
-  Ref<AutocastPolicy> policy;     // kept for as long as the thread points to it
+  Ref<ScopeOwner> owner;
+  int64_t depth = 0;           // how many scopes were open with this one
+  Ref<AutocastPolicy> policy;  // kept for as long as the thread points to it
 };
 
 // Throws STATE in a callback that the library runs in the middle of a call, whose end would undo the change.
@@ -24,13 +51,11 @@ inline void require_no_call_under_way() {
 
 // Notes the thread's modes before a change.
 inline Ref<OpenScope> open_scope() {
-  static constinit std::atomic<uint64_t> threads{0};
   require_no_call_under_way();
-  if (scope().thread == 0) scope().thread = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   Ref<OpenScope> open = make_ref<OpenScope>();
   open->before = scope();
-  open->thread = scope().thread;
   open->depth = scope().depth + 1;
+  open->owner = ScopeOwner::current_or_new();
   return open;
 }
 

@@ -15,7 +15,6 @@ struct Scope {
   uint64_t next_sequence = 0;                // numbers the nodes that this thread records
   int64_t depth = 0;                         // scopes of the C API that are open
   int64_t guards = 0;                        // ScopeGuards that are open: calls of the library under way
-  uint64_t thread = 0;                       // tells threads apart, dead ones too; given with the first open scope
 };
 
 inline Scope& scope() noexcept {

@@ -72,7 +72,8 @@ void* first_element(const dlpack::Array& array, const Shape& shape, DType dtype)
   if (numel(shape) == 0) return nullptr;
   if (array.data == nullptr) fail(Code::kInvalidArgument, "managed", "managed has elements and a NULL data");
   uintptr_t address = 0;
-  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(array.data), array.byte_offset, &address)) {
+  if (array.byte_offset > PTRDIFF_MAX ||
+      __builtin_add_overflow(reinterpret_cast<uintptr_t>(array.data), array.byte_offset, &address)) {
     fail(Code::kInvalidArgument, "managed", "managed has a byte_offset of %" PRIu64 ", beyond all memory",
          array.byte_offset);
   }

@@ -149,6 +149,39 @@ static void a_scope_belongs_to_its_thread(void** state) {
   assert_ok(htone_scope_end(visit.scope));
 }
 
+typedef struct LeftScopes {
+  htone_scope *recording, *autocast;
+  htone_status begun;
+} LeftScopes;
+
+static void* leave_scopes_open(void* argument) {
+  LeftScopes* left = argument;
+  htone_autocast_policy* policy = NULL;
+  left->begun = htone_no_grad_begin(&left->recording);
+  if (left->begun == HTONE_OK) left->begun = htone_autocast_policy_create(HTONE_BF16, &policy);
+  if (left->begun == HTONE_OK) left->begun = htone_autocast_begin(policy, &left->autocast);
+  htone_autocast_policy_release(policy);
+  return NULL;
+}
+
+/* Its modes are gone with the thread, and those of the thread that ends the scope stay. */
+static void a_scope_of_a_thread_that_ended_is_ended_by_any_thread(void** state) {
+  (void)state;
+  LeftScopes left = {NULL, NULL, HTONE_INTERNAL};
+  htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 2));
+  htone_scope* own = begin_no_grad();
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, leave_scopes_open, &left), 0);
+  pthread_join(thread, NULL);
+  assert_ok(left.begun);
+  assert_ok(htone_scope_end(left.recording)); /* the outer one first: no modes depend on the order any more */
+  assert_ok(htone_scope_end(left.autocast));
+  assert_int_equal(requires_grad(sum_of(x)), 0);
+  assert_ok(htone_scope_end(own));
+  assert_int_equal(requires_grad(sum_of(x)), 1);
+  assert_fails(htone_scope_end(left.recording), HTONE_INVALID_HANDLE, "scope");
+}
+
 static void a_detached_tensor_shares_values_and_no_gradient(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){3}, 1, 1));
@@ -278,6 +311,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(nothing_is_recorded_under_no_grad),
       cmocka_unit_test(a_scope_ends_once_and_in_order),
       cmocka_unit_test(a_scope_belongs_to_its_thread),
+      cmocka_unit_test(a_scope_of_a_thread_that_ended_is_ended_by_any_thread),
       cmocka_unit_test(a_detached_tensor_shares_values_and_no_gradient),
       cmocka_unit_test(backward_needs_a_recorded_scalar_or_a_gradient),
       cmocka_unit_test(backward_runs_again_only_where_the_graph_was_retained),

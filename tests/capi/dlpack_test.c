@@ -204,6 +204,7 @@ static void step_beyond_counting(Lender* l) { l->strides[1] = INT64_MAX; }
 static void have_no_data(Lender* l) { l->managed.dl_tensor.data = NULL; }
 static void be_misaligned(Lender* l) { l->managed.dl_tensor.byte_offset = 2; }
 static void begin_beyond_memory(Lender* l) { l->managed.dl_tensor.byte_offset = UINT64_MAX - 3; }
+static void begin_before_the_data(Lender* l) { l->managed.dl_tensor.byte_offset = UINT64_C(1) << 63; }
 static void have_unknown_flags(Lender* l) { l->managed.flags = 1 << 3; }
 static void be_of_version_2(Lender* l) { l->managed.version.major = 2; }
 static void be_of_version_0(Lender* l) { l->managed.version = (DLPackVersion){0, 8}; }
@@ -230,6 +231,7 @@ static const Wrong kWrong[] = {
     {have_no_data, HTONE_INVALID_ARGUMENT, "NULL data"},
     {be_misaligned, HTONE_INVALID_ARGUMENT, "not aligned to the 4 bytes of f32"},
     {begin_beyond_memory, HTONE_INVALID_ARGUMENT, "beyond all memory"},
+    {begin_before_the_data, HTONE_INVALID_ARGUMENT, "byte_offset of 9223372036854775808, beyond all memory"},
     {have_unknown_flags, HTONE_UNSUPPORTED, "flags 0x8"},
     {be_of_version_2, HTONE_UNSUPPORTED, "DLPack 2.0, expected 1"},
     {be_of_version_0, HTONE_UNSUPPORTED, "DLPack 0.8"},

@@ -94,7 +94,8 @@ HTONE_API htone_status htone_autocast_policy_reset_cast_bytes(htone_autocast_pol
 /* Puts this thread under a policy until the scope is ended.
  *
  * [in] policy: borrowed; kept by the scope.
- * [out] out: the scope, ended by htone_scope_end; owned by the caller.
+ * [out] out: the scope, ended by htone_scope_end on this thread, or by any thread after this one ended; owned by the
+ *   caller.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * Since: 0.1
  */

@@ -87,8 +87,9 @@ HTONE_API htone_status htone_no_grad_begin(htone_scope** out);
 
 /* Ends a scope, brings back the modes from before it, and releases its handle.
  *
- * [in] scope: the innermost one of this thread.
- * Errors: INVALID_HANDLE, STATE (another thread's, or not the innermost; the scope lives on).
+ * [in] scope: the innermost one of this thread; or any one of a thread that has ended. The modes ended with that
+ *   thread, so the call only releases the handle then, and changes no mode of this thread.
+ * Errors: INVALID_HANDLE, STATE (of another thread that still runs, or not the innermost; the scope lives on).
  * Since: 0.1
  */
 HTONE_API htone_status htone_scope_end(htone_scope* scope);

@@ -25,8 +25,9 @@ struct DLManagedTensorVersioned;
  *   strides, aligned to the element size. On success its deleter runs once after the last reference went, from any
  *   thread. On failure it does not run and the caller still owns managed, for another major version too.
  * [out] out: the tensor, with managed's strides; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (negative or uncountable sizes or strides, misaligned), DEVICE (not of the
- *   CPU), UNSUPPORTED (another major version, unknown flags, dtype, lanes or too many dimensions), OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT (negative or uncountable sizes or strides, misaligned, a byte_offset
+ *   beyond all memory), DEVICE (not of the CPU), UNSUPPORTED (another major version, unknown flags, dtype, lanes or too
+ *   many dimensions), OUT_OF_MEMORY.
  * Source: the DLPack specification, version 1.1.
  * Since: 0.1
  */
