@@ -49,7 +49,8 @@ void AccumulateGrad::backward(const std::vector<Tensor>& grads, InputGrads&) {
 }
 
 void AccumulateGrad::accumulate(const Tensor& delivered) {
-  // Of a part of the leaf's own gradient, elements would be written before they are read.
+  // A delivered gradient may be a view of the leaf's own: without a copy, elements would be written before they are
+  // read.
   const bool is_own = grad_.defined() && delivered.storage() == grad_.storage();
   const Tensor grad = is_own ? converted(delivered, delivered.dtype()) : delivered;
   const GradSink target = sink();

@@ -25,7 +25,7 @@ class AccumulateGrad : public Node {
   // REQUIRES: not frozen
   GradSink sink();
   void mark_stored() noexcept;
-  // The same by a backward, which calls the hooks when everything has come.
+  // Called by a backward: as mark_stored, and runs the hooks when the gradient is complete.
   void mark_delivered() noexcept;
 
   // Called once a backward that delivered a gradient, when it is whole; an invalid one is not.
@@ -35,8 +35,8 @@ class AccumulateGrad : public Node {
   // Allocates the gradient now. Throws OUT_OF_MEMORY.
   const Tensor& allocate();
   const Shape& shape() const noexcept { return shape_; }
-  // Memory for the gradient in a dtype, with what is there converted; the leaf's own where that is its dtype. Nothing
-  // changes before take_memory(), so that whoever fails between them leaves the leaf as it was. Throws OUT_OF_MEMORY.
+  // Memory for the gradient in a dtype, with the gradient of now converted; the leaf's own where that is its dtype.
+  // Nothing changes before take_memory(), so a failure between the two leaves the leaf as it was. Throws OUT_OF_MEMORY.
   Tensor memory_in(DType dtype) const;
   // The gradient's memory and dtype from now on. REQUIRES: `memory` comes of memory_in(dtype), or is undefined where
   // has_memory() is false.

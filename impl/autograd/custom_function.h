@@ -1,6 +1,6 @@
-// Functions that a host differentiates itself: it computes the results by whatever code, and brings the backward of
-// them. One function may be recorded any number of times; its backward runs on the thread that runs backward, with
-// recording and autocast off.
+// Functions that the caller differentiates: the caller computes the results by any code and supplies their backward.
+// One function may be recorded any number of times; its backward runs on the thread that runs backward, with recording
+// and autocast off.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class CustomFunction : public RefCounted {
     std::vector<Tensor> grad_inputs;   // to be set; undefined is zero
   };
 
-  // `name` stands in messages.
+  // `name` is for messages.
   explicit CustomFunction(std::string name) : name_(std::move(name)) {}
   const char* name() const noexcept { return name_.c_str(); }
 
@@ -30,14 +30,14 @@ class CustomFunction : public RefCounted {
   std::string name_;
 };
 
-// What one application of a function was about.
+// One application of a function.
 struct CustomApplication {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<Tensor> saved;  // for backward, which is STATE where they were written since
 };
 
-// Answers the outputs again, over the same memory, as results of the function; as constants where the thread does not
+// Returns the outputs again, over the same memory, as results of the function; as constants where the thread does not
 // record or no input requires a gradient. Outputs of a dtype that has no gradient are always constants. Throws STATE
 // inside backward.
 std::vector<Tensor> record_custom(const Ref<CustomFunction>& function, const CustomApplication& application);

@@ -1,5 +1,5 @@
-// What a gradient must be like. Callbacks of a host hand gradients to backward; they are looked at here before the
-// engine believes them.
+// The shape, dtype and device that a gradient must have. The caller's callbacks hand gradients to backward; they are
+// checked here before the engine uses them.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -18,7 +18,7 @@ struct GradientForm {
   Shape shape;
 };
 
-// Answers the gradient outside autograd and in the form's dtype. Throws SHAPE_MISMATCH, DTYPE_MISMATCH (no f64, f32,
+// Returns the gradient outside autograd and in the form's dtype. Throws SHAPE_MISMATCH, DTYPE_MISMATCH (no f64, f32,
 // f16 or bf16) or DEVICE; `what` names the gradient: "square_relu: gradient of input 0".
 Tensor fitted(const Tensor& gradient, const GradientForm& form, const char* what);
 

@@ -8,8 +8,8 @@
 
 namespace halftone {
 
-// `hook` is called once a backward that brings a gradient, with all of it; it may answer another in its place, or an
-// undefined one to keep it. Throws STATE where the tensor requires no gradient.
+// `hook` is called once per backward that brings a gradient, with all of it. It returns a gradient that replaces it, or
+// an undefined tensor to keep it. Throws STATE where the tensor requires no gradient.
 Ref<Hook> add_gradient_hook(const Tensor& tensor, std::function<Tensor(const Tensor& grad)> hook);
 
 }  // namespace halftone

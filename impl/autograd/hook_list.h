@@ -1,5 +1,5 @@
-// Callbacks that a host hangs onto a tensor, a parameter or a module, called in the order of registration. A list is
-// safe from any thread and may be changed during a call: a hook that is removed is not begun any more, one that is
+// The caller's callbacks on a tensor, a parameter or a module, called in the order of registration. A list is safe from
+// any thread and may be changed during a round of calls: a hook that is removed is not begun any more, one that is
 // added is first called by the next round.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace halftone {
 
-// One registration, in the hands of whoever may take it back.
+// One registration. Its holder may remove the hook.
 class Hook : public RefCounted {
  public:
   // Lets go of the callback, here or where its last call under way ends. A second time does nothing.

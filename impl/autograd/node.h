@@ -16,20 +16,20 @@ class Node;
 template <class Object>
 class DeadList;
 
-// Where the gradient of one input goes: result `slot` of the operation that made the input. Empty where no gradient is
-// wanted.
+// The destination of one input's gradient: result `slot` of the operation that made the input. Empty where no gradient
+// is wanted.
 struct Edge {
   Ref<Node> node;
   uint32_t slot = 0;
 };
 
-// Where backward of an operation may store an input's gradient by itself: a leaf's own gradient memory.
+// A leaf's own gradient memory, into which backward of an operation may store an input's gradient directly.
 struct GradSink {
   Tensor tensor;  // undefined where there is none
   Store store = Store::kWrite;
 };
 
-// What a node's backward hands over: one gradient for each edge.
+// The results of a node's backward: one gradient for each edge.
 class InputGrads {
  public:
   InputGrads(const std::vector<Edge>& edges, std::vector<Tensor>& grads) : edges_(edges), grads_(grads) {}
@@ -67,7 +67,7 @@ class Node : public GradientSource {
  public:
   explicit Node(uint32_t result_count = 1) : pending_grads_(result_count) {}
 
-  // As it stands in messages: "matmul".
+  // For messages: "matmul".
   virtual const char* name() const noexcept = 0;
   // grads[i] is the gradient of result i, undefined where it is zero. Sets what `inputs` needs.
   virtual void backward(const std::vector<Tensor>& grads, InputGrads& inputs) = 0;

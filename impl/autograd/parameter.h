@@ -17,7 +17,7 @@ struct Shard {
   int64_t end = 0;
 };
 
-// Whose the memory of a master is: the parameter's alone, or a host's as well, who counts on finding the weights there.
+// kShared: the master lives in the caller's buffer, so it must not be moved or replaced.
 enum class MasterMemory { kOwn, kShared };
 
 class Parameter final : public AccumulateGrad {
@@ -32,12 +32,12 @@ class Parameter final : public AccumulateGrad {
   const Shard& shard() const noexcept { return shard_; }
   bool is_shared() const noexcept { return memory_ == MasterMemory::kShared; }
 
-  // What operations read: the master, or the BF16 part of split weights.
+  // The tensor that operations read: the master, or the BF16 part of split weights.
   const Tensor& weights() const noexcept { return is_split() ? compute_ : master_; }
   // A leaf over weights(); results computed from it lead gradients here, unless the parameter is frozen.
   Tensor leaf() const;
-  // The same values in a dtype, without gradient source: the weights, the copy where it is current, else a cast (of the
-  // joined FP32 where they are split) that is not kept, so that concurrent readers are safe.
+  // The weights in a dtype, without gradient source: the weights themselves, the copy where it is current, else a cast
+  // (of the joined FP32 where they are split) that is not kept, so that concurrent readers are safe.
   Tensor read(DType dtype) const;
 
   // The copy that the owning optimizer writes, or the BF16 part of split weights; undefined where there is neither.
@@ -59,8 +59,8 @@ class Parameter final : public AccumulateGrad {
   // The 16 bits that split weights lack of FP32 (formula/split_master.h).
   const Tensor& remainder() const noexcept { return remainder_; }
 
-  // What the weights are kept in. A form is made beside the one that is there, of whose tensors it shares those that it
-  // keeps, and nothing changes before take(): so whoever fails between them leaves the weights as they were.
+  // The storage representation of a parameter. Build a new one, which may share tensors with the current one, then
+  // install it with take(), which cannot fail.
   struct Form {
     Tensor master;
     Tensor compute;
@@ -82,7 +82,7 @@ class Parameter final : public AccumulateGrad {
   // The optimizer's, before an update: a remainder does not belong to weights that others wrote since.
   void drop_stale_remainder();
 
-  // A parameter has one optimizer at a time. Answers whether it was free.
+  // A parameter has one optimizer at a time. Returns true where it was free.
   bool claim() noexcept { return !claimed_.exchange(true); }
   void unclaim() noexcept { claimed_.store(false); }
 

@@ -19,12 +19,12 @@ struct NamedParameter {
 class ParameterSet final : public RefCounted {
  public:
   ParameterSet() = default;
-  // Of a parameter that stands in the list twice, the first name counts.
+  // A parameter that the list holds twice keeps its first name.
   explicit ParameterSet(const std::vector<NamedParameter>& parameters);
 
   const std::vector<NamedParameter>& items() const noexcept { return items_; }
   bool contains(const Parameter& parameter) const { return members_.contains(&parameter); }
-  // Answers false, and changes nothing, where the parameter is there already.
+  // Returns false, and changes nothing, where the set holds the parameter already.
   bool add(const NamedParameter& named);
 
   // In the same order, those whose name matches the pattern (core/glob.h), or the others.

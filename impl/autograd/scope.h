@@ -11,7 +11,7 @@ class AutocastPolicy;  // ops/autocast.h
 struct Scope {
   bool grad_enabled = true;
   bool in_backward = false;                  // a backward of this thread is under way
-  const AutocastPolicy* autocast = nullptr;  // borrowed from whoever began the scope
+  const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
   uint64_t next_sequence = 0;                // numbers the nodes that this thread records
   int64_t depth = 0;                         // scopes of the C API that are open
   int64_t guards = 0;                        // ScopeGuards that are open: calls of the library under way

@@ -8,7 +8,7 @@ namespace halftone::nn {
 
 using ConvOp = Tensor (*)(const Tensor& input, const Tensor& weight, const Tensor& bias, const ops::ConvOptions&);
 
-// What a convolution layer's parameters are made of.
+// The shapes and dtype of a convolution layer's parameters.
 struct ConvParameters {
   Shape weight;  // as the operation wants it
   int64_t out_channels;

@@ -9,7 +9,7 @@ namespace halftone::nn {
 void Custom::require_free(const std::string& name) const {
   if (name.find('.') != std::string::npos) {
     fail(Code::kInvalidArgument, "name",
-         "name=\"%.200s\" has a dot, which stands between a module's name and its parts'", name.c_str());
+         "name=\"%.200s\" has a dot, which separates a module's name from those of its parts", name.c_str());
   }
   if (names_.contains(name)) {
     fail(Code::kInvalidArgument, "name", "name=\"%.200s\" is in the module already", name.c_str());

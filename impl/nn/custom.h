@@ -1,4 +1,4 @@
-// A module whose forward is the host's, and whose parameters, buffers and parts are given to it by name.
+// A module with a forward of the caller's. Its parameters, buffers and parts are added to it by name.
 #pragma once
 
 #include <string>

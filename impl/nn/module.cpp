@@ -21,8 +21,8 @@ ForkMutex& contents_mutex() {
   return *mutex;
 }
 
-// Counts the modules of this thread that run inside one another, whoever calls them: a callback may run a module that
-// is no part of its own.
+// Counts the modules of this thread that run inside one another. They need not be parts of each other: a callback may
+// run any module.
 class RunLevel {
  public:
   RunLevel() {

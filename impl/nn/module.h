@@ -1,5 +1,5 @@
-// A layer: something that maps a tensor to a tensor and may hold parameters and buffers. A module belongs to whoever
-// holds a reference. In evaluation mode forward may run from several threads at once; in training mode a layer with
+// A layer: something that maps a tensor to a tensor and may hold parameters and buffers. Modules are shared by
+// reference. In evaluation mode forward may run from several threads at once; in training mode a layer with
 // buffers writes them, and its caller orders the calls, as it orders changes of the mode.
 #pragma once
 
@@ -36,10 +36,10 @@ class Module : public RefCounted {
   // Throws INVALID_ARGUMENT naming "module" where kMaxModuleDepth of this thread's modules run already.
   Tensor run(const Tensor& input) const;
 
-  // Called before forward in turn; what one answers is the input of the next, an undefined tensor keeps it.
+  // Called before forward in turn. Each returns the input of the next, or an undefined tensor to keep the input.
   using ForwardPreHook = Tensor(const Module& module, const Tensor& input);
   Hooks<ForwardPreHook>& forward_pre_hooks() noexcept { return forward_pre_hooks_; }
-  // The same after forward, for the output; `input` is what forward was given.
+  // Called after forward likewise, for the output; `input` is forward's.
   using ForwardHook = Tensor(const Module& module, const Tensor& input, const Tensor& output);
   Hooks<ForwardHook>& forward_hooks() noexcept { return forward_hooks_; }
 
@@ -60,8 +60,7 @@ class Module : public RefCounted {
     uint64_t version = 0;  // of all modules' structure, when this was made
   };
   // Made again only after a module was given something, so that asking for each parameter in turn is linear. Safe from
-  // any thread. Throws INVALID_ARGUMENT naming "module" beyond kMaxModulePaths, or where more than kMaxModuleDepth
-  // stand in one another.
+  // any thread. Throws INVALID_ARGUMENT naming "module" beyond kMaxModulePaths or kMaxModuleDepth.
   Ref<const Contents> contents() const;
   std::vector<NamedParameter> parameters() const { return contents()->parameters; }
   std::vector<NamedBuffer> buffers() const { return contents()->buffers; }

@@ -31,7 +31,7 @@ class AdaptivePool1d final : public Module {
   int64_t result_w_;
 };
 
-// The same over images.
+// Adaptive pooling over images.
 class AdaptivePool2d final : public Module {
  public:
   using PoolTo = Tensor (*)(const Tensor& input, int64_t result_h, int64_t result_w);

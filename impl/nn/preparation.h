@@ -14,7 +14,7 @@ class Flatten final : public Module {
     if (input.rank() == 0) fail(Code::kShapeMismatch, "input", "input is a scalar, expected at least one dimension");
     if (input.rank() == 2) return input;
     const int64_t rows = input.size(0);
-    int64_t columns = 1;  // spelled out, since -1 has no answer where rows is 0
+    int64_t columns = 1;  // spelled out, since -1 is undefined where rows is 0
     for (int i = 1; i < input.rank(); ++i) columns *= input.size(i);
     return ops::reshape(input, {rows, columns});
   }

@@ -9,7 +9,7 @@ namespace halftone::nn {
 
 class Sequential final : public Module {
  public:
-  // Throws INVALID_ARGUMENT where too many would stand in one another.
+  // Throws INVALID_ARGUMENT beyond kMaxModuleDepth.
   explicit Sequential(std::vector<Ref<Module>> modules) : modules_(std::move(modules)) {
     set_depth(depth_with(modules_, "modules"));
   }

@@ -23,7 +23,7 @@ struct Target {
     if (parameter) return parameter->write(values);
     copy(values, buffer);
   }
-  // What `write` writes: beside the weights their copy and what split weights lack.
+  // The storages that `write` writes: the weights, their copy, and the remainder of split weights.
   void add_written(std::unordered_set<const Storage*>& written) const {
     written.insert(tensor().storage().get());
     if (!parameter) return;
@@ -105,7 +105,7 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
   return pairs;
 }
 
-// What must be copied before the first write: values on another device, and values in memory that the writes change.
+// Copies, before the first write, values on another device and values in memory that the writes change.
 void stage(std::vector<Pair>& pairs) {
   std::unordered_set<const Storage*> written;
   for (const Pair& pair : pairs) pair.target.add_written(written);

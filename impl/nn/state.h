@@ -17,7 +17,7 @@ StateDict difference(const StateDict& state, const StateDict& other);
 // 16-bit copies up to date: all of them, or none where one does not fit. Throws SHAPE_MISMATCH or DTYPE_MISMATCH with
 // the names of those; where `strict`, INVALID_ARGUMENT for missing and unexpected names.
 void load_state(const Module& module, const StateDict& state, bool strict);
-// The same up to the first write.
+// Does all of load_state up to the first write.
 StagedLoad stage_state(const Module& module, const StateDict& state, bool strict = true);
 
 }  // namespace halftone::nn

@@ -104,8 +104,8 @@ void Ema::save_narrow() {
   saved_ = std::move(saved);
 }
 
-// Weights that became narrow while they were swapped: they are the averages, rounded, and the weights stand in the
-// averages' place, from where the swap copies alone.
+// Parameters converted to 16 bits while swapped: averages_ holds their FP32 weights; widen the current values so that
+// the swap can restore both.
 std::vector<Tensor> Ema::averages_in_narrow() const {
   std::vector<Tensor> averages(parameters_.size());
   for (size_t i = 0; i < averages.size(); ++i) {

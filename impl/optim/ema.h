@@ -33,8 +33,8 @@ class Ema final : public RefCounted {
   void update();
   // A copy in f32. Throws STATE while swapped. REQUIRES: index < size().
   Tensor read(size_t index) const;
-  // Puts the averages in the weights' place, or back again: then both are to the bit what they were. Throws
-  // OUT_OF_MEMORY, and nothing has changed.
+  // Exchanges the weights with the averages. A second swap restores both exactly. Throws OUT_OF_MEMORY, and nothing has
+  // changed.
   void swap();
   bool is_swapped() const noexcept { return swapped_; }
 

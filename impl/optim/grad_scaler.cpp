@@ -87,7 +87,8 @@ void GradScaler::require_steppable(Optimizer& optimizer) {
   }
 }
 
-// Whatever the host does with scaler and optimizer while it is asked for the schedule comes before this step.
+// The schedule's callback may use the scaler and the optimizer. Everything that it does comes before this step, so the
+// order of the calls is checked again after it.
 void GradScaler::step(Optimizer& optimizer) {
   if (!enabled_) return optimizer.step();
   require_device(optimizer);

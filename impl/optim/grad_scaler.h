@@ -1,6 +1,6 @@
 // Scales a loss so that small gradients do not vanish in 16 bits, and takes the scale out again before the update. The
-// scale, the verdict over the gradients and the rule by which it moves live on the device: step never waits for the
-// host. Used by one thread at a time.
+// scale, the result of the check for finite gradients, and the rule that moves the scale live on the device: step never
+// waits. Used by one thread at a time.
 #pragma once
 
 #include <unordered_map>
@@ -31,7 +31,7 @@ class GradScaler final : public RefCounted {
   void update();
 
   bool enabled() const noexcept { return enabled_; }
-  // Whether an optimizer was unscaled or stepped since the last update.
+  // Returns true where an optimizer was unscaled or stepped since the last update.
   bool awaits_update() const noexcept;
   // Waits for the device. 1 where the scaler is not enabled.
   float current_scale() const;

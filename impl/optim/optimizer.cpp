@@ -31,8 +31,9 @@ void require_trainable(const NamedParameter& named, const ContextDevice& device,
          named.name.c_str());
   }
   if (parameter.is_shared() && wanted.master != Master::kFull) {
-    fail(Code::kUnsupported, group.argument, "%s: parameter %s is over the host's memory, expected master_storage full",
-         group.argument, named.name.c_str());
+    fail(Code::kUnsupported, group.argument,
+         "%s: parameter %s is over the caller's memory, expected master_storage full", group.argument,
+         named.name.c_str());
   }
 }
 
@@ -115,7 +116,7 @@ void Optimizer::forget_verdict() {
   has_verdict_ = is_clipped_ = false;
 }
 
-// Without a scaler nobody heeds the verdict: gradients that are not finite go into the weights, as PyTorch lets them.
+// Without a scaler the result of the check is dropped: gradients that are not finite reach the weights, as in PyTorch.
 void Optimizer::clip_grad_norm(double max_norm) {
   if (!has_verdict_) {
     check_gradients(current_plan(), state());
@@ -137,7 +138,7 @@ double Optimizer::grad_norm() {
   const Plan& plan = current_plan();
   const OptimizerState current = read_state();
   if (has_verdict_) return std::sqrt(current.grad_norm_squared) * current.grad_factor;
-  // A look must not leave a verdict for the next step.
+  // Into a copy of the state: asking for the norm must not change the next step.
   OptimizerState scratch;
   const Tensor copy = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof scratch)}, &scratch);
   check_gradients(plan, static_cast<OptimizerState*>(copy.data()));
@@ -153,7 +154,7 @@ Optimizer::Outcome Optimizer::outcome() const {
           .offending = parameters_[static_cast<size_t>(state.skipped_parameter)].name()};
 }
 
-// The host may add a group while it is asked, and the groups move.
+// The schedule comes first: its callback may add a group, which moves the groups.
 double Optimizer::lr(size_t group) {
   const double factor = schedule_.factor(read_state().step);
   return base_lr(group) * factor;
@@ -194,8 +195,8 @@ const Optimizer::Plan& Optimizer::current_plan() {
   return plan_;
 }
 
-// A gradient moves where its parameter was frozen for a while, or where a host brings another. This asks for no memory:
-// what comes between a verdict and its step finds the plan current, and cannot fail.
+// A gradient moves where its parameter was frozen for a while, or where the caller brings another. This allocates
+// nothing: between unscale and step the plan stays current, and the step cannot fail for memory.
 bool Optimizer::is_current() const {
   size_t next = 0;
   for (size_t i = 0; i < parameters_.size(); ++i) {

@@ -1,5 +1,5 @@
-// What all optimizers share: the parameters they own by groups, state on the device, the pass over all gradients and
-// the schedule. A rule adds the groups' settings and their kernel (optim/grouped_optimizer.h).
+// The common part of all optimizers: the parameters they own by groups, state on the device, the pass over all
+// gradients and the schedule. A rule adds the groups' settings and their kernel (optim/grouped_optimizer.h).
 #pragma once
 
 #include <algorithm>
@@ -25,18 +25,19 @@ class Optimizer : public RefCounted {
   explicit Optimizer(const ParameterGroup& first);
 
   void zero_grad();
-  // What the next step asks of its schedule. One of the host waits for the device, and what the host throws leaves all
-  // as it was; it may freeze parameters, bring gradients and use the scaler meanwhile. Throws STATE for no gradient.
+  // The schedule of the next step. A schedule of the caller's waits for the device. Its callback may freeze parameters,
+  // bring gradients and use the scaler; where it fails, nothing has changed. Throws STATE for no gradient.
   Schedule ask_schedule() const;
-  // Updates the parameters that have a gradient, unless a verdict says that some are not finite.
+  // Updates the parameters that have a gradient, unless unscale found some that are not finite.
   void step(const Schedule& schedule);
   void step() { step(ask_schedule()); }
 
-  // Pass 1 over the gradients for a scaler: from here to the step their factor is 1/scale, and the verdict holds.
+  // Pass 1 over the gradients for a scaler: from here to the step their factor is 1/scale, and the result of the check
+  // for finite gradients holds.
   void unscale(ScalerState* scaler);
   // Adds the gradients to a scaler's histogram, where its next update wants one.
   void count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts);
-  // Whether unscale ran and neither a step nor zero_grad has since.
+  // Returns true where unscale ran and neither a step nor zero_grad has since.
   bool has_verdict() const noexcept { return has_verdict_; }
   // Takes unscale back, for a step that is not to come.
   void forget_verdict();
@@ -47,10 +48,10 @@ class Optimizer : public RefCounted {
 
   // The Euclidean norm of all gradients as the next step will see them, but for the bound; waits for the device.
   double grad_norm();
-  // What the next step multiplies stored gradients by; waits for the device.
+  // The factor of stored gradients in the next step; waits for the device.
   double grad_factor() const { return read_state().grad_factor; }
 
-  // What the last step did; waits for the device.
+  // The outcome of the last step; waits for the device.
   struct Outcome {
     bool skipped = false;
     NotFinite kind = NotFinite::kNothing;
@@ -69,7 +70,7 @@ class Optimizer : public RefCounted {
   int64_t step_count() const;
   const std::vector<OwnedParameter>& parameters() const noexcept { return parameters_; }
 
-  // Where a group stands, for a checkpoint (optim/state.h).
+  // The progress of a group, for a checkpoint (optim/state.h).
   struct GroupProgress {
     double lr;           // that the schedule multiplies
     int64_t first_step;  // updates done before the group was there; 0 where the rule does not count

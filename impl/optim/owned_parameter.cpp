@@ -10,7 +10,7 @@ namespace halftone::optim {
 
 namespace {
 
-// Where the range begins that the parameter's shard names; null where there is no tensor.
+// The address where the parameter's shard begins; null where there is no tensor.
 void* at_shard(const Parameter& parameter, const Tensor& tensor) {
   if (!tensor.defined()) return nullptr;
   return static_cast<char*>(tensor.data()) + parameter.shard().begin * static_cast<int64_t>(size_of(tensor.dtype()));
@@ -48,7 +48,7 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const Precision& precision, 
                              .weights = weights_in(precision),
                              .moment1 = moments > 0 ? zero_moment(precision.moment1_dtype) : Moment{},
                              .moment2 = moments > 1 ? zero_moment(precision.moment2_dtype) : Moment{}};
-  // Whoever has the weights brings gradients, as a rule; else the first backward allocates.
+  // A caller that shares the weights usually brings gradients as well; if not, the first backward allocates.
   if (!parameter().is_shared() || parameter().has_memory()) {
     arrangement.grad = parameter().memory_in(precision.grad_dtype);
   }

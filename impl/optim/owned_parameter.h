@@ -9,14 +9,14 @@
 
 namespace halftone::optim {
 
-// Where a group keeps the weights that it updates. Must match htone_master_storage in capi/include/halftone/optim.h.
+// The storage of the weights that a group updates. Must match htone_master_storage in capi/include/halftone/optim.h.
 enum class Master : int32_t {
   kFull = 0,   // an FP32 tensor, and a copy in compute_dtype
   kSplit = 1,  // bf16 and remainder; with compute_dtype bf16 only
   kNone = 2    // compute_dtype alone, bf16 or f16, rounded stochastically
 };
 
-// What a group keeps its parameters in. Arithmetic is FP32 whatever this says.
+// The dtypes in which a group keeps its parameters. Arithmetic is FP32 in every case.
 struct Precision {
   DType compute_dtype = DType::kF32;  // of the copy for autocast; f32 keeps none
   DType grad_dtype = DType::kF32;
@@ -25,7 +25,7 @@ struct Precision {
   DType moment2_dtype = DType::kF32;  // f32, or u8 for codes with a scale a block
 };
 
-// What a group owns, and in which form.
+// The parameters of a group, and their precision.
 struct ParameterGroup {
   std::vector<NamedParameter> parameters;
   Precision precision;
@@ -67,7 +67,7 @@ class OwnedParameter {
   const Moment& moment2() const noexcept { return moment2_; }
   // The range that is updated here, as kernels want it. REQUIRES: the parameter has a gradient.
   UpdateSlot slot(int32_t index) const;
-  // The address that slot() would answer for the gradient.
+  // The address of the gradient in slot().
   const void* grad_address() const;
 
  private:

@@ -1,5 +1,5 @@
-// A learning-rate schedule as an optimizer keeps it: a rule that the device evaluates, or one that the host does, whose
-// factor then goes to the device as data. Used by one thread at a time.
+// A learning-rate schedule as an optimizer keeps it: a rule that the device evaluates, or a function of the caller's,
+// whose factor then goes to the device as data. Used by one thread at a time.
 #pragma once
 
 #include "backend/formula/schedule.h"
@@ -7,19 +7,19 @@
 
 namespace halftone::optim {
 
-// A schedule that the host computes.
+// A schedule that a function of the caller's computes.
 class HostSchedule : public RefCounted {
  public:
-  // The factor after `position` updates, finite and not negative. Throws what the host's function fails with.
+  // The factor after `position` updates, finite and not negative. Throws the function's failure.
   virtual double factor(int64_t position) const = 0;
 };
 
 struct ScheduleRule {
-  Schedule schedule;       // of kind kGiven where `host` is there
+  Schedule schedule;       // of kind kGiven with a function of the caller's
   Ref<HostSchedule> host;  // null where the device knows the rule
 
-  // The rule for one position, as kernels take it. A climb before the host's schedule needs no answer of the host.
-  // The host may give its optimizer another schedule while it is asked.
+  // The rule for one position, as kernels take it. During the warm-up the caller's function is not called. It may give
+  // its optimizer another schedule, so the one that runs is kept.
   Schedule at(int64_t position) const {
     const Ref<HostSchedule> kept = host;
     Schedule result = schedule;
