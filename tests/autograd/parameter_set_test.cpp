@@ -40,7 +40,7 @@ TEST_F(ParameterSetTest, SelectedSetsGrowOnTheirOwn) {
 
 // A set that looks through its items at each add needs more than 10^12 comparisons here, which take longer than the
 // test may run.
-TEST_F(ParameterSetTest, AddingIsNotSlowerInALargeSet) {
+TEST_F(ParameterSetTest, A36_AddingIsNotSlowerInALargeSet) {
   constexpr int kItems = 200'000, kRepeats = 6'000'000;
   ParameterSet set;
   for (int i = 0; i < kItems; ++i) ASSERT_TRUE(set.add(named("p")));

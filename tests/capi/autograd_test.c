@@ -165,7 +165,7 @@ static void* leave_scopes_open(void* argument) {
 }
 
 /* Its modes are gone with the thread, and those of the thread that ends the scope stay. */
-static void a_scope_of_a_thread_that_ended_is_ended_by_any_thread(void** state) {
+static void a34_a_scope_of_a_thread_that_ended_is_ended_by_any_thread(void** state) {
   (void)state;
   LeftScopes left = {NULL, NULL, HTONE_INTERNAL};
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 2));
@@ -311,7 +311,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(nothing_is_recorded_under_no_grad),
       cmocka_unit_test(a_scope_ends_once_and_in_order),
       cmocka_unit_test(a_scope_belongs_to_its_thread),
-      cmocka_unit_test(a_scope_of_a_thread_that_ended_is_ended_by_any_thread),
+      cmocka_unit_test(a34_a_scope_of_a_thread_that_ended_is_ended_by_any_thread),
       cmocka_unit_test(a_detached_tensor_shares_values_and_no_gradient),
       cmocka_unit_test(backward_needs_a_recorded_scalar_or_a_gradient),
       cmocka_unit_test(backward_runs_again_only_where_the_graph_was_retained),

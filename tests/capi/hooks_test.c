@@ -170,9 +170,8 @@ static void releasing_the_handle_leaves_the_hook(void** state) {
   assert_int_equal(hooks[0].destroyed, 1);
 }
 
-/* A20 */
 /* A handle that is kept tells of a registration; it does not keep what the hook stands on, nor the hook. */
-static void a_hook_is_destroyed_with_its_module_although_its_handle_is_kept(void** state) {
+static void a35_a_hook_is_destroyed_with_its_module_although_its_handle_is_kept(void** state) {
   (void)state;
   reset_hooks();
   htone_module* relu = NULL;
@@ -187,7 +186,7 @@ static void a_hook_is_destroyed_with_its_module_although_its_handle_is_kept(void
   assert_true(hooks[0].destroyed == 1 && hooks[1].destroyed == 1);
 }
 
-static void a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept(void** state) {
+static void a35_a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept(void** state) {
   (void)state;
   reset_hooks();
   htone_module* linear = NULL;
@@ -212,6 +211,7 @@ static void a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle
   assert_int_equal(hooks[1].destroyed, 1);
 }
 
+/* A20 */
 static void a_failed_forward_hook_stops_the_forward(void** state) {
   (void)state;
   reset_hooks();
@@ -429,8 +429,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_removed_hook_is_not_called),
       cmocka_unit_test(a_hook_may_remove_itself_and_the_next_one),
       cmocka_unit_test(releasing_the_handle_leaves_the_hook),
-      cmocka_unit_test(a_hook_is_destroyed_with_its_module_although_its_handle_is_kept),
-      cmocka_unit_test(a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept),
+      cmocka_unit_test(a35_a_hook_is_destroyed_with_its_module_although_its_handle_is_kept),
+      cmocka_unit_test(a35_a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept),
       cmocka_unit_test(a_failed_forward_hook_stops_the_forward),
       cmocka_unit_test(a_gradient_hook_sees_the_whole_gradient_once_and_may_replace_it),
       cmocka_unit_test(a_leafs_gradient_hook_sees_what_is_added),

@@ -36,7 +36,7 @@ static int64_t allocations_of_listing(htone_module* module, size_t expected) {
   return allocations_counted();
 }
 
-static void listing_parameters_by_index_takes_work_in_proportion_to_their_number(void** state) {
+static void a36_listing_parameters_by_index_takes_work_in_proportion_to_their_number(void** state) {
   (void)state;
   const int64_t few = allocations_of_listing(make_row(kFewest), 2 * kFewest);
   const int64_t many = allocations_of_listing(make_row(8 * kFewest), 16 * kFewest);
@@ -81,7 +81,7 @@ static void a_list_shows_what_was_added_at_any_depth(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(listing_parameters_by_index_takes_work_in_proportion_to_their_number),
+      cmocka_unit_test(a36_listing_parameters_by_index_takes_work_in_proportion_to_their_number),
       cmocka_unit_test(a_list_shows_what_was_added_at_any_depth),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
