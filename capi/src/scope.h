@@ -1,4 +1,4 @@
-// A scope that a caller opened: what the thread's modes were before it, and whose it is.
+// A scope that a caller opened: the modes of the thread before it, and its owner.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ class ScopeOwner final : public RefCounted {
   static void forget_current() noexcept;
 
   ScopeOwner();
-  // Whether the thread is gone. In a forked child every thread but the one that forked is.
+  // Returns true after the thread has ended. In a forked child only the thread that forked has not.
   bool has_ended() const noexcept;
   // Called when the thread ends.
   void mark_ended() noexcept { has_ended_.store(true, std::memory_order_release); }

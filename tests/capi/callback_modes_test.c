@@ -30,7 +30,7 @@ static uint32_t modes_now(void) { return (uint32_t)fegetround(); }
 static void flush_subnormals(void) {}
 #endif
 
-/* What the library calls. */
+/* The functions that the library calls. */
 enum {
   kAllocate,
   kDeallocate,
@@ -145,7 +145,7 @@ static htone_status on_forward(htone_module* module, htone_tensor* input, htone_
   return status;
 }
 
-/* Of a function that passes its input on. */
+/* The backward of a function that passes its input on. */
 static htone_status on_backward(const htone_backward_call* call, void* user) {
   (void)user;
   const htone_status status = htone_rescale(call->grad_outputs[0], 0.7, 0, &call->out_grad_inputs[0]);

@@ -170,7 +170,7 @@ static void releasing_the_handle_leaves_the_hook(void** state) {
   assert_int_equal(hooks[0].destroyed, 1);
 }
 
-/* A handle that is kept tells of a registration; it does not keep what the hook stands on, nor the hook. */
+/* A handle that is kept keeps neither the hook nor the object that the hook is on. */
 static void a35_a_hook_is_destroyed_with_its_module_although_its_handle_is_kept(void** state) {
   (void)state;
   reset_hooks();

@@ -13,7 +13,7 @@
 
 static const char* folder;
 
-/* What the cancelled thread has finished. */
+/* The progress of the cancelled thread. */
 typedef struct Work {
   htone_status status;
   int is_finished;

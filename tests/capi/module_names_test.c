@@ -57,7 +57,7 @@ static htone_status keep_input(htone_module* module, htone_tensor* input, htone_
   return htone_tensor_retain(input);
 }
 
-/* What was listed once is listed anew after any module inside it was given something. */
+/* A second listing shows additions to any module inside. */
 static void a_list_shows_what_was_added_at_any_depth(void** state) {
   (void)state;
   size_t count = 0;

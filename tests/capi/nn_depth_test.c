@@ -1,12 +1,11 @@
-/* Modules in modules: how deep they may stand in one another, also on a small stack, and that a part that several
- * modules share is walked once. */
+/* Modules in modules: the maximum nesting depth, also on a small stack, and shared children are visited once. */
 
 #include "test_child.h"
 #include "test_modules.h"
 
 enum { kMaxDepth = 64 };
 
-/* Puts `module`, whose reference it takes, into `count` sequences around one another, and answers the outermost. */
+/* Wraps `module` in `count` nested sequences and returns the outermost. Takes the reference to `module`. */
 static htone_module* wrap(htone_module* module, int count) {
   for (int i = 0; i < count; ++i) {
     htone_module* outer = NULL;
@@ -23,7 +22,7 @@ static htone_module* make_relu(void) {
   return relu;
 }
 
-/* Runs the child that `user` points to; without one the input comes out. */
+/* Runs the child that `user` points to; without a child it returns the input. */
 static htone_status run_child(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
   htone_module** child = user;
   (void)module;
@@ -82,13 +81,13 @@ static void a33_modules_of_the_callers_stand_64_deep(void** state) {
   htone_module *parent = make_custom(&no_child), *deepest = keep_module(wrap(make_relu(), kMaxDepth - 1));
   assert_fails(htone_module_add_child(parent, "deepest", deepest), HTONE_INVALID_ARGUMENT,
                "child would lead to 65 modules in one another, expected at most 64");
-  assert_ok(htone_module_add_child(parent, "deepest", chain[1])); /* the name is free */
+  assert_ok(htone_module_add_child(parent, "deepest", chain[1])); /* the name is still free */
   assert_fails(htone_module_add_child(chain[kMaxDepth - 2], "around", chain[0]), HTONE_INVALID_ARGUMENT,
                "child is the module itself or holds it");
   assert_fails(htone_module_add_child(parent, "itself", parent), HTONE_INVALID_ARGUMENT, "child is the module");
 }
 
-/* A module does not know what stands around it. One that became too deep that way is refused where it is used. */
+/* A module does not know its parents. One that became too deep through a part is refused when it is used. */
 static void a33_a_module_that_became_too_deep_is_refused_when_it_is_used(void** state) {
   (void)state;
   enum { kLength = 3000 };
@@ -136,7 +135,7 @@ static void try_to(htone_status* first, htone_status status) {
   if (*first == HTONE_OK) *first = status;
 }
 
-/* What a training program does with a module. Takes the module's reference. */
+/* The calls of a training program. Takes the reference to `module`. */
 static void use(htone_module* module, htone_status* status) {
   const int64_t shape[2] = {3, 4};
   htone_tensor *x = NULL, *y = NULL, *loss = NULL;
@@ -182,8 +181,20 @@ static void* use_deepest_custom(void* argument) {
     try_to(argument, htone_module_create_custom(run_child, &chain[i + 1], NULL, &chain[i]));
     try_to(argument, htone_module_add_child(chain[i], "inner", chain[i + 1]));
   }
-  for (int i = 1; i < kMaxDepth; ++i) htone_module_release(chain[i]); /* held by the one around it */
   use(chain[0], argument);
+  for (int i = 1; i < kMaxDepth; ++i) htone_module_release(chain[i]);
+  return NULL;
+}
+
+/* Deeper than forward allows: destruction does not recurse. */
+static void* release_deep_chain(void* argument) {
+  enum { kLength = 20000 };
+  static htone_module* chain[kLength];
+  for (int i = 0; i < kLength; ++i) {
+    try_to(argument, htone_module_create_custom(run_child, &no_child, NULL, &chain[i]));
+    if (i > 0) try_to(argument, htone_module_add_child(chain[i - 1], "inner", chain[i]));
+  }
+  for (int i = kLength - 1; i >= 0; --i) try_to(argument, htone_module_release(chain[i]));
   return NULL;
 }
 
@@ -196,7 +207,7 @@ static int run_on_small_stack(void* argument) {
 /* H2. In a child, which a stack that overflows ends. */
 static void h2_the_deepest_modules_train_on_64_kib_of_stack(void** state) {
   (void)state;
-  static void* (*const uses[])(void*) = {use_deepest_sequence, use_deepest_custom};
+  static void* (*const uses[])(void*) = {use_deepest_sequence, use_deepest_custom, release_deep_chain};
   if (kSanitized) skip_test("a sanitizer's frames are larger");
   skip_under_valgrind();
   test_device();
@@ -205,7 +216,7 @@ static void h2_the_deepest_modules_train_on_64_kib_of_stack(void** state) {
   }
 }
 
-/* Beyond 2^18 paths there are no names, and the mode still reaches every module once. */
+/* With more than 2^18 paths there are no names, but a mode change still reaches every module once. */
 static void a33_parts_on_too_many_paths_have_no_names(void** state) {
   (void)state;
   htone_module *module = make_linear(test_device(), 2, 2, 1), *inner = module;
@@ -236,12 +247,13 @@ static void a33_parts_on_too_many_paths_have_no_names(void** state) {
   assert_int_equal(training, 0);
 }
 
-/* 2^40 ways lead down. */
+/* There are 2^40 paths to the innermost module. */
 static void parts_on_many_paths_are_walked_once(void** state) {
   (void)state;
   htone_module* levels[41];
   for (int i = 0; i < 41; ++i) levels[i] = make_custom(&no_child);
-  for (int i = 0; i < 40; i += 2) { /* from both ends, so that each new part brings parts or stands in others */
+  /* from both ends, so a new child sometimes has children already and sometimes gets parents later */
+  for (int i = 0; i < 40; i += 2) {
     assert_ok(htone_module_add_child(levels[i], "a", levels[i + 1]));
     assert_ok(htone_module_add_child(levels[i], "b", levels[i + 1]));
   }
