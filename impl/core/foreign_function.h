@@ -1,6 +1,6 @@
 // Calls of code that is not the library's: callbacks and deleters of a caller, the functions of its tables (allocator,
-// files, clock, log), and the operating system's files, which stand in such a table as well. Every pointer to such a
-// function is kept as a ForeignFunction, so that no call can forget what has to stand around it.
+// files, clock, log), and the system's file functions, which are in such a table as well. Every pointer to such a
+// function is a ForeignFunction, so that every call is guarded.
 #pragma once
 
 #include <pthread.h>

@@ -7,9 +7,10 @@
  * neither throws nor jumps out.
  *
  * Every function of the caller that a call of the library runs (callbacks, destroy callbacks, deleters, the functions
- * of an allocator, of files and of a clock) runs in the default floating-point modes, whatever the caller of that call
- * has set: round to nearest, subnormals kept, no exception unmasked. Modes that it changes are set back when it returns.
- * It also runs with cancellation of its thread disabled (pthread_setcancelstate), and a change of that is set back too.
+ * of an allocator, of files and of a clock) runs in the default floating-point modes: round to nearest, subnormals
+ * kept, no exception unmasked. Modes that it changes are set back when it returns, and the modes of the thread that
+ * made the call come back with the end of the call. Cancellation of the thread is disabled meanwhile
+ * (pthread_setcancelstate), and a change of that is set back too.
  */
 #ifndef HALFTONE_CUSTOM_H
 #define HALFTONE_CUSTOM_H
