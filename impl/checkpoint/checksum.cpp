@@ -20,9 +20,10 @@ bool parse_hexadecimal(const std::string& text, uint64_t* out) {
   return true;
 }
 
-std::string checksum_of_text(const char* text, size_t size) {
-  const XXH128_hash_t hash = XXH3_128bits(text, size);
-  return hexadecimal(hash.high64) + hexadecimal(hash.low64);
-}
+static std::string hexadecimal(XXH128_hash_t hash) { return hexadecimal(hash.high64) + hexadecimal(hash.low64); }
+
+std::string checksum_of_text(const char* text, size_t size) { return hexadecimal(XXH3_128bits(text, size)); }
+
+std::string TextChecksum::value() const { return hexadecimal(XXH3_128bits_digest(&state_)); }
 
 }  // namespace halftone::checkpoint

@@ -1,7 +1,6 @@
 #include "checkpoint/header_parser.h"
 
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "core/error.h"
@@ -20,10 +19,13 @@ constexpr DtypeName kDtypeNames[] = {
     {"F8_E4M3", DType::kF8E4M3}, {"F8_E5M2", DType::kF8E5M2}, {"I64", DType::kI64}, {"I32", DType::kI32},
     {"I16", DType::kI16},        {"I8", DType::kI8},          {"U8", DType::kU8},   {"BOOL", DType::kBool},
 };
-// Types of the format that this library has not.
+// An entry takes ten times the memory of its shortest text, so a full header of them would break the memory bound.
+constexpr size_t kMaxMetadata = size_t{1} << 18;
+
+// Dtypes of the format that this library lacks.
 constexpr const char* kForeignDtypes[] = {"U16", "U32", "U64", "C64", "F4", "F6_E2M3", "F6_E3M2", "F8_E8M0"};
 
-// Bytes of a tensor, by checked arithmetic. A size of 0 counts as 1 in the check, so that [2^63, 0] is refused too.
+// The bytes of a tensor, by checked arithmetic. A size of 0 counts as 1 in the check, so that [2^63, 0] is refused too.
 bool bytes_of(const int64_t* sizes, int rank, DType dtype, uint64_t* out) {
   uint64_t bound = size_of(dtype);
   bool is_empty = false;
@@ -36,7 +38,7 @@ bool bytes_of(const int64_t* sizes, int rank, DType dtype, uint64_t* out) {
   return true;
 }
 
-// A name as it may stand in a message: its beginning.
+// The beginning of a name, for messages.
 std::string shown(const std::string& name) { return name.size() <= 64 ? name : name.substr(0, 64) + "..."; }
 
 }  // namespace
@@ -53,35 +55,39 @@ void HeaderParser::refuse(const char* what) const {
   fail(Code::kFormat, "", "%s: tensor %s: %s", path_.c_str(), shown(name_).c_str(), what);
 }
 
-bool HeaderParser::null() { refuse("null where the format has none"); }
-bool HeaderParser::boolean(bool) { refuse("true or false where the format has none"); }
-bool HeaderParser::binary(binary_t&) { refuse("binary data in the header"); }
-bool HeaderParser::number_integer(number_integer_t) { refuse("a negative number"); }
-bool HeaderParser::number_float(number_float_t, const string_t&) { refuse("a number that is no integer below 2^64"); }
+void HeaderParser::literal() { refuse("true, false or null where the format has none"); }
+void HeaderParser::other_number() { refuse("a number that is no integer below 2^64"); }
 
-bool HeaderParser::number_unsigned(number_unsigned_t value) {
+void HeaderParser::integer(bool is_negative, uint64_t magnitude) {
+  if (is_negative) refuse("a negative number");
   if (place_ == Place::kShape) {
-    take_size(value);
+    take_size(magnitude);
   } else if (place_ == Place::kOffsets) {
-    take_offset(value);
+    take_offset(magnitude);
   } else {
     refuse("a number outside shape and data_offsets");
   }
-  return true;
 }
 
-bool HeaderParser::string(string_t& value) {
+void HeaderParser::text(std::string value) {
   if (place_ == Place::kMetadata) {
-    header_.metadata.emplace_back(name_, std::move(value));
+    if (header_.metadata.size() == kMaxMetadata) refuse("more than 2^18 texts in __metadata__");
+    header_.metadata.emplace_back(std::exchange(name_, {}), std::move(value));
   } else if (place_ == Place::kTensor && member_ == kDtype) {
     take_dtype(value);
   } else {
     refuse("a text outside __metadata__ and dtype");
   }
-  return true;
 }
 
-bool HeaderParser::start_object(size_t) {
+// Names and metadata may be as long as the header. In a tensor's object only its keys and dtypes are allowed, and
+// behind a name only an object is.
+size_t HeaderParser::longest_text() const {
+  const bool is_name = place_ == Place::kTop && name_.empty();
+  return is_name || place_ == Place::kMetadata ? kMaxHeaderBytes : sizeof "data_offsets";
+}
+
+void HeaderParser::begin_object() {
   if (place_ == Place::kBefore) {
     place_ = Place::kTop;
   } else if (place_ == Place::kTop && name_ == "__metadata__") {
@@ -91,30 +97,24 @@ bool HeaderParser::start_object(size_t) {
   } else {
     refuse("an object where the format has none");
   }
-  return true;
 }
 
-bool HeaderParser::key(string_t& value) {
-  if (place_ == Place::kTensor) {
-    begin_member(value);
-    return true;
-  }
+void HeaderParser::key(std::string value) {
+  if (place_ == Place::kTensor) return begin_member(value);
   name_ = std::move(value);
-  if (place_ == Place::kMetadata) return true;
+  if (place_ == Place::kMetadata) return;
   if (name_.empty()) refuse("a tensor without a name");
   if (name_.find('\0') != std::string::npos) refuse("a zero byte in the name");
-  if (name_ == "__metadata__" && std::exchange(has_metadata_, true)) refuse("__metadata__ stands twice");
-  return true;
+  if (name_ == "__metadata__" && std::exchange(has_metadata_, true)) refuse("__metadata__ is there twice");
 }
 
-bool HeaderParser::end_object() {
+void HeaderParser::end_object() {
   if (place_ == Place::kTensor) end_entry();
   place_ = place_ == Place::kTop ? Place::kAfter : Place::kTop;
   name_.clear();
-  return true;
 }
 
-bool HeaderParser::start_array(size_t) {
+void HeaderParser::begin_list() {
   if (place_ == Place::kTensor && member_ == Member::kShape) {
     place_ = Place::kShape;
   } else if (place_ == Place::kTensor && member_ == Member::kOffsets) {
@@ -122,18 +122,11 @@ bool HeaderParser::start_array(size_t) {
   } else {
     refuse("an array outside shape and data_offsets");
   }
-  return true;
 }
 
-bool HeaderParser::end_array() {
+void HeaderParser::end_list() {
   if (place_ == Place::kOffsets && offset_count_ != 2) refuse("data_offsets are not two");
   place_ = Place::kTensor;
-  return true;
-}
-
-bool HeaderParser::parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) {
-  fail(Code::kFormat, "", "%s is no safetensors file: byte %zu of its header is no JSON in UTF-8", path_.c_str(),
-       position);
 }
 
 void HeaderParser::begin_entry() {
@@ -154,7 +147,7 @@ void HeaderParser::begin_member(const std::string& key) {
   } else {
     refuse("a key other than dtype, shape and data_offsets");
   }
-  if ((members_ & member_) != 0) refuse("a key stands twice");
+  if ((members_ & member_) != 0) refuse("a key is there twice");
   members_ |= member_;
 }
 

@@ -1,32 +1,29 @@
-// The events of a safetensors header's JSON, checked one by one against the few forms that the format has. Nothing is
-// built but the header itself, no depth is followed that the format lacks. Used by read_safetensors_header alone.
+// Checks the JSON of a safetensors header token by token against the format, and builds nothing but the header. Used by
+// read_safetensors_header alone.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "checkpoint/json_reader.h"
 #include "checkpoint/safetensors_header.h"
 
 namespace halftone::checkpoint {
 
-class HeaderParser final : public nlohmann::json_sax<nlohmann::json> {
+class HeaderParser final : public JsonHandler {
  public:
   // `path` is for messages.
   HeaderParser(SafetensorsHeader& header, const std::string& path) : header_(header), path_(path) {}
 
-  bool null() override;
-  bool boolean(bool value) override;
-  bool number_integer(number_integer_t value) override;
-  bool number_unsigned(number_unsigned_t value) override;
-  bool number_float(number_float_t value, const string_t& text) override;
-  bool string(string_t& value) override;
-  bool binary(binary_t& value) override;
-  bool start_object(size_t count) override;
-  bool key(string_t& value) override;
-  bool end_object() override;
-  bool start_array(size_t count) override;
-  bool end_array() override;
-  bool parse_error(size_t position, const std::string& token, const nlohmann::detail::exception& error) override;
+  void literal() override;
+  void integer(bool is_negative, uint64_t magnitude) override;
+  void other_number() override;
+  void text(std::string value) override;
+  void key(std::string value) override;
+  void begin_object() override;
+  void end_object() override;
+  void begin_list() override;
+  void end_list() override;
+  size_t longest_text() const override;
 
  private:
   enum class Place { kBefore, kTop, kMetadata, kTensor, kShape, kOffsets, kAfter };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -16,10 +15,11 @@ namespace halftone::checkpoint {
 namespace {
 
 constexpr const char* kFormatName = "halftone-checkpoint";
-// The index ends so, and the checksum is of everything before.
+// The index ends with this and a checksum of everything before it.
 constexpr const char kChecksumLead[] = ",\"checksum\":\"";
 constexpr size_t kChecksumLength = sizeof kChecksumLead - 1 + 32 + 2;  // with the closing quote and brace
 constexpr uint64_t kMaxIndexBytes = 1'000'000'000;
+constexpr size_t kPieceBytes = 1 << 16;
 
 // ---- Writing
 
@@ -31,7 +31,7 @@ void write(const IndexFile& file, JsonText& json) {
   json.end('}');
 }
 
-// A double by its bits: exact, and the same under every locale.
+// A double is written as its bits: exact, and independent of the locale.
 void write(const NamedScalar& scalar, JsonText& json) {
   json.begin('{');
   json.add("name", scalar.name);
@@ -74,7 +74,7 @@ void write(const char* key, const std::vector<Item>& items, JsonText& json) {
   json.end(']');
 }
 
-// ---- Reading. Every access says what is missing where it is not there or of another type.
+// ---- Reading. Every access names the member that is missing or of another kind.
 
 class Reader {
  public:
@@ -84,13 +84,14 @@ class Reader {
     fail(Code::kFormat, "", "%s is no sound index: %s", path_.c_str(), what);
   }
 
-  const JsonValue& member(const JsonValue& object, const char* key) const {
-    const JsonValue* value = object.find(key);
+  JsonValue& member(JsonValue& object, const char* key) const {
+    JsonValue* value = object.find(key);
     if (value == nullptr) refuse(key);
     return *value;
   }
-  std::string text(const JsonValue& object, const char* key) const {
-    const JsonValue& value = member(object, key);
+  // Callers that keep the text move it: a copy of a name could take as much memory as the file.
+  std::string& text(JsonValue& object, const char* key) const {
+    JsonValue& value = member(object, key);
     if (value.kind != JsonValue::Kind::kText) refuse(key);
     return value.text;
   }
@@ -98,50 +99,50 @@ class Reader {
     if (value.kind != JsonValue::Kind::kInteger) refuse(what);
     return value.integer;
   }
-  // Of sizes, offsets and steps.
-  int64_t count(const JsonValue& object, const char* key) const {
+  // A size, an offset or a step.
+  int64_t count(JsonValue& object, const char* key) const {
     const int64_t value = integer(member(object, key), key);
     if (value < 0) refuse(key);
     return value;
   }
-  const std::vector<JsonValue>& list(const JsonValue& object, const char* key) const {
-    const JsonValue& value = member(object, key);
+  std::vector<JsonValue>& list(JsonValue& object, const char* key) const {
+    JsonValue& value = member(object, key);
     if (value.kind != JsonValue::Kind::kList) refuse(key);
     return value.items;
   }
-  uint64_t bits(const JsonValue& object, const char* key) const {
+  uint64_t bits(JsonValue& object, const char* key) const {
     uint64_t value;
     if (!parse_hexadecimal(text(object, key), &value)) refuse(key);
     return value;
   }
 
-  IndexFile file(const JsonValue& json) const;
-  IndexTensor tensor(const JsonValue& json) const;
-  NamedScalar scalar(const JsonValue& json) const;
+  IndexFile file(JsonValue& json) const;
+  IndexTensor tensor(JsonValue& json) const;
+  NamedScalar scalar(JsonValue& json) const;
 
  private:
-  DType dtype(const JsonValue& json) const;
-  Shape shape(const JsonValue& json) const;
-  TensorPart part(const JsonValue& json) const;
+  DType dtype(JsonValue& json) const;
+  Shape shape(JsonValue& json) const;
+  TensorPart part(JsonValue& json) const;
 
   const std::string& path_;
 };
 
-IndexFile Reader::file(const JsonValue& json) const {
-  return {.name = text(json, "name"),
+IndexFile Reader::file(JsonValue& json) const {
+  return {.name = std::move(text(json, "name")),
           .size = static_cast<uint64_t>(count(json, "size")),
           .header_checksum = bits(json, "header_xxh3")};
 }
 
-DType Reader::dtype(const JsonValue& json) const {
-  const std::string name = text(json, "dtype");
+DType Reader::dtype(JsonValue& json) const {
+  const std::string& name = text(json, "dtype");
   for (int32_t value = kDTypeFirst; value <= kDTypeLast; ++value) {
     if (name == safetensors_name(static_cast<DType>(value))) return static_cast<DType>(value);
   }
   refuse("dtype");
 }
 
-Shape Reader::shape(const JsonValue& json) const {
+Shape Reader::shape(JsonValue& json) const {
   const std::vector<JsonValue>& sizes = list(json, "shape");
   if (sizes.size() > static_cast<size_t>(kMaxRank)) refuse("shape");
   Shape shape;
@@ -154,20 +155,20 @@ Shape Reader::shape(const JsonValue& json) const {
   return shape;
 }
 
-TensorPart Reader::part(const JsonValue& json) const {
+TensorPart Reader::part(JsonValue& json) const {
   return {.file = static_cast<size_t>(count(json, "file")),
           .begin = count(json, "begin"),
           .end = count(json, "end"),
           .checksum = bits(json, "xxh3")};
 }
 
-IndexTensor Reader::tensor(const JsonValue& json) const {
-  IndexTensor tensor{.name = text(json, "name"), .dtype = dtype(json), .shape = shape(json), .parts = {}};
+IndexTensor Reader::tensor(JsonValue& json) const {
+  IndexTensor tensor{.name = std::move(text(json, "name")), .dtype = dtype(json), .shape = shape(json), .parts = {}};
   int64_t position = 0;
-  for (const JsonValue& item : list(json, "parts")) {
+  for (JsonValue& item : list(json, "parts")) {
     const TensorPart next = part(item);
     if (next.begin != position || next.end < next.begin) refuse("parts");
-    // A file holds a tensor once. Taken again and again, a small one would fill any memory.
+    // No file may be used twice for a tensor: repeating a small part could fill any memory.
     if (!tensor.parts.empty() && next.file <= tensor.parts.back().file) refuse("parts");
     position = next.end;
     tensor.parts.push_back(next);
@@ -176,11 +177,11 @@ IndexTensor Reader::tensor(const JsonValue& json) const {
   return tensor;
 }
 
-NamedScalar Reader::scalar(const JsonValue& json) const {
-  std::string name = text(json, "name");
+NamedScalar Reader::scalar(JsonValue& json) const {
+  std::string name = std::move(text(json, "name"));
   if (const JsonValue* value = json.find("i64")) return {std::move(name), integer(*value, "i64")};
   if (json.find("f64") != nullptr) return {std::move(name), std::bit_cast<double>(bits(json, "f64"))};
-  return {std::move(name), text(json, "text")};
+  return {std::move(name), std::move(text(json, "text"))};
 }
 
 void require_files(const Index& index, const Reader& reader) {
@@ -193,36 +194,41 @@ void require_files(const Index& index, const Reader& reader) {
   }
 }
 
-// By sorting: a table of hashes can be filled with names that collide.
+// Sorts the names: a hash table could be filled with names that collide.
 void require_distinct_names(const Index& index, const Reader& reader) {
   std::vector<std::string_view> names;
   for (const IndexTensor& tensor : index.tensors) names.push_back(tensor.name);
   for (const NamedScalar& scalar : index.scalars) names.push_back(scalar.name);
   std::sort(names.begin(), names.end());
-  if (std::adjacent_find(names.begin(), names.end()) != names.end()) reader.refuse("a name stands twice");
+  if (std::adjacent_find(names.begin(), names.end()) != names.end()) reader.refuse("a name is there twice");
   const auto is_bad = [](std::string_view name) { return name.empty() || name.find('\0') != std::string_view::npos; };
   if (std::any_of(names.begin(), names.end(), is_bad)) reader.refuse("name");
 }
 
 // ---- The text as a whole
 
-std::string read_text_of(const Io& io, const std::string& path) {
-  const File file = File::open(io, path);
-  if (file.size() > kMaxIndexBytes) fail(Code::kFormat, "", "%s is no index: it is too large", path.c_str());
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  file.read(0, text.data(), text.size());
-  return text;
+// Compares the text with the checksum at its end, so that damage is found before anything is parsed. Returns another
+// checksum, of all bytes: the text is read again to be parsed, and must not have changed by then.
+uint64_t require_checksum(const File& file, const Reader& reader) {
+  if (file.size() < kChecksumLength) reader.refuse("it is too short");
+  Checksum whole;
+  TextChecksum sum;
+  std::vector<char> piece(kPieceBytes);
+  const uint64_t length = file.size() - kChecksumLength;
+  for (uint64_t position = 0; position < length; position += kPieceBytes) {
+    const auto size = static_cast<size_t>(std::min<uint64_t>(kPieceBytes, length - position));
+    file.read(position, piece.data(), size);
+    whole.add(piece.data(), size);
+    sum.add(piece.data(), size);
+  }
+  std::string end(kChecksumLength, '\0');
+  file.read(length, end.data(), end.size());
+  whole.add(end.data(), end.size());
+  if (end != kChecksumLead + sum.value() + "\"}") reader.refuse("its checksum does not match");
+  return whole.value();
 }
 
-// Damage is found here, before anything is parsed.
-void require_checksum(const std::string& text, const Reader& reader) {
-  if (text.size() < kChecksumLength) reader.refuse("it is too short");
-  const size_t length = text.size() - kChecksumLength;
-  const std::string expected = kChecksumLead + checksum_of_text(text.data(), length) + "\"}";
-  if (text.compare(length, std::string::npos, expected) != 0) reader.refuse("its checksum does not match");
-}
-
-void require_version(const JsonValue& json, const Reader& reader, const std::string& path) {
+void require_version(JsonValue& json, const Reader& reader, const std::string& path) {
   if (reader.text(json, "format") != kFormatName) reader.refuse("format");
   const int64_t version = reader.count(json, "version");
   if (version > kFormatVersion) {
@@ -253,25 +259,27 @@ std::string serialize(const Index& index) {
 
 Index read_index(const Io& io, const std::string& path) {
   const Reader reader(path);
-  const std::string text = read_text_of(io, path);
-  require_checksum(text, reader);
+  const File file = File::open(io, path);
+  if (file.size() > kMaxIndexBytes) fail(Code::kFormat, "", "%s is no index: it is too large", path.c_str());
+  const uint64_t sum = require_checksum(file, reader);
   Index index;
   // Format and version come before the lists, whose items a newer version may have changed.
   bool has_version = false;
-  const auto take = [&](const JsonValue& object, const std::string& list, const JsonValue& item) {
+  const auto take = [&](JsonValue& object, const std::string& list, JsonValue& item) {
     if (!has_version) require_version(object, reader, path);
     has_version = true;
     if (list == "files") index.files.push_back(reader.file(item));
     if (list == "scalars") index.scalars.push_back(reader.scalar(item));
     if (list == "tensors") index.tensors.push_back(reader.tensor(item));
   };
-  // Damage would not come so far, but an attacker can compute a checksum.
-  const std::optional<JsonValue> json = parse_json(text, take);
-  if (!json) reader.refuse("it is no JSON object, or not made as an index is");
-  require_version(*json, reader, path);
-  index.step = reader.count(*json, "step");
-  index.save_id = reader.text(*json, "save_id");
-  for (const char* list : {"files", "scalars", "tensors"}) reader.list(*json, list);
+  // Nothing here relies on the checksum: an attacker can compute it.
+  FileText text(file, 0, file.size());
+  JsonValue json = parse_json(text, take);
+  if (text.checksum() != sum) reader.refuse("it changed while it was read");
+  require_version(json, reader, path);
+  index.step = reader.count(json, "step");
+  index.save_id = std::move(reader.text(json, "save_id"));
+  for (const char* list : {"files", "scalars", "tensors"}) reader.list(json, list);
   require_files(index, reader);
   require_distinct_names(index, reader);
   return index;

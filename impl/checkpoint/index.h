@@ -1,5 +1,5 @@
-// index.json of a checkpoint: its step, the files it is made of, which part of which tensor stands where, the scalars,
-// and a checksum for everything. A checkpoint exists when its index does. Plain data; one thread at a time.
+// index.json of a checkpoint: its step, its files, the place of each part of each tensor, the scalars, and a checksum
+// for everything. A checkpoint exists when its index does. Plain data; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct IndexFile {
   uint64_t header_checksum = 0;
 };
 
-// Elements [begin, end) of the flattened tensor stand in a file, under the tensor's name.
+// Elements [begin, end) of the flattened tensor, which a file holds under the tensor's name.
 struct TensorPart {
   size_t file = 0;
   int64_t begin = 0;
@@ -34,12 +34,12 @@ struct IndexTensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  std::vector<TensorPart> parts;  // in order, each in a later file; together they are the tensor
+  std::vector<TensorPart> parts;  // in order, each in a later file; together they cover the tensor
 };
 
 struct Index {
   int64_t step = 0;
-  std::string save_id;  // also in every file, so that files of different saves are told apart
+  std::string save_id;  // also in every file, to detect a mix of two saves
   std::vector<IndexFile> files;
   std::vector<IndexTensor> tensors;
   std::vector<NamedScalar> scalars;
@@ -49,7 +49,7 @@ struct Index {
 std::string file_name(int64_t rank, int64_t world_size);
 
 std::string serialize(const Index& index);
-// Throws IO; FORMAT where the index is damaged, UNSUPPORTED where its version is newer than this library.
+// Throws IO; FORMAT if the index is damaged, UNSUPPORTED if its version is newer than this library.
 Index read_index(const Io& io, const std::string& path);
 
 }  // namespace halftone::checkpoint

@@ -1,73 +1,71 @@
 #include "checkpoint/json.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <utility>
 
+#include "checkpoint/json_reader.h"
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace halftone::checkpoint {
 
 namespace {
 
-constexpr size_t kMaxDepth = 8;
 constexpr size_t kMaxMembers = 64;
-// In memory at once: a tensor in the files of 100,000 ranks has half as many.
+// The most values in memory at once. A tensor that 100,000 ranks wrote has half as many.
 constexpr size_t kMaxValues = size_t{1} << 20;
 
-// Builds the tree from the parser's events. An open value is the last item of the one around it, which does not grow
-// meanwhile, so pointers to open values hold.
-class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
+// Builds the tree. An open list or object is the last item of the one around it, which does not grow while it is open,
+// so pointers to open values stay valid.
+class TreeBuilder final : public JsonHandler {
  public:
-  TreeBuilder(JsonValue& root, const TakeItem& take) : root_(root), take_(take) { open_.reserve(kMaxDepth); }
+  TreeBuilder(JsonValue& root, const TakeItem& take, const std::string& path) : root_(root), take_(take), path_(path) {}
 
-  bool null() override { return add({.kind = JsonValue::Kind::kOther}); }
-  bool boolean(bool) override { return null(); }
-  bool binary(binary_t&) override { return false; }
-  bool number_float(number_float_t, const string_t&) override { return null(); }
-  bool number_integer(number_integer_t value) override {
-    return add({.kind = JsonValue::Kind::kInteger, .integer = value});
+  void literal() override { add({.kind = JsonValue::Kind::kOther}); }
+  void other_number() override { literal(); }
+  void integer(bool is_negative, uint64_t magnitude) override {
+    if (magnitude > uint64_t{INT64_MAX} + (is_negative ? 1 : 0)) return other_number();
+    const uint64_t bits = is_negative ? 0 - magnitude : magnitude;
+    add({.kind = JsonValue::Kind::kInteger, .integer = static_cast<int64_t>(bits)});
   }
-  bool number_unsigned(number_unsigned_t value) override {
-    return value > INT64_MAX ? null() : number_integer(static_cast<int64_t>(value));
+  void text(std::string value) override { add({.kind = JsonValue::Kind::kText, .text = std::move(value)}); }
+  void begin_object() override { open(JsonValue::Kind::kObject); }
+  void begin_list() override { open(JsonValue::Kind::kList); }
+  void key(std::string value) override {
+    std::vector<std::string>& keys = open_.back()->keys;
+    if (keys.size() == kMaxMembers) refuse("an object has too many members");
+    if (std::find(keys.begin(), keys.end(), value) != keys.end()) refuse("a key is there twice");
+    keys.push_back(std::move(value));
   }
-  bool string(string_t& value) override { return add({.kind = JsonValue::Kind::kText, .text = std::move(value)}); }
-  bool start_object(size_t) override { return open(JsonValue::Kind::kObject); }
-  bool start_array(size_t) override { return open(JsonValue::Kind::kList); }
-  bool key(string_t& value) override {
-    JsonValue& object = *open_.back();
-    if (object.keys.size() == kMaxMembers || object.find(value.c_str()) != nullptr) return false;
-    object.keys.push_back(std::move(value));
-    return true;
-  }
-  bool end_object() override {
+  void end_object() override {
     open_.pop_back();
     if (is_in_list()) hand_over();
-    return true;
   }
-  bool end_array() override { return end_object(); }
-  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+  void end_list() override { end_object(); }
 
  private:
-  // Whether the innermost open value is a list that is a member of the root.
+  [[noreturn]] void refuse(const char* fault) const {
+    fail(Code::kFormat, "", "%s is no sound index: %s", path_.c_str(), fault);
+  }
+
+  // True if the innermost open value is a list that is a member of the root.
   bool is_in_list() const noexcept { return open_.size() == 2 && open_.back()->kind == JsonValue::Kind::kList; }
 
-  // Nothing but an object stands at the top.
-  bool append(JsonValue value) {
-    if (open_.empty() ? value.kind != JsonValue::Kind::kObject : values_ == kMaxValues) return false;
+  void append(JsonValue value) {
+    if (open_.empty() && value.kind != JsonValue::Kind::kObject) refuse("it is no JSON object");
+    if (values_ == kMaxValues) refuse("an item has too many values");
     if (is_in_list()) values_before_item_ = values_;
     ++values_;
     (open_.empty() ? root_ : open_.back()->items.emplace_back()) = std::move(value);
-    return true;
   }
-  bool add(JsonValue value) {
-    if (!append(std::move(value))) return false;
+  void add(JsonValue value) {
+    append(std::move(value));
     if (is_in_list()) hand_over();
-    return true;
   }
-  bool open(JsonValue::Kind kind) {
-    if (open_.size() == kMaxDepth || !append({.kind = kind})) return false;
+  void open(JsonValue::Kind kind) {
+    append({.kind = kind});
     open_.push_back(open_.empty() ? &root_ : &open_.back()->items.back());
-    return true;
   }
   void hand_over() {
     std::vector<JsonValue>& items = open_.back()->items;
@@ -78,24 +76,41 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   JsonValue& root_;
   const TakeItem& take_;
+  const std::string& path_;
   std::vector<JsonValue*> open_;
   size_t values_ = 0;
   size_t values_before_item_ = 0;
 };
 
+// The two characters that JSON escapes, and control characters.
+void append_escaped(char c, std::string& text) {
+  constexpr char kControls[] = "\b\t\n\f\r", kLetters[] = "btnfr";
+  for (size_t i = 0; i < sizeof kLetters - 1; ++i) {
+    if (c == kControls[i]) return void(text.append({'\\', kLetters[i]}));
+  }
+  if (static_cast<unsigned char>(c) < 0x20) {
+    char digits[8];
+    std::snprintf(digits, sizeof digits, "\\u%04x", static_cast<unsigned>(c));
+    text += digits;
+    return;
+  }
+  if (c == '"' || c == '\\') text += '\\';
+  text += c;
+}
+
 }  // namespace
 
-const JsonValue* JsonValue::find(const char* key) const noexcept {
+JsonValue* JsonValue::find(const char* key) noexcept {
   for (size_t i = 0; i < keys.size(); ++i) {
     if (keys[i] == key) return &items[i];
   }
   return nullptr;
 }
 
-std::optional<JsonValue> parse_json(const std::string& text, const TakeItem& take) {
+JsonValue parse_json(FileText& text, const TakeItem& take) {
   JsonValue root;
-  TreeBuilder builder(root, take);
-  if (!nlohmann::json::sax_parse(text, &builder)) return std::nullopt;
+  TreeBuilder builder(root, take, text.path());
+  read_json(text, builder);
   return root;
 }
 
@@ -134,11 +149,12 @@ void JsonText::name(const char* key) {
 }
 
 std::string quoted(const std::string& text) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::type_error&) {
+  if (!is_utf8(text.data(), text.size())) {
     fail(Code::kFormat, "", "a name or a text for a checkpoint or a safetensors file is no UTF-8");
   }
+  std::string result = "\"";
+  for (char c : text) append_escaped(c, result);
+  return result += '"';
 }
 
 }  // namespace halftone::checkpoint

@@ -1,18 +1,19 @@
-// JSON as the index of a checkpoint needs it: texts, integers, lists and objects, a few levels deep. A tree of its own,
-// since that of nlohmann's parser allocates when it is destroyed, and would end the process where memory has run out;
-// and never the tree of a whole text, which takes fifty times its memory. Plain data; one thread at a time.
+// The JSON of a checkpoint's index: strings, integers, lists and objects, a few levels deep. Parsed values form a tree
+// that is freed without an allocation, so that running out of memory stays an error; and only one item of a long list
+// is in memory at a time, since the tree of a whole index takes fifty times its text. Plain data; one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "checkpoint/file_text.h"
 
 namespace halftone::checkpoint {
 
 struct JsonValue {
-  enum class Kind : uint8_t { kOther, kInteger, kText, kList, kObject };  // other: what no index holds
+  enum class Kind : uint8_t { kOther, kInteger, kText, kList, kObject };  // kOther: a kind that no index contains
   Kind kind = Kind::kOther;
   int64_t integer = 0;
   std::string text = {};
@@ -20,16 +21,17 @@ struct JsonValue {
   std::vector<std::string> keys = {};  // of an object's items
 
   // Null where this is no object, or has no such key.
-  const JsonValue* find(const char* key) const noexcept;
+  JsonValue* find(const char* key) noexcept;
 };
 
-// An item of a list that is a member of the object at the top, whose members so far are in `object`.
-using TakeItem = std::function<void(const JsonValue& object, const std::string& list, const JsonValue& item)>;
+// `item` is an item of a list that is a member of the top object; `object` holds the top object's members so far. The
+// callee may move texts out of the item.
+using TakeItem = std::function<void(JsonValue& object, const std::string& list, JsonValue& item)>;
 
-// Hands each such item over as soon as it is whole, and forgets it: the lists of what is answered are empty. Nothing
-// where the text is no object of JSON in UTF-8, has a key twice, is nested deeper than an index is, or an item is
-// larger than any in an index. What `take` throws goes through.
-std::optional<JsonValue> parse_json(const std::string& text, const TakeItem& take);
+// Reads an object of JSON in UTF-8. Passes each such item to `take` when it is complete, then drops it: these lists are
+// empty in the result. Throws FORMAT where the text is no such object, has a key twice, is nested deeper than an index,
+// or where an item is larger than any in an index. Exceptions of `take` pass through.
+JsonValue parse_json(FileText& text, const TakeItem& take);
 
 // Writes JSON from front to back, without a space.
 class JsonText {
@@ -50,7 +52,7 @@ class JsonText {
   std::string text_;
 };
 
-// A text in quotes. Throws FORMAT where it is no UTF-8.
+// A JSON string, with its quotes. Throws FORMAT where the text is no UTF-8.
 std::string quoted(const std::string& text);
 
 }  // namespace halftone::checkpoint

@@ -1,13 +1,13 @@
 #include "checkpoint/safetensors_header.h"
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
 #include <numeric>
 
 #include "checkpoint/checksum.h"
+#include "checkpoint/file_text.h"
 #include "checkpoint/header_parser.h"
 #include "checkpoint/json.h"
+#include "checkpoint/json_reader.h"
 #include "core/error.h"
 
 namespace halftone::checkpoint {
@@ -21,64 +21,6 @@ uint64_t little_endian(const unsigned char* bytes) {
   for (int i = 7; i >= 0; --i) value = value << 8 | bytes[i];
   return value;
 }
-
-// The header's text in pieces, so that a header of 100 MB is never held as a whole. Keeps its checksum.
-class HeaderText {
- public:
-  HeaderText(const File& file, uint64_t size) : file_(file), left_(size) { refill(); }
-
-  bool at_end() const noexcept { return position_ == filled_; }
-  char current() const noexcept { return piece_[position_]; }
-  void advance() {
-    if (++position_ == filled_ && left_ > 0) refill();
-  }
-  uint64_t checksum() const { return checksum_.value(); }
-
- private:
-  void refill() {
-    filled_ = static_cast<size_t>(std::min<uint64_t>(left_, sizeof piece_));
-    file_.read(offset_, piece_, filled_);
-    checksum_.add(piece_, filled_);
-    offset_ += filled_;
-    left_ -= filled_;
-    position_ = 0;
-  }
-
-  const File& file_;
-  uint64_t offset_ = kLengthBytes;
-  uint64_t left_;
-  size_t position_ = 0;
-  size_t filled_ = 0;
-  Checksum checksum_;
-  char piece_[8192];
-};
-
-// What the JSON parser reads from.
-class HeaderIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = char;
-
-  HeaderIterator() = default;  // the end
-  explicit HeaderIterator(HeaderText& text) : text_(&text) {}
-
-  char operator*() const { return text_->current(); }
-  HeaderIterator& operator++() {
-    text_->advance();
-    return *this;
-  }
-  void operator++(int) { text_->advance(); }
-  friend bool operator==(const HeaderIterator& a, const HeaderIterator& b) { return a.is_end() == b.is_end(); }
-  friend bool operator!=(const HeaderIterator& a, const HeaderIterator& b) { return !(a == b); }
-
- private:
-  bool is_end() const { return text_ == nullptr || text_->at_end(); }
-
-  HeaderText* text_ = nullptr;
-};
 
 uint64_t read_length(const File& file) {
   unsigned char bytes[kLengthBytes];
@@ -95,7 +37,7 @@ uint64_t read_length(const File& file) {
   return length;
 }
 
-// Most files have them in order already, and a sort of a million needs memory for as many again.
+// In most files the tensors are in order already; std::stable_sort would allocate memory for all of them again.
 void order_by_bytes(SafetensorsHeader& header) {
   const auto is_before = [](const TensorEntry& a, const TensorEntry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
@@ -114,11 +56,11 @@ void order_by_name(SafetensorsHeader& header, const std::string& path) {
   if (!std::is_sorted(order.begin(), order.end(), is_before)) std::sort(order.begin(), order.end(), is_before);
   for (size_t i = 1; i < order.size(); ++i) {
     if (name_of(order[i]) != name_of(order[i - 1])) continue;
-    fail(Code::kFormat, "", "%s: tensor %.64s stands twice", path.c_str(), name_of(order[i]).c_str());
+    fail(Code::kFormat, "", "%s: tensor %.64s is there twice", path.c_str(), name_of(order[i]).c_str());
   }
 }
 
-// Every byte behind the header belongs to one tensor: nothing overlaps, nothing is hidden in between or behind.
+// Every byte behind the header must belong to exactly one tensor: then nothing overlaps and no byte is hidden.
 void require_gapless(const SafetensorsHeader& header, const File& file) {
   uint64_t position = 0;
   for (const TensorEntry& entry : header.tensors) {
@@ -157,10 +99,10 @@ SafetensorsHeader read_safetensors_header(const File& file) {
   const uint64_t length = read_length(file);
   SafetensorsHeader header;
   header.data_begin = kLengthBytes + length;
-  HeaderText text(file, length);
+  FileText text(file, kLengthBytes, length);
   if (text.current() != '{') fail(Code::kFormat, "", "%s is no safetensors file: no { begins it", file.path().c_str());
   HeaderParser parser(header, file.path());
-  nlohmann::json::sax_parse(HeaderIterator(text), HeaderIterator(), &parser);
+  read_json(text, parser);
   header.checksum = text.checksum();
   order_by_bytes(header);
   order_by_name(header, file.path());
@@ -169,7 +111,7 @@ SafetensorsHeader read_safetensors_header(const File& file) {
 }
 
 void append_tensor(SafetensorsHeader& header, const std::string& name, DType dtype, const Shape& shape) {
-  // A reader would take the tensor for the texts, and refuse the file.
+  // A reader would parse the tensor as metadata, and refuse the file.
   if (name == "__metadata__")
     fail(Code::kFormat, "", "no tensor can be saved as __metadata__: a safetensors file keeps that name for its texts");
   TensorEntry entry;
@@ -194,7 +136,7 @@ std::string serialize(SafetensorsHeader& header) {
   for (const TensorEntry& entry : header.tensors) append_entry(header, entry, text);
   if (text.back() == ',') text.pop_back();
   text += "}";
-  // Spaces fill the header up, so that the tensors begin at a multiple of eight.
+  // Padded with spaces, so that the tensors begin at a multiple of eight bytes.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   if (text.size() > kMaxHeaderBytes) {
     fail(Code::kFormat, "", "the names of the tensors need a header of %zu bytes, at most %llu are allowed",

@@ -107,6 +107,27 @@ TEST_F(LargeIndexTest, F27_AMemberThatStandsTwiceIsRefused) {
   }
 }
 
+// A sound index in itself, and then more, up to the checksum that it is signed with.
+TEST_F(LargeIndexTest, F29_BytesHiddenBehindAnIndexAreRefused) {
+  const std::string once =
+      R"({"format":"halftone-checkpoint","version":1,"step":1,"save_id":"0","files":[],"scalars":[],"tensors":[])";
+  write_signed(once);
+  EXPECT_EQ(read_refused(), 1);
+  for (const std::string& tail : {std::string("}\0", 2), std::string("\0", 1), std::string("}"), std::string("}{"),
+                                  std::string("} "), std::string("}\n")}) {
+    write_signed(once + tail);
+    EXPECT_EQ(read_refused(), 0) << tail;
+  }
+  write_signed("\xef\xbb\xbf" + once);
+  EXPECT_EQ(read_refused(), 0);
+  for (size_t i = 0; i <= once.size(); ++i) {
+    std::string text = once;
+    text.insert(i, 1, '\0');
+    write_signed(text);
+    EXPECT_EQ(read_refused(), 0) << i;
+  }
+}
+
 // Unknown members are skipped, and lists of a newer version are not read.
 TEST_F(LargeIndexTest, UnknownListsArePassedOverAndNewerVersionsToldFirst) {
   const std::string known = R"({"format":"halftone-checkpoint","version":1,"step":3,"save_id":"0",)";

@@ -183,6 +183,53 @@ TEST_F(SafetensorsHeaderTest, F25_RefusesArchivesAndPickles) {
   EXPECT_EQ(code_of_bytes(std::string("\x80\x02}q\x00(X\x06\x00\x00\x00weight", 17)), Code::kFormat);
 }
 
+// What a reader of the object alone would never see, and a reader of the bytes would.
+TEST_F(SafetensorsHeaderTest, F29_RefusesBytesHiddenBehindTheObject) {
+  const std::string object = R"({"a":)" + entry("U8", "[2]", "[0,2]") + "}";
+  EXPECT_EQ(code(object + "  ", 2), Code::kOk);
+  const std::string hidden[] = {std::string(1, '\0'),
+                                std::string("\0 #!/bin/sh \xff\xfe {{{", 19),
+                                "\n",
+                                "\r",
+                                "\t",
+                                "\v",
+                                "\f",
+                                " \n ",
+                                "\xc2\xa0",
+                                "{}",
+                                ",",
+                                "//",
+                                "/**/",
+                                "\x1a",
+                                "\x7f"};
+  for (const std::string& tail : hidden) {
+    EXPECT_EQ(code(object + tail, 2), Code::kFormat) << tail;
+    EXPECT_EQ(code(object + "   " + tail, 2), Code::kFormat) << tail;
+  }
+}
+
+// Every place between two tokens, and inside a text and a number.
+TEST_F(SafetensorsHeaderTest, F29_RefusesAZeroByteAnywhere) {
+  const std::string object = R"({"__metadata__":{"b":"c"},"a":)" + entry("U8", "[ 2 ]", "[0,2]") + "}";
+  for (size_t i = 0; i <= object.size(); ++i) {
+    std::string text = object;
+    text.insert(i, 1, '\0');
+    EXPECT_EQ(code(text, 2), Code::kFormat) << i;
+  }
+}
+
+TEST_F(SafetensorsHeaderTest, F29_TheMessageNamesTheByte) {
+  const std::string object = R"({"a":)" + entry("U8", "[2]", "[0,2]") + "}";
+  std::string message;
+  try {
+    read(object + std::string("\0x", 2), 2);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  const std::string place = "byte " + std::to_string(8 + object.size()) + " (0x00)";
+  EXPECT_NE(message.find(place), std::string::npos) << message;
+}
+
 TEST_F(SafetensorsHeaderTest, ReadsBackWhatItWrites) {
   SafetensorsHeader written;
   written.metadata.emplace_back("quote\"", "line\nbreak \xc3\xa4");

@@ -175,13 +175,16 @@ HTONE_API htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int
  */
 HTONE_API htone_status htone_safetensors_save(htone_context* context, const char* path, htone_state_dict* state_dict);
 
-/* Reads a file in the safetensors format. Its first byte after the header's length must be the opening brace.
+/* Reads a file in the safetensors format. Its first byte after the header's length must be the opening brace, and only
+ * spaces may follow the closing one, as the format says; the format's own package also accepts tabs and line ends in
+ * both places.
  *
  * [in] device: where the tensors are to be; borrowed.
  * [in] path: of the file, UTF-8.
  * [out] out: every tensor of the file, in the order of their bytes; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (no sound safetensors file: the message
- *   names file and tensor), UNSUPPORTED (a dtype or number of dimensions that this library has not), OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (no sound safetensors file, or more
+ *   than 2^18 texts of metadata: the message names file and tensor), UNSUPPORTED (a dtype or number of dimensions that
+ *   this library has not), OUT_OF_MEMORY.
  * Source: https://github.com/huggingface/safetensors
  * Since: 0.1
  */

@@ -1,0 +1,38 @@
+// Reads JSON (RFC 8259) from a file and reports each token to a handler. Every byte is taken for hostile: the reader
+// does not recurse, and holds no text but the string that it is reading, never that of a number or of blanks. It
+// refuses every byte that JSON does not allow, a zero byte and a byte order mark among them. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "checkpoint/file_text.h"
+
+namespace halftone::checkpoint {
+
+class JsonHandler {
+ public:
+  virtual ~JsonHandler() = default;
+
+  virtual void literal() = 0;  // true, false or null
+  // -magnitude where is_negative. Minus zero is an integer.
+  virtual void integer(bool is_negative, uint64_t magnitude) = 0;
+  virtual void other_number() = 0;  // with a fraction or an exponent, or an integer of more than 64 bits
+  virtual void text(std::string value) = 0;
+  virtual void key(std::string value) = 0;
+  virtual void begin_object() = 0;
+  virtual void end_object() = 0;
+  virtual void begin_list() = 0;
+  virtual void end_list() = 0;
+
+  // The most bytes that the handler takes of the next key or text. The reader cuts a longer one one byte behind that:
+  // the handler sees that it is too long, and the rest is never held.
+  virtual size_t longest_text() const { return SIZE_MAX - 1; }
+};
+
+// Reads one value, with spaces behind it and nothing else. Lists and objects may be nested 8 deep. Throws FORMAT naming
+// the byte of the file where the text is no JSON in UTF-8. Exceptions of the handler pass through.
+void read_json(FileText& text, JsonHandler& handler);
+
+}  // namespace halftone::checkpoint
