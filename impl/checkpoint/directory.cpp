@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char kFolderLead[] = "step-";
 
-// The step that a folder's name tells, -1 where it is no name that step_path makes.
+// The step in a folder's name; -1 for a name that step_path() does not produce.
 int64_t step_of(const char* name) noexcept {
   if (std::strncmp(name, kFolderLead, sizeof kFolderLead - 1) != 0) return -1;
   const char* digit = name + sizeof kFolderLead - 1;
@@ -52,16 +52,23 @@ std::vector<std::string> names_in(const Io& io, const std::string& path) {
   return names;
 }
 
-// Makes the directory and what leads to it durable. One that was there is synced as well: whoever made it may have
-// failed to. Only where its parent may not be read is that left to who made it.
+// Creates the directory if there is none, and makes its name durable by syncing the parent. The parent of an existing
+// directory is synced too, since its creator may have failed before that; unless this process may not do so.
 const std::string& prepared(const Io& io, const std::string& path) {
   const bool is_new = make_directory(io, path);
   try {
     sync_directory(io, parent_of(path));
   } catch (const Error& error) {
-    if (is_new || error.native_code() != EACCES) throw;
+    const bool may_not_sync = error.native_code() == EACCES || error.native_code() == EROFS;
+    if (is_new || !may_not_sync) throw;
   }
   return path;
+}
+
+// Errors that forbid writing to a directory, which may be readable nevertheless.
+bool is_about_writing(const Error& error) {
+  const int number = error.native_code();
+  return number == EACCES || number == EPERM || number == EROFS || number == ENOSPC || number == EDQUOT;
 }
 
 }  // namespace
@@ -71,10 +78,21 @@ Directory::Directory(const Io& io, const Clock& clock, const std::string& path)
       clock_(clock),
       path_(prepared(io, path)),
       lock_(io, clock, path),
-      fork_hook_({.before = nullptr, .in_parent = nullptr, .in_child = leave_lock}, this) {}
+      fork_hook_({.before = nullptr, .in_parent = nullptr, .in_child = leave_lock}, this) {
+  lock_if_writable();
+}
 
-// The lock ends with the last descriptor of its file: a child that lives on would keep the parent's next object out,
-// and the process that comes after it.
+// An empty directory is opened to be written to, so there an error is reported at once.
+void Directory::lock_if_writable() {
+  try {
+    lock_.ensure();
+  } catch (const Error& error) {
+    if (!is_about_writing(error) || steps().empty()) throw;
+  }
+}
+
+// The lock lasts until the last descriptor of its file is closed: a child that outlives its parent would keep later
+// writers out.
 void Directory::leave_lock(void* directory) noexcept {
   auto& self = *static_cast<Directory*>(directory);
   self.lock_.forget();
@@ -103,7 +121,7 @@ std::vector<int64_t> Directory::steps() const {
 
 void Directory::verify(int64_t step) const { verify_checkpoint(io_, step_path(step), step); }
 
-// What cannot be read, or is of a newer version, may be whole: the error goes on.
+// A checkpoint that cannot be read, or has a newer version, may be complete: then the error is passed on.
 bool Directory::is_whole(int64_t step) const {
   try {
     verify(step);
@@ -114,7 +132,7 @@ bool Directory::is_whole(int64_t step) const {
   }
 }
 
-// A save never touches a checkpoint that is whole, nor makes one that no load would choose.
+// A save must not replace a complete checkpoint, nor make one that no load would choose.
 void Directory::require_latest(int64_t step) const {
   for (int64_t later : steps()) {
     if (later < step || !is_whole(later)) continue;
@@ -130,27 +148,29 @@ void Directory::save(int64_t step, const StateDict& state) {
   if (lock_.ensure()) forget_steps();
   require_latest(step);
   clear_way(step);
-  const std::vector<std::string> leavings = paths_in(step_path(step));  // now, since memory may be what runs out
+  // Listed now: if the save fails because memory has run out, the clean-up must not allocate.
+  const std::vector<std::string> leftovers = paths_in(step_path(step));
   try {
     publish(step, state);
   } catch (...) {
-    for (const std::string& path : leavings) remove_quietly(io_, path);
-    if (!remove_quietly(io_, leavings.front())) failed_ = step;  // the index: without it there is no checkpoint
+    for (const std::string& path : leftovers) remove_quietly(io_, path);
+    // The first is the index, which alone makes the folder a checkpoint.
+    if (!remove_quietly(io_, leftovers.front())) failed_ = step;
     throw;
   }
   remove_before(step);
   last_whole_ = step;
 }
 
-// What is known of one directory says nothing about the one that took its name.
+// Called when the directory was replaced: drops what is cached about its steps.
 void Directory::forget_steps() noexcept {
   last_whole_.reset();
   failed_.reset();
 }
 
-// Removes a damaged checkpoint of this step, and what a failed save could not remove itself, as on a disk that was away
-// for a while: it may look whole and not be durable. As long as its index stays it could hide what is saved now. A link
-// in the way stays there, and nothing is saved through it.
+// Removes a damaged checkpoint of this step, and the files that a failed save could not remove, as on a disk that was
+// unavailable for a while: those may look complete without being durable, and their index could hide the checkpoint
+// that is saved now. A link in the place of the step's folder is left alone, and the save is refused.
 void Directory::clear_way(int64_t step) {
   for (int64_t old : folders()) {
     if (old == step && !is_directory(io_, step_path(old))) fail_io("write into", step_path(old), -ENOTDIR);
@@ -162,7 +182,7 @@ void Directory::clear_way(int64_t step) {
   failed_.reset();
 }
 
-// The checkpoint to keep beside `step`: one that was verified, where this object knows one and it is still there.
+// The checkpoint to keep beside `step`: preferably one that this object has verified and that still exists.
 std::optional<int64_t> Directory::before(int64_t step) const {
   if (last_whole_ && *last_whole_ < step && is_file(io_, index_path(*last_whole_))) return last_whole_;
   const std::vector<int64_t> known = steps();
@@ -179,7 +199,7 @@ void Directory::publish(int64_t step, const StateDict& state) {
   sync_directory(io_, path_);
 }
 
-// Differs between saves as long as one of the two clocks moves; what it tells apart is compared by checksum as well.
+// Differs between saves if one of the two clocks advances. Files of different saves also have different checksums.
 std::string Directory::next_save_id(int64_t step) const {
   const int64_t parts[] = {clock_.wall_ns(clock_.user), clock_.monotonic_ns(clock_.user), step};
   return checksum_of_text(reinterpret_cast<const char*>(parts), sizeof parts);
@@ -202,8 +222,8 @@ std::optional<Directory::Loaded> Directory::load_latest(ContextDevice& device) {
   return std::nullopt;
 }
 
-// The index goes first: what is left is no checkpoint any more. What no save has written stays, and so does all that a
-// link leads to: in a directory that others may write into, its place could be anywhere.
+// Removes the index first, so that an interrupted removal leaves no checkpoint. Files that no save has written stay. A
+// link is not followed: in a directory that others may write to, it could point anywhere.
 void Directory::remove_step(int64_t step) const {
   const std::string folder = step_path(step);
   if (!is_directory(io_, folder)) return;
@@ -214,7 +234,7 @@ void Directory::remove_step(int64_t step) const {
   remove_quietly(io_, folder);
 }
 
-// All but one whole checkpoint, as far as is known. Failures only leave something behind; the save has succeeded.
+// Keeps one complete checkpoint before `step` and removes the others. Errors are ignored: the save has succeeded.
 void Directory::remove_before(int64_t step) const noexcept {
   try {
     const std::optional<int64_t> kept = before(step);
@@ -225,7 +245,7 @@ void Directory::remove_before(int64_t step) const noexcept {
   }
 }
 
-// What stands in the way of one removal must not keep all later ones from being made.
+// An error in the removal of one step must not stop the removal of the others.
 void Directory::remove_if_possible(int64_t step) const noexcept {
   try {
     remove_step(step);

@@ -1,8 +1,8 @@
 // A directory of checkpoints: DIR/step-N/{rank-r-of-n.safetensors, index.json}. A save writes under temporary names,
-// syncs, and renames the index last, so that at every instant the checkpoints before it are whole and the new one is
-// there or not. A load takes the highest step that verifies: every byte is compared with its checksum before anybody
-// sees it. The two newest checkpoints are kept. One process writes at a time, held by a lock that a forked child does
-// not inherit; one thread at a time.
+// syncs, and renames the index last, so that at every instant the older checkpoints are complete, and the new one
+// exists completely or not at all. A load takes the highest step that verifies: every byte is compared with its
+// checksum before it is used. The two newest checkpoints are kept. A lock, which a forked child does not inherit, lets
+// one process write at a time; a load needs neither the lock nor permission to write. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,15 @@ namespace halftone::checkpoint {
 
 class Directory {
  public:
-  // Makes the directory where there is none, and locks it. Throws IO, STATE where another has the lock.
+  // Creates the directory if there is none, and locks it. If it holds checkpoints, and may only be read or has no room
+  // for the lock file, it is opened without the lock: save() then takes it or throws. Throws IO, STATE if another has
+  // the lock.
   Directory(const Io& io, const Clock& clock, const std::string& path);
 
-  // Writes and publishes the state as checkpoint `step`. Throws STATE where this step or a later one is there and
-  // whole, where a fork made this process, or where the directory was replaced by one that another writes into; FORMAT,
-  // IO. After a failure nothing has changed, and the same step may be saved again: what the failed save left on a disk
-  // that would not even remove it counts for nothing here, and the next save removes it.
+  // Writes and publishes the state as checkpoint `step`. Throws STATE if this step or a later one exists and is
+  // complete, in a forked child, and if another process has the lock of the directory that has this name now; FORMAT,
+  // IO. After a failure nothing has changed, and the same step may be saved again. Files that a failed save could not
+  // remove are ignored, and removed by the next save.
   void save(int64_t step, const StateDict& state);
 
   struct Loaded {
@@ -34,17 +36,19 @@ class Directory {
     StateDict state;               // tensors in fresh memory
     std::vector<int64_t> damaged;  // later steps that did not verify
   };
-  // Nothing where there is no checkpoint. Throws FORMAT where there are some and none verifies, UNSUPPORTED where the
-  // newest has a newer format.
+  // Returns nothing if there is no checkpoint. Throws FORMAT if there are some and none verifies, UNSUPPORTED if the
+  // newest has a newer format. Without the lock another process may save meanwhile, and remove the checkpoint that is
+  // being read: then an older one is tried, or IO or FORMAT is thrown. Two checkpoints are never mixed.
   std::optional<Loaded> load_latest(ContextDevice& device);
 
-  // Those with an index that is a file, in ascending order.
+  // The steps with an index that is a file, in ascending order.
   std::vector<int64_t> steps() const;
-  // Reads all of a checkpoint against its checksums. Throws FORMAT, IO, UNSUPPORTED.
+  // Compares all bytes of a checkpoint with their checksums. Throws FORMAT, IO, UNSUPPORTED.
   void verify(int64_t step) const;
 
  private:
-  std::vector<int64_t> folders() const;  // steps with a folder, whole or not, in ascending order
+  void lock_if_writable();
+  std::vector<int64_t> folders() const;  // steps with a folder, complete or not, in ascending order
   static void leave_lock(void* directory) noexcept;
   std::string step_path(int64_t step) const;
   std::string index_path(int64_t step) const;
@@ -64,8 +68,8 @@ class Directory {
   std::string path_;
   DirectoryLock lock_;
   bool is_in_child_ = false;
-  std::optional<int64_t> last_whole_;  // the newest that this object has written or verified
-  std::optional<int64_t> failed_;      // whose save left an index that would not go, until a later save has removed it
+  std::optional<int64_t> last_whole_;  // the newest step that this object has written or verified
+  std::optional<int64_t> failed_;      // the step of a failed save whose index could not be removed
   ForkHook fork_hook_;
 };
 

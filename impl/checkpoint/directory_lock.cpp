@@ -12,7 +12,7 @@ namespace halftone::checkpoint {
 
 namespace {
 
-// What an owner writes into the file: as long as a signature, no two owners' alike.
+// The text that the owner of the lock writes into the file. No two owners write the same.
 struct LockText {
   char bytes[32] = {};
   bool operator==(const LockText& other) const noexcept { return std::memcmp(bytes, other.bytes, sizeof bytes) == 0; }
@@ -21,11 +21,9 @@ struct LockText {
 }  // namespace
 
 DirectoryLock::DirectoryLock(const Io& io, const Clock& clock, const std::string& directory)
-    : io_(io), clock_(clock), directory_(directory), path_(directory + "/.lock") {
-  take();
-}
+    : io_(io), clock_(clock), directory_(directory), path_(directory + "/.lock") {}
 
-// Not truncated: until it is locked the file is its owner's.
+// The file must not be truncated: another process may have the lock.
 void DirectoryLock::take() {
   File file = File::open_or_create(io_, path_);
   if (!file.lock()) {
@@ -36,7 +34,7 @@ void DirectoryLock::take() {
   sign();
 }
 
-// Only tells directories apart, so that a full disk, which may still be read, is none of its concern.
+// Errors are ignored: the text only tells lock files apart, and a directory on a full disk can still be read.
 void DirectoryLock::sign() noexcept {
   try {
     const int64_t parts[] = {clock_.wall_ns(clock_.user), clock_.monotonic_ns(clock_.user), getpid(),
@@ -48,7 +46,9 @@ void DirectoryLock::sign() noexcept {
   }
 }
 
+// The lock file of this name is the one that is locked if it has the text that this object wrote.
 bool DirectoryLock::is_in_place() const {
+  if (!file_) return false;
   LockText own, found;
   file_->read_up_to(own.bytes, sizeof own.bytes);
   if (!exists(io_, path_)) return false;
@@ -62,6 +62,8 @@ bool DirectoryLock::ensure() {
   return true;
 }
 
-void DirectoryLock::forget() noexcept { file_->forget(); }
+void DirectoryLock::forget() noexcept {
+  if (file_) file_->forget();
+}
 
 }  // namespace halftone::checkpoint

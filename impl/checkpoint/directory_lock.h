@@ -1,6 +1,6 @@
-// The lock that one writer has of a directory of checkpoints: a lock on a file in it. A directory can be moved away and
-// another take its name, with a lock file of its own, so whoever writes by the directory's name makes sure of it first.
-// A forked child does not inherit it. One thread at a time.
+// The lock of the one process that writes into a directory of checkpoints: a lock on a file in the directory. The
+// directory can be moved away and another one get its name, with a lock file of its own, so ensure() is called before
+// each save. A forked child does not inherit the lock. One thread at a time.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace halftone::checkpoint {
 
 class DirectoryLock {
  public:
-  // Throws IO, STATE where another has the lock.
+  // Takes no lock yet.
   DirectoryLock(const Io& io, const Clock& clock, const std::string& directory);
 
-  // Makes sure that the directory of this name is the one that is locked, or locks it. Answers whether it was locked
-  // anew: it may be another one. Throws IO, STATE where another has the lock.
+  // Takes the lock, unless this object has that of the directory which has the name now. Returns whether it was taken:
+  // then the directory may be another one than before. Throws IO, STATE if another has the lock.
   bool ensure();
-  // In a forked child.
+  // Called in a forked child: gives up the lock there.
   void forget() noexcept;
 
  private:
@@ -31,7 +31,7 @@ class DirectoryLock {
   const Clock& clock_;
   std::string directory_;
   std::string path_;
-  std::optional<File> file_;
+  std::optional<File> file_;  // empty until the lock is taken
 };
 
 }  // namespace halftone::checkpoint

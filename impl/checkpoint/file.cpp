@@ -15,16 +15,23 @@ namespace halftone::checkpoint {
 
 namespace {
 
-// Of Linux. What a host's table answers below its negative is no errno.
+// The largest errno of Linux. A caller's table may return values that are no errno.
 constexpr int64_t kLargestErrno = 4095;
 
-// How many names a file that needs one of its own is offered.
+// How many names create_beside() tries.
 constexpr int kMostNames = 10'000;
 
-// The system's text for an error number. GNU's strerror_r answers it, and may leave the buffer alone.
+// The system's text for an error number. GNU's strerror_r returns the text, which need not be in the buffer.
 std::string error_text(int number) {
   char buffer[128];
   return strerror_r(number, buffer, sizeof buffer);
+}
+
+// Returns whether something has that name, also if it may not be read: O_PATH needs no permission for the file itself.
+bool is_in_use(const Io& io, const std::string& path) {
+  const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), O_PATH, 0); });
+  if (file >= 0) io.close(io.user, file);
+  return file != -ENOENT;
 }
 
 }  // namespace
@@ -36,8 +43,9 @@ void fail_io(const char* attempt, const std::string& path, int64_t negative_errn
   throw Error(Code::kIo, number, "", message);
 }
 
-File::File(const Io& io, const std::string& path, int32_t flags, const char* attempt) : io_(io), path_(path) {
-  file_ = uninterrupted([&] { return io.open(io.user, path.c_str(), flags, 0666); });
+File::File(const Io& io, const std::string& path, int32_t flags, const char* attempt, uint32_t mode)
+    : io_(io), path_(path) {
+  file_ = uninterrupted([&] { return io.open(io.user, path.c_str(), flags, mode); });
   if (file_ < 0) fail_io(attempt, path, file_);
 }
 
@@ -54,15 +62,19 @@ File File::create(const Io& io, const std::string& path) {
   return File(io, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, "create");
 }
 
-// Exclusive, which follows no link either. The names are unique in this process; one may be taken by what a process of
-// the same number left when it was killed. A table that answers EEXIST for ever ends the search.
+// O_EXCL follows no link either. The names are unique in this process, but a killed process of the same number may have
+// left one. The number of attempts is limited: a caller's table may report EEXIST for ever.
 File File::create_beside(const Io& io, const std::string& path) {
   static constinit std::atomic<uint64_t> counter{0};
   constexpr int32_t kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   const std::string lead = path + ".tmp-" + std::to_string(getpid()) + "-";
+  const bool replaces = io.copy_permissions != nullptr && is_in_use(io, path);
   for (int attempt = 1;; ++attempt) {
     try {
-      return File(io, lead + std::to_string(counter.fetch_add(1)), kFlags, "create");
+      File file(io, lead + std::to_string(counter.fetch_add(1)), kFlags, "create", replaces ? 0600 : 0666);
+      // If this fails, as on a file system without permissions, the file stays the owner's alone.
+      if (replaces) io.copy_permissions(io.user, path.c_str(), file.file_);
+      return file;
     } catch (const Error& error) {
       if (error.native_code() != EEXIST || attempt == kMostNames) throw;
     }
@@ -84,7 +96,8 @@ File::~File() {
   if (file_ >= 0) io_.close(io_.user, file_);
 }
 
-// Answers 0 at the end. A host's table that tells of more bytes than there was room for would lead out of the buffer.
+// Returns 0 at the end. A caller's table may report more bytes than it was asked for: they would pass the end of the
+// buffer.
 size_t File::read_some(uint64_t offset, void* buffer, size_t size) const {
   const int64_t moved = uninterrupted([&] { return io_.read(io_.user, file_, offset, buffer, size); });
   if (moved < 0) fail_io("read", path_, moved);
@@ -126,13 +139,18 @@ void File::write(uint64_t offset, const void* data, size_t size) {
   }
 }
 
-// Once only: after a failed fsync the system may have dropped the pages and answer success the next time.
+// Never repeated: after a failed fsync the system may drop the unwritten pages and report success the next time.
 void File::sync() {
   const int64_t result = uninterrupted([&] { return io_.sync(io_.user, file_); });
   if (result < 0) fail_io("sync", path_, result);
 }
 
-// Never repeated: after EINTR, too, the descriptor is gone.
+void File::sync_entries() {
+  const int64_t result = uninterrupted([&] { return io_.sync(io_.user, file_); });
+  if (result < 0 && result != -EINVAL) fail_io("sync", path_, result);
+}
+
+// Never repeated: the descriptor is closed even if the call reports EINTR.
 void File::close() {
   const int64_t result = io_.close(io_.user, std::exchange(file_, -1));
   if (result < 0 && result != -EINTR) fail_io("close", path_, result);
@@ -145,7 +163,7 @@ bool File::lock() {
   return true;
 }
 
-// A host's table may take a lock that another thread held when the child came to be.
+// A caller's table may lock a mutex that another thread held during the fork, so its close must not be called here.
 void File::forget() noexcept {
   if (file_ >= 0 && io_.close == system_io().close) io_.close(io_.user, file_);
   file_ = -1;
@@ -171,7 +189,7 @@ bool exists(const Io& io, const std::string& path) {
   return true;
 }
 
-// A link to itself leads nowhere, and a socket cannot be opened.
+// ELOOP: a link to itself. ENXIO: a socket, which cannot be opened.
 bool is_file(const Io& io, const std::string& path) {
   const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), O_RDONLY, 0); });
   if (file == -ENOENT || file == -ENOTDIR || file == -ELOOP || file == -ENXIO) return false;
@@ -203,7 +221,7 @@ bool remove_quietly(const Io& io, const std::string& path) noexcept {
 
 void sync_directory(const Io& io, const std::string& path) {
   File directory = File::open_directory(io, path);
-  directory.sync();
+  directory.sync_entries();
   directory.close();
 }
 

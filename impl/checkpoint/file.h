@@ -1,5 +1,5 @@
-// A file reached through the Io table. Every failure is an IO error that says what was tried, the path and errno's
-// text. One thread at a time.
+// A file reached through the Io table. Every failure is an IO error with the attempted action, the path and the text of
+// errno. One thread at a time.
 #pragma once
 
 #include <cerrno>
@@ -13,16 +13,17 @@ namespace halftone::checkpoint {
 
 class File {
  public:
-  // For reading. Throws IO, for anything but a regular file as well.
+  // For reading. Throws IO, also for anything but a regular file.
   static File open(const Io& io, const std::string& path);
-  // For writing, empty. Throws IO, for a link as well: what it leads to is not ours to overwrite.
+  // For writing, empty. Throws IO, also for a link: the file that it points to may be somebody else's.
   static File create(const Io& io, const std::string& path);
-  // For writing, under a name of its own beside `path`, to be renamed to it. What has such a name already stays: a file
-  // of somebody else, or of another save to the same path. Throws IO.
+  // For writing, under a new name beside `path`, to be renamed to it. A file that has such a name already is left
+  // alone: it is somebody else's, or another save's to the same path. The file has the permissions of the one at
+  // `path`, if the table can copy them, before anything is written to it. Throws IO.
   static File create_beside(const Io& io, const std::string& path);
-  // For reading and writing, with what it holds where it is there. Throws IO, for a link as well.
+  // For reading and writing, with its old content if it exists. Throws IO, also for a link.
   static File open_or_create(const Io& io, const std::string& path);
-  // A directory, to be synced. Throws IO.
+  // Opens a directory for sync_entries(). Throws IO.
   static File open_directory(const Io& io, const std::string& path);
 
   File(File&& other) noexcept;
@@ -31,25 +32,28 @@ class File {
 
   const std::string& path() const noexcept { return path_; }
   const Io& io() const noexcept { return io_; }
-  // As it was when the file was opened.
+  // The size when the file was opened.
   uint64_t size() const noexcept { return size_; }
 
-  // Reads exactly `size` bytes. Throws IO, FORMAT where the file ends before.
+  // Reads exactly `size` bytes. Throws IO, FORMAT if the file ends before that.
   void read(uint64_t offset, void* buffer, size_t size) const;
-  // Reads from the beginning what is there, at most `size` bytes.
+  // Reads at most `size` bytes from the beginning.
   void read_up_to(void* buffer, size_t size) const;
   void write(uint64_t offset, const void* data, size_t size);
   void sync();
-  // Reports what the system held back until now; the destructor closes without a word.
+  // Makes a directory's entries durable. Some file systems cannot sync a directory and report EINVAL: that is no error,
+  // as they have no more durability to offer.
+  void sync_entries();
+  // Throws the write errors that the system reports only now; the destructor ignores them.
   void close();
-  // Answers false where another holds the lock.
+  // Returns false if another holds the lock.
   bool lock();
-  // For a forked child, which must not hold what its parent opened: closes the descriptor that it has of the file,
-  // where the system's own table can do so.
+  // Called in a forked child, which must not keep its parent's file open: closes the child's descriptor, if the file
+  // was opened by the system's own table.
   void forget() noexcept;
 
  private:
-  File(const Io& io, const std::string& path, int32_t flags, const char* attempt);
+  File(const Io& io, const std::string& path, int32_t flags, const char* attempt, uint32_t mode = 0666);
   size_t read_some(uint64_t offset, void* buffer, size_t size) const;
 
   const Io& io_;
@@ -59,24 +63,24 @@ class File {
 };
 
 void rename(const Io& io, const std::string& from, const std::string& to);
-// Where there is none already. Answers whether it was made.
+// Returns false if there is a directory of that name already.
 bool make_directory(const Io& io, const std::string& path);
-// Whether something of that name can be opened for reading. Throws IO where that cannot be told.
+// Returns whether anything of that name can be opened for reading. Throws IO if that cannot be found out.
 bool exists(const Io& io, const std::string& path);
-// Whether a regular file, or a link to one, can be opened for reading under that name. Throws IO where that cannot be
-// told.
+// Returns whether a regular file, or a link to one, can be opened for reading under that name. Throws IO if that cannot
+// be found out.
 bool is_file(const Io& io, const std::string& path);
-// Whether a directory has that name, and no link to one. Throws IO where that cannot be told.
+// Returns whether a directory has that name; a link to one does not count. Throws IO if that cannot be found out.
 bool is_directory(const Io& io, const std::string& path);
-// Removes a file or an empty directory where there is one.
+// Removes a file or an empty directory, if there is one.
 void remove(const Io& io, const std::string& path);
-// Answers whether nothing of that name is left, and says no more where that fails.
+// Returns whether nothing of that name is left. Throws nothing.
 bool remove_quietly(const Io& io, const std::string& path) noexcept;
 void sync_directory(const Io& io, const std::string& path);
-// The directory that a path lies in: "a" of "a/b" and of "a/b/", "." of "b", "/" of "/".
+// The directory that contains a path: "a" for "a/b" and for "a/b/", "." for "b", "/" for "/".
 std::string parent_of(const std::string& path);
 
-// Repeats a call of a host's table that answers EINTR; the system's own table repeats by itself.
+// Repeats a call that a caller's table interrupts with EINTR; the system's own table repeats by itself.
 template <class Call>
 int64_t uninterrupted(Call&& call) {
   int64_t result = call();

@@ -13,7 +13,7 @@ namespace halftone::checkpoint {
 
 namespace {
 
-// Wide elements first, so that a reader that maps the file finds every tensor aligned.
+// Puts wide elements first, so that a program that maps the file finds every tensor aligned.
 std::vector<size_t> by_element_size(const StateDict& state) {
   std::vector<size_t> order(state.tensors().size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -27,7 +27,7 @@ size_t bytes_of(const Tensor& tensor) { return static_cast<size_t>(tensor.numel(
 
 bool host_sees(const Tensor& tensor) { return tensor.device().device->host_accessible(); }
 
-// The elements in host memory: the tensor's own where the host sees it, else a copy.
+// A tensor's elements in host memory: the tensor's own memory if it is accessible there, otherwise a copy.
 class HostBytes {
  public:
   explicit HostBytes(const Tensor& tensor) : tensor_(contiguous(tensor)) {
@@ -111,7 +111,7 @@ StateDict SafetensorsFile::read_all(ContextDevice& device) && {
   return state;
 }
 
-// Kernels count on it.
+// Kernels rely on a bool being 0 or 1.
 void SafetensorsFile::require_bools(const unsigned char* bytes, size_t size, const std::string& name) const {
   for (size_t i = 0; i < size; ++i) {
     if (bytes[i] > 1)
@@ -120,7 +120,8 @@ void SafetensorsFile::require_bools(const unsigned char* bytes, size_t size, con
 }
 
 void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata) {
-  File directory = File::open_directory(io, parent_of(path));  // now: once the file is replaced, memory may not run out
+  // Opened first: nothing that can run out of memory may follow the rename.
+  File directory = File::open_directory(io, parent_of(path));
   File file = File::create_beside(io, path);
   try {
     write_safetensors(file, state, metadata);
@@ -130,7 +131,7 @@ void save_safetensors(const Io& io, const std::string& path, const StateDict& st
     remove_quietly(io, file.path());
     throw;
   }
-  directory.sync();
+  directory.sync_entries();
   directory.close();
 }
 

@@ -1,5 +1,5 @@
-// Reading and writing safetensors files (safetensors_header.h). Files are read with read(), never mapped: a file that
-// shrinks meanwhile is an error, not a signal. One thread at a time.
+// Reads and writes safetensors files (safetensors_header.h). Files are read with read(), never mapped: if a file
+// shrinks meanwhile, that is an error and not a signal. One thread at a time.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace halftone::checkpoint {
 
-// What an index says of a file that was written.
+// The properties of a written file that the index records.
 struct WrittenFile {
   uint64_t size = 0;
   uint64_t header_checksum = 0;
@@ -21,10 +21,10 @@ struct WrittenFile {
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-// Writes the tensors of `state` and syncs the file; scalars are not looked at. Throws IO, FORMAT.
+// Writes the tensors of `state` and syncs the file; scalars are ignored. Throws IO, FORMAT.
 WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata& metadata);
 
-// An open file whose header is sound.
+// An open file whose header was read and found valid.
 class SafetensorsFile {
  public:
   // Throws IO, FORMAT, UNSUPPORTED.
@@ -32,12 +32,12 @@ class SafetensorsFile {
 
   const SafetensorsHeader& header() const noexcept { return header_; }
   uint64_t size() const noexcept { return file_.size(); }
-  // Reads a tensor into `target`, which is contiguous and has its dtype and number of elements. Answers the checksum of
-  // its bytes. Throws IO, FORMAT where the file has shrunk or holds a bool other than 0 and 1.
+  // Reads a tensor into `target` and returns the checksum of its bytes. Throws IO, FORMAT if the file has shrunk or
+  // holds a bool other than 0 and 1. REQUIRES: `target` is contiguous and has the entry's dtype and number of elements.
   uint64_t read(const TensorEntry& entry, const Tensor& target) const;
-  // The same without keeping the bytes.
+  // The checksum of a tensor's bytes, read piece by piece.
   uint64_t checksum_of(const TensorEntry& entry) const;
-  // Reads all tensors; the names in the header go over to the answer.
+  // Reads all tensors, and moves the names out of the header.
   StateDict read_all(ContextDevice& device) &&;
 
  private:
@@ -47,8 +47,8 @@ class SafetensorsFile {
   SafetensorsHeader header_;
 };
 
-// A whole file: written under another name, of its own, synced and renamed, so that what stood at `path` stays whole
-// until then.
+// Writes the file under a new name, syncs it and renames it to `path`, so that an old file there stays complete until
+// the new one is. The new file keeps the old one's permissions.
 void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata);
 StateDict load_safetensors(const Io& io, const std::string& path, ContextDevice& device);
 

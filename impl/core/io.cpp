@@ -15,7 +15,7 @@
 namespace halftone {
 namespace {
 
-// Repeats a system call that a signal interrupted; answers its result or -errno.
+// Repeats a system call that a signal interrupted. Returns its result or -errno.
 template <class Call>
 int64_t retried(Call call) {
   while (true) {
@@ -25,8 +25,9 @@ int64_t retried(Call call) {
   }
 }
 
-// Holds those of the numbers 0, 1 and 2 that the host has closed while a file is opened, which would get one of them,
-// and with it what the host prints. Nothing can be written to a path that is only named.
+// If the program has closed descriptor 0, 1 or 2, open() would return one of them, and what the program prints later
+// would corrupt the file. This object occupies them with O_PATH descriptors, which cannot be written to, while a file
+// is opened.
 class StandardStreams {
  public:
   StandardStreams() {
@@ -51,26 +52,27 @@ class StandardStreams {
   int count_ = 0;
 };
 
-// Opening a FIFO for reading would wait for its writer. Regular files do not know the flag.
+// Without O_NONBLOCK, opening a FIFO for reading would wait for its writer. Regular files ignore the flag.
 int64_t system_open(void*, const char* path, int32_t flags, uint32_t mode) {
   const StandardStreams held;
   const int nonblocking = (flags & O_ACCMODE) == O_RDONLY ? O_NONBLOCK : 0;
   return retried([&] { return ::open(path, flags | nonblocking | O_CLOEXEC, static_cast<mode_t>(mode)); });
 }
 
-// Not repeated: after EINTR Linux has closed the descriptor, and another thread may own its number already.
+// Not repeated: when Linux reports EINTR the descriptor is closed already, and another thread may own its number.
 int64_t system_close(void*, int64_t file) {
   return ::close(static_cast<int>(file)) == 0 || errno == EINTR ? 0 : -errno;
 }
 
-// Offsets beyond off_t would turn negative.
+// An offset beyond off_t would become negative.
 int64_t system_read(void*, int64_t file, uint64_t offset, void* buffer, size_t size) {
   if (offset > INT64_MAX) return -EINVAL;
   return retried([&] { return ::pread(static_cast<int>(file), buffer, size, static_cast<off_t>(offset)); });
 }
 
-// Keeps SIGXFSZ, which a write beyond RLIMIT_FSIZE raises in its thread, from ending the host: the write answers EFBIG
-// as well. A signal that was pending before, or that the host blocks itself, stays the host's.
+// A write beyond RLIMIT_FSIZE raises SIGXFSZ in its thread, which would end the program. This guard blocks the signal
+// and discards it, since the write reports EFBIG as well. If the signal was pending before, it belongs to the program,
+// and nothing is discarded.
 class FileSizeSignalGuard {
  public:
   FileSizeSignalGuard() noexcept {
@@ -127,7 +129,7 @@ int64_t system_make_directory(void*, const char* path, uint32_t mode) {
   return retried([&] { return ::mkdir(path, static_cast<mode_t>(mode)); });
 }
 
-// readdir answers null at the end and after a failure; only errno tells them apart.
+// readdir returns null both at the end and after a failure; only errno distinguishes them.
 int64_t system_list(void*, const char* path, int64_t (*take)(void* taker, const char* name), void* taker) {
   DIR* directory = ::opendir(path);
   if (directory == nullptr) return -errno;
@@ -144,9 +146,24 @@ int64_t system_list(void*, const char* path, int64_t (*take)(void* taker, const 
   return result;
 }
 
-// flock, not fcntl: its locks belong to the open file, so that two writers in one process exclude each other too.
+// flock, not fcntl: a lock of flock belongs to the open file, so that two writers in one process exclude each other
+// too.
 int64_t system_lock(void*, int64_t file) {
   return retried([&] { return ::flock(static_cast<int>(file), LOCK_EX | LOCK_NB); });
+}
+
+// Copies the permission bits and no others. If this process may not give the file to the old group, the group's rights
+// would go to the process's own group: then the group keeps those rights only that everybody has.
+int64_t system_copy_permissions(void*, const char* path, int64_t file) {
+  struct stat old, now;
+  const int descriptor = static_cast<int>(file);
+  if (const int64_t result = retried([&] { return ::stat(path, &old); }); result < 0) return result;
+  if (!S_ISREG(old.st_mode)) return -EINVAL;
+  if (const int64_t result = retried([&] { return ::fstat(descriptor, &now); }); result < 0) return result;
+  mode_t mode = old.st_mode & 0777;
+  const bool keeps_group = old.st_gid == now.st_gid || ::fchown(descriptor, static_cast<uid_t>(-1), old.st_gid) == 0;
+  if (!keeps_group) mode &= ~(S_IRWXG & ~((old.st_mode & S_IRWXO) << 3));
+  return retried([&] { return ::fchmod(descriptor, mode); });
 }
 
 constexpr Io kSystemIo = {
@@ -162,6 +179,7 @@ constexpr Io kSystemIo = {
     .make_directory = system_make_directory,
     .list = system_list,
     .lock = system_lock,
+    .copy_permissions = system_copy_permissions,
 };
 
 }  // namespace
@@ -178,7 +196,7 @@ int64_t read_text(const Io& io, const char* path, char* buffer, size_t capacity)
   while (moved > 0 && length < capacity - 1) {
     const size_t room = capacity - 1 - length;
     moved = io.read(io.user, file, length, buffer + length, room);
-    // A host's table that tells of more bytes than there was room for would lead out of the buffer.
+    // A caller's table may report more bytes than it was asked for: the length would pass the end of the buffer.
     if (moved > 0 && static_cast<uint64_t>(moved) > room) moved = -EOVERFLOW;
     if (moved > 0) length += static_cast<size_t>(moved);
   }

@@ -2,8 +2,8 @@
  * child, under another user, because root is exempt. Test names begin with their rows of tests/faults.md. */
 #define _GNU_SOURCE /* unshare */
 #include <errno.h>
-#include <glob.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +102,43 @@ static void s6_a_save_into_a_read_only_directory_is_refused(void** state) {
   (void)state;
   Place place = make_place(0777);
   expect_code_0(save_into_read_only_directory, &place);
+}
+
+/* Returns 0 if a new object loads step 1 and is refused with EACCES when it saves step 2. */
+static int loads_alone(Place* place) {
+  htone_checkpoint* reader = NULL;
+  int64_t step = 0;
+  int code = 0;
+  if (htone_checkpoint_create(place->run.context, inside(place, "run"), &reader) != HTONE_OK) return 30;
+  if (add_parts(reader, &place->run) != HTONE_OK) code = 31;
+  if (code == 0 && (htone_checkpoint_load(reader, &step) != HTONE_OK || step != 1)) code = 32;
+  if (code == 0 && !refused_with(htone_checkpoint_save(reader, 2), EACCES)) code = 33;
+  return htone_checkpoint_release(reader) == HTONE_OK ? code : 34;
+}
+
+/* First the lock file may not be written, then there is none and none may be made. */
+static int load_from_read_only_directory(void* argument) {
+  Place* place = argument;
+  int code = begin_saving(place);
+  if (code != 0) return code;
+  if (htone_checkpoint_release(place->checkpoint) != HTONE_OK) return 10;
+  place->checkpoint = NULL;
+  if (chmod(inside(place, "run/.lock"), 0444) != 0 || chmod(inside(place, "run"), 0555) != 0) return 11;
+  code = loads_alone(place);
+  if (code != 0) return code;
+  if (chmod(inside(place, "run"), 0755) != 0 || unlink(inside(place, "run/.lock")) != 0) return 12;
+  if (chmod(inside(place, "run"), 0555) != 0) return 13;
+  code = loads_alone(place);
+  if (code != 0) return code;
+  if (chmod(inside(place, "run"), 0755) != 0) return 14;
+  if (htone_checkpoint_create(place->run.context, inside(place, "run"), &place->checkpoint) != HTONE_OK) return 15;
+  return add_parts(place->checkpoint, &place->run) == HTONE_OK ? go_on(place) : 16;
+}
+
+static void s17_a_directory_that_may_only_be_read_is_loaded(void** state) {
+  (void)state;
+  Place place = make_place(0777);
+  expect_code_0(load_from_read_only_directory, &place);
 }
 
 /* Limits the file size: without care, the first write beyond the limit would raise SIGXFSZ. */
@@ -259,6 +296,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(s6_a_save_into_a_read_only_directory_is_refused),
       cmocka_unit_test(s6_a_save_beyond_the_limit_on_files_is_refused_without_a_signal),
       cmocka_unit_test(s6_a_save_without_descriptors_is_refused),
+      cmocka_unit_test(s17_a_directory_that_may_only_be_read_is_loaded),
       cmocka_unit_test(f21_a_file_without_permission_is_reported),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

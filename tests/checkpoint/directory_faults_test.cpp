@@ -189,6 +189,26 @@ TEST_F(DirectoryFaultsTest, S3_AFileWhoseSyncFailedIsNeitherSyncedAgainNorPublis
   }
 }
 
+// Some file systems cannot sync a directory and answer EINVAL: as durable as it gets there. Any other answer, and
+// EINVAL for a file, is a failure.
+TEST_F(DirectoryFaultsTest, S18_ADirectoryThatCannotBeSyncedFailsNoSave) {
+  MemoryFiles files;
+  files.refuse_directory_syncs(EINVAL);
+  Directory directory(files.io(), system_clock(), kPath);
+  for (int64_t step : {1, 2, 3}) EXPECT_TRUE(saves(directory, step, 0)) << step;
+  expect_latest(directory, 3);
+  for (int error : {EIO, ENOSPC}) {
+    files.refuse_directory_syncs(error);
+    EXPECT_FALSE(saves(directory, 4, error));
+  }
+  files.refuse_directory_syncs(EINVAL);
+  files.set_fault(IoFault{.call = IoCall::kSync, .at = 0, .error = EINVAL, .for_ever = false});
+  EXPECT_FALSE(saves(directory, 4, EINVAL));
+  files.set_fault({});
+  EXPECT_TRUE(saves(directory, 4, 0));
+  expect_latest(directory, 4);
+}
+
 TEST_F(DirectoryFaultsTest, S4_InterruptedCallsAndSingleBytesComplete) {
   MemoryFiles files;
   files.move_single_bytes();

@@ -2,6 +2,7 @@
 // away, or delete the lock file. The library must write, truncate or remove only files that a save made.
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -260,6 +261,69 @@ TEST_F(ForeignFilesTest, S8_AMovedDirectoryMayBeMovedBack) {
   fs::rename(path("moved"), path("run"));
   save(first, 1);
   expect_state(*first.load_latest(device()), 1);
+}
+
+// Of a directory of checkpoints that may be read alone: on a file system without writes or room, or another user's.
+constexpr int kLockErrors[] = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT};
+
+TEST_F(ForeignFilesTest, S17_ADirectoryThatMayOnlyBeReadIsLoaded) {
+  {
+    Directory directory = open();
+    save(directory, 1);
+  }
+  for (int error : kLockErrors) {
+    MeddledFiles files;
+    files.refuse_locks(error);
+    Directory directory(files.io(), system_clock(), path("run"));
+    expect_state(*directory.load_latest(device()), 1);
+    directory.verify(1);
+    try {
+      save(directory, 2);
+      ADD_FAILURE() << "saved without a lock";
+    } catch (const Error& refused) {
+      EXPECT_EQ(refused.code(), Code::kIo);
+      EXPECT_EQ(refused.native_code(), error);
+    }
+    EXPECT_EQ(directory.steps(), std::vector<int64_t>{1});
+  }
+}
+
+// A writer goes on while such a directory is open; the first save takes the lock as soon as it may.
+TEST_F(ForeignFilesTest, S17_ADirectoryThatIsOpenForReadingKeepsNoWriterOut) {
+  {
+    Directory directory = open();
+    save(directory, 1);
+  }
+  MeddledFiles files;
+  files.refuse_locks(EACCES);
+  Directory reader(files.io(), system_clock(), path("run"));
+  {
+    Directory writer = open();
+    save(writer, 2);
+    expect_state(*reader.load_latest(device()), 2);
+    files.refuse_locks(0);
+    EXPECT_EQ(code_of([&] { save(reader, 3); }), Code::kState);
+  }
+  save(reader, 3);
+  EXPECT_EQ(code_of([&] { open(); }), Code::kState);
+  expect_state(*reader.load_latest(device()), 3);
+}
+
+// There is nothing to load, so it is opened to be written into.
+TEST_F(ForeignFilesTest, S17_AnEmptyDirectoryThatMayNotBeWrittenIsRefused) {
+  MeddledFiles files;
+  for (int error : kLockErrors) {
+    files.refuse_locks(error);
+    EXPECT_EQ(code_of([&] { Directory(files.io(), system_clock(), path("run")); }), Code::kIo) << error;
+  }
+  for (int error : {EIO, EMFILE, ELOOP}) {
+    {
+      Directory directory = open();
+      if (directory.steps().empty()) save(directory, 1);
+    }
+    files.refuse_locks(error);
+    EXPECT_EQ(code_of([&] { Directory(files.io(), system_clock(), path("run")); }), Code::kIo) << error;
+  }
 }
 
 }  // namespace

@@ -25,8 +25,11 @@ class MeddledFiles {
     refuses_writes_ = writes;
     refuses_removals_ = removals;
   }
+  // After this call, opening a lock file fails with this errno.
+  void refuse_locks(int error) { lock_error_ = error; }
   // Each action runs once, with the path that is created or renamed.
   void before_create(std::function<void(const std::string&)> change) { before_create_ = std::move(change); }
+  void after_create(std::function<void(const std::string&)> look) { after_create_ = std::move(look); }
   void before_rename(std::function<void(const std::string&)> change) { before_rename_ = std::move(change); }
 
  private:
@@ -41,8 +44,12 @@ class MeddledFiles {
     Io io = system_io();
     io.user = this;
     io.open = [](void* user, const char* path, int32_t flags, uint32_t mode) -> int64_t {
-      if ((flags & O_CREAT) != 0) happen(self(user).before_create_, path);
-      return system_io().open(nullptr, path, flags, mode);
+      const bool creates = (flags & O_CREAT) != 0;
+      if (self(user).lock_error_ != 0 && std::string(path).ends_with("/.lock")) return -self(user).lock_error_;
+      if (creates) happen(self(user).before_create_, path);
+      const int64_t file = system_io().open(nullptr, path, flags, mode);
+      if (creates && file >= 0) happen(self(user).after_create_, path);
+      return file;
     };
     io.write = [](void* user, int64_t file, uint64_t offset, const void* buffer, size_t size) -> int64_t {
       return self(user).refuses_writes_ ? -EIO : system_io().write(nullptr, file, offset, buffer, size);
@@ -60,7 +67,9 @@ class MeddledFiles {
   Io io_ = table();
   bool refuses_writes_ = false;
   bool refuses_removals_ = false;
+  int lock_error_ = 0;
   Change before_create_;
+  Change after_create_;
   Change before_rename_;
 };
 

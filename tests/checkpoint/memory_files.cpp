@@ -135,7 +135,8 @@ Io MemoryFiles::table() noexcept {
       },
       .sync = [](void* user, int64_t file) -> int64_t {
         auto& files = *static_cast<MemoryFiles*>(user);
-        const int64_t error = files.refusal(IoCall::kSync);
+        int64_t error = files.refusal(IoCall::kSync);
+        if (error == 0 && files.disk_.nodes[files.handle(file).node].is_directory) error = -files.directory_sync_error_;
         if (error == -EINTR) return error;
         files.perform(
             {.kind = error < 0 ? DiskOperation::kFailedSync : DiskOperation::kSync, .node = files.handle(file).node});

@@ -40,6 +40,8 @@ class MemoryFiles {
   void set_fault(std::optional<IoFault> fault);
   // True if the fault was reached since it was set.
   bool has_failed() const noexcept { return has_failed_; }
+  // After this call, each sync of a directory fails with this errno and makes nothing durable.
+  void refuse_directory_syncs(int error) { directory_sync_error_ = error; }
   // After this call, each read and write moves one byte.
   void move_single_bytes() { moves_single_bytes_ = true; }
   // After this call, each call returns EINTR once before it works.
@@ -77,6 +79,7 @@ class MemoryFiles {
   bool moves_single_bytes_ = false;
   bool interrupts_ = false;
   bool was_interrupted_ = false;
+  int directory_sync_error_ = 0;
 };
 
 }  // namespace halftone

@@ -67,6 +67,16 @@ TEST_F(SafetensorsFaultsTest, P4_S2_S5_AFailedSaveLeavesTheOldFileAndNothingElse
   }
 }
 
+TEST_F(SafetensorsFaultsTest, S18_ADirectoryThatCannotBeSyncedFailsNoSave) {
+  MemoryFiles files;
+  save_safetensors(files.io(), "/file", state(1), {});
+  files.refuse_directory_syncs(EINVAL);
+  EXPECT_TRUE(saves(files, 0));
+  expect_state(load_safetensors(files.io(), "/file", device()), 2);
+  files.refuse_directory_syncs(EIO);
+  EXPECT_FALSE(saves(files, EIO));
+}
+
 TEST_F(SafetensorsFaultsTest, S4_InterruptedCallsAndSingleBytesComplete) {
   MemoryFiles files;
   files.move_single_bytes();

@@ -1,6 +1,8 @@
 // Complete safetensors files: reading returns the written data, and a failed write changes nothing.
 #include "checkpoint/safetensors.h"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <iterator>
 #include <string>
@@ -170,6 +172,67 @@ TEST_F(SafetensorsTest, S8_ASaveToAPathDoesNotHarmAnotherToTheSame) {
     EXPECT_EQ(names(), (std::vector<std::string>{"file"}));
     std::filesystem::remove(path("file"));
   }
+}
+
+// The bits for owner, group and others.
+mode_t mode_of(const std::string& path) {
+  struct stat status = {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0);
+  return status.st_mode & 07777;
+}
+
+// Sets the process's mask for new files while it lives.
+class FileMask {
+ public:
+  explicit FileMask(mode_t mask) : saved_(umask(mask)) {}
+  FileMask(const FileMask&) = delete;
+  FileMask& operator=(const FileMask&) = delete;
+  ~FileMask() { umask(saved_); }
+
+ private:
+  mode_t saved_;
+};
+
+TEST_F(SafetensorsTest, S16_AReplacedFileKeepsItsMode) {
+  for (mode_t mask : {022, 077, 0}) {
+    const FileMask mine(mask);
+    save(one_tensor(1));
+    EXPECT_EQ(mode_of(path("file")), 0666 & ~mask);
+    for (mode_t mode : {0600, 0640, 0644, 0666, 0400, 0755}) {
+      ASSERT_EQ(chmod(path("file").c_str(), mode), 0);
+      save(one_tensor(2));
+      EXPECT_EQ(mode_of(path("file")), mode);
+    }
+    std::filesystem::remove(path("file"));
+  }
+}
+
+// Nobody can open what the owner alone may read, not even while it is written.
+TEST_F(SafetensorsTest, S16_TheTemporaryFileIsNoMoreOpenThanTheOneItReplaces) {
+  const FileMask mine(0);
+  save(one_tensor(1));
+  ASSERT_EQ(chmod(path("file").c_str(), 0600), 0);
+  int64_t creations = 0;
+  MeddledFiles files;
+  files.after_create([&](const std::string& created) {
+    ++creations;
+    EXPECT_EQ(mode_of(created), 0600u);
+  });
+  save_safetensors(files.io(), path("file"), one_tensor(2), {});
+  EXPECT_EQ(creations, 1);
+  EXPECT_EQ(mode_of(path("file")), 0600u);
+}
+
+// A link is replaced, and what it led to may have been closed to others.
+TEST_F(SafetensorsTest, S16_AReplacedLinkGetsTheModeOfItsFile) {
+  const FileMask mine(022);
+  write_file(path("private"), "of the owner alone");
+  ASSERT_EQ(chmod(path("private").c_str(), 0600), 0);
+  std::filesystem::create_symlink(path("private"), path("file"));
+  save(one_tensor(1));
+  EXPECT_EQ(mode_of(path("file")), 0600u);
+  EXPECT_FALSE(std::filesystem::is_symlink(path("file")));
+  EXPECT_EQ(read_file(path("private")), "of the owner alone");
 }
 
 }  // namespace

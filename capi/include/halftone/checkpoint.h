@@ -22,14 +22,19 @@ extern "C" {
 typedef struct htone_checkpoint htone_checkpoint;
 
 /* Opens a directory of checkpoints for one training run, and locks it against other writers until the release. What
- * the run consists of is added next; the numbers of the context's random streams belong to it without that. A forked
- * child does not inherit the lock, but where a table of the host's says otherwise (htone_io); it may load by this
- * object, and opens the directory anew to save.
+ * the run consists of is added next; the numbers of the context's random streams belong to it without that. After
+ * fork() the child may load with this object but must open the directory again to save; with a custom htone_io, lock
+ * inheritance is up to that table. A load writes nothing. If the directory holds checkpoints, and its lock file
+ * DIR/.lock cannot be made or opened for writing (EACCES, EPERM, EROFS, ENOSPC, EDQUOT), the object is created without
+ * the lock, and its first save takes the lock or fails with IO. Without the lock another process may save at the same
+ * time: a load gets the newest checkpoint that is complete, never a mix of two, but fails with IO or FORMAT if the
+ * other process removes the checkpoints that it tries while it reads them. It may then be repeated.
  *
  * [in] context: whose file and clock tables are used; borrowed.
  * [in] directory: UTF-8; made where there is none, in a directory that exists.
  * [out] out: the checkpoint object; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO, STATE (another writer has the directory), OUT_OF_MEMORY.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (also for a directory without checkpoints that may not be written to),
+ *   STATE (another writer has the directory), OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out);
@@ -119,7 +124,8 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
                                                        htone_state_dict* state_dict);
 
 /* Saves everything that was added as the checkpoint of a step. It is durable when this returns; then all but the two
- * newest checkpoints are removed.
+ * newest checkpoints are removed. On a file system that cannot sync a directory (fsync reports EINVAL) names become
+ * durable when that file system writes them.
  *
  * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
  * [in] step: at least 0, above that of every whole checkpoint in the directory.
@@ -163,7 +169,11 @@ HTONE_API htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int
 HTONE_API htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step);
 
 /* Writes tensors as one file in the safetensors format. What stood at the path stays whole until the new file is; a
- * process that ends in the middle leaves what it has written beside it, as path.tmp-PID-NUMBER.
+ * process that ends in the middle leaves what it has written beside it, as path.tmp-PID-NUMBER. The new file keeps the
+ * read, write and execute bits of the file that it replaces, or of the file that a replaced link points to, already
+ * while it is written. It belongs to the user who saves, not to the old owner. The group is kept if the system allows
+ * it; otherwise the group keeps only the rights that everybody has. Access control lists are not kept. With a custom
+ * htone_io the permissions are those that its `open` gives to a new file.
  *
  * [in] context: whose file table is used; borrowed.
  * [in] path: of the file, UTF-8; its directory exists.
