@@ -13,9 +13,7 @@ find_package(PkgConfig QUIET)
 halftone_require(PKG_CONFIG_FOUND pkg-config pkg-config)
 pkg_check_modules(HWY IMPORTED_TARGET libhwy>=1.0)
 halftone_require(HWY_FOUND "Highway 1.0 or later" libhwy-dev)
-# Both consist only of headers, so nothing is linked.
-find_package(nlohmann_json 3.10 QUIET)
-halftone_require(nlohmann_json_FOUND "nlohmann-json 3.10 or later" nlohmann-json3-dev)
+# It consists only of headers, so nothing is linked.
 find_path(XXHASH_INCLUDE_DIR xxhash.h)
 halftone_require(XXHASH_INCLUDE_DIR xxHash libxxhash-dev)
 # Python reads the public headers at build time. Its standard library is enough, so the system's Python is preferred.

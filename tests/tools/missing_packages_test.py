@@ -13,7 +13,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 # What CMake is told so that it does not find it, and the package that must be named.
 MISSING = {
     "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON": "pkg-config",
-    "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON": "nlohmann-json3-dev",
     "-DXXHASH_INCLUDE_DIR=OFF": "libxxhash-dev",
     "-DHALFTONE_PYTHON=OFF": "python3",
     "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON": "libgtest-dev",
