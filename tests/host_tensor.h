@@ -93,7 +93,7 @@ class HostTensor {
   }
   template <class Visitor>
   void visit(Visitor&& visitor) const {
-    visit_dtype(AllTypes{}, view_.dtype, "HostTensor", visitor);
+    try_visit_dtype(AllTypes{}, view_.dtype, visitor);
   }
 
   std::vector<std::byte> bytes_;

@@ -1,10 +1,8 @@
 // Dispatch from a run-time dtype to a compile-time type: a type list and a templated lambda,
-//   visit_dtype(FloatTypes{}, dtype, "relu", [&]<class T>() { ... });
-// A dtype outside the list is DTYPE_MISMATCH naming the operation.
+//   if (!try_visit_dtype(FloatTypes{}, dtype, [&]<class T>() { ... })) ...
 #pragma once
 
 #include "core/dtype.h"
-#include "core/error.h"
 #include "core/number/bfloat16.h"
 #include "core/number/float16.h"
 #include "core/number/float8.h"
@@ -47,17 +45,10 @@ inline constexpr DType dtype_of<uint8_t> = DType::kU8;
 template <>
 inline constexpr DType dtype_of<bool> = DType::kBool;
 
-// Calls visitor.operator()<T>() for the type of the list that `dtype` names and answers whether there was one.
+// Calls visitor.operator()<T>() for the type T in the list that `dtype` names. Returns false if the list has none.
 template <class... Types, class Visitor>
 bool try_visit_dtype(TypeList<Types...>, DType dtype, Visitor&& visitor) {
   return ((dtype == dtype_of<Types> ? (visitor.template operator()<Types>(), true) : false) || ...);
-}
-
-template <class... Types, class Visitor>
-void visit_dtype(TypeList<Types...> types, DType dtype, const char* operation, Visitor&& visitor) {
-  if (!try_visit_dtype(types, dtype, visitor)) {
-    fail(Code::kDtypeMismatch, "", "%s has no kernel for %s", operation, name_of(dtype));
-  }
 }
 
 }  // namespace halftone

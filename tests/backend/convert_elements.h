@@ -53,7 +53,7 @@ inline void fill_bits(const HostTensor& tensor, uint64_t seed) {
 // The value of one element; long double holds every dtype exactly.
 inline long double exact_value(DType dtype, uint64_t bits) {
   long double value = 0;
-  visit_dtype(AllTypes{}, dtype, "exact_value", [&]<class T>() {
+  try_visit_dtype(AllTypes{}, dtype, [&]<class T>() {
     T element;
     std::memcpy(&element, &bits, sizeof element);
     if constexpr (std::is_arithmetic_v<T>) {

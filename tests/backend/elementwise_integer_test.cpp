@@ -7,8 +7,7 @@ namespace {
 // The value wrapped into the dtype's range, as in two's complement.
 double wrapped(DType dtype, int64_t value) {
   double result = 0;
-  visit_dtype(IntegerTypes{}, dtype, "wrapped",
-              [&]<class T>() { result = static_cast<double>(static_cast<T>(value)); });
+  try_visit_dtype(IntegerTypes{}, dtype, [&]<class T>() { result = static_cast<double>(static_cast<T>(value)); });
   return result;
 }
 

@@ -100,7 +100,7 @@ const char* name_of(Layout layout) {
 }
 
 void round_to(Array& array, DType dtype) {
-  visit_dtype(AllTypes{}, dtype, "round_to", [&]<class T>() {
+  try_visit_dtype(AllTypes{}, dtype, [&]<class T>() {
     for (double& value : array.values) value = static_cast<double>(nearest<T>(value));
   });
 }
@@ -131,7 +131,7 @@ LaidInput::LaidInput(ContextDevice& device, DType dtype, const Array& values, La
   const int64_t margin = kMarginBytes / width;
   const int64_t count = 2 * margin + reach_of(values.shape, strides);
   bytes_.assign(static_cast<size_t>(count * width), std::byte{0xff});
-  visit_dtype(AllTypes{}, dtype, "LaidInput", [&]<class T>() {
+  try_visit_dtype(AllTypes{}, dtype, [&]<class T>() {
     int64_t i = 0;
     for_each_offset(values.shape, strides, [&](int64_t offset) {
       const T element = nearest<T>(values[i++]);
@@ -145,7 +145,7 @@ LaidInput::LaidInput(ContextDevice& device, DType dtype, const Array& values, La
 std::vector<double> elements_of(const Tensor& tensor) {
   std::vector<double> result;
   result.reserve(static_cast<size_t>(tensor.numel()));
-  visit_dtype(AllTypes{}, tensor.dtype(), "elements_of", [&]<class T>() {
+  try_visit_dtype(AllTypes{}, tensor.dtype(), [&]<class T>() {
     const auto* data = static_cast<const T*>(tensor.data());
     for_each_offset(tensor.shape(), tensor.strides(),
                     [&](int64_t offset) { result.push_back(static_cast<double>(data[offset])); });
