@@ -24,7 +24,7 @@ void publish_file(const Io& io, const std::string& path, Write&& write) {
   rename(io, temporary, path);
 }
 
-// Takes a number from the front of a text; answers whether there was one.
+// Removes a number from the front of a text. Returns false if there is none.
 bool take_number(std::string_view& text) {
   const size_t length = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(length);
@@ -37,7 +37,7 @@ bool take(std::string_view lead, std::string_view& text) {
   return true;
 }
 
-// An index and the files that it names, each found to be the one that was written for it.
+// An index and its files. The constructor checks that each file is the one that was written for the index.
 class OpenCheckpoint {
  public:
   OpenCheckpoint(const Io& io, const std::string& folder, int64_t step)
@@ -51,7 +51,7 @@ class OpenCheckpoint {
       files_.emplace_back(io, folder + "/" + file.name);
       require_match(file, files_.back());
     }
-    // Now, before memory is taken for what the index says.
+    // Checked before memory is allocated for the sizes in the index.
     for (const IndexTensor& tensor : index_.tensors) {
       for (const TensorPart& part : tensor.parts) entry_of(files_[part.file], tensor, part);
     }
@@ -59,7 +59,7 @@ class OpenCheckpoint {
 
   const Index& index() const noexcept { return index_; }
 
-  // Calls read(file, entry) for each part of a tensor; it answers the checksum of the bytes that it read.
+  // Calls read(file, entry, part) for each part of a tensor. It returns the checksum of the bytes that it read.
   template <class Read>
   void for_each_part(const IndexTensor& tensor, Read&& read) const {
     for (const TensorPart& part : tensor.parts) {
@@ -72,7 +72,7 @@ class OpenCheckpoint {
   }
 
  private:
-  // A file that an index names and that is not there, or is no file, makes the checkpoint unsound, not the system.
+  // A missing file, or something else in its place, is a damaged checkpoint (FORMAT), not an error of the system (IO).
   static void require_file(const Io& io, const std::string& path) {
     if (!is_file(io, path)) fail(Code::kFormat, "", "%s is missing, or no regular file", path.c_str());
   }

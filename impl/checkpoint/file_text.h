@@ -24,7 +24,7 @@ class FileText {
   }
   // The current byte's offset in the file.
   uint64_t position() const noexcept { return offset_ - filled_ + next_; }
-  // Of all bytes up to the end of the buffer; of the whole range once current() is kEnd.
+  // The checksum of all bytes read into the buffer so far: of the whole range once current() is kEnd.
   uint64_t checksum() const { return checksum_.value(); }
 
  private:

@@ -34,7 +34,8 @@ const char* name_of(DType dtype) noexcept {
 
 namespace {
 
-// Two different floats: the larger size wins; of one size neither holds the other, so the next wider type does.
+// For two different floats the larger size wins. Two formats of one size cannot hold each other's values, so the result
+// is the next wider type.
 DType promote_floats(DType a, DType b) {
   if (size_of(a) != size_of(b)) return size_of(a) > size_of(b) ? a : b;
   return size_of(a) == 2 ? DType::kF32 : DType::kF16;

@@ -1,5 +1,6 @@
-// The floating-point modes that our arithmetic is proven under: round to nearest, subnormals kept, exceptions masked. A
-// host may have set others; they are put aside for the length of a call. Threads started meanwhile inherit ours.
+// Sets the floating-point modes that the library's arithmetic requires while the object lives: round to nearest,
+// subnormals kept, exceptions masked. The destructor restores the caller's modes. Threads started meanwhile inherit
+// ours.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class FloatEnvironment {
   }
 
  private:
-  static constexpr uint32_t kFlags = 0x3f;      // sticky exception flags: whatever they are
+  static constexpr uint32_t kFlags = 0x3f;      // sticky exception flags: left as they are
   static constexpr uint32_t kDefault = 0x1f80;  // all exceptions masked, nearest, no FTZ, no DAZ
   uint32_t saved_;
 #elif defined(__aarch64__)

@@ -7,7 +7,7 @@
 namespace halftone {
 namespace {
 
-// Held during a fork, so that the child finds the list whole.
+// Held during a fork, so that the child finds the list consistent.
 constinit std::mutex list_mutex;
 constinit ForkHook* list_head = nullptr;
 
@@ -38,7 +38,7 @@ bool ForkHook::install() {
 }
 
 ForkHook::ForkHook(const Calls& calls, void* owner) : calls_(calls), owner_(owner) {
-  // Where installing throws, the next hook tries again.
+  // If install() throws, C++ leaves the variable uninitialised and the next hook tries again.
   [[maybe_unused]] static const bool installed = install();
   const std::lock_guard lock(list_mutex);
   next_ = list_head;

@@ -1,5 +1,5 @@
-// Calls functions around every fork of the process for as long as the hook lives: of the process's threads the child
-// has only the one that forked, so what the others were about must be put right there. Safe from any thread.
+// Calls functions around every fork() of the process while the hook lives. After fork() only the forking thread exists
+// in the child; state owned by other threads must be reset there. Safe from any thread.
 #pragma once
 
 #include <mutex>
@@ -8,14 +8,14 @@ namespace halftone {
 
 class ForkHook {
  public:
-  // Each may be null. `before` runs in the forking thread, the others before fork returns.
+  // Each may be null. All run in the forking thread: `before` before the fork, the others before fork() returns.
   struct Calls {
     void (*before)(void* owner) noexcept;
     void (*in_parent)(void* owner) noexcept;
     void (*in_child)(void* owner) noexcept;
   };
 
-  // Make the hook the owner's last member, so that it never sees the owner half built. Throws OUT_OF_MEMORY.
+  // REQUIRES: the hook is the owner's last member, so that no call sees a half-built owner. Throws OUT_OF_MEMORY.
   ForkHook(const Calls& calls, void* owner);
   ~ForkHook();
   ForkHook(const ForkHook&) = delete;
@@ -31,8 +31,9 @@ class ForkHook {
   ForkHook* previous_ = nullptr;
 };
 
-// A mutex that no fork finds locked: the child sees what it guards whole, and can lock it. Two of them must not be held
-// by one thread at a time, and no fork may happen under one.
+// A mutex that is never locked by another thread when fork() copies the process: the child finds the data under it
+// consistent and can lock it. REQUIRES: a thread holds at most one ForkMutex at a time, and does not fork while it
+// does.
 class ForkMutex {
  public:
   ForkMutex() : hook_({lock_owner, unlock_owner, unlock_owner}, this) {}

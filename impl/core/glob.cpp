@@ -2,8 +2,8 @@
 
 namespace halftone {
 
-// Where what follows a star does not match, that star takes one more byte; stars before it need no second look, since
-// the last one could take whatever they would give up.
+// On a mismatch behind a star, that star takes one more byte and matching resumes behind it. Earlier stars are never
+// tried again: the last star can take every byte that a longer match of theirs would free.
 bool matches_glob(const char* pattern, const char* name) noexcept {
   const char* after_star = nullptr;
   const char* taken_to = nullptr;

@@ -1,10 +1,10 @@
-// Patterns of names: '*' stands for any run of bytes, none included, '?' for one byte, everything else for itself. Pure
+// Patterns for names: '*' matches any number of bytes, also none, '?' matches one byte, every other byte itself. Pure
 // function, safe from any thread.
 #pragma once
 
 namespace halftone {
 
-// Whether the whole of `name` matches. Takes no memory, and time of at most the product of the lengths.
+// Returns whether the whole of `name` matches. Allocates nothing; the time is at most the product of the two lengths.
 bool matches_glob(const char* pattern, const char* name) noexcept;
 
 }  // namespace halftone

@@ -65,14 +65,14 @@ uint64_t keyed_hash(HashKey key, std::string_view text) noexcept {
   return state.finish();
 }
 
-// The kernel gives every program sixteen random bytes, without a call that could fail. Where it gave none, the address
-// of a variable is what is left.
+// Linux passes sixteen random bytes to every program, so no call is needed that could fail. If they are missing, the
+// address of a variable has to do.
 HashKey process_hash_key() noexcept {
   HashKey key;
   const auto* bytes = reinterpret_cast<const void*>(getauxval(AT_RANDOM));
   if (bytes == nullptr) return {.low = reinterpret_cast<uintptr_t>(&key), .high = 0};
   std::memcpy(&key, bytes, sizeof key);
-  // Not the bytes themselves, which guard the stack.
+  // The bytes also seed the stack protector, so the key must not reveal them.
   return {.low = keyed_hash(key, "names, low"), .high = keyed_hash(key, "names, high")};
 }
 

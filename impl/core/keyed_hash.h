@@ -1,6 +1,6 @@
-// A hash of texts that come from outside: who writes a file cannot choose names that collide, for he does not know the
-// key. SipHash-2-4 (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012). Nothing that is saved or computed
-// may depend on it. Pure functions, safe from any thread.
+// A hash for strings from untrusted files: without the key, the author of a file cannot choose names that collide.
+// SipHash-2-4 (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012). The key differs between processes, so no
+// saved or computed value may depend on the hash. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct HashKey {
 
 uint64_t keyed_hash(HashKey key, std::string_view text) noexcept;
 
-// Random, the same until the process ends.
+// Random; constant until the process ends.
 HashKey process_hash_key() noexcept;
 
 }  // namespace halftone

@@ -24,7 +24,7 @@ struct LogReceiver final : RefCounted {
   ForeignFunction<void(void*)> destroy;
 };
 
-// Leaked on purpose: threads may still warn while the process exits.
+// Never destroyed: other threads may still log while the process exits.
 struct Slot {
   ForkMutex mutex;
   Ref<LogReceiver> receiver;
@@ -44,7 +44,7 @@ void set_log_receiver(LogFunction callback, void* user, void (*destroy)(void*)) 
   std::unique_lock lock(current.mutex);
   std::swap(current.receiver, next);
   lock.unlock();
-  // `next` is the former receiver now; its destroy runs here or where its last message ends.
+  // `next` now holds the old callback; its destroy runs here, or when its last in-flight message finishes.
 }
 
 void log_warning(const char* format, ...) noexcept {

@@ -1,5 +1,6 @@
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a counter-based generator, so
-// that element i of a stream is a pure function of (seed, stream, i), whatever the thread, the shard or the device.
+// that element i of a sequence is a pure function of (seed, stream, i) on any thread, shard and device. `stream` is the
+// number of the sequence.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 
 namespace halftone {
 
-// One stream of random words: 2^64 blocks of four.
+// Names one random sequence of 2^64 blocks of four words.
 struct PhiloxKey {
   uint64_t seed = 0;
   uint64_t stream = 0;

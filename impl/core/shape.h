@@ -58,7 +58,7 @@ constexpr Shape contiguous_strides(const Shape& shape) {
   return strides;
 }
 
-// Whether elements lie in row-major order without gaps; strides of dimensions of size 1 do not matter.
+// True where elements lie in row-major order without gaps; strides of dimensions of size 1 do not matter.
 constexpr bool is_contiguous(const Shape& shape, const Shape& strides) {
   int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -72,17 +72,17 @@ constexpr bool is_contiguous(const Shape& shape, const Shape& strides) {
 // that leaves int64 in bytes of the widest dtype. Throws INVALID_ARGUMENT naming `argument`.
 Shape checked_shape(const int64_t* sizes, int64_t rank, const char* argument);
 
-// A caller's strides for a shape that passed checked_shape. Those of dimensions that are never stepped along, of size 1
-// or in an empty tensor, may be anything and become row-major. Refuses a negative one, and a distance between two
-// elements that leaves int64 in bytes of the widest dtype. Throws INVALID_ARGUMENT naming `argument`.
+// Checks a caller's strides for a shape that passed checked_shape. Strides that are never used, of a dimension of size
+// 1 or of an empty tensor, may have any value and become row-major. Refuses a negative stride, and a distance between
+// two elements that leaves int64 in bytes of the widest dtype. Throws INVALID_ARGUMENT naming `argument`.
 Shape checked_strides(const Shape& shape, const int64_t* strides, const char* argument);
 
-// Whether two elements may share memory; strides that interleave without meeting count as well.
+// True where two elements may share memory. Strides that interleave without meeting give true as well.
 bool may_overlap(const Shape& shape, const Shape& strides);
 
-// A dimension counted from the end where negative; throws INVALID_ARGUMENT naming `argument` outside [-rank, rank).
+// A negative dimension counts from the end. Throws INVALID_ARGUMENT naming `argument` outside [-rank, rank).
 int checked_dim(int64_t dim, int rank, const char* argument);
-// Several such, counted from the front; refuses one that is named twice.
+// Applies checked_dim to each dimension and refuses one that is named twice.
 Shape checked_dims(const Shape& dims, int rank, const char* argument);
 
 // "[2, 3]" for messages, in its own buffer.

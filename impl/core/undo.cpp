@@ -11,7 +11,7 @@ void Undo::push(std::unique_ptr<Step> step) noexcept {
   last_ = std::move(step);
 }
 
-// One step at a time, so that a long list ends without recursion.
+// Takes one step off the list at a time: destroying the whole list at once would recurse once per step.
 std::unique_ptr<Undo::Step> Undo::pop() noexcept {
   std::unique_ptr<Step> popped = std::move(last_);
   if (popped != nullptr) last_ = std::move(popped->before);
@@ -19,6 +19,7 @@ std::unique_ptr<Undo::Step> Undo::pop() noexcept {
 }
 
 Undo::~Undo() {
+  // Hands the actions to the outer call, in front of its own: the last change is undone first.
   if (is_kept_ && outer_ != nullptr && last_ != nullptr) {
     Step* first = last_.get();
     while (first->before != nullptr) first = first->before.get();

@@ -1,7 +1,7 @@
-// What a call takes back where it fails. A call that runs out of memory has changed nothing, although a forward pass
-// draws random streams and moves running statistics on its way: whoever changes such a thing says how it is taken back.
-// Calls of one thread nest where the host calls back, and what an inner one has done is the outer one's to take
-// back. Used by one thread.
+// The rollback log of one call of the C API. A call that runs out of memory must leave everything as it was, but a
+// forward pass takes random sequences and updates running statistics before it can fail. Code that changes such state
+// registers an undo action. Calls made inside a callback nest: an inner call that succeeds hands its actions to the
+// outer call. Used by one thread.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@ namespace halftone {
 class Undo {
  public:
   Undo() noexcept : outer_(current_) { current_ = this; }
-  // Takes back, the last change first, unless keep() was called.
+  // Runs the actions, the last one first, unless keep() was called.
   ~Undo();
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
 
-  // The call has succeeded.
+  // Must be called when the call has succeeded.
   void keep() noexcept { is_kept_ = true; }
 
-  // Has `take_back` called where this thread's call fails; it must not throw. Outside of calls nothing is taken back.
-  // Throws OUT_OF_MEMORY, which is a failure as well: then it was called.
+  // Registers `take_back`, which runs if this thread's current call fails; it must not throw. Outside of a call it is
+  // dropped. If there is no memory to register it, it runs at once, and OUT_OF_MEMORY is thrown.
   template <class TakeBack>
   static void on_failure(const TakeBack& take_back) {
     if (current_ == nullptr) return;

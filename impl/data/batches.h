@@ -1,4 +1,4 @@
-// Rows of tensors, gathered in a sampler's order into one batch at a time.
+// Gathers rows of tensors in a sampler's order, one batch at a time. One thread at a time.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class Batches final : public RefCounted {
   // Throws SHAPE_MISMATCH or DEVICE naming tensors.
   Batches(Ref<Sampler> sampler, std::vector<Tensor> tensors);
 
-  // Gathers the next batch; where that fails sampler and current batch stay.
+  // Gathers the next batch. On failure the sampler and the current batch are unchanged.
   void next();
 
   size_t count() const noexcept { return tensors_.size(); }

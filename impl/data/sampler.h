@@ -1,5 +1,5 @@
-// The order in which samples are taken: a permutation for each epoch that depends on (seed, epoch, count) alone, every
-// world_size-th of it for each rank, cut into batches. The cursor is one number, so that a checkpoint can hold it.
+// The order of samples. Each epoch has a permutation that depends on (seed, epoch, count) alone. A rank takes every
+// world_size-th sample of it, cut into batches. The cursor is one number, so that a checkpoint can hold it.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class Sampler final : public RefCounted {
   int64_t epoch() const noexcept { return cursor_ / batches_per_epoch_; }
   int64_t batch() const noexcept { return cursor_ % batches_per_epoch_; }
 
-  // The indices of the batch that comes next, without taking it; valid until advance.
+  // The indices of the next batch; valid until advance().
   const std::vector<int64_t>& peek();
   void advance() noexcept;
 
-  // Batches taken since the beginning. REQUIRES for a new one: at least 0.
+  // The number of batches taken since the beginning. REQUIRES: a new cursor is at least 0.
   int64_t cursor() const noexcept { return cursor_; }
   void set_cursor(int64_t cursor) noexcept { cursor_ = cursor; }
   const SamplerOptions& options() const noexcept { return options_; }

@@ -6,7 +6,7 @@ namespace halftone::data {
 
 namespace {
 
-// What the order of samples depends on.
+// The settings that determine the order of samples.
 struct Setting {
   const char* name;
   int64_t value;

@@ -10,7 +10,7 @@ namespace halftone {
 
 namespace {
 
-// Of whole numbers up to here both sums and differences are exact in double.
+// Sums and differences of whole numbers up to this are exact in double.
 constexpr double kLargestWhole = 0x1p52;
 
 struct NamedNumber {

@@ -12,8 +12,8 @@ struct Arange {
   double step;
 };
 
-// Throws INVALID_ARGUMENT naming start, end, step or dtype where there are no such numbers, or where the dtype is an
-// integer that does not hold them.
+// Throws INVALID_ARGUMENT naming start, end, step or dtype if there are no such numbers, or if an integer dtype cannot
+// hold them.
 Tensor arange(ContextDevice& device, DType dtype, const Arange& numbers);
 
 }  // namespace halftone

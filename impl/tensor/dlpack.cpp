@@ -14,7 +14,7 @@ struct TypePair {
   dlpack::TypeCode code;
 };
 
-// Sizes are not part of a pair: bits are those of size_of.
+// Only the type codes: the number of bits follows from size_of().
 constexpr TypePair kTypes[] = {
     {DType::kF64, dlpack::kFloat},
     {DType::kF32, dlpack::kFloat},
@@ -67,7 +67,7 @@ Shape shape_of(const dlpack::Array& array) {
   return checked_shape(array.shape, array.ndim, "managed");
 }
 
-// Where the first element lies; null for an empty tensor, whose address may be anything.
+// The address of the first element; null for an empty tensor, whose `data` may be anything.
 void* first_element(const dlpack::Array& array, const Shape& shape, DType dtype) {
   if (numel(shape) == 0) return nullptr;
   if (array.data == nullptr) fail(Code::kInvalidArgument, "managed", "managed has elements and a NULL data");
@@ -99,7 +99,7 @@ void run_deleter(void* user) {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-// What a borrower holds: the standard's structure, what it points to, and the reference that keeps the memory.
+// An exported tensor: the standard's structure, the arrays that it points to, and the reference that keeps the memory.
 template <class Managed>
 struct Loan {
   Managed managed;

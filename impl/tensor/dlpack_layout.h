@@ -1,5 +1,5 @@
-// The structures of the DLPack standard, version 1.1, as its specification lays them out. The public header declares
-// the two managed ones without their content, so that a host may include the standard's own header beside ours.
+// The structures of the DLPack standard, version 1.1, with the layout of its specification. The public header only
+// declares the two managed ones, so that a program can include the standard's own header as well.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct DataType {
   uint16_t lanes;
 };
 
-// The first element lies byte_offset behind data. Strides count elements; none at all mean row-major order.
+// The first element is byte_offset bytes behind data. Strides count elements; null strides mean row-major order.
 struct Array {
   void* data;
   Device device;
@@ -58,7 +58,7 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor* self);
 };
 
-// Versions of one major number agree on everything here; all of them agree on what stands before flags.
+// Versions with the same major number have this layout. All versions have the same layout up to `flags`.
 struct DLManagedTensorVersioned {
   halftone::dlpack::Version version;
   void* owner;

@@ -30,7 +30,7 @@ void cast(const Tensor& source, const Tensor& target) {
 }  // namespace
 
 Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category) {
-  // Operations make shapes out of others: factors that fit in memory may have a product that does not.
+  // Checked because operations compute shapes: sizes that were valid each may have a product that is not.
   checked_shape(shape.begin(), shape.rank(), "shape");
   const size_t bytes = static_cast<size_t>(numel(shape)) * size_of(dtype);
   return Tensor(Storage::allocate(device, bytes, category), dtype, shape, contiguous_strides(shape), 0);
@@ -99,7 +99,7 @@ void fill_normal(const Tensor& tensor, PhiloxKey key, double mean, double std) {
   tensor.storage()->bump_version();
 }
 
-// Ones of which some are dropped.
+// A bernoulli tensor is a dropout mask over ones.
 void fill_bernoulli(const Tensor& tensor, PhiloxKey key, double p) {
   const Tensor one = full(tensor.device(), DType::kF32, {}, 1.0);
   View ones = {.data = one.data(), .dtype = DType::kF32, .shape = tensor.shape(), .strides = {}};

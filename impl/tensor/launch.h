@@ -1,5 +1,5 @@
-// The one way from a room above to a backend's kernel: looks the entry up, reports a missing one with the operation's and
-// the device's name, and turns a failed status into an Error.
+// Calls a backend's kernel: the only way to one from the layers above. Looks up the table entry, reports a missing one
+// with the operation's and the device's name, and turns a failed status into an Error.
 #pragma once
 
 #include "backend/context.h"

@@ -1,6 +1,6 @@
-// Finds entries of lists by their names without keeping the names a second time: a table of numbers, probed one behind
-// another, at most half full. Names may be a hostile file's, so where they lie depends on a key that its author does
-// not know. Used by StateDict, which may hold a million names. One thread at a time.
+// Finds list entries by name without a second copy of the names: an open-addressing hash table of entry numbers with
+// linear probing, at most half full. Names may come from a hostile file, so the hash depends on a key that the file's
+// author does not know. Used by StateDict, which may hold a million names. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace halftone {
 
 class NameIndex {
  public:
-  NameIndex() = default;  // by the process's key
+  NameIndex() = default;  // uses the process's key
   explicit NameIndex(HashKey key) : key_(key) {}
 
-  // Whoever knows the name of a number answers whether it is this one.
+  // is_named(number, name) returns whether the entry of that number has that name.
   template <class IsNamed>
   const uint32_t* find(std::string_view name, const IsNamed& is_named) const noexcept {
     if (slots_.empty()) return nullptr;
@@ -28,7 +28,7 @@ class NameIndex {
     }
   }
 
-  // Makes room, so that the next add cannot fail; `name_of` tells the name of every number that is in.
+  // Makes room, so that the next add() cannot fail. name_of(number) returns the name of an entry in the table.
   template <class NameOf>
   void prepare_add(const NameOf& name_of) {
     if (2 * (count_ + 1) <= slots_.size()) return;
@@ -39,7 +39,7 @@ class NameIndex {
     }
   }
 
-  // REQUIRES: prepare_add was called, the name is not in yet.
+  // REQUIRES: prepare_add() was called, and the name is not in the table.
   void add(std::string_view name, uint32_t number) noexcept {
     put(name, number);
     ++count_;
@@ -58,7 +58,7 @@ class NameIndex {
     slots_[place] = number;
   }
 
-  std::vector<uint32_t> slots_;  // a power of two of them
+  std::vector<uint32_t> slots_;  // their number is a power of two
   size_t count_ = 0;
   HashKey key_ = process_hash_key();
 };

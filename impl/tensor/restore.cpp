@@ -13,7 +13,7 @@ void restore_on_failure(const Tensor& tensor) {
     try {
       copy(before, tensor);
     } catch (const Error&) {
-      // The device has failed; nothing on it can be relied on.
+      // The device has failed, so its memory is lost anyway.
     }
   });
 }

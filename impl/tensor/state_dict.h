@@ -1,7 +1,7 @@
-// What is kept of a program's state: tensors and scalars by name, in the order in which they were added. Modules,
-// optimizers, scalers and samplers fill one and take one back; checkpoint/ writes and reads it, and knows nothing else.
-// Tensors are references: of the live state where it is to be saved, of fresh memory where it was read. One thread at a
-// time.
+// The saved state of a program: tensors and scalars by name, in the order in which they were added. Modules,
+// optimizers, scalers and samplers produce one and load one; checkpoint/ writes and reads one, and knows none of those
+// classes. Tensors are references: to the live state if it is to be saved, to new memory if it was read from a file.
+// One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 
 namespace halftone {
 
-// Which elements of a larger tensor, flattened, a tensor with one dimension holds.
+// A one-dimensional tensor holds this range of a larger, flattened tensor.
 struct StateRange {
   Shape global_shape;
   int64_t offset = 0;
 };
 
-// A file may hold a million of them: what few have is not in each.
+// A file may hold a million of them, so the rare range is behind a pointer.
 struct StateTensor {
   std::string name;
   Tensor tensor;
-  std::shared_ptr<const StateRange> range = nullptr;  // null: all elements, in their shape
+  std::shared_ptr<const StateRange> range = nullptr;  // null: the whole tensor, in its shape
 
   const Shape& global_shape() const noexcept { return range ? range->global_shape : tensor.shape(); }
   int64_t offset() const noexcept { return range ? range->offset : 0; }
@@ -35,7 +35,7 @@ struct StateTensor {
 
 using StateScalar = std::variant<int64_t, double, std::string>;
 
-// Counts of steps and batches in a state are at most that: they can still be counted on.
+// The largest count of steps or batches in a state: a program can go on counting without an overflow.
 inline constexpr int64_t kLargestCount = int64_t{1} << 62;
 
 struct NamedScalar {
@@ -43,31 +43,31 @@ struct NamedScalar {
   StateScalar value;
 };
 
-// A state that was compared with what it is to be loaded into, and made ready: calling it writes, and only a device
-// that fails can stop it. What it was made from must live until then.
+// A load that was checked and prepared. The call writes, and can fail only if a device fails. REQUIRES: the objects
+// that it was made from live until then.
 using StagedLoad = std::function<void()>;
 
 class StateDict {
  public:
-  // Names are UTF-8, not empty, without a zero byte, and stand once among tensors and scalars together. Throws
+  // Names are UTF-8, not empty and without a zero byte. A name is used once among tensors and scalars together. Throws
   // INVALID_ARGUMENT naming `name`.
   void add(std::string name, const Tensor& tensor);
-  // A range of a flattened tensor, of one dimension; or all of it, in its shape.
+  // `range` is a one-dimensional range of a flattened tensor, or the whole tensor in its shape.
   void add_range(std::string name, const Tensor& range, const Shape& global_shape, int64_t offset);
   void add(std::string name, StateScalar value);
 
-  // Makes room for so many tensors in all.
+  // Makes room for `count` tensors in total.
   void reserve(size_t count) { tensors_.reserve(count); }
 
   const std::vector<StateTensor>& tensors() const noexcept { return tensors_; }
   const std::vector<NamedScalar>& scalars() const noexcept { return scalars_; }
 
-  // Null where there is none of that name.
+  // Null if there is none of that name.
   const StateTensor* find(const std::string& name) const noexcept;
   const StateScalar* find_scalar(const std::string& name) const noexcept;
 
  private:
-  // Numbers in index_: the place in its list, and which list it is.
+  // A number in index_ combines an entry's place in its list and the list.
   enum List : uint32_t { kTensors, kScalars };
   static constexpr uint32_t number_of(size_t place, List list) { return static_cast<uint32_t>(place) * 2 + list; }
 
@@ -81,8 +81,8 @@ class StateDict {
   NameIndex index_;
 };
 
-// Copies of `values` into the tensors of the same names: all of `targets` must be there, in their dtype and shape.
-// Throws FORMAT naming the first that is not, STATE for one that may not be written. Scalars are not looked at.
+// Prepares to copy `values` into the `targets` of the same names. Throws FORMAT naming the first target that is missing
+// or has another dtype or shape, STATE for one that may not be written. Scalars are ignored.
 StagedLoad stage_copy(const StateDict& targets, const StateDict& values);
 
 }  // namespace halftone

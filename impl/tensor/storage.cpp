@@ -6,7 +6,7 @@ Storage::Storage(ContextDevice& device, Allocation allocation) noexcept
     : context_(Ref<Context>::share(device.context)), device_(device), allocation_(allocation) {}
 
 Ref<Storage> Storage::allocate(ContextDevice& device, size_t bytes, Category category) {
-  // The object comes first: once the block is taken nothing can fail any more.
+  // The object is made first: nothing may fail once the block is allocated.
   Ref<Storage> storage = Ref<Storage>::adopt(new Storage(device, {}));
   if (bytes > 0) storage->allocation_ = device.allocator->allocate(bytes, category);
   return storage;

@@ -1,5 +1,5 @@
-// A piece of device memory that tensors share, with the version counter that backward checks. Either a block of the
-// device's allocator or the caller's own memory with a deleter.
+// Device memory that tensors share, with the version counter that backward checks. The memory is a block of the
+// device's allocator, or the caller's own with a deleter.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class Storage final : public RefCounted {
   // `deleter` (may be null) runs once with `user` when the last reference goes. REQUIRES: a borrowed storage.
   void set_deleter(Deleter deleter, void* user) noexcept;
 
-  // For good, and before the storage is shared. Whoever writes in place on a caller's behalf looks at it.
+  // Cannot be revoked. REQUIRES: the storage is not shared yet. Functions that write in place for a caller check it.
   void forbid_writes() noexcept { read_only_ = true; }
   bool is_read_only() const noexcept { return read_only_; }
 
@@ -32,7 +32,7 @@ class Storage final : public RefCounted {
   void* data() const noexcept { return allocation_.data; }
   ContextDevice& device() const noexcept { return device_; }
 
-  // Counts the writes since creation; a saved tensor whose storage has another version than when it was saved is stale.
+  // The number of writes since creation. A saved tensor is stale if its storage's version has changed since the save.
   uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -1,5 +1,5 @@
-// A tensor: shape and strides over shared storage. The class is a reference, as cheap to copy as a pointer. Gradients are
-// not known here; autograd hangs a GradientSource onto a tensor and alone looks at it.
+// A tensor: shape and strides over shared storage. The class is a reference, as cheap to copy as a pointer. It knows
+// nothing of gradients: autograd attaches a GradientSource to a tensor, and nobody else reads it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace halftone {
 
-// Where a tensor's gradient goes: an operation's node or a leaf's accumulator (autograd/node.h).
+// The receiver of a tensor's gradient: an operation's node or a leaf's accumulator (autograd/node.h).
 class GradientSource : public RefCounted {};
 
 class Tensor {
@@ -34,9 +34,9 @@ class Tensor {
   void* data() const noexcept;
   View view() const noexcept;
 
-  // The same storage under another shape; keeps no gradient source.
+  // A tensor of another shape over this storage, without gradient source.
   Tensor as_strided(const Shape& shape, const Shape& strides, int64_t offset) const;
-  // The same elements without gradient source.
+  // A tensor of the same elements without gradient source.
   Tensor detach() const { return as_strided(shape(), strides(), offset()); }
 
   const Ref<GradientSource>& gradient_source() const noexcept { return body_->source; }
@@ -44,7 +44,7 @@ class Tensor {
   // REQUIRES: no other thread uses this tensor.
   void set_gradient_source(Ref<GradientSource> source, uint32_t slot = 0) const noexcept;
 
-  // Whether two references name one tensor object.
+  // True if both refer to one tensor object.
   bool is_same(const Tensor& other) const noexcept { return body_ == other.body_; }
 
  private:

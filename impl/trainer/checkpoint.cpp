@@ -15,7 +15,7 @@ void require_step(int64_t step) {
   if (step < 0) fail(Code::kInvalidArgument, "step", "step=%lld is below 0", static_cast<long long>(step));
 }
 
-// Later draws of a run that goes on must be those of a run that never stopped.
+// A resumed run must draw the same random numbers as one that never stopped.
 StatePart random_part(const Ref<Context>& context) {
   const auto read = [context] {
     StateDict state;
@@ -25,7 +25,7 @@ StatePart random_part(const Ref<Context>& context) {
   const auto stage = [context](const StateDict& state) -> StagedLoad {
     const StateScalar* streams = state.find_scalar(kStreams);
     if (streams == nullptr || !std::holds_alternative<int64_t>(*streams)) {
-      fail(Code::kFormat, "", "the count of random streams is missing");
+      fail(Code::kFormat, "", "the count of random sequences is missing");
     }
     return [context, taken = std::get<int64_t>(*streams)] { context->set_streams_taken(static_cast<uint64_t>(taken)); };
   };

@@ -1,4 +1,4 @@
-// A training run and the directory that its checkpoints are in. One thread at a time.
+// Saves and loads a training run in a directory of checkpoints. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace halftone::trainer {
 
 class Checkpoint final : public RefCounted {
  public:
-  // Locks the directory. The context's count of random streams is a part from the beginning. Throws IO, STATE.
+  // Locks the directory. The context's count of random sequences is always one of the parts. Throws IO, STATE.
   Checkpoint(Ref<Context> context, const std::string& directory);
 
   void add(StatePart part) { state_.add(std::move(part)); }
 
-  // As Directory's, and INVALID_ARGUMENT for a step below 0.
+  // These throw as those of Directory do, and INVALID_ARGUMENT for a step below 0.
   void save(int64_t step);
   void verify(int64_t step) const;
-  // Answers the step; -1 where there is no checkpoint.
+  // Returns the step; -1 if there is no checkpoint.
   int64_t load();
-  // The newest step, whole or not; -1 where there is none.
+  // The newest step, complete or not; -1 if there is none.
   int64_t latest() const;
 
  private:

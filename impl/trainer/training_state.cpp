@@ -12,7 +12,7 @@ constexpr char kSeparator = '/';
 
 bool is_empty(const StateDict& state) { return state.tensors().empty() && state.scalars().empty(); }
 
-// To the caller it is the checkpoint that does not fit, whatever a room calls it.
+// A layer may report a state that does not fit by any code. For the caller it means that the checkpoint does not fit.
 template <class Action>
 auto of_part(const StatePart& part, Action&& action) {
   try {
@@ -30,7 +30,7 @@ void TrainingState::add(StatePart part) {
     fail(Code::kInvalidArgument, "name", "name '%.64s' is empty or holds a slash", part.name.c_str());
   }
   const auto [place, is_new] = places_.try_emplace(part.name, parts_.size());
-  if (!is_new) fail(Code::kInvalidArgument, "name", "name %.64s stands for another part already", part.name.c_str());
+  if (!is_new) fail(Code::kInvalidArgument, "name", "name %.64s is another part's already", part.name.c_str());
   try {
     parts_.push_back(std::move(part));
   } catch (...) {
@@ -79,12 +79,12 @@ std::vector<StateDict> TrainingState::split(const StateDict& state) const {
 }
 
 void TrainingState::load(const StateDict& state) const {
-  const std::vector<StateDict> states = split(state);  // live until the last write
+  const std::vector<StateDict> states = split(state);  // the staged loads refer to them
   std::vector<StagedLoad> loads;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const StatePart& part = parts_[i];
     if (is_empty(states[i])) {
-      if (is_empty(part.read())) continue;  // a part that has nothing leaves no trace in a checkpoint
+      if (is_empty(part.read())) continue;  // an empty part writes nothing into a checkpoint
       fail(Code::kFormat, "", "the checkpoint has no part %s", part.name.c_str());
     }
     loads.push_back(of_part(part, [&] { return part.stage(states[i]); }));

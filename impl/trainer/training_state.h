@@ -1,6 +1,6 @@
-// The parts of a training run that a checkpoint holds, each under a name of its own. Whoever knows a part's room says
-// how it is read and how a state is staged into it; here the parts become one state dict, and one load that reaches all
-// of them or none. One thread at a time.
+// The parts of a training run that a checkpoint holds, each with its own name. The caller supplies functions that read
+// a part and stage a state into it. This class combines the parts into one state dict, and into one load of all or
+// none. One thread at a time.
 #pragma once
 
 #include <functional>
@@ -22,13 +22,13 @@ struct StatePart {
 
 class TrainingState {
  public:
-  // Throws INVALID_ARGUMENT for a name that stands already, is empty, or holds a slash.
+  // Throws INVALID_ARGUMENT for a name that is in use, is empty, or holds a slash.
   void add(StatePart part);
 
-  // Everything, as "part/name".
+  // The state of all parts, with names "part/name".
   StateDict read() const;
-  // Parts that nobody added are passed over. Throws FORMAT where a part is missing or does not fit, and leaves all
-  // parts as they were.
+  // Ignores parts of the state that were not added. Throws FORMAT if a part is missing or does not fit, and leaves all
+  // parts unchanged.
   void load(const StateDict& state) const;
 
  private:
