@@ -81,7 +81,7 @@ void HeaderParser::text(std::string value) {
 }
 
 // Names and metadata may be as long as the header. In a tensor's object only its keys and dtypes are allowed, and
-// behind a name only an object is.
+// a name must be followed by an object.
 size_t HeaderParser::longest_text() const {
   const bool is_name = place_ == Place::kTop && name_.empty();
   return is_name || place_ == Place::kMetadata ? kMaxHeaderBytes : sizeof "data_offsets";

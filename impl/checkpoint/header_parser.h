@@ -40,7 +40,7 @@ class HeaderParser final : public JsonHandler {
   SafetensorsHeader& header_;
   const std::string& path_;
   Place place_ = Place::kBefore;
-  std::string name_;      // of the tensor or the text that is being read
+  std::string name_;      // of the tensor or the metadata that is being read
   TensorEntry entry_;     // the tensor that is being read,
   Member member_ = {};    // its member,
   uint8_t members_ = 0;   // those that it has so far,

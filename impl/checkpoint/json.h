@@ -20,7 +20,7 @@ struct JsonValue {
   std::vector<JsonValue> items = {};
   std::vector<std::string> keys = {};  // of an object's items
 
-  // Null where this is no object, or has no such key.
+  // Null if this is no object, or has no such key.
   JsonValue* find(const char* key) noexcept;
 };
 
@@ -29,8 +29,8 @@ struct JsonValue {
 using TakeItem = std::function<void(JsonValue& object, const std::string& list, JsonValue& item)>;
 
 // Reads an object of JSON in UTF-8. Passes each such item to `take` when it is complete, then drops it: these lists are
-// empty in the result. Throws FORMAT where the text is no such object, has a key twice, is nested deeper than an index,
-// or where an item is larger than any in an index. Exceptions of `take` pass through.
+// empty in the result. Throws FORMAT if the text is no such object, has a key twice, is nested deeper than an index, or
+// if an item is larger than any in an index. Exceptions of `take` pass through.
 JsonValue parse_json(FileText& text, const TakeItem& take);
 
 // Writes JSON from front to back, without a space.
@@ -52,7 +52,7 @@ class JsonText {
   std::string text_;
 };
 
-// A JSON string, with its quotes. Throws FORMAT where the text is no UTF-8.
+// A JSON string, with its quotes. Throws FORMAT if the text is no UTF-8.
 std::string quoted(const std::string& text);
 
 }  // namespace halftone::checkpoint

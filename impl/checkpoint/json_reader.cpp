@@ -41,7 +41,7 @@ class JsonReader {
   void read() {
     begin_value();
     while (depth_ > 0) continue_innermost();
-    // The safetensors format pads a header with spaces. Any other byte could hide data from readers of the value.
+    // The safetensors format pads a header with spaces. Other bytes here could hide data that only some programs see.
     while (current() == ' ') advance();
     if (current() != FileText::kEnd) refuse("only spaces may follow the last brace");
   }
@@ -190,7 +190,7 @@ class JsonReader {
     advance();
   }
 
-  // A character of two to four bytes. The first byte is named where they are none.
+  // A character of two to four bytes. An error names the first of them.
   void sequence(std::string& value) {
     const uint64_t position = text_.position();
     const int lead = current();

@@ -1,6 +1,6 @@
-// Reads JSON (RFC 8259) from a file and reports each token to a handler. Every byte is taken for hostile: the reader
-// does not recurse, and holds no text but the string that it is reading, never that of a number or of blanks. It
-// refuses every byte that JSON does not allow, a zero byte and a byte order mark among them. One thread at a time.
+// Reads JSON (RFC 8259) from a file and reports each token to a handler. Every byte is treated as hostile: the reader
+// does not recurse, and the only text that it holds is the string that it reads, never a number or blanks. It refuses
+// every byte that JSON does not allow, such as a zero byte or a byte order mark. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class JsonHandler {
   virtual ~JsonHandler() = default;
 
   virtual void literal() = 0;  // true, false or null
-  // -magnitude where is_negative. Minus zero is an integer.
+  // The value is -magnitude if is_negative. Minus zero is an integer.
   virtual void integer(bool is_negative, uint64_t magnitude) = 0;
   virtual void other_number() = 0;  // with a fraction or an exponent, or an integer of more than 64 bits
   virtual void text(std::string value) = 0;
@@ -26,13 +26,13 @@ class JsonHandler {
   virtual void begin_list() = 0;
   virtual void end_list() = 0;
 
-  // The most bytes that the handler takes of the next key or text. The reader cuts a longer one one byte behind that:
-  // the handler sees that it is too long, and the rest is never held.
+  // The length limit of the next key or text. Of a longer one the reader keeps one byte more than the limit: enough for
+  // the handler to refuse it, and the rest is never held.
   virtual size_t longest_text() const { return SIZE_MAX - 1; }
 };
 
 // Reads one value, with spaces behind it and nothing else. Lists and objects may be nested 8 deep. Throws FORMAT naming
-// the byte of the file where the text is no JSON in UTF-8. Exceptions of the handler pass through.
+// the first byte of the file that is no JSON in UTF-8. Exceptions of the handler pass through.
 void read_json(FileText& text, JsonHandler& handler);
 
 }  // namespace halftone::checkpoint
