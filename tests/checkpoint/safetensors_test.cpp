@@ -1,7 +1,10 @@
 // Complete safetensors files: reading returns the written data, and a failed write changes nothing.
 #include "checkpoint/safetensors.h"
 
+#include <grp.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <iterator>
@@ -233,6 +236,43 @@ TEST_F(SafetensorsTest, S16_AReplacedLinkGetsTheModeOfItsFile) {
   EXPECT_EQ(mode_of(path("file")), 0600u);
   EXPECT_FALSE(std::filesystem::is_symlink(path("file")));
   EXPECT_EQ(read_file(path("private")), "of the owner alone");
+}
+
+gid_t group_of(const std::string& path) {
+  struct stat status = {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0);
+  return status.st_gid;
+}
+
+constexpr uid_t kNobody = 65534;
+
+TEST_F(SafetensorsTest, S16_AReplacedFileKeepsItsGroup) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to any group";
+  save(one_tensor(1));
+  ASSERT_EQ(chown(path("file").c_str(), static_cast<uid_t>(-1), kNobody), 0);
+  ASSERT_EQ(chmod(path("file").c_str(), 0640), 0);
+  save(one_tensor(2));
+  EXPECT_EQ(group_of(path("file")), kNobody);
+  EXPECT_EQ(mode_of(path("file")), 0640u);
+}
+
+// Else the group of the process that saves would get the rights of the old one.
+TEST_F(SafetensorsTest, S16_AGroupThatCannotBeKeptKeepsNoRightsOfItsOwn) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  save(one_tensor(1));
+  ASSERT_EQ(chmod(folder().c_str(), 0777), 0);
+  ASSERT_EQ(chown(path("file").c_str(), kNobody, 0), 0);
+  ASSERT_EQ(chmod(path("file").c_str(), 0664), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(2);
+    _exit(code_of([&] { save(one_tensor(2)); }) == Code::kOk ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(group_of(path("file")), kNobody);
+  EXPECT_EQ(mode_of(path("file")), 0644u);
 }
 
 }  // namespace

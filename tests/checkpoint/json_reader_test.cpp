@@ -1,0 +1,132 @@
+// The JSON reader reports every token of RFC 8259 and refuses everything else, wherever its buffer ends.
+#include "checkpoint/json_reader.h"
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/file_fixture.h"
+
+namespace halftone::checkpoint {
+namespace {
+
+// Writes the events down.
+class Transcript final : public JsonHandler {
+ public:
+  void literal() override { text_ += "literal "; }
+  void integer(bool is_negative, uint64_t magnitude) override {
+    text_ += (is_negative ? "-" : "") + std::to_string(magnitude) + " ";
+  }
+  void other_number() override { text_ += "other "; }
+  void text(std::string value) override { text_ += "'" + value + "' "; }
+  void key(std::string value) override { text_ += value + ": "; }
+  void begin_object() override { text_ += "{ "; }
+  void end_object() override { text_ += "} "; }
+  void begin_list() override { text_ += "[ "; }
+  void end_list() override { text_ += "] "; }
+  size_t longest_text() const override { return limit; }
+
+  const std::string& written() const { return text_; }
+  size_t limit = 100;
+
+ private:
+  std::string text_;
+};
+
+class JsonReaderTest : public FileTest {
+ protected:
+  std::string read(const std::string& json, size_t limit = 100) {
+    write_file(path("json"), json);
+    const File file = File::open(system_io(), path("json"));
+    FileText text(file, 0, file.size());
+    Transcript transcript;
+    transcript.limit = limit;
+    read_json(text, transcript);
+    return transcript.written();
+  }
+  Code code(const std::string& json) {
+    return code_of([&] { read(json); });
+  }
+};
+
+TEST_F(JsonReaderTest, ReportsEveryKindOfToken) {
+  EXPECT_EQ(read("{\"a\" : [ true,false\t,null\r\n], \"b\":{}, \"c\":[]}  "),
+            "{ a: [ literal literal literal ] b: { } c: [ ] } ");
+  EXPECT_EQ(read("[0,-0,7,-7,18446744073709551615,-9223372036854775808]"),
+            "[ 0 -0 7 -7 18446744073709551615 -9223372036854775808 ] ");
+  EXPECT_EQ(read("[18446744073709551616,1.0,1e0,-0.5E-3,1E+400]"), "[ other other other other other ] ");
+}
+
+TEST_F(JsonReaderTest, DecodesEscapes) {
+  EXPECT_EQ(read(R"("\"\\\/\b\f\n\r\t")"), "'\"\\/\b\f\n\r\t' ");
+  EXPECT_EQ(read(R"("\u0041\u00e4\u20AC\ud83d\ude00")"), "'A\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80' ");
+  EXPECT_EQ(read(R"("\u0000")"), std::string("'\0' ", 4));
+}
+
+TEST_F(JsonReaderTest, RefusesWhatJsonHasNot) {
+  const std::vector<std::string> texts = {"",
+                                          " ",
+                                          "{",
+                                          "[",
+                                          "[1",
+                                          "[1,",
+                                          "[1,]",
+                                          "{\"a\":1,}",
+                                          "{\"a\"}",
+                                          "{1:2}",
+                                          "[1 2]",
+                                          "]",
+                                          "tru",
+                                          "nulll",
+                                          "True",
+                                          "01",
+                                          "-",
+                                          "1.",
+                                          ".5",
+                                          "1e",
+                                          "1e+",
+                                          "+1",
+                                          "\"",
+                                          "\"a",
+                                          "'a'",
+                                          "\"\n\"",
+                                          "\"\\x\"",
+                                          "\"\\u00g0\"",
+                                          "\"\\ud83d\"",
+                                          "\"\\ude00\"",
+                                          "\"\\ud83d\\u0041\"",
+                                          "{} {}",
+                                          "{}\n",
+                                          "\xef\xbb\xbf{}",
+                                          "/**/1"};
+  for (const std::string& text : texts) EXPECT_EQ(code(text), Code::kFormat) << text;
+}
+
+TEST_F(JsonReaderTest, RefusesWhatIsNoUtf8) {
+  for (const char* bytes :
+       {"\x80", "\xc3", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xff"}) {
+    EXPECT_EQ(code("\"" + std::string(bytes) + "\""), Code::kFormat) << bytes;
+  }
+}
+
+TEST_F(JsonReaderTest, StopsAtEightLevels) {
+  EXPECT_EQ(code(std::string(8, '[') + std::string(8, ']')), Code::kOk);
+  EXPECT_EQ(code(std::string(9, '[') + std::string(9, ']')), Code::kFormat);
+}
+
+TEST_F(JsonReaderTest, KeepsOneByteMoreThanTheLimitOfALongText) {
+  EXPECT_EQ(read("[\"four\",\"fives\",\"sixsix\"]", 4), "[ 'four' 'fives' 'sixsi' ] ");
+}
+
+// The buffer holds 8192 bytes.
+TEST_F(JsonReaderTest, ReadsTokensAcrossTheEndOfTheBuffer) {
+  const std::string value = R"({"key":[-12345,"\ud83d\ude00)"
+                            "\xf0\x9f\x98\x80"
+                            R"(",true]})";
+  const std::string expected = read(value);
+  for (size_t blanks = 8192 - value.size(); blanks <= 8192; ++blanks) {
+    EXPECT_EQ(read(std::string(blanks, ' ') + value), expected) << blanks;
+  }
+}
+
+}  // namespace
+}  // namespace halftone::checkpoint
