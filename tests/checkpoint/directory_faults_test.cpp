@@ -189,8 +189,8 @@ TEST_F(DirectoryFaultsTest, S3_AFileWhoseSyncFailedIsNeitherSyncedAgainNorPublis
   }
 }
 
-// Some file systems cannot sync a directory and answer EINVAL: as durable as it gets there. Any other answer, and
-// EINVAL for a file, is a failure.
+// Some file systems cannot sync a directory and report EINVAL; they have no more durability to offer. Any other error,
+// and EINVAL for a file, is a failure.
 TEST_F(DirectoryFaultsTest, S18_ADirectoryThatCannotBeSyncedFailsNoSave) {
   MemoryFiles files;
   files.refuse_directory_syncs(EINVAL);

@@ -263,7 +263,8 @@ TEST_F(ForeignFilesTest, S8_AMovedDirectoryMayBeMovedBack) {
   expect_state(*first.load_latest(device()), 1);
 }
 
-// Of a directory of checkpoints that may be read alone: on a file system without writes or room, or another user's.
+// Errors in a directory of checkpoints that can only be read: it is another user's, or its file system is read-only or
+// full.
 constexpr int kLockErrors[] = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT};
 
 TEST_F(ForeignFilesTest, S17_ADirectoryThatMayOnlyBeReadIsLoaded) {
@@ -288,7 +289,7 @@ TEST_F(ForeignFilesTest, S17_ADirectoryThatMayOnlyBeReadIsLoaded) {
   }
 }
 
-// A writer goes on while such a directory is open; the first save takes the lock as soon as it may.
+// A writer is not disturbed by an object without the lock. Its first save takes the lock, once that is possible.
 TEST_F(ForeignFilesTest, S17_ADirectoryThatIsOpenForReadingKeepsNoWriterOut) {
   {
     Directory directory = open();
@@ -309,7 +310,7 @@ TEST_F(ForeignFilesTest, S17_ADirectoryThatIsOpenForReadingKeepsNoWriterOut) {
   expect_state(*reader.load_latest(device()), 3);
 }
 
-// There is nothing to load, so it is opened to be written into.
+// There is nothing to load, so the directory is opened to be written to.
 TEST_F(ForeignFilesTest, S17_AnEmptyDirectoryThatMayNotBeWrittenIsRefused) {
   MeddledFiles files;
   for (int error : kLockErrors) {

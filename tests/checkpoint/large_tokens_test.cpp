@@ -87,7 +87,7 @@ class LargeTokensTest : public FileTest {
 TEST_F(LargeTokensTest, F28_P6_ATokenThatFillsAHeaderIsRefusedInBoundedMemory) {
   std::vector<LongToken> tokens = tokens_after(R"({"a":{"dtype":"U8","shape":[)", R"({"__metadata__":{"a":")");
   for (const char* text_lead : {R"({")", R"({"a":{")", R"({"a":{"dtype":")"}) tokens.push_back({text_lead, "x"});
-  tokens.push_back({R"({"__metadata__":{"":"")", R"(,"":"")"});  // no long token, but texts without an end
+  tokens.push_back({R"({"__metadata__":{"":"")", R"(,"":"")"});  // short tokens, but millions of them
   for (const LongToken& token : tokens) {
     write_header(token);
     expect_refused_in_bounds(token, [&] { read_safetensors_header(File::open(system_io(), path_)); });

@@ -183,7 +183,7 @@ TEST_F(SafetensorsHeaderTest, F25_RefusesArchivesAndPickles) {
   EXPECT_EQ(code_of_bytes(std::string("\x80\x02}q\x00(X\x06\x00\x00\x00weight", 17)), Code::kFormat);
 }
 
-// What a reader of the object alone would never see, and a reader of the bytes would.
+// A program that parses the object alone would never see these bytes.
 TEST_F(SafetensorsHeaderTest, F29_RefusesBytesHiddenBehindTheObject) {
   const std::string object = R"({"a":)" + entry("U8", "[2]", "[0,2]") + "}";
   EXPECT_EQ(code(object + "  ", 2), Code::kOk);
@@ -208,7 +208,7 @@ TEST_F(SafetensorsHeaderTest, F29_RefusesBytesHiddenBehindTheObject) {
   }
 }
 
-// Every place between two tokens, and inside a text and a number.
+// At each place between two tokens, and inside a string and a number.
 TEST_F(SafetensorsHeaderTest, F29_RefusesAZeroByteAnywhere) {
   const std::string object = R"({"__metadata__":{"b":"c"},"a":)" + entry("U8", "[ 2 ]", "[0,2]") + "}";
   for (size_t i = 0; i <= object.size(); ++i) {
