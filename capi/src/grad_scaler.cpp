@@ -34,7 +34,7 @@ htone_grad_scaler_options torch_options() {
   return options;
 }
 
-// What DeepSpeed and Megatron-LM share.
+// The settings that DeepSpeed and Megatron-LM share.
 htone_grad_scaler_options delayed_options(double initial_scale, htone_at_minimum at_minimum) {
   htone_grad_scaler_options options = torch_options();
   options.initial_scale = initial_scale;
@@ -42,6 +42,20 @@ htone_grad_scaler_options delayed_options(double initial_scale, htone_at_minimum
   options.growth_interval = 1000;
   options.hysteresis = 2;
   options.at_minimum = at_minimum;
+  return options;
+}
+
+// The rule of DeepSpeed since 0.17.1. Before that, the scale grew in the last step of the window.
+htone_grad_scaler_options deepspeed_options() {
+  htone_grad_scaler_options options = delayed_options(65536.0, HTONE_AT_MINIMUM_ERROR);
+  options.grow_after_interval = 1;
+  return options;
+}
+
+// Megatron-LM keeps scale and factors as FP32 tensors, so its products are those of FP32 numbers.
+htone_grad_scaler_options megatron_options() {
+  htone_grad_scaler_options options = delayed_options(4294967296.0, HTONE_AT_MINIMUM_HOLD);
+  options.fp32_factors = 1;
   return options;
 }
 
@@ -59,9 +73,9 @@ htone_grad_scaler_options preset_options(htone_scaler_preset preset) {
     case HTONE_SCALER_TORCH:
       return torch_options();
     case HTONE_SCALER_DEEPSPEED:
-      return delayed_options(65536.0, HTONE_AT_MINIMUM_ERROR);
+      return deepspeed_options();
     case HTONE_SCALER_MEGATRON:
-      return delayed_options(4294967296.0, HTONE_AT_MINIMUM_HOLD);
+      return megatron_options();
     case HTONE_SCALER_HISTOGRAM:
       return histogram_options();
   }
@@ -83,6 +97,8 @@ void require_rules(const htone_grad_scaler_options& o) {
                  "initial_scale", o.initial_scale, "a normal FP32 above 0, between min_scale and max_scale");
   require_option(o.growth_factor >= 1.0 && std::isfinite(o.growth_factor), "growth_factor", o.growth_factor,
                  "a finite number of at least 1");
+  require_option(o.fp32_factors == 0 || o.growth_factor <= kLargestFloat, "growth_factor", o.growth_factor,
+                 "a finite FP32, since fp32_factors is set");
   require_option(o.backoff_factor > 0.0 && o.backoff_factor <= 1.0, "backoff_factor", o.backoff_factor,
                  "a number in (0, 1]");
   require_option(o.growth_interval >= 1, "growth_interval", static_cast<double>(o.growth_interval), "at least 1");
@@ -106,9 +122,11 @@ ScalerSettings settings_of(const htone_grad_scaler_options& options) {
           .hysteresis = options.hysteresis,
           .renew_hysteresis_each_step = options.renew_hysteresis_each_step != 0 ? 1 : 0,
           .at_minimum = static_cast<AtMinimum>(options.at_minimum),
-          .reserved = 0,
+          .grow_after_interval = options.grow_after_interval != 0 ? 1 : 0,
           .histogram_limit = options.histogram_limit,
-          .histogram_share = options.histogram_share};
+          .histogram_share = options.histogram_share,
+          .fp32_factors = options.fp32_factors != 0 ? 1 : 0,
+          .reserved = 0};
 }
 
 ScalerState checked_state(const htone_grad_scaler_state& given) {

@@ -178,7 +178,11 @@ _Static_assert(offsetof(htone_grad_scaler_options, histogram_limit) == 72, "hton
 _Static_assert(MEMBER_IS(htone_grad_scaler_options, histogram_limit, double), "htone_grad_scaler_options");
 _Static_assert(offsetof(htone_grad_scaler_options, histogram_share) == 80, "htone_grad_scaler_options");
 _Static_assert(MEMBER_IS(htone_grad_scaler_options, histogram_share, double), "htone_grad_scaler_options");
-_Static_assert(sizeof(htone_grad_scaler_options) >= 88, "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, grow_after_interval) == 88, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, grow_after_interval, int32_t), "htone_grad_scaler_options");
+_Static_assert(offsetof(htone_grad_scaler_options, fp32_factors) == 92, "htone_grad_scaler_options");
+_Static_assert(MEMBER_IS(htone_grad_scaler_options, fp32_factors, int32_t), "htone_grad_scaler_options");
+_Static_assert(sizeof(htone_grad_scaler_options) >= 96, "htone_grad_scaler_options");
 
 _Static_assert(offsetof(htone_grad_scaler_state, struct_size) == 0, "htone_grad_scaler_state");
 _Static_assert(offsetof(htone_grad_scaler_state, hysteresis_left) == 4, "htone_grad_scaler_state");

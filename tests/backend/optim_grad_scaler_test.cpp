@@ -1,10 +1,10 @@
-#include "backend/formula/grad_scaler.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "backend/formula/grad_scaler.h"
 
 namespace halftone {
 namespace {
@@ -41,6 +41,39 @@ TEST(ScaleRule, ContinueFallsThroughEveryMinimum) {
 TEST(ScaleRule, HysteresisIsRenewedByGrowthAlone) {
   const ScalerSettings megatron = {.min_scale = 1, .growth_interval = 3, .hysteresis = 2};
   EXPECT_EQ(replay(megatron, 8, "x.xx...x.x"), (std::vector<double>{8, 8, 4, 2, 2, 2, 4, 4, 4, 2}));
+}
+
+// DeepSpeed since 0.17.1: three finite steps after the start or an overflow the fourth grows, then every third.
+TEST(ScaleRule, GrowthMayFollowTheIntervalAndCountInTheNext) {
+  const ScalerSettings deepspeed = {.min_scale = 1, .growth_interval = 3, .grow_after_interval = 1};
+  EXPECT_EQ(replay(deepspeed, 8, "......."), (std::vector<double>{8, 8, 8, 16, 16, 16, 32}));
+  EXPECT_EQ(replay(deepspeed, 8, "..x....x...."), (std::vector<double>{8, 8, 4, 4, 4, 4, 8, 4, 4, 4, 4, 8}));
+}
+
+TEST(ScaleRule, AnIntervalOfOneGrowsInEveryStepButTheFirst) {
+  const ScalerSettings deepspeed = {.min_scale = 1, .growth_interval = 1, .grow_after_interval = 1};
+  EXPECT_EQ(replay(deepspeed, 8, "...x.."), (std::vector<double>{8, 16, 32, 16, 16, 32}));
+}
+
+// Megatron-LM: 3 * 0.3f and 3 * 1.1f; the products with the doubles round to the FP32 number below.
+TEST(ScaleRule, FactorsMayBeRoundedToFp32First) {
+  ScalerSettings settings = {.growth_factor = 1.1, .backoff_factor = 0.3, .growth_interval = 1};
+  EXPECT_EQ(replay(settings, 3, "x"), (std::vector<double>{0x1.ccccccp-1}));
+  EXPECT_EQ(replay(settings, 3, "."), (std::vector<double>{0x1.a66666p+1}));
+  settings.fp32_factors = 1;
+  EXPECT_EQ(replay(settings, 3, "x"), (std::vector<double>{0x1.cccccep-1}));
+  EXPECT_EQ(replay(settings, 3, "."), (std::vector<double>{0x1.a66668p+1}));
+}
+
+TEST(ScaleRule, AHistogramIsTakenInTheStepThatGrows) {
+  ScalerSettings settings = {.growth_interval = 3, .histogram_limit = 2048.0};
+  ScalerState state;
+  state.growth_tracker = 2;
+  EXPECT_TRUE(wants_histogram(settings, state));
+  settings.grow_after_interval = 1;
+  EXPECT_FALSE(wants_histogram(settings, state));
+  state.growth_tracker = 3;
+  EXPECT_TRUE(wants_histogram(settings, state));
 }
 
 // DeepSpeed's consecutive_hysteresis.

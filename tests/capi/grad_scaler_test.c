@@ -258,6 +258,51 @@ static void an_error_at_the_minimum_is_reported_by_update(void** state) {
   assert_ok(htone_grad_scaler_update(scaler));
 }
 
+/* The scale after each of `count` finite steps. */
+static void read_scales(const htone_grad_scaler_options* options, int count, double* scales) {
+  htone_grad_scaler* scaler = NULL;
+  Trained trained = make_trained();
+  assert_ok(htone_grad_scaler_create(test_device(), options, &scaler));
+  keep_grad_scaler(scaler);
+  for (int i = 0; i < count; ++i) {
+    run_backward(scaler, trained, 1);
+    assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+    assert_ok(htone_grad_scaler_update(scaler));
+    scales[i] = scale_of(scaler);
+  }
+}
+
+static void the_deepspeed_preset_grows_in_the_step_after_its_window(void** state) {
+  (void)state;
+  htone_grad_scaler_options options;
+  const double expected[] = {8, 8, 8, 16, 16, 16, 32};
+  double scales[COUNT_OF(expected)];
+  assert_ok(htone_grad_scaler_options_preset(HTONE_SCALER_DEEPSPEED, &options));
+  options.growth_interval = 3;
+  options.initial_scale = 8;
+  read_scales(&options, COUNT_OF(expected), scales);
+  assert_memory_equal(scales, expected, sizeof expected);
+}
+
+/* 3 * 0.3f rounds to 0x1.cccccep-1; the product with the double 0.3 rounds to 0x1.ccccccp-1. */
+static void the_megatron_preset_multiplies_by_fp32_factors(void** state) {
+  (void)state;
+  htone_grad_scaler_options options;
+  htone_grad_scaler* scaler = NULL;
+  Trained trained = make_trained();
+  assert_ok(htone_grad_scaler_options_preset(HTONE_SCALER_MEGATRON, &options));
+  options.initial_scale = 3;
+  options.min_scale = 0.5;
+  options.backoff_factor = 0.3;
+  options.hysteresis = 1;
+  assert_ok(htone_grad_scaler_create(test_device(), &options, &scaler));
+  keep_grad_scaler(scaler);
+  run_backward(scaler, trained, NAN);
+  assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
+  assert_ok(htone_grad_scaler_update(scaler));
+  assert_true(scale_of(scaler) == 0x1.cccccep-1); /* assert_float_equal takes numbers this near for equal */
+}
+
 static void a_saved_state_one_step_before_growth_grows_on_the_next(void** state) {
   (void)state;
   htone_grad_scaler* scaler = make_scaler(4);
@@ -330,6 +375,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_scaler_that_is_not_enabled_passes_everything_through),
       cmocka_unit_test(the_state_of_a_scaler_that_is_not_enabled_begins_an_enabled_one),
       cmocka_unit_test(an_error_at_the_minimum_is_reported_by_update),
+      cmocka_unit_test(the_deepspeed_preset_grows_in_the_step_after_its_window),
+      cmocka_unit_test(the_megatron_preset_multiplies_by_fp32_factors),
       cmocka_unit_test(a_saved_state_one_step_before_growth_grows_on_the_next),
       cmocka_unit_test(an_outcome_is_of_the_last_step_whatever_is_looked_at_since),
       cmocka_unit_test(a_state_that_no_checkpoint_could_bring_back_is_refused),

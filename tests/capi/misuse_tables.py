@@ -226,6 +226,8 @@ FIELDS = {
     ("htone_grad_scaler_options", "growth_interval"): ["0", "-1", "INT64_MIN"],
     ("htone_grad_scaler_options", "hysteresis"): ["0", "-1", "INT32_MIN"],
     ("htone_grad_scaler_options", "renew_hysteresis_each_step"): None,
+    ("htone_grad_scaler_options", "grow_after_interval"): None,
+    ("htone_grad_scaler_options", "fp32_factors"): None,
     ("htone_grad_scaler_options", "at_minimum"): ["-1", "3", "INT32_MAX"],
     ("htone_grad_scaler_options", "histogram_limit"): NOT_FINITE + ["-1.0", "1e39", "1e-40"],
     ("htone_grad_scaler_options", "histogram_share"): NOT_FINITE + ["-0.1", "1.0"],

@@ -29,10 +29,17 @@ typedef int32_t htone_scaler_preset;
 
 /* The rules of other systems, with their defaults. */
 enum {
-  HTONE_SCALER_TORCH = 0,     /* torch.amp.GradScaler */
-  HTONE_SCALER_DEEPSPEED = 1, /* DeepSpeed's DynamicLossScaler: window 1000, hysteresis 2, error at minimum 1 */
-  HTONE_SCALER_MEGATRON = 2,  /* Megatron-LM's DynamicGradScaler: interval 1000, hysteresis 2, held at minimum 1 */
-  HTONE_SCALER_HISTOGRAM = 3  /* halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4 */
+  /* torch.amp.GradScaler. */
+  HTONE_SCALER_TORCH = 0,
+  /* DynamicLossScaler of DeepSpeed 0.17.1 (June 2025) to 0.19.8: window 1000, hysteresis 2, error at minimum 1. The
+   * scale grows in the 1001st finite step after the start or an overflow, then every 1000 finite steps. Until 0.17.0 it
+   * grew in the 1000th; that rule is this preset with grow_after_interval set to 0.
+   */
+  HTONE_SCALER_DEEPSPEED = 1,
+  /* Megatron-LM's DynamicGradScaler: interval 1000, hysteresis 2, held at minimum 1, factors rounded to FP32. */
+  HTONE_SCALER_MEGATRON = 2,
+  /* halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4. */
+  HTONE_SCALER_HISTOGRAM = 3
 };
 
 /* With a histogram_limit the scale does not creep up by growth_factor. Where it would grow, the gradients of that step
@@ -50,13 +57,17 @@ typedef struct htone_grad_scaler_options {
   double backoff_factor;   /* default 0.5; in (0, 1] */
   double min_scale;        /* default 0; at least 0 */
   double max_scale;        /* default the largest FP32; a growth beyond it does not take place */
-  int64_t growth_interval; /* finite steps in a row before the scale grows; default 2000; at least 1 */
+  int64_t growth_interval; /* finite steps in a row, in the last of which the scale grows; default 2000; at least 1 */
   int32_t hysteresis;      /* overflows before the scale falls, renewed when it grows; default 1; at least 1 */
   int32_t renew_hysteresis_each_step; /* not 0: every finite step renews it; default 0 */
   htone_at_minimum at_minimum;        /* default HTONE_AT_MINIMUM_CONTINUE */
   uint32_t reserved;
-  double histogram_limit; /* above 0: the scale follows the gradients, see above; default 0 */
-  double histogram_share; /* of the counted gradients, which may lie above the limit; default 0; in [0, 1) */
+  double histogram_limit;      /* above 0: the scale follows the gradients, see above; default 0 */
+  double histogram_share;      /* of the counted gradients, which may lie above the limit; default 0; in [0, 1) */
+  int32_t grow_after_interval; /* not 0: the scale grows in the finite step that follows the interval, and that step
+                                * is the first of the next interval; default 0 */
+  int32_t fp32_factors; /* not 0: growth_factor and backoff_factor are rounded to FP32 before they multiply the scale;
+                         * default 0: they are doubles, and the product is rounded to FP32 */
 } htone_grad_scaler_options;
 
 /* All that moves in a scaler, to be saved and put back. */
@@ -64,7 +75,8 @@ typedef struct htone_grad_scaler_state {
   uint32_t struct_size;    /* set by the caller to sizeof(htone_grad_scaler_state) */
   int32_t hysteresis_left; /* overflows until the scale falls */
   double scale;
-  int64_t growth_tracker; /* finite steps since the last overflow or growth */
+  int64_t growth_tracker; /* finite steps since the last overflow or growth; with grow_after_interval the step that
+                           * grew counts */
   double ceiling;         /* with a histogram: what the scale stays under since an overflow; 0: max_scale alone */
 } htone_grad_scaler_state;
 

@@ -21,13 +21,15 @@ struct ScalerSettings {
   double backoff_factor = 0.5;
   double min_scale = 0.0;
   double max_scale = 3.4028234663852886e38;
-  int64_t growth_interval = 2000;          // finite steps in a row before the scale grows
+  int64_t growth_interval = 2000;          // finite steps in a row; the scale grows in the last of them
   int32_t hysteresis = 1;                  // overflows before the scale falls; renewed when it grows
   int32_t renew_hysteresis_each_step = 0;  // not 0: renewed by every finite step instead
   AtMinimum at_minimum = AtMinimum::kHold;
+  int32_t grow_after_interval = 0;  // not 0: the scale grows in the finite step that follows the interval
+  double histogram_limit = 0.0;     // above 0: the scale is chosen so that gradients stay below this, see fit_scale
+  double histogram_share = 0.0;     // of the gradients that are not 0, which may reach it; in [0, 1)
+  int32_t fp32_factors = 0;  // not 0: the factors are rounded to FP32 first, as Megatron-LM's tensors of them are
   int32_t reserved = 0;
-  double histogram_limit = 0.0;  // above 0: the scale is chosen so that gradients stay below this, see fit_scale
-  double histogram_share = 0.0;  // of the gradients that are not 0, which may reach it; in [0, 1)
 };
 
 // Below this the reciprocal would not be finite.
@@ -37,12 +39,17 @@ inline constexpr double kLargestScale = 0x1p127;
 struct ScalerState {
   float scale = 65536.0f;
   float found_inf = 0.0f;      // 1 where any optimizer since the last update met Inf or NaN
-  int64_t growth_tracker = 0;  // finite steps since the last overflow or growth
+  int64_t growth_tracker = 0;  // finite steps since the last overflow or growth, see grow
   int32_t hysteresis_left = 1;
   int32_t collapsed = 0;  // 1 where the last update found the scale at its minimum and had to lower it
   float ceiling = 0.0f;   // what fit_scale must not pass since an overflow; 0: nothing but the maximum
   int32_t reserved = 0;
 };
+
+// scale * factor before the one rounding to FP32; a product of two FP32 numbers is exact in double.
+inline double multiplied(const ScalerSettings& settings, float scale, double factor) {
+  return scale * (settings.fp32_factors != 0 ? static_cast<double>(static_cast<float>(factor)) : factor);
+}
 
 // After an overflow: hysteresis is used up first; a scale at its minimum is lowered only under kContinue.
 inline void back_off(const ScalerSettings& settings, ScalerState& state) {
@@ -50,21 +57,28 @@ inline void back_off(const ScalerSettings& settings, ScalerState& state) {
   if (state.hysteresis_left > 0) --state.hysteresis_left;
   if (state.hysteresis_left > 0) return;
   state.collapsed = state.scale <= settings.min_scale ? 1 : 0;
-  const double lower = state.scale * settings.backoff_factor;
+  const double lower = multiplied(settings, state.scale, settings.backoff_factor);
   const bool bounded = lower < settings.min_scale && settings.at_minimum != AtMinimum::kContinue;
   state.scale = static_cast<float>(std::fmax(bounded ? settings.min_scale : lower, kSmallestScale));
   if (settings.histogram_limit > 0.0) state.ceiling = state.scale;
 }
 
-// Whether the next finite update moves the scale, so that a histogram of this step's gradients is wanted.
+// Returns true if the scale grows in the next finite step.
+inline bool grows_next(const ScalerSettings& settings, const ScalerState& state) {
+  const int64_t steps_before =
+      settings.grow_after_interval != 0 ? settings.growth_interval : settings.growth_interval - 1;
+  return state.growth_tracker >= steps_before;
+}
+
+// The histogram of a step's gradients is needed only where the scale may grow.
 inline bool wants_histogram(const ScalerSettings& settings, const ScalerState& state) {
-  return settings.histogram_limit > 0.0 && state.growth_tracker >= settings.growth_interval - 1;
+  return settings.histogram_limit > 0.0 && grows_next(settings, state);
 }
 
 // What overflows elsewhere, in activations, no histogram of gradients shows: after an overflow the scale rises no
 // faster than by growth_factor an interval.
 inline void raise_ceiling(const ScalerSettings& settings, ScalerState& state) {
-  const double raised = state.ceiling * settings.growth_factor;
+  const double raised = multiplied(settings, state.ceiling, settings.growth_factor);
   state.ceiling = raised <= std::fmin(settings.max_scale, kLargestScale) ? static_cast<float>(raised) : 0.0f;
 }
 
@@ -79,20 +93,22 @@ inline void fit_scale(const ScalerSettings& settings, ScalerState& state, double
 }
 
 // After a finite step. A growth that would pass the maximum, or leave FP32, does not take place. Gradients that are all
-// 0 give a histogram nothing to go by; then the scale grows as it does without one.
+// 0 give a histogram nothing to go by; then the scale grows as it does without one. DeepSpeed (grow_after_interval)
+// counts the step that grows as the first of the next interval: the first growth after the start or an overflow needs
+// growth_interval + 1 finite steps, each further one growth_interval.
 inline void grow(const ScalerSettings& settings, ScalerState& state, const int64_t* counts) {
   if (settings.renew_hysteresis_each_step != 0) state.hysteresis_left = settings.hysteresis;
-  if (state.growth_tracker < settings.growth_interval - 1) {
+  if (!grows_next(settings, state)) {
     ++state.growth_tracker;
     return;
   }
-  state.growth_tracker = 0;
+  state.growth_tracker = settings.grow_after_interval != 0 ? 1 : 0;
   state.hysteresis_left = settings.hysteresis;
   raise_ceiling(settings, state);
   const bool counted = settings.histogram_limit > 0.0;
   const double bound = counted ? bound_of_magnitudes(counts, settings.histogram_share) : 0.0;
   if (bound > 0.0) return fit_scale(settings, state, bound);
-  const float higher = static_cast<float>(state.scale * settings.growth_factor);
+  const float higher = static_cast<float>(multiplied(settings, state.scale, settings.growth_factor));
   if (std::isfinite(higher) && higher <= settings.max_scale) state.scale = higher;
 }
 

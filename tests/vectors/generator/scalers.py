@@ -8,11 +8,12 @@ LARGEST = to_f32(3.4028234663852886e38)
 SMALLEST = 2.0 ** -126
 DEFAULTS = {"initial_scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "min_scale": 0.0,
             "max_scale": LARGEST, "growth_interval": 2000, "hysteresis": 1, "renew_hysteresis_each_step": False,
-            "at_minimum": "continue", "histogram_limit": 0.0, "histogram_share": 0.0}
+            "at_minimum": "continue", "histogram_limit": 0.0, "histogram_share": 0.0, "grow_after_interval": False,
+            "fp32_factors": False}
 DELAYED = dict(DEFAULTS, min_scale=1.0, growth_interval=1000, hysteresis=2)
 PRESETS = {"torch": DEFAULTS,
-           "deepspeed": dict(DELAYED, at_minimum="error"),
-           "megatron": dict(DELAYED, initial_scale=2.0 ** 32, at_minimum="hold"),
+           "deepspeed": dict(DELAYED, at_minimum="error", grow_after_interval=True),
+           "megatron": dict(DELAYED, initial_scale=2.0 ** 32, at_minimum="hold", fp32_factors=True),
            "histogram": dict(DEFAULTS, growth_interval=100, histogram_limit=2048.0, histogram_share=1e-4)}
 
 
@@ -51,8 +52,8 @@ class Torch:
         self.finite(gradients) if finite else self.overflow()
 
 
-class Megatron(Torch):
-    """megatron.core.optimizer.grad_scaler.DynamicGradScaler."""
+class Delayed(Torch):
+    """A fall waits until the hysteresis is used up."""
 
     def overflow(self):
         self.tracker = 0
@@ -61,13 +62,35 @@ class Megatron(Torch):
             self.lower()
 
 
+class Megatron(Delayed):
+    """megatron.core.optimizer.grad_scaler.DynamicGradScaler: scale, factors and minimum are tensors of FP32."""
+
+    def lower(self):
+        product = to_f32(self.scale * to_f32(self.s["backoff_factor"]))
+        self.scale = max(product, to_f32(self.s["min_scale"]))
+
+    def raise_scale(self, gradients):
+        higher = to_f32(self.scale * to_f32(self.s["growth_factor"]))
+        if not math.isinf(higher):  # there it becomes infinite
+            self.scale = higher
+
+
 class DeepSpeed(Torch):
-    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler, which counts by step numbers."""
+    """deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler of 0.17.1 to 0.19.8, which counts by step numbers."""
 
     def __init__(self, s, saved):
         super().__init__(s, saved)
         self.iteration, self.last_overflow = saved["growth_tracker"], -1
         self.current, self.fell = max(1, saved["hysteresis_left"]), saved["hysteresis_left"] == 0
+
+    def grows(self):
+        stable = self.iteration - self.last_overflow - 1
+        return stable > 0 and stable % self.s["growth_interval"] == 0
+
+    def finite_steps(self):
+        """Since the last overflow or growth. The step that grows is the first of the next interval."""
+        stable = self.iteration - self.last_overflow - 1
+        return stable % self.s["growth_interval"] + 1
 
     def step(self, finite, gradients):
         self.error = False
@@ -76,22 +99,32 @@ class DeepSpeed(Torch):
             if s["hysteresis"] == 1 or self.current == 1:
                 self.fell = True
                 self.error = self.scale == s["min_scale"] and s["at_minimum"] == "error"
-                self.scale = max(self.scale * s["backoff_factor"], s["min_scale"])
+                self.scale = max(self.scale / 2, s["min_scale"])
             else:
                 self.current -= 1
             self.last_overflow = self.iteration
         else:
             if s["renew_hysteresis_each_step"]:
                 self.current, self.fell = s["hysteresis"], False
-            if (self.iteration - self.last_overflow) % s["growth_interval"] == 0:
+            if self.grows():
                 self.current, self.fell = s["hysteresis"], False
-                self.scale *= s["growth_factor"]
-        self.tracker = (self.iteration - self.last_overflow) % s["growth_interval"]
+                self.scale *= 2
+        self.tracker = self.finite_steps() if finite else 0
         self.hysteresis_left = 0 if self.fell else self.current
         self.iteration += 1
 
 
-class Histogram(Megatron):
+class OldDeepSpeed(DeepSpeed):
+    """DynamicLossScaler of DeepSpeed up to 0.17.0."""
+
+    def grows(self):
+        return self.finite_steps() == 0
+
+    def finite_steps(self):
+        return (self.iteration - self.last_overflow) % self.s["growth_interval"]
+
+
+class Histogram(Delayed):
     """halftone's rule; the README explains it in words. Uses fractions, and tries scales instead of taking logarithms.
     """
 
@@ -182,15 +215,35 @@ def torch_traces():
     ]
 
 
+def hysteresis_runs(steps_before_growth):
+    return [OVERFLOW, finite(2), OVERFLOW, OVERFLOW, finite(steps_before_growth), finite(), OVERFLOW, finite(),
+            OVERFLOW]
+
+
 def other_traces():
-    hysteresis = [OVERFLOW, finite(2), OVERFLOW, OVERFLOW, finite(999), finite(), OVERFLOW, finite(), OVERFLOW]
     tops, outlier = [0.25, 2.0 ** -18], [2.0 ** -10] + [2.0 ** -20] * 99
     return [
-        trace("megatron/hysteresis-is-renewed-by-growth", Megatron, hysteresis, "megatron"),
+        trace("megatron/hysteresis-is-renewed-by-growth", Megatron, hysteresis_runs(999), "megatron"),
         trace("megatron/held-at-the-minimum", Megatron, [OVERFLOW] * 5, "megatron", initial_scale=4.0),
         trace("megatron/saved-with-hysteresis-used-up", Megatron, [OVERFLOW, finite(1000), OVERFLOW], "megatron",
               saved={"scale": 256.0, "growth_tracker": 500, "hysteresis_left": 0}),
-        trace("deepspeed/hysteresis-is-renewed-by-growth", DeepSpeed, hysteresis, "deepspeed"),
+        trace("megatron/factors-are-rounded-to-fp32", Megatron,
+              [finite(2), OVERFLOW, OVERFLOW, finite(2), OVERFLOW, finite(2)], "megatron", initial_scale=3.0,
+              min_scale=0.1, growth_factor=1.1, backoff_factor=0.3, growth_interval=2, hysteresis=1),
+        trace("megatron/a-minimum-is-rounded-to-fp32", Megatron, [OVERFLOW] * 3, "megatron", initial_scale=1.0,
+              min_scale=0.3, backoff_factor=0.7, hysteresis=1),
+        trace("deepspeed/grows-first-after-1001-finite-steps", DeepSpeed,
+              [finite(1000), finite(), finite(999), finite(), finite(1000)], "deepspeed"),
+        trace("deepspeed/needs-1001-finite-steps-after-an-overflow", DeepSpeed,
+              [OVERFLOW, finite(1000), finite(), finite(999), OVERFLOW, finite(1000), finite()], "deepspeed",
+              hysteresis=1),
+        trace("deepspeed/an-interval-of-one", DeepSpeed, [finite(), finite(), finite(), OVERFLOW, finite(), finite()],
+              "deepspeed", growth_interval=1, hysteresis=1),
+        trace("deepspeed/saved-one-step-before-growth", DeepSpeed, [finite(), finite(999), finite()], "deepspeed",
+              saved={"scale": 256.0, "growth_tracker": 1000, "hysteresis_left": 2}),
+        trace("deepspeed/up-to-0.17.0", OldDeepSpeed, [finite(999), finite(), OVERFLOW, finite(999), finite()],
+              "deepspeed", grow_after_interval=False),
+        trace("deepspeed/hysteresis-is-renewed-by-growth", DeepSpeed, hysteresis_runs(1000), "deepspeed"),
         trace("deepspeed/error-at-the-minimum", DeepSpeed, [OVERFLOW] * 4, "deepspeed", initial_scale=4.0),
         trace("deepspeed/consecutive-hysteresis", DeepSpeed,
               [OVERFLOW, finite(), OVERFLOW, finite(), OVERFLOW, OVERFLOW, finite(), OVERFLOW], "deepspeed",

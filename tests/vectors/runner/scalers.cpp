@@ -30,6 +30,8 @@ void apply(const Json& settings, htone_grad_scaler_options& options) {
     if (name == "at_minimum") options.at_minimum = index_of(kAtMinimum, value);
     if (name == "histogram_limit") options.histogram_limit = value;
     if (name == "histogram_share") options.histogram_share = value;
+    if (name == "grow_after_interval") options.grow_after_interval = value.get<bool>() ? 1 : 0;
+    if (name == "fp32_factors") options.fp32_factors = value.get<bool>() ? 1 : 0;
   }
 }
 
@@ -44,7 +46,9 @@ Json described(const htone_grad_scaler_options& options) {
           {"renew_hysteresis_each_step", options.renew_hysteresis_each_step != 0},
           {"at_minimum", kAtMinimum[options.at_minimum]},
           {"histogram_limit", options.histogram_limit},
-          {"histogram_share", options.histogram_share}};
+          {"histogram_share", options.histogram_share},
+          {"grow_after_interval", options.grow_after_interval != 0},
+          {"fp32_factors", options.fp32_factors != 0}};
 }
 
 // A preset with the trace's changes must give the trace's settings.
