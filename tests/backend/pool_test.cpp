@@ -34,8 +34,12 @@ const PoolShape kShapes[] = {
     {1, 1, {2, 1500}, {2, 700}, {{1, 300}, {0, 10}, {1, 1}}},
     {40, 33, {4, 4}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},
     {2, 3, {6, 7}, {3, 4}, {{2, 3}, {1, 2}, {1, 1}}, {1, 1}},
+    // Kernels larger than the image, and windows further apart than it is long.
+    {2, 3, {5, 6}, {40, 30}, {{3, 9}, {20, 15}, {1, 1}}, {1, 1}},
+    {1, 2, {7, 4}, {90, 101}, {{9, 1}, {45, 50}, {1, 1}}, {1, 0}},
 };
 const PoolShape kDilated = {2, 3, {9, 11}, {3, 2}, {{1, 2}, {2, 1}, {2, 4}}};
+const PoolShape kDilatedBeyond = {2, 3, {5, 6}, {30, 20}, {{2, 7}, {43, 37}, {3, 4}}, {1, 1}};
 // All elements of the windows are in the padding or beyond it.
 const PoolShape kEmpty = {1, 2, {2, 2}, {1, 2}, {{1, 3}, {0, 1}, {1, 5}}, {0, 1}};
 
@@ -201,6 +205,7 @@ TEST(Pool, TakesTheFirstOfTheLargestOfEachWindow) {
     for (const DType dtype : kDTypes) {
       for (const PoolShape& shape : kShapes) PoolCase(shape, dtype).run_max(1);
       PoolCase(kDilated, dtype).run_max(1);
+      PoolCase(kDilatedBeyond, dtype).run_max(1);
       PoolCase(kEmpty, dtype).run_max(1);
     }
   });

@@ -149,6 +149,48 @@ static void no_window_begins_behind_the_input(void** state) {
   assert_null(out);
 }
 
+/* A kernel of 2^62 elements over 16: a walk over all of them would not end. */
+static void a_kernel_far_larger_than_the_image_is_walked_within_the_image(void** state) {
+  (void)state;
+  const int64_t most = INT32_MAX;
+  htone_tensor *out = NULL, *image = leaf(make_ramp(HTONE_F32, 4, 1, 1, 4, 4));
+  htone_pool_options options = defaults();
+  options.ceil_mode = 1;
+  assert_ok(htone_max_pool2d(image, most, most, &options, &out));
+  assert_shape(keep_tensor(out), 1, 1, 1, 1);
+  assert_values(out, 0, 15);
+  backward(sum_of(out));
+  assert_values(grad_of(image), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+  image = make_ramp(HTONE_F32, 4, 1, 1, 4, 4);
+  assert_ok(htone_avg_pool2d(image, most, most, &options, &out));
+  assert_values(keep_tensor(out), 0, 7.5); /* padded by nothing, so the 16 elements count */
+  /* Windows that are as wide apart: the second covers columns 1 to 3. */
+  options.stride_w = options.stride_h = (int64_t)1 << 30;
+  options.padding_w = options.padding_h = most / 2;
+  image = leaf(make_tensor(HTONE_F32, (const double[]){9, 1, 2, 3, 8, 5, 4, 7}, 3, 1, 1, 8));
+  options.stride_h = options.padding_h = 0;
+  assert_ok(htone_max_pool1d(image, most, &options, &out));
+  assert_shape(keep_tensor(out), 1, 1, 2);
+  assert_values(out, 0, 9, 8);
+  backward(sum_of(out));
+  assert_values(grad_of(image), 0, 1, 0, 0, 0, 1, 0, 0, 0);
+}
+
+/* Every second row and column of the image, from either end, seen by a window of 2^31 - 1 of both. */
+static void a_dilated_kernel_far_larger_than_the_image_is_walked_within_it(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *image = leaf(make_ramp(HTONE_F32, 4, 1, 1, 4, 4));
+  htone_pool_options options = defaults();
+  options.stride_h = options.stride_w = 1;
+  options.dilation_h = options.dilation_w = 2;
+  options.padding_h = options.padding_w = INT32_MAX - 1;
+  assert_ok(htone_max_pool2d(image, INT32_MAX, INT32_MAX, &options, &out));
+  assert_shape(keep_tensor(out), 1, 1, 4, 4);
+  assert_values(out, 0, 10, 11, 10, 11, 14, 15, 14, 15, 10, 11, 10, 11, 14, 15, 14, 15);
+  backward(sum_of(out));
+  assert_values(grad_of(image), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 0, 0, 4, 4);
+}
+
 static void an_empty_batch_pools_to_an_empty_batch(void** state) {
   (void)state;
   htone_tensor* out = NULL;
@@ -228,6 +270,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(adaptive_windows_have_maxima_too),
       cmocka_unit_test(a_last_window_that_is_cut_counts_where_it_is_asked_for),
       cmocka_unit_test(no_window_begins_behind_the_input),
+      cmocka_unit_test(a_kernel_far_larger_than_the_image_is_walked_within_the_image),
+      cmocka_unit_test(a_dilated_kernel_far_larger_than_the_image_is_walked_within_it),
       cmocka_unit_test(an_empty_batch_pools_to_an_empty_batch),
       cmocka_unit_test(windows_that_cannot_be_are_named),
       cmocka_unit_test(layers_apply_their_operation_with_their_options),

@@ -36,18 +36,19 @@ void take_larger(const T* in, int64_t step, int64_t count, C* best, int32_t* ind
 template <class T, class C>
 class RowOfMaxima {
  public:
-  RowOfMaxima(const PoolArgs& args, int64_t column, int64_t count) : args_(args), column_(column), count_(count) {
+  RowOfMaxima(const PoolArgs& args, int64_t column, int64_t count)
+      : args_(args), column_(column), count_(count), columns_(taps_inside(args, 1, column, count)) {
     std::fill_n(best_, count, -std::numeric_limits<C>::infinity());
     std::fill_n(index_, count, -1);
   }
 
-  // Rows and columns of the window in order, so that the first of equals stays.
+  // Rows and columns of the window in order, so that the first of equals stays. A kernel may be far larger than the
+  // input: only the elements that can touch it are walked.
   void take_window(const T* plane, int64_t y) {
-    for (int64_t i = 0; i < args_.kernel[0]; ++i) {
-      const TapRange rows = tap_range(args_, 0, i);
-      if (y < rows.begin || y >= rows.end) continue;
-      const int64_t row = y * args_.window.stride[0] + rows.origin;
-      for (int64_t j = 0; j < args_.kernel[1]; ++j) take_tap(plane + row * args_.input.strides[2], row, j);
+    const TapRange rows = taps_inside(args_, 0, y, 1);
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      const int64_t row = rows.origin + i * args_.window.dilation[0];
+      for (int64_t j = columns_.begin; j < columns_.end; ++j) take_tap(plane + row * args_.input.strides[2], row, j);
     }
   }
 
@@ -84,19 +85,26 @@ class RowOfMaxima {
   const PoolArgs& args_;
   int64_t column_;
   int64_t count_;
+  TapRange columns_;  // of the window's elements
   C best_[kPositions];
   int32_t index_[kPositions];
 };
 
+// Windows further apart than the input is long share no element of the window, so they are taken one by one.
+int64_t positions_together(const PoolArgs& args) {
+  return args.window.stride[1] > args.input.shape[3] ? 1 : kPositions;
+}
+
 template <class T, class C>
 void max_of_plane(const PoolArgs& args, int64_t plane) {
   const int64_t width = args.output.shape[3];
+  const int64_t together = positions_together(args);
   const T* in = plane_at<T>(args.input, plane);
   T* out = plane_at<T>(args.output, plane);
   int32_t* indices = plane_at<int32_t>(args.indices, plane);
   for (int64_t y = 0; y < args.output.shape[2]; ++y) {
-    for (int64_t x = 0; x < width; x += kPositions) {
-      RowOfMaxima<T, C> row(args, x, std::min(kPositions, width - x));
+    for (int64_t x = 0; x < width; x += together) {
+      RowOfMaxima<T, C> row(args, x, std::min(together, width - x));
       row.take_window(in, y);
       row.store(out + y * width + x, indices + y * width + x);
     }

@@ -28,6 +28,19 @@ inline TapRange tap_range(const PoolArgs& args, int dim, int64_t tap) {
   return {begin, std::max(begin, end), origin};
 }
 
+// The window elements [begin, end) along a dimension whose places reach into the input at one of the positions
+// [first, first + count), as far as a bound by first and last position tells: where the windows are further apart than
+// the input is long, some between them reach nothing. An empty range has begin >= end.
+inline TapRange taps_inside(const PoolArgs& args, int dim, int64_t first, int64_t count) {
+  const int64_t size = args.input.shape[2 + dim];
+  const int64_t dilation = args.window.dilation[dim];
+  const int64_t first_origin = first * args.window.stride[dim] - args.window.padding[dim];
+  const int64_t last_origin = first_origin + (count - 1) * args.window.stride[dim];
+  const int64_t begin = last_origin < 0 ? ceil_quotient(-last_origin, dilation) : 0;
+  const int64_t end = first_origin < size ? (size - 1 - first_origin) / dilation + 1 : 0;
+  return {begin, std::min(end, args.kernel[dim]), first_origin};
+}
+
 // What the window at one position covers, [begin, end), and how many elements it counts along the dimension.
 struct Span {
   int64_t begin;
