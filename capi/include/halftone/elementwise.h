@@ -159,6 +159,7 @@ HTONE_API htone_status htone_silu(htone_tensor* input, htone_tensor** out);
 HTONE_API htone_status htone_softplus(htone_tensor* input, htone_tensor** out);
 
 /* Takes the larger of two elements; NaN where either is NaN. At ties each side gets half of the gradient.
+ * A scalar of a wider dtype than the result's is rounded to it first, and an integer wraps, as in PyTorch.
  *
  * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
  * [out] out: broadcast shape, promoted dtype; owned by the caller.
@@ -170,6 +171,7 @@ HTONE_API htone_status htone_softplus(htone_tensor* input, htone_tensor** out);
 HTONE_API htone_status htone_maximum(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
 /* Takes the smaller of two elements; NaN where either is NaN. At ties each side gets half of the gradient.
+ * A scalar of a wider dtype than the result's is rounded to it first, and an integer wraps, as in PyTorch.
  *
  * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
  * [out] out: broadcast shape, promoted dtype; owned by the caller.
@@ -181,6 +183,7 @@ HTONE_API htone_status htone_maximum(htone_tensor* a, htone_tensor* b, htone_ten
 HTONE_API htone_status htone_minimum(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
 /* Raises to a power, element by element, with the cases of C99's pow: out = base^exponent.
+ * A scalar of a wider dtype than the promoted one is rounded to it first, and an integer wraps, as in PyTorch.
  *
  * [in] base, exponent: any shapes that broadcast, float, integer or bool; borrowed.
  * [out] out: broadcast shape; promoted dtype, f32 for two integers; owned by the caller. Where the exponent is 0 the

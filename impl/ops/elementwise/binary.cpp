@@ -13,6 +13,12 @@ void require_binary_operands(const Tensor& a, const Tensor& b) {
   require_arithmetic(b, "b");
 }
 
+Tensor rounded_to_common(const Tensor& operand, DType common) {
+  const bool is_wider = promote(operand.dtype(), common) != common;
+  const bool is_coarser = is_float(common) && size_of(common) == 2 && !is_float(operand.dtype());
+  return is_wider || is_coarser ? converted(operand, common) : operand;
+}
+
 Tensor apply_binary(const char* operation, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype) {
   Tensor result = empty(a.device(), dtype, broadcast_shapes(a.shape(), b.shape()));
   launch(operation, a.device(), &Kernels::elementwise, &ElementwiseKernels::binary, op, expand(a, result.shape()),

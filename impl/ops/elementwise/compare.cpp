@@ -19,21 +19,13 @@ Tensor apply_compare(Op op, CompareOp kernel, const Tensor& a, const Tensor& b) 
   return result;
 }
 
-// What is compared is what an operation between the two would see: an operand that is wider than their common dtype (a
-// scalar) or an integer beside a 16-bit float is rounded to it first.
-Tensor rounded(const Tensor& operand, DType common) {
-  const bool is_wider = promote(operand.dtype(), common) != common;
-  const bool is_coarser = is_float(common) && size_of(common) == 2 && !is_float(operand.dtype());
-  return is_wider || is_coarser ? converted(operand, common) : operand;
-}
-
 // `is_swapped` where the kernel takes the operands in the other order.
 Tensor compared(Op op, CompareOp kernel, const Tensor& a, const Tensor& b, bool is_swapped = false) {
   require_binary_operands(a, b);
   broadcast_shapes(a.shape(), b.shape());
   const DType common = result_dtype(a, b);
-  const Tensor left = rounded(a, common);
-  const Tensor right = rounded(b, common);
+  const Tensor left = rounded_to_common(a, common);
+  const Tensor right = rounded_to_common(b, common);
   return is_swapped ? apply_compare(op, kernel, right, left) : apply_compare(op, kernel, left, right);
 }
 
@@ -74,15 +66,9 @@ Tensor ge(const Tensor& a, const Tensor& b) {
   return compared(Op::kGe, CompareOp::kLessEqual, a, b, true);
 }
 
-Tensor logical_and(const Tensor& a, const Tensor& b) {
-  require_binary_operands(a, b);
-  return apply_compare(Op::kLogicalAnd, CompareOp::kLogicalAnd, a, b);
-}
+Tensor logical_and(const Tensor& a, const Tensor& b) { return compared(Op::kLogicalAnd, CompareOp::kLogicalAnd, a, b); }
 
-Tensor logical_or(const Tensor& a, const Tensor& b) {
-  require_binary_operands(a, b);
-  return apply_compare(Op::kLogicalOr, CompareOp::kLogicalOr, a, b);
-}
+Tensor logical_or(const Tensor& a, const Tensor& b) { return compared(Op::kLogicalOr, CompareOp::kLogicalOr, a, b); }
 
 Tensor logical_not(const Tensor& input) {
   require_arithmetic(input, "input");

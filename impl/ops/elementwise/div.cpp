@@ -15,12 +15,13 @@ struct DivBackward final : Node {
   // d(a/b) = da/b - (a/b)/b db, in this order: beside a tiny b the gradient over b would overflow where a is 0.
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& divisor = b.unpack();
-    const DType wide = wide_dtype(grads[0].dtype());
     if (inputs.needs(0)) {
+      const DType wide = compute_dtype_of_gradient(grads[0], a.unpack().dtype());
       const Tensor share = apply_binary("div", BinaryOp::kDivide, grads[0], divisor, wide);
       inputs.set(0, reduce_to(share, a.unpack().shape(), a.unpack().dtype()));
     }
     if (inputs.needs(1)) {
+      const DType wide = compute_dtype_of_gradient(grads[0], divisor.dtype());
       const Tensor quotient = apply_binary("div", BinaryOp::kDivide, a.unpack(), divisor, wide);
       const Tensor slope = apply_binary("div", BinaryOp::kDivide, quotient, divisor, wide);
       const Tensor change = apply_binary("div", BinaryOp::kMultiply, grads[0], slope, wide);

@@ -11,13 +11,14 @@ namespace halftone::ops {
 namespace {
 
 struct MaximumBackward final : Node {
-  SavedTensor a, b;
+  SavedTensor a, b;  // as the forward compared them
+  DType dtype_a, dtype_b;
   bool of_minimum;
 
   const char* name() const noexcept override { return of_minimum ? "minimum" : "maximum"; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    if (inputs.needs(0)) inputs.set(0, share(grads[0], a.unpack(), b.unpack()));
-    if (inputs.needs(1)) inputs.set(1, share(grads[0], b.unpack(), a.unpack()));
+    if (inputs.needs(0)) inputs.set(0, share(grads[0], a.unpack(), b.unpack(), dtype_a));
+    if (inputs.needs(1)) inputs.set(1, share(grads[0], b.unpack(), a.unpack(), dtype_b));
   }
   void release_saved() noexcept override {
     a.reset();
@@ -25,19 +26,28 @@ struct MaximumBackward final : Node {
   }
 
  private:
-  Tensor share(const Tensor& grad, const Tensor& own, const Tensor& other) const {
-    const DType dtype = grad.shape() == own.shape() ? own.dtype() : wide_dtype(own.dtype());
+  // `dtype`: of the operand before it was rounded.
+  Tensor share(const Tensor& grad, const Tensor& own, const Tensor& other, DType dtype) const {
+    // The operands are compared in the type of the forward: numbers that were equal there are equal here.
+    const DType compute = wide_dtype(grad.dtype());
+    const DType written = gradient_dtype(compute, grad.shape() != own.shape(), dtype);
     const Three operands = {grad, of_minimum ? other : own, of_minimum ? own : other};
-    return reduce_to(apply_ternary(name(), TernaryOp::kMaximumBackward, operands, dtype), own.shape(), own.dtype());
+    return reduce_to(apply_ternary(name(), TernaryOp::kMaximumBackward, operands, written), own.shape(), dtype);
   }
 };
 
 Tensor choose(Op op, BinaryOp kernel, const Tensor& a, const Tensor& b) {
   require_binary_operands(a, b);
-  Tensor result = apply_binary(name_of(op), kernel, a, b, result_dtype(a, b));
+  broadcast_shapes(a.shape(), b.shape());
+  const DType common = result_dtype(a, b);
+  const Tensor x = rounded_to_common(a, common);
+  const Tensor y = rounded_to_common(b, common);
+  Tensor result = apply_binary(name_of(op), kernel, x, y, common);
   if (auto* node = record<MaximumBackward>(result, {&a, &b})) {
-    node->a = SavedTensor(a);
-    node->b = SavedTensor(b);
+    node->a = SavedTensor(x);
+    node->b = SavedTensor(y);
+    node->dtype_a = a.dtype();
+    node->dtype_b = b.dtype();
     node->of_minimum = op == Op::kMinimum;
   }
   return result;

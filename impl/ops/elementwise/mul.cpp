@@ -24,8 +24,8 @@ struct MulBackward final : Node {
 
  private:
   static Tensor product(const Tensor& grad, const Tensor& factor, const Tensor& like) {
-    const bool same_shape = grad.shape() == like.shape();
-    const DType dtype = same_shape ? like.dtype() : wide_dtype(like.dtype());
+    const DType compute = compute_dtype_of_gradient(grad, like.dtype());
+    const DType dtype = gradient_dtype(compute, grad.shape() != like.shape(), like.dtype());
     return reduce_to(apply_binary("mul", BinaryOp::kMultiply, grad, factor, dtype), like.shape(), like.dtype());
   }
 };

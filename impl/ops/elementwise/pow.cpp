@@ -12,12 +12,18 @@ namespace halftone::ops {
 namespace {
 
 struct PowBackward final : Node {
-  SavedTensor base, exponent;
+  SavedTensor base, exponent;  // as the forward took them
+  DType base_dtype, exponent_dtype;
 
   const char* name() const noexcept override { return "pow"; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    if (inputs.needs(0)) inputs.set(0, gradient(TernaryOp::kPowerBaseBackward, grads[0], base.unpack()));
-    if (inputs.needs(1)) inputs.set(1, gradient(TernaryOp::kPowerExponentBackward, grads[0], exponent.unpack()));
+    const Three operands = {grads[0], base.unpack(), exponent.unpack()};
+    if (inputs.needs(0)) {
+      inputs.set(0, gradient(TernaryOp::kPowerBaseBackward, operands, operands.b.shape(), base_dtype));
+    }
+    if (inputs.needs(1)) {
+      inputs.set(1, gradient(TernaryOp::kPowerExponentBackward, operands, operands.c.shape(), exponent_dtype));
+    }
   }
   void release_saved() noexcept override {
     base.reset();
@@ -25,19 +31,20 @@ struct PowBackward final : Node {
   }
 
  private:
-  Tensor gradient(TernaryOp op, const Tensor& grad, const Tensor& like) const {
-    const DType dtype = grad.shape() == like.shape() ? like.dtype() : wide_dtype(like.dtype());
-    const Three operands = {grad, base.unpack(), exponent.unpack()};
-    return reduce_to(apply_ternary("pow", op, operands, dtype), like.shape(), like.dtype());
+  static Tensor gradient(TernaryOp op, const Three& operands, const Shape& shape, DType dtype) {
+    const DType compute = compute_dtype_of_gradient(operands.a, dtype);
+    const DType written = gradient_dtype(compute, operands.a.shape() != shape, dtype);
+    return reduce_to(apply_ternary("pow", op, operands, written), shape, dtype);
   }
 };
 
-Tensor recorded(const Tensor& result, const Tensor& base, const Tensor& exponent) {
-  if (auto* node = record<PowBackward>(result, {&base, &exponent})) {
-    node->base = SavedTensor(base);
-    node->exponent = SavedTensor(exponent);
-  }
-  return result;
+void record_pow(const Tensor& result, const Tensor& base, const Tensor& exponent, const Tensor& x, const Tensor& y) {
+  auto* node = record<PowBackward>(result, {&base, &exponent});
+  if (node == nullptr) return;
+  node->base = SavedTensor(x);
+  node->exponent = SavedTensor(y);
+  node->base_dtype = base.dtype();
+  node->exponent_dtype = exponent.dtype();
 }
 
 }  // namespace
@@ -49,7 +56,12 @@ Tensor pow(const Tensor& base, const Tensor& exponent) {
   require_arithmetic(exponent, "exponent");
   const DType common = result_dtype(base, exponent);
   const DType dtype = is_float(common) ? common : DType::kF32;
-  return recorded(apply_binary("pow", BinaryOp::kPower, base, exponent, dtype), base, exponent);
+  broadcast_shapes(base.shape(), exponent.shape());
+  const Tensor x = rounded_to_common(base, common);
+  const Tensor y = rounded_to_common(exponent, common);
+  const Tensor result = apply_binary("pow", BinaryOp::kPower, x, y, dtype);
+  record_pow(result, base, exponent, x, y);
+  return result;
 }
 
 Tensor pow_scalar(const Tensor& input, double exponent) {
@@ -58,8 +70,11 @@ Tensor pow_scalar(const Tensor& input, double exponent) {
   const DType dtype = is_float(own) ? own : DType::kF32;
   const Tensor power = full(x.device(), DType::kF64, {}, exponent);
   // A square is exact but for one rounding and much cheaper.
-  if (exponent == 2.0) return recorded(apply_binary("pow_scalar", BinaryOp::kMultiply, x, x, dtype), x, power);
-  return recorded(apply_binary("pow_scalar", BinaryOp::kPower, x, power, dtype), x, power);
+  const bool is_square = exponent == 2.0;
+  const Tensor result = is_square ? apply_binary("pow_scalar", BinaryOp::kMultiply, x, x, dtype)
+                                  : apply_binary("pow_scalar", BinaryOp::kPower, x, power, dtype);
+  record_pow(result, x, power, x, power);
+  return result;
 }
 
 }  // namespace halftone::ops

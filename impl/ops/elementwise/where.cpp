@@ -29,8 +29,9 @@ struct WhereBackward final : Node {
 
  private:
   static Tensor part(const Three& choice, const Tensor& grad, const Shape& shape, DType dtype) {
-    const DType wide = grad.shape() == shape ? dtype : wide_dtype(dtype);
-    return reduce_to(apply_ternary("where", TernaryOp::kWhere, choice, wide), shape, dtype);
+    const DType compute = compute_dtype_of_gradient(grad, dtype);
+    const DType written = gradient_dtype(compute, grad.shape() != shape, dtype);
+    return reduce_to(apply_ternary("where", TernaryOp::kWhere, choice, written), shape, dtype);
   }
 };
 

@@ -28,11 +28,11 @@ struct BceWithLogitsBackward final : Node {
 
  private:
   Tensor slope(const Tensor& grad, LossOperand operand, const Tensor& like) const {
-    Tensor result = empty_like(like);
+    const Tensor slopes = empty_slopes(grad, like);
     launch(name(), like.device(), &Kernels::loss, &LossKernels::logistic_backward, operand, expand(grad, like.shape()),
            scale, logits.unpack().view(), targets.unpack().view(), expand(positive_weight.unpack(), like.shape()),
-           result.view());
-    return result;
+           slopes.view());
+    return reduce_to(slopes, like.shape(), like.dtype());
   }
 };
 

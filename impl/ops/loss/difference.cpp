@@ -34,10 +34,10 @@ struct LossBackward final : Node {
 
  private:
   Tensor slope(const Tensor& grad, LossOperand operand, const Tensor& like) const {
-    Tensor result = empty_like(like);
+    const Tensor slopes = empty_slopes(grad, like);
     launch(name(), like.device(), &Kernels::loss, &LossKernels::loss_backward, kind.formula, kind.beta, operand,
-           expand(grad, like.shape()), scale, input.unpack().view(), target.unpack().view(), result.view());
-    return result;
+           expand(grad, like.shape()), scale, input.unpack().view(), target.unpack().view(), slopes.view());
+    return reduce_to(slopes, like.shape(), like.dtype());
   }
 };
 

@@ -36,6 +36,11 @@ Tensor empty_losses(const Tensor& input, LossReduction reduction, DType dtype) {
   return empty(input.device(), own, input.shape());
 }
 
+Tensor empty_slopes(const Tensor& grad, const Tensor& operand) {
+  const DType compute = compute_dtype_of_gradient(grad, operand.dtype());
+  return empty(operand.device(), gradient_dtype(compute, false, operand.dtype()), operand.shape());
+}
+
 Tensor reduced_losses(Op op, const Tensor& losses, LossReduction reduction, DType dtype) {
   if (reduction == LossReduction::kNone) return losses;
   return apply_sum(name_of(op), losses, plan_reduction(losses.shape(), {}, false),

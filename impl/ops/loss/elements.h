@@ -20,6 +20,8 @@ LossOperands loss_operands(Op op, const Tensor& input, const char* input_name, c
 double loss_scale(LossReduction reduction, const Shape& shape);
 // The tensor that a kernel writes the elements' losses to: the result itself where nothing is reduced.
 Tensor empty_losses(const Tensor& input, LossReduction reduction, DType dtype);
+// The tensor that a kernel writes the slopes by an operand to; reduce_to rounds them to the operand's dtype.
+Tensor empty_slopes(const Tensor& grad, const Tensor& operand);
 Tensor reduced_losses(Op op, const Tensor& losses, LossReduction reduction, DType dtype);
 
 }  // namespace halftone

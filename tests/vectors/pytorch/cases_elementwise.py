@@ -6,7 +6,7 @@ ENDS = [-1e38, -200.0, -104.0, -90.0, -88.0, -20.5, -20.0, -10.0, - \
     1e-5, -1e-30, 1e-30, 1e-5, 10.0, 20.0, 20.5, 88.0, 90.0, 200.0, 1e38]
 BEYOND = "masked_fill, clamp with a number beyond the dtype"
 RANGE = "cast of a float that an integer does not hold"
-TWICE = "cast of f64 to f16 or bf16"
+TWICE = "cast of f64, i32 or i64 to f16 or bf16"
 BOOLS = "abs, argmax, argmin of bool, sub of a bool and a number"
 # The tolerance is the bound in the public header for the values, plus the error of PyTorch's own gradient.
 BOUNDED = {"exp": 2e-7, "log": 2e-7, "sqrt": 1.2e-7, "rsqrt": 2.5e-7, "reciprocal": 1.2e-7, "sin": 2e-7, "cos": 2e-7,
@@ -126,6 +126,29 @@ def integers():
     case("add/f16 and bf16", "add", [tensor([65504.0], "f16"), tensor([1e38], "bf16")])
     case("add/a wider scalar", "add", [tensor([2.0**-8], "bf16"), tensor(1.0 + 2.0**-9 + 2.0**-20)],
          differs="add, sub, mul, div with a wider scalar tensor", ours={"outputs": [tensor([1.0078125], "bf16")]})
+    row = "add, sub, mul, div of an integer and a 16-bit float"
+    case("add/i64 and bf16", "add", [tensor([257], "i64"), tensor([2.0], "bf16")], differs=row,
+         ours={"outputs": [tensor([260.0], "bf16")]})
+    case("sub/a scalar of i32 and bf16", "sub", [tensor(257, "i32"), tensor([2.0], "bf16")], differs=row,
+         ours={"outputs": [tensor([255.0], "bf16")]})
+    case("div/i64 and f16", "div", [tensor([70000], "i64"), tensor([2.0], "f16")], differs=row,
+         ours={"outputs": [tensor([35008.0], "f16")]})
+
+
+def wider_scalars():
+    """A scalar tensor of a wider dtype is rounded to the other's first, an integer wraps."""
+    for name in ("maximum", "minimum", "logical_and", "logical_or"):
+        for scalar in (300, 256, -1):
+            case(f"{name}/u8 and a scalar of i64, {scalar}", name, [tensor([48, 0, 255], "u8"), tensor(scalar, "i64")])
+            case(f"{name}/a scalar of i64, {scalar}, and u8", name, [tensor(scalar, "i64"), tensor([48, 0], "u8")])
+        case(f"{name}/i8 and a scalar of i32", name, [tensor([48, -3], "i8"), tensor(200, "i32")])
+        case(f"{name}/f16 and a scalar of f32", name, [tensor([1.0, 0.0], "f16"), tensor(1e-9)])
+    for name in ("maximum", "minimum"):
+        case(f"{name}/bf16 and a scalar of f32", name, [leaf([1.0, 2.0], "bf16"), leaf(1.001)])
+        case(f"{name}/i64 and bf16", name, [tensor([257, 1], "i64"), tensor([256.0, 2.0], "bf16")])
+    case("pow/bf16 and a scalar of f32", "pow", [tensor([100.0, 3.0], "bf16"), tensor(7.02)], tolerance=0.004)
+    case("pow/a scalar of f32 and bf16", "pow", [tensor(100.3), tensor([7.0, 3.0], "bf16")], tolerance=0.004)
+    case("pow/i64 and bf16", "pow", [tensor([257], "i64"), tensor([2.0], "bf16")])
 
 
 def comparisons():
@@ -236,6 +259,8 @@ def casts():
          attributes={"dtype": "f16"}, differs=TWICE, ours={"outputs": [tensor([1.0 + 2.0**-10], "f16")]})
     case("cast/f64 to bf16, no double rounding", "cast", [tensor([1.0 + 2.0**-8 + 2.0**-40], "f64")],
          attributes={"dtype": "bf16"}, differs=TWICE, ours={"outputs": [tensor([1.0 + 2.0**-7], "bf16")]})
+    case("cast/i32 to bf16, no double rounding", "cast", [tensor([2**24 + 2**16 + 1], "i32")],
+         attributes={"dtype": "bf16"}, differs=TWICE, ours={"outputs": [tensor([2.0**24 + 2.0**17], "bf16")]})
     case("cast/f32 to f8e4m3", "cast", [tensor([NAN, 448.0, 0.001, -0.0, 17.0])], attributes={"dtype": "f8e4m3"})
     case("cast/f32 to f8e4m3, overflow", "cast", [tensor([500.0, -500.0, INF, -INF])], attributes={"dtype": "f8e4m3"})
     case("cast/f32 to f8e5m2", "cast", [tensor([NAN, INF, 57344.0, 1e6, -1e6, 1e-6])], attributes={"dtype": "f8e5m2"})
@@ -245,5 +270,5 @@ def casts():
     case("rescale/0 times an infinity", "rescale", [leaf([INF, 1.0])], attributes={"scale": 0.0, "offset": 1.0})
 
 
-for part in (unary, activations, signs, binary, integers, comparisons, powers, bounds, choices, casts):
+for part in (unary, activations, signs, binary, integers, wider_scalars, comparisons, powers, bounds, choices, casts):
     part()

@@ -42,9 +42,13 @@ def divergences():
              attributes=settings(reduction, log_target=False), **none)
     case("kl_div/special", "kl_div", [leaf(log_p), tensor(p)], attributes=settings("none", log_target=False),
          tolerance=1e-6)
+    row = "kl_div at a target of 0 or infinity, gradient of the target"
     case("kl_div/target of 0, gradient", "kl_div", [tensor([-1.0]), leaf([0.0])],
-         attributes=settings("none", log_target=False), differs="kl_div at a target of 0, gradient of the target",
+         attributes=settings("none", log_target=False), differs=row,
          ours={"gradients": [None, [-INF]]})
+    case("kl_div/infinite target, gradient", "kl_div", [tensor([1.0]), leaf([INF])],
+         attributes=settings("none", log_target=False), differs=row,
+         ours={"gradients": [None, [INF]]})
     case("kl_div/special, log target", "kl_div", [leaf([-1.0, -INF, -INF, 0.0, NAN]),
                                                     leaf([-INF, -INF, -1.0, 0.0, -INF])],
          attributes=settings("none", log_target=True), tolerance=1e-6)
@@ -61,9 +65,12 @@ def binaries():
              attributes=settings("none"), tolerance=1e-6, absolute=2e-6)
     case("bce_with_logits/infinite", "bce_with_logits",
          [leaf([INF, -INF, INF, NAN]), tensor([1.0, 0.0, 0.0, 1.0]), None], attributes=settings("none"))
-    case("bce_with_logits/-infinity, target 1", "bce_with_logits", [tensor([-INF]), tensor([1.0]), None],
-         attributes=settings("none"), differs="bce_with_logits of -infinity where the target is 1",
-         ours={"outputs": [tensor([INF])]})
+    for target, limit in ((1.0, INF), (0.5, INF), (-1.0, -INF)):
+        case(f"bce_with_logits/-infinity, target {target}", "bce_with_logits", [tensor([-INF]), tensor([target]), None],
+             attributes=settings("none"), differs="bce_with_logits of -infinity where the target is not 0",
+             ours={"outputs": [tensor([limit])]})
+    case("bce_with_logits/-infinity, targets 0 and 2", "bce_with_logits",
+         [leaf([-INF, -INF]), tensor([0.0, 2.0]), None], attributes=settings("none"))
     case("bce_with_logits/positive weight", "bce_with_logits", [leaf([[0.0, 90.0], [-90.0, 1.0]]),
                                                                 tensor([[1.0, 0.0], [1.0, 0.0]]), tensor([0.0, 3.0])],
          attributes=settings("none"), tolerance=1e-6, absolute=1e-37)
@@ -109,6 +116,11 @@ def classes():
         case(f"{name}/one row without a batch", name, [tensor([1.0, 2.0, 3.0]), tensor(1, "i64"), None],
              attributes=settings(), tolerance=1e-6, differs="cross_entropy, nll_loss",
              ours=error("SHAPE_MISMATCH"))
+    case("cross_entropy/an ignored row that is not finite", "cross_entropy",
+         [leaf([[INF, 1.0, 2.0], [NAN, 0.0, 1.0], [0.0, 0.0, 0.0]]), tensor([-100, -100, 2], "i64"), None],
+         attributes=settings(), tolerance=1e-6,
+         differs="cross_entropy, gradient of an ignored row with infinite or NaN logits",
+         ours=lambda theirs: {"gradients": [[0.0] * 6 + theirs["gradients"][0][6:], None, None]})
     case("cross_entropy/smoothed fully", "cross_entropy", [leaf(logits), tensor([0, 1, 2], "i64"), None],
          attributes=settings(label_smoothing=1.0), tolerance=1e-6, absolute=1e-7)
     case("cross_entropy/smoothed, a masked class", "cross_entropy", [leaf([[1.0, -INF]]), tensor([0], "i64"), None],

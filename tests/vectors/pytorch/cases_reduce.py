@@ -123,6 +123,9 @@ def spread():
         case(f"{name}/gradient", name, [leaf([[1.0, 3.0, 5.0], [2.0, 2.0, 2.0]])],
              attributes={"correction": 1, "dims": [1]}, tolerance=1e-6)
         case(f"{name}/gradient of one element, correction 0", name, [leaf([3.0])], attributes={"correction": 0})
+    case("var/gradient beside an infinite element", "var", [leaf([INF, 1.0])], attributes={"correction": 1},
+         differs="var with an infinite element, gradient of the others", ours={"gradients": [[NAN, NAN]]})
+    case("std/gradient beside an infinite element", "std", [leaf([INF, 1.0])], attributes={"correction": 1})
     row = "var, std of too few elements, gradient"
     for name in ("var", "std"):
         case(f"{name}/gradient of one element", name, [leaf([3.0])], attributes={"correction": 1})

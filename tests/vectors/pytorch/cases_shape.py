@@ -70,6 +70,11 @@ def paddings():
         value = "nan" if value != value else value
         case(f"pad/{label}", "pad", [leaf(SIX)], attributes={"padding": padding, "value": value},
              **only(label == "takes all away", upstream=[]))
+    row = "pad that removes more than there is"
+    case("pad/takes more than there is, and adds", "pad", [tensor([1.0, 2.0, 3.0])],
+         attributes={"padding": [-5, 6], "value": 9.0}, differs=row, ours={"outputs": [tensor([9.0] * 4)]})
+    case("pad/adds, and takes more than there is", "pad", [tensor([1.0, 2.0, 3.0])],
+         attributes={"padding": [4, -6], "value": 9.0}, differs=row, ours={"outputs": [tensor([9.0])]})
     case("pad/odd count", "pad", [tensor(SIX)], attributes={"padding": [1, 1, 1, 1, 1, 1], "value": 0.0})
     case("pad/empty grows", "pad", [empty(0)], attributes={"padding": [1, 1], "value": 5.0})
     case("pad/bool", "pad", [tensor([1], "bool")], attributes={"padding": [1, 1], "value": 0})

@@ -4,6 +4,7 @@ one element.
 from case import INF, NAN, case, empty, error, leaf, only, tensor
 
 BATCHES = [[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]]
+NOTHING = "convolutions of images without elements or to a result without elements, with an empty batch"
 BATCH = "pooling, convolutions without a dimension of batches"
 LINE = [[[1.0, 5.0, 2.0, 4.0, 3.0]]]
 IMAGE = [[[[1.0, 2.0, 3.0, 4.0], [8.0, 7.0, 6.0, 5.0], [9.0, 9.0, 9.0, 9.0]]]]
@@ -100,6 +101,8 @@ def convolutions():
         is_forward = name == "conv1d"
         case(f"{name}/no channels", name, [empty(1, 0, 4), empty(1, 0, 2) if is_forward else empty(0, 1, 2), None],
              **only(is_forward, differs="convolutions without channels", ours=error("SHAPE_MISMATCH")))
+        case(f"{name}/no batch, no elements", name, [empty(0, 1, 0), tensor([[[1.0, 2.0]]]), None],
+             attributes={} if not is_forward else {"padding_w": 1}, differs=NOTHING, ours=error("SHAPE_MISMATCH"))
         case(f"{name}/without a batch dimension", name, [tensor(LINE[0]), tensor([[[1.0, 2.0]]]), None], differs=BATCH,
              ours=error("SHAPE_MISMATCH"))
         case(f"{name}/special", name, [tensor([[[NAN, 0.0, 1.0, INF, 1.0]]]), tensor([[[1.0, 0.0]]]), None],
@@ -108,6 +111,8 @@ def convolutions():
              **only(is_forward, differs="matmul, linear, einsum, convolutions of integers",
                     ours=error("DTYPE_MISMATCH")))
         case(f"{name}/other dtypes", name, [tensor([[[1.0, 2.0]]]), tensor([[[1.0]]], "f64"), None])
+    case("conv_transpose1d/no batch, nothing left", "conv_transpose1d", [empty(0, 1, 3), tensor([[[1.0, 2.0]]]), None],
+         attributes={"padding_w": 2}, differs=NOTHING, ours=error("INVALID_ARGUMENT"))
     case("conv1d/a kernel of 1 with padding", "conv1d", [leaf([[[1.0, 2.0]]]), leaf([[[3.0]]]), leaf([0.5])],
          attributes={"padding_w": 2, "stride_w": 2})
 
