@@ -21,6 +21,7 @@ WITHOUT_CASE = {
     "max_pool, adaptive_max_pool with return_indices": "an option that is not there",
     "rms_norm without epsilon": "an argument that is not there",
     "mean, var, std, batch_norm under autocast": "no case runs under autocast",
+    "step of an optimizer on an infinite weight": "of optimizers",
     "momentum None of batch norm layers": "of layers",
     "load_state_dict of a float into an integer buffer, or the reverse": "of layers",
     "load_state_dict that fails": "of layers",
