@@ -1,9 +1,11 @@
 // pow: C99's special cases, accuracy in FP32, and results that do not depend on neighbours in a vector.
 #include <bit>
+#include <functional>
 #include <random>
 
 #include "elementwise_cases.h"
 #include "instruction_sets.h"
+#include "ulps.h"
 
 namespace halftone {
 namespace {
@@ -63,6 +65,44 @@ TEST(Power, IsWithinItsUlpsForRandomPairs) {
       worst = std::max(worst, std::fabs(out.get(i) - expected) / std::ldexp(1.0, step));
     }
     EXPECT_LE(worst, 0.6);
+  });
+}
+
+// Gradients of every size, and so factors that leave the range of FP32 where their product does not.
+TEST(Power, GradientsAreWithinTheirUlpsForRandomOperands) {
+  constexpr int64_t kCount = 30000;
+  HostTensor in[] = {HostTensor(DType::kF32, {kCount}), HostTensor(DType::kF32, {kCount}),
+                     HostTensor(DType::kF32, {kCount})};
+  fill_pairs(in[1], in[2]);
+  for (int64_t i = 0; i < kCount; ++i) in[0].set(i, std::ldexp(1.5, static_cast<int>(i % 80) - 40));
+  const HostTensor out(DType::kF32, {kCount});
+  const auto expect_within = [&](TernaryOp op, double bound, const std::function<long double(int64_t)>& expected) {
+    ASSERT_TRUE(run_ternary(op, in, out, 2).ok());
+    double worst = 0;
+    for (int64_t i = 0; i < kCount; ++i) {
+      const long double value = expected(i);
+      if (std::isnan(value) || std::isinf(static_cast<float>(value))) continue;
+      worst = std::max(worst, ulps<float>(out.get(i), value));
+    }
+    EXPECT_LE(worst, bound) << static_cast<int>(op);
+  };
+  for_each_instruction_set([&] {
+    const auto wide = [&](int operand, int64_t i) { return static_cast<long double>(in[operand].get(i)); };
+    expect_within(TernaryOp::kPowerBaseBackward, 0.6,
+                  [&](int64_t i) { return wide(0, i) * wide(2, i) * std::pow(wide(1, i), wide(2, i) - 1); });
+    expect_within(TernaryOp::kPowerExponentBackward, 0.6,
+                  [&](int64_t i) { return wide(0, i) * std::pow(wide(1, i), wide(2, i)) * std::log(wide(1, i)); });
+  });
+}
+
+// An exponent from 2^24 on is even, and less one is itself in FP32: the slope has the sign of an odd power.
+TEST(Power, OfALargeEvenExponentHasASlopeBelowZeroForBasesBelowZero) {
+  HostTensor in[] = {HostTensor(DType::kF32, {1}), HostTensor(DType::kF32, {1}), HostTensor(DType::kF32, {1})};
+  HostTensor out(DType::kF32, {1});
+  in[0].set(0, 1), in[1].set(0, -1), in[2].set(0, 0x1p25);
+  for_each_instruction_set([&] {
+    ASSERT_TRUE(run_ternary(TernaryOp::kPowerBaseBackward, in, out).ok());
+    EXPECT_EQ(out.get(0), -0x1p25);
   });
 }
 

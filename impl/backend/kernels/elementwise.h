@@ -81,7 +81,8 @@ struct Bounds {
 };
 
 // Inputs may have other dtypes than the output: they are widened to the compute type that the output's dtype names
-// (f64: double, other floats: FP32, integers: int64) and the result is rounded once. Shapes equal the output's;
+// (f64: double, other floats: FP32, integers: int64) and the result is rounded once. The exponent of kPower and
+// kPowerBaseBackward stays a double where it is one f64 element, finite and repeated. Shapes equal the output's;
 // broadcasting is a stride of 0. An output may be one of the inputs, element on element.
 struct ElementwiseKernels {
   Status (*unary)(Stream&, UnaryOp op, const View& x, const View& out) noexcept;

@@ -27,13 +27,13 @@ HWY_INLINE V apply_math_backward(D d, V a, V b) {
   }
   if constexpr (op == BinaryOp::kSqrtBackward) return hn::Div(a, hn::Add(b, b));
   if constexpr (op == BinaryOp::kRsqrtBackward) {
-    return hn::Mul(hn::Mul(a, hn::Set(d, -0.5)), hn::Mul(b, hn::Mul(b, b)));
+    return hn::Mul(hn::Mul(hn::Mul(a, b), b), hn::Mul(b, hn::Set(d, -0.5)));
   }
-  if constexpr (op == BinaryOp::kReciprocalBackward) return hn::Neg(hn::Mul(a, hn::Mul(b, b)));
+  if constexpr (op == BinaryOp::kReciprocalBackward) return hn::Neg(hn::Mul(hn::Mul(a, b), b));
   if constexpr (op == BinaryOp::kSinBackward) return hn::Mul(a, cosine(d, b));
   if constexpr (op == BinaryOp::kCosBackward) return hn::Neg(hn::Mul(a, sine(d, b)));
   if constexpr (op == BinaryOp::kSigmoidBackward) return hn::Mul(a, hn::Mul(b, hn::Sub(one, b)));
-  if constexpr (op == BinaryOp::kTanhBackward) return hn::Mul(a, hn::NegMulAdd(b, b, one));
+  if constexpr (op == BinaryOp::kTanhBackward) return hn::Mul(a, hn::Mul(hn::Sub(one, b), hn::Add(one, b)));
   if constexpr (op == BinaryOp::kSiluBackward) return hn::Mul(a, silu_derivative(d, b));
   if constexpr (op == BinaryOp::kSoftplusBackward) return hn::Mul(a, sigmoid(d, b));
 }
@@ -124,6 +124,7 @@ Status binary(Stream& stream, BinaryOp op, const View& a, const View& b, const V
   if (!is_float(out.dtype) && !has_integer_form(op)) {
     return Status::failure(Code::kUnsupported, "this operation has no kernel for %s", name_of(out.dtype));
   }
+  if (op == BinaryOp::kPower && is_one_wide_exponent(b, out)) return power(stream, a, b, out);
   const Layout a_layout(a);
   const Layout b_layout(b);
   const Layout out_layout(out);

@@ -1,4 +1,4 @@
-// The functions behind kElementwiseKernels.
+// The functions behind kElementwiseKernels, and those that they call for some operands.
 #pragma once
 
 #include "backend/kernels/elementwise.h"
@@ -13,5 +13,12 @@ Status clamp(Stream& stream, const Bounds& bounds, const View& x, const View& ou
 Status clamp_backward(Stream& stream, const Bounds& bounds, const View& grad_output, const View& x,
                       const View& out) noexcept;
 Status affine(Stream& stream, double scale, double shift, const View& x, const View& out) noexcept;
+
+// Whether every element of `exponent` is one finite double, which FP32 would round.
+bool is_one_wide_exponent(const View& exponent, const View& out) noexcept;
+// kPower and kPowerBaseBackward for such an exponent.
+Status power(Stream& stream, const View& x, const View& exponent, const View& out) noexcept;
+Status power_backward(Stream& stream, const View& grad_output, const View& x, const View& exponent,
+                      const View& out) noexcept;
 
 }  // namespace halftone::cpu

@@ -23,7 +23,7 @@ HWY_INLINE V apply(D d, V a, V b, V c) {
     return hn::IfThenZeroElse(hn::Lt(b, c), shared);
   }
   if constexpr (op == TernaryOp::kPowerBaseBackward) return power_base_gradient(d, a, b, c);
-  if constexpr (op == TernaryOp::kPowerExponentBackward) return hn::Mul(a, power_exponent_derivative(d, b, c));
+  if constexpr (op == TernaryOp::kPowerExponentBackward) return power_exponent_gradient(d, a, b, c);
 }
 
 template <TernaryOp op, class C>
@@ -75,6 +75,7 @@ Status ternary(Stream& stream, TernaryOp op, const View& a, const View& b, const
   if (!is_float(out.dtype) && op != TernaryOp::kWhere) {
     return Status::failure(Code::kUnsupported, "this operation has no kernel for %s", name_of(out.dtype));
   }
+  if (op == TernaryOp::kPowerBaseBackward && is_one_wide_exponent(c, out)) return power_backward(stream, a, b, c, out);
   const Layout views[] = {Layout(a), Layout(b), Layout(c), Layout(out)};
   const auto range = HWY_DYNAMIC_DISPATCH(ternary_range);
   for_each_range(pool_of(stream), out.numel(), grain_of(op),
