@@ -179,6 +179,29 @@ TEST(LogisticLoss, NeitherOverflowsNorCancels) {
   });
 }
 
+// p log(1 + e^-x) - log(1 + e^x) is -x for p = 1.
+TEST(LogisticLoss, SlopesOfTargetsKeepTheDigitsOfSmallLogits) {
+  for_each_instruction_set([] {
+    for (const DType dtype : {DType::kF64, DType::kF32}) {
+      Case c(dtype, {6}, {1});
+      const double x[] = {1e-30, -1e-30, 3e-8, -1e-3, 0.75, -20};
+      for (int64_t i = 0; i < 6; ++i) c.x.set(i, x[i]), c.t.set(i, 0.5), c.p.set(i, 1), c.grad.set(i, 1);
+      c.logistic_slope(LossOperand::kTarget);
+      for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(c.out.get(i), -kScale * c.x.get(i)) << i;
+      // Near 1 the common part of both logarithms still does not take the digits of the difference.
+      const double p = 1 + 0x1p-20;
+      for (int64_t i = 0; i < 6; ++i) c.p.set(i, p);
+      c.logistic_slope(LossOperand::kTarget);
+      for (int64_t i = 0; i < 6; ++i) {
+        const double logit = c.x.get(i);
+        const double part = (p - 1) * std::log1p(std::exp(-std::fabs(logit)));
+        const double expected = kScale * (part - (logit < 0 ? p : 1) * logit);
+        EXPECT_NEAR(c.out.get(i), expected, 8 * half_step(dtype).relative * kScale * (part + std::fabs(logit))) << i;
+      }
+    }
+  });
+}
+
 TEST(LossOfElements, IsTheSameOnAnyNumberOfThreads) {
   Case one(DType::kF32, {100003}, {1}), seven(DType::kF32, {100003}, {1});
   for (const Formula& formula : kFormulas) {

@@ -89,7 +89,9 @@ HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, i
  * [out] out: scalar, or shape of logits; promoted dtype (f32 under autocast); owned by the caller.
  * Autocast: FP32; 16-bit operands are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), without overflow or cancellation for any logit; summed pairwise, one rounding.
+ * Precision: FP32 (f64: double), without overflow for any logit; summed pairwise, one rounding. A loss is within 5 ulp
+ *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it cancels
+ *   where sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
  * Source: torch.nn.functional.binary_cross_entropy_with_logits.
  * Since: 0.1
  */

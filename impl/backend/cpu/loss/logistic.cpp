@@ -62,13 +62,19 @@ HWY_INLINE V logistic_value(D d, V x, V t, V p) {
   return hn::Add(hn::Mul(hn::Mul(p, t), penalty.of_positive), negative);
 }
 
-// By the logits: (1 - t) sigmoid(x) - p t sigmoid(-x). By the targets: p log(1 + e^-x) - log(1 + e^x).
+// p log(1 + e^-x) - log(1 + e^x), in which log(1 + e^-|x|) is common to both: nothing cancels for p = 1, which gives
+// -x.
+template <class D, class V>
+HWY_INLINE V logistic_target_slope(D d, V x, V p) {
+  const auto tail = log_of_one_plus(d, exp_of_negative_magnitude(d, x));
+  const auto linear = hn::Mul(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), p, hn::Set(d, hn::TFromD<D>{1})), x);
+  return hn::MulSub(hn::Sub(p, hn::Set(d, hn::TFromD<D>{1})), tail, linear);
+}
+
+// By the logits: (1 - t) sigmoid(x) - p t sigmoid(-x).
 template <LossOperand operand, class D, class V>
 HWY_INLINE V logistic_slope(D d, V x, V t, V p) {
-  if constexpr (operand == LossOperand::kTarget) {
-    const auto penalty = penalties(d, x);
-    return hn::Sub(hn::Mul(p, penalty.of_positive), penalty.of_negative);
-  }
+  if constexpr (operand == LossOperand::kTarget) return logistic_target_slope(d, x, p);
   const auto one = hn::Set(d, hn::TFromD<D>{1});
   const auto e = exp_of_negative_magnitude(d, x);
   const auto larger = hn::Div(one, hn::Add(one, e));
