@@ -149,7 +149,7 @@ static void no_window_begins_behind_the_input(void** state) {
   assert_null(out);
 }
 
-/* A34: a kernel of 2^62 elements over 16; a walk over all of them would not end. */
+/* A37: a kernel of 2^62 elements over 16; a walk over all of them would not end. */
 static void a_kernel_far_larger_than_the_image_is_walked_within_the_image(void** state) {
   (void)state;
   const int64_t most = INT32_MAX;
@@ -176,7 +176,7 @@ static void a_kernel_far_larger_than_the_image_is_walked_within_the_image(void**
   assert_values(grad_of(image), 0, 1, 0, 0, 0, 1, 0, 0, 0);
 }
 
-/* A34: every second row and column of the image, from either end, seen by a window of 2^31 - 1 of both. */
+/* A37: every second row and column of the image, from either end, seen by a window of 2^31 - 1 of both. */
 static void a_dilated_kernel_far_larger_than_the_image_is_walked_within_it(void** state) {
   (void)state;
   htone_tensor *out = NULL, *image = leaf(make_ramp(HTONE_F32, 4, 1, 1, 4, 4));

@@ -136,7 +136,8 @@ enum { HTONE_GELU_ERF = 0, HTONE_GELU_TANH = 1 };
  * [out] out: as input; owned by the caller.
  * Autocast: as is.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: absolute error at most 1e-6 max(1, |x|) before rounding.
+ * Precision: absolute error at most 2.4e-7 |x| before rounding; 3 ulp of FP32 for the erf form where |x| is at most
+ *   0.7. Below -1, where the result is small beside x, its relative error grows.
  * Source: Hendrycks and Gimpel, arXiv:1606.08415.
  * Since: 0.1
  */

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "backend/formula/sigmoid.h"
+
 namespace halftone {
 
 // Beyond this, x stands where a factor of the derivative is 0 in double: clamping keeps inf * 0 out of the product.
@@ -33,7 +35,7 @@ inline double gelu_erf_derivative(double x) {
 
 inline double gelu_tanh(double x) {
   const double twice_u = 2 * kGeluScale * (x + kGeluCubic * x * x * x);
-  return x / (1 + std::exp(-twice_u));
+  return gated(x, twice_u);
 }
 
 // s + x s (1 - s) 2u'

@@ -8,11 +8,10 @@
 #define HALFTONE_CPU_MATH_SIGMOID_H
 #endif
 
-#include <cmath>
-
 #include "backend/cpu/math/lanes.h"
 #include "backend/cpu/math/logarithm.h"
 #include "backend/cpu/simd/exponential.h"
+#include "backend/formula/hyperbolic_tangent.h"
 #include "backend/formula/sigmoid.h"
 #include "hwy/highway.h"
 
@@ -34,28 +33,59 @@ HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
   }
 }
 
-// FP32: within 3 ulp or 2^-143.
-template <class D>
-HWY_INLINE hn::Vec<D> silu(D d, hn::Vec<D> x) {
-  return hn::Mul(x, sigmoid(d, x));
+// Beyond this, e^-|x| and 2^10 e^-|x| are 0 in FP32.
+inline constexpr float kTailEnd = 112.0f;
+
+// FP32 x sigmoid(y), as x / (1 + e^-y), for x of the sign of y and |x| <= 2^10 where y is below -kTailEnd.
+// Where y is far below 0, e^-y may overflow although the result is no 0 yet. The 1 is lost beside e^-y there, so x is
+// divided by factor * 2^first, and then by 2^second. Cases: below -kTailEnd the result is 0 with the sign of x, and NaN
+// where x is infinite.
+template <class DF>
+HWY_INLINE hn::Vec<DF> gated(DF df, hn::Vec<DF> x, hn::Vec<DF> y) {
+  const auto limit = hn::Set(df, kTailEnd);
+  const auto opposite = hn::Neg(hn::IfThenZeroElse(hn::IsNaN(y), y));
+  const auto e = split_exponential(df, hn::Min(hn::Max(opposite, hn::Neg(limit)), limit));
+  const auto scaled = hn::Mul(e.factor, whole_power_of_two(df, e.first));
+  const auto sum = hn::MulAdd(scaled, whole_power_of_two(df, e.second), hn::Set(df, 1.0f));
+  const auto is_far = hn::Lt(y, hn::Set(df, -64.0f));
+  const auto quotient = hn::Div(x, hn::IfThenElse(is_far, scaled, sum));
+  const auto rest = hn::IfThenElseZero(hn::Ge(y, hn::Neg(limit)), whole_power_of_two(df, hn::Neg(e.second)));
+  return hn::IfThenElse(is_far, hn::Mul(quotient, rest), quotient);
 }
 
-// s + x s (1 - s), where 1 - s is the sigmoid of -x.
+// FP32: within 2.5 ulp.
+template <class D>
+HWY_INLINE hn::Vec<D> silu(D d, hn::Vec<D> x) {
+  if constexpr (kIsDouble<D>) {
+    return map_lanes(
+        d, [](double value) { return halftone::silu(value); }, x);
+  } else {
+    return gated(d, x, x);
+  }
+}
+
+// s + x s (1 - s) = s (1 + x (1 - s)), where 1 - s is the sigmoid of -x. Below 0 the last power of two of e^x comes in
+// at the end, since x e^x may be normal where e^x is not. At the infinities the factors have reached their limits.
 template <class D>
 HWY_INLINE hn::Vec<D> silu_derivative(D d, hn::Vec<D> x) {
   if constexpr (kIsDouble<D>) {
     return map_lanes(
         d, [](double value) { return halftone::silu_derivative(value); }, x);
   } else {
-    // Where 0 times infinity would stand the factors have reached their limits.
-    const auto flat = hn::Set(d, static_cast<float>(kSigmoidFlat));
-    const auto clamped = hn::Max(hn::Min(x, flat), hn::Neg(flat));
     const auto one = hn::Set(d, 1.0f);
-    const auto e = exponential(d, hn::Neg(hn::Abs(clamped)));
-    const auto inverse = hn::Div(one, hn::Add(one, e));
-    const auto s = hn::IfThenElse(hn::Lt(clamped, hn::Zero(d)), hn::Mul(e, inverse), inverse);
-    const auto bump = hn::Mul(hn::Mul(e, inverse), inverse);
-    return hn::IfThenElse(hn::IsNaN(x), x, hn::MulAdd(clamped, bump, s));
+    const auto limit = hn::Set(d, kTailEnd);
+    const auto number = hn::IfThenZeroElse(hn::IsNaN(x), x);
+    const auto clamped = hn::Max(hn::Min(number, limit), hn::Neg(limit));
+    const auto e = split_exponential(d, hn::Neg(hn::Abs(clamped)));
+    const auto second = whole_power_of_two(d, e.second);
+    const auto scaled = hn::Mul(e.factor, whole_power_of_two(d, e.first));
+    const auto whole = hn::Mul(scaled, second);
+    const auto inverse = hn::Div(one, hn::Add(one, whole));
+    const auto is_negative = hn::Lt(clamped, hn::Zero(d));
+    const auto s = hn::IfThenElse(is_negative, hn::Mul(scaled, inverse), inverse);
+    const auto complement = hn::IfThenElse(is_negative, inverse, hn::Mul(whole, inverse));
+    const auto slope = hn::Mul(s, hn::MulAdd(clamped, complement, one));
+    return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenElse(is_negative, hn::Mul(slope, second), slope));
   }
 }
 
@@ -78,7 +108,7 @@ template <class D>
 HWY_INLINE hn::Vec<D> hyperbolic_tangent(D d, hn::Vec<D> x) {
   if constexpr (kIsDouble<D>) {
     return map_lanes(
-        d, [](double value) { return std::tanh(value); }, x);
+        d, [](double value) { return halftone::hyperbolic_tangent(value); }, x);
   } else {
     const auto one = hn::Set(d, 1.0f);
     const auto size = hn::Abs(x);
