@@ -61,8 +61,8 @@ enum class TernaryOp : int32_t {
   kEnd,
 };
 
-// Of two inputs, answered as bool. NaN is unequal to everything, in no order, and not 0. Greater is less with the inputs
-// changed over.
+// Of two inputs, answered as bool. NaN is unequal to everything, in no order, and not 0. Greater is less with the
+// inputs changed over.
 enum class CompareOp : int32_t {
   kEqual,
   kNotEqual,
