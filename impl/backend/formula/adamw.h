@@ -13,7 +13,7 @@
 
 namespace halftone {
 
-// What is the same for all elements of a group in one step: computed in double, rounded once.
+// The values that all elements of a group share in one step: computed in double, rounded once.
 struct AdamwFactors {
   float grad_factor;
   float clip_value;
@@ -50,8 +50,8 @@ AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state)
   };
 }
 
-// Decoupled, decay and step are subtracted in one go: the master is rounded once, and a decay far below 2^-24 is not
-// lost in rounding 1 - decay.
+// With decoupled decay, decay and step are subtracted together: the master is rounded once, and a decay far below
+// 2^-24 is not lost in rounding 1 - decay.
 template <Decay decay = Decay::kDecoupled>
 void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1, float& moment2) {
   float g = effective_grad(grad, factors.grad_factor, factors.clip_value);

@@ -1,5 +1,5 @@
 // Two random words to two independent standard normals (Box and Muller, 1958). Plain FP32 arithmetic without calls into
-// libm, so that every device, instruction set and C library draws the same bits. Pure functions, safe from any thread.
+// libm, so that every device, instruction set and C library gives equal bits. Pure functions, safe from any thread.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // Gradients counted by exponent, and the loss scale that such a count asks for. Every backend's grad_exponents and
 // update_scale use it; pure functions, safe from any thread.
 //
-// Counts are integers, so they are the same in whatever order they are gathered.
+// Counts are integers, so they do not depend on the order in which they are added.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace halftone {
 
-// Bin e counts the magnitudes in [2^(e-127), 2^(e-126)), bin 0 all those below 2^-126. Zeros and what is not finite are
-// in none.
+// Bin e counts the magnitudes in [2^(e-127), 2^(e-126)), bin 0 all those below 2^-126. Zeros and values that are not
+// finite are in no bin.
 inline constexpr int kExponentBins = 255;
 
 // The smallest power of two that lies above all counted magnitudes but a share of them; 0 where nothing was counted.

@@ -14,7 +14,7 @@
 
 namespace halftone {
 
-// Beyond this, x stands where a factor of the derivative is 0 in double: clamping keeps inf * 0 out of the product.
+// Beyond this |x|, a factor of the derivative is 0 in double: clamping x avoids inf * 0.
 inline constexpr double kGeluFlat = 40.0;
 inline constexpr double kGeluCubic = 0.044715;
 // sqrt(2 / pi)

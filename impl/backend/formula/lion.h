@@ -9,7 +9,7 @@
 
 namespace halftone {
 
-// What is the same for all elements of a group in one step: computed in double, rounded once.
+// The values that all elements of a group share in one step: computed in double, rounded once.
 struct LionFactors {
   float grad_factor;
   float clip_value;
@@ -35,12 +35,13 @@ inline LionFactors lion_factors(const LionGroup& group, const OptimizerState& st
   };
 }
 
-// lr times the sign: 0 for 0, and NaN for NaN, so that a gradient that nobody checked shows in the weights.
+// Returns lr times the sign: 0 for 0, and NaN for NaN, so that an unchecked NaN gradient becomes visible in the
+// weights.
 inline float signed_step(float direction, float lr) {
   return direction > 0.0f ? lr : (direction < 0.0f ? -lr : direction);
 }
 
-// Decay and step are subtracted in one go, so that the master is rounded once.
+// Decay and step are subtracted together, so that the master is rounded once.
 inline void lion_update(const LionFactors& factors, float grad, float& master, float& moment) {
   const float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
   const float direction = factors.beta1 * moment + factors.one_minus_beta1 * g;

@@ -1,5 +1,5 @@
-// What an optimizer step keeps on the device beside the gradients' verdict, and the settings its kernels read. Plain data
-// that crosses the plugin seam: the host never has to wait for it.
+// The state that an optimizer step keeps on the device, and the settings that its kernels read. Plain data that crosses
+// the plugin seam: the host never waits for it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace halftone {
 
-// What a gradient held that was not finite.
+// The kind of value in a gradient that is not finite.
 enum class NotFinite : int32_t { kNothing = 0, kInfinity = 1, kNan = 2 };
 
 struct OptimizerState {
@@ -16,16 +16,16 @@ struct OptimizerState {
   double grad_norm_squared = 0;  // of the last grad_norm pass, before any factor
   float grad_factor = 1.0f;      // what the update multiplies gradients by (1/scale times the clip factor)
   float clip_value = std::numeric_limits<float>::infinity();  // bound on each gradient after that factor
-  float found_inf = 0.0f;        // 1 where the last grad_norm pass met Inf or NaN, until the step that heeds it
+  float found_inf = 0.0f;            // 1 where the last grad_norm pass met Inf or NaN, until the step that heeds it
   int32_t offending_parameter = -1;  // the first whose gradient was not finite, of the last grad_norm pass
   NotFinite offending_kind = NotFinite::kNothing;
-  // What the last step did, for the host to ask about later: other gradients may have been looked at since.
+  // The outcome of the last step. The host may ask for it after later gradients were checked.
   int32_t skipped = 0;
   int32_t skipped_parameter = -1;  // for whose gradient it was skipped
   NotFinite skipped_kind = NotFinite::kNothing;
 };
 
-// What an update works with in place of a stored gradient. NaN stays NaN.
+// Returns the gradient that an update uses: the stored one, scaled and bounded. NaN stays NaN.
 inline float effective_grad(float grad, float factor, float clip_value) {
   const float g = grad * factor;
   return g > clip_value ? clip_value : (g < -clip_value ? -clip_value : g);
@@ -43,7 +43,7 @@ struct Schedule {
   double start_factor = 0.0;  // where the climb begins
 };
 
-// Of Adam, too.
+// Settings of AdamW and Adam.
 struct AdamwGroup {
   double lr;
   double beta1;

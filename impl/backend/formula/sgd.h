@@ -10,7 +10,7 @@
 
 namespace halftone {
 
-// What is the same for all elements of a group in one step: computed in double, rounded once.
+// The values that all elements of a group share in one step: computed in double, rounded once.
 struct SgdFactors {
   float grad_factor;
   float clip_value;

@@ -1,4 +1,4 @@
-// An order of items drawn from a Philox stream: the same for one key and count on every device. Pure functions, any
+// Draws an order of items from a Philox sequence. One key and count give one order on every device. Pure functions, any
 // thread.
 #pragma once
 
@@ -15,7 +15,7 @@ inline int64_t bounded_index(const PhiloxBlock& block, int64_t bound) {
   return static_cast<int64_t>(static_cast<unsigned __int128>(word) * static_cast<uint64_t>(bound) >> 64);
 }
 
-// Fisher and Yates, from the end; where i items are left, block i of the stream is drawn.
+// Fisher and Yates, from the end; where i items are left, block i of the sequence is drawn.
 inline void shuffle(int64_t* items, int64_t count, PhiloxKey key) {
   for (int64_t i = count; i > 1; --i) {
     std::swap(items[i - 1], items[bounded_index(philox(key, static_cast<uint64_t>(i)), i)]);

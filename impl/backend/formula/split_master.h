@@ -2,7 +2,7 @@
 // the FP32 exactly. Every backend's update pass calls these; pure functions, safe from any thread.
 //   high = (bits + 0x8000) >> 16          remainder = the lower half, as a signed number
 //   bits = (high << 16) + remainder
-// all modulo 2^32, so that every one of the 2^32 patterns comes back.
+// All is modulo 2^32, so every one of the 2^32 patterns is restored.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 namespace halftone {
 
 // Cases for `high` read as BF16: rounded half up on the bit pattern, which is away from zero, where RNE ties to even;
-// overflow gives infinity as under RNE; infinities and the NaNs of arithmetic (0x7fc00000 and 0xffc00000) stay what
-// they are. A NaN with other payload bits may read as infinity or zero, yet its FP32 comes back as it was.
+// overflow gives infinity as under RNE; infinities and the NaNs of arithmetic (0x7fc00000 and 0xffc00000) do not
+// change. A NaN with other payload bits may read as infinity or zero, but its FP32 is restored exactly.
 inline uint16_t split_high(float value) {
   return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) + 0x8000) >> 16);
 }

@@ -39,8 +39,8 @@ HWY_INLINE hn::Vec<D> map_lanes(D d, F&& f, V... x) {
   return map_stored_lanes(d, f, Lanes<D>(d, x)...);
 }
 
-// `fast` in the lanes of `keep`, f(lane of x...) in the others. The other lanes of a vector must not show in a lane, or
-// the bits of a result would depend on the layout: so never take the slow way for whole vectors.
+// Returns `fast` in the lanes of `keep`, f(lane of x...) in the others. A lane's result must not depend on the other
+// lanes, or the bits of a result would depend on the layout. So f never replaces the lanes of `keep`.
 template <class D, class F, class... V>
 HWY_INLINE hn::Vec<D> replace_lanes(D d, hn::Mask<D> keep, hn::Vec<D> fast, F&& f, V... x) {
   if (hn::AllTrue(d, keep)) [[likely]]

@@ -1,5 +1,5 @@
 // Powers of vectors with C99's cases, and their slopes times a gradient: FP32 in double, double lane by lane through
-// backend/formula/power.h, which tells the cases. Include after hwy/highway.h in files compiled once per instruction
+// backend/formula/power.h, which lists the cases. Include after hwy/highway.h in files compiled once per instruction
 // set.
 #if defined(HALFTONE_CPU_MATH_POWER_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_MATH_POWER_H
@@ -60,7 +60,7 @@ HWY_INLINE hn::Vec<DD> power_of_two(DD dd, hn::Vec<DD> x) {
   return hn::Mul(series, hn::BitCast(dd, hn::ShiftLeft<52>(hn::Add(exponent, hn::Set(di, 1023)))));
 }
 
-// Which exponents have which parity.
+// The lanes whose exponent is whole, and those whose half is not.
 template <class DF>
 struct Parities {
   hn::Mask<DF> is_whole, is_odd;
@@ -72,7 +72,7 @@ HWY_INLINE Parities<DF> parities_of(DF df, hn::Vec<DF> y) {
   return {hn::Eq(hn::Floor(y), y), hn::Ne(hn::Floor(half), half)};
 }
 
-// Those of y - 1, also where y - 1 rounds to y.
+// The parities of y - 1, also for a y so large that y - 1 rounds to y.
 template <class DF>
 HWY_INLINE Parities<DF> parities_of_less_one(DF df, hn::Vec<DF> y) {
   const auto half = hn::Mul(y, hn::Set(df, 0.5f));
@@ -125,7 +125,7 @@ HWY_INLINE hn::Vec<D> power(D d, hn::Vec<D> x, hn::Vec<D> y) {
   }
 }
 
-// The same of FP32 for one exponent.
+// x^y in FP32 for one exponent.
 template <class DF>
 HWY_INLINE hn::Vec<DF> power(DF df, hn::Vec<DF> x, OneExponent y) {
   const auto exact = [y](float a) { return static_cast<float>(std::pow(static_cast<double>(a), y.value)); };
@@ -164,7 +164,7 @@ HWY_INLINE hn::Vec<D> power_base_gradient(D d, hn::Vec<D> grad, hn::Vec<D> x, hn
   }
 }
 
-// The same of FP32 for one exponent.
+// grad y x^(y-1) in FP32 for one exponent.
 template <class DF>
 HWY_INLINE hn::Vec<DF> power_base_gradient(DF df, hn::Vec<DF> grad, hn::Vec<DF> x, OneExponent y) {
   const auto exact = [y](float g, float a) { return static_cast<float>(g * power_base_slope(a, y.value)); };

@@ -1,5 +1,5 @@
-// The logistic function and its kin on vectors: FP32 by exponential.h, double lane by lane through
-// backend/formula/sigmoid.h, where the formulas and their cases are told. Include after hwy/highway.h in files compiled
+// The logistic function and activations made of it, on vectors: FP32 by exponential.h, double lane by lane through
+// backend/formula/sigmoid.h, which lists the formulas and their cases. Include after hwy/highway.h in files compiled
 // once per instruction set.
 #if defined(HALFTONE_CPU_MATH_SIGMOID_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_MATH_SIGMOID_H
@@ -37,8 +37,8 @@ HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
 inline constexpr float kTailEnd = 112.0f;
 
 // FP32 x sigmoid(y), as x / (1 + e^-y), for x of the sign of y and |x| <= 2^10 where y is below -kTailEnd.
-// Where y is far below 0, e^-y may overflow although the result is no 0 yet. The 1 is lost beside e^-y there, so x is
-// divided by factor * 2^first, and then by 2^second. Cases: below -kTailEnd the result is 0 with the sign of x, and NaN
+// For a y far below 0, e^-y may overflow before the result becomes 0. There 1 + e^-y rounds to e^-y, so x is divided by
+// factor * 2^first, and then by 2^second. Cases: below -kTailEnd the result is 0 with the sign of x, and NaN
 // where x is infinite.
 template <class DF>
 HWY_INLINE hn::Vec<DF> gated(DF df, hn::Vec<DF> x, hn::Vec<DF> y) {

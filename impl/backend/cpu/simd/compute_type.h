@@ -7,8 +7,8 @@
 
 namespace halftone::cpu {
 
-// f64 is computed in double, every other float in FP32, integers and bool in int64. Calls f.operator()<C>() and answers
-// what it answers.
+// f64 is computed in double, every other float in FP32, integers and bool in int64. Calls f.operator()<C>() and returns
+// its result.
 template <class F>
 auto with_compute_type(DType dtype, F&& f) {
   if (dtype == DType::kF64) return f.template operator()<double>();

@@ -1,5 +1,5 @@
 // GELU and its derivative on vectors: FP32 by formulas of its own, double lane by lane through backend/formula/gelu.h,
-// where the formulas and their cases are told. Include after hwy/highway.h in files compiled once per instruction set.
+// which lists the formulas and their cases. Include after hwy/highway.h in files compiled once per instruction set.
 #if defined(HALFTONE_CPU_SIMD_GELU_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_SIMD_GELU_H
 #undef HALFTONE_CPU_SIMD_GELU_H

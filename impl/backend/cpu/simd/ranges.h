@@ -1,5 +1,5 @@
 // How elementwise work is cut for the pool: by the number of elements alone. Every element is computed on its own, so
-// the cuts do not show in the result.
+// the result does not depend on the cuts.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void for_each_range(ThreadPool& pool, int64_t count, int64_t grain, F&& f) noexc
                     [&](int64_t chunk, int) { f(chunk * grain, std::min((chunk + 1) * grain, count)); });
 }
 
-// The same for elements of cheap work.
+// Calls f for pieces of kChunkSize elements: for cheap work.
 template <class F>
 void for_each_range(ThreadPool& pool, int64_t count, F&& f) noexcept {
   for_each_range(pool, count, kChunkSize, f);

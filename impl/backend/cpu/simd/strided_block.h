@@ -22,7 +22,7 @@ inline void copy_words(const std::byte* in, int64_t in_stride, std::byte* out, i
   }
 }
 
-// As above for elements of 1, 2, 4 or 8 bytes.
+// Copies elements of 1, 2, 4 or 8 bytes, at strides in elements.
 inline void copy_elements(size_t size, const std::byte* in, int64_t in_stride, std::byte* out, int64_t out_stride,
                           int64_t count) {
   if (size == 1) return copy_words<uint8_t>(in, in_stride, out, out_stride, count);

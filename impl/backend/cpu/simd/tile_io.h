@@ -1,5 +1,5 @@
-// A view read or written as a sequence of tiles, whatever its dtype and strides. Memory that already is contiguous and
-// of the compute type is used in place. One reader or writer belongs to one thread; it holds its tile (2 KiB). For
+// A view read or written as a sequence of tiles, whatever its dtype and strides. Memory that is contiguous and of the
+// compute type is used in place. One reader or writer belongs to one thread; it holds its tile (2 KiB). For
 // kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_SIMD_TILE_IO_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_SIMD_TILE_IO_H
@@ -34,7 +34,7 @@ class TileReader {
     return tile_;
   }
 
-  // The same into memory of the caller's; `count` is not limited.
+  // Reads the elements into the caller's memory; `count` is not limited.
   void read_into(int64_t begin, int64_t count, C* out) {
     layout_.for_each_run(begin, count, [&](const Strided& elements, int64_t offset, int64_t part) {
       load_tile(elements, part, out + offset);
@@ -54,7 +54,7 @@ class TileWriter {
   TileWriter(const TileWriter&) = delete;
   TileWriter& operator=(const TileWriter&) = delete;
 
-  // Where to put elements [begin, begin + count); `commit` of the same range then stores them.
+  // Returns memory for elements [begin, begin + count); `commit` with the same range stores them.
   // REQUIRES: 0 < count <= kTileSize<C>.
   C* tile(int64_t begin, int64_t count) {
     const Layout::Run run = layout_.run_at(begin, count);
@@ -65,7 +65,7 @@ class TileWriter {
     if (!in_place_) write(begin, count, tile_);
   }
 
-  // Stores elements from memory of the caller's; `count` is not limited.
+  // Stores elements from the caller's memory; `count` is not limited.
   void write(int64_t begin, int64_t count, const C* elements) {
     layout_.for_each_run(begin, count, [&](const Strided& out, int64_t offset, int64_t part) {
       store_tile(elements + offset, part, out);
