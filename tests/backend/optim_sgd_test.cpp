@@ -144,7 +144,8 @@ void expect_rounded_buffers(DType moment_dtype, double rounding) {
 // Gradients within 0.5 keep the buffer within 4, where BF16 rounds by at most 2^-7.
 TEST(Sgd, FollowsTheFormulasForAThousandStepsWithABf16Buffer) { expect_rounded_buffers(DType::kBF16, 0x1p-7); }
 
-// The error of a code is at most 1/127 of the block's largest magnitude.
+// The step between codes is at most 2/127 of the block's largest magnitude, so the deviation of stochastic rounding is
+// at most 1/127 of it; 0.11 is 3.5 such deviations of a thousand roundings.
 TEST(Sgd, FollowsTheFormulasForAThousandStepsWithAnEightBitBuffer) { expect_rounded_buffers(DType::kI8, 4.0 / 127); }
 
 TEST(Sgd, IsTheSameForEveryDtypeSizeAndInstructionSet) {

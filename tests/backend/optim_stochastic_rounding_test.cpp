@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "backend/formula/adamw.h"
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/stochastic_rounding.h"
 #include "backend/optim_parameters.h"
@@ -209,6 +210,34 @@ TEST(StochasticRounding, AStepIsTheFormulaThenTheRounding) {
       ASSERT_EQ(static_cast<const uint16_t*>(p.compute.data())[i], expected) << k << " " << i;
     }
   }
+}
+
+// A BF16 first moment is rounded to nearest up to a beta1 of 0.9 and stochastically above. The word is that of the
+// element half a block away.
+TEST(StochasticRounding, RoundsBf16MomentsThatDecaySlowly) {
+  ThreadPool pool(2);
+  cpu::CpuStream stream(pool);
+  for_each_instruction_set([&] {
+    for (const double beta1 : {0.9, 0.95}) {
+      const AdamwGroup group = {1e-3, beta1, 0.99, 1e-8, 0};
+      ParameterList list({{700, DType::kF32, DType::kF32, false, 0, DType::kBF16}});
+      list.draw_gradients(1, -1, 1);
+      OptimizerState state;
+      ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+      ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &group, &state).ok());
+      const Streams& p = *list.parameters()[0];
+      const PhiloxKey key = rounding_key(ParameterList::kSeed, 0, 1, Rounded::kMoment);
+      for (int64_t i = 0; i < p.spec.size; ++i) {
+        float master = 0, m = 0, v = 0;
+        adamw_update(adamw_factors(group, state), static_cast<float>(p.grad.get(i)), master, m, v);
+        const int64_t across = i % 256 < 128 ? i + 128 : i - 128;
+        const uint32_t drawn = philox(key, static_cast<uint64_t>(across / 8))[static_cast<size_t>(across % 8 / 2)];
+        const auto word = static_cast<uint16_t>(across % 2 == 0 ? drawn : drawn >> 16);
+        const uint16_t expected = beta1 > 0.9 ? round_to_bf16(m, word) : BFloat16::from(m).bits;
+        ASSERT_EQ(static_cast<const uint16_t*>(p.moment1.data())[i], expected) << beta1 << " " << i;
+      }
+    }
+  });
 }
 
 // One parameter as a whole, and its two halves as the shards of two processes.

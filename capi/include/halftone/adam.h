@@ -1,5 +1,5 @@
 /* Adam: as AdamW, with the weight decay added to the gradient. Its options have AdamW's fields, so that they share the
- * type; the default of weight_decay alone is another.
+ * type; the default of weight_decay alone is another. Moments are stored and rounded as in htone_adamw_options.
  */
 #ifndef HALFTONE_ADAM_H
 #define HALFTONE_ADAM_H

@@ -11,8 +11,10 @@ extern "C" {
 #endif
 
 /* Moments in 8-bit codes have an FP32 scale for each block of 256 elements, and an element that is not finite makes its
- * block NaN. Second moments, and weights without a master, are rounded stochastically, keyed by the context's seed,
- * the parameter's number in the optimizer, the step and the element.
+ * block NaN. Moments in 8-bit codes, BF16 first moments if beta1 is above 0.9, and weights without a master are rounded
+ * stochastically, keyed by the context's seed, the parameter's number in the optimizer, the step and the element; BF16
+ * first moments up to a beta1 of 0.9 are rounded to nearest. A first moment below a quarter of the least code, which is
+ * 1/16129 of the block's largest, becomes 0.
  */
 typedef struct htone_adamw_options {
   uint32_t struct_size;

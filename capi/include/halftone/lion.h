@@ -1,6 +1,6 @@
 /* Lion: every element moves by the learning rate in the direction that a moment points in. Learning rates are three to
- * ten times below AdamW's, decays as much above. A moment in 8-bit codes wants a beta2 of about 0.9: at 0.99 what a
- * step changes is below the codes' resolution, and the moment lags.
+ * ten times below AdamW's, decays as much above. A moment in 8-bit codes is rounded
+ * stochastically, and one in BF16 is if beta2 is above 0.9, so both follow FP32 in the mean.
  */
 #ifndef HALFTONE_LION_H
 #define HALFTONE_LION_H

@@ -1,4 +1,5 @@
-/* SGD: gradient descent with momentum, dampening and Nesterov's form.
+/* SGD: gradient descent with momentum, dampening and Nesterov's form. A momentum buffer in 8-bit codes is rounded
+ * stochastically, and one in BF16 is if momentum is above 0.9, so both decay as in FP32 in the mean.
  */
 #ifndef HALFTONE_SGD_H
 #define HALFTONE_SGD_H

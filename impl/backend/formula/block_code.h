@@ -1,9 +1,11 @@
 // Moments in 8 bits: codes with one FP32 scale, the largest magnitude, for each block of 256 elements. Every backend's
 // update pass calls these; pure functions, safe from any thread.
-//   first moment    scale * (c / 127) |c / 127|      c in [-127, 127], the nearest in the root, so fine near zero
-//   second moment   scale * (c / 255)^4              c in [0, 255], rounded stochastically
+//   first moment    scale * (c / 127) |c / 127|      c in [-127, 127]
+//   second moment   scale * (c / 255)^4              c in [0, 255]
 // The root of the second moment, which AdamW divides by, so has the resolution of the first moment.
-// A block with an element that is not finite reads NaN throughout: 8 bits have no room for it.
+// Both are rounded stochastically. Rounding to nearest cannot decay: a step without a gradient multiplies a first
+// moment by beta1, and at 0.9 each code from 1 to 9 is nearest to itself afterwards, so it would stay for ever. A block
+// with an element that is not finite reads NaN throughout: 8 bits have no room for it.
 #pragma once
 
 #include <algorithm>
@@ -36,10 +38,27 @@ inline float decode_signed(int8_t code, float scale) {
   return signed_unit(scale) * (c * std::fabs(c));
 }
 
-// Off by at most scale / 127. REQUIRES: |value| <= scale, which is kLeastScale or more and finite.
-inline int8_t encode_signed(float value, float scale) {
-  const float root = std::sqrt(std::fabs(value) * (kSignedTop / scale));
-  return static_cast<int8_t>(static_cast<int32_t>(std::copysign(root + 0.5f, value)));
+// A first moment below this part of code 1 becomes 0. Rounded up it would be more than 4 times the moment, without a
+// bound for smaller ones, and the root of an FP32 second moment, which Adam divides by, can be as small as the moment:
+// single steps of a thousand learning rates. Decays by 0.25 and more stay unbiased, since code 1 decays to no less.
+inline constexpr float kLeastPower = 0.25f;
+
+// Rounds to one of the two codes beside the value. As many of the 65,536 equally likely words give the code of larger
+// magnitude as make the mean the value, to 2^-17 of the step between the codes. Cases:
+//   0, and less than a quarter of code 1   code 0
+//   tiny beside the scale, but more        code 0 or 1; it decays to 0 in the mean and then stays 0
+//   the value that a code is read as       that code, but for two words at most, since FP32 rounds the value
+//   infinite, NaN                          never passed here: block_scale returns NaN and the block has no codes
+// REQUIRES: |value| <= scale, which is kLeastScale or more and finite.
+inline int8_t encode_signed(float value, float scale, uint16_t word) {
+  // The factor is rounded: the largest value may come out a little above its code.
+  const float power = std::min(std::fabs(value) * (kSignedTop / scale), kSignedTop);
+  const float lower = static_cast<float>(static_cast<int32_t>(std::sqrt(power)));
+  const float step = 2.0f * lower + 1.0f;
+  const float middle = (static_cast<float>(int32_t{word}) + 0.5f) * 0x1p-16f;
+  const int32_t is_up = middle * step <= power - lower * lower ? 1 : 0;
+  const int32_t code = power >= kLeastPower ? static_cast<int32_t>(lower) + is_up : 0;
+  return static_cast<int8_t>(value < 0.0f ? -code : code);
 }
 
 inline float fourth_power(float c) { return (c * c) * (c * c); }

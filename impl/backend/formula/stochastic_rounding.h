@@ -1,7 +1,7 @@
 // FP32 to BF16 and FP16, up or down by chance, so that the mean is the value: what weights without an FP32 master need,
-// which rounding to nearest would hold where they are. Every backend's update pass calls these; pure functions, safe
-// from any thread. A value between two numbers of the format goes to the one of larger magnitude for its share of the
-// 65,536 equally likely words. Cases for both formats:
+// which rounding to nearest would hold where they are, and BF16 moments that decay slowly (formula/moment_rounding.h).
+// Every backend's update pass calls these; pure functions, safe from any thread. A value between two numbers of the
+// format goes to the one of larger magnitude for its share of the 65,536 equally likely words. Cases for both formats:
 //   a number of the format, 0 and infinity included   stays what it is, whatever the word
 //   beyond the largest finite number                  infinity for its share of the way to where the next number would
 //                                                     be, always from there on; nearest rounding goes from half-way on

@@ -34,13 +34,13 @@ class Element:
 
 
 def store_moments(elements, storage):
-    """A block of codes uses its largest magnitude as the scale. The error of first moments is at most scale / 127; the
-    error of second moments is at most one step between codes (at 0, the value of code 1).
+    """A block of codes uses its largest magnitude as the scale. The error of both moments is at most one step between
+    codes: below 2 scale / 127 for first moments; for second moments at 0, the value of code 1.
     """
     scale1 = max(abs(e.m) + e.m_off for e in elements)
     scale2 = max(e.v + e.v_off for e in elements)
     for e in elements:
-        e.m_off += {"f32": 0.0, "bf16": BF16 * (abs(e.m) + e.m_off), "i8": scale1 / 127}[storage["moment1_dtype"]]
+        e.m_off += {"f32": 0.0, "bf16": BF16 * (abs(e.m) + e.m_off), "i8": 2 * scale1 / 127}[storage["moment1_dtype"]]
         if storage["moment2_dtype"] == "u8" and scale2 > 0:
             code = 255 * ((e.v + e.v_off) / scale2) ** 0.25
             e.v_off += scale2 * ((code + 1) ** 4 - code ** 4) / 255 ** 4

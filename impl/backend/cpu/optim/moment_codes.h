@@ -63,10 +63,6 @@ HWY_INLINE void decode_tile(const uint8_t* HWY_RESTRICT codes, float scale, int6
 
 // ---- Encoding
 
-HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count, int8_t* HWY_RESTRICT codes) {
-  for (int64_t i = 0; i < count; ++i) codes[i] = encode_signed(tile[i], scale);
-}
-
 #if HWY_TARGET == HWY_AVX2
 
 // Eight vectors that go through each step side by side. The steps of one depend on each other, and the compiler would
@@ -97,6 +93,60 @@ HWY_INLINE void store_codes(const CodeRow& row, uint8_t* HWY_RESTRICT codes) {
   }
 }
 
+// Stores magnitudes from 0 to 127 as bytes with the signs of `signs`. A magnitude is 0 wherever its sign's bits are 0.
+HWY_INLINE void store_codes(const CodeRow& row, const CodeRow& signs, int8_t* HWY_RESTRICT codes) {
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const auto signed_code = [&](int i) HWY_ATTR {
+    return _mm256_sign_epi32(_mm256_cvttps_epi32(row.v[i].raw), _mm256_castps_si256(signs.v[i].raw));
+  };
+  const auto word_pair = [&](int i) HWY_ATTR { return _mm256_packs_epi32(signed_code(i), signed_code(i + 1)); };
+  for (int i = 0; i < CodeRow::kVectors; i += 4) {
+    const __m256i bytes = _mm256_packs_epi16(word_pair(i), word_pair(i + 2));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + 8 * i), _mm256_permutevar8x32_epi32(bytes, order));
+  }
+}
+
+// (word + 1/2) / 65536, exactly.
+HWY_INLINE CodeRow middles_of(const uint16_t* HWY_RESTRICT words) {
+  const hn::ScalableTag<float> df;
+  CodeRow middle;
+#pragma GCC unroll 8
+  for (int i = 0; i < CodeRow::kVectors; ++i) {
+    middle.v[i] = hn::MulAdd(load_codes(df, words + 8 * i), hn::Set(df, 0x1p-16f), hn::Set(df, 0x1p-17f));
+  }
+  return middle;
+}
+
+HWY_INLINE CodeRow load_row(const float* HWY_RESTRICT tile) {
+  const hn::ScalableTag<float> df;
+  CodeRow row;
+#pragma GCC unroll 8
+  for (int i = 0; i < CodeRow::kVectors; ++i) row.v[i] = hn::LoadU(df, tile + 8 * i);
+  return row;
+}
+
+// encode_signed for a row. Squares and doubles of codes are exact in FP32, so a fused multiply-add gives equal numbers.
+HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const uint16_t* HWY_RESTRICT words,
+                           int8_t* HWY_RESTRICT codes) {
+  const hn::ScalableTag<float> df;
+  using V = hn::Vec<decltype(df)>;
+  const V one = hn::Set(df, 1.0f);
+  const CodeRow value = load_row(tile);
+  const CodeRow power = in_each(
+      [&](V v) HWY_ATTR {
+        const V p = hn::Min(hn::Mul(hn::Abs(v), hn::Set(df, per_unit)), hn::Set(df, kSignedTop));
+        return hn::IfThenElseZero(hn::Ge(p, hn::Set(df, kLeastPower)), p);
+      },
+      value);
+  const CodeRow lower = in_each([&](V p) HWY_ATTR { return hn::Trunc(hn::Sqrt(p)); }, power);
+  const CodeRow share = in_each([&](V m, V c) HWY_ATTR { return hn::Mul(m, hn::MulAdd(c, hn::Set(df, 2.0f), one)); },
+                                middles_of(words), lower);
+  const CodeRow code = in_each(
+      [&](V c, V p, V s) HWY_ATTR { return hn::Add(c, hn::IfThenElseZero(hn::Le(s, hn::NegMulAdd(c, c, p)), one)); },
+      lower, power, share);
+  store_codes(code, value, codes);
+}
+
 // encode_unsigned for a row. A reciprocal root takes a tenth of a root's time and is off by 1.5 / 4096 at most, the
 // first one's error is halved by the second: 0.9993 of what they give lies below the fourth root, by less than 1, so it
 // shows the code or the one before; the fourth power tells which.
@@ -110,13 +160,7 @@ HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const
     const V square = hn::Mul(c, c);
     return hn::Mul(square, square);
   };
-  CodeRow value;
-  CodeRow word;
-#pragma GCC unroll 8
-  for (int i = 0; i < CodeRow::kVectors; ++i) {
-    value.v[i] = hn::Load(df, tile + 8 * i);
-    word.v[i] = load_codes(df, words + 8 * i);
-  }
+  const CodeRow value = load_row(tile);
   const CodeRow power = in_each([&](V v) HWY_ATTR { return hn::Mul(v, factor); }, value);
   const CodeRow guess = in_each(
       [&](V p) HWY_ATTR {
@@ -132,9 +176,7 @@ HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const
       guess, power);
   const CodeRow below = in_each(power_of, lower);
   const CodeRow step = in_each([&](V c, V b) HWY_ATTR { return hn::Sub(power_of(hn::Add(c, one)), b); }, lower, below);
-  const CodeRow share = in_each(
-      [&](V w, V s) HWY_ATTR { return hn::Mul(hn::MulAdd(w, hn::Set(df, 0x1p-16f), hn::Set(df, 0x1p-17f)), s); }, word,
-      step);
+  const CodeRow share = in_each([&](V m, V s) HWY_ATTR { return hn::Mul(m, s); }, middles_of(words), step);
   const CodeRow code = in_each(
       [&](V c, V p, V b, V s, V v) HWY_ATTR {
         const V up = hn::IfThenElseZero(hn::Le(s, hn::Sub(p, b)), one);
@@ -146,6 +188,18 @@ HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const
 }
 
 #endif
+
+HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count,
+                            const uint16_t* HWY_RESTRICT words, int8_t* HWY_RESTRICT codes) {
+  int64_t in_rows = 0;
+#if HWY_TARGET == HWY_AVX2
+  in_rows = count / CodeRow::kElements * CodeRow::kElements;
+  for (int64_t i = 0; i < in_rows; i += CodeRow::kElements) {
+    encode_row(tile + i, kSignedTop / scale, words + i, codes + i);
+  }
+#endif
+  for (int64_t i = in_rows; i < count; ++i) codes[i] = encode_signed(tile[i], scale, words[i]);
+}
 
 HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count,
                             const uint16_t* HWY_RESTRICT words, uint8_t* HWY_RESTRICT codes) {

@@ -12,7 +12,9 @@
 
 #include "backend/cpu/optim/gradient_tiles.h"
 #include "backend/cpu/optim/moment_codes.h"
+#include "backend/cpu/optim/round_tiles.h"
 #include "backend/cpu/optim/rounding_words.h"
+#include "backend/formula/moment_rounding.h"
 #include "backend/kernels/optim.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,22 +39,36 @@ HWY_INLINE float* load_moment(const MomentSlot& moment, int64_t begin, int64_t c
   }
 }
 
-// Takes back what load_moment gave. `key` and `block` say where stochastic rounding draws; `block` counts from the
-// parameter's first element, not the slot's. Codes below a scale of 0 or NaN say nothing and become 0.
-HWY_INLINE void store_moment(const float* tile, int64_t begin, int64_t count, PhiloxKey key, int64_t block,
+// The random words for the moments of a block. The first half is repeated at the end, so that first()[i] is the word of
+// element first_moment_word(i).
+struct MomentWords {
+  alignas(64) uint16_t words[kBlockSize + kBlockSize / 2];
+
+  HWY_INLINE void draw(PhiloxKey key, int64_t block) {
+    draw_block(key, block, words);
+    std::memcpy(words + kBlockSize, words, kBlockSize / 2 * sizeof(uint16_t));
+  }
+  const uint16_t* first() const { return words + kBlockSize / 2; }
+  const uint16_t* second() const { return words; }
+};
+
+// Stores the tile that load_moment returned, rounded stochastically by `words`, or to nearest if `words` is null; codes
+// need words. With a scale of 0 or NaN the codes have no meaning and are set to 0.
+HWY_INLINE void store_moment(const float* tile, int64_t begin, int64_t count, const uint16_t* words,
                              const MomentSlot& moment) {
   if (moment.data == nullptr || moment.dtype == DType::kF32) return;
-  if (moment.scales == nullptr) return store_tile(tile, count, contiguous_from(moment.data, moment.dtype, begin));
+  if (moment.scales == nullptr) {
+    if (words == nullptr) return store_tile(tile, count, contiguous_from(moment.data, moment.dtype, begin));
+    return round_tile(tile, count, words, moment.dtype, static_cast<uint16_t*>(moment.data) + begin);
+  }
   auto* codes = static_cast<uint8_t*>(moment.data) + begin;
   const float scale = scale_of(tile, count);
   moment.scales[begin / kBlockSize] = scale;
   if (!(scale > 0.0f)) {
     std::memset(codes, 0, static_cast<size_t>(count));
   } else if (moment.dtype == DType::kI8) {
-    encode_tile(tile, scale, count, reinterpret_cast<int8_t*>(codes));
+    encode_tile(tile, scale, count, words, reinterpret_cast<int8_t*>(codes));
   } else {
-    alignas(64) uint16_t words[kBlockSize];
-    draw_block(key, block, words);
     encode_tile(tile, scale, count, words, codes);
   }
 }

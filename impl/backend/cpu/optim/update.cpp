@@ -6,6 +6,7 @@
 #include "backend/cpu/optim/chunk_loop.h"
 #include "backend/formula/adamw.h"
 #include "backend/formula/lion.h"
+#include "backend/formula/moment_rounding.h"
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/sgd.h"
 #include "hwy/foreach_target.h"
@@ -67,10 +68,14 @@ struct UpdateTile {
   float* moment2;
 };
 
+// `decay` is the factor by which the formula multiplies the first moment.
 template <class F>
-void update_chunk(const UpdateSlot& slot, const Chunk& chunk, const Pass& pass, F&& formula) {
+void update_chunk(const UpdateSlot& slot, const Chunk& chunk, const Pass& pass, float decay, F&& formula) {
   const PhiloxKey key = rounding_key(slot.seed, slot.parameter, pass.step, Rounded::kMoment);
   const PhiloxKey weight_key = rounding_key(slot.seed, slot.parameter, pass.step, Rounded::kWeight);
+  const bool rounds1 = rounds_stochastically(slot.moment1.dtype, decay);
+  const bool rounds2 = rounds_stochastically(slot.moment2.dtype, 1.0f);
+  MomentWords words;
   alignas(64) float master_tile[kBlockSize];
   alignas(64) float moment1_tile[kBlockSize];
   alignas(64) float moment2_tile[kBlockSize];
@@ -82,8 +87,9 @@ void update_chunk(const UpdateSlot& slot, const Chunk& chunk, const Pass& pass, 
         float* moment2 = load_moment(slot.moment2, begin, count, moment2_tile);
         formula(UpdateTile{count, grad, master, moment1, moment2});
         const int64_t block = slot.first_block + begin / kBlockSize;
-        store_moment(moment1, begin, count, key, block, slot.moment1);
-        store_moment(moment2, begin, count, key, block, slot.moment2);
+        if (rounds1 || rounds2) words.draw(key, block);
+        store_moment(moment1, begin, count, rounds1 ? words.first() : nullptr, slot.moment1);
+        store_moment(moment2, begin, count, rounds2 ? words.second() : nullptr, slot.moment2);
         store_weights(master, begin, count, weight_key, block, pass.streams, slot);
       });
   if (pass.streams) hwy::FlushStream();
@@ -95,7 +101,7 @@ void adamw_chunks_by(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, c
   const Pass pass = pass_over(tensors, state);
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
     const AdamwFactors factors = adamw_factors<decay>(groups[slot.group], state);
-    update_chunk(slot, chunk, pass, [&](const UpdateTile& tile) {
+    update_chunk(slot, chunk, pass, factors.beta1, [&](const UpdateTile& tile) {
       adamw_tile<decay>(factors, tile.count, tile.grad, tile.master, tile.moment1, tile.moment2);
     });
   });
@@ -118,7 +124,7 @@ void lion_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const
   const Pass pass = pass_over(tensors, state);
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
     const LionFactors factors = lion_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, pass,
+    update_chunk(slot, chunk, pass, factors.beta2,
                  [&](const UpdateTile& tile) { lion_tile(factors, tile.count, tile.grad, tile.master, tile.moment1); });
   });
 }
@@ -128,7 +134,7 @@ void sgd_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const 
   const Pass pass = pass_over(tensors, state);
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
     const SgdFactors factors = sgd_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, pass, [&](const UpdateTile& tile) {
+    update_chunk(slot, chunk, pass, factors.momentum, [&](const UpdateTile& tile) {
       if (tile.moment1 == nullptr) return sgd_tile(factors, tile.count, tile.grad, tile.master);
       sgd_momentum_tile(factors, tile.count, tile.grad, tile.master, tile.moment1);
     });

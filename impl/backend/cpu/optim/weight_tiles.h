@@ -10,9 +10,9 @@
 
 #include "backend/cpu/optim/copy_tiles.h"
 #include "backend/cpu/optim/gradient_tiles.h"
+#include "backend/cpu/optim/round_tiles.h"
 #include "backend/cpu/optim/rounding_words.h"
 #include "backend/cpu/optim/split_tiles.h"
-#include "backend/formula/stochastic_rounding.h"
 #include "backend/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,16 +27,6 @@ HWY_INLINE float* load_weights(const UpdateSlot& slot, int64_t begin, int64_t co
     load_tile(contiguous_from(slot.compute, slot.compute_dtype, begin), count, tile);
   }
   return tile;
-}
-
-// weights[i] = tile[i] by words[i] (formula/stochastic_rounding.h). REQUIRES: dtype is bf16 or f16.
-HWY_INLINE void round_tile(const float* HWY_RESTRICT tile, int64_t count, const uint16_t* HWY_RESTRICT words,
-                           DType dtype, uint16_t* HWY_RESTRICT weights) {
-  if (dtype == DType::kBF16) {
-    for (int64_t i = 0; i < count; ++i) weights[i] = round_to_bf16(tile[i], words[i]);
-  } else {
-    for (int64_t i = 0; i < count; ++i) weights[i] = round_to_f16(tile[i], words[i]);
-  }
 }
 
 // Takes back what load_weights gave. `key` and `block` say where stochastic rounding draws; `streams` sends a copy past
