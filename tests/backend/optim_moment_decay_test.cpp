@@ -81,7 +81,7 @@ void run_with_a_quiet_half(Training& run, int steps) {
   }
 }
 
-// N13: 8-bit codes and BF16 against FP32 in one run; to nearest, the means were 2.6 to 760,000 times FP32's.
+// N14: 8-bit codes and BF16 against FP32 in one run; to nearest, the means were 2.6 to 760,000 times FP32's.
 TEST(MomentDecay, WeightsWhoseGradientsEndStayWhereFp32HasThem) {
   for (const Case& settings : kCases) {
     Training stored(settings, kBlockSize, settings.moment1, settings.moment2), exact(settings, kBlockSize, kF32, kF32);
@@ -94,7 +94,7 @@ TEST(MomentDecay, WeightsWhoseGradientsEndStayWhereFp32HasThem) {
   }
 }
 
-// N13: gradients that are too small for the codes beside the block's largest. Their weights may move less than with
+// N14: gradients that are too small for the codes beside the block's largest. Their weights may move less than with
 // FP32 moments, but a code far above the moment that it is stored for must not move them far.
 TEST(MomentDecay, GradientsBelowTheCodesDoNotMakeWeightsJump) {
   for (const float share : {3e-4f, 1e-4f, 3e-5f, 1e-6f}) {
@@ -159,7 +159,7 @@ void expect_true_decay_of_codes(float decay, float scale) {
   }
 }
 
-// N13
+// N14
 TEST(MomentDecay, OfCodesIsTrueInTheMeanToOnePercentOverTenThousandSteps) {
   expect_true_decay_of_codes(0.9f, 1.0f);
   expect_true_decay_of_codes(0.99f, 3e-9f);
@@ -231,7 +231,7 @@ void expect_true_sum(const Decaying& of) {
   EXPECT_NEAR(sum / wanted, 1, 0.01) << of.name;
 }
 
-// N13: the update kernels with their random words.
+// N14: the update kernels with their random words.
 TEST(MomentDecay, MovesWeightsAsFarAsFp32ToOnePercentOverTenThousandSteps) {
   for (const Decaying& of : {Decaying{"AdamW, i8", Rule::kAdamw, 0.9, kI8, 64},
                              {"Adam, i8", Rule::kAdam, 0.95, kI8, 64},
@@ -300,7 +300,7 @@ double largest_after_training(DType moment1) {
                                      [](float a, float b) { return std::fabs(a) < std::fabs(b); }));
 }
 
-// N13: to nearest, the largest weight was 290 times FP32's.
+// N14: to nearest, the largest weight was 290 times FP32's.
 TEST(MomentDecay, ANetOfRareFeaturesKeepsItsWeightsAsSmallAsFp32) {
   const double wanted = largest_after_training(kF32);
   const double got = largest_after_training(kI8);
