@@ -12,15 +12,18 @@
 namespace halftone {
 namespace {
 
+// The size of a huge page (host_memory.cpp).
 constexpr size_t kSegmentSize = size_t{2} << 20;
+// Checked before sizes are rounded up, so that rounding cannot overflow.
 constexpr size_t kLargestRequest = size_t{1} << 48;
 
 constexpr size_t whole_segments(size_t bytes) { return (bytes + kSegmentSize - 1) / kSegmentSize * kSegmentSize; }
 
 }  // namespace
 
-// The lock is let go while the device is asked: its memory may come from the host's functions, and those may call the
-// library. What such a call counts on is counted before.
+// The lock is released while the device allocates or frees: the embedding program's allocator functions may run there,
+// and they may call the library. `reserved` is raised before the lock is released, so that concurrent requests keep the
+// limit.
 struct CachingAllocator::State {
   using Lock = std::unique_lock<ForkMutex>;
 
@@ -77,7 +80,7 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, size_t size, size_t request
   Status status = ask_device(lock, bytes, &data);
   if (status.code == Code::kOutOfMemory) {
     release_cached(lock);
-    // What is wanted may be there now: out of empty slabs, or released by another thread.
+    // A block may fit now: from empty slabs, or released by another thread meanwhile.
     if (PageBlock* block = pages.take(size); block != nullptr) return block;
     bytes = segment_size(size);
     status = ask_device(lock, bytes, &data);
@@ -88,7 +91,7 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, size_t size, size_t request
   return pages.take_from_new(data, bytes, size, std::move(segment), std::move(rest));
 }
 
-// Close to the limit a segment is no larger than it must be.
+// A segment that would pass the limit is not rounded up.
 size_t CachingAllocator::State::segment_size(size_t size) const noexcept {
   const size_t rounded = whole_segments(size);
   const bool fits = stats.limit == 0 || stats.reserved + static_cast<int64_t>(rounded) <= stats.limit;
@@ -109,7 +112,7 @@ Status CachingAllocator::State::ask_device(Lock& lock, size_t bytes, void** out)
 }
 
 void CachingAllocator::State::fail_to_grow(const Status& status, size_t requested) const {
-  // The CPU device's only invalid argument is an allocator of the host that does not keep its contract.
+  // From the CPU device this means that the embedding program's allocator broke its contract.
   if (status.code == Code::kInvalidArgument) fail(status.code, "options.allocator", "%s", status.message);
   if (status.code != Code::kOutOfMemory) fail(status);
   fail(Code::kOutOfMemory, "",
@@ -124,7 +127,7 @@ void CachingAllocator::State::give_slot(Slab* slab, const void* slot) noexcept {
   const bool was_full = slab->is_full();
   slab->give(slot);
   if (was_full) list.add(slab);
-  // One empty slab is kept, so that a request that comes and goes does not make and drop it each time.
+  // Keep one empty slab, so that a request that comes and goes does not create and drop a slab each time.
   if (slab->is_empty() && !list.holds_only(slab)) drop(slab);
 }
 
@@ -153,6 +156,7 @@ void CachingAllocator::State::release_cached(Lock& lock) noexcept {
     released += static_cast<int64_t>(segment->size);
   }
   lock.lock();
+  // Only now: the memory counts against the limit until the device has it back.
   stats.reserved -= released;
 }
 

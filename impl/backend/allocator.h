@@ -1,5 +1,5 @@
-// The caching allocator of one device: size classes below 4 KiB, pages above, best fit with split and merge. Blocks that
-// are released stay reserved for the next request. `current` and `peak` count requested bytes, `reserved` what was taken
+// The caching allocator of one device: size classes below 4 KiB, pages above, best fit with split and merge. Released
+// blocks stay reserved for the next request. `current` and `peak` count requested bytes, `reserved` counts bytes taken
 // from the device. Safe from any thread.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace halftone {
 
-// What memory is for; counted apart. Must match htone_memory_category in capi/include/halftone/device.h.
+// The purpose of an allocation; each is counted apart. Must match htone_memory_category in
+// capi/include/halftone/device.h.
 enum class Category : int32_t { kOther, kParameters, kGradients, kOptimizer, kActivations, kCommunication, kWorkspace };
 inline constexpr int kCategoryCount = 7;
 
@@ -19,9 +20,9 @@ struct MemoryStats {
   int64_t current = 0;   // requested bytes that are alive
   int64_t peak = 0;      // the highest `current` since creation or reset_peak
   int64_t reserved = 0;  // bytes taken from the device, in use or cached
-  int64_t limit = 0;     // bound on `reserved`; 0 is none
+  int64_t limit = 0;     // upper bound of `reserved`; 0: no limit
   int64_t allocations = 0;         // requests served since creation
-  int64_t device_allocations = 0;  // requests that had to ask the device
+  int64_t device_allocations = 0;  // requests that needed memory from the device
   int64_t by_category[kCategoryCount] = {};  // `current` by category
 };
 
@@ -40,15 +41,15 @@ class CachingAllocator {
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-  // 64-byte aligned memory of unspecified content. Throws OUT_OF_MEMORY with the requested, current, reserved and free
-  // bytes after one retry with an emptied cache, or where the limit would be passed.
+  // Returns 64-byte aligned memory with unspecified content. Throws OUT_OF_MEMORY with the requested, current, reserved
+  // and free bytes if the device has no memory or the limit would be passed, and emptying the cache did not help.
   Allocation allocate(size_t bytes, Category category);
   void release(const Allocation& allocation) noexcept;
 
   MemoryStats stats() const noexcept;
   void reset_peak() noexcept;
   void set_limit(int64_t bytes) noexcept;
-  // Gives all cached memory that is not in use back to the device.
+  // Returns all cached memory that is not in use to the device.
   void release_cached() noexcept;
 
  private:

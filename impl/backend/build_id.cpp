@@ -1,4 +1,4 @@
-// The build id, put together while compiling. Plugins compile this file into themselves.
+// The build id, computed at compile time. Plugins compile this file into themselves.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace {
 // Must match project(VERSION) in CMakeLists.txt.
 constexpr char kVersion[] = "0.1.0";
 
-// Every struct that crosses the seam, by size and alignment, in a fixed order.
+// The size and alignment of the structs that cross the seam, in a fixed order.
 constexpr size_t kLayout[] = {
     sizeof(Status),
     sizeof(Shape),

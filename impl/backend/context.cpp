@@ -17,7 +17,7 @@ struct DestroyDevice {
 }  // namespace
 
 ContextDevice::~ContextDevice() {
-  allocator.reset();  // gives its memory back to the device
+  allocator.reset();  // returns its memory to the device, so it goes first
   device->destroy();
 }
 
@@ -26,7 +26,8 @@ Context::Context(const ContextOptions& options)
 
 Context::~Context() = default;
 
-// A stream that another thread has followed up meanwhile stays taken: to give it back would hand out the other's again.
+// If another thread has taken the next sequence meanwhile, this one stays taken: resetting the counter would hand out
+// the other thread's sequence a second time.
 PhiloxKey Context::next_key() {
   const uint64_t stream = next_stream();
   Undo::on_failure([context = Ref<Context>::share(this), stream]() noexcept {
@@ -42,8 +43,9 @@ ContextDevice& Context::device(const char* text) {
   if (ContextDevice* known = find_device(name)) return *known;
   const std::vector<Plugin> plugins = plugins_;
   lock.unlock();
-  // Made without the lock: an allocator registers for forks, and a fork takes the two locks the other way round. Of two
-  // threads that make the same device the second finds the first one's; its own dies after the lock is let go.
+  // The device is created without the lock: its allocator registers a fork hook, and a fork takes the two locks in the
+  // opposite order. If two threads create the same device, the second returns the first one's; its own is destroyed
+  // after the lock is released.
   std::unique_ptr<ContextDevice> made = make_device(name, plugins);
   const std::lock_guard relock(mutex_);
   if (ContextDevice* known = find_device(name)) return *known;
@@ -62,7 +64,7 @@ std::unique_ptr<ContextDevice> Context::make_device(const DeviceName& name, cons
   std::unique_ptr<Device, DestroyDevice> device(
       create_device(name, {.pool = pool_, .memory = options_.memory, .plugins = plugins}));
   if (!(DeviceName(device->name()) == name)) {
-    fail(Code::kDevice, "name", "the backend answered the device \"%s\" for \"%s:%d\"", device->name(), name.kind,
+    fail(Code::kDevice, "name", "the backend returned the device \"%s\" for \"%s:%d\"", device->name(), name.kind,
          name.index);
   }
   auto allocator = std::make_unique<CachingAllocator>(*device);

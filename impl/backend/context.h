@@ -1,5 +1,5 @@
 // A context owns the pool, the devices with their allocators, the tables for files and time, the plugins and the seed.
-// Objects keep a reference to their context, so it may be released while they live. Safe from any thread.
+// Objects retain their context, so it may be released while they live. Safe from any thread.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 namespace halftone {
 
 struct ContextOptions {
-  int num_threads = 0;  // 0: HALFTONE_NUM_THREADS, else what affinity mask and cgroup quota allow; clamped to 256
+  int num_threads = 0;  // 0: HALFTONE_NUM_THREADS, or the affinity mask and cgroup quota; clamped to 256
   uint64_t seed = 0;
   HostMemory memory = system_memory();
   Io io = system_io();
@@ -54,20 +54,20 @@ class Context final : public RefCounted {
   const Clock& clock() const noexcept { return options_.clock; }
   uint64_t seed() const noexcept { return options_.seed; }
 
-  // A fresh Philox stream number: what is created after what, from one seed, draws the same numbers in every run.
+  // A new Philox sequence number. Objects created in one order from one seed draw the same numbers in every run.
   uint64_t next_stream() noexcept { return next_stream_.fetch_add(1, std::memory_order_relaxed); }
-  // For a checkpoint: how many were taken, and going on from there.
+  // Saved in a checkpoint and set by a load: the number of sequences taken so far.
   uint64_t streams_taken() const noexcept { return next_stream_.load(std::memory_order_relaxed); }
   void set_streams_taken(uint64_t count) noexcept { next_stream_.store(count, std::memory_order_relaxed); }
-  // The key of a draw from it; a call that fails gives the stream back, so that the same call draws the same numbers.
-  // Throws OUT_OF_MEMORY.
+  // The key of a new sequence. If the C call fails, the sequence is returned, so that the repeated call draws the same
+  // numbers. Throws OUT_OF_MEMORY.
   PhiloxKey next_key();
 
-  // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE where there is no such device.
+  // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE if there is no such device.
   ContextDevice& device(const char* name);
 
-  // Loads a plugin from a path. Throws IO where it cannot be opened, FORMAT where it is no plugin, UNSUPPORTED where
-  // its build id is another.
+  // Loads a plugin from a path. Throws IO if the file cannot be opened, FORMAT if it is not a plugin, UNSUPPORTED if
+  // its build id differs.
   void load_plugin(const char* path);
 
  private:
@@ -78,7 +78,7 @@ class Context final : public RefCounted {
   ContextOptions options_;
   ThreadPool pool_;
   std::atomic<uint64_t> next_stream_{0};
-  ForkMutex mutex_;  // guards what follows
+  ForkMutex mutex_;  // guards the members below
   std::vector<Plugin> plugins_;
   std::vector<std::unique_ptr<ContextDevice>> devices_;
 };

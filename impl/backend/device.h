@@ -1,5 +1,5 @@
 // The stateful seam between the library and a backend: memory, order and transfers. Pure interfaces of plain types, so
-// that a plugin built apart from the library can implement them: no exception, std:: type or allocation crosses.
+// that a separately built plugin can implement them: no exception, std:: type or allocation crosses.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace halftone {
 
 struct Kernels;
 
-// An ordered queue of work. Work on one stream runs in the order it was given; the CPU's stream runs it at once.
+// An ordered queue of work. Work on one stream runs in the order it was queued; the CPU's stream runs it at once.
 class Stream {
  public:
   virtual Status synchronize() noexcept = 0;
@@ -25,7 +25,7 @@ class Event {
  public:
   virtual void destroy() noexcept = 0;
   virtual Status record(Stream& stream) noexcept = 0;
-  // Work given to `stream` from now on runs after this point.
+  // Work queued on `stream` after this call runs after this point.
   virtual Status wait_on(Stream& stream) noexcept = 0;
   virtual Status synchronize() noexcept = 0;
 
@@ -47,12 +47,13 @@ class Device {
   // Raw memory for the caching allocator, aligned to at least 64 bytes.
   virtual Status allocate(size_t bytes, void** out) noexcept = 0;
   virtual void deallocate(void* memory, size_t bytes) noexcept = 0;
-  // Whether the host may read and write the device's memory by plain loads and stores.
+  // True if host code can read and write the device's memory with plain loads and stores.
   virtual bool host_accessible() const noexcept = 0;
 
   virtual Stream& stream() noexcept = 0;
   virtual Status create_event(Event** out) noexcept = 0;
-  // Transfers between host and device memory, in stream order; `host` must stay valid until the stream was synchronized.
+  // Transfers between host and device memory, in stream order. The host memory must stay valid until the stream has
+  // been synchronized.
   virtual Status copy_from_host(Stream& stream, void* device, const void* host, size_t bytes) noexcept = 0;
   virtual Status copy_to_host(Stream& stream, void* host, const void* device, size_t bytes) noexcept = 0;
 

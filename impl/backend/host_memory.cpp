@@ -12,7 +12,7 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 constexpr size_t whole_huge_pages(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 
-// Maps one huge page too many and gives back what lies before and behind the aligned part.
+// mmap aligns to small pages only: map one huge page too many and unmap the parts before and after the aligned range.
 void* map_huge(size_t bytes) {
   if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;
   const size_t size = whole_huge_pages(bytes);
@@ -22,7 +22,7 @@ void* map_huge(size_t bytes) {
   const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
   if (before > 0) munmap(begin, before);
   if (before < kHugePage) munmap(begin + before + size, kHugePage - before);
-  madvise(begin + before, size, MADV_HUGEPAGE);  // advice: a kernel without huge pages serves small ones
+  madvise(begin + before, size, MADV_HUGEPAGE);  // advice only: a kernel without huge pages ignores it
   return begin + before;
 }
 

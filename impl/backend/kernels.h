@@ -1,7 +1,8 @@
-// The stateless seam between ops and a backend: tables of plain function pointers, grouped by kind. A kernel writes into
-// given outputs, allocates no result, knows no autograd, takes its stream first and its output last, and answers a Status
-// by value. A null entry means "not implemented on this backend"; tensor/launch.h reports it with op and device.
-// Ops check shapes and dtypes before they call; a kernel's REQUIRES are the ops' promises, not checked again.
+// The stateless seam between ops and a backend: tables of plain function pointers, grouped by kind. A kernel writes
+// into given outputs, allocates no result, knows no autograd, takes its stream first and its output last, and returns a
+// Status by value. A null entry means "not implemented on this backend"; tensor/launch.h reports it with op and device.
+// Ops check shapes and dtypes before the call. They guarantee each kernel's REQUIRES, which the kernel does not check
+// again.
 #pragma once
 
 #include "backend/kernels/conv.h"

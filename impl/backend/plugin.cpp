@@ -31,7 +31,8 @@ const PluginTable* ask_for_table(const char* path, void* library) {
   return table;
 }
 
-// struct_size, reserved and build_id stand first in every version of the table and may be read before they agree.
+// struct_size, reserved and build_id come first in every version of the table, so they may be read before the versions
+// are known to agree.
 void check_table(const char* path, const PluginTable& table) {
   const char* other = table.build_id != nullptr ? table.build_id : "";
   if (table.struct_size != sizeof(PluginTable) || std::strcmp(other, build_id()) != 0) {

@@ -1,7 +1,7 @@
-// What a plugin exports and what it is given. A plugin is a shared object with one C function,
+// The interface between the library and a plugin. A plugin is a shared object with one C function,
 //   const halftone::PluginTable* halftone_plugin(const halftone::PluginHost* host);
 // It implements the interfaces of device.h and kernels.h (both header-only), compiles the objects of core that it needs
-// into itself and does not link the library. Host and plugin must come from one build: the build id decides.
+// into itself and does not link the library. Library and plugin must come from one build; the build ids are compared.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ struct PluginTable {
   uint32_t reserved;
   const char* build_id;
   const char* name;         // for messages: "cuda"
-  const char* device_name;  // the device kind it serves: "cuda"; null where it serves none
-  // Creates device `index` of its kind; DEVICE where there is none.
+  const char* device_name;  // the device kind that it serves: "cuda"; null if it serves none
+  // Creates device `index` of its kind; returns DEVICE if there is none.
   Status (*create_device)(int32_t index, Device** out) noexcept;
 };
 
 using PluginEntry = const PluginTable* (*)(const PluginHost* host);
 inline constexpr const char* kPluginSymbol = "halftone_plugin";
 
-// The build this object belongs to: version, compiler and the seams' layout.
+// Names the build that this object belongs to: version, compiler and the layout of the seam.
 const char* build_id() noexcept;
 
-// A plugin that is loaded. It is never unloaded: its devices' code may run until the process ends.
+// A loaded plugin. It is never unloaded: code of its devices may run until the process ends.
 struct Plugin {
   void* library;
   const PluginTable* table;

@@ -14,7 +14,7 @@ bool is_kind_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Cut at a length that leaves room for the sentence: a host may hand in anything.
+// Truncate: the name is untrusted and must fit in the message.
 [[noreturn]] void fail_on_garbage(const char* name) {
   fail(Code::kDevice, "name", "\"%.64s\" is no device name: expected a kind and an index, as in \"cuda:0\"", name);
 }

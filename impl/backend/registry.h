@@ -1,4 +1,4 @@
-// The one place that knows which backends there are: those built in and those that plugins brought.
+// The one place that names backends: the built-in ones, and those of loaded plugins.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace halftone {
 
-// "cuda:1" taken apart; "cuda" is "cuda:0".
+// A device name, parsed: "cuda:1" is kind "cuda" and index 1; "cuda" is "cuda:0".
 struct DeviceName {
   static constexpr int kKindCapacity = 24;
 
-  // Throws DEVICE naming `name` where it is not letters, digits and underscores, then nothing or a colon and a number.
+  // Throws DEVICE with the name unless it is letters, digits and underscores, followed by nothing or by a colon and a
+  // number.
   explicit DeviceName(const char* name);
   friend bool operator==(const DeviceName& a, const DeviceName& b) = default;
 
@@ -23,14 +24,14 @@ struct DeviceName {
   int32_t index = 0;
 };
 
-// What a device is made with and of; all outlive it.
+// A new device gets what it needs from these; all of them outlive it.
 struct DeviceSources {
   ThreadPool& pool;
   const HostMemory& memory;
   const std::vector<Plugin>& plugins;
 };
 
-// Throws DEVICE naming `name` where no backend serves it.
+// Throws DEVICE with the name if no backend serves it.
 Device* create_device(const DeviceName& name, const DeviceSources& sources);
 
 }  // namespace halftone

@@ -14,10 +14,10 @@
 #include "core/foreign_function.h"
 #include "core/fork_hook.h"
 
-// How a run goes. The caller writes the job down, opens the gate, raises the epoch and takes chunks like everyone else.
-// A worker that sees a new epoch enters through the gate (which counts who is inside), takes chunks until none is left
-// and leaves. The caller, finding no chunk left, closes the gate and waits until nobody is inside: a worker that comes
-// later finds it closed and has touched nothing of the job, so the next run may write the next job down at once.
+// A run in order: the caller writes the job, opens the gate, raises the epoch and takes chunks like the workers. A
+// worker that sees a new epoch enters through the gate (which counts the workers inside), takes chunks until none is
+// left, and leaves. When no chunk is left, the caller closes the gate and waits until nobody is inside. A worker that
+// comes later finds the gate closed and has read nothing of the job, so the next run may overwrite the job at once.
 namespace halftone {
 namespace {
 
@@ -29,7 +29,7 @@ constexpr uint32_t kOpen = 1u << 31;
 constexpr uint32_t kCallerSleeps = 1u << 30;
 constexpr uint32_t kInsideMask = kCallerSleeps - 1;
 
-// Waits at most kSpinTime for `done`; answers whether it came.
+// Waits at most kSpinTime for `done`; returns whether it became true.
 template <class Done>
 bool spin_until(Done done) noexcept {
   const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
@@ -75,7 +75,7 @@ struct ThreadPool::State {
   std::atomic<bool> may_spin{false};
   std::atomic<bool> stopping{false};
 
-  // The job; read only inside the gate.
+  // The job; read only by threads inside the gate.
   Task task = nullptr;
   void* context = nullptr;
   int64_t chunks = 0;
@@ -88,7 +88,8 @@ struct ThreadPool::State {
   ForkHook fork_hook;
 };
 
-// In a forked child. Where another thread was inside a run, its job is half done for ever and nobody waits for it.
+// Runs in a forked child, where only the forking thread exists. If another thread was inside a run, that run never ends
+// and nobody waits for it: reset the state so that the child can start threads of its own.
 void ThreadPool::State::forget_threads(void* pointer) noexcept {
   State& state = *static_cast<State*>(pointer);
   state.tried_to_start = false;
@@ -98,14 +99,15 @@ void ThreadPool::State::forget_threads(void* pointer) noexcept {
   state.busy.store(false);
 }
 
-// Threads that cannot be had are done without: the caller takes their chunks.
+// If threads cannot be created the pool works with fewer: the caller takes their chunks.
 void ThreadPool::State::start_threads() noexcept {
   tried_to_start = true;
-  // A spinning thread must not keep a working one from its CPU.
+  // With fewer CPUs than threads, a spinning thread would keep a working one from its CPU.
   may_spin.store(allowed_cpus() > static_cast<int>(workers.size()));
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setstacksize(&attributes, kStackSize);
+  // New threads inherit the signal mask: only the embedding program's threads handle signals.
   sigset_t all;
   sigset_t previous;
   sigfillset(&all);
@@ -131,10 +133,11 @@ void ThreadPool::State::stop() noexcept {
 void* ThreadPool::State::work(void* pointer) noexcept {
   const Worker& worker = *static_cast<Worker*>(pointer);
   State& state = *worker.state;
-  // A thread inherits the rounding mode and the FTZ and DAZ bits of whoever happened to start it.
+  // A thread inherits the rounding mode and the FTZ and DAZ bits of the thread that created it.
   fesetenv(FE_DFL_ENV);
   while (true) {
-    // Read before the gate: a job that opens after a vain look at the gate has raised the epoch since.
+    // Read the epoch before the gate: if the gate is closed now and a job opens later, the epoch has changed and the
+    // wait below returns at once.
     const uint32_t seen = state.epoch.load();
     if (state.stopping.load()) return nullptr;
     if (state.enter()) {
@@ -148,7 +151,7 @@ void* ThreadPool::State::work(void* pointer) noexcept {
 void ThreadPool::State::wait_for_epoch_after(uint32_t seen) noexcept {
   const auto changed = [&] { return epoch.load(std::memory_order_acquire) != seen; };
   if (may_spin.load(std::memory_order_relaxed) && spin_until(changed)) return;
-  // Sequentially consistent against open: either this thread sees the new epoch or the caller sees the sleeper.
+  // Sequentially consistent, to match open(): either this thread sees the new epoch, or the caller sees the sleeper.
   sleepers.fetch_add(1);
   while (epoch.load() == seen) futex_wait(epoch, seen);
   sleepers.fetch_sub(1);
@@ -181,6 +184,7 @@ void ThreadPool::State::open(int64_t chunk_count, Task new_task, void* new_conte
   context = new_context;
   chunks = chunk_count;
   next_chunk.store(0, std::memory_order_relaxed);
+  // Release: a worker that sees the open gate also sees the job.
   gate.store(kOpen, std::memory_order_release);
   epoch.fetch_add(1);
   const uint32_t asleep = sleepers.load();

@@ -1,7 +1,7 @@
-// The context's one pool of threads. Work is cut into chunks by shape alone and any thread takes any chunk, so results do
-// not depend on the number of threads; whoever runs work takes part in it. Threads are started on first use, with all
-// signals blocked and a stack size of their own, and started again in a forked child. Idle threads spin for at most
-// 100 us, then sleep. Used from many threads at once: while one caller has the workers, others run their chunks alone.
+// The context's pool of threads. Work is cut into chunks by shape alone and any thread takes any chunk, so results do
+// not depend on the number of threads; the caller of a run takes chunks too. Threads start on first use, with all
+// signals blocked and their own stack size, and start again in a forked child. Idle threads spin for at most 100 us,
+// then sleep. Safe from many threads: while one caller has the workers, other callers run their chunks alone.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace halftone {
 
 class ThreadPool {
  public:
-  // `width` threads in all, the caller included; at least 1.
+  // `width` counts all threads, including the caller; at least 1.
   explicit ThreadPool(int width);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -20,11 +20,11 @@ class ThreadPool {
 
   int width() const noexcept { return width_; }
 
-  // A piece of work: `worker` is below width() and differs between chunks that run at the same time. Must not throw and
-  // must not fork. A run of the same pool from within a task runs inline, on the task's thread.
+  // One chunk of work. `worker` is below width() and differs between chunks that run at the same time. Must not throw
+  // or fork. A run of the same pool from within a task runs inline, on the task's thread.
   using Task = void (*)(void* context, int64_t chunk, int worker) noexcept;
 
-  // Runs every chunk in [0, chunks) once and returns when all have ended. One chunk runs on the caller without any
+  // Runs every chunk in [0, chunks) once and returns when all have ended. A single chunk runs on the caller without
   // synchronisation.
   void run(int64_t chunks, Task task, void* context) noexcept;
 

@@ -1,5 +1,5 @@
-// How kernels see a tensor: plain data that crosses the plugin seam. Borrowed; whoever calls the kernel keeps the memory
-// alive until the stream has run it.
+// A tensor as kernels see it: plain data that crosses the plugin seam. Borrowed: the caller of a kernel keeps the
+// memory alive until the stream has run the kernel.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct View {
 
 inline bool is_contiguous(const View& view) { return is_contiguous(view.shape, view.strides); }
 
-// Whether a kernel's result replaces what its output holds or is added to it.
+// kWrite replaces the output's elements, kAdd adds to them.
 enum class Store : int32_t { kWrite, kAdd };
 
 }  // namespace halftone

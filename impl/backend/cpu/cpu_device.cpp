@@ -59,11 +59,11 @@ class CpuDevice final : public Device {
 Status CpuDevice::allocate(size_t bytes, void** out) noexcept {
   void* memory = memory_.allocate(memory_.user, bytes, kAlignment);
   if (memory == nullptr) {
-    return Status::failure(Code::kOutOfMemory, "the host's allocator has no %zu bytes", bytes);
+    return Status::failure(Code::kOutOfMemory, "the allocator has no %zu bytes", bytes);
   }
   if (reinterpret_cast<uintptr_t>(memory) % kAlignment != 0) {
     memory_.deallocate(memory_.user, memory, bytes);
-    return Status::failure(Code::kInvalidArgument, "options.allocator answered memory not aligned to %zu bytes",
+    return Status::failure(Code::kInvalidArgument, "options.allocator returned memory not aligned to %zu bytes",
                            kAlignment);
   }
   *out = memory;

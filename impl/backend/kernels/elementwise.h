@@ -1,5 +1,5 @@
 // Kernels that compute element by element.
-// The rules of every entry stand in backend/kernels.h.
+// backend/kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"
@@ -27,15 +27,15 @@ enum class UnaryOp : int32_t {
   kEnd,
 };
 
-// The backward entries take (grad_output, input of the forward op) or, where said, its result.
+// Backward entries take (grad_output, input of the forward op), or (grad_output, result) if marked "result".
 enum class BinaryOp : int32_t {
   kAdd,
   kSubtract,
   kMultiply,
-  kMaximum,  // NaN where either is
+  kMaximum,  // NaN if either is NaN
   kMinimum,
   kDivide,
-  kPower,  // the cases of C99's pow
+  kPower,  // special cases as in C99's pow
   kReluBackward,
   kGeluErfBackward,
   kGeluTanhBackward,
@@ -52,17 +52,17 @@ enum class BinaryOp : int32_t {
   kEnd,
 };
 
-// Of three inputs.
+// Operations on three inputs.
 enum class TernaryOp : int32_t {
   kWhere,                  // (condition, a, b): a where the condition is not 0
-  kMaximumBackward,        // (grad_output, a, b): the gradient of a, half of it at ties; of minimum with b before a
+  kMaximumBackward,        // (grad_output, a, b): the gradient of a, half of it at ties; for minimum pass b before a
   kPowerBaseBackward,      // (grad_output, base, exponent)
   kPowerExponentBackward,  // (grad_output, base, exponent)
   kEnd,
 };
 
-// Of two inputs, answered as bool. NaN is unequal to everything, in no order, and not 0. Greater is less with the
-// inputs changed over.
+// Operations on two inputs with a bool result. NaN is unequal to everything, unordered, and not 0. For greater, swap
+// the inputs of less.
 enum class CompareOp : int32_t {
   kEqual,
   kNotEqual,
@@ -74,23 +74,24 @@ enum class CompareOp : int32_t {
   kEnd,
 };
 
-// Either may be infinite; where low is above high everything becomes high.
+// Either bound may be infinite. If low is above high every element becomes high.
 struct Bounds {
   double low;
   double high;
 };
 
-// Inputs may have other dtypes than the output: they are widened to the compute type that the output's dtype names
-// (f64: double, other floats: FP32, integers: int64) and the result is rounded once. The exponent of kPower and
-// kPowerBaseBackward stays a double where it is one f64 element, finite and repeated. Shapes equal the output's;
-// broadcasting is a stride of 0. An output may be one of the inputs, element on element.
+// Inputs may have other dtypes than the output: they are widened to the compute type that belongs to the output's dtype
+// (f64: double, other floats: FP32, integers: int64), and the result is rounded once. The exponent of kPower and
+// kPowerBaseBackward stays a double if it is one f64 element, finite and repeated. Shapes equal the output's; a stride
+// of 0 broadcasts. An output may be one of the inputs if both have the same layout.
 struct ElementwiseKernels {
   Status (*unary)(Stream&, UnaryOp op, const View& x, const View& out) noexcept;
   Status (*binary)(Stream&, BinaryOp op, const View& a, const View& b, const View& out) noexcept;
   Status (*ternary)(Stream&, TernaryOp op, const View& a, const View& b, const View& c, const View& out) noexcept;
   // Compares in the compute type of the inputs' promoted dtype; `out` is bool.
   Status (*compare)(Stream&, CompareOp op, const View& a, const View& b, const View& out) noexcept;
-  // out = x within bounds, NaN kept, for a float output; backward passes the gradient within, not at finite ones.
+  // out = x within bounds, for a float output; NaN stays NaN. Backward passes the gradient for elements strictly within
+  // the bounds; at a finite bound the gradient is 0.
   Status (*clamp)(Stream&, const Bounds& bounds, const View& x, const View& out) noexcept;
   Status (*clamp_backward)(Stream&, const Bounds& bounds, const View& grad_output, const View& x,
                            const View& out) noexcept;

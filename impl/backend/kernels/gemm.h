@@ -1,5 +1,5 @@
 // The matrix product.
-// The rules of every entry stand in backend/kernels.h.
+// backend/kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"
@@ -13,16 +13,16 @@ enum class Activation : int32_t { kNone, kRelu, kGeluErf, kGeluTanh };
 struct GemmArgs {
   View a;              // [m, k], any strides
   View b;              // [k, n], any strides
-  View bias = {};      // [n]; data is null where there is none
-  View residual = {};  // [m, n]; data is null where there is none
+  View bias = {};      // [n]; null data for none
+  View residual = {};  // [m, n]; null data for none
   Activation activation = Activation::kNone;
   Store store = Store::kWrite;
   View c;  // [m, n], any strides
 };
 
 // f64 needs every view f64. Otherwise a, b, bias, residual and c are f32, f16 or bf16 in any mixture; products
-// accumulate in FP32 and are rounded once, when c is stored. k = 0 gives activation(bias) + residual. Where a and b are
-// bf16 the CPU may take dot products (cpu/gemm/dot.h): bf16 subnormals, and sums below 2^-126, then count as zero.
+// accumulate in FP32 and are rounded once, when c is stored. k = 0 gives activation(bias) + residual. If a and b are
+// bf16 the CPU may use dot products (cpu/gemm/dot.h): then bf16 subnormals and sums below 2^-126 count as zero.
 struct GemmKernels {
   // Bytes of scratch that `run` needs for these arguments.
   size_t (*workspace)(Stream&, const GemmArgs& args) noexcept;

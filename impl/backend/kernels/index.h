@@ -1,5 +1,5 @@
-// Kernels that move elements by index. Indices are i64 and contiguous; check_range runs before anything is made of
-// them. The rules of every entry stand in backend/kernels.h.
+// Kernels that move elements by index. Indices are i64 and contiguous; callers run check_range before they use an
+// index. backend/kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"
@@ -9,25 +9,27 @@ namespace halftone {
 
 enum class Triangle : int32_t { kLower, kUpper };
 
-// What an index is looked up in.
+// The dimension that indices refer to, and the index value to skip.
 struct Indexed {
   int dim;
-  int64_t ignored = -1;  // scatter_add passes over entries of this value
+  int64_t ignored = -1;  // scatter_add skips entries with this value
 };
 
 struct IndexKernels {
-  // INVALID_ARGUMENT "indices[1, 2]=12 is outside [0, 10)" for the first entry outside [0, bound), under this name.
+  // Returns INVALID_ARGUMENT for the first entry outside [0, bound): "indices[1, 2]=12 is outside [0, 10)", with
+  // `name`.
   Status (*check_range)(Stream&, const char* name, const View& indices, int64_t bound) noexcept;
   // out[..., i, ...] = in[..., index[..., i, ...], ...] along dimension `dim`. The index has out's shape, or is one
-  // vector for all lines along the dimension. in and out have one dtype, differ in no other size and are contiguous.
+  // vector for all lines along the dimension. in and out have one dtype, equal sizes except at `dim`, and are
+  // contiguous.
   // REQUIRES: entries in range.
   Status (*gather)(Stream&, int dim, const View& in, const View& index, const View& out) noexcept;
   // out[..., index[..., i, ...], ...] += source[..., i, ...], in the order of i. The index has source's shape, or is
-  // one vector. source and out are both f64, f32 or i64, differ in no other size and are contiguous. REQUIRES: entries
-  // in range, or ignored.
+  // one vector. source and out are both f64, f32 or i64, have equal sizes except at `dim`, and are contiguous.
+  // REQUIRES: entries in range, or ignored.
   Status (*scatter_add)(Stream&, const Indexed&, const View& source, const View& index, const View& out) noexcept;
-  // out = in where column - row is at most (kLower) or at least (kUpper) `diagonal`, else 0, for every matrix of the
-  // last two dimensions. in and out have one shape and dtype and are contiguous.
+  // Copies each matrix of the last two dimensions where column - row is at most (kLower) or at least (kUpper)
+  // `diagonal`, and writes 0 elsewhere. in and out have one shape and dtype and are contiguous.
   Status (*triangle)(Stream&, Triangle kept, int64_t diagonal, const View& in, const View& out) noexcept;
 };
 

@@ -1,5 +1,5 @@
-// Kernels that normalise: softmax and what is computed from it, and the normalisation layers.
-// The rules of every entry stand in backend/kernels.h.
+// Kernels of softmax, the losses built on it, and the normalisation layers.
+// backend/kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"
@@ -7,12 +7,12 @@
 
 namespace halftone {
 
-// Where the statistics of a row come from: its mean and variance, its mean square (and 0 for the mean), or the caller.
+// The statistics of a row: its mean and variance; its mean square, with a mean of 0; or given by the caller.
 enum class RowStatistics : int32_t { kMeanAndVariance, kMeanSquare, kGiven };
 
-// How layer, group, RMS and batch normalisation see a tensor: its elements in row-major order are `rows` rows of equal
-// length, each normalised on its own. Every `spatial` neighbours of a row belong to one channel; rows r and r + groups
-// have the same channels. Layer and RMS normalisation: groups 1 and spatial 1.
+// A tensor as layer, group, RMS and batch normalisation see it: its elements in row-major order are `rows` rows of
+// equal length, each normalised on its own. Every `spatial` consecutive elements of a row belong to one channel; rows r
+// and r + groups have the same channels. Layer and RMS normalisation have groups 1 and spatial 1.
 struct RowNorm {
   RowStatistics statistics = RowStatistics::kMeanAndVariance;
   double epsilon = 0.0;
@@ -21,19 +21,19 @@ struct RowNorm {
   int64_t spatial = 1;
 };
 
-// [channels], contiguous, f32 (f64 for f64 inputs); null where there is none.
+// [channels], contiguous, f32 (f64 for f64 inputs); null for none.
 struct NormAffine {
   View weight;
   View bias;
 };
 
-// [rows], f64, contiguous. The variance is the biased one, for RMS the mean square.
+// [rows], f64, contiguous. The variance is the biased one; for RMS it is the mean square.
 struct NormStatistics {
   View mean;
   View variance;
 };
 
-// What backward needs of forward, and the result's gradient.
+// The inputs of backward: values that forward saved, and the result's gradient.
 struct NormSaved {
   View grad_output;
   View x;
@@ -41,8 +41,8 @@ struct NormSaved {
   NormStatistics statistics;
 };
 
-// What backward writes; null where a gradient is not wanted. The rows are cut into `pieces`, and each piece has its own
-// sums: [pieces, channels], contiguous, f32 (f64 for f64 inputs).
+// The outputs of backward; null for gradients that are not wanted. The rows are cut into `pieces`, and each piece has
+// its own sums: [pieces, channels], contiguous, f32 (f64 for f64 inputs).
 struct NormGrads {
   View input;
   View weight_sums;
@@ -50,46 +50,46 @@ struct NormGrads {
   int64_t pieces = 1;
 };
 
-// What rows of classes are compared with.
+// The targets of rows of classes.
 struct ClassTargets {
   View indices;          // [n] i64
-  View weight;           // [c] f32 (f64 for f64 rows), contiguous, of each class; null data where all are 1
+  View weight;           // [c] weight of each class, f32 (f64 for f64 rows), contiguous; null data if all are 1
   int64_t ignore_index;  // a row with this target has loss 0, weight 0 and no gradient
   double label_smoothing;
 };
 
-// What is known of each row: f32 (f64 for f64 rows), contiguous.
+// One value per row, f32 (f64 for f64 rows), contiguous.
 struct ClassLosses {
   View losses;       // [n], weighted
   View row_weights;  // [n], the weight of the row's target
   View normalizers;  // [n, 2]: the largest logit and the sum of exp(logit - largest), for backward
 };
 
-// Softmax and its relatives along one dimension; all arithmetic in FP32 (f64: double). A row that is -inf throughout
-// gives NaN, as in PyTorch. Inputs and outputs are floats of any mixture, any strides.
+// Softmax and its relatives along one dimension; all arithmetic in FP32 (f64: double). A row of only -inf gives NaN, as
+// in PyTorch. Inputs and outputs are floats, any mixture of dtypes, any strides.
 struct NormKernels {
   Status (*softmax)(Stream&, const View& x, int dim, const View& out) noexcept;
   Status (*log_softmax)(Stream&, const View& x, int dim, const View& out) noexcept;
-  // `result` is the forward op's result.
+  // `result` is the output of the forward kernel.
   Status (*softmax_backward)(Stream&, const View& grad_output, const View& result, int dim,
                              const View& grad_input) noexcept;
   Status (*log_softmax_backward)(Stream&, const View& grad_output, const View& result, int dim,
                                  const View& grad_input) noexcept;
-  // Cross entropy of rows of logits [n, c] float. A target that is neither in [0, c) nor ignored is INVALID_ARGUMENT,
-  // found before anything is written.
+  // Cross entropy of rows of logits [n, c], any float. A target that is neither in [0, c) nor ignored returns
+  // INVALID_ARGUMENT before anything is written.
   Status (*cross_entropy)(Stream&, const View& logits, const ClassTargets& targets, const ClassLosses& out) noexcept;
-  // grad_rows [n] holds the gradients of the rows' losses; normalizers are those of the forward op.
+  // grad_rows [n] holds the gradients of the rows' losses; forward wrote the normalizers.
   Status (*cross_entropy_backward)(Stream&, const View& grad_rows, const View& logits, const ClassTargets& targets,
                                    const View& normalizers, const View& grad_logits) noexcept;
-  // The same of log-probabilities [n, c], without smoothing; writes no normalizers.
+  // Negative log-likelihood of log-probabilities [n, c]: as cross_entropy, without smoothing and normalizers.
   Status (*nll)(Stream&, const View& log_probabilities, const ClassTargets& targets, const ClassLosses& out) noexcept;
   Status (*nll_backward)(Stream&, const View& grad_rows, const ClassTargets& targets, const View& grad_input) noexcept;
 
-  // out = (x - mean) / sqrt(variance + epsilon) weight + bias; mean and variance in two passes. `out` has x's shape,
-  // any float. `statistics` are written, or read where they are given.
+  // out = (x - mean) / sqrt(variance + epsilon) * weight + bias; mean and variance in two passes. `out` has x's shape
+  // and any float dtype. `statistics` are written, or read if kGiven.
   Status (*row_norm)(Stream&, const RowNorm&, const View& x, const NormAffine&, const NormStatistics& statistics,
                      const View& out) noexcept;
-  // Every piece's sums are written, so that adding them in order gives the gradients; nothing where x is empty.
+  // Writes every piece's sums; the gradients are the pieces added in order. Writes nothing if x is empty.
   Status (*row_norm_backward)(Stream&, const RowNorm&, const NormSaved&, const NormGrads& out_grads) noexcept;
 };
 

@@ -1,5 +1,5 @@
 // Kernels that reduce dimensions.
-// The rules of every entry stand in backend/kernels.h.
+// backend/kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"
@@ -9,45 +9,46 @@ namespace halftone {
 
 enum class Extreme : int32_t { kLargest, kSmallest };
 
-// The variance of terms is the sum of their squared deviations from the mean, divided by `divisor`.
+// The sum of squared deviations from the mean, divided by `divisor`.
 struct Variance {
-  double divisor;   // at least 0, which gives NaN for a sum of 0 and else infinity
-  bool takes_root;  // the standard deviation instead
+  double divisor;   // at least 0; 0 gives NaN if the sum is 0, else infinity
+  bool takes_root;  // return the standard deviation instead
 };
 
 struct ReduceKernels {
-  // out = scale * sum of in over every dimension in which out has size 1 and in has another; ranks are equal. Floats
-  // accumulate pairwise in FP32 (f64: double), integers in int64 (scale is then ignored). An empty sum is 0.
+  // out = scale * sum of in over every dimension where out has size 1 and in has another size; ranks are equal. Floats
+  // accumulate pairwise in FP32 (f64: double), integers in int64, which ignore the scale. An empty sum is 0.
   Status (*sum)(Stream&, const View& in, double scale, Store store, const View& out) noexcept;
-  // out (f32 scalar) = share of rows of logits [n, c] whose largest entry (the first of equals; NaN counts as largest)
-  // stands at targets[n] (i64). Targets outside [0, c) are INVALID_ARGUMENT. NaN where n is 0.
+  // out (f32 scalar) = the share of rows of logits [n, c] whose largest entry (the first of equals; NaN counts as
+  // largest) is at targets[n] (i64). A target outside [0, c) returns INVALID_ARGUMENT. NaN if n is 0.
   Status (*accuracy)(Stream&, const View& logits, const View& targets, const View& out) noexcept;
-  // out = the largest or smallest of in, exact, over the dimensions as in sum; NaN wins. REQUIRES: something to choose
-  // from for every output; dtypes are equal.
+  // out = the largest or smallest element of in, exactly; dimensions as in sum; NaN wins. REQUIRES: at least one
+  // element for every output; equal dtypes.
   Status (*extreme)(Stream&, Extreme extreme, const View& in, const View& out) noexcept;
-  // grad_in = grad / (number of elements of in that equal values) at those elements, else 0; NaN equals NaN. values is
-  // what `extreme` gave; grad has its shape.
+  // grad_in = grad / (number of elements of in equal to values) at those elements, else 0; NaN equals NaN. `extreme`
+  // computed values; grad has its shape.
   Status (*extreme_backward)(Stream&, const View& grad, const View& in, const View& values,
                              const View& grad_in) noexcept;
-  // out (i64) = the first index along one dimension, that of size 1 in out, at which in equals values; NaN equals NaN.
-  // values has in's dtype and out's shape; both are contiguous. REQUIRES: every value stands in `in`.
+  // out (i64) = the first index along one dimension, the one of size 1 in out, where in equals values; NaN equals NaN.
+  // values has in's dtype and out's shape; both are contiguous. REQUIRES: every value occurs in its line of in.
   Status (*index_of)(Stream&, const View& in, const View& values, const View& out) noexcept;
-  // out = grad at the index along dim that indices (i64) name, else 0; grad and indices have size 1 at dim.
+  // out = grad at the index along dim given by indices (i64), else 0; grad and indices have size 1 at dim.
   Status (*place)(Stream&, const View& grad, const View& indices, int dim, const View& out) noexcept;
-  // out[i] = in[0] + ... + in[i] along dim, or from the other end where `from_end`. Shapes are equal. Floats accumulate
-  // one by one in double, integers in int64, which wraps; rounded once.
+  // out[i] = in[0] + ... + in[i] along dim, or from the other end if `from_end`. Shapes are equal. Floats accumulate
+  // one by one in double, integers in int64 with wraparound; rounded once.
   Status (*cumulative_sum)(Stream&, const View& in, int dim, bool from_end, const View& out) noexcept;
-  // out = the variance of in over the dimensions as in sum, and means = the means, in double throughout: first the
-  // mean, then the deviations from it. Equal terms give exactly 0, no terms NaN. means is f64; it and out have one
-  // shape and are contiguous.
+  // out = the variance of in, dimensions as in sum, and means = the means, all in double: first the mean, then the
+  // deviations from it. Equal elements give exactly 0, no elements give NaN. means is f64; means and out have one shape
+  // and are contiguous.
   Status (*variance)(Stream&, const Variance& variance, const View& in, const View& means, const View& out) noexcept;
-  // grad_in = factor * grad * (in - means), in double; grad and means have the shape that out had in `variance`.
+  // grad_in = factor * grad * (in - means), in double; grad and means have the shape of out in `variance`.
   Status (*variance_backward)(Stream&, double factor, const View& grad, const View& in, const View& means,
                               const View& grad_in) noexcept;
-  // out = log(sum of exp(in)) over the dimensions as in sum, in FP32 (f64: double) after subtracting the largest.
-  // Cases: nothing and -inf throughout give -inf, +inf gives +inf, NaN wins.
+  // out = log(sum of exp(in)), dimensions as in sum, in FP32 (f64: double) after subtracting the largest element.
+  // Cases: no elements and only -inf give -inf, +inf gives +inf, NaN wins.
   Status (*log_sum_exp)(Stream&, const View& in, const View& out) noexcept;
-  // grad_in = grad * exp(in - log_sum_exp(in)), the sum formed anew; NaN where both are infinite. grad has out's shape.
+  // grad_in = grad * exp(in - log_sum_exp(in)), with the sum computed again; NaN if both are infinite. grad has out's
+  // shape.
   Status (*log_sum_exp_backward)(Stream&, const View& grad, const View& in, const View& grad_in) noexcept;
 };
 

@@ -1,5 +1,5 @@
-// Tells AddressSanitizer which bytes of cached memory a tensor may touch; nothing without it. A cache would otherwise
-// hide every use after release. For the caching allocator.
+// Tells AddressSanitizer which bytes of cached memory a tensor may touch; otherwise a cache would hide every use after
+// release. Does nothing in builds without AddressSanitizer. For the caching allocator.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ int PageHeap::next_bin_in_use(int bin) const noexcept {
   return word * 64 + std::countr_zero(bits);
 }
 
-// Every block of a later bin is larger than every block of an earlier one. In the first bin some may be too small.
+// A block of a later bin is larger than every block of an earlier bin. Only blocks of the first bin can be too small.
 PageBlock* PageHeap::best_fit(size_t size) const noexcept {
   for (int bin = next_bin_in_use(bin_of(size)); bin >= 0; bin = bin + 1 < kBinCount ? next_bin_in_use(bin + 1) : -1) {
     PageBlock* best = nullptr;
@@ -58,7 +58,7 @@ void PageHeap::unlink(PageBlock* block) noexcept {
   block->free = false;
 }
 
-// Leaves the first `size` bytes in `block` and makes a free block of the others.
+// `block` keeps the first `size` bytes; the others become a free block.
 void PageHeap::cut(PageBlock* block, size_t size, PageBlock* rest) noexcept {
   rest->data = block->data + size;
   rest->size = block->size - size;

@@ -1,6 +1,6 @@
-// The bookkeeping of the caching allocator's pages: segments taken from the device, cut into blocks of whole pages. A
-// free block lies in the bin of its size; its free neighbours are merged with it at once. Knows no device and touches
-// no memory of it. The caller orders the calls.
+// Manages the pages of the caching allocator: segments taken from the device, cut into blocks of whole pages. A free
+// block is in the bin of its size and is merged with its free neighbours at once. Knows no device and never touches the
+// memory. Not thread-safe: the allocator holds its lock.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ inline constexpr size_t kPageSize = 4096;
 
 constexpr size_t whole_pages(size_t bytes) { return (bytes + kPageSize - 1) / kPageSize * kPageSize; }
 
-// A stretch of whole pages of one segment.
+// A range of whole pages of one segment.
 struct PageBlock {
   char* data = nullptr;
   size_t size = 0;
   bool free = false;
   PageBlock* before = nullptr;  // neighbours in the segment, by address
   PageBlock* after = nullptr;
-  PageBlock* previous = nullptr;  // neighbours in the bin, where free
+  PageBlock* previous = nullptr;  // neighbours in the bin, while free
   PageBlock* next = nullptr;
 
   bool is_segment() const { return before == nullptr && after == nullptr; }
@@ -33,25 +33,26 @@ class PageHeap {
   PageHeap(const PageHeap&) = delete;
   PageHeap& operator=(const PageHeap&) = delete;
 
-  // The smallest free block of at least `size` bytes, cut to `size`; null where there is none. A record for the rest is
-  // made first, so std::bad_alloc leaves the heap as it was. REQUIRES: size is whole pages, at least one.
+  // Returns the smallest free block of at least `size` bytes, cut to `size`; null if there is none. The record for the
+  // rest is allocated first, so std::bad_alloc leaves the heap unchanged. REQUIRES: size is whole pages, at least one.
   PageBlock* take(size_t size);
 
-  // Adds a segment that the device gave and answers its first `size` bytes as a block in use. The records come from the
-  // caller, who makes them before asking the device, so that nothing can fail after it.
+  // Adds a segment from the device and returns its first `size` bytes as a block in use. The caller creates the two
+  // records before it asks the device, so that nothing can fail afterwards.
   PageBlock* take_from_new(void* data, size_t segment_size, size_t size, std::unique_ptr<PageBlock> segment,
                            std::unique_ptr<PageBlock> rest) noexcept;
 
   void give(PageBlock* block) noexcept;
 
-  // Takes out every segment that is free as a whole: a chain by `next`, for the caller to give back and delete.
+  // Removes every segment that is entirely free and returns them as a chain by `next`; the caller returns their memory
+  // to the device and deletes the records.
   PageBlock* take_out_free_segments() noexcept;
 
-  // Of all blocks that are not in use; none of them need be large.
+  // The sum over all free blocks; each of them may be small.
   size_t free_bytes() const noexcept;
 
  private:
-  // Bins of one size each up to kExactBins pages, then eight to each doubling.
+  // Up to kExactBins pages each bin holds one size; above, each doubling has eight bins.
   static constexpr int kExactBins = 64;
   static constexpr int kBinCount = kExactBins + 8 * 31;
   static constexpr int kBinWords = (kBinCount + 63) / 64;
@@ -69,7 +70,7 @@ class PageHeap {
 
   PageBlock* bins_[kBinCount] = {};
   uint64_t bins_in_use_[kBinWords] = {};
-  PageBlock* spares_ = nullptr;  // records without a block, by `next`
+  PageBlock* spares_ = nullptr;  // unused records, linked by `next`
 };
 
 }  // namespace halftone

@@ -23,7 +23,7 @@ Slab::Slab(int slot_class)
       slot_count_(static_cast<int>(kSlabSize / slot_size_of(slot_class))),
       free_count_(slot_count_),
       free_slots_(std::make_unique<uint16_t[]>(static_cast<size_t>(slot_count_))) {
-  // The lowest addresses are taken first.
+  // A stack: reversed, so that the lowest addresses are taken first.
   for (int i = 0; i < slot_count_; ++i) free_slots_[i] = static_cast<uint16_t>(slot_count_ - 1 - i);
 }
 

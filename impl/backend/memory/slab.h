@@ -1,5 +1,6 @@
-// Requests below a page are served from slabs: blocks of 64 KiB cut into slots of one size. The record of free slots
-// lies on the host, since the device's memory may not be readable there. The caller orders the calls.
+// Requests below a page are served from slabs: blocks of 64 KiB cut into slots of one size. The list of free slots is
+// in host memory, because host code may not be able to read the device's memory. Not thread-safe: the allocator holds
+// its lock.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +13,11 @@ namespace halftone {
 
 inline constexpr size_t kSlabSize = size_t{64} << 10;
 inline constexpr size_t kSlotAlignment = 64;
+// The largest size class below a page.
 inline constexpr size_t kLargestSlot = 3584;
 inline constexpr int kSlotClassCount = 19;
 
-// The class of a request and the size of its slots: multiples of 64 up to 512, then four sizes to each doubling.
+// Returns the class of a request: slot sizes are multiples of 64 up to 512, then four sizes to each doubling.
 // REQUIRES: 0 < bytes <= kLargestSlot
 int slot_class_of(size_t bytes) noexcept;
 size_t slot_size_of(int slot_class) noexcept;
@@ -32,7 +34,7 @@ class Slab {
   char* take() noexcept { return block_->data + size_t{free_slots_[--free_count_]} * slot_size_of(slot_class_); }
   void give(const void* slot) noexcept;
 
-  // The pages behind the slots, set once before the first take.
+  // The pages that hold the slots; set once, before the first take.
   PageBlock* block() const noexcept { return block_; }
   void set_block(PageBlock* block) noexcept { block_ = block; }
 

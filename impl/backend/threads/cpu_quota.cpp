@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kTextCapacity = 4096;
 
-// Cuts the text up to `separator` off the front of `rest`.
+// Removes the text up to `separator` from the front of `rest` and returns it.
 std::string_view take_until(char separator, std::string_view* rest) {
   const size_t end = rest->find(separator);
   const std::string_view part = rest->substr(0, end);
@@ -19,7 +19,7 @@ std::string_view take_until(char separator, std::string_view* rest) {
   return part;
 }
 
-// A positive number, its line's end behind it or not; anything else, "max" and "-1" among it, is 0: no bound.
+// Parses a positive number, with or without a line end. Any other text, such as "max" or "-1", returns 0: no bound.
 int64_t positive(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   int64_t value = 0;
@@ -37,7 +37,7 @@ int smaller_bound(int a, int b) {
   return std::min(a, b);
 }
 
-// Reads `root``group`/`file`; answers 0 where it cannot be read.
+// Reads `root``group`/`file` and returns its length; 0 if it cannot be read.
 size_t read_group_file(const Io& io, const char* root, std::string_view group, const char* file, char* text) {
   char path[kTextCapacity];
   const int length =
@@ -54,7 +54,7 @@ int read_version2(const Io& io, std::string_view group) {
   return whole_cpus(quota, positive(rest));
 }
 
-// Version 1: a file each; a quota of -1 is none.
+// Version 1: quota and period are in files of their own; a quota of -1 means none.
 int read_version1(const Io& io, std::string_view group) {
   char text[kTextCapacity];
   const auto read = [&](const char* file) {
@@ -64,8 +64,8 @@ int read_version1(const Io& io, std::string_view group) {
   return quota == 0 ? 0 : whole_cpus(quota, read("cpu.cfs_period_us"));
 }
 
-// From the process's own group up to the root. In a container the upper part of the path is often not mounted; its own
-// quota then stands at the root.
+// From the process's own group up to the root. In a container the upper directories of the path are often not mounted;
+// the container's quota is then in the root's file.
 int smallest_on_path(const Io& io, std::string_view group, int (*read)(const Io&, std::string_view)) {
   int bound = 0;
   while (!group.empty() && group.back() == '/') group.remove_suffix(1);

@@ -14,8 +14,8 @@
 namespace halftone {
 namespace {
 
-// 0 where the variable is not set or is not exactly a number in range: a garbled environment is no error of the
-// program, but worth a warning.
+// Returns 0 if the variable is not set or is not a number in range. A bad environment variable is not the program's
+// error, so it causes a warning only.
 int width_from_environment() noexcept {
   const char* text = secure_getenv("HALFTONE_NUM_THREADS");
   if (text == nullptr) return 0;
@@ -31,7 +31,7 @@ int width_from_environment() noexcept {
 
 }  // namespace
 
-// The mask's call refuses machines with more CPUs than cpu_set_t has bits.
+// sched_getaffinity fails on machines with more CPUs than cpu_set_t has bits: then count the CPUs that are online.
 int allowed_cpus() noexcept {
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(CPU_COUNT(&mask), 1);

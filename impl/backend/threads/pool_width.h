@@ -1,4 +1,4 @@
-// How many threads a context's pool has.
+// The number of threads in a context's pool.
 #pragma once
 
 #include "core/io.h"
@@ -7,11 +7,11 @@ namespace halftone {
 
 inline constexpr int kMaxThreads = 256;
 
-// The CPUs of the process's affinity mask; at least 1.
+// The number of CPUs in the process's affinity mask; at least 1.
 int allowed_cpus() noexcept;
 
-// `requested` where it is positive, else the environment variable HALFTONE_NUM_THREADS where it is a number in
-// [1, kMaxThreads], else what affinity mask and CPU quota allow. At least 1, at most kMaxThreads.
+// `requested` if it is positive; else the environment variable HALFTONE_NUM_THREADS if it is a number in [1,
+// kMaxThreads]; else the number that affinity mask and CPU quota allow. At least 1, at most kMaxThreads.
 int pool_width(int requested, const Io& io) noexcept;
 
 }  // namespace halftone
