@@ -1,5 +1,5 @@
 // The interface between the library and a plugin. A plugin is a shared object with one C function,
-//   const halftone::PluginTable* halftone_plugin(const halftone::PluginHost* host);
+//   const halftone::PluginTable* halftone_plugin(const halftone::PluginHost*);
 // It implements the interfaces of device.h and kernels.h (both header-only), compiles the objects of core that it needs
 // into itself and does not link the library. Library and plugin must come from one build; the build ids are compared.
 #pragma once

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Work is done when the call that gave it returns, so every point in a stream's order has been reached.
+// Work has finished when the call that queued it returns, so every event is reached at once.
 class CpuEvent final : public Event {
  public:
   void destroy() noexcept override { delete this; }
@@ -46,7 +46,8 @@ class CpuDevice final : public Device {
   const Kernels& kernels() const noexcept override { return cpu::kernels(); }
 
  private:
-  // Host memory may be the tensor's own. memmove wants valid pointers even for nothing; an empty tensor has none.
+  // memmove, because the host memory may be the tensor's own. It needs valid pointers even for 0 bytes, and an empty
+  // tensor has none.
   static Status copy(void* to, const void* from, size_t bytes) noexcept {
     if (bytes > 0) std::memmove(to, from, bytes);
     return {};

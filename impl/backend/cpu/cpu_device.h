@@ -1,4 +1,5 @@
-// The CPU backend's device: memory from the host's table, one stream that runs work at once on the context's pool.
+// The CPU backend's device. Memory comes from the context's allocator functions; its one stream runs work at once, on
+// the context's pool.
 #pragma once
 
 #include "backend/device.h"
@@ -12,7 +13,7 @@ struct HostMemory;
 
 namespace halftone::cpu {
 
-// What a CPU kernel is given as its stream.
+// CPU kernels get the pool through their stream argument.
 class CpuStream final : public Stream {
  public:
   explicit CpuStream(ThreadPool& pool) : pool_(pool) {}
@@ -23,7 +24,7 @@ class CpuStream final : public Stream {
   ThreadPool& pool_;
 };
 
-// REQUIRES: the stream is one of a CPU device, as it always is in a CPU kernel.
+// REQUIRES: a stream of a CPU device; CPU kernels get no other.
 inline ThreadPool& pool_of(Stream& stream) { return static_cast<CpuStream&>(stream).pool(); }
 
 // `pool` and `memory` outlive the device. Throws OUT_OF_MEMORY.

@@ -5,7 +5,7 @@
 
 namespace halftone::cpu {
 
-// Lower bits of Highway's target masks are better sets.
+// In Highway's target masks a lower bit is a better instruction set.
 const char* instruction_set() noexcept {
   const auto usable = hwy::SupportedTargets() & HWY_TARGETS;
   return hwy::TargetName(usable & -usable);

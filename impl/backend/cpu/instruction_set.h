@@ -1,4 +1,4 @@
-// Which of the compiled instruction sets the CPU's kernels use on this machine.
+// The compiled instruction set that the CPU kernels use on this machine.
 #pragma once
 
 namespace halftone::cpu {

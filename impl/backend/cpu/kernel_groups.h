@@ -1,4 +1,4 @@
-// The CPU's kernel groups, each defined in the folder of its kind, and the table made of them.
+// The CPU's kernel groups, each defined in the folder of its kind, and the table that combines them.
 #pragma once
 
 #include "backend/kernels.h"

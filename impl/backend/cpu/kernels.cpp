@@ -3,6 +3,8 @@
 namespace halftone::cpu {
 
 const Kernels& kernels() noexcept {
+  // Initialised on first use: the groups are defined in other files, and static initialisation has no order across
+  // files.
   static const Kernels table = {
       .convert = kConvertKernels,
       .elementwise = kElementwiseKernels,

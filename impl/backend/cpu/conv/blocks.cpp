@@ -5,9 +5,9 @@
 namespace halftone::cpu {
 namespace {
 
-// A block's patches should stay in L2: 512 KiB of FP32.
+// A block's patches should stay in L2: at most 512 KiB of FP32.
 constexpr int64_t kPatchElements = int64_t{1} << 17;
-// With fewer columns a product reads its weights too often for what it multiplies them by.
+// With fewer columns a product reads its weights too often for the arithmetic it does with them.
 constexpr int64_t kMinColumns = 192;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How the positions of a convolution's output are cut into blocks, each of which is the columns of one matrix product:
-// by shapes alone, so that results do not depend on the number of threads.
+// Cuts a convolution's output positions into blocks; each block is the columns of one matrix product. Cut by shapes
+// alone, so that results do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace halftone::cpu {
 
-// Output rows [row, row + rows) of images [image, image + images). One image and some rows of it, or whole images.
+// Output rows [row, row + rows) of images [image, image + images): either some rows of one image, or whole images.
 struct Block {
   int64_t image;
   int64_t images;
@@ -17,10 +17,10 @@ struct Block {
 
 class Blocks {
  public:
-  // `taps` is how many elements of the input a position reads.
+  // `taps`: the number of input elements that one output position reads.
   Blocks(int64_t images, int64_t rows, int64_t row_width, int64_t taps) noexcept;
 
-  // Blocks of images, and how many blocks of rows each consists of.
+  // The number of blocks of images, and of blocks of rows within each.
   int64_t image_blocks() const noexcept { return ceil_div(images_, block_images_); }
   int64_t row_blocks() const noexcept { return ceil_div(rows_, block_rows_); }
   int64_t count() const noexcept { return image_blocks() * row_blocks(); }
@@ -31,7 +31,7 @@ class Blocks {
   int64_t max_images() const noexcept { return block_images_; }
   int64_t max_columns() const noexcept { return block_images_ * block_rows_ * row_width_; }
 
-  // Calls f(block) once for every size that a block has: the usual one, and those at the ends.
+  // Calls f(block) for one block of every size that occurs: the usual size, and the sizes at the ends.
   template <class F>
   void for_each_size(F&& f) const {
     if (images_ == 0) return;

@@ -1,4 +1,4 @@
-// The convolution's entry in the table of kernels.
+// The table entries of the convolution.
 #include "backend/cpu/conv/passes.h"
 #include "backend/cpu/kernel_groups.h"
 

@@ -35,7 +35,7 @@ class Forward {
   DType input_dtype() const { return operands_.args().input.dtype; }
   DType output_dtype() const { return operands_.args().output.dtype; }
 
-  // In a thread's memory the gathered input comes first, then output that is not in place, then the product's scratch.
+  // A thread's memory holds the gathered input, then output that is not in place, then the product's scratch.
   GemmArgs product_of(const Block& block, int64_t group, std::byte* memory) const {
     const View output = operands_.output(block, group, at_offset(memory, input_size_));
     return {.a = operands_.weights(group),
@@ -51,7 +51,7 @@ class Forward {
     if (!operands_.is_output_matrix(block)) spread(block, group, args.c);
   }
 
-  // Columns of whole images to the images; output is contiguous.
+  // Copies the columns of whole images to their planes; output is contiguous.
   void spread(const Block& block, int64_t group, const View& matrix) const {
     const View& output = operands_.args().output;
     const size_t size = size_of(output.dtype);

@@ -7,7 +7,7 @@
 namespace halftone::cpu {
 namespace {
 
-// Gradients of patches are added to their planes while they are in L2: 256 KiB of FP32.
+// At most 256 KiB of FP32, so that patch gradients are added to their planes while they are in L2.
 constexpr int64_t kSumElements = int64_t{1} << 16;
 
 // Channels [first, first + count) of a group.
@@ -16,13 +16,13 @@ struct Channels {
   int64_t count;
 };
 
-// The scratch of a unit.
+// Scratch of one unit.
 struct Memory {
-  std::byte* weights = nullptr;  // turned, of all groups; shared
-  std::byte* own = nullptr;      // gathered output, gradients of patches, sums of planes, the product's scratch
+  std::byte* weights = nullptr;  // transposed weights of all groups; shared
+  std::byte* own = nullptr;      // gathered output, patch gradients, sums of planes, the product's scratch
 };
 
-// A unit is a group of a block of images, so that only one thread adds to a plane.
+// A unit is one group of one block of images, so that only one thread adds to a plane.
 class GradInput {
  public:
   GradInput(Stream& stream, const Operands& operands) noexcept
@@ -66,7 +66,7 @@ class GradInput {
   int64_t plane_size() const { return target().shape[2] * target().shape[3]; }
   bool sums_in_place() const { return target().dtype == sum_dtype(); }
 
-  // Once for all blocks: a product whose first operand lies in rows needs no packing of it.
+  // Done once for all blocks: the first operand of a product is not packed if its rows are contiguous.
   void turn_weights(void* workspace) const {
     const int64_t filters = operands_.filters();
     View from = operands_.weights(0);
@@ -88,7 +88,7 @@ class GradInput {
     return view;
   }
 
-  // Calls f(piece) for the channels of a group in turn: as many at once as leave their patches in L2.
+  // Calls f(piece) for the channels of a group, as many at once as keep their patches in L2.
   template <class F>
   void for_each_piece(const Block& block, F&& f) const {
     const int64_t patch = kernel_size() * std::max<int64_t>(operands_.blocks().columns_of(block), 1);
@@ -132,7 +132,7 @@ class GradInput {
     });
   }
 
-  // The images of a block in the tensor that is written.
+  // The block's images in the tensor that is written.
   View gradient_of(const Block& block, int64_t group) const {
     View view = channels_of(target(), group * channels(), channels());
     view.data = at_offset(view.data, static_cast<size_t>(block.image * view.strides[0]) * size_of(view.dtype));

@@ -7,12 +7,12 @@
 namespace halftone::cpu {
 namespace {
 
-// At most so many sums stand beside each other, in at most 16 MiB of FP32, to be added up at the end.
+// At most 16 partial sums, in at most 16 MiB of FP32; they are added at the end.
 constexpr int64_t kMaxPartials = 16;
 constexpr int64_t kPartialElements = int64_t{1} << 22;
 
-// Blocks are dealt out to partial sums [partials, groups, taps, filters]. A unit is one group of one partial sum: it
-// adds its blocks in their order.
+// Blocks are distributed over partial sums [partials, groups, taps, filters]. A unit is one group of one partial sum
+// and adds its blocks in order, so the result does not depend on the number of threads.
 class GradWeight {
  public:
   GradWeight(Stream& stream, const Operands& operands) noexcept
@@ -51,7 +51,7 @@ class GradWeight {
     return at_offset(workspace, static_cast<size_t>(unit * sum_size()) * size_of(sum_dtype()));
   }
 
-  // In a thread's memory: gathered input, gathered output, the product's scratch.
+  // A thread's memory holds the gathered input, the gathered output, then the product's scratch.
   GemmArgs product_of(const Block& block, int64_t group, std::byte* sums, std::byte* memory) const {
     return {.a = operands_.input(block, group, memory),
             .b = transposed(operands_.output(block, group, at_offset(memory, input_size_))),
@@ -75,7 +75,8 @@ class GradWeight {
     }
   }
 
-  // weight [groups, o, c, kh, kw] from the sums' [groups, c, kh, kw, o]; no block at all leaves zeros.
+  // Stores to weight [groups, o, c, kh, kw] from sums laid out as [groups, c, kh, kw, o]. Without any block the sum is
+  // 0.
   Status add_partials(void* workspace) const {
     const View& weight = operands_.args().weight;
     const int64_t filters = operands_.filters();

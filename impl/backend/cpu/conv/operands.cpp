@@ -3,7 +3,7 @@
 namespace halftone::cpu {
 namespace {
 
-// Rows of positions follow one another at one distance, so that a block of them is a line.
+// True if rows of positions follow one another without gaps, so that a block of rows is one line.
 bool has_joined_rows(const View& view) {
   return (view.shape[3] == 1 || view.strides[3] == 1) && (view.shape[2] == 1 || view.strides[2] == view.shape[3]);
 }
@@ -61,7 +61,7 @@ bool Operands::is_input_matrix(const Block& block) const noexcept {
   const ConvWindow& window = args_.window;
   for (int d = 0; d < 2; ++d) {
     if (args_.weight.shape[2 + d] != 1 || window.stride[d] != 1 || window.padding[d] != 0) return false;
-    // A transpose may write planes that are larger than those it reads, by their output padding.
+    // A transpose with output padding writes planes that are larger than the ones it reads.
     if (args_.input.shape[2 + d] != args_.output.shape[2 + d]) return false;
   }
   return block.images == 1 && has_joined_rows(args_.input);
@@ -86,7 +86,7 @@ void Operands::gather_input(const Block& block, int64_t group, void* memory) con
   gather_patches(patches_of(group), block, padded_columns(blocks_.columns_of(block)), memory);
 }
 
-// What a window of one element gathers is the plane itself.
+// A window of one element gathers the plane itself.
 void Operands::gather_output(const Block& block, int64_t group, void* memory) const noexcept {
   if (is_output_matrix(block)) return;
   const Patches elements = {.planes = channels_of(args_.output, group * filters_, filters_),

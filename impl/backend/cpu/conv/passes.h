@@ -1,5 +1,6 @@
-// The three passes of a convolution, each a sum of matrix products over blocks of output positions. What can run at the
-// same time is a unit; a unit's own products run on its thread, and one unit alone gives its products the whole pool.
+// The three passes of a convolution, each a sum of matrix products over blocks of output positions. Work that can run
+// in parallel is a unit. A unit's products run on its thread; if there is only one unit, its products use the whole
+// pool.
 #pragma once
 
 #include <utility>
@@ -10,7 +11,7 @@
 
 namespace halftone::cpu {
 
-// Scratch of a pass. What a thread keeps to itself: the matrices of one block, and its product's own scratch.
+// Scratch of a pass: memory shared by all threads, then each thread's block matrices and product scratch.
 struct ConvScratch {
   size_t shared = 0;  // at the beginning
   size_t per_thread = 0;
@@ -25,7 +26,7 @@ struct ConvScratch {
 
 constexpr size_t in_cache_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Calls f(unit, memory) for every unit, `memory` being the running thread's own.
+// Calls f(unit, memory) for every unit; `memory` belongs to the running thread.
 template <class F>
 void for_each_unit(ThreadPool& pool, const ConvScratch& scratch, void* workspace, F&& f) noexcept {
   pool.parallel_for(scratch.units, [&](int64_t unit, int worker) {
@@ -34,8 +35,8 @@ void for_each_unit(ThreadPool& pool, const ConvScratch& scratch, void* workspace
   });
 }
 
-// A bias, or another vector with an element for each row, as a residual that repeats along `like`'s columns: so it is
-// added before the one rounding.
+// A bias (a vector with one element per row) as a residual that repeats along `like`'s columns: this way it is added
+// before the only rounding.
 inline View row_bias(const View& bias, int64_t first, const View& like) {
   if (bias.data == nullptr) return {};
   const size_t offset = static_cast<size_t>(first * bias.strides[0]) * size_of(bias.dtype);
@@ -50,16 +51,16 @@ inline View transposed(const View& matrix) {
   return view;
 }
 
-// output [filters, columns] = weights [filters, taps] input [taps, columns]
+// output [filters, columns] = weights [filters, taps] * input [taps, columns]
 size_t conv_forward_workspace(Stream& stream, const Operands& operands) noexcept;
 void conv_forward(Stream& stream, const Operands& operands, void* workspace) noexcept;
 
-// gradient of input [taps, columns] = weights^T [taps, filters] output [filters, columns], and each column of it added
-// to where it came from
+// gradient of input [taps, columns] = weights^T [taps, filters] * output [filters, columns]; each column is then added
+// to the elements it came from
 size_t conv_grad_input_workspace(Stream& stream, const Operands& operands) noexcept;
 void conv_grad_input(Stream& stream, const Operands& operands, void* workspace) noexcept;
 
-// gradient of weights^T [taps, filters] = input [taps, columns] output^T [columns, filters], summed over all blocks
+// gradient of weights^T [taps, filters] = input [taps, columns] * output^T [columns, filters], summed over all blocks
 size_t conv_grad_weight_workspace(Stream& stream, const Operands& operands) noexcept;
 Status conv_grad_weight(Stream& stream, const Operands& operands, void* workspace) noexcept;
 

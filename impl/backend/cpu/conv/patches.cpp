@@ -18,11 +18,11 @@ namespace {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Positions along one dimension at which a tap lies inside of `size`, and the place of position 0 of them all.
+// The range of positions along one dimension where a tap is inside the plane.
 struct Inside {
   int64_t begin;
   int64_t end;
-  int64_t origin;  // place of position p: p * stride + origin
+  int64_t origin;  // the tap of position p reads p * stride + origin
 };
 
 Inside inside(const Patches& patches, int dim, int64_t tap, int64_t positions) {
@@ -36,7 +36,8 @@ Inside inside(const Patches& patches, int dim, int64_t tap, int64_t positions) {
 
 constexpr int64_t kCacheLine = 64;
 
-// Whole cache lines while memory allows: what is written behind the row's end is written over later, or spare.
+// Copies whole cache lines while memory allows. Bytes written after the row's end are overwritten later, or are
+// padding.
 void copy_row(const std::byte* from, int64_t bytes, const std::byte* readable_end, std::byte* to) {
   if (from + (bytes + kCacheLine - 1) / kCacheLine * kCacheLine > readable_end) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
@@ -45,14 +46,14 @@ void copy_row(const std::byte* from, int64_t bytes, const std::byte* readable_en
   for (int64_t i = 0; i < bytes; i += kCacheLine) std::memcpy(to + i, from + i, kCacheLine);
 }
 
-// The byte behind the last element.
+// The address after the last element.
 const std::byte* end_of(const View& view) {
   int64_t last = 0;
   for (int i = 0; i < view.rank(); ++i) last += (view.shape[i] - 1) * view.strides[i];
   return static_cast<const std::byte*>(view.data) + (last + 1) * static_cast<int64_t>(size_of(view.dtype));
 }
 
-// The rows of one tap: for each row of positions a row of the plane, with zeros beside it.
+// Gathers the row of one tap: a plane's row for each row of positions, with zeros where the window is outside.
 template <class Word>
 class TapGatherer {
  public:

@@ -1,6 +1,7 @@
-// Every second element of a row, as a window that moves by two reads and adds to it: pairs of vectors are taken apart.
-// Elements between are read, never behind the last one, and stored as they were, so a row belongs to one thread. For
-// kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
+// Reads and adds to every second element of a row, for windows that move by two: pairs of vectors are deinterleaved.
+// The elements between are read (never after the last element) and stored back unchanged, so only one thread may work
+// on a row.
+// For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_CONV_SECOND_ELEMENTS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_CONV_SECOND_ELEMENTS_H
 #undef HALFTONE_CPU_CONV_SECOND_ELEMENTS_H
@@ -17,7 +18,8 @@ namespace halftone::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// out[i] = in[2 * i]. The last vector overlaps the one before, and reads from one element earlier instead of one later.
+// out[i] = in[2 * i]. The last vector overlaps the one before it. It starts one element earlier and takes the odd
+// elements, because a pair of vectors from 2 * i would read one element after the last.
 template <class Word>
 void copy_second_elements(const Word* HWY_RESTRICT in, int64_t count, Word* HWY_RESTRICT out) {
   const hn::CappedTag<Word, 16> d;
@@ -37,7 +39,8 @@ void copy_second_elements(const Word* HWY_RESTRICT in, int64_t count, Word* HWY_
   hn::StoreU(odd, d, out + i);
 }
 
-// Adds whole vectors of at most `kLanes` from element i on; answers how far it came, at least one short of the end.
+// Adds whole vectors of at most `kLanes` from element i on. Returns the first element it did not add: it stops at least
+// one element before the end, because a vector pair also touches the element after each sum.
 template <int64_t kLanes, class T>
 HWY_INLINE int64_t add_vectors(const T* HWY_RESTRICT in, int64_t i, int64_t count, T* HWY_RESTRICT out) {
   const hn::CappedTag<T, kLanes> d;

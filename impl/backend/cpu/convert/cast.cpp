@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// Goes through the compute type of the input's dtype, which holds every input exactly, so that storing rounds once.
+// Converts through the compute type of the input's dtype. It holds every input exactly, so only the store rounds.
 template <class C>
 void cast_elements(const Layout& in, const Layout& out, int64_t begin, int64_t end) {
   TileReader<C> reader(in);

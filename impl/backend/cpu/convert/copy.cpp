@@ -11,12 +11,13 @@ namespace halftone::cpu {
 
 namespace {
 
-// Elements [begin, end), counted in row-major order.
+// Copies elements [begin, end), counted in row-major order.
 void copy_range(const Layout& in, const Layout& out, int64_t begin, int64_t end) noexcept {
   const size_t size = size_of(in.dtype());
   out.for_each_run(begin, end - begin, [&](const Strided& to, int64_t offset, int64_t count) {
     in.for_each_run(begin + offset, count, [&](const Strided& from, int64_t part_offset, int64_t part) {
       std::byte* target = to.data + part_offset * to.stride * static_cast<int64_t>(size);
+      // memmove: a tensor may be copied onto itself.
       if (from.stride == 1 && to.stride == 1) {
         std::memmove(target, from.data, static_cast<size_t>(part) * size);
       } else {

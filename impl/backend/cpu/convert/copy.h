@@ -1,4 +1,4 @@
-// Moving elements as they are, where source and destination have one dtype.
+// Copies elements unchanged between views of one dtype.
 #pragma once
 
 #include "backend/thread_pool.h"

@@ -14,7 +14,7 @@ namespace halftone::cpu {
 
 namespace {
 
-// The value as one element of the dtype.
+// The value as one element of a dtype.
 struct Element {
   alignas(8) std::byte bytes[8];
   size_t size;
@@ -25,6 +25,7 @@ struct Element {
       if constexpr (std::is_arithmetic_v<T>) {
         element = convert_number<T>(value);
       } else {
+        // Round to odd first: `from` rounds to nearest, and two roundings to nearest in a row could differ from one.
         element = T::from(round_to_odd(value));
       }
       std::memcpy(bytes, &element, sizeof element);

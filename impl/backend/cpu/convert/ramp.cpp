@@ -14,7 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// Each element from its index, not from the one before: no error adds up, and threads start anywhere.
+// Each element is computed from its index, not from the element before: errors do not accumulate, and threads can start
+// anywhere.
 void ramp_range(double start, double step, const Layout& out, int64_t begin, int64_t end) {
   TileWriter<double> writer(out);
   for (int64_t i = begin; i < end; i += kTileSize<double>) {

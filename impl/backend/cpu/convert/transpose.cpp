@@ -26,7 +26,7 @@ Transpose::Transpose(const View& in, const View& out) noexcept
              take([](const Dimension& d) { return d.out_stride == 1 && d.in_stride > 1; }, column_);
 }
 
-// Merged with the one before where both operands continue.
+// Merges the dimension with the one before if both operands continue without a gap.
 void Transpose::add_dimension(const Dimension& dimension) noexcept {
   if (outer_count_ > 0) {
     Dimension& last = outer_[outer_count_ - 1];
@@ -58,7 +58,7 @@ Transpose::Block Transpose::block_at(int64_t index) const noexcept {
           std::min(side(), column_.size - column)};
 }
 
-// By way of a buffer in L1: rows of a matrix whose width is a power of two would push each other out of the cache.
+// The buffer in L1 avoids cache conflicts: rows of a matrix whose width is a power of two share cache sets.
 template <class Word>
 void Transpose::copy_block(const Block& block) const noexcept {
   constexpr int64_t size = sizeof(Word);

@@ -1,6 +1,6 @@
-// Copies between memory orders whose fastest dimensions differ, as a transposed matrix into a contiguous one. Element
-// after element such a copy would touch a cache line for each element; here it goes through small square blocks, so
-// that every line is read and written once.
+// Copies between layouts whose fastest dimensions differ, such as a transposed matrix into a contiguous one. A copy
+// element by element would touch a cache line for each element; here small square blocks are copied, so that every line
+// is read and written once.
 #pragma once
 
 #include "backend/thread_pool.h"
@@ -13,7 +13,7 @@ class Transpose {
   // REQUIRES: equal shapes and dtypes; the output overlaps neither itself nor the input.
   Transpose(const View& in, const View& out) noexcept;
 
-  // Whether there are two such dimensions, of at least a block each.
+  // True if there are two such dimensions, each at least one block long.
   bool applies() const noexcept { return applies_; }
   // REQUIRES: applies()
   void run(ThreadPool& pool) const noexcept;
@@ -32,6 +32,7 @@ class Transpose {
   };
 
   void add_dimension(const Dimension& dimension) noexcept;
+  // A block's row is one cache line.
   int64_t side() const noexcept { return 64 / static_cast<int64_t>(size_); }
   Block block_at(int64_t index) const noexcept;
   template <class Word>

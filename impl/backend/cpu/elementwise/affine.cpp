@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// Product and sum are rounded apart, so that every instruction set gives the same bits.
+// Product and sum are rounded separately, so that every instruction set gives the same bits (some have no FMA).
 template <class C>
 void affine_elements(double scale, double shift, const Layout& x, const Layout& out, int64_t begin, int64_t end) {
   const hn::ScalableTag<C> d;

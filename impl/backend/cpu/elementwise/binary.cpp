@@ -17,11 +17,11 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// The gradient a times the derivative, from the input or the result b.
+// Returns the gradient a times the derivative at b, which is the forward input or result.
 template <BinaryOp op, class D, class V>
 HWY_INLINE V apply_math_backward(D d, V a, V b) {
   const auto one = hn::Set(d, 1);
-  // The gradient at 0, and where the input is NaN, is 0.
+  // The gradient is 0 at 0 and for a NaN input.
   if constexpr (op == BinaryOp::kAbsBackward) {
     return hn::IfThenElseZero(hn::Gt(hn::Abs(b), hn::Zero(d)), hn::IfThenElse(hn::Lt(b, hn::Zero(d)), hn::Neg(a), a));
   }
@@ -44,12 +44,12 @@ HWY_INLINE V apply(D d, V a, V b) {
   if constexpr (op == BinaryOp::kAdd) return hn::Add(a, b);
   if constexpr (op == BinaryOp::kSubtract) return hn::Sub(a, b);
   if constexpr (op == BinaryOp::kMultiply) return hn::Mul(a, b);
-  // Not hn::Max, whose choice at NaN and at zeros of two signs differs between instruction sets.
+  // hn::Max is not used: its result for NaN and for zeros of different sign depends on the instruction set.
   if constexpr (op == BinaryOp::kMaximum) return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
   if constexpr (op == BinaryOp::kMinimum) return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   if constexpr (op == BinaryOp::kPower) return power(d, a, b);
   if constexpr (op == BinaryOp::kDivide) return hn::Div(a, b);
-  // x NaN passes the gradient, since the forward op passed x.
+  // NaN passes the gradient, because forward passed the NaN.
   if constexpr (op == BinaryOp::kReluBackward) return hn::IfThenZeroElse(hn::Le(b, hn::Zero(d)), a);
   if constexpr (op == BinaryOp::kGeluErfBackward) return hn::Mul(a, gelu_erf_derivative(d, b));
   if constexpr (op == BinaryOp::kGeluTanhBackward) return hn::Mul(a, gelu_tanh_derivative(d, b));
@@ -63,7 +63,7 @@ void float_row(const C* a, const C* b, C* out, int64_t count) {
       d, count, [&](auto x, auto y) HWY_ATTR { return apply<op>(d, x, y); }, out, a, b);
 }
 
-// Unsigned, so that overflow wraps.
+// Computes in unsigned integers, so that overflow wraps.
 template <BinaryOp op>
 void integer_row(const int64_t* a, const int64_t* b, int64_t* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -115,7 +115,7 @@ namespace {
 
 bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kMinimum || op == BinaryOp::kReluBackward; }
 
-// GELU costs several times what the others do.
+// GELU and the other transcendental functions cost several times more per element.
 int64_t grain_of(BinaryOp op) { return has_integer_form(op) || op == BinaryOp::kDivide ? kChunkSize : kChunkSize / 4; }
 
 }  // namespace

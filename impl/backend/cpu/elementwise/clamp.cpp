@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// Bounds are rounded to the compute type. NaN is neither below nor above and stays.
+// Bounds are rounded to the compute type. NaN compares false with both bounds, so it stays.
 template <class C>
 void clamp_elements(const Bounds& bounds, const Layout& x, const Layout& out, int64_t begin, int64_t end) {
   const hn::ScalableTag<C> d;
@@ -32,14 +32,15 @@ void clamp_elements(const Bounds& bounds, const Layout& x, const Layout& out, in
   map_range<C>(row, out, begin, end, x);
 }
 
-// The number after a bound on the way to `towards`: the first that is no longer on it. An infinite bound is none.
+// The next representable number after a bound towards `towards`: the first that is not on the bound. An infinite bound
+// is no bound, so it is returned as it is.
 template <class C>
 C beyond(double bound, C towards) {
   const C rounded = static_cast<C>(bound);
   return std::isinf(rounded) ? rounded : std::nextafter(rounded, towards);
 }
 
-// No gradient passes at the bounds.
+// The gradient at a bound is 0.
 template <class C>
 void clamp_gradients(const Bounds& bounds, const Layout* views, int64_t begin, int64_t end) {
   constexpr C infinity = std::numeric_limits<C>::infinity();
@@ -60,7 +61,7 @@ void clamp_range(const Bounds& bounds, const Layout& x, const Layout& out, int64
   clamp_elements<float>(bounds, x, out, begin, end);
 }
 
-// `views` are gradient, input and output.
+// `views`: gradient, input, output.
 void clamp_backward_range(const Bounds& bounds, const Layout* views, int64_t begin, int64_t end) {
   if (views[2].dtype() == DType::kF64) return clamp_gradients<double>(bounds, views, begin, end);
   clamp_gradients<float>(bounds, views, begin, end);

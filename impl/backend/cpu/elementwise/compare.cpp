@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// hn::Ne is false of NaN on some instruction sets.
+// hn::Ne returns false for NaN on some instruction sets.
 template <class V>
 HWY_INLINE auto is_unequal(V a, V b) {
   return hn::Not(hn::Eq(a, b));
@@ -47,7 +47,7 @@ bool holds_of_integers(int64_t a, int64_t b) {
   if constexpr (op == CompareOp::kBothFinite) return true;
 }
 
-// 1 and 0 in the compute type; the tile's way to memory makes bools of them.
+// Writes 1 or 0 in the compute type; the tile writer converts them to bool.
 template <CompareOp op, class C>
 void row(const C* a, const C* b, C* out, int64_t count) {
   if constexpr (std::is_integral_v<C>) {

@@ -1,4 +1,4 @@
-// The functions behind kElementwiseKernels, and those that they call for some operands.
+// The functions of the table kElementwiseKernels, and those that they call for some operands.
 #pragma once
 
 #include "backend/kernels/elementwise.h"

@@ -19,8 +19,8 @@ bool is_row_of(const Layout& layout) {
   return layout.dtype() == dtype_of<C> && layout.is_dense();
 }
 
-// Calls row(inputs..., out, count) until elements [begin, end) are done: once on the memory itself where every view is
-// dense and of the compute type, else on tiles. `In` is Layout, once for each input.
+// Calls row(inputs..., out, count) for elements [begin, end): once, on the memory itself, if every view is dense and of
+// the compute type; else tile by tile. `In` is Layout, once for each input.
 template <class C, class Row, class... In>
 void map_range(Row row, const Layout& out, int64_t begin, int64_t end, const In&... in) {
   if (is_row_of<C>(out) && (is_row_of<C>(in) && ...)) {

@@ -17,7 +17,7 @@ namespace {
 template <TernaryOp op, class D, class V>
 HWY_INLINE V apply(D d, V a, V b, V c) {
   if constexpr (op == TernaryOp::kWhere) return hn::IfThenElse(hn::Eq(a, hn::Zero(d)), c, b);
-  // Where either is NaN both sides pass the gradient, as in PyTorch.
+  // If either is NaN both sides pass the gradient, as in PyTorch.
   if constexpr (op == TernaryOp::kMaximumBackward) {
     const auto shared = hn::IfThenElse(hn::Eq(b, c), hn::Mul(a, hn::Set(d, 0.5)), a);
     return hn::IfThenZeroElse(hn::Lt(b, c), shared);
@@ -48,7 +48,7 @@ Row<C> row_of(TernaryOp wanted, std::index_sequence<op...>) {
   return kRows[static_cast<size_t>(wanted)];
 }
 
-// `views` are the three inputs and the output.
+// `views`: the three inputs, then the output.
 void ternary_range(TernaryOp op, const Layout* views, int64_t begin, int64_t end) {
   with_compute_type(views[3].dtype(), [&]<class C>() {
     map_range<C>(row_of<C>(op, kAllOps), views[3], begin, end, views[0], views[1], views[2]);
@@ -66,7 +66,7 @@ HWY_EXPORT(ternary_range);
 
 namespace {
 
-// Powers cost several times what the others do.
+// Powers cost several times more per element.
 int64_t grain_of(TernaryOp op) { return op <= TernaryOp::kMaximumBackward ? kChunkSize : kChunkSize / 4; }
 
 }  // namespace

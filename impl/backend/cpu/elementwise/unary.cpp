@@ -31,7 +31,7 @@ template <UnaryOp op, class D, class V>
 HWY_INLINE V apply(D d, V x) {
   if constexpr (op == UnaryOp::kNegate) return hn::Neg(x);
   if constexpr (op == UnaryOp::kAbs) return hn::Abs(x);
-  // NaN is not below or equal to zero and stays; -0 becomes 0.
+  // NaN is not <= 0, so it stays; -0 becomes 0.
   if constexpr (op == UnaryOp::kRelu) return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x);
   if constexpr (op == UnaryOp::kGeluErf) return gelu_erf(d, x);
   if constexpr (op == UnaryOp::kGeluTanh) return gelu_tanh(d, x);
@@ -55,7 +55,7 @@ void float_row(const C* x, C* out, int64_t count) {
       d, count, [&](auto value) HWY_ATTR { return apply<op>(d, value); }, out, x);
 }
 
-// Unsigned, so that overflow wraps.
+// Computes in unsigned integers, so that overflow wraps.
 template <UnaryOp op>
 void integer_row(const int64_t* x, int64_t* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -104,7 +104,7 @@ namespace {
 
 bool has_integer_form(UnaryOp op) { return op <= UnaryOp::kRelu; }
 
-// GELU costs several times what the others do.
+// GELU and the other transcendental functions cost several times more per element.
 int64_t grain_of(UnaryOp op) { return has_integer_form(op) ? kChunkSize : kChunkSize / 4; }
 
 }  // namespace

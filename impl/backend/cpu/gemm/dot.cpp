@@ -10,9 +10,9 @@
 namespace halftone::cpu {
 namespace {
 
-// Highway 1.0.3 has no such operation: functions that use it name the instruction sets themselves.
+// Highway 1.0.3 has no VDPBF16PS, so these functions name their instruction sets themselves.
 
-// Rows of b are asked for so much earlier, as in microkernel-inl.h.
+// Rows of b are prefetched this far ahead, as in microkernel-inl.h.
 constexpr int kRowsAhead = 16;
 
 [[gnu::target("avx512f,avx512bf16")]] inline __m512bh load_pairs(const float* words) {
@@ -25,7 +25,7 @@ constexpr int kRowsAhead = 16;
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(bits));
 }
 
-// Must match multiply_tile of microkernel-inl.h: one word of depth is two elements of k here.
+// Must match multiply_tile of microkernel-inl.h; here one word of depth holds two elements of k.
 template <int kRows, int kVectors>
 [[gnu::target("avx512f,avx512bf16"), gnu::noinline]] void multiply_tile(const TileArgs& args) {
   constexpr int kPointers = (kRows + 2) / 3;

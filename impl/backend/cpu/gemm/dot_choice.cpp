@@ -11,9 +11,9 @@ namespace halftone::cpu {
 namespace {
 
 constexpr int kRounds = 8;
-// 4096 instructions of each kind, 1 to 2 us.
+// 4096 instructions of each kind take 1 to 2 us.
 constexpr int64_t kIterations = 256;
-// A CPU does dot products at half its FMA rate, counted in multiply-adds, or at twice: far from here on either side.
+// CPUs do dot products at half or at twice their FMA rate (in multiply-adds); 1.25 is far from both.
 constexpr double kClearlyFaster = 1.25;
 
 std::atomic<DotUse> dot_use{DotUse::kWhereFaster};
@@ -25,7 +25,7 @@ double seconds_of(float (*chain)(int64_t, float)) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The kinds take turns, and the best round of each counts: what else the machine does only ever adds time.
+// The two kinds alternate and the best round of each counts, because other load on the machine only adds time.
 bool measure_dot_is_faster() {
   double fma = std::numeric_limits<double>::infinity();
   double dot = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// What happens to a tile of finished sums on its way to c, while it is in L1: bias, activation, residual, accumulation,
-// rounding. Each is a pass of its own over the tile. Included once per instruction set by gemm.cpp; any thread.
+// The epilogue of a tile of finished sums, while it is in L1: bias, activation, residual, accumulation, rounding and
+// store, each in a pass of its own over the tile. Included once per instruction set by gemm.cpp; any thread.
 #if defined(HALFTONE_GEMM_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_EPILOGUE_INL_H_
 #undef HALFTONE_GEMM_EPILOGUE_INL_H_
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
-// Where a tile stands in c, and how much of it is c's.
+// The tile's position in c, and its size inside c.
 struct TilePlace {
   int64_t row;
   int64_t column;
@@ -29,15 +29,15 @@ struct TilePlace {
   int64_t columns;
 };
 
-// Columns [column, ...) of one row of a matrix; `row` is ignored where the row stride is 0.
+// Columns from `column` on of one row of a matrix; `row` has no effect if the row stride is 0.
 inline Strided row_of(const View& view, int64_t row, int64_t column) {
   const int64_t index = row * view.strides[0] + column * view.strides[1];
   return {static_cast<std::byte*>(view.data) + index * static_cast<int64_t>(size_of(view.dtype)), view.dtype,
           view.strides[1]};
 }
 
-// Calls f(vector) for every vector of the tile's rows and stores the answer; lanes behind the last column hold sums of
-// nothing and are changed too.
+// Replaces every vector of the tile's rows by f(vector, column). Lanes after the last column are not sums of c; they
+// are changed too.
 template <class F>
 HWY_INLINE void for_each_tile_vector(const TilePlace& place, float* tile, F&& f) {
   const FloatTag d;
@@ -58,7 +58,7 @@ inline void add_bias(const View& bias, const TilePlace& place, float* tile) {
       place, tile, [&](FloatVector sum, int64_t column) HWY_ATTR { return hn::Add(sum, hn::Load(d, row + column)); });
 }
 
-// Relu keeps NaN, and turns -0 into 0.
+// ReLU keeps NaN and turns -0 into 0.
 inline void activate(Activation activation, const TilePlace& place, float* tile) {
   const FloatTag d;
   switch (activation) {
@@ -75,7 +75,7 @@ inline void activate(Activation activation, const TilePlace& place, float* tile)
   }
 }
 
-// sums [columns] += the elements of `row`, widened.
+// sums [columns] += `row`, widened.
 inline void add_row(const Strided& row, int64_t columns, float* sums) {
   const FloatTag d;
   const auto add = [](FloatVector a, FloatVector b) HWY_ATTR { return hn::Add(a, b); };
@@ -116,12 +116,12 @@ inline void store_rows(const View& c, const TilePlace& place, const float* tile)
   }
 }
 
-// Asks for the tile's memory in c while its sums are still being made.
+// Prefetches the tile's part of c while its sums are still being computed.
 inline void prefetch_rows(const View& c, const TilePlace& place) {
   for (int64_t r = 0; r < place.rows; ++r) hwy::Prefetch(row_of(c, place.row + r, place.column).data);
 }
 
-// c's part = activation(tile + bias) + residual, or the same added to it.
+// The tile's part of c = activation(tile + bias) + residual, added to c if store is kAdd.
 inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
   if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
   activate(args.activation, place, tile);

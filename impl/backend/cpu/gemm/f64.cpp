@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kRowBlock = 16;
 constexpr int64_t kColumnBlock = 64;
-// About 5 us of multiply-adds at one a cycle.
+// About 5 us of multiply-adds at one per cycle: less is not worth a second thread.
 constexpr int64_t kSmallWork = int64_t{1} << 14;
 
 double& element(const View& view, int64_t row, int64_t column) {

@@ -1,4 +1,4 @@
-// The product in double precision: for gradient checks and whoever asks for it, written to be right rather than fast.
+// The product in double precision, for gradient checks and f64 tensors: written to be simple and correct, not fast.
 #pragma once
 
 #include "backend/kernels/gemm.h"

@@ -1,4 +1,4 @@
-// The GEMM's entry in the table of kernels.
+// The table entries of the GEMM.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm/gemm.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -42,7 +42,7 @@ HWY_EXPORT(multiply);
 
 bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
 
-// A product without depth is that of a column by a row of zeros: its operands, which may have no memory, are not read.
+// A product with k = 0 is computed as a column times a row of zeros: its operands may have no memory and are not read.
 GemmArgs of_zeros(GemmArgs args) {
   static float zero = 0;
   args.a = {&zero, DType::kF32, {args.c.shape[0], 1}, {0, 0}};
@@ -56,7 +56,7 @@ size_t workspace(Stream& stream, const GemmArgs& args) noexcept {
   return gemm_workspace(pool_of(stream), Threads::kPool, args);
 }
 
-// f64 is a world of its own.
+// f64 cannot be mixed with other dtypes.
 bool mixes_f64(const GemmArgs& args) {
   const bool wide = args.c.dtype == DType::kF64;
   const auto differs = [&](const View& view) { return view.data != nullptr && (view.dtype == DType::kF64) != wide; };

@@ -1,5 +1,5 @@
-// The matrix product for CPU kernels that are made of products: what the table's entry runs, on the whole pool or on
-// the calling thread alone. Both give the same bits.
+// The matrix product for CPU kernels that consist of products; also the code of the table's entry. Runs on the whole
+// pool or on the calling thread alone, with the same bits.
 #pragma once
 
 #include "backend/kernels.h"
@@ -11,7 +11,7 @@ enum class Threads { kPool, kCaller };
 
 // Bytes of scratch that the product needs.
 size_t gemm_workspace(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept;
-// REQUIRES: either all views are f64 or none is; `workspace` is aligned to a cache line.
+// REQUIRES: all views are f64 or none is; `workspace` is aligned to a cache line.
 void gemm(ThreadPool& pool, Threads threads, const GemmArgs& args, void* workspace) noexcept;
 
 }  // namespace halftone::cpu

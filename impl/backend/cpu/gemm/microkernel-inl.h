@@ -1,5 +1,5 @@
-// The FP32 microkernel: one tile of c, its accumulators in registers from the first product to the last. Included once
-// per instruction set by gemm.cpp; pure functions, any thread.
+// The FP32 microkernel: computes one tile of c with all sums in registers. Included once per instruction set by
+// gemm.cpp; pure functions, any thread.
 #if defined(HALFTONE_GEMM_MICROKERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_MICROKERNEL_INL_H_
 #undef HALFTONE_GEMM_MICROKERNEL_INL_H_
@@ -22,16 +22,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<FloatTag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(FloatTag()));
-// 28 accumulators, 2 vectors of b and a broadcast fill the 32 registers of AVX-512, 12 + 2 + 1 the 16 of AVX2.
+// Registers: 28 sums, 2 vectors of b and 1 broadcast of a use 31 of AVX-512's 32; 12 + 2 + 1 use 15 of AVX2's 16.
 constexpr int kTileRows = kLanes == 16 ? 14 : 6;
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
 
-// Rows of b are asked for so much earlier: about the latency of L3.
+// Rows of b are prefetched this far ahead: about the latency of L3.
 constexpr int kRowsAhead = 16;
 
-// Row r of a is reached from pointer r / 3 and 0, 1 or 2 times the row stride, which x86 addresses without arithmetic:
-// 14 rows need 5 pointers, not 14.
+// Row r of a is addressed as pointer r / 3 plus 0, 1 or 2 times the row stride, which x86 addressing does for free: 14
+// rows need 5 pointers, not 14.
 template <int kRows, int kVectors>
 HWY_NOINLINE void multiply_tile(const TileArgs& args) {
   constexpr int kPointers = (kRows + 2) / 3;
@@ -82,7 +82,7 @@ TileFunction tile_function_of(int rows, std::integer_sequence<int, kRow...>) {
   return kFunctions[rows - 1];
 }
 
-// The microkernel for a tile of `rows` (1 to kTileRows) by `columns` (1 to kTileColumns); it computes whole vectors.
+// The microkernel for a tile of `rows` (1 to kTileRows) by `columns` (1 to kTileColumns). It computes whole vectors.
 inline TileFunction tile_function(int rows, int columns) noexcept {
   constexpr auto kAllRows = std::make_integer_sequence<int, kTileRows>();
   return columns > kLanes ? tile_function_of<kTileVectors>(rows, kAllRows) : tile_function_of<1>(rows, kAllRows);

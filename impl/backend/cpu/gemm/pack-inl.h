@@ -1,4 +1,4 @@
-// Packing: a block of an operand, of any dtype and strides, becomes FP32 or pairs of BF16 in the order in which the
+// Packing: copies a block of an operand, of any dtype and strides, as FP32 or pairs of BF16 in the order in which the
 // microkernel reads it. Included once per instruction set by gemm.cpp; pure functions, any thread.
 #if defined(HALFTONE_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_PACK_INL_H_
@@ -22,14 +22,14 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
-// How many rows ahead of the one being read memory is asked for.
+// Memory is prefetched this many rows ahead of the row being read.
 constexpr int64_t kPrefetchRows = 8;
 
 using OperandTypes = TypeList<float, Float16, BFloat16>;
 
-// A part of an operand: lines [first, first + lines) of all `total` rows of a or columns of b, each `depth` elements
-// along k. `data` is where line 0 begins. Packed, a line is a row of 32-bit words, each made of one T; where k ends
-// amid a pair, zero fills it.
+// A block of an operand: lines [first, first + lines) of all `total` rows of a or columns of b, each `depth` elements
+// along k. `data` is the beginning of line 0. A packed line is a row of 32-bit words, each one T; an incomplete last
+// pair is filled with zero.
 template <class T>
 struct Block {
   static constexpr int64_t kElements = sizeof(T) / sizeof(ElementOf<T>);
@@ -45,7 +45,7 @@ struct Block {
   int64_t words() const { return ceil_div(depth, kElements); }
   int64_t whole_words() const { return depth / kElements; }
 
-  // Line i as it lies in memory. REQUIRES: depth_stride is 1.
+  // Line i in memory. REQUIRES: depth_stride is 1.
   const T* line(int64_t i) const { return reinterpret_cast<const T*>(data + (first + i) * line_stride); }
 
   float word(int64_t i, int64_t p) const {
@@ -58,7 +58,7 @@ struct Block {
   }
 };
 
-// Row-major a: rows stay rows, at a distance of padded_depth(words).
+// Row-major a: rows stay rows, padded_depth(words) apart.
 template <class T>
 void pack_rows(const Block<T>& block, float* out) {
   const FloatTag d;
@@ -72,8 +72,8 @@ void pack_rows(const Block<T>& block, float* out) {
   }
 }
 
-// Elements [line, line + kLanes) of `total` that lie side by side. Near the end the last kLanes are read and moved
-// down, so that nothing is read behind it; what then stands in the lanes above is thrown away.
+// Widens elements [line, line + kLanes) of `total` contiguous ones. Near the end it reads the last kLanes elements and
+// shifts them down, so that nothing after the end is read; the upper lanes then hold values that are not used.
 template <class T>
 HWY_INLINE FloatVector widen_lines(FloatTag d, const T* in, int64_t line, int64_t total) {
   if (line + kLanes <= total) return widen(d, in + line);
@@ -88,7 +88,7 @@ HWY_INLINE FloatVector widen_lines(FloatTag d, const T* in, int64_t line, int64_
   return hn::TableLookupLanes(widen(d, in + total - kLanes), lanes);
 }
 
-// Words p of the kLanes lines from `line` on. REQUIRES: line_stride is 1.
+// Word p of the kLanes lines from `line` on. REQUIRES: line_stride is 1.
 template <class T>
 HWY_INLINE FloatVector load_words_of_lines(FloatTag d, const Block<T>& block, int64_t line, int64_t p) {
   const ElementOf<T>* from = block.data + p * block.kElements * block.depth_stride;
@@ -104,9 +104,9 @@ HWY_INLINE FloatVector load_words_of_lines(FloatTag d, const Block<T>& block, in
   }
 }
 
-// Lines that lie side by side (line_stride 1): panels of kWidth lines, in each the lines' words p in one row of
-// whole vectors, whose lanes behind the panel's width hold anything finite or not. All panels advance together, so that
-// memory is read in its order.
+// Adjacent lines (line_stride 1) become panels of kWidth lines. A panel's row holds word p of all its lines, in whole
+// vectors; lanes after the panel's width may hold any value. All panels advance together, so that memory is read in
+// order.
 template <int kWidth, class T>
 void interleave_panels(const Block<T>& block, int64_t panel_stride, float* out) {
   constexpr int64_t kRow = (kWidth + kLanes - 1) / kLanes * kLanes;
@@ -125,8 +125,8 @@ void interleave_panels(const Block<T>& block, int64_t panel_stride, float* out) 
   }
 }
 
-// Lines along memory (depth_stride 1): panels of kTileColumns lines, transposed. A last vector that is not full repeats
-// its last line: what the microkernel makes of it is thrown away.
+// Contiguous lines (depth_stride 1) are transposed into panels of kTileColumns lines. If the last vector is not full it
+// repeats the last line; the microkernel's results for the repeats are not used.
 template <class T>
 void transpose_panels(const Block<T>& block, int64_t panel_stride, float* out) {
   for (int64_t first = 0; first < block.lines; first += kLanes) {
@@ -144,7 +144,7 @@ void transpose_panels(const Block<T>& block, int64_t panel_stride, float* out) {
   }
 }
 
-// Any strides; a last vector that is not full repeats its last line.
+// For any strides. If the last vector is not full it repeats the last line.
 template <class T>
 void gather_panels(const Block<T>& block, int64_t panel_stride, float* out) {
   for (int64_t line = 0; line < round_up(block.lines, kLanes); ++line) {

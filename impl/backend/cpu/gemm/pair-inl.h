@@ -1,4 +1,5 @@
-// Two elements of k that share a word, as dot products read them. Included once per instruction set by pack-inl.h.
+// A pair of elements of k in one 32-bit word, as dot products read them. Included once per instruction set by
+// pack-inl.h.
 #if defined(HALFTONE_GEMM_PAIR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_PAIR_INL_H_
 #undef HALFTONE_GEMM_PAIR_INL_H_
@@ -17,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
-// Its "value" is the FP32 of the same bits, never calculated with: so pairs travel through whatever moves FP32.
+// Converts to a float with the pair's bits, never used in arithmetic: this way code that moves FP32 can move pairs.
 struct BFloat16Pair {
   BFloat16 first;
   BFloat16 second;
@@ -29,7 +30,7 @@ HWY_INLINE FloatVector widen(FloatTag d, const BFloat16Pair* in) {
   return hn::LoadU(d, reinterpret_cast<const float*>(in));
 }
 
-// What memory holds one after the other along k, where a packed word is a T.
+// The memory element of a packed word T: for a pair, one BF16.
 template <class T>
 using ElementOf = std::conditional_t<std::is_same_v<T, BFloat16Pair>, BFloat16, T>;
 

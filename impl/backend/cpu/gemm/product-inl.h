@@ -1,6 +1,6 @@
-// The FP32-accumulating product, as plan.h tells it: slabs of b, chunks of c, blocks of k; all depths are in words,
-// and there is one at least. Included once per instruction set by gemm.cpp. One Product belongs to one call; its chunks
-// run on any threads of the pool.
+// The FP32-accumulating product as planned in plan.h: slabs of b, chunks of c, blocks of k. All depths are in words, at
+// least one. Included once per instruction set by gemm.cpp. A Product belongs to one call; its chunks run on any thread
+// of the pool.
 #if defined(HALFTONE_GEMM_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_PRODUCT_INL_H_
 #undef HALFTONE_GEMM_PRODUCT_INL_H_
@@ -27,7 +27,7 @@ constexpr bool kHasDotTile = kLanes == kDotLanes && kTileRows == kDotTileRows;
 
 class Product {
  public:
-  // `workspace` holds the slab, then each worker's packed a and scratch. All arguments outlive the product.
+  // `workspace` holds the slab, then each worker's packed a and scratch. All arguments outlive the Product.
   Product(const GemmArgs& args, const GemmPlan& plan, ThreadPool& pool, float* workspace)
       : args_(args), plan_(plan), pool_(pool), slab_(workspace), private_(workspace + plan.slab_size) {}
 
@@ -40,12 +40,12 @@ class Product {
   }
 
  private:
-  // What a worker keeps to itself.
+  // Memory of one worker.
   struct Scratch {
     float* packed_a;
     float* sums;
   };
-  // Rows of a as the microkernel finds them: tile i begins at data + i * tile_stride.
+  // Rows of a as the microkernel reads them: tile i begins at data + i * tile_stride.
   struct RowTiles {
     const float* data;
     int64_t row_stride;
@@ -77,7 +77,7 @@ class Product {
   int64_t depth() const { return plan_.total_depth; }
   bool is_dot() const { return kHasDotTile && plan_.word_elements == kDotElements; }
 
-  // Calls f<T>() with what a word of a packed operand of this dtype is made of.
+  // Calls f<T>() with the type T of a packed operand's words.
   template <class F>
   void visit_words(DType dtype, F&& f) const {
     if constexpr (kHasDotTile) {
@@ -86,7 +86,7 @@ class Product {
     try_visit_dtype(OperandTypes{}, dtype, f);
   }
 
-  // Words [p, p + size) of lines [line, line_end) of a (whose lines are dimension 0) or b (1), as far as k goes.
+  // Words [p, p + size), as far as k goes, of lines [line, line_end) of a (line_dim 0) or b (line_dim 1).
   template <class T>
   Block<T> block_of(const View& view, int line_dim, int64_t line, int64_t line_end, int64_t p, int64_t size) const {
     const int64_t first = p * Block<T>::kElements;
@@ -107,7 +107,7 @@ class Product {
   static constexpr int64_t kPackColumns = 8 * kTileColumns;
   static constexpr int64_t kPackDepth = 256;
 
-  // Where b is read in place only the columns behind the last whole panel are packed; they are the last slab's.
+  // If b is read in place, only the columns after the last whole panel are packed; they belong to the last slab.
   void pack_slab(int64_t column, int64_t end) {
     const int64_t first = plan_.packs_b ? column : end - end % kTileColumns;
     const int64_t column_chunks = ceil_div(end - first, kPackColumns);
@@ -194,7 +194,7 @@ class Product {
     }
   }
 
-  // Plain FP32 sums go straight to c, which then also holds them from block to block.
+  // Plain FP32 sums go directly to c, which also holds them between blocks of k.
   bool sums_in_place(const TilePlace& place) const {
     const View& c = args_.c;
     return c.dtype == DType::kF32 && c.strides[1] == 1 && args_.bias.data == nullptr &&

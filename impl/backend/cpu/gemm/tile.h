@@ -1,12 +1,12 @@
-// One call of a microkernel, FP32 or dot product: what product-inl.h asks for and they answer. Plain data, any thread.
+// The arguments of one microkernel call, FP32 or dot product. Plain data, any thread.
 #pragma once
 
 #include <cstdint>
 
 namespace halftone::cpu {
 
-// c [rows, vectors of lanes] = a [rows, depth] b [depth, vectors of lanes], or the same added to c; rows of b and c are
-// contiguous, a has any strides. Elements of a and b are 32-bit words: an FP32, or for dot products a pair of BF16.
+// c [rows, vectors of lanes] = a [rows, depth] * b [depth, vectors of lanes], added to c if `add`. Rows of b and c are
+// contiguous; a has any strides. Elements of a and b are 32-bit words: one FP32, or a pair of BF16 for dot products.
 struct TileArgs {
   const float* a;
   int64_t a_row_stride;

@@ -1,4 +1,4 @@
-// Transposing and widening at once: rows of a matrix become the lanes of vectors. Included once per instruction set by
+// Transposes and widens in one pass: rows of a matrix become the lanes of vectors. Included once per instruction set by
 // pack-inl.h; pure functions, any thread.
 #if defined(HALFTONE_GEMM_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_TRANSPOSE_INL_H_
@@ -23,11 +23,11 @@ namespace HWY_NAMESPACE {
 using WordTag = hn::RebindToUnsigned<FloatTag>;
 using WordVector = hn::Vec<WordTag>;
 
-// Values of one row that share a 32-bit word; 16-bit formats are transposed in pairs, at half the cost of FP32.
+// Row elements per 32-bit word; 16-bit formats are transposed in pairs, at half the cost of FP32.
 template <class T>
 constexpr int kPerWord = static_cast<int>(4 / sizeof(T));
 
-// Block b of the result holds four words of row 4 b: rows[0], rows[4], rows[8], ... from element `from` on.
+// Block b of the result holds four words of row 4 b, from element `from` on: rows[0], rows[4], rows[8], ...
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load_every_fourth_row(D d, const T* const* rows, int64_t from) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -47,7 +47,7 @@ HWY_INLINE void store_widened(FloatTag d, WordVector words, const BFloat16Pair*,
   hn::StoreU(hn::BitCast(d, words), d, out);
 }
 
-// Little endian: the element that comes first is the lower half.
+// Little endian: the first element of a pair is the lower half.
 HWY_INLINE void store_widened(FloatTag d, WordVector words, const BFloat16*, int64_t stride, float* out) {
   hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(words)), d, out);
   hn::StoreU(hn::BitCast(d, hn::And(words, hn::Set(WordTag(), 0xffff0000))), d, out + stride);
@@ -59,7 +59,7 @@ HWY_INLINE void store_widened(FloatTag d, WordVector words, const Float16*, int6
   hn::StoreU(widen_float16(d, hn::TruncateTo(d_half, hn::ShiftRight<16>(words))), d, out + stride);
 }
 
-// out[p * stride + r] = rows[r][from + p] for kLanes rows and four words' elements p.
+// out[p * stride + r] = rows[r][from + p], for kLanes rows and the elements p of four words.
 template <class T>
 HWY_INLINE void transpose_words(const T* const* rows, int64_t from, int64_t stride, float* out) {
   const WordTag d;
