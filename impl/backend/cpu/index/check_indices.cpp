@@ -9,7 +9,7 @@ namespace halftone::cpu {
 
 namespace {
 
-// Element i's place in the tensor, for messages; nothing for a scalar.
+// The position of element i in the tensor, for messages; empty for a scalar.
 struct PlaceText {
   PlaceText(const Shape& shape, int64_t i) {
     if (shape.rank() == 0) return;
@@ -23,6 +23,7 @@ struct PlaceText {
   char text[sizeof ShapeText::text] = "";
 };
 
+// Lowers `least` to `value` if that is smaller: the first bad entry is reported whatever the order of the threads.
 void lower(std::atomic<int64_t>& least, int64_t value) {
   int64_t current = least.load(std::memory_order_relaxed);
   while (value < current && !least.compare_exchange_weak(current, value, std::memory_order_relaxed)) continue;

@@ -1,5 +1,4 @@
-// Indices are checked before a kernel writes anything. Used by the kernels that read rows or classes by index; pure
-// function, safe from any thread.
+// Checks class indices before a kernel writes anything. Pure function, safe from any thread.
 #pragma once
 
 #include <cinttypes>
@@ -9,8 +8,8 @@
 
 namespace halftone::cpu {
 
-// INVALID_ARGUMENT "targets[5]=12 is outside [0, 10)" for the first entry of an i64 vector outside [0, bound); one
-// that equals *except passes.
+// Returns INVALID_ARGUMENT for the first entry of an i64 vector outside [0, bound): "targets[5]=12 is outside [0, 10)".
+// An entry equal to *except is allowed.
 inline Status check_range(const char* name, const View& indices, int64_t bound,
                           const int64_t* except = nullptr) noexcept {
   const auto* values = static_cast<const int64_t*>(indices.data);

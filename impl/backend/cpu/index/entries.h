@@ -1,4 +1,4 @@
-// The entries of IndexKernels, each defined in the file of its name.
+// The functions of IndexKernels, each defined in the file of its name.
 #pragma once
 
 #include "backend/kernels/index.h"

@@ -1,4 +1,4 @@
-// Elements picked by index: embedding's forward, batches from a data set.
+// Picks elements by index: the forward pass of embedding and gather, and batches of a data set.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -12,13 +12,13 @@ namespace halftone::cpu {
 
 namespace {
 
-// Row (o, i) of the output is `inner` elements; each is column j of a row of the input's block o.
+// Row (o, i) of the output has `inner` elements; each is from column j of a row in the input's block o.
 struct Pick {
   Lines in, out;
   const std::byte* from;
   std::byte* to;
   const int64_t* index;
-  bool by_row;  // one vector of indices: rows are copied whole
+  bool by_row;  // the index is one vector: copy whole rows
 };
 
 void copy_rows(const Pick& pick, int64_t size, int64_t begin, int64_t end) {

@@ -1,6 +1,6 @@
-// Elements added where an index says: the gradients of embedding and gather. Work is cut by where it is written: blocks
-// of the outer dimensions, of columns, and of the indexed rows. Whoever owns an element of the output goes over all
-// indices in their order, so that its sum depends neither on the cuts nor on the threads.
+// Adds elements to the places that an index names: the gradients of embedding and gather. Work is cut by the place
+// written: blocks of the outer dimensions, of columns, and of the indexed rows. One thread owns each output element and
+// reads all indices in order, so a sum depends neither on the cuts nor on the threads.
 #include <algorithm>
 
 #include "backend/cpu/cpu_device.h"
@@ -14,12 +14,11 @@ namespace halftone::cpu {
 namespace {
 
 constexpr int64_t kColumns = 128;
-// Rows are cut into so many parts where there are fewer than kManyBlocks other blocks to share. Each part reads every
-// index.
+// If other blocks are fewer than kManyBlocks, rows are also cut into kRowParts parts. Each part reads every index.
 constexpr int64_t kRowParts = 16;
 constexpr int64_t kManyBlocks = 16;
 
-// Integers wrap.
+// Integers wrap around on overflow.
 template <class T>
 T added(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -29,7 +28,7 @@ T added(T a, T b) {
   }
 }
 
-// The elements of the output that are written together.
+// A block of the output that one thread owns.
 struct Block {
   int64_t outer;
   int64_t row_begin, row_end;
@@ -47,7 +46,7 @@ struct Plan {
   }
 
   int64_t count() const { return out.outer * column_blocks * row_parts; }
-  // Blocks of about kChunkSize elements of work.
+  // About kChunkSize elements of work.
   int64_t grain() const {
     return std::max<int64_t>(1, kChunkSize * row_parts / (source.size * std::min(kColumns, out.inner)));
   }
@@ -62,7 +61,7 @@ struct Plan {
   }
 };
 
-// One vector of indices: rows are added whole.
+// For one vector of indices: adds whole rows.
 template <class T>
 void add_rows(const Plan& plan, const Block& block, int64_t ignored, const T* source, const int64_t* index, T* out) {
   const int64_t inner = plan.out.inner;

@@ -16,7 +16,8 @@ struct Columns {
   int64_t end;
 };
 
-// Where the diagonal crosses the row, as far as there are columns; row + diagonal may lie beyond int64.
+// The column where the diagonal crosses the row, clamped to [-1, columns]. The first test avoids overflow of row +
+// diagonal.
 int64_t crossing(int64_t row, int64_t diagonal, int64_t columns) {
   if (diagonal >= columns) return columns;
   return std::clamp<int64_t>(row + diagonal, -1, columns);
@@ -30,7 +31,7 @@ Columns kept_columns(Triangle kept, int64_t row, int64_t diagonal, int64_t colum
 
 }  // namespace
 
-// The bits of 0 are 0 in every dtype.
+// Copies and clears bytes: 0 has the bits 0 in every dtype.
 Status triangle(Stream& stream, Triangle kept, int64_t diagonal, const View& in, const View& out) noexcept {
   const int64_t rows = in.shape[in.rank() - 2];
   const int64_t columns = in.shape[in.rank() - 1];

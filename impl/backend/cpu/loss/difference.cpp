@@ -27,7 +27,7 @@ HWY_INLINE hn::Vec<D> exp_of(D d, hn::Vec<D> x) {
   }
 }
 
-// -1, 0 or 1; NaN stays NaN.
+// Returns -1, 0 or 1; NaN stays NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> sign_of(D d, hn::Vec<D> x) {
   const auto signed_one = hn::CopySign(hn::Set(d, hn::TFromD<D>{1}), x);
@@ -52,7 +52,8 @@ HWY_INLINE V value_of(D d, V beta, V x, V t) {
   if constexpr (op == LossOp::kKlDivergenceOfLogs) return hn::Mul(exp_of(d, t), hn::Sub(t, x));
 }
 
-// By the input. Differences have the opposite slope by the target.
+// The derivative with respect to the input. For losses of the difference, the derivative with respect to the target is
+// its negative.
 template <LossOp op, class D, class V>
 HWY_INLINE V input_slope_of(D d, V beta, V x, V t) {
   const auto difference = hn::Sub(x, t);
@@ -105,7 +106,7 @@ void slope_range(const Views& views, int64_t begin, int64_t end) {
   map_range<C>(row, views.out, begin, end, views.grad, views.input, views.target);
 }
 
-// Calls f.operator()<op>() for the operation.
+// Calls f.operator()<op>().
 template <class F>
 void with_loss(LossOp op, F&& f) {
   switch (op) {

@@ -1,4 +1,4 @@
-// The functions behind kLossKernels; the contracts are LossKernels'. Safe from any thread.
+// The functions of the table kLossKernels, documented there. Safe from any thread.
 #pragma once
 
 #include "backend/kernels/loss.h"

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// log(1 + e) for e in [0, 1]: 2 artanh(s) with s = e / (2 + e) <= 1/3, by its series to s^15 (remainder below 3e-9).
+// log(1 + e) for e in [0, 1]: 2 artanh(s) with s = e / (2 + e) <= 1/3, by its series up to s^15 (remainder below 3e-9).
 template <class D>
 HWY_INLINE hn::Vec<D> log_of_one_plus(D d, hn::Vec<D> e) {
   if constexpr (kIsDouble<D>) {
@@ -43,7 +43,7 @@ HWY_INLINE hn::Vec<D> exp_of_negative_magnitude(D d, hn::Vec<D> x) {
   }
 }
 
-// log(1 + e^-x) and log(1 + e^x), neither of which overflows.
+// log(1 + e^-x) and log(1 + e^x), computed from e^-|x|, so neither overflows.
 template <class D>
 struct Penalties {
   hn::Vec<D> of_positive, of_negative;
@@ -54,7 +54,7 @@ HWY_INLINE Penalties<D> penalties(D d, hn::Vec<D> x) {
   return {hn::Add(hn::Max(hn::Neg(x), hn::Zero(d)), tail), hn::Add(hn::Max(x, hn::Zero(d)), tail)};
 }
 
-// Each of the two terms keeps its digits, since nothing is subtracted for a target of 0 or 1.
+// For a target of 0 or 1 nothing is subtracted, so no digits cancel.
 template <class D, class V>
 HWY_INLINE V logistic_value(D d, V x, V t, V p) {
   const auto penalty = penalties(d, x);
@@ -62,8 +62,8 @@ HWY_INLINE V logistic_value(D d, V x, V t, V p) {
   return hn::Add(hn::Mul(hn::Mul(p, t), penalty.of_positive), negative);
 }
 
-// p log(1 + e^-x) - log(1 + e^x), in which log(1 + e^-|x|) is common to both: nothing cancels for p = 1, which gives
-// -x.
+// The derivative with respect to the targets: p log(1 + e^-x) - log(1 + e^x), in which log(1 + e^-|x|) is common to
+// both: nothing cancels for p = 1, which gives -x.
 template <class D, class V>
 HWY_INLINE V logistic_target_slope(D d, V x, V p) {
   const auto tail = log_of_one_plus(d, exp_of_negative_magnitude(d, x));
@@ -71,11 +71,12 @@ HWY_INLINE V logistic_target_slope(D d, V x, V p) {
   return hn::MulSub(hn::Sub(p, hn::Set(d, hn::TFromD<D>{1})), tail, linear);
 }
 
-// By the logits: (1 - t) sigmoid(x) - p t sigmoid(-x).
+// The derivative with respect to the logits: (1 - t) sigmoid(x) - p t sigmoid(-x).
 template <LossOperand operand, class D, class V>
 HWY_INLINE V logistic_slope(D d, V x, V t, V p) {
   if constexpr (operand == LossOperand::kTarget) return logistic_target_slope(d, x, p);
   const auto one = hn::Set(d, hn::TFromD<D>{1});
+  // sigmoid(x) and sigmoid(-x) from e^-|x|: both keep their digits at both ends.
   const auto e = exp_of_negative_magnitude(d, x);
   const auto larger = hn::Div(one, hn::Add(one, e));
   const auto smaller = hn::Mul(e, larger);

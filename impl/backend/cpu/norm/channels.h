@@ -1,5 +1,5 @@
-// Values that belong to channels against stretches of elements: every `spatial` neighbours in row-major order are of
-// one channel. For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
+// Combines per-channel values with ranges of elements: every `spatial` consecutive elements in row-major order belong
+// to one channel. For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_NORM_CHANNELS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_NORM_CHANNELS_H
 #undef HALFTONE_CPU_NORM_CHANNELS_H
@@ -15,14 +15,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// Elements [offset, offset + count), counted from one where channel 0 begins.
+// Elements [offset, offset + count); offset 0 is the beginning of channel 0.
 struct Stretch {
   int64_t offset;
   int64_t count;
   int64_t spatial;
 };
 
-// Calls f(first, last, channel) for the elements of each channel, counted from the stretch's beginning.
+// Calls f(first, last, channel) for the elements of each channel, counted from the beginning of the stretch.
 template <class F>
 HWY_INLINE void for_each_channel(const Stretch& stretch, F&& f) {
   for (int64_t first = 0; first < stretch.count;) {

@@ -1,4 +1,4 @@
-// The targets and weights of a classification loss as kernels read them. Immutable, so threads share one.
+// The targets and weights of a classification loss in the form that kernels read. Immutable, so threads share one.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@ struct ClassRows {
   C weight_of(int64_t target) const noexcept { return weights == nullptr ? C{1} : weights[target]; }
 
   const ClassTargets& targets;
-  const C* weights;  // null where all are 1
+  const C* weights;  // null if all are 1
   int64_t classes;
   C weight_sum;
   C smoothing;
 };
 
-// Zeros for `length` elements from `begin` on, through a TileWriter.
+// Writes zeros to `length` elements from `begin` on, through a TileWriter.
 template <class Writer>
 void clear_row(Writer& writer, int64_t begin, int64_t length) {
   constexpr int64_t kStep = 256;

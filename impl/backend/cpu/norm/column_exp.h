@@ -1,5 +1,5 @@
-// Sums of exponentials of columns that lie side by side. For kernel files that Highway compiles once per instruction
-// set: include after hwy/highway.h.
+// Sums of exponentials of adjacent columns. For kernel files that Highway compiles once per instruction set: include
+// after hwy/highway.h.
 #if defined(HALFTONE_CPU_NORM_COLUMN_EXP_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_NORM_COLUMN_EXP_H
 #undef HALFTONE_CPU_NORM_COLUMN_EXP_H
@@ -28,7 +28,8 @@ HWY_INLINE void exp_of_differences(const double* row, const double* shifts, int6
   for (int64_t i = 0; i < count; ++i) out[i] = std::exp(row[i] - shifts[i]);
 }
 
-// The largest element of each column; read(item, tile) answers an item's elements. As in rows NaN may be passed over.
+// Finds the largest element of each column; read_item(item, tile) returns an item's elements. NaN may be skipped, as in
+// row_math.h.
 template <class C, class Read>
 void largest_of_columns(const ColumnSplit& split, int64_t width, Read&& read_item, C* largest) {
   alignas(64) C of_pieces[ColumnSplit::kMostPieces][kStripWidth<C>];

@@ -1,5 +1,5 @@
-// Batch normalisation of [n, channels]: every row of the normalisation is a column of memory. Strips of neighbouring
-// columns are walked item by item, so that memory is read in order; what is computed is what row_norm.cpp computes.
+// Batch normalisation of [n, channels]: a row of the normalisation is a column in memory. Reads strips of adjacent
+// columns item by item, so that memory is read in order. Computes the same formulas as row_norm.cpp.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/norm/column_norm.cpp"
 #include "backend/cpu/norm/column_norm.h"
@@ -38,7 +38,7 @@ struct Matrix {
 template <class C>
 inline constexpr int64_t kWidth = kStripWidth<C>;
 
-// Neighbouring channels, and what each one's items are normalised by.
+// A strip of adjacent channels with their normalisers.
 template <class C>
 struct ChannelStrip {
   ChannelStrip(int64_t index, int64_t channels)
@@ -61,7 +61,7 @@ struct ChannelStrip {
   alignas(64) C rstd[kWidth<C>];
 };
 
-// The strip's part of values of all channels; null stays null.
+// The part of per-channel values that belongs to the strip; null stays null.
 template <class C>
 const C* part_of(const View& values, int64_t first) {
   return values.data == nullptr ? nullptr : static_cast<const C*>(values.data) + first;
@@ -131,9 +131,9 @@ void forward_as(ThreadPool& pool, const RowNorm& norm, const View& x, const Norm
                         });
 }
 
-// ---- Backward; the formula stands in row_norm.cpp
+// ---- Backward; row_norm.cpp gives the formula
 
-// Sums over the items of the gradient and of its product with what was normalised.
+// Sums the gradient over the items, and its product with the normalised items.
 template <class C>
 void sum_gradients(const ColumnSplit& split, const Matrix& grads, const Matrix& x, const ChannelStrip<C>& strip,
                    C* sums) {
@@ -148,7 +148,7 @@ void sum_gradients(const ColumnSplit& split, const Matrix& grads, const Matrix& 
   });
 }
 
-// The coefficients of one strip: grad_input = rstd ((w g - mean) - n projection).
+// The coefficients of a strip in grad_input = rstd * ((weight * grad - mean) - normalised * projection).
 template <class C>
 struct GradientStrip {
   GradientStrip(const ChannelStrip<C>& strip, const C* weight, const C* sums, int64_t items) {
@@ -181,7 +181,7 @@ void write_gradients(const ColumnSplit& split, const Matrix& grads, const Matrix
   });
 }
 
-// Given statistics do not depend on the items: their gradient is that of a product.
+// Given statistics do not depend on the items, so the gradient is that of a product.
 template <class C>
 void write_gradients_of_given(const ColumnSplit& split, const Matrix& grads, const ChannelStrip<C>& strip,
                               const C* weight, const Matrix& out) {
@@ -196,7 +196,7 @@ void write_gradients_of_given(const ColumnSplit& split, const Matrix& grads, con
   });
 }
 
-// Every channel's sum stands in the first piece's row; the others add nothing.
+// A strip's sums are complete, so they go to the first piece's row; the other rows are 0.
 template <class C>
 void store_sums(const View& sums, int64_t first, int64_t width, const C* values) {
   if (sums.data == nullptr) return;
@@ -255,7 +255,7 @@ HWY_EXPORT(column_norm_gradients);
 
 bool is_column_norm(const RowNorm& norm, const View& x) noexcept {
   if (norm.groups != norm.rows || norm.statistics == RowStatistics::kMeanSquare || x.rank() < 2) return false;
-  // Layer normalisation of everything also has as many rows as groups, one, but its row goes through all dimensions.
+  // Layer normalisation over all dimensions also has as many rows as groups (one), but its row spans all dimensions.
   const bool has_row_for_each_index = x.shape[0] == norm.rows && x.shape[1] == norm.spatial;
   return has_row_for_each_index && norm.rows > 1 && norm.rows * norm.spatial == x.numel() &&
          x.strides[0] < x.strides[1];

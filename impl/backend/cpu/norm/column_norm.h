@@ -1,4 +1,4 @@
-// NormKernels::row_norm and its backward where each row of the normalisation is a column of memory.
+// NormKernels::row_norm and its backward for rows that are columns in memory.
 #pragma once
 
 #include "backend/kernels/norm.h"
@@ -6,10 +6,10 @@
 
 namespace halftone::cpu {
 
-// Whether x is [channels, items] with channels side by side, each normalised on its own.
+// True if x is [channels, items] with adjacent channels, each normalised on its own.
 bool is_column_norm(const RowNorm& norm, const View& x) noexcept;
 
-// REQUIRES of both: is_column_norm, x is not empty.
+// REQUIRES: is_column_norm; x is not empty.
 void column_norm(ThreadPool& pool, const RowNorm& norm, const View& x, const NormAffine& affine,
                  const NormStatistics& statistics, const View& out) noexcept;
 void column_norm_backward(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved,

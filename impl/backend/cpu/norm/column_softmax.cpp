@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// A view along the dimension, from the first element of a strip of rows on.
+// A view along the dimension, starting at the first element of a strip of rows.
 struct Rows {
   Rows(const View& view, int dim, int64_t offset, int64_t stride)
       : first(moved({static_cast<std::byte*>(view.data), view.dtype, 1}, offset, stride)), step(view.strides[dim]) {}
@@ -22,7 +22,7 @@ struct Rows {
   int64_t step;
 };
 
-// A strip of neighbouring rows: `in` of the input, `out` of the output, `split` of their items.
+// A strip of adjacent rows: `in` and `out` are its input and output, `split` divides its items.
 struct RowStrip {
   Strip place;
   Rows in;
@@ -31,7 +31,7 @@ struct RowStrip {
   int64_t width() const { return place.width; }
 };
 
-// Calls f.operator()<C>(strip) for all rows of `in` along the dimension; `out` has its shape.
+// Calls f.operator()<C>(strip) for all rows of `in` along the dimension; `out` has the same shape.
 template <class F>
 void for_each_row_strip(ThreadPool& pool, const View& in, int dim, const View& out, bool wide, F&& f) {
   View starts = out;
@@ -57,7 +57,7 @@ auto reader_of(const Rows& rows, int64_t width) {
   return [&rows, width](int64_t item, C* tile) { return read(rows.at(item), width, tile); };
 }
 
-// The output may be the input: an item is read before it is written.
+// The output may be the input: each item is read before it is written.
 template <class C>
 void softmax_strip(const RowStrip& strip) {
   alignas(64) C largest[kStripWidth<C>];
@@ -92,7 +92,7 @@ void log_softmax_strip(const RowStrip& strip) {
   });
 }
 
-// The result's rows lie as the output's do.
+// The result has the same strides as the output.
 Rows rows_of_result(const View& result, int dim, const Strip& place) {
   return Rows(result, dim, place.out_offset, place.out_stride);
 }

@@ -1,4 +1,4 @@
-// The softmax family along a dimension whose rows lie side by side in memory; the contracts are NormKernels'.
+// The softmax family along a dimension whose rows are adjacent in memory; documented at NormKernels.
 #pragma once
 
 #include "backend/thread_pool.h"
@@ -6,11 +6,11 @@
 
 namespace halftone::cpu {
 
-// Whether rows of x along `dim` lie closer together than one row's elements, and enough of them: a few side by side are
-// gathered faster than walked.
+// True if rows of x along `dim` are closer together than the elements of one row, and there are at least 16: a few
+// adjacent rows are read faster one by one.
 bool are_columns(const View& x, int dim) noexcept;
 
-// REQUIRES of all: are_columns; of the backward two also that `result` and `out` have the same strides.
+// REQUIRES: are_columns; for backward also equal strides of `result` and `out`.
 void column_softmax(ThreadPool& pool, const View& x, int dim, const View& out) noexcept;
 void column_log_softmax(ThreadPool& pool, const View& x, int dim, const View& out) noexcept;
 void column_softmax_backward(ThreadPool& pool, const View& grad, const View& result, int dim, const View& out) noexcept;

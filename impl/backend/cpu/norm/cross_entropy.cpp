@@ -15,14 +15,14 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// What a row leaves for backward.
+// The values of a row that forward saves for backward.
 template <class C>
 struct Normalizer {
   C largest;
   C sum;  // of exp(logit - largest)
 };
 
-// The mean over the classes of -weight * log(probability), what label smoothing mixes in.
+// The mean over the classes of -weight * log(probability): label smoothing adds it to the loss.
 template <class C>
 C smoothing_loss(TileReader<C>& logits, int64_t begin, const ClassRows<C>& rows, C largest, C log_of_sum) {
   const C sum = sum_of_tiles<C>(rows.classes, [&](int64_t offset, int64_t count, C* terms) {
@@ -66,7 +66,7 @@ void losses_as(ThreadPool& pool, const View& logits, const ClassTargets& targets
   });
 }
 
-// The slopes of a row: probability * (all that pulls it down) - (all that pulls it up).
+// The gradient of a row: probability * (sum of all target weights) - (the class's own target weight).
 template <class C>
 void row_slopes(TileReader<C>& logits, int64_t row, const ClassRows<C>& rows, const Normalizer<C>& normalizer, C grad,
                 TileWriter<C>& out) {
@@ -138,7 +138,7 @@ Status cross_entropy(Stream& stream, const View& logits, const ClassTargets& tar
 
 Status cross_entropy_backward(Stream& stream, const View& grad_rows, const View& logits, const ClassTargets& targets,
                               const View& normalizers, const View& grad_logits) noexcept {
-  // Once more: the targets may be a host's own memory, written since.
+  // Check again: the targets may be in memory of the embedding program, which may have changed it since forward.
   const Status status = check_range("targets", targets.indices, logits.shape[1], &targets.ignore_index);
   if (!status.ok()) return status;
   HWY_DYNAMIC_DISPATCH(slopes)(pool_of(stream), grad_rows, logits, targets, normalizers, grad_logits);

@@ -1,5 +1,5 @@
-// Cross entropy of rows of logits or log-probabilities with class indices; the contracts are NormKernels'. Safe from
-// any thread.
+// Cross entropy of rows of logits or log-probabilities with class indices; documented at NormKernels. Safe from any
+// thread.
 #pragma once
 
 #include "backend/kernels/norm.h"

@@ -1,5 +1,5 @@
-// Mean and variance in two passes, the second of which also corrects the first's mean: never as the difference of two
-// large sums. For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
+// Mean and variance in two passes; the second pass also corrects the mean of the first. They are never the difference
+// of two large sums. For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_NORM_MOMENTS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_NORM_MOMENTS_H
 #undef HALFTONE_CPU_NORM_MOMENTS_H
@@ -16,8 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// The sums of (x - near_mean) and of its square, where near_mean is the mean but for its rounding: small numbers, so
-// that FP32 sums suffice also where the mean is a million standard deviations.
+// Sums of (x - near_mean) and of its square, where near_mean is the rounded mean. The terms are small, so FP32 sums
+// suffice even if the mean is a million standard deviations.
 template <class C>
 class DeviationSums {
  public:
@@ -42,7 +42,7 @@ class DeviationSums {
   PairwiseSum<C, 2> sums_;
 };
 
-// (x - mean) / sqrt(variance + epsilon). The mean goes in two parts: FP32 holds 1e6 to 1/32 only.
+// (x - mean) / sqrt(variance + epsilon). The mean is split in two numbers: near 1e6 FP32 resolves only 1/16.
 template <class C>
 struct Normaliser {
   Normaliser(const Moments& moments, double epsilon)

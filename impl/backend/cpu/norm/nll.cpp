@@ -1,4 +1,4 @@
-// Cross entropy of rows of log-probabilities, which need no normalizer.
+// Negative log-likelihood: cross entropy of log-probabilities, which needs no normalizer.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/norm/nll.cpp"
 #include "backend/cpu/cpu_device.h"
@@ -79,7 +79,7 @@ Status nll(Stream& stream, const View& log_probabilities, const ClassTargets& ta
 
 Status nll_backward(Stream& stream, const View& grad_rows, const ClassTargets& targets,
                     const View& grad_input) noexcept {
-  // Once more: the targets may be a host's own memory, written since.
+  // Check again: the targets may be in memory of the embedding program, which may have changed it since forward.
   const Status status = check_range("targets", targets.indices, grad_input.shape[1], &targets.ignore_index);
   if (!status.ok()) return status;
   HWY_DYNAMIC_DISPATCH(nll_slopes)(pool_of(stream), grad_rows, targets, grad_input);

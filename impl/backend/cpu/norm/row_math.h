@@ -1,4 +1,4 @@
-// What softmax and cross entropy compute along a row, in tiles. For kernel files that Highway compiles once per
+// Row operations of softmax and cross entropy, tile by tile. For kernel files that Highway compiles once per
 // instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_NORM_ROW_MATH_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_NORM_ROW_MATH_H
@@ -19,7 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// The largest element. NaN may or may not be passed over: whatever is subtracted from it later is NaN again.
+// Returns the largest element. NaN may be skipped: the caller subtracts the result from every element, so NaN stays
+// NaN.
 HWY_INLINE float largest_of(const float* row, int64_t count) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -37,7 +38,7 @@ HWY_INLINE double largest_of(const double* row, int64_t count) {
   return largest;
 }
 
-// out[i] = exp(row[i] - shift); the same memory may serve for both.
+// out[i] = exp(row[i] - shift); out may be row.
 HWY_INLINE void exp_of_difference(const float* row, float shift, int64_t count, float* out) {
   const hn::ScalableTag<float> d;
   const auto shifts = hn::Set(d, shift);
@@ -55,7 +56,7 @@ HWY_INLINE void for_each_tile(int64_t length, F&& f) {
   for (int64_t offset = 0; offset < length; offset += kTileSize<C>) f(offset, std::min(kTileSize<C>, length - offset));
 }
 
-// The pairwise sum over a row of what `fill(offset, count, tile)` puts into the tiles.
+// The pairwise sum of the terms of a row that `fill(offset, count, tile)` writes to the tiles.
 template <class C, class F>
 HWY_INLINE C sum_of_tiles(int64_t length, F&& fill) {
   alignas(64) C tile[kTileSize<C>];
@@ -70,8 +71,8 @@ HWY_INLINE C sum_of_tiles(int64_t length, F&& fill) {
   return total;
 }
 
-// log(sum of exp(x)) = largest + log(sum). Cases: a row of -inf throughout, a row with +inf and a row with NaN give a
-// sum of NaN, since their difference to the largest does.
+// log(sum of exp(x)) = largest + log(sum). Cases: a row of only -inf, with +inf or with NaN gives a sum of NaN, because
+// x - largest is NaN.
 template <class C>
 struct LogSumExp {
   C largest;
@@ -86,7 +87,7 @@ HWY_INLINE LogSumExp<C> log_sum_exp(TileReader<C>& x, int64_t begin, int64_t len
     tile = x.read(begin + offset, count);
     largest = std::max(largest, largest_of(tile, count));
   });
-  const bool is_one_tile = length <= kTileSize<C>;  // then it is still there
+  const bool is_one_tile = length <= kTileSize<C>;  // then `tile` still holds it
   const C sum = sum_of_tiles<C>(length, [&](int64_t offset, int64_t count, C* exps) {
     exp_of_difference(is_one_tile ? tile : x.read(begin + offset, count), largest, count, exps);
   });

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// ---- What rows have in common
+// ---- The geometry of the rows
 
 struct Rows {
   explicit Rows(const RowNorm& norm, const View& x)
@@ -26,7 +26,7 @@ struct Rows {
         groups(norm.groups),
         channels(length / norm.spatial) {}
   Stretch stretch(int64_t offset, int64_t part) const { return {offset, part, spatial}; }
-  // The values of a row's channels among those of all; null stays null.
+  // The values of one row's channels among those of all groups; null stays null.
   template <class C>
   C* of_row(C* values, int64_t row) const {
     return values == nullptr ? nullptr : values + row % groups * channels;
@@ -97,12 +97,12 @@ void forward_as(ThreadPool& pool, const RowNorm& norm, const View& x, const Norm
 }
 
 // ---- Backward
-// With n the normalised row, g the gradient of the result times the weight, and means over the row:
+// With n the normalised row, g the result's gradient times the weight, and means over the row:
 //   grad_input = rstd (g - mean(g) - n mean(g n))
-// without mean(g) where no mean was subtracted, and without both where the statistics did not come of the row.
-//   weight's and bias's gradients are the sums over rows of grad_output n and grad_output
+// without mean(g) if no mean was subtracted, and without both if the statistics were given. The gradients of weight and
+// bias are the sums over rows of grad_output n and grad_output.
 
-// The row that backward is at, in tiles.
+// Reads the tiles of one row for backward.
 template <class C>
 class BackwardRow {
  public:
@@ -119,7 +119,7 @@ class BackwardRow {
   int64_t length() const { return rows_.length; }
   C rstd() const { return row_.rstd; }
 
-  // The tile [offset, offset + count) of the row; each call overwrites what the same call answered before.
+  // The tile [offset, offset + count) of the row. Each function overwrites the tile that its last call returned.
   C* normalised(int64_t offset, int64_t count) {
     row_.normalise(x_.read(begin_ + offset, count), count, normalised_);
     return normalised_;
@@ -140,12 +140,12 @@ class BackwardRow {
   int64_t begin_ = 0;
   double epsilon_;
   Normaliser<C> row_{{0.0, 1.0}, 0.0};
-  const C* weight_ = nullptr;  // of this row's channels; null where there is none
+  const C* weight_ = nullptr;  // of this row's channels; null for none
   alignas(64) C normalised_[kTileSize<C>];
   alignas(64) C weighted_[kTileSize<C>];
 };
 
-// The means over the row of the weighted gradient and of its product with what was normalised.
+// The means over the row of the weighted gradient and of its product with the normalised row.
 template <class C>
 void row_means(BackwardRow<C>& row, C* mean, C* projection) {
   PairwiseSum<C, 2> sum;
@@ -162,7 +162,7 @@ void row_means(BackwardRow<C>& row, C* mean, C* projection) {
   *projection = totals[1] / static_cast<C>(row.length());
 }
 
-// Given statistics do not depend on the row: their gradient is that of a product.
+// Given statistics do not depend on the row, so the gradient is that of a product.
 template <class C>
 void input_gradient_of_given(BackwardRow<C>& row, TileWriter<C>& out) {
   const C rstd = row.rstd();
@@ -190,7 +190,7 @@ void input_gradient(BackwardRow<C>& row, RowStatistics statistics, TileWriter<C>
   });
 }
 
-// Adds a row to the sums of its channels; null where a gradient is not wanted.
+// Adds a row to the sums of its channels; null for a gradient that is not wanted.
 template <class C>
 void add_affine_gradients(BackwardRow<C>& row, const Rows& rows, C* weight_sums, C* bias_sums) {
   for_each_tile<C>(row.length(), [&](int64_t offset, int64_t count) {
@@ -204,7 +204,7 @@ void add_affine_gradients(BackwardRow<C>& row, const Rows& rows, C* weight_sums,
   });
 }
 
-// One piece's row of sums, zeroed; null where there are none.
+// Clears and returns one piece's row of sums; null for none.
 template <class C>
 C* begin_sums(const View& sums, int64_t piece) {
   if (sums.data == nullptr) return nullptr;

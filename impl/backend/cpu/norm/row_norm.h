@@ -1,4 +1,4 @@
-// Normalisation of rows; the contracts are NormKernels'. Safe from any thread.
+// Normalisation of rows; documented at NormKernels. Safe from any thread.
 #pragma once
 
 #include "backend/kernels.h"

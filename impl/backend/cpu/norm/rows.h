@@ -1,5 +1,5 @@
-// A view seen as rows along one of its dimensions, and the cutting of rows for the pool. Used by the softmax family;
-// safe from any thread.
+// Views a tensor as rows along one dimension, and cuts rows for the pool. Used by the softmax family; safe from any
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace halftone::cpu {
 
-// The same elements with `dim` as the last dimension: row-major order then goes row by row.
+// The view with `dim` moved to the end: row-major order then runs row by row.
 inline View with_last(const View& view, int dim) {
   View rows = view;
   for (int i = dim; i + 1 < view.rank(); ++i) {
@@ -24,7 +24,7 @@ inline View with_last(const View& view, int dim) {
   return rows;
 }
 
-// Whether an offset of an element in one view is its offset in the other. REQUIRES: equal shapes.
+// True if an element has the same offset in both views. REQUIRES: equal shapes.
 inline bool have_same_strides(const View& a, const View& b) {
   for (int i = 0; i < a.rank(); ++i) {
     if (a.shape[i] > 1 && a.strides[i] != b.strides[i]) return false;
@@ -32,7 +32,7 @@ inline bool have_same_strides(const View& a, const View& b) {
   return true;
 }
 
-// Elements with an exponential each that one thread takes at a time: about 5 us.
+// Elements with one exponential each that one thread takes at a time: about 5 us.
 inline constexpr int64_t kRowWork = 8192;
 
 // Calls f(begin, end) for pieces of [0, rows), cut by shape alone; a row is never cut.

@@ -17,7 +17,7 @@ namespace {
 
 // ---- One row; `begin` is its first element in row-major order
 
-// A row that fits a tile keeps its exponentials in the output's tile.
+// If a row fits in a tile, the exponentials stay in the output's tile and are computed only once.
 template <class C>
 void softmax_short_row(TileReader<C>& x, int64_t begin, int64_t length, TileWriter<C>& out) {
   const C* logits = x.read(begin, length);

@@ -1,4 +1,4 @@
-// Softmax and log-softmax with their backward passes; the contracts are NormKernels'. Safe from any thread.
+// Softmax and log-softmax with their backward passes; documented at NormKernels. Safe from any thread.
 #pragma once
 
 #include "backend/kernels/norm.h"

@@ -13,8 +13,8 @@ struct Moments {
   double variance;
 };
 
-// From the sums of `count` deviations from a number near the mean, and of their squares. Cases: a constant gives
-// variance 0, never less; NaN and infinities give the variance NaN, and an infinite mean stays one.
+// Computes the moments from the sums of `count` deviations from a number near the mean, and of their squares. Cases: a
+// constant gives variance 0, never less; NaN and infinities give variance NaN; an infinite mean stays infinite.
 inline Moments moments_of(double near_mean, double deviations, double squares, int64_t count) {
   const double correction = deviations / static_cast<double>(count);
   const double variance = squares / static_cast<double>(count) - correction * correction;

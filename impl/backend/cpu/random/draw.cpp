@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/random/draw.cpp"
-// Random tensors. Element i takes word i % 4 of Philox block i / 4 (normals: the pair of words that holds it), so
-// threads draw their ranges independently. Plain loops: the compiler vectorises them for each instruction set, and
-// without contraction every set gives the same bits.
+// Random tensors. Element i takes word i % 4 of Philox block i / 4 (a normal number takes the pair of words that
+// contains it), so threads draw their ranges independently. The loops are plain C++, which the compiler vectorises for
+// each instruction set; without contraction every set gives the same bits.
 #include <algorithm>
 
 #include "backend/cpu/cpu_device.h"
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kDrawSize = kTileSize<float>;  // the most elements drawn at a time
+constexpr int64_t kDrawSize = kTileSize<float>;  // the most elements drawn at once
 static_assert(kChunkSize % kDrawSize == 0 && kTileSize<double> % kWordBlock == 0,
               "ranges and tiles begin on whole blocks of words");
 
@@ -31,7 +31,7 @@ struct Uniform {
   }
 };
 
-// Draws the second of the last pair too where `count` is odd.
+// If `count` is odd, the second number of the last pair is drawn too.
 struct Normal {
   static void draw(const uint32_t* HWY_RESTRICT words, int64_t count, float* HWY_RESTRICT out) {
     const int64_t pairs = (count + 1) / 2;
@@ -58,7 +58,7 @@ void draw_range(PhiloxKey key, C shift, C scale, const Layout& layout, int64_t b
   }
 }
 
-// out = shift + scale * standard, in double for f64 and in FP32 otherwise.
+// out = shift + scale * standard number, in double for f64, else in FP32.
 template <class Distribution>
 void draw(ThreadPool& pool, PhiloxKey key, double shift, double scale, const View& out) {
   const Layout layout(out);

@@ -1,7 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/random/dropout.cpp"
-// Elements dropped at random. Which ones is a matter of integers, and a product is rounded once, so every instruction
-// set gives the same bits.
+// Dropout. Integer comparison decides which elements are dropped, and each product is rounded once, so every
+// instruction set gives the same bits.
 #include "backend/cpu/random/dropout.h"
 
 #include <algorithm>

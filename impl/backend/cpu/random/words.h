@@ -1,4 +1,4 @@
-// Words of Philox's sequence for many elements at once. For kernel files that Highway compiles once per instruction
+// Words of a Philox sequence for many elements at once. For kernel files that Highway compiles once per instruction
 // set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_RANDOM_WORDS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_RANDOM_WORDS_H
@@ -14,10 +14,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// A block of 16-bit words is one of half as many words of 32 bits.
+// draw_block gives 16-bit words; two make one word here.
 inline constexpr int64_t kWordBlock = kBlockSize / 2;
 
-// The words of elements [begin, begin + count), up to the end of the last block. REQUIRES: begin % kWordBlock == 0.
+// Draws the words of elements [begin, begin + count), up to the end of the last block. REQUIRES: begin % kWordBlock ==
+// 0.
 inline void draw_words(PhiloxKey key, int64_t begin, int64_t count, uint32_t* HWY_RESTRICT words) {
   HWY_ALIGN uint16_t halves[kBlockSize];
   for (int64_t i = 0; i < count; i += kWordBlock) {
