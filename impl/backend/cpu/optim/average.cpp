@@ -25,13 +25,13 @@ void for_each_average(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, 
   });
 }
 
-// Weights of 16 bits without a master: the average stays where it is.
+// True for 16-bit weights without a master: their average stays in place during a swap.
 bool is_narrow(const UpdateSlot& slot) { return slot.master == nullptr && slot.remainder == nullptr; }
 
 }  // namespace
 
-// From the end that is nearer, as torch.lerp does it: an average that is far off would keep what the difference rounds
-// away. At a rate of 1 nothing of it is left, also where it is not finite.
+// Interpolate from the nearer end, as torch.lerp: less cancellation, and rate 1 returns the weight exactly even if the
+// average is Inf or NaN.
 void average_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, double share) {
   const auto rate = static_cast<float>(share);
   const auto kept = static_cast<float>(1.0 - share);

@@ -1,4 +1,4 @@
-// Averages of weights; the contracts are OptimKernels::average and ::swap_average. Safe from any thread.
+// Averages of weights; OptimKernels::average and ::swap_average give the contracts. Safe from any thread.
 #pragma once
 
 #include "backend/kernels.h"

@@ -7,7 +7,7 @@
 
 namespace halftone::cpu {
 
-// Updating up to this many elements costs about 5 us or less.
+// Updating at most this many elements takes about 5 us or less: not worth a second thread.
 inline constexpr int64_t kInlineElements = kChunkSize;
 
 template <class Slot>
@@ -17,7 +17,7 @@ int64_t elements_of(const MultiTensor<Slot>& tensors) noexcept {
   return elements;
 }
 
-// Calls f(slot, chunk, index) for every chunk; lists of few elements stay on the caller's thread.
+// Calls f(slot, chunk, index) for every chunk. A list of few elements stays on the caller's thread.
 template <class Slot, class F>
 void for_each_chunk(ThreadPool& pool, const MultiTensor<Slot>& tensors, F&& f) noexcept {
   const auto run = [&](int64_t index, int) {

@@ -1,5 +1,5 @@
-// The 16-bit copy of weights, which an update pass writes tile by tile and nobody reads before the pass has ended. For
-// kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
+// Writes the 16-bit copy of weights tile by tile during an update pass; nothing reads the copy before the pass ends.
+// For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_COPY_TILES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_COPY_TILES_H
 #undef HALFTONE_CPU_OPTIM_COPY_TILES_H
@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// A pass over this many elements moves more than caches hold: what it writes would leave them before it is read, and
-// written past them it need not be fetched first.
+// A pass over this many elements moves more data than caches hold, so the copy would leave the caches before it is
+// read. Non-temporal stores bypass the caches and save reading the lines first.
 inline constexpr int64_t kStreamedElements = int64_t{1} << 22;
 
 #if HWY_TARGET != HWY_SCALAR
@@ -33,8 +33,8 @@ HWY_INLINE void stream_block_as_bf16(const float* tile, uint16_t* HWY_RESTRICT o
 }
 #endif
 
-// As store_tile, past the caches where `out` is a whole block of 16-bit elements that begins at a cache line. The
-// thread calls hwy::FlushStream before others may read `out`.
+// As store_tile, but with non-temporal stores if `out` is a whole block of 16-bit elements that begins at a cache line.
+// The thread must call hwy::FlushStream before other threads read `out`.
 inline void stream_tile(const float* tile, int64_t count, const Strided& out) {
   const bool is_aligned = reinterpret_cast<uintptr_t>(out.data) % 64 == 0;
   if (count != kBlockSize || size_of(out.dtype) != 2 || !is_aligned) return store_tile(tile, count, out);

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// One bin more than there is: what is not finite falls there, and is dropped with it. Zeros add nothing to bin 0.
+// An extra bin collects Inf/NaN and is discarded. Zeros are not counted.
 void count_chunk(const GradSlot& slot, const Chunk& chunk, int32_t (&counts)[kExponentBins + 1]) {
   for_each_gradient_tile(slot.grad, slot.grad_dtype, chunk, [&](const float* tile, int64_t, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
@@ -28,7 +28,7 @@ void count_chunk(const GradSlot& slot, const Chunk& chunk, int32_t (&counts)[kEx
 
 }  // namespace
 
-// Integers, so chunks may add to the shared bins in any order.
+// Counts are integers, so chunks may add to the shared bins in any order.
 void count_chunks(ThreadPool& pool, const MultiTensor<GradSlot>& gradients, int64_t* counts) {
   for_each_chunk(pool, gradients, [&](const GradSlot& slot, const Chunk& chunk, int64_t) {
     int32_t own[kExponentBins + 1] = {};

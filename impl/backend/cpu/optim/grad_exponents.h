@@ -1,5 +1,4 @@
-// The pass over gradients that counts them by exponent; its contract is OptimKernels::grad_exponents. Safe from any
-// thread.
+// Counts gradients by exponent; OptimKernels::grad_exponents gives the contract. Safe from any thread.
 #pragma once
 
 #include "backend/kernels.h"

@@ -19,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// In double, where squares of FP32 are exact and neither overflow (1e20) nor vanish (1e-30). An element that is not
-// finite makes the sum infinite or NaN, and nothing else does: this sum is the finite check as well.
+// In double, where squares of FP32 are exact and neither overflow (1e20) nor underflow (1e-30). The sum is infinite or
+// NaN exactly if an element is not finite, so it is the finite check as well.
 double sum_of_squares(const float* HWY_RESTRICT tile, int64_t count) {
   return sum_of_block<double>(count, [tile](int64_t i) {
     const double element = tile[i];
@@ -28,7 +28,7 @@ double sum_of_squares(const float* HWY_RESTRICT tile, int64_t count) {
   });
 }
 
-// Of kBlockSize elements straight from memory, in registers; adds in the order of sum_of_block.
+// Sums the squares of kBlockSize elements in memory, in registers; adds in the order of sum_of_block.
 template <class T>
 HWY_INLINE double sum_of_squares_of_block(const T* HWY_RESTRICT in) {
   constexpr int64_t kRow = 32;
@@ -57,8 +57,8 @@ HWY_INLINE double sum_of_squares_of_block(const T* HWY_RESTRICT in) {
   return fold(lanes, kLanes);
 }
 
-// How far ahead memory is asked for, where the additions of a block keep the CPU from looking that far itself: measured
-// with AVX-512; with AVX2 it costs time. An address behind the gradient's end does no harm.
+// Prefetch distance in blocks. The additions of a block keep the CPU from reading ahead that far itself. Measured:
+// gains with AVX-512, costs time with AVX2. A prefetch after the gradient's end is harmless.
 constexpr int64_t kBlocksAhead = HWY_TARGET <= HWY_AVX3 ? 8 : 0;
 
 template <class T>
@@ -74,7 +74,7 @@ HWY_INLINE double sum_of_block_at(const T* block) {
   return sum_of_squares_of_block(block);
 }
 
-// Both halves are read side by side, for two streams have more of memory's reads under way than one.
+// Reads both halves in parallel: two sequential reads keep more memory requests in flight than one.
 template <class T>
 double sum_of_blocks(const T* grad, int64_t blocks) {
   const int64_t half = blocks / 2;
@@ -109,7 +109,7 @@ void sum_chunks(ThreadPool& pool, const MultiTensor<GradSlot>& gradients, double
   });
 }
 
-// What the first element of a chunk that is not finite is; looked at only where the chunk's sum was not.
+// Returns the kind of the first element that is not finite. Called only for a chunk whose sum was not finite.
 NotFinite first_not_finite(const GradSlot& slot, const Chunk& chunk) {
   NotFinite kind = NotFinite::kNothing;
   for_each_gradient_tile(slot.grad, slot.grad_dtype, chunk, [&](const float* tile, int64_t, int64_t count) {
@@ -128,7 +128,7 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::cpu {
 namespace {
 
-// On bits, which no compiler option can assume away.
+// Tests the bits, which no compiler option can optimise away.
 bool is_finite(double value) { return (std::bit_cast<uint64_t>(value) >> 52 & 0x7ff) != 0x7ff; }
 
 }  // namespace

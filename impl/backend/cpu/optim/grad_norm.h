@@ -1,4 +1,4 @@
-// The pass over gradients before an update; its contract is OptimKernels::grad_norm. Safe from any thread.
+// The pass over gradients before an update; OptimKernels::grad_norm gives the contract. Safe from any thread.
 #pragma once
 
 #include "backend/kernels/optim.h"

@@ -1,4 +1,4 @@
-// A gradient read tile by tile as FP32. For kernel files that Highway compiles once per instruction set: include after
+// Reads a gradient tile by tile as FP32. For kernel files that Highway compiles once per instruction set: include after
 // hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_GRADIENT_TILES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_GRADIENT_TILES_H
@@ -16,14 +16,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// Element `begin` of contiguous memory and what follows.
+// Contiguous memory from element `begin` on.
 inline Strided contiguous_from(const void* data, DType dtype, int64_t begin) {
   auto* bytes = static_cast<std::byte*>(const_cast<void*>(data));
   return {bytes + begin * static_cast<int64_t>(size_of(dtype)), dtype, 1};
 }
 
-// Calls f(tile, begin, count) for the blocks of a chunk; an FP32 gradient is its own tile. Whole blocks have a call of
-// their own, so that where f is inlined the compiler knows the length of its loops.
+// Calls f(tile, begin, count) for the blocks of a chunk. An FP32 gradient is its own tile. Whole blocks get their own
+// call, so that the compiler knows the loop length where it inlines f.
 template <class F>
 HWY_INLINE void for_each_gradient_tile(const void* grad, DType dtype, const Chunk& chunk, F&& f) {
   alignas(64) float widened[kBlockSize];

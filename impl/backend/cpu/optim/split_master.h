@@ -1,4 +1,5 @@
-// Whole tensors split and joined; the contracts are OptimKernels::split_master and ::join_master. Safe from any thread.
+// Splits and joins whole tensors; OptimKernels::split_master and ::join_master give the contracts. Safe from any
+// thread.
 #pragma once
 
 #include "backend/kernels/optim.h"

@@ -1,4 +1,4 @@
-// Split weights (formula/split_master.h) read and written tile by tile. For kernel files that Highway compiles once per
+// Reads and writes split weights (formula/split_master.h) tile by tile. For kernel files that Highway compiles once per
 // instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_SPLIT_TILES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_SPLIT_TILES_H

@@ -1,4 +1,4 @@
-// The update passes; their contracts are OptimKernels::adamw, ::adam, ::lion and ::sgd. Safe from any thread.
+// The update passes; OptimKernels::adamw, ::adam, ::lion and ::sgd give the contracts. Safe from any thread.
 #pragma once
 
 #include "backend/kernels/optim.h"

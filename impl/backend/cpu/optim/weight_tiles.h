@@ -1,6 +1,6 @@
-// A slot's weights read and written tile by tile as FP32, in whichever of three forms they are kept: an FP32 master
-// with or without a 16-bit copy, split, or 16 bits alone. For kernel files that Highway compiles once per instruction
-// set: include after hwy/highway.h.
+// Reads and writes a slot's weights tile by tile as FP32, in any of three forms: an FP32 master with or without a
+// 16-bit copy, split, or 16 bits alone. For kernel files that Highway compiles once per instruction set: include after
+// hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_WEIGHT_TILES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_WEIGHT_TILES_H
 #undef HALFTONE_CPU_OPTIM_WEIGHT_TILES_H
@@ -18,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// An FP32 master is its own tile; other forms are widened into `tile`.
+// An FP32 master is its own tile; the other forms are widened into `tile`.
 HWY_INLINE float* load_weights(const UpdateSlot& slot, int64_t begin, int64_t count, float* tile) {
   if (slot.master != nullptr) return slot.master + begin;
   if (slot.remainder != nullptr) {
@@ -29,8 +29,8 @@ HWY_INLINE float* load_weights(const UpdateSlot& slot, int64_t begin, int64_t co
   return tile;
 }
 
-// Takes back what load_weights gave. `key` and `block` say where stochastic rounding draws; `streams` sends a copy past
-// the caches.
+// Stores the tile that load_weights returned. `key` and `block` select the random words of stochastic rounding;
+// `streams` writes the copy with non-temporal stores.
 HWY_INLINE void store_weights(const float* tile, int64_t begin, int64_t count, PhiloxKey key, int64_t block,
                               bool streams, const UpdateSlot& slot) {
   if (slot.compute == nullptr) return;

@@ -1,5 +1,4 @@
-// Maxima of adaptive windows, whose sizes change from one to the next: each window is walked on its own. Pure
-// functions, any thread.
+// Maxima of adaptive windows. Window sizes vary, so each window is computed on its own. Pure functions, any thread.
 #pragma once
 
 #include <limits>
@@ -8,7 +7,8 @@
 
 namespace halftone::cpu {
 
-// A window's maximum so far. REQUIRES of `take`: indices rise, so that the first of equals stays.
+// The maximum of a window so far. `take` REQUIRES rising indices, so that the first of equal maxima stays. NaN replaces
+// any value.
 template <class T, class C>
 struct Maximum {
   C value = -std::numeric_limits<C>::infinity();

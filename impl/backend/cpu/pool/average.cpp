@@ -1,5 +1,5 @@
-// Averages of windows. The rows of a window are added up first, along whole rows of the plane: plain loops, which the
-// compiler turns into vectors of each instruction set.
+// Averages of windows. The rows of a window are added first, along whole rows of the plane, in plain loops that the
+// compiler vectorises for each instruction set.
 #include <algorithm>
 #include <type_traits>
 
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
-// Columns of the input whose sums wait in L1; a window that is wider goes through them piece by piece.
+// Columns of the input whose sums are kept in L1; a wider window is added piece by piece.
 constexpr int64_t kColumns = 512;
 
 template <class T>
@@ -32,7 +32,7 @@ T narrowed(ComputeType<T> value) {
   }
 }
 
-// sums[x] = the column's elements over the rows of `span`, for columns [begin, end)
+// sums[x] = the sum of column x over the rows of `span`, for columns [begin, end).
 template <class T, class C>
 void add_rows(const View& input, const T* plane, const Span& span, int64_t begin, int64_t end, C* sums) {
   const int64_t step = input.strides[3];
@@ -47,8 +47,8 @@ void add_rows(const View& input, const T* plane, const Span& span, int64_t begin
   }
 }
 
-// The averages of one row of windows. Windows follow one another: those that begin in a piece of columns and end in it
-// are finished from it, and one that does not is summed over pieces of its own.
+// The averages of one row of windows. Consecutive windows share column sums: a window inside the current piece of
+// columns uses its sums; any other window starts a new piece, and more pieces if it is wider than one.
 template <class T, class C>
 void average_row(const PoolArgs& args, const T* plane, const Span& rows, T* out) {
   C sums[kColumns];
@@ -79,7 +79,7 @@ void average_plane(const PoolArgs& args, int64_t plane) {
   }
 }
 
-// Each output's gradient, divided by its count, goes to every element that its window covers.
+// Adds each output's gradient, divided by its count, to every element of its window.
 template <class T>
 void spread_average(const PoolArgs& args, int64_t plane) {
   using C = ComputeType<T>;

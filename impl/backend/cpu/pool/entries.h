@@ -1,4 +1,4 @@
-// The entries of the CPU's pooling kernels, one source each kind.
+// The functions of the CPU's pooling table, one source file for each kind.
 #pragma once
 
 #include "backend/kernels.h"

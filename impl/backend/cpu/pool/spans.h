@@ -1,4 +1,4 @@
-// Which elements of a dimension the windows of pooling cover. Pure functions, any thread.
+// The elements of a dimension that pooling windows cover. Pure functions, any thread.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace halftone::cpu {
 
 constexpr int64_t ceil_quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The range of positions whose window element `tap` lies inside of `size`, and where position 0's would lie.
+// The range of positions whose element `tap` is inside the input, and the element that it would be at position 0.
 struct TapRange {
   int64_t begin;
   int64_t end;
@@ -28,9 +28,9 @@ inline TapRange tap_range(const PoolArgs& args, int dim, int64_t tap) {
   return {begin, std::max(begin, end), origin};
 }
 
-// The window elements [begin, end) along a dimension whose places reach into the input at one of the positions
-// [first, first + count), as far as a bound by first and last position tells: where the windows are further apart than
-// the input is long, some between them reach nothing. An empty range has begin >= end.
+// A bound of the window elements [begin, end) along a dimension that reach into the input at one of the positions
+// [first, first + count). It is computed from the first and the last position: if windows are further apart than the
+// input is long, some between them reach nothing. An empty range has begin >= end.
 inline TapRange taps_inside(const PoolArgs& args, int dim, int64_t first, int64_t count) {
   const int64_t size = args.input.shape[2 + dim];
   const int64_t dilation = args.window.dilation[dim];
@@ -41,7 +41,7 @@ inline TapRange taps_inside(const PoolArgs& args, int dim, int64_t first, int64_
   return {begin, std::min(end, args.kernel[dim]), first_origin};
 }
 
-// What the window at one position covers, [begin, end), and how many elements it counts along the dimension.
+// The elements [begin, end) that a window covers along a dimension, and the number that an average counts.
 struct Span {
   int64_t begin;
   int64_t end;
@@ -53,7 +53,7 @@ inline Span span_at(const PoolArgs& args, int dim, int64_t position) {
   const int64_t size = args.input.shape[2 + dim];
   if (args.is_adaptive) {
     const int64_t count = args.output.shape[2 + dim];
-    // position * size may leave 64 bits; the quotient's parts do not.
+    // position * size may exceed 64 bits; the parts of the quotient do not.
     const auto scaled = [&](int64_t p, int64_t round_up) {
       return p * (size / count) + (p * (size % count) + round_up * (count - 1)) / count;
     };
@@ -67,10 +67,10 @@ inline Span span_at(const PoolArgs& args, int dim, int64_t position) {
   return {inside.begin, inside.end, args.counts_padding ? padded_end - begin : inside.end - inside.begin};
 }
 
-// Elements that one thread takes at a time.
+// The number of elements that one thread takes at a time.
 constexpr int64_t kPoolWork = int64_t{1} << 14;
 
-// Calls f(plane) for every plane of n and c, cut by shapes alone.
+// Calls f(plane) for every plane of n and c; work is cut by shapes alone.
 template <class F>
 void for_each_plane(ThreadPool& pool, const PoolArgs& args, F&& f) noexcept {
   const int64_t planes = args.input.shape[0] * args.input.shape[1];

@@ -16,10 +16,10 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// One count of hits per chunk of rows; adding counts has no order to keep.
+// Each chunk of rows has its own count; integers can be added in any order.
 constexpr int64_t kMostChunks = 256;
 
-// The first of the largest entries; the first NaN where there is one.
+// Returns the index of the first largest entry; NaN counts as largest.
 template <class C>
 int64_t index_of_largest(TileReader<C>& logits, int64_t begin, int64_t length) {
   C largest = -std::numeric_limits<C>::infinity();

@@ -1,6 +1,6 @@
-// Sums of columns that lie side by side, of terms computed on the way: who walks which items, and in which order they
-// are added. The order depends on sizes alone. For kernel files that Highway compiles once per instruction set: include
-// after hwy/highway.h.
+// Sums of adjacent columns, with terms computed on the way. Decides which thread reads which items and the order of the
+// additions, by sizes alone. For kernel files that Highway compiles once per instruction set: include after
+// hwy/highway.h.
 #if defined(HALFTONE_CPU_REDUCE_COLUMN_SUMS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_REDUCE_COLUMN_SUMS_H
 #undef HALFTONE_CPU_REDUCE_COLUMN_SUMS_H
@@ -15,13 +15,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// Whether elements can be written where they lie.
+// True if elements can be written without a tile.
 template <class C>
 bool in_place(const Strided& elements) {
   return elements.stride == 1 && elements.dtype == dtype_of<C>;
 }
 
-// Calls fill(row) for a row of results, which is their memory or a tile on the way to it.
+// Calls fill(row) for a row of results: in place if possible, else in a tile that is then stored.
 template <class C, class F>
 HWY_INLINE void write_row(const Strided& target, int64_t width, F&& fill) {
   if (in_place<C>(target)) return fill(reinterpret_cast<C*>(target.data));
@@ -30,8 +30,8 @@ HWY_INLINE void write_row(const Strided& target, int64_t width, F&& fill) {
   store_tile(tile, width, target);
 }
 
-// The items of a strip of columns: in one piece, or, where strips alone would not keep threads busy, in several side by
-// side.
+// Cuts the items of a strip of columns into pieces for several threads if the strips alone would not keep the threads
+// busy; else there is one piece.
 class ColumnSplit {
  public:
   static constexpr int64_t kMostPieces = 8;
@@ -41,7 +41,7 @@ class ColumnSplit {
   int64_t items() const { return items_; }
   int64_t pieces() const { return pieces_; }
 
-  // Calls f(piece, first item, one past the last).
+  // Calls f(piece, first item, one past the last item).
   template <class F>
   void for_each_piece(F&& f) const {
     if (pieces_ == 1) return f(int64_t{0}, int64_t{0}, items_);
@@ -61,7 +61,7 @@ class ColumnSplit {
   int64_t pieces_;
 };
 
-// Calls f(number of the strip, split) for strips of `width` columns of `items` each.
+// Calls f(index of the strip, split) for strips of `width` columns with `items` items each.
 template <class F>
 void for_each_column_strip(ThreadPool& pool, int64_t strips, int64_t width, int64_t items, F&& f) {
   const int64_t strip_work = items * width;
@@ -77,8 +77,8 @@ void for_each_column_strip(ThreadPool& pool, int64_t strips, int64_t width, int6
   });
 }
 
-// sums = `kinds` sums of each of `width` columns, one kind kStripWidth<C> behind the other. add(item, step, tile) adds
-// an item's terms to `step`; `tile` is memory for a strip's width.
+// sums = `kinds` sums for each of `width` columns, kStripWidth<C> apart. add(item, step, tile) adds an item's terms to
+// `step`; `tile` is scratch of a strip's width.
 template <class C, int kinds, class Add>
 void sum_columns(const ColumnSplit& split, int64_t width, C* sums, Add&& add) {
   constexpr int64_t kNumbers = kinds * kStripWidth<C>;

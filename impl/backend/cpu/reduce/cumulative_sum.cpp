@@ -24,7 +24,7 @@ struct Way {
 template <class C>
 using RunningSum = std::conditional_t<std::is_integral_v<C>, int64_t, double>;
 
-// One output row after the other, a block at a time.
+// Runs along one output row, a block at a time.
 template <class C>
 void run_along_row(const Way& way, int64_t in_offset, int64_t out_offset) {
   alignas(64) C tile[kBlockSize];
@@ -42,7 +42,7 @@ void run_along_row(const Way& way, int64_t in_offset, int64_t out_offset) {
   }
 }
 
-// The rows of a strip side by side.
+// Runs along all rows of a strip together.
 template <class C>
 void run_along_columns(const Way& way, const Strip& strip) {
   alignas(64) C tile[kStripWidth<C>];
@@ -92,7 +92,7 @@ namespace halftone::cpu {
 HWY_EXPORT(run_sums);
 
 Status cumulative_sum(Stream& stream, const View& in, int dim, bool from_end, const View& out) noexcept {
-  if (in.numel() == 0) return {};  // there may still be more rows than can be counted through
+  if (in.numel() == 0) return {};  // an empty tensor may have a row count that is too large to loop over
   HWY_DYNAMIC_DISPATCH(run_sums)(pool_of(stream), in, dim, from_end, out);
   return {};
 }

@@ -1,4 +1,4 @@
-// The functions behind kReduceKernels; the contracts are ReduceKernels'. Safe from any thread.
+// The functions of the table kReduceKernels, documented there. Safe from any thread.
 #pragma once
 
 #include "backend/kernels/reduce.h"

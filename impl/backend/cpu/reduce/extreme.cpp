@@ -21,7 +21,7 @@ void extreme_as(ThreadPool& pool, const View& in, const View& out) {
   });
 }
 
-// Strips look for the first index at which a term equals the output's value.
+// ---- The first index at which a term equals the output's value
 
 template <class C>
 bool is_same(C a, C b) {
@@ -42,12 +42,13 @@ int64_t index_in_row(const Layout& terms, int64_t in_offset, int64_t term_count,
   return 0;
 }
 
-// Indices as wide as the values that they stand beside, so that both fill vectors of equal lanes; counted in blocks.
+// An index type as wide as the value, so that both fill vectors of equal lanes. Indices of 32 bits count within a
+// block.
 template <class C>
 using LaneIndex = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;
 constexpr int64_t kTermsPerBlock = int64_t{1} << 30;
 
-// From the last term to the first, so that what is found last is the first.
+// Runs from the last term to the first, so that the first index is the one that stays.
 template <class C>
 void indices_in_columns(const SumPlan& plan, const Strip& strip, const C* HWY_RESTRICT values, int64_t* indices) {
   alignas(64) C tile[kStripWidth<C>];

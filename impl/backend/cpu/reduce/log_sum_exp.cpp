@@ -16,7 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// Where the largest is infinite differences to it would be NaN: exp and log pass infinities by themselves.
+// If the largest element is infinite, the differences to it would be NaN: sum without the shift, because exp and log
+// handle infinities themselves.
 template <class C>
 C log_sum_exp_of_row(TileReader<C>& x, int64_t begin, int64_t length) {
   const LogSumExp<C> parts = log_sum_exp(x, begin, length);
@@ -40,12 +41,12 @@ void reduce_rows(ThreadPool& pool, const View& in, const View& out) {
   });
 }
 
-// Fewer columns side by side are gathered faster than walked.
+// With fewer columns in a strip, reading row by row is faster.
 bool has_wide_strips(const SumPlan& plan) {
   return plan.by_columns() && plan.strip_count() > 0 && plan.strip(0).width >= 16;
 }
 
-// A strip's terms as items of columns.
+// Returns a reader of the strip's terms, one item of all columns at a time.
 template <class C>
 auto reader_of(const SumPlan& plan, const Strip& strip) {
   return [&plan, strip](int64_t item, C* tile) {
@@ -54,7 +55,7 @@ auto reader_of(const SumPlan& plan, const Strip& strip) {
   };
 }
 
-// A result of the strip's outputs.
+// The part of a reduction's output that belongs to the strip.
 Strided outputs_of(const View& out, const Strip& strip) {
   return moved({static_cast<std::byte*>(out.data), out.dtype, 1}, strip.out_offset, strip.out_stride);
 }
@@ -77,14 +78,14 @@ void reduce_columns(ThreadPool& pool, const SumPlan& plan, const View& out) {
                         });
 }
 
-// The sum of exp(x - largest) where the largest is infinite, so that exp(x - largest) is 0 for finite entries and NaN
-// for infinite ones. `result` is log_sum_exp: a NaN among the entries makes all gradients NaN.
+// The sum of exp(x - largest) for a row whose largest element is infinite: exp(x - largest) is then 0 for finite
+// elements and NaN for infinite ones. `result` is log_sum_exp: with a NaN element all gradients are NaN.
 template <class C>
 C sum_beside_infinity(C result) {
   return std::isnan(result) ? result : C{1};
 }
 
-// Sums of infinite columns; the others stay.
+// Replaces the sums of columns whose largest element is infinite.
 template <class C, class ReadItem>
 void mend_infinite_sums(const ColumnSplit& split, int64_t width, const C* largest, const ReadItem& read_item, C* sums) {
   if (std::none_of(largest, largest + width, [](C x) { return std::isinf(x); })) return;

@@ -1,6 +1,6 @@
-// Sums whose rounding error grows with the logarithm of the number of terms, and extremes in the same order. The order
-// depends on the number of terms alone, so every instruction set and every number of threads gives the same bits. For
-// kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
+// Pairwise sums, whose rounding error grows with the logarithm of the number of terms, and minima and maxima in the
+// same order. The order depends on the number of terms alone, so every instruction set and every number of threads
+// gives the same bits. For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_REDUCE_PAIRWISE_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_REDUCE_PAIRWISE_H
 #undef HALFTONE_CPU_REDUCE_PAIRWISE_H
@@ -18,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// int64 wraps.
+// int64 wraps around on overflow.
 template <class C>
 HWY_INLINE C plus(C a, C b) {
   if constexpr (std::is_integral_v<C>) {
@@ -35,7 +35,7 @@ template <class C>
 inline constexpr C kHighest = std::is_integral_v<C> ? std::numeric_limits<C>::max()
                                                     : std::numeric_limits<C>::infinity();
 
-// What a reduction makes of two terms, and of none. In extremes NaN wins.
+// The combination of two terms (`of`), and the value of an empty reduction (`kNone`). NaN wins in minima and maxima.
 struct Plus {
   template <class C>
   static constexpr C kNone = C{0};
@@ -61,7 +61,7 @@ struct Smaller {
   }
 };
 
-// Folds the upper half of a row onto the lower until one element is left. Overwrites the row. REQUIRES: count > 0.
+// Combines the upper half of a row with the lower until one element is left. Overwrites the row. REQUIRES: count > 0.
 template <class Combine = Plus, class C>
 HWY_INLINE C fold(C* row, int64_t count) {
   while (count > 1) {
@@ -74,8 +74,8 @@ HWY_INLINE C fold(C* row, int64_t count) {
   return row[0];
 }
 
-// What term(i) for i < count reduces to, for blocks of a few hundred terms: rows of 32 are combined lane by lane, in
-// the order of memory, then the lanes are folded. REQUIRES: count > 0.
+// Reduces term(i) for i < count, for blocks of a few hundred terms: rows of 32 are combined lane by lane in memory
+// order, then the lanes are folded. REQUIRES: count > 0.
 template <class Combine, class C, class F>
 HWY_INLINE C fold_block(int64_t count, F&& term) {
   constexpr int64_t kLanes = 32;
@@ -95,12 +95,12 @@ HWY_INLINE C sum_of_block(int64_t count, F&& term) {
   return fold_block<Plus, C>(count, term);
 }
 
-// `width` reductions side by side over a sequence of rows. Works like a binary counter: level k, where it is occupied,
-// holds what 2^k rows gave, and adding a row carries equal levels upwards. The last level gathers what would go beyond.
+// `width` parallel reductions over a sequence of rows. Works like a binary counter: level k, if occupied, holds the
+// result of 2^k rows, and adding a row carries equal levels upwards. The last level collects everything beyond.
 template <class Combine, class C, int64_t width>
 class PairwiseFold {
  public:
-  // `row` is overwritten.
+  // Overwrites `row`.
   HWY_INLINE void add(C* HWY_RESTRICT row) {
     int level = 0;
     for (; level < kLast && is_occupied(level); ++level) add_to(row, levels_[level]);
@@ -110,7 +110,7 @@ class PairwiseFold {
     if (rows_ >> kLast == 2) rows_ -= uint64_t{1} << kLast;
   }
 
-  // What all rows gave; Combine's value for none where there was none.
+  // The result of all rows; kNone if there was none.
   HWY_INLINE void total(C* HWY_RESTRICT out) const {
     for (int64_t i = 0; i < width; ++i) out[i] = Combine::template kNone<C>;
     for (int level = 0; level <= kLast; ++level) {

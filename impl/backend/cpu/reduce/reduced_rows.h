@@ -1,12 +1,13 @@
-// A view seen as rows, each of the elements that a reduction makes one of. Used by reductions and their backward passes
-// that walk row by row; safe from any thread.
+// Views a tensor as rows, each with the elements that a reduction combines to one. Used by reductions and backward
+// passes that work row by row; safe from any thread.
 #pragma once
 
 #include "backend/view.h"
 
 namespace halftone::cpu {
 
-// The dimensions in which `in` and `out` have the same size, then the others: row-major order goes row by row.
+// Orders the kept dimensions (equal sizes in `in` and `out`) before the reduced ones: row-major order then runs row by
+// row.
 struct ReducedRows {
   ReducedRows(const View& in, const View& out) noexcept : rows(out.numel()) {
     for (const bool reduced : {false, true}) {
@@ -17,7 +18,7 @@ struct ReducedRows {
     for (int i = 0; i < in.rank(); ++i) length *= in.shape[i] != out.shape[i] ? in.shape[i] : 1;
   }
 
-  // Of in, out, or a view with the shape of one of them.
+  // Reorders `view`, which is in, out, or has the shape of one of them.
   View of(const View& view) const noexcept {
     View result = {view.data, view.dtype, {}, {}};
     for (const int64_t dim : order) {

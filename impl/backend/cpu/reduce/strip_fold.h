@@ -1,6 +1,6 @@
-// Reductions of any dimensions of any view: who computes which outputs, and in which order terms are combined. The
-// order depends on shapes and strides alone. For kernel files that Highway compiles once per instruction set: include
-// after hwy/highway.h.
+// Reductions over any dimensions of any view. Decides which thread computes which outputs and the order of combining
+// terms, by shapes and strides alone. For kernel files that Highway compiles once per instruction set: include after
+// hwy/highway.h.
 #if defined(HALFTONE_CPU_REDUCE_STRIP_FOLD_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_REDUCE_STRIP_FOLD_H
 #undef HALFTONE_CPU_REDUCE_STRIP_FOLD_H
@@ -20,17 +20,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// Reducing up to this many elements costs about 5 us or less and stays on the caller's thread.
+// Reducing at most this many elements takes about 5 us or less and stays on the caller's thread.
 inline constexpr int64_t kInlineTerms = 2 * kChunkSize;
 
-// 256 bytes of columns side by side, so that a counter of partial results stays below 6 KiB.
+// 256 bytes of adjacent columns: the levels of a PairwiseFold then take 6 KiB.
 template <class C>
 inline constexpr int64_t kStripWidth = 256 / sizeof(C);
 
 // Rows of a strip that are combined one after the other before they enter the pairwise tree.
 inline constexpr int64_t kRowsPerStep = 16;
 
-// At most so many results of pieces are held while one strip's terms are shared among threads: 4 KiB.
+// At most 4 KiB of piece results are kept while threads share the terms of one strip.
 template <class C>
 inline constexpr int64_t kPieceResults = 4096 / sizeof(C);
 
@@ -40,7 +40,7 @@ inline Strided moved(Strided elements, int64_t offset, int64_t stride) {
   return elements;
 }
 
-// `count` elements as the compute type: the memory itself where it is that already.
+// `count` elements as the compute type; the memory itself if it has that type already.
 template <class C>
 const C* read(const Strided& elements, int64_t count, C* tile) {
   if (elements.stride == 1 && elements.dtype == dtype_of<C>) return reinterpret_cast<const C*>(elements.data);
@@ -48,7 +48,7 @@ const C* read(const Strided& elements, int64_t count, C* tile) {
   return tile;
 }
 
-// A term as it stands in the input. What is folded is term(element, number of the output in its strip).
+// Folds the elements themselves. A term functor gets the element and the output's index in its strip.
 struct Plain {
   template <class C>
   HWY_INLINE C operator()(C element, int64_t) const {
@@ -58,7 +58,7 @@ struct Plain {
 
 // ---- The results of a strip over the terms [begin, end)
 
-// The output with number `output` alone: blocks of its terms enter the tree.
+// Folds one output alone: blocks of its terms enter the tree.
 template <class Combine, class C, class Term>
 C fold_row(const SumPlan& plan, const Strip& strip, int64_t output, int64_t begin, int64_t end, const Term& term) {
   const Layout& terms = plan.terms();
@@ -84,7 +84,7 @@ C fold_row(const SumPlan& plan, const Strip& strip, int64_t output, int64_t begi
   return total;
 }
 
-// All outputs at once: rows of one term each are combined.
+// Folds all outputs together: each row holds one term of every output.
 template <class Combine, class C, class Term>
 void fold_columns(const SumPlan& plan, const Strip& strip, int64_t begin, int64_t end, const Term& term, C* results) {
   constexpr int64_t width = kStripWidth<C>;
@@ -113,7 +113,7 @@ void fold_strip(const SumPlan& plan, const Strip& strip, int64_t begin, int64_t 
   for (int64_t i = 0; i < strip.width; ++i) results[i] = fold_row<Combine, C>(plan, strip, i, begin, end, term);
 }
 
-// ---- Who computes what
+// ---- The distribution over threads
 
 // Calls f(strip) for every strip of a plan; each belongs to one thread.
 template <class C, class F>
@@ -128,7 +128,7 @@ void for_each_strip(ThreadPool& pool, const SumPlan& plan, F&& f) {
   });
 }
 
-// Few outputs of many terms: the terms are cut into pieces of whole blocks, and the pieces' results are combined in
+// For few outputs with many terms: cuts the terms into pieces of whole blocks and combines the pieces' results in
 // order.
 template <class Combine, class C, class Term>
 void share_terms(ThreadPool& pool, const SumPlan& plan, const Strip& strip, const Term& term, C* results) {
@@ -147,8 +147,8 @@ void share_terms(ThreadPool& pool, const SumPlan& plan, const Strip& strip, cons
   }
 }
 
-// Calls f(strip, fold) for every strip of a plan, where fold(term, results) writes what the strip's terms give; it may
-// be called several times.
+// Calls f(strip, fold) for every strip of a plan. fold(term, results) reduces the strip's terms; f may call it several
+// times.
 template <class Combine, class C, class F>
 void with_strips(ThreadPool& pool, const SumPlan& plan, F&& f) {
   if (plan.strip_count() == 0) return;
@@ -166,7 +166,7 @@ void with_strips(ThreadPool& pool, const SumPlan& plan, F&& f) {
   });
 }
 
-// The whole reduction from `in` to `out`, in the compute type C; `store(strip, results)` takes what a strip gave.
+// Reduces `in` to `out` in the compute type C; `store(strip, results)` stores the results of a strip.
 template <class Combine, class C, class Store>
 void fold_strips(ThreadPool& pool, const View& in, const View& out, Store&& store) {
   with_strips<Combine, C>(pool, SumPlan(in, out, kStripWidth<C>), [&](const Strip& strip, auto&& fold_terms) {

@@ -5,7 +5,7 @@
 namespace halftone::cpu {
 namespace {
 
-// Below this many terms a row is not worth walking on its own.
+// A row with fewer terms is not worth a loop of its own.
 constexpr int64_t kShortRow = 16;
 
 }  // namespace
@@ -16,7 +16,7 @@ void SumPlan::Axes::insert(const Axis& axis) noexcept {
   axes[at] = axis;
 }
 
-// Joins neighbours that continue each other in both views.
+// Merges neighbouring axes that continue each other in both views.
 void SumPlan::Axes::merge() noexcept {
   int last = 0;
   for (int i = 1; i < rank; ++i) {

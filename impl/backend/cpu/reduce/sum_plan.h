@@ -1,5 +1,5 @@
-// How a sum walks its input: which dimensions are summed, in which order, and how the outputs are grouped into strips.
-// Depends on shapes and strides alone. Pure host code; a plan is immutable, so threads share one.
+// The order in which a sum reads its input: the summed dimensions, their order, and strips of outputs. Depends on
+// shapes and strides alone. Pure host code; a plan is immutable, so threads share one.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace halftone::cpu {
 
-// Neighbouring outputs that one thread computes together; offsets and strides in elements.
+// Adjacent outputs that one thread computes together; offsets and strides in elements.
 struct Strip {
   int64_t in_offset;
   int64_t in_stride;
@@ -20,7 +20,7 @@ struct Strip {
 
 class SumPlan {
  public:
-  // REQUIRES: ranks are equal; out has in's size or 1 in every dimension. `strip_width` bounds the width of strips.
+  // REQUIRES: equal ranks; each size of out is in's or 1. No strip is wider than `strip_width`.
   SumPlan(const View& in, const View& out, int64_t strip_width) noexcept;
 
   // The terms of the output at offset 0, in the order of summation.
@@ -28,8 +28,8 @@ class SumPlan {
   int64_t term_count() const noexcept { return term_count_; }
   int64_t strip_count() const noexcept { return outer_count_ * strips_per_row_; }
   Strip strip(int64_t index) const noexcept;
-  // Whether a strip's outputs are summed side by side, because their columns lie closer together than one column's
-  // terms or the terms are few, rather than one after the other.
+  // True if a strip's outputs are summed together, not one after the other: their columns are closer together than one
+  // column's terms, or the terms are few.
   bool by_columns() const noexcept { return by_columns_; }
 
  private:
@@ -38,7 +38,7 @@ class SumPlan {
     int64_t in_stride;
     int64_t out_stride;
   };
-  // Axes from the widest stride of the input to the narrowest, so that memory is read in order.
+  // Axes from the largest stride of the input to the smallest, so that memory is read in order.
   struct Axes {
     Axis axes[kMaxRank];
     int rank = 0;
@@ -52,8 +52,8 @@ class SumPlan {
 
   Layout terms_;
   int64_t term_count_ = 1;
-  Axes outer_;  // of the kept axes all but the last
-  Axis inner_;  // the last
+  Axes outer_;  // the kept axes except the last
+  Axis inner_;  // the last kept axis
   int64_t outer_count_ = 1;
   int64_t strip_width_;
   int64_t strips_per_row_;

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// Terms less a number of each output, and the squares of that.
+// A term minus its output's reference value, and the square of that.
 struct Deviation {
   const double* from;
   HWY_INLINE double operator()(double element, int64_t output) const { return element - from[output]; }
@@ -29,7 +29,8 @@ struct SquaredDeviation {
   }
 };
 
-// The mean as the first term and the mean distance to it: equal terms have it exactly, so that their variance is 0.
+// The mean, computed as the first term plus the mean distance to it. If all terms are equal this is exact, so their
+// variance is 0.
 template <class Fold>
 void find_means(const Strided& first_terms, int64_t width, int64_t count, Fold&& fold_terms, double* means) {
   if (count == 0) return std::fill(means, means + width, std::numeric_limits<double>::quiet_NaN());
