@@ -45,7 +45,7 @@ DType autocast_operand_dtype(Op op, DType own, DType widest) {
 
 AutocastUnary autocast_unary(Op op, const Tensor& input) {
   const DType dtype = autocast_operand_dtype(op, input.dtype(), input.dtype());
-  // A wider result needs no cast in front: the kernel widens as it reads.
+  // A wider result needs no cast of the input: the kernel widens while it reads.
   if (size_of(dtype) >= size_of(input.dtype())) return {.input = input, .result = dtype};
   return {.input = autocast_read(input, dtype), .result = dtype};
 }

@@ -1,5 +1,6 @@
-// Autocast: a table of what each operation does with 16-bit and 32-bit floats while a scope of this thread asks for it.
-// f64 and integers are never touched. Parameters are only read: no cast enters the graph for them.
+// Autocast: a table that gives, for each operation, the dtype for its 16-bit and 32-bit float operands while this
+// thread is in an autocast scope. f64 and integers are never cast. A parameter is read, not cast, so no cast node
+// enters the graph for it.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace halftone {
 
 class AutocastPolicy final : public RefCounted {
  public:
-  // The default table; `dtype` is what kLow casts to. f32 makes a policy that leaves everything as it is.
+  // The default table; kLow casts to `dtype`. With f32 the policy changes nothing.
   explicit AutocastPolicy(DType dtype);
 
   DType dtype() const noexcept { return dtype_; }
@@ -24,7 +25,7 @@ class AutocastPolicy final : public RefCounted {
   // REQUIRES: is_computing(op)
   void set(Op op, AutocastClass autocast_class) noexcept { table_[static_cast<int>(op)] = autocast_class; }
 
-  // What casts under this policy wrote: of parameters without a current copy, and of other tensors. From any thread.
+  // Bytes that casts under this policy wrote: for parameters without a current copy, and for other tensors. Any thread.
   struct CastBytes {
     std::atomic<int64_t> parameters{0};
     std::atomic<int64_t> tensors{0};
@@ -39,21 +40,20 @@ class AutocastPolicy final : public RefCounted {
 
 inline bool under_autocast() noexcept { return scope().autocast != nullptr; }
 
-// An operand in another float dtype: a parameter's own copy, else a recorded cast. What it writes counts for the
-// thread's policy, where there is one.
+// The tensor in another float dtype: a parameter's own copy, else a recorded cast. The bytes written count for the
+// thread's policy, if there is one.
 Tensor autocast_read(const Tensor& tensor, DType dtype);
 
-// The dtype that `op` wants its operands in under the current policy, given the widest of them; `own` where it wants
-// none.
+// The dtype of `op`'s operands under the current policy; `own` if the policy does not cast. `widest` is the widest
+// dtype among the operands.
 DType autocast_operand_dtype(Op op, DType own, DType widest);
 
-// What autocast may change: f32, f16 and bf16. Only these count where the widest is asked for, so that an f64 scalar
-// widens nothing.
+// Autocast may change f32, f16 and bf16. kWidest considers only these, so an f64 scalar widens nothing.
 constexpr bool is_cast_by_autocast(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-// Runs `function` with its tensors cast as the policy says for `op`, itself outside autocast:
+// Casts the tensors as the policy says for `op` and runs `function` outside autocast:
 //   if (under_autocast()) return autocast(Op::kMatmul, matmul, a, b);
 template <class Function, class... Tensors>
 Tensor autocast(Op op, const Function& function, const Tensors&... tensors) {
@@ -75,7 +75,8 @@ Tensor autocast(Op op, const Function& function, const Tensors&... tensors) {
   return std::apply(function, operands);
 }
 
-// For operations of one float input whose kernels read one dtype and write another: the input and the result's dtype.
+// The input and the result's dtype, for an operation with one float input whose kernel can read one dtype and write
+// another.
 struct AutocastUnary {
   Tensor input;
   DType result;

@@ -38,7 +38,7 @@ bool broadcast_together(const Shape& a, const Shape& b) {
 
 namespace {
 
-// REQUIRES: `shape` is what `own` broadcasts to.
+// REQUIRES: `own` broadcasts to `shape`.
 Shape expanded_strides(const Shape& own, const Shape& own_strides, const Shape& shape) {
   const int added = shape.rank() - own.rank();
   Shape strides;
@@ -49,7 +49,7 @@ Shape expanded_strides(const Shape& own, const Shape& own_strides, const Shape& 
   return strides;
 }
 
-// `shape` aligned with a gradient of `rank` dimensions: sizes of 1 in front.
+// `shape` with sizes of 1 in front, up to `rank` dimensions.
 Shape padded(const Shape& shape, int rank) {
   Shape result;
   for (int i = shape.rank(); i < rank; ++i) result.push_back(1);
@@ -57,7 +57,7 @@ Shape padded(const Shape& shape, int rank) {
   return result;
 }
 
-// bool, integer, float.
+// Ranks the kinds: bool, integer, float.
 int kind_of(DType dtype) { return is_float(dtype) ? 2 : dtype == DType::kBool ? 0 : 1; }
 
 }  // namespace

@@ -5,24 +5,24 @@
 
 namespace halftone {
 
-// The common shape; throws SHAPE_MISMATCH printing both, or the whole shapes that they are a part of.
+// Returns the common shape. Throws SHAPE_MISMATCH with both whole shapes; a and b may be parts of them.
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Shape& whole_a, const Shape& whole_b);
 inline Shape broadcast_shapes(const Shape& a, const Shape& b) { return broadcast_shapes(a, b, a, b); }
 
-// Whether two shapes have a common one.
+// True if the two shapes have a common shape.
 bool broadcast_together(const Shape& a, const Shape& b);
 
-// The tensor's elements under a shape that it broadcasts to; repeated dimensions have stride 0.
+// The tensor's elements with a shape that it broadcasts to; repeated dimensions have stride 0.
 View expand(const Tensor& tensor, const Shape& shape);
-// The same as a tensor that shares storage.
+// As expand, but a tensor that shares storage.
 Tensor expanded(const Tensor& tensor, const Shape& shape);
 
-// The reverse, for gradients: scale * sum of `grad` over the dimensions in which `shape` was repeated, in `dtype`. The
-// gradient itself where there is nothing to do.
+// The reverse, for gradients: scale * sum of `grad` over the dimensions in which `shape` was repeated, in `dtype`.
+// Returns the gradient itself if there is nothing to do.
 Tensor reduce_to(const Tensor& grad, const Shape& shape, DType dtype, double scale = 1.0);
 
-// What a pair of operands computes in, as torch.result_type: operands with dimensions decide; a scalar tensor only where
-// it is of a higher kind (bool below integer below float).
+// The dtype in which a pair of operands is computed, as torch.result_type: operands with dimensions decide; a scalar
+// tensor counts only if it is of a higher kind (bool below integer below float).
 DType result_dtype(const Tensor& a, const Tensor& b) noexcept;
 
 }  // namespace halftone

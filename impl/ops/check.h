@@ -1,22 +1,22 @@
-// What operations demand of their inputs. Argument names are those of the C API.
+// Checks of the inputs of operations. Argument names are those of the C API.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace halftone {
 
-// f64, f32, f16 and bf16: the dtypes that arithmetic and gradients know.
+// The dtypes that arithmetic and gradients support: f64, f32, f16 and bf16.
 constexpr bool is_arithmetic_float(DType dtype) { return is_float(dtype) && size_of(dtype) > 1; }
 
 // Throws DTYPE_MISMATCH unless the tensor is f64, f32, f16 or bf16.
 void require_float(const Tensor& tensor, const char* argument);
-// Throws DTYPE_MISMATCH for 8-bit floats, which are for storage: cast them first.
+// Throws DTYPE_MISMATCH for 8-bit floats, which are storage formats.
 void require_arithmetic(const Tensor& tensor, const char* argument);
 // Throws DTYPE_MISMATCH unless b has a's dtype.
 void require_same_dtype(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
-// Throws DEVICE unless b lives on a's device of a's context.
+// Throws DEVICE unless a and b are on one device of one context.
 void require_same_device(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
-// Checks logits [n, c] float against targets [n] i64 on one device; `name` is the C API's name of the logits.
+// Checks logits [n, c] float and targets [n] i64 on one device; `name` is the C API's name of the logits.
 void require_classification(const Tensor& logits, const Tensor& targets, const char* name = "logits");
 
 }  // namespace halftone

@@ -7,7 +7,7 @@ namespace halftone {
 
 namespace {
 
-// Whether a dtype changes what the operation computes: a policy may then override its class.
+// kYes: a dtype changes the result of the operation, so a policy may override its class.
 enum class Computes { kNo, kYes };
 
 struct Row {
@@ -121,7 +121,7 @@ constexpr Row kRows[] = {
     {Op::kWhere, "where", AutocastClass::kWidest},
 };
 
-// Rows stand in the enumeration's order, so that the number is the index.
+// Rows are in the order of the enumeration, so that an operation's number is its row's index.
 constexpr bool rows_match_numbers() {
   for (int i = 0; i < kOpCount; ++i) {
     if (kRows[i].op != static_cast<Op>(i)) return false;

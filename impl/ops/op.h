@@ -1,4 +1,4 @@
-// The operations by number, and what is known of each: one row of a table in op.cpp. tools/check_ops.py holds that
+// The operations by number, and the properties of each: one row of a table in op.cpp. tools/check_ops.py checks that
 // every operation has a row, documentation and tests.
 #pragma once
 
@@ -112,17 +112,16 @@ enum class Op : int32_t {
 };
 inline constexpr int kOpCount = static_cast<int>(Op::kEnd);
 
-// What autocast does with an operation's float operands. Must match htone_autocast_class in
-// capi/include/halftone/amp.h.
+// How autocast treats an operation's float operands. Must match htone_autocast_class in capi/include/halftone/amp.h.
 enum class AutocastClass : int32_t { kLow = 1, kFp32 = 2, kWidest = 3, kAsIs = 4 };
 
 AutocastClass default_autocast_class(Op op) noexcept;
-// False where a dtype changes nothing of what is computed (reshape): autocast never touches such an operation.
+// False if a dtype does not change the result of the operation (reshape): autocast never touches it.
 bool is_computing(Op op) noexcept;
 
 // The C function's name without its prefix: "log_softmax".
 const char* name_of(Op op) noexcept;
-// Answers whether there is an operation of that name.
+// Returns false if there is no operation of that name.
 bool find_op(const char* name, Op* out) noexcept;
 
 }  // namespace halftone

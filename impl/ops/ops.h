@@ -1,5 +1,5 @@
-// The operations on tensors, one file each in the folders beside; capi/include/halftone/ops.h documents them. Each
-// records itself where an input requires a gradient and this thread records.
+// The operations on tensors, one file each in the folders here; capi/include/halftone/ops.h documents them. Each
+// records itself if an input requires a gradient and this thread records.
 #pragma once
 
 #include "ops/conv/conv.h"

@@ -24,6 +24,7 @@ void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const
     }
   }
   node->set_edges(std::move(edges));
+  // The engine runs later operations first.
   node->set_sequence(++scope().next_sequence);
   result.set_gradient_source(std::move(node));
 }

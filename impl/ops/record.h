@@ -1,6 +1,6 @@
-// How an operation enters the graph:
+// Enters an operation into the graph:
 //   if (auto* node = record<ReluBackward>(result, {&input})) node->input = SavedTensor(input);
-// The only place where the thread's grad mode is looked at.
+// Only this file reads the thread's grad mode.
 #pragma once
 
 #include <initializer_list>
@@ -11,13 +11,13 @@
 
 namespace halftone {
 
-// Whether this thread records and any of the inputs requires a gradient. Undefined inputs count as constants.
+// True if this thread records and any input requires a gradient. Undefined inputs count as constants.
 bool should_record(std::span<const Tensor* const> inputs) noexcept;
 
-// Leads `node` to the inputs' sources and makes it the source of `result`.
+// Connects `node` to the inputs' sources and makes it the source of `result`.
 void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const> inputs);
 
-// Answers the new node, for the operation to save in what backward needs; null where nothing is recorded.
+// Returns the new node, in which the operation saves the values that backward needs; null if nothing is recorded.
 template <class BackwardNode>
 BackwardNode* record(const Tensor& result, std::span<const Tensor* const> inputs) {
   if (!should_record(inputs)) return nullptr;

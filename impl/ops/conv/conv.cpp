@@ -22,7 +22,7 @@ struct Operands {
   const Tensor& bias;
 };
 
-// weight is [o, c / groups, ...] or, of a transpose, [c, o / groups, ...].
+// weight is [o, c / groups, ...], for a transpose [c, o / groups, ...].
 void require_channels(const ConvKind& kind, const Operands& operands, int64_t groups) {
   const Tensor& weight = operands.weight;
   if (groups < 1 || weight.size(0) % groups != 0) {
@@ -93,7 +93,7 @@ Shape result_shape(const ConvKind& kind, const Operands& operands, const ConvOpt
   return checked_shape(shape.begin(), shape.rank(), "options");
 }
 
-// Of Y = X * W + b; the transpose is the convolution's gradient of its input, so that Y and X change places.
+// Backward of Y = X * W + b. A transpose is the gradient of a convolution's input, so X and Y swap roles.
 struct ConvBackward final : Node {
   SavedTensor input;
   SavedTensor weight;

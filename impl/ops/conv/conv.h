@@ -7,14 +7,14 @@
 
 namespace halftone::ops {
 
-// Height, then width; over one dimension the width alone counts, and heights keep what stands here.
+// {height, width}. 1-D ops use only the width; leave the height at its default.
 struct ConvOptions {
   ConvWindow window;
-  int64_t output_padding[2] = {0, 0};  // of transposes alone
+  int64_t output_padding[2] = {0, 0};  // for transposes only
   int64_t groups = 1;
 };
 
-// What the operations differ in.
+// The differences between the four operations.
 struct ConvKind {
   Op op;
   int dims;
@@ -25,7 +25,7 @@ inline constexpr ConvKind kConv2d = {Op::kConv2d, 2, false};
 inline constexpr ConvKind kConvTranspose1d = {Op::kConvTranspose1d, 1, true};
 inline constexpr ConvKind kConvTranspose2d = {Op::kConvTranspose2d, 2, true};
 
-// Throws INVALID_ARGUMENT naming `options`; groups are held against the channels where those are known.
+// Throws INVALID_ARGUMENT naming `options`. Does not check groups: that needs the channels.
 void require_conv_options(const ConvKind& kind, const ConvOptions& options);
 
 // `bias` may be undefined.

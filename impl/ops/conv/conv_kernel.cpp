@@ -12,7 +12,7 @@ void run_conv(const ConvCall& call, ConvPass pass, ContextDevice& device, ConvAr
   args.window = call.window;
   args.groups = call.groups;
   Stream& stream = device.device->stream();
-  // Work on one stream runs in order, so the block may go to the next request while this call is still queued.
+  // Work on one stream runs in order, so the block may serve the next request while this call is still queued.
   const Ref<Storage> workspace = Storage::allocate(device, conv.workspace(stream, pass, args), Category::kWorkspace);
   check(conv.run(stream, pass, args, workspace->data()));
 }

@@ -6,14 +6,15 @@
 
 namespace halftone {
 
-// A convolution that an operation is, or is the transpose of: its window and groups, and the operation's name.
+// The operation's name, and the window and groups of its convolution (for a transpose, of the convolution it
+// transposes).
 struct ConvCall {
   const char* operation = "";
   ConvWindow window = {};
   int64_t groups = 1;
 };
 
-// `input`, `weight` and `output` are the convolution's, whatever the pass writes.
+// `input`, `weight` and `output` are those of the convolution, whichever of them the pass writes.
 void run_conv(const ConvCall& call, ConvPass pass, ContextDevice& device, ConvArgs args);
 
 }  // namespace halftone

@@ -37,7 +37,7 @@ void require_window(const ConvWindow& window, int dims) {
   }
 }
 
-// Sizes are below 2^60 and paddings below 2^31; the reach of a window may leave 64 bits.
+// Sizes are below 2^60 and paddings below 2^31, so only the reach of a window may overflow 64 bits.
 int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel, LastWindow last) {
   const int64_t stride = window.stride[dim];
   const int64_t padded = size + 2 * window.padding[dim];

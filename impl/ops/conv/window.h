@@ -6,36 +6,36 @@
 
 namespace halftone {
 
-// "h" and "w".
+// The dimensions' suffixes in option names.
 inline constexpr const char* kDimNames[] = {"h", "w"};
 
-// What strides, paddings and the like may be at most.
+// The upper bound of strides, paddings and the like.
 inline constexpr int64_t kLargestStep = (int64_t{1} << 31) - 1;
 
-// Throws SHAPE_MISMATCH unless the tensor has `dims` dimensions more than two, none from `first` on of size 0.
+// Throws SHAPE_MISMATCH unless the tensor has `dims` + 2 dimensions, and none from `first` on has size 0.
 void require_images(const Tensor& tensor, const char* argument, int dims, int first = 1);
 
 // Throws INVALID_ARGUMENT naming `options` unless `value` of options.<field>_<h or w> is in [least, 2^31).
 void require_field(int64_t value, const char* field, int dim, int64_t least);
-// Strides and dilations are at least 1, paddings at least 0; over one dimension (`dims` 1) heights are the defaults.
+// Strides and dilations are at least 1, paddings at least 0. For one dimension (`dims` 1) the heights must be the
+// defaults.
 void require_window(const ConvWindow& window, int dims);
 
-// A window's elements along a dimension, and the argument that messages name for them.
+// A window's size along a dimension, and the argument that messages name for it.
 struct NamedKernel {
   int64_t size;
   const char* argument;
 };
 
-// Whether a last window that reaches beyond the padded input counts, as far as it begins in the input or in the padding
-// in front of it.
+// kCut: a last window that reaches beyond the padded input counts if it begins in the input or in the padding before
+// it. kWhole: it does not count.
 enum class LastWindow { kWhole, kCut };
 
-// How many positions a window of `kernel` elements has along a dimension. Throws INVALID_ARGUMENT naming `argument`
-// where there is none.
+// The number of positions of the window along a dimension. Throws INVALID_ARGUMENT naming `argument` if there is none.
 int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel,
                          LastWindow last = LastWindow::kWhole);
 
-// [n, c, l] as [n, c, 1, l]; [n, c, h, w] as it is.
+// [n, c, l] as [n, c, 1, l]; [n, c, h, w] unchanged.
 View as_image(const View& view);
 
 }  // namespace halftone

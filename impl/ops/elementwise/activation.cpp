@@ -1,4 +1,4 @@
-// Smooth activation functions; relu and gelu have files of their own.
+// Smooth activation functions; relu and gelu have their own files.
 #include "ops/elementwise/unary.h"
 #include "ops/ops.h"
 

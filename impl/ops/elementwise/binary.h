@@ -1,4 +1,4 @@
-// What the arithmetic operations share: one broadcasting kernel call into a new tensor.
+// Arithmetic of two tensors: checks, and one broadcasting kernel call into a new tensor.
 #pragma once
 
 #include "backend/kernels.h"

@@ -1,4 +1,4 @@
-// Comparisons and logic. Their results are bool and lead no gradients.
+// Comparisons and logic. Their results are bool, so they are not differentiable.
 #include "ops/autocast.h"
 #include "ops/broadcast.h"
 #include "ops/check.h"
@@ -19,7 +19,7 @@ Tensor apply_compare(Op op, CompareOp kernel, const Tensor& a, const Tensor& b) 
   return result;
 }
 
-// `is_swapped` where the kernel takes the operands in the other order.
+// `is_swapped`: the kernel takes the operands in the other order.
 Tensor compared(Op op, CompareOp kernel, const Tensor& a, const Tensor& b, bool is_swapped = false) {
   require_binary_operands(a, b);
   broadcast_shapes(a.shape(), b.shape());

@@ -12,7 +12,7 @@ struct DivBackward final : Node {
   SavedTensor a, b;
 
   const char* name() const noexcept override { return "div"; }
-  // d(a/b) = da/b - (a/b)/b db, in this order: beside a tiny b the gradient over b would overflow where a is 0.
+  // d(a/b) = da/b - (a/b)/b db, in this order: grad/b first could overflow for a tiny b, and give NaN where a is 0.
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& divisor = b.unpack();
     if (inputs.needs(0)) {

@@ -5,7 +5,7 @@
 
 namespace halftone::ops {
 
-// Of one input. Integers and bools give f32 where a function has no integer values.
+// Functions of one input. Integers and bools give f32 if the function's values are not integers.
 Tensor exp(const Tensor& input);
 Tensor log(const Tensor& input);
 Tensor sqrt(const Tensor& input);
@@ -28,7 +28,7 @@ Tensor pow_scalar(const Tensor& input, double exponent);
 // Either bound may be infinite.
 Tensor clamp(const Tensor& input, double low, double high);
 
-// Answered as bool; none leads gradients.
+// The result is bool, so these are not differentiable.
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);

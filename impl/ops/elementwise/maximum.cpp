@@ -1,4 +1,4 @@
-// Maximum and minimum are one another with the operands' order changed over.
+// Maximum and minimum. One kernel serves both gradients: minimum swaps the operands.
 #include "ops/autocast.h"
 #include "ops/broadcast.h"
 #include "ops/elementwise/binary.h"

@@ -69,7 +69,7 @@ Tensor pow_scalar(const Tensor& input, double exponent) {
   const auto [x, own] = autocast_unary(Op::kPowScalar, input);
   const DType dtype = is_float(own) ? own : DType::kF32;
   const Tensor power = full(x.device(), DType::kF64, {}, exponent);
-  // A square is exact but for one rounding and much cheaper.
+  // A product is rounded once only, and much cheaper than a power.
   const bool is_square = exponent == 2.0;
   const Tensor result = is_square ? apply_binary("pow_scalar", BinaryOp::kMultiply, x, x, dtype)
                                   : apply_binary("pow_scalar", BinaryOp::kPower, x, power, dtype);

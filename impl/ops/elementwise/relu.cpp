@@ -10,7 +10,7 @@ namespace halftone::ops {
 namespace {
 
 struct ReluBackward final : Node {
-  SavedTensor result;  // positive exactly where the input was; saves keeping the input alive
+  SavedTensor result;  // positive exactly where the input was; the input need not stay alive
   DType dtype;
 
   const char* name() const noexcept override { return "relu"; }
@@ -33,6 +33,7 @@ Tensor relu(const Tensor& input) {
   launch("relu", x.device(), &Kernels::elementwise, &ElementwiseKernels::unary, UnaryOp::kRelu, x.view(),
          result.view());
   if (auto* node = record<ReluBackward>(result, {&x})) {
+    // Detached: otherwise the node would keep its own result, and with it itself, alive.
     node->result = SavedTensor(result.detach());
     node->dtype = x.dtype();
   }

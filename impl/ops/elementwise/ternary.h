@@ -1,4 +1,4 @@
-// What operations and gradients of three tensors share: one broadcasting kernel call into a new tensor.
+// Operations and gradients of three tensors: one broadcasting kernel call into a new tensor.
 #pragma once
 
 #include "backend/kernels.h"
@@ -6,7 +6,7 @@
 
 namespace halftone {
 
-// The operands of a TernaryOp, in its order.
+// The operands of a TernaryOp, in the kernel's order.
 struct Three {
   const Tensor& a;
   const Tensor& b;

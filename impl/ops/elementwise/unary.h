@@ -1,5 +1,4 @@
-// What functions of one input share: one kernel call forward, and one backward that takes the gradient and what was
-// kept.
+// Functions of one input: one kernel call forward, and one backward that takes the gradient and the kept tensor.
 #pragma once
 
 #include "autograd/node.h"
@@ -8,14 +7,14 @@
 
 namespace halftone {
 
-// A function's name, its kernel and the kernel that turns (gradient, what was kept) into the input's gradient.
+// The operation, its kernel, and the kernel that turns (gradient, kept tensor) into the input's gradient.
 struct UnaryFunction {
   Op op;
   UnaryOp forward;
   BinaryOp backward;
 };
 
-// The node behind all of them, under the name of the operation.
+// The node of all these functions, under the name of the operation.
 struct UnaryBackward final : Node {
   SavedTensor kept;  // the input or the result
   UnaryFunction function;
@@ -26,10 +25,11 @@ struct UnaryBackward final : Node {
   void release_saved() noexcept override { kept.reset(); }
 };
 
-// Which of the two the derivative is computed from. The result costs no memory where the next operation keeps it too.
+// The tensor that the derivative is computed from. Keeping the result costs no memory if the next operation keeps it
+// too.
 enum class Keeps { kInput, kResult };
 
-// The function of a tensor of any dtype but 8-bit floats. Integers and bools give f32, or their own dtype where
+// Applies the function to a tensor of any dtype except 8-bit floats. Integers and bools give f32, or their own dtype if
 // `keeps_integers`.
 Tensor apply_unary(const UnaryFunction& function, Keeps keeps, const Tensor& input, bool keeps_integers = false);
 
