@@ -19,7 +19,7 @@ struct EmbeddingBackward final : Node {
   DType dtype;
 
   const char* name() const noexcept override { return "embedding"; }
-  // Into the leaf's own memory where that is of the sum's dtype: then a gradient costs the rows that were used.
+  // Adds into the leaf's own memory if that has the sum's dtype: the gradient then costs only the rows that were used.
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& places = indices.unpack();
     const Indexed rows = {.dim = 0, .ignored = padding_index};

@@ -12,7 +12,7 @@ namespace halftone::ops {
 
 namespace {
 
-// The part of a tensor that an index of this shape can reach along `dim`.
+// The part of a tensor that an index of this shape can address along `dim`.
 Shape reached(const Tensor& tensor, int dim, const Shape& index) {
   Shape shape = index;
   shape[dim] = tensor.size(dim);
@@ -54,14 +54,14 @@ struct ScatterAddBackward final : Node {
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     inputs.set(0, grads[0]);
     if (!inputs.needs(1)) return;
-    // Checked once more: the index may be a host's own memory, written since, and where it points is read.
+    // Check again: the index may be in memory of the embedding program, which may have changed it since forward.
     const Tensor places = checked_indices(index.unpack(), "index", grads[0], grads[0].size(dim));
     inputs.set(1, in_corner_of_zeros(pick(grads[0], dim, places), source_shape));
   }
   void release_saved() noexcept override { index.reset(); }
 };
 
-// Checks that the index reaches no further than `other` in any dimension but `dim`, which is -1 for none.
+// Checks that the index is no larger than `other` in every dimension except `dim` (-1: in every dimension).
 void require_reach(const Tensor& index, const Tensor& other, const char* name, int dim) {
   bool fits = index.rank() == other.rank();
   for (int i = 0; fits && i < index.rank(); ++i) fits = i == dim || index.size(i) <= other.size(i);

@@ -5,7 +5,7 @@
 
 namespace halftone::ops {
 
-// As where() with a scalar, which leads gradients to the elements that stay.
+// where() with a scalar: gradients flow to the elements that are kept.
 Tensor masked_fill(const Tensor& input, const Tensor& mask, double value) {
   if (mask.dtype() != DType::kBool) {
     fail(Code::kDtypeMismatch, "mask", "mask is %s, expected bool", name_of(mask.dtype()));

@@ -36,7 +36,7 @@ struct BceWithLogitsBackward final : Node {
   }
 };
 
-// A weight of 1 where none is given.
+// Returns a weight of 1 if none is given.
 Tensor checked_weight(const Tensor& weight, const Tensor& logits) {
   if (!weight.defined()) return full(logits.device(), DType::kF32, {}, 1);
   require_float(weight, "pos_weight");

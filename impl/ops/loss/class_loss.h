@@ -1,5 +1,5 @@
-// What cross_entropy and nll_loss share: targets with weights, and how the losses of rows become the result. Nothing
-// here records.
+// Shared by cross_entropy and nll_loss: targets with weights, and the reduction of the rows' losses to the result.
+// Nothing here records.
 #pragma once
 
 #include "backend/kernels.h"
@@ -8,32 +8,32 @@
 
 namespace halftone {
 
-// Checks rows [n, c] against targets and weight; `rows_name` is the C API's name of the rows.
+// Checked targets and weights of rows [n, c]; `rows_name` is the C API's name of the rows.
 struct ClassLossInputs {
   Tensor targets;
-  Tensor weight;  // in the compute dtype, contiguous; undefined where all are 1
+  Tensor weight;  // in the compute dtype, contiguous; undefined if all are 1
   ClassTargets view(const ops::ClassLossOptions& options) const;
 };
 ClassLossInputs class_loss_inputs(const Tensor& rows, const char* rows_name, const Tensor& targets,
                                   const Tensor& weight);
 
-// What the kernels write, [n] or [n, 2], f32 (f64 for f64 rows).
+// The tensors that the kernels write: [n] or [n, 2], f32 (f64 for f64 rows).
 struct ClassLossRows {
   ClassLossRows(const Tensor& rows, bool with_normalizers);
   ClassLosses view() const;
 
   Tensor losses, row_weights;
-  Tensor normalizers;  // undefined where not wanted
+  Tensor normalizers;  // undefined if not wanted
 };
 
-// The result, and for a mean the sum of the rows' weights that it was divided by.
+// The result; for a mean also the sum of the rows' weights that it was divided by.
 struct ReducedRows {
   Tensor result;
   Tensor total;
 };
 ReducedRows reduce_rows(const char* operation, const ClassLossRows& rows, LossReduction reduction, DType dtype);
 
-// The gradient of each row's loss: [n], repeated without copying where the result is a scalar.
+// The gradient of each row's loss: [n], repeated without a copy if the result is a scalar.
 Tensor grad_of_rows(const char* operation, const Tensor& grad, const Tensor& total, int64_t row_count);
 
 }  // namespace halftone

@@ -1,4 +1,4 @@
-// mse_loss, l1_loss, smooth_l1_loss and kl_div: one shape of operation, one pair of kernels.
+// mse_loss, l1_loss, smooth_l1_loss and kl_div: one implementation for four operations, on one pair of kernels.
 #include "core/error.h"
 #include "ops/broadcast.h"
 #include "ops/loss/elements.h"

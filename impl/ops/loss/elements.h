@@ -1,4 +1,5 @@
-// What the losses of elements share: their operands, and how their losses become the result. Nothing here records.
+// Shared by the elementwise losses: their operands, and the reduction of the losses to the result. Nothing here
+// records.
 #pragma once
 
 #include "ops/loss/loss.h"
@@ -7,18 +8,18 @@
 
 namespace halftone {
 
-// Two operands as autocast wants them, and the dtype of the result.
+// Two operands in the dtypes that autocast selects, and the dtype of the result.
 struct LossOperands {
   Tensor input, target;
   DType dtype;
 };
-// Throws DTYPE_MISMATCH, DEVICE or SHAPE_MISMATCH: sizes are not broadcast, for a loss that does is mostly a mistake.
+// Throws DTYPE_MISMATCH, DEVICE or SHAPE_MISMATCH. Shapes are not broadcast: in a loss that is mostly a mistake.
 LossOperands loss_operands(Op op, const Tensor& input, const char* input_name, const Tensor& target,
                            const char* target_name);
 
-// What a loss is multiplied by before it is added to the others; infinite for a mean of nothing, which is then NaN.
+// The factor of each loss before the sum. It is infinite for a mean of no elements, whose result is then 0 * inf = NaN.
 double loss_scale(LossReduction reduction, const Shape& shape);
-// The tensor that a kernel writes the elements' losses to: the result itself where nothing is reduced.
+// The tensor for the elements' losses; it is the result itself if nothing is reduced.
 Tensor empty_losses(const Tensor& input, LossReduction reduction, DType dtype);
 // The tensor that a kernel writes the slopes by an operand to; reduce_to rounds them to the operand's dtype.
 Tensor empty_slopes(const Tensor& grad, const Tensor& operand);

@@ -5,7 +5,7 @@
 
 namespace halftone {
 
-// What becomes of the losses of elements or rows. Must match htone_reduction in capi/include/halftone/loss.h.
+// The reduction of the losses of elements or rows. Must match htone_reduction in capi/include/halftone/loss.h.
 enum class LossReduction : int32_t { kMean = 0, kSum = 1, kNone = 2, kBatchMean = 3 };
 
 namespace ops {

@@ -1,5 +1,5 @@
-// Einstein's summation. Of one operand it is a sum and a permutation; over two it is one matmul: every label is of one
-// of four kinds, and each operand is permuted so that labels of one kind stand together and merge into one dimension,
+// Einstein summation. For one operand it is a sum and a permutation; for two it is one matmul: every label is of one of
+// four kinds, and each operand is permuted so that the labels of a kind are adjacent and merge into one dimension,
 //   a [batch, rows, contracted] times b [batch, contracted, columns] = out [batch, rows, columns].
 #include <cctype>
 #include <string>
@@ -18,12 +18,12 @@ int64_t size_of_label(const Tensor& tensor, const std::string& labels, char labe
   return tensor.size(static_cast<int>(labels.find(label)));
 }
 
-// One operand on its way to the product.
+// An operand while it is prepared for the product.
 struct Operand {
   Tensor tensor;
   std::string labels;
 
-  // Leaves out labels of size 1 that are larger in `other`: whoever has a label alone repeats over it.
+  // Removes labels whose size is 1 here and larger in `other`: the product repeats this operand over them.
   void drop_repeated(const Operand& other) {
     Shape dims;
     std::string kept;
@@ -41,7 +41,7 @@ struct Operand {
     labels = kept;
   }
 
-  // Sums over the labels that stand neither in `other` nor in `out`.
+  // Sums over the labels that are neither in `other` nor in `out`.
   void drop_lonely(const std::string& other, const std::string& out) {
     Shape dims;
     std::string kept;
@@ -73,7 +73,7 @@ struct Operand {
   }
 };
 
-// Labels of `from` that stand in `other` and in `out`, or do not.
+// The labels of `from` that are in `other` if `in_other` (else not in it), and likewise for `out`.
 std::string choose(const std::string& from, const std::string& other, bool in_other, const std::string& out,
                    bool in_out) {
   std::string chosen;

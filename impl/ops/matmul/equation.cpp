@@ -10,7 +10,7 @@ namespace halftone {
 
 namespace {
 
-// Stands for "..." until the operands' shapes tell what that covers.
+// Stands for "..." until the operands' shapes give its dimensions.
 constexpr char kCover = '.';
 
 class EquationParser {
@@ -60,7 +60,8 @@ class EquationParser {
     term_->push_back(c);
   }
 
-  // What "..." covers, then the labels of one operand alone in alphabetical order, upper case first.
+  // The result without an arrow: the dimensions of "...", then the labels that only one operand has, in alphabetical
+  // order, upper case first.
   std::string implied_result() const {
     std::string labels;
     for (char c : result_.a + result_.b) {
@@ -81,7 +82,7 @@ class EquationParser {
   Equation result_;
 };
 
-// "...ij" with `count` dimensions under the dots becomes "10ij" for 2.
+// Replaces the mark of "..." by digits: "...ij" with `count` 2 becomes "10ij".
 void uncover(std::string& labels, int count) {
   const size_t at = labels.find(kCover);
   if (at == std::string::npos) return;
@@ -90,7 +91,7 @@ void uncover(std::string& labels, int count) {
   labels.replace(at, 1, digits);
 }
 
-// How many dimensions "..." covers.
+// The number of dimensions that "..." covers.
 int covered(const std::string& labels, const Shape& shape, const char* argument) {
   const int named = static_cast<int>(std::count_if(labels.begin(), labels.end(), [](char c) { return c != kCover; }));
   const bool covers = has_label(labels, kCover);

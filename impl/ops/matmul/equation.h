@@ -1,4 +1,5 @@
-// Equations of einsum: "b...ij,jk->b...ik" as labels, one for each dimension. Pure functions, any thread.
+// Parses equations of einsum, such as "b...ij,jk->b...ik", into labels, one for each dimension. Pure functions, any
+// thread.
 #pragma once
 
 #include <string>
@@ -7,14 +8,14 @@
 
 namespace halftone {
 
-// Letters, and digits for the dimensions that "..." covers, counted from the last one: '0'.
+// Labels are letters, and digits for the dimensions of "...", counted from the last one: '0'.
 struct Equation {
   std::string a, b, out;
   bool has_b = false;
 };
 
-// For operands of these shapes; `b` is null where there is none. Throws INVALID_ARGUMENT or UNSUPPORTED with the place
-// where the text makes no sense, SHAPE_MISMATCH naming an operand of another number of dimensions.
+// Parses for operands of these shapes; `b` is null for one operand. Throws INVALID_ARGUMENT or UNSUPPORTED with the
+// position of a syntax error, SHAPE_MISMATCH naming an operand with another number of dimensions.
 Equation read_equation(const char* text, const Shape& a, const Shape* b);
 
 inline bool has_label(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }

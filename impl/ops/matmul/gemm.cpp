@@ -11,7 +11,7 @@ void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args
   const GemmKernels& gemm = device.device->kernels().gemm;
   if (gemm.run == nullptr || gemm.workspace == nullptr) fail_not_implemented(operation, *device.device);
   Stream& stream = device.device->stream();
-  // Work on one stream runs in order, so the block may go to the next request while this call is still queued.
+  // Work on one stream runs in order, so the block may serve the next request while this call is still queued.
   const Ref<Storage> workspace = Storage::allocate(device, gemm.workspace(stream, args), Category::kWorkspace);
   check(gemm.run(stream, args, workspace->data()));
 }

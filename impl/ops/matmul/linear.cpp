@@ -33,7 +33,7 @@ void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias
   }
 }
 
-// [..., columns] as [rows, columns]; a copy only where the strides do not allow a view.
+// [..., columns] as [rows, columns]; copies only if the strides do not allow a view.
 Tensor as_rows(const Tensor& tensor) {
   const int64_t columns = tensor.size(tensor.rank() - 1);
   int64_t rows = 1;
@@ -48,7 +48,7 @@ struct LinearBackward final : Node {
   DType bias_dtype = DType::kF32;
 
   const char* name() const noexcept override { return "linear"; }
-  // Y = X W^T + b, so dX = dY W, dW = dY^T X, db = column sums of dY
+  // Y = X W^T + b, so dX = dY W, dW = dY^T X, and db is the column sums of dY.
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& x = input.unpack();
     const Tensor& w = weight.unpack();

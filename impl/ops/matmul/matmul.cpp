@@ -40,8 +40,8 @@ Shape with_matrix(Shape batch, int64_t rows, int64_t columns) {
   return batch;
 }
 
-// Matrix number `index` of a batch, counted in row-major order over the leading dimensions. A batch without elements
-// has no memory, nor have its matrices.
+// Matrix number `index` of a batch, in row-major order over the leading dimensions. An empty batch has no memory, so
+// its matrices have none either.
 View matrix_at(const View& batch, int64_t index) {
   const int lead = batch.rank() - 2;
   int64_t offset = 0;
@@ -56,7 +56,7 @@ View matrix_at(const View& batch, int64_t index) {
           .strides = {batch.strides[lead], batch.strides[lead + 1]}};
 }
 
-// c = a b for every matrix of the batch; all three have c's leading dimensions.
+// c = a * b for every matrix of the batch; all three have c's leading dimensions.
 void multiply_batches(ContextDevice& device, const View& a, const View& b, const View& c) {
   if (c.numel() == 0) return;
   const int64_t count = c.numel() / (c.shape[c.rank() - 2] * c.shape[c.rank() - 1]);
@@ -73,7 +73,7 @@ struct MatmulBackward final : Node {
   SavedTensor a, b;
 
   const char* name() const noexcept override { return "matmul"; }
-  // dA = dC B^T and dB = A^T dC, summed over batches that were repeated
+  // dA = dC B^T and dB = A^T dC, summed over the batches that broadcasting repeated.
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& left = a.unpack();
     const Tensor& right = b.unpack();
@@ -101,7 +101,7 @@ struct MatmulBackward final : Node {
  private:
   static Tensor batched_grad(const View& first, const View& second, const Tensor& like, const Shape& batch,
                              ContextDevice& device) {
-    if (first.shape[first.rank() - 1] == 0) return full(device, like.dtype(), like.shape(), 0.0);  // sums of nothing
+    if (first.shape[first.rank() - 1] == 0) return full(device, like.dtype(), like.shape(), 0.0);  // empty sums
     const DType wide = like.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
     const bool repeated = !(batch_shape(like) == batch);
     const Shape shape = with_matrix(batch, like.size(like.rank() - 2), like.size(like.rank() - 1));

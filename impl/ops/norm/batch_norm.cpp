@@ -1,4 +1,4 @@
-// batch_norm: a row for each channel, seen through the input with its first two dimensions swapped.
+// batch_norm: one row for each channel of the input, whose first two dimensions are viewed swapped.
 #include "autograd/accumulate_grad.h"
 #include "core/error.h"
 #include "ops/check.h"
@@ -40,13 +40,13 @@ void require_batch(const Tensor& input, const RunningStatistics& running, bool t
   require_running(input, running.variance, "running_var", training);
 }
 
-// One half of the statistics: the means or the variances.
+// Half 0 holds the means, half 1 the variances.
 Tensor half_of(const Tensor& statistics, int64_t half) {
   const int64_t channels = statistics.size(1);
   return statistics.as_strided({channels}, {1}, half * channels);
 }
 
-// running = (1 - momentum) running + momentum scale batch, in double, rounded once.
+// running = (1 - momentum) * running + momentum * scale * batch, in double, rounded once.
 void move_towards(const Tensor& running, const Tensor& batch, double momentum, double scale) {
   ContextDevice& device = running.device();
   const Tensor old = empty_like(batch), share = empty_like(batch);
@@ -81,6 +81,7 @@ Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const T
   if (settings.training && running.mean.defined() && input.numel() > 0) {
     const double count = static_cast<double>(norm.spatial);
     restore_on_failure(running.mean);
+    // Running variances are unbiased: divided by count - 1, as in PyTorch.
     restore_on_failure(running.variance);
     move_towards(running.mean, half_of(statistics, 0), settings.momentum, 1.0);
     move_towards(running.variance, half_of(statistics, 1), settings.momentum, count / (count - 1.0));

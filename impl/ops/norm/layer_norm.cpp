@@ -1,4 +1,4 @@
-// layer_norm and rms_norm: rows are the last dimensions.
+// layer_norm and rms_norm: a row is made of the last dimensions.
 #include "core/error.h"
 #include "ops/check.h"
 #include "ops/norm/affine.h"
@@ -9,7 +9,7 @@ namespace halftone::ops {
 
 namespace {
 
-// The number of rows, where the input's shape ends in normalized_shape.
+// Returns the number of rows; throws unless the input's shape ends in normalized_shape.
 int64_t checked_rows(const Tensor& input, const Shape& normalized_shape) {
   require_float(input, "input");
   const int outer = input.rank() - normalized_shape.rank();

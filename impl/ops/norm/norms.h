@@ -13,15 +13,15 @@ Tensor group_norm(const Tensor& input, int64_t groups, const Tensor& weight, con
 
 struct BatchNormSettings {
   bool training = false;  // normalise with the batch's own statistics
-  double momentum = 0.1;  // the share of the batch in the new running statistics
+  double momentum = 0.1;  // weight of the batch in the new running statistics
   double epsilon = 1e-5;
 };
-// [channels], f32 or f64; both or neither are defined.
+// [channels], f32 or f64; both are defined or neither.
 struct RunningStatistics {
   Tensor mean;
   Tensor variance;
 };
-// In training `running`, where it is defined, moves towards the batch's statistics.
+// In training, `running` (if defined) is updated with the batch's statistics.
 Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const Tensor& weight, const Tensor& bias,
                   const BatchNormSettings& settings);
 

@@ -14,17 +14,18 @@ namespace halftone {
 
 namespace {
 
-// How many pieces backward cuts the rows into, by the shape alone: about a chunk of elements each, of so many rows that
-// their sums take little memory and so few that adding them one after the other loses little.
+// The number of pieces that backward cuts the rows into, by the shape alone. A piece has about a chunk of elements:
+// enough rows that the pieces' sums take little memory, and few enough that adding them one by one loses little
+// precision.
 int64_t piece_count(const RowNorm& norm, int64_t elements) {
   if (elements == 0) return 0;
   const int64_t length = elements / norm.rows;
-  const int64_t fewest = norm.groups == norm.rows ? 4 : 16;  // rows of few channels each have little to add
+  const int64_t fewest = norm.groups == norm.rows ? 4 : 16;  // rows with few channels each have little to add
   const int64_t rows_per_piece = std::clamp<int64_t>(kChunkSize / length, fewest, 256);
   return (norm.rows + rows_per_piece - 1) / rows_per_piece;
 }
 
-// The elements in the order of rows.
+// The tensor as a view in the order of the rows.
 View rows_of(const Tensor& tensor, bool by_channel) {
   View view = view_or_null(tensor);
   if (!by_channel || view.rank() < 2) return view;

@@ -1,4 +1,4 @@
-// Layer, RMS, group and batch normalisation as one shape of operation: rows, each normalised on its own.
+// Layer, RMS, group and batch normalisation in one implementation: rows, each normalised on its own.
 #pragma once
 
 #include "backend/kernels.h"
@@ -9,13 +9,13 @@ namespace halftone {
 
 struct NormOperands {
   Tensor input;
-  Tensor weight;  // either may be undefined
+  Tensor weight;  // weight and bias may be undefined
   Tensor bias;
-  Tensor statistics = {};   // f64 [2, rows], means and variances: given, or to be written; may be undefined
-  bool by_channel = false;  // rows lie along the second dimension, not the first
+  Tensor statistics = {};   // f64 [2, rows], means then variances: input or output; may be undefined
+  bool by_channel = false;  // rows run along the second dimension, not the first
 };
 
-// REQUIRES: the operands fit `norm` and live on one device; `channels` is how many values weight and bias have.
+// REQUIRES: the operands fit `norm` and are on one device; weight and bias have `channels` elements.
 Tensor apply_row_norm(Op op, const RowNorm& norm, const NormOperands& operands, int64_t channels);
 
 }  // namespace halftone

@@ -28,7 +28,7 @@ struct MaxPoolBackward final : Node {
   void release_saved() noexcept override { indices.reset(); }
 };
 
-// Indices count the elements of a plane in 32 bits.
+// Indices of elements in a plane have 32 bits.
 void require_small_planes(const Tensor& input) {
   int64_t size = 1;
   for (int i = 2; i < input.rank(); ++i) size *= input.size(i);

@@ -7,11 +7,11 @@
 
 namespace halftone::ops {
 
-// Height, then width; over one dimension the width alone counts, and heights keep what stands here.
+// {height, width}. 1-D ops use only the width; leave the height at its default.
 struct PoolOptions {
   int64_t kernel[2] = {1, 1};
   ConvWindow window;
-  bool counts_padding = true;  // averages alone
+  bool counts_padding = true;  // for averages only
   LastWindow last_window = LastWindow::kWhole;
 };
 
@@ -25,7 +25,7 @@ Tensor adaptive_avg_pool2d(const Tensor& input, int64_t result_h, int64_t result
 Tensor adaptive_max_pool1d(const Tensor& input, int64_t result_w);
 Tensor adaptive_max_pool2d(const Tensor& input, int64_t result_h, int64_t result_w);
 
-// Throws INVALID_ARGUMENT naming `options` or the kernel's size where no input could be pooled so.
+// Throws INVALID_ARGUMENT naming `options` or the kernel's size if no input could be pooled with them.
 void require_pool_options(const PoolOptions& options, int dims);
 void require_result_size(int64_t value, const char* argument);
 

@@ -20,7 +20,7 @@ void require_size(int64_t value, const char* argument) {
 
 }  // namespace
 
-// As in PyTorch a window reaches into the input by at least half: else it might see nothing but padding.
+// At least half of a window must be inside the input, as in PyTorch: otherwise it could see nothing but padding.
 void require_pool_options(const PoolOptions& options, int dims) {
   for (int d = 0; d < 2; ++d) require_size(options.kernel[d], kKernelNames[d]);
   require_window(options.window, dims);

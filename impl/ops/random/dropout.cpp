@@ -16,7 +16,7 @@ Tensor apply_dropout(const Dropout& dropout, const Tensor& input, DType dtype) {
   return result;
 }
 
-// Draws the mask anew: the key is all that is kept of it.
+// Backward draws the mask again from its key; the mask itself is not saved.
 struct DropoutBackward final : Node {
   Dropout dropout;
   DType dtype;
@@ -34,7 +34,7 @@ Tensor dropout(const Tensor& input, double p, bool training) {
   require_float(input, "input");
   if (!training || p == 0.0) return input;
   const auto [x, dtype] = autocast_unary(Op::kDropout, input);
-  // Nothing stays where p is 1, so its factor does not matter.
+  // With p = 1 every element is dropped, so the factor does not matter.
   const Dropout dropout = {.key = x.device().context->next_key(), .p = p, .scale = p < 1.0 ? 1.0 / (1.0 - p) : 0.0};
   Tensor result = apply_dropout(dropout, x, dtype);
   if (auto* node = record<DropoutBackward>(result, {&x})) {

@@ -1,4 +1,4 @@
-// Operations that draw. capi/include/halftone/random.h documents them.
+// Operations that draw random numbers; capi/include/halftone/random.h documents them.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -1,4 +1,4 @@
-// amax and amin; any and all, which are the same on bools.
+// amax and amin; any and all, which are the maximum and minimum of bools.
 #include "ops/check.h"
 #include "ops/ops.h"
 #include "ops/record.h"
@@ -44,7 +44,7 @@ Tensor choose(const ExtremeKind& kind, const Tensor& input, const Shape& dims, b
   return result;
 }
 
-// `of_nothing` is the answer where no element is asked.
+// `of_nothing` is the result for no elements.
 Tensor ask(const ExtremeKind& kind, const Tensor& input, const Shape& dims, bool keepdim, bool of_nothing) {
   const Reduction reduction = plan_reduction(input.shape(), dims, keepdim);
   if (reduction.count == 0) return full(input.device(), DType::kBool, reduction.result, of_nothing ? 1 : 0);

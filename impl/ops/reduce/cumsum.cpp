@@ -21,7 +21,7 @@ struct CumsumBackward final : Node {
   DType dtype;
 
   const char* name() const noexcept override { return "cumsum"; }
-  // Element i is a term of every sum from i on.
+  // Element i is a term of every sum from i on, so its gradient is a sum from the end.
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     inputs.set(0, run(grads[0], dim, true, dtype));
   }

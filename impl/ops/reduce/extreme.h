@@ -1,4 +1,4 @@
-// What the operations that choose the largest or the smallest share; nothing here records.
+// Shared by the operations that choose the largest or the smallest element; nothing here records.
 #pragma once
 
 #include "backend/kernels.h"
@@ -15,8 +15,8 @@ struct ExtremeKind {
   const char* name() const noexcept { return name_of(op); }
 };
 
-// The extreme over the reduction's dimensions, in the input's dtype. Throws INVALID_ARGUMENT naming `argument` where
-// there is nothing to choose from.
+// The largest or smallest element over the reduction's dimensions, in the input's dtype. Throws INVALID_ARGUMENT naming
+// `argument` if there is no element.
 Reduced apply_extreme(const ExtremeKind& kind, const Tensor& input, const Reduction& reduction, const char* argument);
 
 }  // namespace halftone

@@ -1,4 +1,4 @@
-// max_dim and min_dim, argmax and argmin: extremes along one dimension and where they stand.
+// max_dim, min_dim, argmax and argmin: maxima and minima along one dimension, with their indices.
 #include "ops/check.h"
 #include "ops/ops.h"
 #include "ops/record.h"

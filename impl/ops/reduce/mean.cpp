@@ -33,7 +33,7 @@ Tensor mean(const Tensor& input, const Shape& dims, bool keepdim) {
   require_float(input, "input");
   const auto [x, dtype] = autocast_unary(Op::kMean, input);
   const Reduction reduction = plan_reduction(x.shape(), dims, keepdim);
-  // An empty sum is 0 and 0 * inf is NaN, the mean of nothing.
+  // The empty sum is 0, and 0 * inf gives NaN, the mean of no elements.
   const double scale = reduction.count > 0 ? 1.0 / static_cast<double>(reduction.count)
                                            : std::numeric_limits<double>::infinity();
   Tensor result = apply_sum("mean", x, reduction, scale, dtype);

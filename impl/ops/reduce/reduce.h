@@ -1,5 +1,5 @@
-// The operations that reduce dimensions or run along one; capi/include/halftone/reduce.h documents those that ops.h
-// does not. An empty `dims` means all dimensions.
+// The operations that reduce dimensions or accumulate along one; capi/include/halftone/reduce.h documents those that
+// ops.h does not. An empty `dims` means all dimensions.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -8,7 +8,7 @@ namespace halftone::ops {
 
 Tensor sum(const Tensor& input, const Shape& dims, bool keepdim);
 Tensor mean(const Tensor& input, const Shape& dims, bool keepdim);
-// The sum of squares is divided by the number of elements less `correction`.
+// The sum of squared deviations is divided by the number of elements minus `correction`.
 Tensor var(const Tensor& input, const Shape& dims, double correction, bool keepdim);
 Tensor std(const Tensor& input, const Shape& dims, double correction, bool keepdim);
 Tensor log_sum_exp(const Tensor& input, const Shape& dims, bool keepdim);

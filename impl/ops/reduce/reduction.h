@@ -1,4 +1,4 @@
-// What reductions share: which dimensions go, and the shapes before and after.
+// Shared by the reductions: the reduced dimensions, and the shapes before and after.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -6,25 +6,25 @@
 namespace halftone {
 
 struct Reduction {
-  Shape kept;     // the input's shape with 1 in place of every reduced size
-  Shape result;   // `kept`, without those where they are to be dropped
-  int64_t count;  // how many elements make one
+  Shape kept;     // the input's shape with 1 for every reduced size
+  Shape result;   // the shape of the result: `kept`, or `kept` without the reduced dimensions
+  int64_t count;  // the number of elements that are reduced to one
 };
 
-// An empty `dims` means all dimensions. Throws INVALID_ARGUMENT naming dims for one out of range or named twice.
+// An empty `dims` means all dimensions. Throws INVALID_ARGUMENT naming dims if one is out of range or named twice.
 Reduction plan_reduction(const Shape& shape, const Shape& dims, bool keepdim);
 
-// scale * sum, in `dtype`; records nothing.
+// scale * sum of the input, in `dtype`; records nothing.
 Tensor apply_sum(const char* operation, const Tensor& input, const Reduction& reduction, double scale, DType dtype);
 
-// An uninitialised result in `dtype`, and the view of it with the reduced dimensions at size 1.
+// An uninitialised result in `dtype`, and a view of it that keeps the reduced dimensions with size 1.
 struct Reduced {
   Tensor result;
   View kept;
 };
 Reduced empty_reduced(const Tensor& input, const Reduction& reduction, DType dtype);
 
-// A gradient of the result's shape, repeated over the reduced dimensions without copying.
+// Repeats a gradient of the result's shape over the reduced dimensions, without a copy.
 Tensor spread(const Tensor& grad, const Shape& kept, const Shape& shape);
 
 }  // namespace halftone

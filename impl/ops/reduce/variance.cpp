@@ -1,4 +1,4 @@
-// var and std: the mean squared deviation from the mean, and its root.
+// var and std: variance and standard deviation.
 #include <algorithm>
 
 #include "backend/kernels.h"
@@ -17,12 +17,12 @@ namespace halftone::ops {
 
 namespace {
 
-// d var = 2 / divisor * (x - mean), and d std = d var / (2 std): 0 where std is, as in PyTorch.
+// d var = 2 / divisor * (x - mean), and d std = d var / (2 std), with gradient 0 if std is 0, as in PyTorch.
 struct VarianceBackward final : Node {
   Op op;
   SavedTensor input;
   SavedTensor means;   // of the kept shape
-  SavedTensor result;  // of std alone, of the kept shape
+  SavedTensor result;  // for std only, of the kept shape
   double divisor;
 
   const char* name() const noexcept override { return name_of(op); }

@@ -18,7 +18,7 @@ struct BroadcastToBackward final : Node {
   void release_saved() noexcept override {}
 };
 
-// Puts the input's sizes in the places of -1.
+// Replaces sizes of -1 by the input's.
 Shape checked_target(const Tensor& input, const Shape& asked) {
   const int added = asked.rank() - input.rank();
   Shape target = asked;

@@ -9,7 +9,7 @@ namespace halftone::ops {
 
 namespace {
 
-// One tensor's place in the result.
+// The range of one tensor in the result.
 struct Piece {
   Range range;
   DType dtype;
@@ -36,7 +36,7 @@ DType common_dtype(const std::vector<Tensor>& tensors) {
   return dtype;
 }
 
-// The dtypes that the thread's policy asks for.
+// Casts the tensors to the dtypes that the thread's autocast policy selects.
 std::vector<Tensor> cast_operands(Op op, const std::vector<Tensor>& tensors) {
   const DType widest = common_dtype(tensors);
   std::vector<Tensor> operands;
@@ -46,7 +46,7 @@ std::vector<Tensor> cast_operands(Op op, const std::vector<Tensor>& tensors) {
   return operands;
 }
 
-// REQUIRES: shapes of one rank, `dim` among them.
+// REQUIRES: equal ranks, and `dim` below them.
 void require_pieces(const std::vector<Tensor>& tensors, int dim) {
   const Shape& first = tensors[0].shape();
   for (size_t i = 0; i < tensors.size(); ++i) {

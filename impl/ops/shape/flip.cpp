@@ -7,7 +7,8 @@ namespace halftone::ops {
 
 namespace {
 
-// The elements from the last to the first along `dims`. A view for this kernel alone: tensors have no negative strides.
+// A view of the elements from the last to the first along `dims`, for this kernel only: tensors have no negative
+// strides.
 View backwards(const Tensor& tensor, const Shape& dims) {
   View view = tensor.view();
   int64_t first = 0;
@@ -42,7 +43,7 @@ struct FlipBackward final : Node {
 
 Tensor flip(const Tensor& input, const Shape& dims) {
   const Shape named = checked_dims(dims, input.rank(), "dims");
-  const Shape checked = input.rank() > 0 ? named : Shape();  // a scalar's dimension is none to walk along
+  const Shape checked = input.rank() > 0 ? named : Shape();  // a scalar accepts dim 0 but has no dimension to flip
   Tensor result = flipped(input, checked);
   if (auto* node = record<FlipBackward>(result, {&input})) node->dims = checked;
   return result;

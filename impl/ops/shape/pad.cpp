@@ -10,8 +10,8 @@ namespace halftone::ops {
 
 namespace {
 
-// What of the input stands in the result, and where: in each dimension `length` indices, from `source` there and from
-// `target` here.
+// The part of the input that is copied to the result: `length` indices in each dimension, from `source` in the input
+// and from `target` in the result.
 struct Overlap {
   Shape source, target, length;
 };
@@ -54,7 +54,7 @@ struct PadBackward final : Node {
 Shape padded_shape(const Shape& shape, const Padding& padding) {
   Shape padded = shape;
   for (int i = 0; i < shape.rank(); ++i) {
-    int64_t reach;  // where the input ends, counted from the result's first index
+    int64_t reach;  // the end of the input, as an index of the result
     const bool overflows = padding.before[i] == INT64_MIN || padding.after[i] == INT64_MIN ||
                            __builtin_add_overflow(shape[i], padding.before[i], &reach) ||
                            __builtin_add_overflow(reach, padding.after[i], &padded[i]) ||

@@ -17,7 +17,7 @@ struct ReshapeBackward final : Node {
   void release_saved() noexcept override {}
 };
 
-// Puts the size that makes the product right in the place of -1.
+// Replaces a size of -1 by the one that makes the product equal to `count`.
 Shape resolve(const Shape& asked, int64_t count) {
   Shape shape = asked;
   int unknown = -1;

@@ -1,4 +1,4 @@
-// Operations that give elements other places: views, and tensors put together from others.
+// Operations that rearrange elements: views, and tensors assembled from others.
 // capi/include/halftone/shape.h documents them.
 #pragma once
 
@@ -19,13 +19,13 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
 Tensor stack(const std::vector<Tensor>& tensors, int64_t dim);
 std::vector<Tensor> split(const Tensor& input, int64_t dim, const std::vector<int64_t>& sizes);
 
-// How many elements a dimension gains in front of its first and behind its last; where negative, it loses them.
+// The number of elements added before the first and after the last of each dimension; negative numbers remove elements.
 struct Padding {
   Shape before, after;  // of every dimension
 };
 Tensor pad(const Tensor& input, const Padding& padding, double value);
 
-// The elements from the last to the first along each of `dims`; a copy.
+// Reverses the elements along each of `dims`; a copy.
 Tensor flip(const Tensor& input, const Shape& dims);
 
 Tensor tril(const Tensor& input, int64_t diagonal);

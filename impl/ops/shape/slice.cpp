@@ -24,7 +24,7 @@ struct SliceBackward final : Node {
   void release_saved() noexcept override {}
 };
 
-// An index counted from the end where negative, clamped to [0, size].
+// The index, counted from the end if negative, clamped to [0, size].
 int64_t clamped(int64_t index, int64_t size) {
   if (index < 0) index = index < -size ? 0 : index + size;
   return std::min(index, size);

@@ -8,7 +8,7 @@ namespace halftone::ops {
 
 namespace {
 
-// One node for all parts, so that their gradients are written side by side and never added.
+// One node for all parts: it writes their gradients side by side, so none has to be added.
 struct SplitBackward final : Node {
   explicit SplitBackward(size_t count) : Node(static_cast<uint32_t>(count)) {}
 

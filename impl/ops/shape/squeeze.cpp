@@ -1,4 +1,4 @@
-// Dimensions of size 1 that come and go: reshapes that are views whatever the strides are.
+// Adds and removes dimensions of size 1: reshapes that are always views, whatever the strides.
 #include "core/error.h"
 #include "ops/ops.h"
 

@@ -6,7 +6,7 @@ namespace halftone {
 
 namespace {
 
-// Whether the dimensions from `first` to `last` of a layout follow one another without gaps.
+// True if the dimensions from `first` to `last` of a layout follow one another without gaps.
 bool is_joined(const Shape& shape, const Shape& strides, int first, int last) {
   for (int i = first; i < last; ++i) {
     if (strides[i] != strides[i + 1] * shape[i + 1]) return false;
@@ -24,8 +24,8 @@ Shape without_ones(const Shape& shape, const Shape& values) {
 
 }  // namespace
 
-// Both shapes are cut into the shortest groups of dimensions with equal products. A group of the old shape that is laid
-// out without gaps can be counted in any way, so the new group's strides follow from its last stride.
+// Cuts both shapes into the shortest groups of dimensions with equal products. If a group of the old shape has no gaps,
+// its elements are equally spaced, so the new group's strides follow from the group's last stride.
 bool view_strides(const Shape& shape, const Shape& strides, const Shape& target, Shape* out) {
   *out = contiguous_strides(target);
   if (numel(shape) == 0) return true;
