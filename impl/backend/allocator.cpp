@@ -175,7 +175,7 @@ Allocation CachingAllocator::allocate(size_t bytes, Category category) {
   State& state = *state_;
   State::Lock lock(state.mutex);
   if (bytes > kLargestRequest) {
-    state.fail_to_grow(Status::failure(Code::kOutOfMemory, "no device has as much"), bytes);
+    state.fail_to_grow(Status::failure(Code::kOutOfMemory, "the request is larger than any device"), bytes);
   }
   Allocation allocation = bytes <= kLargestSlot ? state.take_slot(lock, bytes) : state.take_pages(lock, bytes);
   allocation.size = bytes;

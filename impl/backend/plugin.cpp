@@ -22,11 +22,11 @@ void* open_library(const char* path) {
 
 const PluginTable* ask_for_table(const char* path, void* library) {
   const auto entry = reinterpret_cast<PluginEntry>(dlsym(library, kPluginSymbol));
-  if (entry == nullptr) fail(Code::kFormat, "path", "%s is no plugin: it has no symbol %s", path, kPluginSymbol);
+  if (entry == nullptr) fail(Code::kFormat, "path", "%s is not a plugin: it has no symbol %s", path, kPluginSymbol);
   const PluginHost host = {.struct_size = sizeof(PluginHost), .reserved = 0, .build_id = build_id()};
   const PluginTable* table = entry(&host);
   if (table == nullptr) {
-    fail(Code::kUnsupported, "path", "the plugin %s refuses this library, whose build id is \"%s\"", path, build_id());
+    fail(Code::kUnsupported, "path", "the plugin %s rejects this library, whose build id is \"%s\"", path, build_id());
   }
   return table;
 }
@@ -36,7 +36,7 @@ const PluginTable* ask_for_table(const char* path, void* library) {
 void check_table(const char* path, const PluginTable& table) {
   const char* other = table.build_id != nullptr ? table.build_id : "";
   if (table.struct_size != sizeof(PluginTable) || std::strcmp(other, build_id()) != 0) {
-    fail(Code::kUnsupported, "path", "the plugin %s is of the build \"%s\", this library of \"%s\"", path, other,
+    fail(Code::kUnsupported, "path", "the plugin %s has the build id \"%s\", this library has \"%s\"", path, other,
          build_id());
   }
   if (table.name == nullptr || (table.device_name != nullptr && table.create_device == nullptr)) {

@@ -16,7 +16,7 @@ bool is_kind_character(char c) {
 
 // Truncate: the name is untrusted and must fit in the message.
 [[noreturn]] void fail_on_garbage(const char* name) {
-  fail(Code::kDevice, "name", "\"%.64s\" is no device name: expected a kind and an index, as in \"cuda:0\"", name);
+  fail(Code::kDevice, "name", "\"%.64s\" is not a device name: expected a kind and an index, as in \"cuda:0\"", name);
 }
 
 Device* create_cpu(const DeviceName& name, const DeviceSources& sources) {

@@ -19,7 +19,8 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const Shape& whole_a, con
     const int64_t size_b = in_b < 0 ? 1 : b[in_b];
     if (size_a != size_b && size_a != 1 && size_b != 1) {
       fail(Code::kShapeMismatch, "b", "a %s and b %s do not broadcast: %lld against %lld in dimension %d",
-           ShapeText(whole_a).text, ShapeText(whole_b).text, static_cast<long long>(size_a), static_cast<long long>(size_b), i);
+           ShapeText(whole_a).text, ShapeText(whole_b).text, static_cast<long long>(size_a),
+           static_cast<long long>(size_b), i);
     }
     result.push_back(size_a == 1 ? size_b : size_a);
   }

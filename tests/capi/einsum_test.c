@@ -193,26 +193,27 @@ static void equations_that_make_no_sense_are_refused_with_the_place(void** state
   static const Nonsense cases[] = {
       {"", "one operand, but b is given"},
       {"ij->i", "one operand, but b is given"},
-      {"ij,jk,kl->il", "position 5 a comma"},
-      {"ij,jk->i,k", "position 8 a comma"},
-      {"ij,jk->i->k", "position 8 a second arrow"},
-      {"ij,jk->il", "position 8 a label here that no operand has"},
-      {"ij,jk->ii", "position 8 a label here that the result has"},
-      {"i1,jk->ik", "position 1 no label"},
-      {"i..,jk->ik", "position 1 no label"},
-      {"i....,jk->ik", "position 4 no label"},
-      {"...i...,jk->ik", "position 4 a second \"...\""},
-      {"ij,jk-ik", "position 5 no label"},
-      {"ij,jk>ik", "position 5 no label"},
-      {"ij,\xc3\xa9k->ik", "position 3 no label"},
+      {"ij,jk,kl->il", "position 5: unexpected comma"},
+      {"ij,jk->i,k", "position 8: unexpected comma"},
+      {"ij,jk->i->k", "position 8: second arrow"},
+      {"ij,jk->il", "position 8: no operand has this label"},
+      {"ij,jk->ii", "position 8: the result already has this label"},
+      {"i1,jk->ik", "position 1: not a label"},
+      {"i..,jk->ik", "position 1: not a label"},
+      {"i....,jk->ik", "position 4: not a label"},
+      {"...i...,jk->ik", "position 4: second \"...\""},
+      {"ij,jk-ik", "position 5: not a label"},
+      {"ij,jk>ik", "position 5: not a label"},
+      {"ij,\xc3\xa9k->ik", "position 3: not a label"},
   };
   htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 2);
   for (size_t i = 0; i < COUNT_OF(cases); ++i) {
     assert_fails(htone_einsum(cases[i].equation, a, a, &out), HTONE_INVALID_ARGUMENT, cases[i].message);
   }
   assert_fails(htone_einsum("ij,jk->ik", a, NULL, &out), HTONE_INVALID_ARGUMENT, "two operands, but b is NULL");
-  assert_fails(htone_einsum("ii,jk->k", a, a, &out), HTONE_UNSUPPORTED, "position 1 a label here that its operand has");
-  assert_fails(htone_einsum("ii->i", a, NULL, &out), HTONE_UNSUPPORTED, "diagonals are not taken");
+  assert_fails(htone_einsum("ii,jk->k", a, a, &out), HTONE_UNSUPPORTED,
+               "position 1: the operand already has this label");
+  assert_fails(htone_einsum("ii->i", a, NULL, &out), HTONE_UNSUPPORTED, "diagonals are not supported");
   assert_null(out);
 }
 

@@ -76,7 +76,7 @@ int64_t transposed_size(const ConvOptions& options, int dim, int64_t size, int64
                          __builtin_add_overflow(total, steps, &total) || __builtin_add_overflow(total, reach, &total);
   if (overflows || total < 1) {
     fail(Code::kInvalidArgument, "options", "the result's size along %s is %s", kDimNames[dim],
-         overflows ? "more than 64 bits can count" : "less than 1");
+         overflows ? "too large for 64 bits" : "less than 1");
   }
   return total;
 }

@@ -13,7 +13,7 @@ Tensor checked_indices(const Tensor& indices, const char* argument, const Tensor
     fail(Code::kDtypeMismatch, argument, "%s is %s, expected i64 or i32", argument, name_of(indices.dtype()));
   }
   if (&indices.device() != &table.device()) {
-    fail(Code::kDevice, argument, "%s is on another device than what it points into", argument);
+    fail(Code::kDevice, argument, "%s is on another device than the tensor that it indexes", argument);
   }
   const Tensor checked = contiguous(as_dtype(indices, DType::kI64));
   Device& device = *checked.device().device;

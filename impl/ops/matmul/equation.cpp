@@ -29,15 +29,15 @@ class EquationParser {
     const char c = text_[at_];
     if (c == ' ') return;
     if (c == ',') {
-      if (term_ != &result_.a) fail_here(Code::kInvalidArgument, "a comma here, expected at most two operands");
+      if (term_ != &result_.a) fail_here(Code::kInvalidArgument, "unexpected comma; there are at most two operands");
       term_ = &result_.b;
       result_.has_b = true;
     } else if (std::strncmp(text_ + at_, "->", 2) == 0) {
-      if (term_ == &result_.out) fail_here(Code::kInvalidArgument, "a second arrow here");
+      if (term_ == &result_.out) fail_here(Code::kInvalidArgument, "second arrow");
       term_ = &result_.out;
       ++at_;
     } else if (std::strncmp(text_ + at_, "...", 3) == 0) {
-      if (has_label(*term_, kCover)) fail_here(Code::kInvalidArgument, "a second \"...\" here");
+      if (has_label(*term_, kCover)) fail_here(Code::kInvalidArgument, "second \"...\"");
       term_->push_back(kCover);
       at_ += 2;
     } else {
@@ -48,14 +48,14 @@ class EquationParser {
   void add_label(char c) {
     const bool in_result = term_ == &result_.out;
     if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
-      fail_here(Code::kInvalidArgument, "no label here, expected a letter or \"...\"");
+      fail_here(Code::kInvalidArgument, "not a label; expected a letter or \"...\"");
     }
     if (has_label(*term_, c)) {
-      if (in_result) fail_here(Code::kInvalidArgument, "a label here that the result has already");
-      fail_here(Code::kUnsupported, "a label here that its operand has already; diagonals are not taken");
+      if (in_result) fail_here(Code::kInvalidArgument, "the result already has this label");
+      fail_here(Code::kUnsupported, "the operand already has this label; diagonals are not supported");
     }
     if (in_result && !has_label(result_.a, c) && !has_label(result_.b, c)) {
-      fail_here(Code::kInvalidArgument, "a label here that no operand has");
+      fail_here(Code::kInvalidArgument, "no operand has this label");
     }
     term_->push_back(c);
   }
@@ -73,7 +73,7 @@ class EquationParser {
   }
 
   [[noreturn]] void fail_here(Code code, const char* what) const {
-    fail(code, "equation", "equation \"%.100s\" has at position %d %s", text_, at_, what);
+    fail(code, "equation", "equation \"%.100s\", position %d: %s", text_, at_, what);
   }
 
   const char* text_;

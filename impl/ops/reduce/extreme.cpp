@@ -7,7 +7,7 @@ namespace halftone {
 
 Reduced apply_extreme(const ExtremeKind& kind, const Tensor& input, const Reduction& reduction, const char* argument) {
   if (reduction.count == 0) {
-    fail(Code::kInvalidArgument, argument, "%s of input %s: there is no element to choose in the named dimensions",
+    fail(Code::kInvalidArgument, argument, "%s of input %s: these dimensions have no element to choose from",
          argument, ShapeText(input.shape()).text);
   }
   Reduced reduced = empty_reduced(input, reduction, input.dtype());

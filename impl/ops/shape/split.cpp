@@ -39,7 +39,7 @@ std::vector<Range> plan_ranges(const Tensor& input, int dim, const std::vector<i
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0 || sizes[i] > input.size(dim) - start) {
-      fail(Code::kShapeMismatch, "sizes", "sizes[%zu]=%lld is outside [0, %lld], what input %s has left", i,
+      fail(Code::kShapeMismatch, "sizes", "sizes[%zu]=%lld is outside [0, %lld], the rest of input %s", i,
            static_cast<long long>(sizes[i]), static_cast<long long>(input.size(dim) - start),
            ShapeText(input.shape()).text);
     }

@@ -6,7 +6,7 @@ namespace halftone::ops {
 
 Tensor unsqueeze(const Tensor& input, int64_t dim) {
   if (input.rank() == kMaxRank) {
-    fail(Code::kInvalidArgument, "input", "input %s has %d dimensions, the most there are",
+    fail(Code::kInvalidArgument, "input", "input %s has %d dimensions, the largest number allowed",
          ShapeText(input.shape()).text, kMaxRank);
   }
   const int at = checked_dim(dim, input.rank() + 1, "dim");

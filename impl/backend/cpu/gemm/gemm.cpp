@@ -65,7 +65,7 @@ bool mixes_f64(const GemmArgs& args) {
 
 Status run(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
   if (is_empty(args)) return {};
-  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "f64 with narrower floats in one matrix product");
+  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
   gemm(pool_of(stream), Threads::kPool, args, workspace);
   return {};
 }
