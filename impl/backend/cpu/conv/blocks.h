@@ -26,7 +26,6 @@ class Blocks {
   int64_t count() const noexcept { return image_blocks() * row_blocks(); }
 
   Block at(int64_t image_block, int64_t row_block) const noexcept;
-  int64_t images_of(int64_t image_block) const noexcept { return at(image_block, 0).images; }
   int64_t columns_of(const Block& block) const noexcept { return block.images * block.rows * row_width_; }
   int64_t max_images() const noexcept { return block_images_; }
   int64_t max_columns() const noexcept { return block_images_ * block_rows_ * row_width_; }
