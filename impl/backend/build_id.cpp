@@ -33,7 +33,7 @@ constexpr size_t kLayout[] = {
     sizeof(RandomKernels),
     sizeof(OptimKernels),
     sizeof(GemmArgs),
-    offsetof(GemmArgs, activation),
+    offsetof(GemmArgs, store),
     offsetof(GemmArgs, c),
     sizeof(MultiTensor<GradSlot>),
     sizeof(GradSlot),

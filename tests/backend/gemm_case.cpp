@@ -51,20 +51,6 @@ double epsilon_of(DType dtype) {
   }
 }
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kRelu:
-      return x <= 0 ? 0 : x;
-    case Activation::kGeluErf:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::kGeluTanh:
-      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-  }
-  return NAN;
-}
-
 }  // namespace
 
 GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Order b, Order c,
@@ -87,7 +73,6 @@ GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Or
   args_.c = c_.view();
   if (extras.bias) args_.bias = bias_.view();
   if (extras.residual) args_.residual = residual_.view();
-  args_.activation = extras.activation;
   args_.store = extras.store;
 }
 
@@ -128,7 +113,6 @@ double GemmCase::expected(const Values& a, const Values& b, int64_t row, int64_t
     absolute += wanted ? std::fabs(term) : 0;
   };
   add(extras_.bias, bias_.get(column));
-  sum = activate(extras_.activation, sum);
   add(extras_.residual, residual_.get(index));
   add(extras_.store == Store::kAdd, before_[static_cast<size_t>(index)]);
   *magnitude = absolute;
@@ -136,8 +120,8 @@ double GemmCase::expected(const Values& a, const Values& b, int64_t row, int64_t
 }
 
 // A sum of k products has k roundings of the products (none with fused arithmetic) and k of the sums. Each is at most
-// half an FP32 unit of the sum of magnitudes. Eight more cover bias, activation (slope below 1.13, error below 2^-21),
-// residual and c. Then c's dtype rounds once; 2^-25 is half the smallest FP16.
+// half an FP32 unit of the sum of magnitudes. Eight more cover bias, residual and c. Then c's dtype rounds once; 2^-25
+// is half the smallest FP16.
 void GemmCase::expect_right() const {
   const double unit = c_.view().dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
   const double rounding = c_.view().dtype == DType::kF64 ? 0 : epsilon_of(c_.view().dtype) / 2;

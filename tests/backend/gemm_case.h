@@ -29,7 +29,6 @@ struct GemmDTypes {
 struct GemmExtras {
   bool bias = false;
   bool residual = false;
-  Activation activation = Activation::kNone;
   Store store = Store::kWrite;
   DType dtype = DType::kF32;  // dtype of bias and residual
 };

@@ -81,11 +81,11 @@ TEST(Gemm, FinishesEachTileOfPairs) {
     for (const DType c : kSmallFloats) {
       for (const Order order : kOrders) {
         check({33, 65, 1601}, {DType::kBF16, DType::kBF16, c}, Order::kRows, Order::kColumns, order,
-              {true, true, Activation::kGeluTanh, Store::kAdd, c});
+              {true, true, Store::kAdd, c});
       }
     }
     check({33, 65, 1601}, {DType::kBF16, DType::kBF16, DType::kF32}, Order::kRows, Order::kRows, Order::kRows,
-          {false, false, Activation::kNone, Store::kAdd, DType::kF32});
+          {false, false, Store::kAdd, DType::kF32});
   });
 }
 
@@ -203,17 +203,14 @@ TEST(Gemm, ReadsPairsAtAnyAddress) {
 }
 
 TEST(Gemm, AppliesEachPartOfTheEpilogue) {
-  const Activation activations[] = {Activation::kNone, Activation::kRelu, Activation::kGeluErf, Activation::kGeluTanh};
-  for_each_way([&] {
-    for (const Activation activation : activations) {
-      for (const Store store : {Store::kWrite, Store::kAdd}) {
-        for (const bool bias : {false, true}) {
-          for (const bool residual : {false, true}) {
-            for (const DType dtype : kSmallFloats) {
-              for (const Order c : kOrders) {
-                check({17, 37, 9}, {DType::kF32, DType::kF32, dtype}, Order::kRows, Order::kRows, c,
-                      {bias, residual, activation, store, dtype});
-              }
+  for_each_way([] {
+    for (const Store store : {Store::kWrite, Store::kAdd}) {
+      for (const bool bias : {false, true}) {
+        for (const bool residual : {false, true}) {
+          for (const DType dtype : kSmallFloats) {
+            for (const Order c : kOrders) {
+              check({17, 37, 9}, {DType::kF32, DType::kF32, dtype}, Order::kRows, Order::kRows, c,
+                    {bias, residual, store, dtype});
             }
           }
         }
@@ -224,12 +221,11 @@ TEST(Gemm, AppliesEachPartOfTheEpilogue) {
 
 TEST(Gemm, FinishesEachTileOnceWhereKIsLargerThanABlock) {
   for_each_way([] {
-    const GemmExtras extras = {true, true, Activation::kGeluTanh, Store::kAdd, DType::kBF16};
+    const GemmExtras extras = {true, true, Store::kAdd, DType::kBF16};
     for (const DType dtype : kSmallFloats) {
       check({33, 65, 800}, {dtype, DType::kF32, dtype}, Order::kRows, Order::kColumns, Order::kRows, extras);
     }
-    check({33, 65, 800}, {}, Order::kRows, Order::kRows, Order::kRows,
-          {false, false, Activation::kNone, Store::kAdd, DType::kF32});
+    check({33, 65, 800}, {}, Order::kRows, Order::kRows, Order::kRows, {false, false, Store::kAdd, DType::kF32});
   });
 }
 
@@ -238,7 +234,7 @@ TEST(Gemm, GivesTheEpilogueOfZeroWithoutProducts) {
     for (const DType dtype : kSmallFloats) {
       check({9, 35, 0}, {dtype, dtype, dtype});
       check({9, 35, 0}, {dtype, dtype, dtype}, Order::kRows, Order::kRows, Order::kRows,
-            {true, true, Activation::kGeluErf, Store::kAdd, dtype});
+            {true, true, Store::kAdd, dtype});
     }
     check({9, 64, 0}, {DType::kF64, DType::kF64, DType::kF64});
   });
@@ -278,10 +274,7 @@ TEST(Gemm, MultipliesDoublesInDouble) {
   for (const Order a : kOrders) {
     for (const Order b : kOrders) check({19, 67, 30}, f64, a, b, Order::kGaps);
   }
-  for (const Activation activation : {Activation::kRelu, Activation::kGeluErf, Activation::kGeluTanh}) {
-    check({19, 67, 30}, f64, Order::kRows, Order::kRows, Order::kRows,
-          {true, true, activation, Store::kAdd, DType::kF64});
-  }
+  check({19, 67, 30}, f64, Order::kRows, Order::kRows, Order::kRows, {true, true, Store::kAdd, DType::kF64});
 }
 
 TEST(Gemm, DoesNotDependOnTheNumberOfThreads) {
@@ -289,7 +282,7 @@ TEST(Gemm, DoesNotDependOnTheNumberOfThreads) {
   for_each_way([&] {
     for (const GemmShape& shape : shapes) {
       for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
-        const GemmExtras extras = {true, false, Activation::kRelu, Store::kWrite, dtype};
+        const GemmExtras extras = {true, false, Store::kWrite, dtype};
         GemmCase alone(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows, extras);
         GemmCase pair(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows, extras);
         GemmCase crowd(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows, extras);

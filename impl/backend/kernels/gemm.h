@@ -7,21 +7,18 @@
 
 namespace halftone {
 
-enum class Activation : int32_t { kNone, kRelu, kGeluErf, kGeluTanh };
-
-// c = activation(a b + bias) + residual, or the same added to c.
+// c = a * b + bias + residual, added to c if store is kAdd.
 struct GemmArgs {
   View a;              // [m, k], any strides
   View b;              // [k, n], any strides
   View bias = {};      // [n]; null data for none
   View residual = {};  // [m, n]; null data for none
-  Activation activation = Activation::kNone;
   Store store = Store::kWrite;
   View c;  // [m, n], any strides
 };
 
 // f64 needs every view f64. Otherwise a, b, bias, residual and c are f32, f16 or bf16 in any mixture; products
-// accumulate in FP32 and are rounded once, when c is stored. k = 0 gives activation(bias) + residual. If a and b are
+// accumulate in FP32 and are rounded once, when c is stored. k = 0 gives bias + residual. If a and b are
 // bf16 the CPU may use dot products (cpu/gemm/dot.h): then bf16 subnormals and sums below 2^-126 count as zero.
 struct GemmKernels {
   // Bytes of scratch that `run` needs for these arguments.

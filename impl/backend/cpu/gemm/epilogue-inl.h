@@ -1,4 +1,4 @@
-// The epilogue of a tile of finished sums, while it is in L1: bias, activation, residual, accumulation, rounding and
+// The epilogue of a tile of finished sums, while it is in L1: bias, residual, accumulation, rounding and
 // store, each in a pass of its own over the tile. Included once per instruction set by gemm.cpp; any thread.
 #if defined(HALFTONE_GEMM_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_EPILOGUE_INL_H_
@@ -11,7 +11,6 @@
 
 #include "backend/cpu/gemm/microkernel-inl.h"
 #include "backend/cpu/gemm/pack-inl.h"
-#include "backend/cpu/simd/gelu.h"
 #include "backend/cpu/simd/tiles.h"
 #include "backend/cpu/simd/vectors.h"
 #include "backend/kernels/gemm.h"
@@ -56,23 +55,6 @@ inline void add_bias(const View& bias, const TilePlace& place, float* tile) {
   load_tile(Strided{static_cast<std::byte*>(bias.data) + offset, bias.dtype, bias.strides[0]}, place.columns, row);
   for_each_tile_vector(
       place, tile, [&](FloatVector sum, int64_t column) HWY_ATTR { return hn::Add(sum, hn::Load(d, row + column)); });
-}
-
-// ReLU keeps NaN and turns -0 into 0.
-inline void activate(Activation activation, const TilePlace& place, float* tile) {
-  const FloatTag d;
-  switch (activation) {
-    case Activation::kNone:
-      return;
-    case Activation::kRelu:
-      return for_each_tile_vector(place, tile, [&](FloatVector x, int64_t) HWY_ATTR {
-        return hn::IfThenElse(hn::Le(x, hn::Zero(d)), hn::Zero(d), x);
-      });
-    case Activation::kGeluErf:
-      return for_each_tile_vector(place, tile, [&](FloatVector x, int64_t) HWY_ATTR { return gelu_erf(d, x); });
-    case Activation::kGeluTanh:
-      return for_each_tile_vector(place, tile, [&](FloatVector x, int64_t) HWY_ATTR { return gelu_tanh(d, x); });
-  }
 }
 
 // sums [columns] += `row`, widened.
@@ -121,10 +103,9 @@ inline void prefetch_rows(const View& c, const TilePlace& place) {
   for (int64_t r = 0; r < place.rows; ++r) hwy::Prefetch(row_of(c, place.row + r, place.column).data);
 }
 
-// The tile's part of c = activation(tile + bias) + residual, added to c if store is kAdd.
+// The tile's part of c = tile + bias + residual, added to c if store is kAdd.
 inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
   if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
-  activate(args.activation, place, tile);
   if (args.residual.data != nullptr) add_rows(args.residual, place, tile);
   if (args.store == Store::kAdd) add_rows(args.c, place, tile);
   store_rows(args.c, place, tile);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backend/cpu/gemm/plan.h"
-#include "backend/formula/gelu.h"
 
 namespace halftone::cpu {
 namespace {
@@ -17,20 +16,6 @@ double& element(const View& view, int64_t row, int64_t column) {
   return static_cast<double*>(view.data)[row * view.strides[0] + column * view.strides[1]];
 }
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kRelu:
-      return x <= 0 ? 0 : x;
-    case Activation::kGeluErf:
-      return gelu_erf(x);
-    case Activation::kGeluTanh:
-      return gelu_tanh(x);
-  }
-  return x;
-}
-
 void multiply_row(const GemmArgs& args, int64_t row, int64_t column, int64_t columns) {
   double sums[kColumnBlock] = {};
   for (int64_t p = 0; p < args.a.shape[1]; ++p) {
@@ -41,7 +26,6 @@ void multiply_row(const GemmArgs& args, int64_t row, int64_t column, int64_t col
   for (int64_t j = 0; j < columns; ++j) {
     double value = sums[j];
     if (args.bias.data != nullptr) value += static_cast<double*>(args.bias.data)[(column + j) * args.bias.strides[0]];
-    value = activate(args.activation, value);
     if (args.residual.data != nullptr) value += element(args.residual, row, column + j);
     double& c = element(args.c, row, column + j);
     c = args.store == Store::kAdd ? c + value : value;
