@@ -1,19 +1,11 @@
 # The options of a build, and the flags that all our targets share.
 
-set(HALFTONE_CUDA AUTO CACHE STRING "CUDA plugin: AUTO (where possible), ON (required) or OFF")
-set_property(CACHE HALFTONE_CUDA PROPERTY STRINGS AUTO ON OFF)
 option(HALFTONE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(HALFTONE_SAMPLES "Build the samples" ${PROJECT_IS_TOP_LEVEL})
 option(HALFTONE_BINDINGS "Build the SWIG bindings whose language is installed" OFF)
 option(HALFTONE_BENCHMARKS "Build the benchmarks" OFF)
 option(HALFTONE_WERROR "Treat warnings as errors" OFF)
 set(HALFTONE_SANITIZE "" CACHE STRING "Sanitizers of the whole tree: address,undefined or thread")
-
-if(HALFTONE_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "HALFTONE_CUDA=ON: this version has no CUDA backend yet; use AUTO or OFF")
-elseif(NOT HALFTONE_CUDA MATCHES "^(AUTO|OFF)$")
-  message(FATAL_ERROR "HALFTONE_CUDA=${HALFTONE_CUDA}: expected AUTO, ON or OFF")
-endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
