@@ -67,7 +67,7 @@ Tensor arange(ContextDevice& device, DType dtype, const Arange& numbers) {
     require_held(end, numbers.start + static_cast<double>(count - 1) * numbers.step, dtype);
   }
   Tensor result = empty(device, dtype, checked_shape(&count, 1, "end"), Category::kOther);
-  launch("arange", device, &Kernels::convert, &ConvertKernels::ramp, numbers.start, numbers.step, result.view());
+  launch("arange", device, &Kernels::convert, &ConvertKernels::arange, numbers.start, numbers.step, result.view());
   return result;
 }
 

@@ -58,20 +58,20 @@ TEST(Fill, TakesEmptyTensorsAndLargeOnes) {
   EXPECT_TRUE(large.guards_hold());
 }
 
-void ramp(double start, double step, const HostTensor& out, int threads = 1) {
+void arange(double start, double step, const HostTensor& out, int threads = 1) {
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);
-  ASSERT_TRUE(cpu::kConvertKernels.ramp(stream, start, step, out.view()).ok());
+  ASSERT_TRUE(cpu::kConvertKernels.arange(stream, start, step, out.view()).ok());
 }
 
-TEST(Ramp, RoundsEachNumberOnce) {
+TEST(Arange, RoundsEachNumberOnce) {
   for_each_instruction_set([] {
     for (int32_t code = kDTypeFirst; code <= kDTypeLast; ++code) {
       const DType dtype = static_cast<DType>(code);
       SCOPED_TRACE(name_of(dtype));
       for (const double step : {0.0, 0.1, -1.0, 1 + 0x1p-30}) {
         HostTensor out(dtype, {301});
-        ramp(0.25, step, out);
+        arange(0.25, step, out);
         for (int64_t i = 0; i < 301; ++i) {
           const double number = 0.25 + static_cast<double>(i) * step;
           ASSERT_EQ(get_bits(out, i), cast_bits(DType::kF64, dtype, bits_of(number))) << i;
@@ -82,16 +82,16 @@ TEST(Ramp, RoundsEachNumberOnce) {
   });
 }
 
-TEST(Ramp, TakesGapsEmptyTensorsAndLargeOnes) {
+TEST(Arange, TakesGapsEmptyTensorsAndLargeOnes) {
   HostTensor gaps(DType::kI32, {3, 5, 4}, {1, 24, 6});
-  ramp(-7, 3, gaps);
+  arange(-7, 3, gaps);
   for (int64_t i = 0; i < gaps.numel(); ++i) ASSERT_EQ(gaps.get(i), -7 + 3 * static_cast<double>(i));
   EXPECT_TRUE(gaps.guards_hold());
   HostTensor empty(DType::kF32, {0});
-  ramp(1, 1, empty);
+  arange(1, 1, empty);
   EXPECT_TRUE(empty.guards_hold());
   HostTensor large(DType::kI64, {200001});
-  ramp(5, 2, large, 7);
+  arange(5, 2, large, 7);
   for (int64_t i = 0; i < large.numel(); ++i) ASSERT_EQ(large.get(i), 5 + 2 * static_cast<double>(i));
   EXPECT_TRUE(large.guards_hold());
 }

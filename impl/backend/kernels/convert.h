@@ -14,7 +14,7 @@ struct ConvertKernels {
   Status (*cast)(Stream&, const View& in, const View& out) noexcept;
   Status (*fill)(Stream&, double value, const View& out) noexcept;
   // out[i] = start + i * step in double, i in row-major order, converted as cast does.
-  Status (*ramp)(Stream&, double start, double step, const View& out) noexcept;
+  Status (*arange)(Stream&, double start, double step, const View& out) noexcept;
 };
 
 }  // namespace halftone

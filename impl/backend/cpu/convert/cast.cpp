@@ -2,9 +2,9 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/convert/cast.cpp"
 #include <algorithm>
 
+#include "backend/cpu/convert/arange.h"
 #include "backend/cpu/convert/copy.h"
 #include "backend/cpu/convert/fill.h"
-#include "backend/cpu/convert/ramp.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernel_groups.h"
 #include "backend/cpu/simd/ranges.h"
@@ -64,7 +64,7 @@ Status cast(Stream& stream, const View& in, const View& out) noexcept {
 const ConvertKernels kConvertKernels = {
     .cast = cast,
     .fill = fill,
-    .ramp = ramp,
+    .arange = arange,
 };
 
 }  // namespace halftone::cpu

@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backend/cpu/convert/ramp.cpp"
-#include "backend/cpu/convert/ramp.h"
+#define HWY_TARGET_INCLUDE "backend/cpu/convert/arange.cpp"
+#include "backend/cpu/convert/arange.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace halftone::cpu::HWY_NAMESPACE {
 
 // Each element is computed from its index, not from the element before: errors do not accumulate, and threads can start
 // anywhere.
-void ramp_range(double start, double step, const Layout& out, int64_t begin, int64_t end) {
+void arange_range(double start, double step, const Layout& out, int64_t begin, int64_t end) {
   TileWriter<double> writer(out);
   for (int64_t i = begin; i < end; i += kTileSize<double>) {
     const int64_t count = std::min(kTileSize<double>, end - i);
@@ -32,11 +32,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::cpu {
 
-HWY_EXPORT(ramp_range);
+HWY_EXPORT(arange_range);
 
-Status ramp(Stream& stream, double start, double step, const View& out) noexcept {
+Status arange(Stream& stream, double start, double step, const View& out) noexcept {
   const Layout layout(out);
-  const auto range = HWY_DYNAMIC_DISPATCH(ramp_range);
+  const auto range = HWY_DYNAMIC_DISPATCH(arange_range);
   for_each_range(pool_of(stream), out.numel(),
                  [&](int64_t begin, int64_t end) { range(start, step, layout, begin, end); });
   return {};

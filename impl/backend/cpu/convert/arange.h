@@ -1,4 +1,4 @@
-// ConvertKernels::ramp.
+// ConvertKernels::arange.
 #pragma once
 
 #include "backend/device.h"
@@ -6,6 +6,6 @@
 
 namespace halftone::cpu {
 
-Status ramp(Stream& stream, double start, double step, const View& out) noexcept;
+Status arange(Stream& stream, double start, double step, const View& out) noexcept;
 
 }  // namespace halftone::cpu
