@@ -89,7 +89,7 @@ std::vector<OpCase> matmul_cases();
 std::vector<OpCase> conv_cases();
 std::vector<OpCase> pool_cases();
 std::vector<OpCase> reduce_cases();
-std::vector<OpCase> extreme_cases();
+std::vector<OpCase> min_max_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> norm_cases();
 std::vector<OpCase> batch_norm_cases();

@@ -7,7 +7,7 @@
 
 namespace halftone {
 
-enum class Extreme : int32_t { kLargest, kSmallest };
+enum class MinMax : int32_t { kMax, kMin };
 
 // The sum of squared deviations from the mean, divided by `divisor`.
 struct Variance {
@@ -24,10 +24,10 @@ struct ReduceKernels {
   Status (*accuracy)(Stream&, const View& logits, const View& targets, const View& out) noexcept;
   // out = the largest or smallest element of in, exactly; dimensions as in sum; NaN wins. REQUIRES: at least one
   // element for every output; equal dtypes.
-  Status (*extreme)(Stream&, Extreme extreme, const View& in, const View& out) noexcept;
-  // grad_in = grad / (number of elements of in equal to values) at those elements, else 0; NaN equals NaN. `extreme`
+  Status (*min_max)(Stream&, MinMax which, const View& in, const View& out) noexcept;
+  // grad_in = grad / (number of elements of in equal to values) at those elements, else 0; NaN equals NaN. `min_max`
   // computed values; grad has its shape.
-  Status (*extreme_backward)(Stream&, const View& grad, const View& in, const View& values,
+  Status (*min_max_backward)(Stream&, const View& grad, const View& in, const View& values,
                              const View& grad_in) noexcept;
   // out (i64) = the first index along one dimension, the one of size 1 in out, where in equals values; NaN equals NaN.
   // values has in's dtype and out's shape; both are contiguous. REQUIRES: every value occurs in its line of in.

@@ -2,7 +2,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 #include "ops/record.h"
-#include "ops/reduce/extreme.h"
+#include "ops/reduce/min_max.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -11,7 +11,7 @@ namespace halftone::ops {
 
 namespace {
 
-struct ExtremeAlongBackward final : Node {
+struct MinMaxDimBackward final : Node {
   Op op;
   SavedTensor indices;  // of the kept shape
   Shape shape;
@@ -29,21 +29,21 @@ struct ExtremeAlongBackward final : Node {
   void release_saved() noexcept override { indices.reset(); }
 };
 
-ValuesAndIndices find(const ExtremeKind& kind, const Tensor& input, const Reduction& reduction) {
-  const Reduced values = apply_extreme(kind, input, reduction, "dim");
+ValuesAndIndices find(const MinMaxKind& kind, const Tensor& input, const Reduction& reduction) {
+  const Reduced values = apply_min_max(kind, input, reduction, "dim");
   const Reduced indices = empty_reduced(input, reduction, DType::kI64);
   launch(kind.name(), input.device(), &Kernels::reduce, &ReduceKernels::index_of, input.view(), values.kept,
          indices.kept);
   return {values.result, indices.result};
 }
 
-ValuesAndIndices choose(const ExtremeKind& kind, const Tensor& input, int64_t dim, bool keepdim) {
+ValuesAndIndices choose(const MinMaxKind& kind, const Tensor& input, int64_t dim, bool keepdim) {
   require_arithmetic(input, "input");
   const int along = checked_dim(dim, input.rank(), "dim");
   const Reduction reduction = plan_reduction(input.shape(), {along}, keepdim);
   ValuesAndIndices found = find(kind, input, reduction);
   if (!is_float(input.dtype())) return found;
-  if (auto* node = record<ExtremeAlongBackward>(found.values, {&input})) {
+  if (auto* node = record<MinMaxDimBackward>(found.values, {&input})) {
     node->op = kind.op;
     node->indices = SavedTensor(reshaped(found.indices, reduction.kept));
     node->shape = input.shape();
@@ -53,7 +53,7 @@ ValuesAndIndices choose(const ExtremeKind& kind, const Tensor& input, int64_t di
   return found;
 }
 
-Tensor index(const ExtremeKind& kind, const Tensor& input, int64_t dim, bool keepdim) {
+Tensor index(const MinMaxKind& kind, const Tensor& input, int64_t dim, bool keepdim) {
   require_arithmetic(input, "input");
   const int along = checked_dim(dim, input.rank(), "dim");
   return find(kind, input, plan_reduction(input.shape(), {along}, keepdim)).indices;
@@ -62,16 +62,16 @@ Tensor index(const ExtremeKind& kind, const Tensor& input, int64_t dim, bool kee
 }  // namespace
 
 ValuesAndIndices max_dim(const Tensor& input, int64_t dim, bool keepdim) {
-  return choose({Op::kMaxDim, Extreme::kLargest}, input, dim, keepdim);
+  return choose({Op::kMaxDim, MinMax::kMax}, input, dim, keepdim);
 }
 ValuesAndIndices min_dim(const Tensor& input, int64_t dim, bool keepdim) {
-  return choose({Op::kMinDim, Extreme::kSmallest}, input, dim, keepdim);
+  return choose({Op::kMinDim, MinMax::kMin}, input, dim, keepdim);
 }
 Tensor argmax(const Tensor& input, int64_t dim, bool keepdim) {
-  return index({Op::kArgmax, Extreme::kLargest}, input, dim, keepdim);
+  return index({Op::kArgmax, MinMax::kMax}, input, dim, keepdim);
 }
 Tensor argmin(const Tensor& input, int64_t dim, bool keepdim) {
-  return index({Op::kArgmin, Extreme::kSmallest}, input, dim, keepdim);
+  return index({Op::kArgmin, MinMax::kMin}, input, dim, keepdim);
 }
 
 }  // namespace halftone::ops

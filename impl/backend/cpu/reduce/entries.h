@@ -7,8 +7,8 @@ namespace halftone::cpu {
 
 Status sum(Stream& stream, const View& in, double scale, Store store, const View& out) noexcept;
 Status accuracy(Stream& stream, const View& logits, const View& targets, const View& out) noexcept;
-Status extreme(Stream& stream, Extreme extreme, const View& in, const View& out) noexcept;
-Status extreme_backward(Stream& stream, const View& grad, const View& in, const View& values,
+Status min_max(Stream& stream, MinMax which, const View& in, const View& out) noexcept;
+Status min_max_backward(Stream& stream, const View& grad, const View& in, const View& values,
                         const View& grad_in) noexcept;
 Status index_of(Stream& stream, const View& in, const View& values, const View& out) noexcept;
 Status place(Stream& stream, const View& grad, const View& indices, int dim, const View& out) noexcept;

@@ -6,8 +6,8 @@ namespace halftone::cpu {
 const ReduceKernels kReduceKernels = {
     .sum = sum,
     .accuracy = accuracy,
-    .extreme = extreme,
-    .extreme_backward = extreme_backward,
+    .min_max = min_max,
+    .min_max_backward = min_max_backward,
     .index_of = index_of,
     .place = place,
     .cumulative_sum = cumulative_sum,

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backend/cpu/reduce/extreme.cpp"
+#define HWY_TARGET_INCLUDE "backend/cpu/reduce/min_max.cpp"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/reduce/entries.h"
 #include "hwy/foreach_target.h"
@@ -12,7 +12,7 @@ namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class Combine>
-void extreme_as(ThreadPool& pool, const View& in, const View& out) {
+void min_max_as(ThreadPool& pool, const View& in, const View& out) {
   const Strided whole = {static_cast<std::byte*>(out.data), out.dtype, 1};
   with_compute_type(in.dtype, [&]<class C>() {
     fold_strips<Combine, C>(pool, in, out, [&](const Strip& strip, const C* results) {
@@ -92,9 +92,9 @@ void index_of_as(ThreadPool& pool, const View& in, const View& values, const Vie
 
 }  // namespace
 
-void fold_extreme(ThreadPool& pool, Extreme extreme, const View& in, const View& out) {
-  if (extreme == Extreme::kLargest) return extreme_as<Larger>(pool, in, out);
-  extreme_as<Smaller>(pool, in, out);
+void fold_min_max(ThreadPool& pool, MinMax which, const View& in, const View& out) {
+  if (which == MinMax::kMax) return min_max_as<Larger>(pool, in, out);
+  min_max_as<Smaller>(pool, in, out);
 }
 
 void find_index(ThreadPool& pool, const View& in, const View& values, const View& out) {
@@ -107,11 +107,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::cpu {
 
-HWY_EXPORT(fold_extreme);
+HWY_EXPORT(fold_min_max);
 HWY_EXPORT(find_index);
 
-Status extreme(Stream& stream, Extreme extreme, const View& in, const View& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(fold_extreme)(pool_of(stream), extreme, in, out);
+Status min_max(Stream& stream, MinMax which, const View& in, const View& out) noexcept {
+  HWY_DYNAMIC_DISPATCH(fold_min_max)(pool_of(stream), which, in, out);
   return {};
 }
 

@@ -8,15 +8,15 @@
 
 namespace halftone {
 
-struct ExtremeKind {
+struct MinMaxKind {
   Op op;
-  Extreme extreme;
+  MinMax which;
 
   const char* name() const noexcept { return name_of(op); }
 };
 
 // The largest or smallest element over the reduction's dimensions, in the input's dtype. Throws INVALID_ARGUMENT naming
 // `argument` if there is no element.
-Reduced apply_extreme(const ExtremeKind& kind, const Tensor& input, const Reduction& reduction, const char* argument);
+Reduced apply_min_max(const MinMaxKind& kind, const Tensor& input, const Reduction& reduction, const char* argument);
 
 }  // namespace halftone

@@ -10,9 +10,9 @@
 namespace halftone {
 namespace {
 
-void extreme(Extreme which, const HostTensor& in, const HostTensor& out, int threads = 1) {
+void min_max(MinMax which, const HostTensor& in, const HostTensor& out, int threads = 1) {
   ASSERT_TRUE(with_stream(threads, [&](Stream& stream) {
-                return cpu::kReduceKernels.extreme(stream, which, in.view(), out.view());
+                return cpu::kReduceKernels.min_max(stream, which, in.view(), out.view());
               }).ok());
 }
 
@@ -28,26 +28,26 @@ void fill(HostTensor& in) {
   in.fill_uniform(has_sign ? -5 : 0, in.view().dtype == DType::kBool ? 2 : 6, 3);
 }
 
-double reference(const HostTensor& in, const std::vector<int64_t>& terms, Extreme which) {
+double reference(const HostTensor& in, const std::vector<int64_t>& terms, MinMax which) {
   double best = in.get(terms[0]);
   for (const int64_t i : terms) {
     const double x = in.get(i);
     if (std::isnan(best)) break;
-    if (std::isnan(x) || (which == Extreme::kLargest ? x > best : x < best)) best = x;
+    if (std::isnan(x) || (which == MinMax::kMax ? x > best : x < best)) best = x;
   }
   return best;
 }
 
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-void check_extreme(const HostTensor& in, uint32_t dims) {
+void check_min_max(const HostTensor& in, uint32_t dims) {
   const Shape& shape = in.view().shape;
   const Shape out_shape = reduced_shape(shape, dims);
   if (numel(shape) == 0 && numel(out_shape) > 0) return;
   const auto terms = terms_of(shape, out_shape);
-  for (const Extreme which : {Extreme::kLargest, Extreme::kSmallest}) {
+  for (const MinMax which : {MinMax::kMax, MinMax::kMin}) {
     HostTensor out(in.view().dtype, out_shape);
-    extreme(which, in, out);
+    min_max(which, in, out);
     for (int64_t i = 0; i < out.numel(); ++i) {
       ASSERT_TRUE(is_same(out.get(i), reference(in, terms[static_cast<size_t>(i)], which))) << i;
     }
@@ -61,7 +61,7 @@ void check_index(const HostTensor& in, int dim) {
   if (numel(shape) == 0 && numel(out_shape) > 0) return;
   const auto terms = terms_of(shape, out_shape);
   HostTensor values(in.view().dtype, out_shape), out(DType::kI64, out_shape);
-  extreme(Extreme::kLargest, in, values);
+  min_max(MinMax::kMax, in, values);
   index_of(in, values, out);
   for (int64_t i = 0; i < out.numel(); ++i) {
     const auto& own = terms[static_cast<size_t>(i)];
@@ -72,7 +72,7 @@ void check_index(const HostTensor& in, int dim) {
   EXPECT_TRUE(out.guards_hold());
 }
 
-TEST(Extreme, OfEveryDtypeOverEverySetOfDimensionsAndItsFirstIndex) {
+TEST(MinMax, OfEveryDtypeOverEverySetOfDimensionsAndItsFirstIndex) {
   for_each_instruction_set([] {
     for (int32_t dtype = kDTypeFirst; dtype <= kDTypeLast; ++dtype) {
       SCOPED_TRACE(name_of(static_cast<DType>(dtype)));
@@ -80,14 +80,14 @@ TEST(Extreme, OfEveryDtypeOverEverySetOfDimensionsAndItsFirstIndex) {
         if (numel(c.shape) > 10000 && dtype > 3) continue;
         HostTensor in(static_cast<DType>(dtype), c.shape, c.strides);
         fill(in);
-        for (uint32_t dims = 0; dims < 1u << c.shape.rank(); ++dims) check_extreme(in, dims);
+        for (uint32_t dims = 0; dims < 1u << c.shape.rank(); ++dims) check_min_max(in, dims);
         for (int dim = 0; dim < c.shape.rank(); ++dim) check_index(in, dim);
       }
     }
   });
 }
 
-TEST(Extreme, IsNanWhereverOneStands) {
+TEST(MinMax, IsNanWhereverOneStands) {
   for_each_instruction_set([] {
     for (int64_t at = 0; at < 70; ++at) {
       for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
@@ -96,7 +96,7 @@ TEST(Extreme, IsNanWhereverOneStands) {
         in.set(70, -INFINITY);
         in.set(139, INFINITY);
         in.set(70 + at, NAN);
-        for (uint32_t dims = 1; dims < 4; ++dims) check_extreme(in, dims);
+        for (uint32_t dims = 1; dims < 4; ++dims) check_min_max(in, dims);
         check_index(in, 0);
         check_index(in, 1);
       }
@@ -104,42 +104,42 @@ TEST(Extreme, IsNanWhereverOneStands) {
   });
 }
 
-TEST(Extreme, OfInfinitiesAloneIsTheInfinity) {
+TEST(MinMax, OfInfinitiesAloneIsTheInfinity) {
   HostTensor in(DType::kF16, {2, 300});
   for (int64_t i = 0; i < 300; ++i) in.set(i, -INFINITY);
   for (int64_t i = 300; i < 600; ++i) in.set(i, INFINITY);
-  for (uint32_t dims = 1; dims < 4; ++dims) check_extreme(in, dims);
+  for (uint32_t dims = 1; dims < 4; ++dims) check_min_max(in, dims);
   check_index(in, 1);
 }
 
-TEST(Extreme, OfTheEndsOfInt64IsExact) {
+TEST(MinMax, OfTheEndsOfInt64IsExact) {
   HostTensor in(DType::kI64, {3});
   const int64_t values[] = {INT64_MAX - 1, INT64_MAX, INT64_MIN};
   std::memcpy(in.data(), values, sizeof values);
   HostTensor out(DType::kI64, {1});
   int64_t result;
-  extreme(Extreme::kLargest, in, out);
+  min_max(MinMax::kMax, in, out);
   std::memcpy(&result, out.data(), sizeof result);
   EXPECT_EQ(result, INT64_MAX);
-  extreme(Extreme::kSmallest, in, out);
+  min_max(MinMax::kMin, in, out);
   std::memcpy(&result, out.data(), sizeof result);
   EXPECT_EQ(result, INT64_MIN);
 }
 
-TEST(Extreme, IsTheSameOnAnyNumberOfThreads) {
+TEST(MinMax, IsTheSameOnAnyNumberOfThreads) {
   for (const Shape& shape : {Shape{1000, 300}, Shape{3, 100000}, Shape{100000, 3}}) {
     HostTensor in(DType::kF32, shape);
     in.fill_uniform(-1, 1, 3);
     for (uint32_t dims = 1; dims < 4; ++dims) {
       HostTensor one(DType::kF32, reduced_shape(shape, dims)), seven(DType::kF32, reduced_shape(shape, dims));
-      extreme(Extreme::kLargest, in, one, 1);
-      extreme(Extreme::kLargest, in, seven, 7);
+      min_max(MinMax::kMax, in, one, 1);
+      min_max(MinMax::kMax, in, seven, 7);
       EXPECT_EQ(one.bytes(), seven.bytes());
     }
   }
 }
 
-TEST(ExtremeBackward, SharesTheGradientAmongTies) {
+TEST(MinMaxBackward, SharesTheGradientAmongTies) {
   for_each_instruction_set([] {
     for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
       SCOPED_TRACE(name_of(dtype));
@@ -152,9 +152,9 @@ TEST(ExtremeBackward, SharesTheGradientAmongTies) {
           const Shape out_shape = reduced_shape(c.shape, dims);
           HostTensor values(dtype, out_shape), grad(dtype, out_shape);
           grad.fill_uniform(-1, 1, 5);
-          extreme(Extreme::kLargest, in, values);
+          min_max(MinMax::kMax, in, values);
           ASSERT_TRUE(with_stream(3, [&](Stream& stream) {
-                        return cpu::kReduceKernels.extreme_backward(stream, grad.view(), in.view(), values.view(),
+                        return cpu::kReduceKernels.min_max_backward(stream, grad.view(), in.view(), values.view(),
                                                                     grad_in.view());
                       }).ok());
           const auto terms = terms_of(c.shape, out_shape);

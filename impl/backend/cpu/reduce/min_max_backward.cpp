@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backend/cpu/reduce/extreme_backward.cpp"
+#define HWY_TARGET_INCLUDE "backend/cpu/reduce/min_max_backward.cpp"
 #include <algorithm>
 
 #include "backend/cpu/cpu_device.h"
@@ -97,7 +97,7 @@ namespace halftone::cpu {
 HWY_EXPORT(share_among_ties);
 HWY_EXPORT(place_at_indices);
 
-Status extreme_backward(Stream& stream, const View& grad, const View& in, const View& values,
+Status min_max_backward(Stream& stream, const View& grad, const View& in, const View& values,
                         const View& grad_in) noexcept {
   HWY_DYNAMIC_DISPATCH(share_among_ties)(pool_of(stream), grad, in, values, grad_in);
   return {};

@@ -116,7 +116,7 @@ OpCase indices_case(Op op, const ReducedDims& which, IndexCall call, bool is_lar
 
 }  // namespace
 
-std::vector<OpCase> extreme_cases() {
+std::vector<OpCase> min_max_cases() {
   std::vector<OpCase> cases = choosing(Op::kAmax, ops::amax, largest_of);
   for (const std::vector<OpCase>& part :
        {choosing(Op::kAmin, ops::amin, smallest_of), asking(Op::kAny, ops::any, any_of, rare()),
