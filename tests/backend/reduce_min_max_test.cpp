@@ -185,7 +185,7 @@ TEST(Place, PutsEachGradientAtItsIndexAndZeroElsewhere) {
           grad.fill_uniform(1, 2, 5);
           for (int64_t i = 0; i < grad.numel(); ++i) indices.set(i, static_cast<double>(i * 7 % c.shape[dim]));
           ASSERT_TRUE(with_stream(2, [&](Stream& stream) {
-                        return cpu::kReduceKernels.place(stream, grad.view(), indices.view(), dim, out.view());
+                        return cpu::kReduceKernels.one_hot(stream, grad.view(), indices.view(), dim, out.view());
                       }).ok());
           const auto terms = terms_of(c.shape, out_shape);
           for (size_t i = 0; i < terms.size(); ++i) {

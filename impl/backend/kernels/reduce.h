@@ -33,7 +33,7 @@ struct ReduceKernels {
   // values has in's dtype and out's shape; both are contiguous. REQUIRES: every value occurs in its line of in.
   Status (*index_of)(Stream&, const View& in, const View& values, const View& out) noexcept;
   // out = grad at the index along dim given by indices (i64), else 0; grad and indices have size 1 at dim.
-  Status (*place)(Stream&, const View& grad, const View& indices, int dim, const View& out) noexcept;
+  Status (*one_hot)(Stream&, const View& grad, const View& indices, int dim, const View& out) noexcept;
   // out[i] = in[0] + ... + in[i] along dim, or from the other end if `from_end`. Shapes are equal. Floats accumulate
   // one by one in double, integers in int64 with wraparound; rounded once.
   Status (*cumulative_sum)(Stream&, const View& in, int dim, bool from_end, const View& out) noexcept;

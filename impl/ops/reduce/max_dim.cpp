@@ -22,7 +22,7 @@ struct MinMaxDimBackward final : Node {
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& at = indices.unpack();
     Tensor grad = empty(at.device(), dtype, shape);
-    launch(name(), at.device(), &Kernels::reduce, &ReduceKernels::place, reshaped(grads[0], at.shape()).view(),
+    launch(name(), at.device(), &Kernels::reduce, &ReduceKernels::one_hot, reshaped(grads[0], at.shape()).view(),
            at.view(), dim, grad.view());
     inputs.set(0, grad);
   }

@@ -11,7 +11,7 @@ Status min_max(Stream& stream, MinMax which, const View& in, const View& out) no
 Status min_max_backward(Stream& stream, const View& grad, const View& in, const View& values,
                         const View& grad_in) noexcept;
 Status index_of(Stream& stream, const View& in, const View& values, const View& out) noexcept;
-Status place(Stream& stream, const View& grad, const View& indices, int dim, const View& out) noexcept;
+Status one_hot(Stream& stream, const View& grad, const View& indices, int dim, const View& out) noexcept;
 Status cumulative_sum(Stream& stream, const View& in, int dim, bool from_end, const View& out) noexcept;
 Status variance(Stream& stream, const Variance& variance, const View& in, const View& means, const View& out) noexcept;
 Status variance_backward(Stream& stream, double factor, const View& grad, const View& in, const View& means,

@@ -58,7 +58,7 @@ void share_rows(ThreadPool& pool, const View& grad, const View& in, const View& 
 }
 
 template <class C>
-void place_rows(ThreadPool& pool, const View& grad, const View& indices, int dim, const View& out) {
+void one_hot_rows(ThreadPool& pool, const View& grad, const View& indices, int dim, const View& out) {
   const int64_t length = out.rank() > 0 ? out.shape[dim] : 1;
   const Layout grads(with_last(grad, dim)), places(with_last(indices, dim)), to(with_last(out, dim));
   for_each_row_range(pool, grad.numel(), length, [&](int64_t first, int64_t last) {
@@ -84,8 +84,8 @@ void share_among_ties(ThreadPool& pool, const View& grad, const View& in, const 
   (in.dtype == DType::kF64 ? share_rows<double> : share_rows<float>)(pool, grad, in, values, grad_in);
 }
 
-void place_at_indices(ThreadPool& pool, const View& grad, const View& indices, int dim, const View& out) {
-  (out.dtype == DType::kF64 ? place_rows<double> : place_rows<float>)(pool, grad, indices, dim, out);
+void one_hot_at_indices(ThreadPool& pool, const View& grad, const View& indices, int dim, const View& out) {
+  (out.dtype == DType::kF64 ? one_hot_rows<double> : one_hot_rows<float>)(pool, grad, indices, dim, out);
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE
@@ -95,7 +95,7 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::cpu {
 
 HWY_EXPORT(share_among_ties);
-HWY_EXPORT(place_at_indices);
+HWY_EXPORT(one_hot_at_indices);
 
 Status min_max_backward(Stream& stream, const View& grad, const View& in, const View& values,
                         const View& grad_in) noexcept {
@@ -103,8 +103,8 @@ Status min_max_backward(Stream& stream, const View& grad, const View& in, const 
   return {};
 }
 
-Status place(Stream& stream, const View& grad, const View& indices, int dim, const View& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(place_at_indices)(pool_of(stream), grad, indices, dim, out);
+Status one_hot(Stream& stream, const View& grad, const View& indices, int dim, const View& out) noexcept {
+  HWY_DYNAMIC_DISPATCH(one_hot_at_indices)(pool_of(stream), grad, indices, dim, out);
   return {};
 }
 
