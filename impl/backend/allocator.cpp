@@ -6,8 +6,8 @@
 #include "backend/memory/asan_poison.h"
 #include "backend/memory/page_heap.h"
 #include "backend/memory/slab.h"
-#include "core/fork_hook.h"
 #include "core/error.h"
+#include "core/fork_hook.h"
 
 namespace halftone {
 namespace {
@@ -29,14 +29,14 @@ struct CachingAllocator::State {
 
   explicit State(Device& memory_device) : device(memory_device), poisons(memory_device.host_accessible()) {}
 
-  Allocation take_slot(Lock& lock, size_t bytes);
+  Allocation take_cell(Lock& lock, size_t bytes);
   Allocation take_pages(Lock& lock, size_t bytes);
   PageBlock* take_block(Lock& lock, size_t size, size_t requested);
   PageBlock* grow(Lock& lock, size_t size, size_t requested);
   size_t segment_size(size_t size) const noexcept;
   Status ask_device(Lock& lock, size_t bytes, void** out) noexcept;
   [[noreturn]] void fail_to_grow(const Status& status, size_t requested) const;
-  void give_slot(Slab* slab, const void* slot) noexcept;
+  void give_cell(Slab* slab, const void* cell) noexcept;
   void drop(Slab* slab) noexcept;
   void release_cached(Lock& lock) noexcept;
   void count(int64_t bytes, Category category) noexcept;
@@ -45,14 +45,14 @@ struct CachingAllocator::State {
   const bool poisons;
   ForkMutex mutex;
   PageHeap pages;
-  SlabList slabs[kSlotClassCount];
+  SlabList slabs[kCellClassCount];
   MemoryStats stats;
 };
 
-Allocation CachingAllocator::State::take_slot(Lock& lock, size_t bytes) {
-  SlabList& list = slabs[slot_class_of(bytes)];
+Allocation CachingAllocator::State::take_cell(Lock& lock, size_t bytes) {
+  SlabList& list = slabs[cell_class_of(bytes)];
   if (list.first() == nullptr) {
-    auto fresh = std::make_unique<Slab>(slot_class_of(bytes));
+    auto fresh = std::make_unique<Slab>(cell_class_of(bytes));
     fresh->set_block(take_block(lock, kSlabSize, bytes));
     list.add(fresh.release());
   }
@@ -122,17 +122,17 @@ void CachingAllocator::State::fail_to_grow(const Status& status, size_t requeste
        static_cast<long long>(stats.limit), device.name(), status.message);
 }
 
-void CachingAllocator::State::give_slot(Slab* slab, const void* slot) noexcept {
-  SlabList& list = slabs[slab->slot_class()];
+void CachingAllocator::State::give_cell(Slab* slab, const void* cell) noexcept {
+  SlabList& list = slabs[slab->cell_class()];
   const bool was_full = slab->is_full();
-  slab->give(slot);
+  slab->give(cell);
   if (was_full) list.add(slab);
   // Keep one empty slab, so that a request that comes and goes does not create and drop a slab each time.
   if (slab->is_empty() && !list.holds_only(slab)) drop(slab);
 }
 
 void CachingAllocator::State::drop(Slab* slab) noexcept {
-  slabs[slab->slot_class()].remove(slab);
+  slabs[slab->cell_class()].remove(slab);
   pages.give(slab->block());
   delete slab;
 }
@@ -177,7 +177,7 @@ Allocation CachingAllocator::allocate(size_t bytes, Category category) {
   if (bytes > kLargestRequest) {
     state.fail_to_grow(Status::failure(Code::kOutOfMemory, "the request is larger than any device"), bytes);
   }
-  Allocation allocation = bytes <= kLargestSlot ? state.take_slot(lock, bytes) : state.take_pages(lock, bytes);
+  Allocation allocation = bytes <= kLargestCell ? state.take_cell(lock, bytes) : state.take_pages(lock, bytes);
   allocation.size = bytes;
   allocation.category = category;
   state.count(static_cast<int64_t>(bytes), category);
@@ -192,8 +192,8 @@ void CachingAllocator::release(const Allocation& allocation) noexcept {
   const State::Lock lock(state.mutex);
   if (state.poisons) poison(allocation.data, allocation.size);
   state.count(-static_cast<int64_t>(allocation.size), allocation.category);
-  if (allocation.size <= kLargestSlot) {
-    state.give_slot(static_cast<Slab*>(allocation.block), allocation.data);
+  if (allocation.size <= kLargestCell) {
+    state.give_cell(static_cast<Slab*>(allocation.block), allocation.data);
   } else {
     state.pages.give(static_cast<PageBlock*>(allocation.block));
   }

@@ -382,18 +382,18 @@ TEST_F(CachingAllocatorTest, ShowsAddressSanitizerWhatMayBeTouched) {
 #endif
 }
 
-TEST(SlotClass, CoversEverySizeBelowAPage) {
-  for (size_t bytes = 1; bytes <= kLargestSlot; ++bytes) {
-    const int slot_class = slot_class_of(bytes);
-    ASSERT_GE(slot_class, 0);
-    ASSERT_LT(slot_class, kSlotClassCount);
-    ASSERT_GE(slot_size_of(slot_class), bytes);
-    ASSERT_EQ(slot_size_of(slot_class) % kSlotAlignment, 0u);
-    if (slot_class > 0) {
-      ASSERT_LT(slot_size_of(slot_class - 1), bytes) << "a smaller class would do";
+TEST(CellClass, CoversEverySizeBelowAPage) {
+  for (size_t bytes = 1; bytes <= kLargestCell; ++bytes) {
+    const int cell_class = cell_class_of(bytes);
+    ASSERT_GE(cell_class, 0);
+    ASSERT_LT(cell_class, kCellClassCount);
+    ASSERT_GE(cell_size_of(cell_class), bytes);
+    ASSERT_EQ(cell_size_of(cell_class) % kCellAlignment, 0u);
+    if (cell_class > 0) {
+      ASSERT_LT(cell_size_of(cell_class - 1), bytes) << "a smaller class would do";
     }
   }
-  EXPECT_EQ(slot_size_of(kSlotClassCount - 1), kLargestSlot);
+  EXPECT_EQ(cell_size_of(kCellClassCount - 1), kLargestCell);
 }
 
 }  // namespace

@@ -4,32 +4,32 @@
 
 namespace halftone {
 
-int slot_class_of(size_t bytes) noexcept {
+int cell_class_of(size_t bytes) noexcept {
   if (bytes <= 512) return static_cast<int>((bytes + 63) / 64) - 1;
   const int doubling = std::bit_width(bytes - 1) - 1;  // 9 for 513 to 1024
   const int quarter = static_cast<int>(((bytes - 1) >> (doubling - 2)) & 3);
   return 8 + 4 * (doubling - 9) + quarter;
 }
 
-size_t slot_size_of(int slot_class) noexcept {
-  if (slot_class < 8) return static_cast<size_t>(slot_class + 1) * 64;
-  const int doubling = 9 + (slot_class - 8) / 4;
-  const size_t quarters = static_cast<size_t>((slot_class - 8) % 4) + 5;
+size_t cell_size_of(int cell_class) noexcept {
+  if (cell_class < 8) return static_cast<size_t>(cell_class + 1) * 64;
+  const int doubling = 9 + (cell_class - 8) / 4;
+  const size_t quarters = static_cast<size_t>((cell_class - 8) % 4) + 5;
   return quarters << (doubling - 2);
 }
 
-Slab::Slab(int slot_class)
-    : slot_class_(slot_class),
-      slot_count_(static_cast<int>(kSlabSize / slot_size_of(slot_class))),
-      free_count_(slot_count_),
-      free_slots_(std::make_unique<uint16_t[]>(static_cast<size_t>(slot_count_))) {
+Slab::Slab(int cell_class)
+    : cell_class_(cell_class),
+      cell_count_(static_cast<int>(kSlabSize / cell_size_of(cell_class))),
+      free_count_(cell_count_),
+      free_cells_(std::make_unique<uint16_t[]>(static_cast<size_t>(cell_count_))) {
   // A stack: reversed, so that the lowest addresses are taken first.
-  for (int i = 0; i < slot_count_; ++i) free_slots_[i] = static_cast<uint16_t>(slot_count_ - 1 - i);
+  for (int i = 0; i < cell_count_; ++i) free_cells_[i] = static_cast<uint16_t>(cell_count_ - 1 - i);
 }
 
-void Slab::give(const void* slot) noexcept {
-  const size_t offset = static_cast<size_t>(static_cast<const char*>(slot) - block_->data);
-  free_slots_[free_count_++] = static_cast<uint16_t>(offset / slot_size_of(slot_class_));
+void Slab::give(const void* cell) noexcept {
+  const size_t offset = static_cast<size_t>(static_cast<const char*>(cell) - block_->data);
+  free_cells_[free_count_++] = static_cast<uint16_t>(offset / cell_size_of(cell_class_));
 }
 
 void SlabList::add(Slab* slab) noexcept {
