@@ -33,7 +33,6 @@ Tensor relu(const Tensor& input) {
   launch("relu", x.device(), &Kernels::elementwise, &ElementwiseKernels::unary, UnaryOp::kRelu, x.view(),
          result.view());
   if (auto* node = record<ReluBackward>(result, {&x})) {
-    // Detached: otherwise the node would keep its own result, and with it itself, alive.
     node->result = SavedTensor(result.detach());
     node->dtype = x.dtype();
   }

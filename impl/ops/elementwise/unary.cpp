@@ -23,7 +23,6 @@ Tensor apply_unary(const UnaryFunction& function, Keeps keeps, const Tensor& inp
   launch(name_of(function.op), x.device(), &Kernels::elementwise, &ElementwiseKernels::unary, function.forward,
          x.view(), result.view());
   if (auto* node = record<UnaryBackward>(result, {&x})) {
-    // Detached: otherwise the node would keep its own result, and with it itself, alive.
     node->kept = SavedTensor(keeps == Keeps::kInput ? x : result.detach());
     node->function = function;
     node->dtype = x.dtype();

@@ -47,7 +47,6 @@ Tensor apply(const SoftmaxKind& kind, const Tensor& input, int64_t dim) {
   launch(kind.name, x.device(), &Kernels::norm, kind.forward, x.view(), along, result.view());
   if (auto* node = record<SoftmaxBackward>(result, {&x})) {
     node->kind = &kind;
-    // Detached: otherwise the node would keep its own result, and with it itself, alive.
     node->result = SavedTensor(result.detach());
     node->dim = along;
     node->dtype = x.dtype();
