@@ -73,6 +73,7 @@ PageBlock* CachingAllocator::State::take_block(Lock& lock, size_t size, size_t r
 }
 
 PageBlock* CachingAllocator::State::grow(Lock& lock, size_t size, size_t requested) {
+  // Made before the device is asked, so that nothing can fail once it has allocated.
   auto segment = std::make_unique<PageBlock>();
   auto rest = std::make_unique<PageBlock>();
   void* data = nullptr;

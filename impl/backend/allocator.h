@@ -17,7 +17,7 @@ enum class Category : int32_t { kOther, kParameters, kGradients, kOptimizer, kAc
 inline constexpr int kCategoryCount = 7;
 
 struct MemoryStats {
-  int64_t current = 0;   // requested bytes that are alive
+  int64_t current = 0;   // requested bytes not released yet
   int64_t peak = 0;      // the highest `current` since creation or reset_peak
   int64_t reserved = 0;  // bytes taken from the device, in use or cached
   int64_t limit = 0;     // upper bound of `reserved`; 0: no limit

@@ -20,7 +20,7 @@ class Stream {
   ~Stream() = default;
 };
 
-// A point in a stream's order.
+// A point in the order of a stream's work.
 class Event {
  public:
   virtual void destroy() noexcept = 0;

@@ -12,6 +12,8 @@ namespace {
 
 void* open_library(const char* path) {
   const ForeignCall around;  // a library built with -ffast-math sets FTZ while it is loaded
+  // RTLD_NOW: a missing symbol is an error here, not in the first kernel that needs it. RTLD_LOCAL: a plugin contains
+  // objects of core, whose symbols must not mix with the library's.
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();

@@ -22,6 +22,7 @@ namespace halftone {
 namespace {
 
 constexpr size_t kStackSize = size_t{1} << 20;
+// About the cost of waking a sleeping thread: a longer spin would cost more than it can save.
 constexpr std::chrono::microseconds kSpinTime{100};
 constexpr int kPausesPerClockRead = 16;
 
@@ -80,6 +81,7 @@ struct ThreadPool::State {
   void* context = nullptr;
   int64_t chunks = 0;
 
+  // On separate cache lines, so that writes to one do not slow readers of another.
   alignas(64) std::atomic<int64_t> next_chunk{0};
   alignas(64) std::atomic<uint32_t> gate{0};  // kOpen, kCallerSleeps, and the number of workers inside
   alignas(64) std::atomic<uint32_t> epoch{0};

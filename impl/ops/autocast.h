@@ -71,6 +71,7 @@ Tensor autocast(Op op, const Function& function, const Tensors&... tensors) {
   };
   const std::tuple operands(operand(tensors)...);
   ScopeGuard guard;
+  // Otherwise `function` would come back here.
   scope().autocast = nullptr;
   return std::apply(function, operands);
 }

@@ -10,6 +10,7 @@
 namespace halftone::cpu {
 namespace {
 
+// A cache line, and a vector of AVX-512.
 constexpr size_t kAlignment = 64;
 
 // Work has finished when the call that queued it returns, so every event is reached at once.

@@ -73,6 +73,7 @@ void PageHeap::cut(PageBlock* block, size_t size, PageBlock* rest) noexcept {
 PageBlock* PageHeap::take(size_t size) {
   PageBlock* block = best_fit(size);
   if (block == nullptr) return nullptr;
+  // May throw, so it comes before the heap changes.
   if (block->size > size) ensure_spare();
   unlink(block);
   if (block->size > size) cut(block, size, take_spare());

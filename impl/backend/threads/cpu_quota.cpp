@@ -29,6 +29,7 @@ int64_t positive(std::string_view text) {
 
 int whole_cpus(int64_t quota, int64_t period) {
   if (quota == 0 || period == 0) return 0;
+  // Rounded up in a way that cannot overflow.
   return static_cast<int>(std::min<int64_t>((quota - 1) / period + 1, INT_MAX));
 }
 

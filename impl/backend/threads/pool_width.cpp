@@ -17,6 +17,7 @@ namespace {
 // Returns 0 if the variable is not set or is not a number in range. A bad environment variable is not the program's
 // error, so it causes a warning only.
 int width_from_environment() noexcept {
+  // secure_getenv: a setuid program must not trust its environment.
   const char* text = secure_getenv("HALFTONE_NUM_THREADS");
   if (text == nullptr) return 0;
   int value = 0;

@@ -80,6 +80,7 @@ Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const T
       {.input = input, .weight = weight, .bias = bias, .statistics = statistics, .by_channel = true}, channels);
   if (settings.training && running.mean.defined() && input.numel() > 0) {
     const double count = static_cast<double>(norm.spatial);
+    // If this C call fails later, the running statistics are restored.
     restore_on_failure(running.mean);
     // Running variances are unbiased: divided by count - 1, as in PyTorch.
     restore_on_failure(running.variance);

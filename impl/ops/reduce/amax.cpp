@@ -35,7 +35,7 @@ Tensor choose(const MinMaxKind& kind, const Tensor& input, const Shape& dims, bo
   require_arithmetic(input, "input");
   const Reduction reduction = plan_reduction(input.shape(), dims, keepdim);
   const Tensor result = apply_min_max(kind, input, reduction, "dims").result;
-  if (!is_float(input.dtype())) return result;
+  if (!is_float(input.dtype())) return result;  // integers have no gradient
   if (auto* node = record<MinMaxBackward>(result, {&input})) {
     node->op = kind.op;
     node->input = SavedTensor(input);

@@ -42,7 +42,7 @@ ValuesAndIndices choose(const MinMaxKind& kind, const Tensor& input, int64_t dim
   const int along = checked_dim(dim, input.rank(), "dim");
   const Reduction reduction = plan_reduction(input.shape(), {along}, keepdim);
   ValuesAndIndices found = find(kind, input, reduction);
-  if (!is_float(input.dtype())) return found;
+  if (!is_float(input.dtype())) return found;  // integers have no gradient
   if (auto* node = record<MinMaxDimBackward>(found.values, {&input})) {
     node->op = kind.op;
     node->indices = SavedTensor(reshaped(found.indices, reduction.kept));

@@ -43,6 +43,7 @@ Shape resolve(const Shape& asked, int64_t count) {
 Tensor reshape(const Tensor& input, const Shape& asked) {
   const Shape shape = resolve(asked, input.numel());
   const Tensor same = reshaped(input, shape);
+  // The result needs a body of its own, because recording sets its gradient source.
   Tensor result = same.is_same(input) ? input.detach() : same;
   if (auto* node = record<ReshapeBackward>(result, {&input})) node->shape = input.shape();
   return result;

@@ -38,6 +38,7 @@ Tensor slice(const Tensor& input, int64_t dim, int64_t start, int64_t end, int64
   if (step < 1) fail(Code::kInvalidArgument, "step", "step=%lld, expected at least 1", static_cast<long long>(step));
   const int64_t first = clamped(start, input.size(in));
   const int64_t count = std::max<int64_t>(clamped(end, input.size(in)) - first, 0);
+  // The length is rounded up without count + step - 1, which could overflow.
   const Range range = {.dim = in, .start = first, .length = count / step + (count % step != 0 ? 1 : 0), .step = step};
   Tensor result = sliced(input, range);
   if (auto* node = record<SliceBackward>(result, {&input})) {

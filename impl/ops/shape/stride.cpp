@@ -70,6 +70,8 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape) {
 Tensor sliced(const Tensor& tensor, const Range& range) {
   Shape shape = tensor.shape();
   Shape strides = tensor.strides();
+  // The start of an empty range may lie outside the memory, and the step of a single index may overflow a stride: both
+  // are left out.
   const int64_t offset = tensor.offset() + (range.length > 0 ? range.start * strides[range.dim] : 0);
   shape[range.dim] = range.length;
   strides[range.dim] *= range.length > 1 ? range.step : 1;

@@ -19,6 +19,7 @@ void sum_as(ThreadPool& pool, const View& in, double scale, Store store, const V
     alignas(64) C previous[kStripWidth<C>];
     if (store == Store::kAdd) load_tile(part, strip.width, previous);
     for (int64_t i = 0; i < strip.width; ++i) {
+      // Scaled in double, so that FP32 sums are rounded once.
       if constexpr (!std::is_integral_v<C>) sums[i] = static_cast<C>(static_cast<double>(sums[i]) * scale);
       if (store == Store::kAdd) sums[i] = plus(previous[i], sums[i]);
     }

@@ -81,7 +81,7 @@ namespace {
 HWY_EXPORT(variance_of_strips);
 HWY_EXPORT(variance_gradient);
 
-// The view of a reduction's result, repeated to the shape that was reduced.
+// A reduction's result as a view that is repeated to the shape of its input.
 View repeated(const View& view, const Shape& shape) {
   View result = view;
   result.shape = shape;
