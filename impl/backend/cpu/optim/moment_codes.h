@@ -1,5 +1,5 @@
-// Tiles of FP32 from 8-bit codes and back, as formula/block_code.h says. For kernel files that Highway compiles once
-// per instruction set: include after hwy/highway.h.
+// Converts tiles of FP32 to 8-bit codes and back, as defined in formula/block_code.h. For kernel files that Highway
+// compiles once per instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_MOMENT_CODES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_MOMENT_CODES_H
 #undef HALFTONE_CPU_OPTIM_MOMENT_CODES_H
@@ -27,9 +27,10 @@ HWY_INLINE float scale_of(const float* HWY_RESTRICT tile, int64_t count) {
   return block_scale(largest);
 }
 
-// ---- Decoding. By Highway, since the compiler widens bytes by twice the instructions; the rest of a block by itself.
+// ---- Decoding. Whole vectors use Highway, because the compiler widens bytes with twice the instructions; the rest of
+// a block is a plain loop.
 
-// The codes that one vector of FP32 is made of.
+// Loads one vector's codes as FP32.
 template <class DF, class Code>
 HWY_INLINE hn::Vec<DF> load_codes(DF df, const Code* codes) {
   const hn::Rebind<int32_t, DF> d32;
@@ -65,8 +66,8 @@ HWY_INLINE void decode_tile(const uint8_t* HWY_RESTRICT codes, float scale, int6
 
 #if HWY_TARGET == HWY_AVX2
 
-// Eight vectors that go through each step side by side. The steps of one depend on each other, and the compiler would
-// set them one behind the other: more than the CPU looks ahead.
+// Eight vectors that go through each step together. The steps of one vector depend on each other, and the compiler
+// would place the vectors' steps one after the other, further apart than the CPU looks ahead.
 struct CodeRow {
   static constexpr int kVectors = 8;
   static constexpr int64_t kElements = 64;
@@ -81,7 +82,7 @@ HWY_INLINE CodeRow in_each(F&& step, const Rows&... rows) {
   return out;
 }
 
-// Integers from 0 to 256, of which 256 becomes 255.
+// Stores integers from 0 to 256 as bytes; 256 saturates to 255.
 HWY_INLINE void store_codes(const CodeRow& row, uint8_t* HWY_RESTRICT codes) {
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   const auto word_pair = [&](int i) HWY_ATTR {
@@ -147,9 +148,9 @@ HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const
   store_codes(code, value, codes);
 }
 
-// encode_unsigned for a row. A reciprocal root takes a tenth of a root's time and is off by 1.5 / 4096 at most, the
-// first one's error is halved by the second: 0.9993 of what they give lies below the fourth root, by less than 1, so it
-// shows the code or the one before; the fourth power tells which.
+// encode_unsigned for a row. Two rsqrt estimates (error <= 1.5 / 4096 each) take a tenth of the time of square roots;
+// the second estimate halves the error of the first. Scaled by 0.9993 the result is in (root - 1, root], so truncated
+// it is the code or the code below; comparing the fourth power decides.
 HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const uint16_t* HWY_RESTRICT words,
                            uint8_t* HWY_RESTRICT codes) {
   const hn::ScalableTag<float> df;

@@ -1,5 +1,5 @@
-// Moments read and written tile by tile as FP32, whatever they are stored in. For kernel files that Highway compiles
-// once per instruction set: include after hwy/highway.h.
+// Reads and writes moments of any storage dtype tile by tile as FP32. For kernel files that Highway compiles once per
+// instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_MOMENT_TILES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_MOMENT_TILES_H
 #undef HALFTONE_CPU_OPTIM_MOMENT_TILES_H
@@ -20,8 +20,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 
-// Elements [begin, begin + count) as FP32: FP32 memory is its own tile, everything else is widened into `tile`; null
-// where the optimizer lacks the moment. REQUIRES: begin is a multiple of kBlockSize, count at most that.
+// Elements [begin, begin + count) as FP32. FP32 memory is its own tile; other dtypes are widened into `tile`. Null if
+// the optimizer has no such moment. REQUIRES: begin is a multiple of kBlockSize, count <= kBlockSize.
 HWY_INLINE float* load_moment(const MomentSlot& moment, int64_t begin, int64_t count, float* tile) {
   if (moment.data == nullptr) return nullptr;
   switch (moment.dtype) {

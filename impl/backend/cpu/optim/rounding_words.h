@@ -1,5 +1,5 @@
-// The random words that stochastic rounding compares with. For kernel files that Highway compiles once per instruction
-// set: include after hwy/highway.h.
+// The random words for stochastic rounding. For kernel files that Highway compiles once per instruction set: include
+// after hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_ROUNDING_WORDS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_ROUNDING_WORDS_H
 #undef HALFTONE_CPU_OPTIM_ROUNDING_WORDS_H
@@ -18,8 +18,8 @@ namespace halftone::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
 
-// One 16-bit word for each element of a block: element i has the lower (i even) or upper half of word i / 2 of Philox's
-// sequence. `words` is aligned to 64 bytes.
+// Draws one 16-bit word for each element of a block: element i gets the lower (i even) or upper half of word i / 2 of
+// the Philox sequence. `words` is aligned to 64 bytes.
 inline void draw_block(PhiloxKey key, int64_t block, uint16_t* HWY_RESTRICT words) {
   constexpr int kCounters = kBlockSize / 8;
   for (int i = 0; i < kCounters; ++i) {
@@ -33,8 +33,8 @@ inline void draw_block(PhiloxKey key, int64_t block, uint16_t* HWY_RESTRICT word
 
 #else
 
-// The four words of as many of Philox's counters as there are lanes, each in the lower half of its lane; what the upper
-// halves hold means nothing, since multiplying looks at the lower ones alone.
+// The four Philox words of as many counters as there are lanes, each in the lower half of its lane. The upper halves
+// hold any value: multiplication reads only the lower ones.
 template <class D>
 struct PhiloxLanes {
   hwy::HWY_NAMESPACE::Vec<D> x0, x1, x2, x3;
@@ -52,7 +52,7 @@ HWY_INLINE void philox_round(D d, uint32_t key0, uint32_t key1, PhiloxLanes<D>& 
   x.x3 = product0;
 }
 
-// Even lanes had the lower half of the counters and odd lanes the upper half, so interleaving gives their order.
+// Even lanes hold the lower half of the counters and odd lanes the upper half, so interleaving restores their order.
 template <class D>
 HWY_INLINE void store_philox(D d, const PhiloxLanes<D>& x, uint16_t* HWY_RESTRICT words) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -64,9 +64,9 @@ HWY_INLINE void store_philox(D d, const PhiloxLanes<D>& x, uint16_t* HWY_RESTRIC
   hn::Store(hn::BitCast(d16, hn::InterleaveUpper(d, lower, upper)), d16, words + hn::Lanes(d16));
 }
 
-// One 16-bit word for each element of a block: element i has the lower (i even) or upper half of word i / 2 of Philox's
-// sequence. `words` is aligned to 64 bytes. Four vectors go through the rounds side by side, since one alone would wait
-// for its multiplications.
+// Draws one 16-bit word for each element of a block: element i gets the lower (i even) or upper half of word i / 2 of
+// the Philox sequence. `words` is aligned to 64 bytes. Four vectors go through the rounds together, since one alone
+// would wait for its multiplications.
 inline void draw_block(PhiloxKey key, int64_t block, uint16_t* HWY_RESTRICT words) {
   namespace hn = hwy::HWY_NAMESPACE;
   using D = hn::ScalableTag<uint64_t>;

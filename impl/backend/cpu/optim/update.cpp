@@ -49,17 +49,17 @@ HWY_INLINE void sgd_momentum_tile(const SgdFactors& factors, int64_t count, cons
 
 // ---- The pass over a chunk: load, formula, store
 
-// What is the same for all chunks of a pass.
+// The settings that all chunks of a pass share.
 struct Pass {
   int64_t step;
-  bool streams;  // the copy goes past the caches
+  bool streams;  // write the copy with non-temporal stores
 };
 
 Pass pass_over(const MultiTensor<UpdateSlot>& tensors, const OptimizerState& state) {
   return {state.step, elements_of(tensors) >= kStreamedElements};
 }
 
-// What a formula runs on; moments that the optimizer lacks are null.
+// The arguments of a formula; moments that the optimizer does not have are null.
 struct UpdateTile {
   int64_t count;
   const float* grad;

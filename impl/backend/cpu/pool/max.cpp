@@ -1,4 +1,4 @@
-// Maxima of windows. The loops along rows are plain: the compiler turns them into vectors of each instruction set.
+// Maxima of windows. The loops along rows are plain; the compiler vectorises them for each instruction set.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -18,10 +18,10 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
-// Positions of a row that are computed together, their maxima and indices in L1.
+// Positions of a row that are computed together; their maxima and indices stay in L1.
 constexpr int64_t kPositions = 256;
 
-// Takes over each element that is larger or NaN; NaN itself is never larger.
+// Takes every element that is larger or NaN. NaN compares false, so later elements replace it only if they are NaN.
 template <class T, class C>
 void take_larger(const T* in, int64_t step, int64_t count, C* best, int32_t* index, int32_t first, int32_t stride) {
   for (int64_t x = 0; x < count; ++x) {
@@ -42,8 +42,8 @@ class RowOfMaxima {
     std::fill_n(index_, count, -1);
   }
 
-  // Rows and columns of the window in order, so that the first of equals stays. A kernel may be far larger than the
-  // input: only the elements that can touch it are walked.
+  // Visits the window's rows and columns in order, so that the first of equal maxima stays. A kernel may be far larger
+  // than the input: only the elements that can touch it are walked.
   void take_window(const T* plane, int64_t y) {
     const TapRange rows = taps_inside(args_, 0, y, 1);
     for (int64_t i = rows.begin; i < rows.end; ++i) {
@@ -52,7 +52,8 @@ class RowOfMaxima {
     }
   }
 
-  // A value that is -inf throughout its window is taken by no comparison: its index is the first one inside.
+  // If all elements of a window are -inf, no comparison takes one: the index is the first one inside the window, set in
+  // take_tap.
   void store(T* out, int32_t* indices) const {
     for (int64_t x = 0; x < count_; ++x) {
       if constexpr (requires { T::from(0.0f); }) {
