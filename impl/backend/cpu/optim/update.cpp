@@ -52,11 +52,11 @@ HWY_INLINE void sgd_momentum_tile(const SgdFactors& factors, int64_t count, cons
 // The settings that all chunks of a pass share.
 struct Pass {
   int64_t step;
-  bool streams;  // write the copy with non-temporal stores
+  bool non_temporal;  // bypass the caches when the copy is stored
 };
 
 Pass pass_over(const MultiTensor<UpdateSlot>& tensors, const OptimizerState& state) {
-  return {state.step, elements_of(tensors) >= kStreamedElements};
+  return {state.step, elements_of(tensors) >= kNonTemporalElements};
 }
 
 // The arguments of a formula; moments that the optimizer does not have are null.
@@ -90,9 +90,9 @@ void update_chunk(const UpdateSlot& slot, const Chunk& chunk, const Pass& pass, 
         if (rounds1 || rounds2) words.draw(key, block);
         store_moment(moment1, begin, count, rounds1 ? words.first() : nullptr, slot.moment1);
         store_moment(moment2, begin, count, rounds2 ? words.second() : nullptr, slot.moment2);
-        store_weights(master, begin, count, weight_key, block, pass.streams, slot);
+        store_weights(master, begin, count, weight_key, block, pass.non_temporal, slot);
       });
-  if (pass.streams) hwy::FlushStream();
+  if (pass.non_temporal) hwy::FlushStream();
 }
 
 template <Decay decay>

@@ -30,13 +30,13 @@ HWY_INLINE float* load_weights(const UpdateSlot& slot, int64_t begin, int64_t co
 }
 
 // Stores the tile that load_weights returned. `key` and `block` select the random words of stochastic rounding;
-// `streams` writes the copy with non-temporal stores.
+// `non_temporal` writes the copy with non-temporal stores.
 HWY_INLINE void store_weights(const float* tile, int64_t begin, int64_t count, PhiloxKey key, int64_t block,
-                              bool streams, const UpdateSlot& slot) {
+                              bool non_temporal, const UpdateSlot& slot) {
   if (slot.compute == nullptr) return;
   if (slot.master != nullptr) {
     const Strided copy = contiguous_from(slot.compute, slot.compute_dtype, begin);
-    streams ? stream_tile(tile, count, copy) : store_tile(tile, count, copy);
+    non_temporal ? store_tile_non_temporal(tile, count, copy) : store_tile(tile, count, copy);
     return;
   }
   auto* weights = static_cast<uint16_t*>(slot.compute) + begin;
