@@ -17,7 +17,7 @@ struct CustomBackward final : Node {
     std::vector<Edge> edges;
     for (const Tensor& input : application.inputs) {
       forms.emplace_back(input);
-      edges.push_back({.node = Ref<Node>::share(node_of(input)), .slot = input.gradient_slot()});
+      edges.push_back({.node = Ref<Node>::share(node_of(input)), .result_index = input.result_index()});
     }
     for (const Tensor& tensor : application.saved) saved.emplace_back(tensor);
     set_edges(std::move(edges));

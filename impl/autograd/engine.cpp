@@ -18,10 +18,10 @@ class Engine {
  public:
   Engine(Node& root, bool retain_graph) : root_(root), retain_graph_(retain_graph), run_(next_run()) {}
 
-  void run(uint32_t slot, Tensor gradient) {
+  void run(uint32_t result_index, Tensor gradient) {
     count_edges();
     started_ = true;
-    root_.pending_grads_[slot] = std::move(gradient);
+    root_.pending_grads_[result_index] = std::move(gradient);
     push(root_);
     while (!ready_.empty()) execute(pop());
   }
@@ -85,7 +85,7 @@ class Engine {
 
   void deliver(const Edge& edge, Tensor grad) {
     Node& node = *edge.node;
-    Tensor& pending = node.pending_grads_[edge.slot];
+    Tensor& pending = node.pending_grads_[edge.result_index];
     if (grad.defined()) pending = pending.defined() ? sum(pending, grad) : std::move(grad);
     if (--node.waiting_for_ == 0) push(node);
   }
@@ -153,7 +153,7 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph)
   scope().autocast = nullptr;
   Engine engine(*node, retain_graph);
   try {
-    engine.run(root.gradient_slot(), checked_gradient(root, gradient));
+    engine.run(root.result_index(), checked_gradient(root, gradient));
   } catch (...) {
     engine.abandon();
     throw;

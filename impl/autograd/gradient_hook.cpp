@@ -12,8 +12,8 @@ Ref<Hook> add_gradient_hook(const Tensor& tensor, std::function<Tensor(const Ten
   Node* node = node_of(tensor);
   if (node == nullptr) fail(Code::kState, "tensor", "tensor requires no gradient, so that none arrives");
   return node->gradient_hooks().add(
-      [slot = tensor.gradient_slot(), form = GradientForm(tensor), hook = std::move(hook)](std::vector<Tensor>& grads) {
-        Tensor& grad = grads[slot];
+      [index = tensor.result_index(), form = GradientForm(tensor), hook = std::move(hook)](std::vector<Tensor>& grads) {
+        Tensor& grad = grads[index];
         if (!grad.defined()) return;
         const Tensor replacement = hook(grad);
         if (replacement.defined()) grad = fitted(replacement, form, "a gradient hook's gradient");

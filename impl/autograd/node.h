@@ -16,11 +16,11 @@ class Node;
 template <class Object>
 class DeadList;
 
-// The destination of one input's gradient: result `slot` of the operation that made the input. Empty where no gradient
+// The destination of one input's gradient: result `result_index` of the operation that made the input. Empty where no gradient
 // is wanted.
 struct Edge {
   Ref<Node> node;
-  uint32_t slot = 0;
+  uint32_t result_index = 0;
 };
 
 // A leaf's own gradient memory, into which backward of an operation may store an input's gradient directly.

@@ -18,7 +18,7 @@ void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const
   edges.reserve(inputs.size());
   for (const Tensor* input : inputs) {
     if (input->defined()) {
-      edges.push_back({.node = Ref<Node>::share(node_of(*input)), .slot = input->gradient_slot()});
+      edges.push_back({.node = Ref<Node>::share(node_of(*input)), .result_index = input->result_index()});
     } else {
       edges.push_back({});
     }

@@ -24,9 +24,9 @@ Tensor Tensor::as_strided(const Shape& shape, const Shape& strides, int64_t offs
   return Tensor(body_->storage, dtype(), shape, strides, offset);
 }
 
-void Tensor::set_gradient_source(Ref<GradientSource> source, uint32_t slot) const noexcept {
+void Tensor::set_gradient_source(Ref<GradientSource> source, uint32_t result_index) const noexcept {
   body_->source = std::move(source);
-  body_->source_slot = slot;
+  body_->result_index = result_index;
 }
 
 }  // namespace halftone

@@ -40,9 +40,9 @@ class Tensor {
   Tensor detach() const { return as_strided(shape(), strides(), offset()); }
 
   const Ref<GradientSource>& gradient_source() const noexcept { return body_->source; }
-  uint32_t gradient_slot() const noexcept { return body_->source_slot; }
+  uint32_t result_index() const noexcept { return body_->result_index; }  // among the results of the source
   // REQUIRES: no other thread uses this tensor.
-  void set_gradient_source(Ref<GradientSource> source, uint32_t slot = 0) const noexcept;
+  void set_gradient_source(Ref<GradientSource> source, uint32_t result_index = 0) const noexcept;
 
   // True if both refer to one tensor object.
   bool is_same(const Tensor& other) const noexcept { return body_ == other.body_; }
@@ -51,7 +51,7 @@ class Tensor {
   struct Body final : RefCounted {
     Ref<Storage> storage;
     DType dtype;
-    uint32_t source_slot = 0;
+    uint32_t result_index = 0;  // among the results of `source`
     int64_t offset;
     Shape shape;
     Shape strides;
