@@ -1,6 +1,6 @@
 // Enters an operation into the graph:
 //   if (auto* node = record<ReluBackward>(result, {&input})) node->input = SavedTensor(input);
-// Only this file reads the thread's grad mode.
+// Built-in operations read the thread's grad mode here only; custom functions read it in autograd/custom_function.cpp.
 #pragma once
 
 #include <initializer_list>
