@@ -16,8 +16,8 @@ class Node;
 template <class Object>
 class DeadList;
 
-// The destination of one input's gradient: result `result_index` of the operation that made the input. Empty where no gradient
-// is wanted.
+// The destination of one input's gradient: result `result_index` of the operation that made the input. Empty where no
+// gradient is wanted.
 struct Edge {
   Ref<Node> node;
   uint32_t result_index = 0;
