@@ -65,7 +65,7 @@ Status binary(Stream&, BinaryOp op, const View& a, const View& b, const View& ou
 }
 
 constexpr Kernels kKernels = {
-    .convert = {.cast = cast, .fill = fill, .ramp = nullptr},
+    .convert = {.cast = cast, .fill = fill, .arange = nullptr},
     .elementwise = {.unary = nullptr,
                     .binary = binary,
                     .ternary = nullptr,
