@@ -73,6 +73,20 @@ Arrays evaluating_of(const Arrays& in) {
       normalized(in[0], channels_of(in[0].shape), given, has_affine ? &in[1] : nullptr, has_affine ? &in[2] : nullptr)};
 }
 
+// The batch's own statistics, where none are kept.
+Tensors run_without_statistics(const Tensors& in) {
+  const bool has_affine = in.size() > 1;
+  return {ops::batch_norm(in[0], {}, has_affine ? in[1] : Tensor(), has_affine ? in[2] : Tensor(),
+                          {.training = true, .momentum = kMomentum, .epsilon = kNormEpsilon})};
+}
+
+Arrays without_statistics_of(const Arrays& in) {
+  const bool has_affine = in.size() > 1;
+  const Grouping channels = channels_of(in[0].shape);
+  return {normalized(in[0], channels, statistics_of(in[0], channels), has_affine ? &in[1] : nullptr,
+                     has_affine ? &in[2] : nullptr)};
+}
+
 DType wide(DType dtype) { return compute_dtype(dtype); }
 
 }  // namespace
@@ -93,6 +107,20 @@ std::vector<OpCase> batch_norm_cases() {
        .run = run_training,
        .reference = training_of,
        .results = {same, wide},
+       .slope_terms = kNormSlopeTerms},
+      {.op = Op::kBatchNorm,
+       .what = "in training without running statistics",
+       .inputs = {input, weight, bias},
+       .shapes = {{{4, 5}, {5}, {5}}, {{2, 3, 2, 3}, {3}, {3}}},
+       .run = run_without_statistics,
+       .reference = without_statistics_of,
+       .slope_terms = kNormSlopeTerms},
+      {.op = Op::kBatchNorm,
+       .what = "in training alone",
+       .inputs = {input},
+       .shapes = {{{7, 3}}, {{2, 3, 5}}},
+       .run = run_without_statistics,
+       .reference = without_statistics_of,
        .slope_terms = kNormSlopeTerms},
       {.op = Op::kBatchNorm,
        .what = "with running statistics",

@@ -43,6 +43,16 @@ std::vector<OpCase> mixed_cases(const OpCase& plain) {
           mixed_case("with i32", plain, DType::kI32, pairs, same)};
 }
 
+// Both operands' gradients go to one input.
+OpCase square_case() {
+  return {.op = Op::kMul,
+          .what = "of an input with itself",
+          .inputs = {{uniform(-2, 2)}},
+          .shapes = {{{7, 5}}},
+          .run = call_of_one([](const Tensor& x) { return ops::mul(x, x); }),
+          .reference = each([](double x) { return x * x; })};
+}
+
 OpCase where_case() {
   OpCase result = {.op = Op::kWhere,
                    .inputs = {mask_input(), {uniform(-2, 2)}, {uniform(-2, 2)}},
@@ -88,6 +98,7 @@ std::vector<OpCase> binary_cases() {
     if (op_case.op == Op::kMaximum || op_case.op == Op::kMinimum) op_case.is_exact = true;
   }
   const std::vector<OpCase> plain(cases.begin(), cases.end() - 1);
+  cases.push_back(square_case());
   for (const OpCase& op_case : plain) {
     const std::vector<OpCase> mixed = mixed_cases(op_case);
     cases.insert(cases.end(), mixed.begin(), mixed.end());

@@ -106,7 +106,14 @@ std::vector<OpCase> class_loss_cases() {
     cases.push_back(class_case({op, "as weighted sum", {.reduction = LossReduction::kSum}, true}));
     cases.push_back(class_case({op, "of each row", {.reduction = LossReduction::kNone, .ignore_index = 0}}));
   }
+  cases.push_back(class_case({Op::kCrossEntropy, "as mean of the rows that are not ignored", {.ignore_index = 1}}));
   cases.push_back(class_case({Op::kCrossEntropy, "smoothed", {.label_smoothing = 0.125}}));
+  cases.push_back(class_case(
+      {Op::kCrossEntropy, "smoothed, as sum", {.reduction = LossReduction::kSum, .label_smoothing = 0.125}}));
+  cases.push_back(class_case({Op::kCrossEntropy,
+                              "smoothed, weighted, of each row",
+                              {.reduction = LossReduction::kNone, .label_smoothing = 0.25},
+                              true}));
   cases.push_back(class_case(
       {Op::kCrossEntropy, "smoothed, as weighted mean", {.ignore_index = 1, .label_smoothing = 0.25}, true}));
   return cases;

@@ -45,6 +45,22 @@ OpCase cat_case(const char* what, int dim, std::vector<Shapes> shapes) {
           .is_exact = true};
 }
 
+// One input in two places.
+OpCase repeated_cat_case() {
+  return {.op = Op::kCat,
+          .what = "with an input in two places",
+          .inputs = {kInput, kInput},
+          .shapes = {{{3, 2}, {3, 5}}},
+          .run =
+              [](const Tensors& in) {
+                return Tensors{ops::cat({in[0], in[1], in[0]}, 1)};
+              },
+          .reference =
+              [](const Arrays& in) {
+                return joined_along({in[0], in[1], in[0]}, 1);
+              }};
+}
+
 OpCase stack_case() {
   return {.op = Op::kStack,
           .inputs = {kInput, kInput, kInput},
@@ -163,6 +179,7 @@ std::vector<OpCase> join_cases() {
       cat_case("along the first dimension", 0, {{{0, 3}, {2, 3}, {1, 3}}, {{1}, {1}, {1}}, {{7, 5}, {1, 5}, {3, 5}}}),
       cat_case("along the last dimension", 1,
                {{{3, 0}, {3, 2}, {3, 1}}, {{7, 5}, {7, 1}, {7, 3}}, {{15, 2305}, {15, 3}, {15, 64}}}),
+      repeated_cat_case(),
       stack_case(),
       split_case(),
       pad_case(),

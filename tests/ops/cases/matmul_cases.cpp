@@ -48,6 +48,7 @@ OpCase matmul_case() {
                      {{7, 5}, {5, 3}},
                      {{3, 5, 7}, {3, 7, 5}},
                      {{2, 1, 3, 5}, {3, 5, 1}},
+                     {{3, 2, 5}, {5, 3}},
                      {{35, 1001}, {1001, 3}},
                      {{301, 7}, {7, 129}}},
           .run = call_of_two(ops::matmul),
@@ -90,7 +91,8 @@ OpCase linear_case(const char* what, bool has_bias) {
   return result;
 }
 
-// Labels are letters; the sum runs over all labels that the result leaves out.
+// Labels are letters; the sum runs over all labels that the result leaves out. A size of 1 is repeated where the other
+// operand has another size.
 struct Equation {
   const char* text;
   std::string a, b, out;
@@ -102,9 +104,9 @@ Array einsum_of(const Equation& equation, const Array& a, const Array& b) {
     if (labels.find(label) == std::string::npos) labels.push_back(label);
   }
   const auto size_of_label = [&](char label) {
-    const size_t in_a = equation.a.find(label);
-    return in_a != std::string::npos ? a.shape[static_cast<int>(in_a)]
-                                     : b.shape[static_cast<int>(equation.b.find(label))];
+    const size_t in_a = equation.a.find(label), in_b = equation.b.find(label);
+    const int64_t of_a = in_a != std::string::npos ? a.shape[static_cast<int>(in_a)] : 1;
+    return of_a == 1 && in_b != std::string::npos ? b.shape[static_cast<int>(in_b)] : of_a;
   };
   Shape all, shape;
   for (const char label : labels) all.push_back(size_of_label(label));
@@ -117,8 +119,8 @@ Array einsum_of(const Equation& equation, const Array& a, const Array& b) {
     return result;
   };
   for_each_index(all, [&](const Shape& index) {
-    const double term =
-        a[place_of(a.shape, indices_of(equation.a, index))] * b[place_of(b.shape, indices_of(equation.b, index))];
+    const double term = a[repeated_place_of(a.shape, indices_of(equation.a, index))] *
+                        b[repeated_place_of(b.shape, indices_of(equation.b, index))];
     sums[static_cast<size_t>(place_of(shape, indices_of(equation.out, index)))].add(term);
   });
   for (int64_t i = 0; i < out.size(); ++i) {
@@ -137,6 +139,14 @@ OpCase einsum_case(const Equation& equation, std::vector<Shapes> shapes) {
           .reference = [=](const Arrays& in) { return Arrays{einsum_of(equation, in[0], in[1])}; }};
 }
 
+// Labels of one operand alone are summed in its dtype first. Small whole numbers make these sums exact.
+OpCase einsum_of_whole_numbers_case(const Equation& equation, std::vector<Shapes> shapes) {
+  OpCase result = einsum_case(equation, std::move(shapes));
+  const Draw whole = [](std::mt19937& random, const Shapes&, int64_t) { return static_cast<double>(random() % 5) - 2; };
+  result.inputs = {{whole}, {whole}};
+  return result;
+}
+
 }  // namespace
 
 std::vector<OpCase> matmul_cases() {
@@ -150,6 +160,9 @@ std::vector<OpCase> matmul_cases() {
                   {{{2, 0, 2, 3}, {2, 3, 2, 3}}, {{1, 1, 1, 1}, {1, 1, 1, 1}}, {{1, 3, 3, 5}, {1, 2, 3, 5}}}),
       einsum_case({"...ij,...jk->...ik", "xij", "xjk", "xik"}, {{{2, 3, 5}, {2, 5, 7}}, {{1, 1, 1}, {1, 1, 1}}}),
       einsum_case({"i,j->ji", "i", "j", "ji"}, {{{0}, {3}}, {{1}, {1}}, {{5}, {3}}}),
+      einsum_case({"ij,jk->ki", "ij", "jk", "ki"}, {{{2, 3}, {3, 4}}}),
+      einsum_of_whole_numbers_case({"ijx,jky->i", "ijx", "jky", "i"}, {{{2, 3, 2}, {3, 2, 2}}}),
+      einsum_of_whole_numbers_case({"...ij,...jk->k...", "yij", "xyjk", "kxy"}, {{{1, 2, 3}, {2, 2, 3, 4}}}),
   };
 }
 

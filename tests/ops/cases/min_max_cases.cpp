@@ -123,7 +123,7 @@ std::vector<OpCase> min_max_cases() {
         asking(Op::kAll, ops::all, all_of, frequent())}) {
     cases.insert(cases.end(), part.begin(), part.end());
   }
-  for (const ReducedDims& which : {kReducedDims[1], kReducedDims[3]}) {
+  for (const ReducedDims& which : {kReducedDims[1], kReducedDims[3], {"over the first dimension", {0}, false}}) {
     cases.push_back(values_case(Op::kMaxDim, which, ops::max_dim, true));
     cases.push_back(values_case(Op::kMinDim, which, ops::min_dim, false));
     cases.push_back(indices_case(Op::kArgmax, which, ops::argmax, true));

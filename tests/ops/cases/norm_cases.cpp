@@ -100,6 +100,18 @@ std::vector<OpCase> norm_cases() {
        .reference = layer_norm_of,
        .slope_terms = kNormSlopeTerms},
       {.op = Op::kLayerNorm,
+       .what = "with a bias alone",
+       .inputs = {kInput, kBias},
+       .shapes = {{{3, 5}, {5}}},
+       .run = [](const Tensors& in) -> Tensors {
+         return {ops::layer_norm(in[0], in[1].shape(), Tensor(), in[1], kNormEpsilon)};
+       },
+       .reference = [](const Arrays& in) -> Arrays {
+         const Grouping rows = rows_of(in[0].shape, 1);
+         return {normalized(in[0], rows, statistics_of(in[0], rows), nullptr, &in[1])};
+       },
+       .slope_terms = kNormSlopeTerms},
+      {.op = Op::kLayerNorm,
        .what = "of all dimensions",
        .inputs = {kInput},
        .shapes = {{{2, 3}}, {{5, 1}}, {{3, 2, 3}}},
@@ -133,7 +145,11 @@ std::vector<OpCase> norm_cases() {
        .reference = rms_norm_of,
        .slope_terms = kNormSlopeTerms},
       group_norm_case("in three groups", {kInput, kWeight, kBias},
-                      {{{0, 3, 2}, {3}, {3}}, {{1, 3, 3}, {3}, {3}}, {{2, 6, 5}, {6}, {6}}, {{5, 9, 28, 29}, {9}, {9}}},
+                      {{{0, 3, 2}, {3}, {3}},
+                       {{1, 3, 3}, {3}, {3}},
+                       {{2, 6, 5}, {6}, {6}},
+                       {{3, 6}, {6}, {6}},
+                       {{5, 9, 28, 29}, {9}, {9}}},
                       3),
       group_norm_case("in one group alone", {kInput}, {{{0, 2}}, {{1, 1}}, {{3, 5}}, {{1, 2, 3}}, {{3, 2, 3, 3}}}, 1),
   };

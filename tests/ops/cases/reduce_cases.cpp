@@ -140,7 +140,7 @@ std::vector<OpCase> reduce_cases() {
         over_dims(Op::kVar, var_of, var_of_terms, Dtypes::kFloats),
         over_dims(Op::kStd, std_of, std_of_terms, Dtypes::kFloats),
         over_dims(Op::kLogSumExp, ops::log_sum_exp, log_sum_exp_of_terms, Dtypes::kFloats),
-        std::vector<OpCase>{cumsum_case(0, {{{0, 3}}, {{1}}, {{7, 5}}, {{129, 271}}}),
+        std::vector<OpCase>{cumsum_case(0, {{{0, 3}}, {{1}}, {{7, 5}}, {{4, 3, 2}}, {{129, 271}}}),
                             cumsum_case(-1, {{{3, 0}}, {{1}}, {{7, 5}}, {{271, 129}}}), accuracy_case()}}) {
     cases.insert(cases.end(), part.begin(), part.end());
   }
