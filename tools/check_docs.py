@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Checks that every public function is documented as the C API's rules ask, and that headers stay short.
+"""Checks that every public function has the comment that the rules of the C API ask for, and that headers stay short.
 
-A comment tells, in this order: a sentence; per parameter its direction and meaning; Autocast, which check_ops.py compares
-with the table of operations; Errors for a function that answers a status, else Returns; Since. Prints each fault with its place; exits with 1 where there is one.
+A comment has, in this order: a sentence; per parameter its direction and meaning; Autocast for an operation; Errors for a
+function that returns a status, else Returns; Since. Prints each fault with its place; exits with 1 where there is one.
 """
 import argparse
 import re

@@ -21,7 +21,7 @@ def strict_flags(language: str) -> list[str]:
 
 
 def compile_alone(mode: tuple[str, str, str], header: str, folders: list[Path]) -> str:
-    """What the compiler said against a file that includes this header and nothing else."""
+    """The errors of the compiler for a file that includes this header and nothing else."""
     compiler, language, standard = mode
     command = [compiler, f"-x{language}", f"-std={standard}", *strict_flags(language)]
     command += [f"-I{folder}" for folder in folders] + ["-"]

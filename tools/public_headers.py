@@ -1,6 +1,6 @@
-"""Reads the public headers: every HTONE_API function with its parameters and its comment.
+"""Reads the public headers: every HTONE_API function with its parameters and its comment, every structure.
 
-Used by the checks beside this file; needs nothing but Python's standard library.
+Used by generate_api.py and the checks beside this file. Python's standard library is enough.
 """
 import re
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 DECLARATION = re.compile(r"(?:/\*(?P<comment>(?:(?!\*/).)*)\*/\s*)?^HTONE_API (?P<declaration>[^;]*);", re.S | re.M)
 SIGNATURE = re.compile(r"(?P<result>.*?)\b(?P<name>htone_\w+)\((?P<parameters>.*)\)$", re.S)
+STRUCTURE = re.compile(r"^(?:typedef )?struct (\w+) \{(.*?)^\}", re.S | re.M)
+MEMBER = re.compile(r"(.*?)(\w+)((?:\[\w+\])*)$", re.S)
 HANDLE_TYPE = re.compile(r"^typedef struct (htone_\w+) \1;", re.M)
 FUNCTION_POINTER = re.compile(r"\(\*\s*(\w+)\)")
 
@@ -23,6 +25,12 @@ class Parameter:
 
 
 @dataclass
+class Member:
+    name: str
+    type: str  # empty for a pointer to a function
+
+
+@dataclass
 class Function:
     header: Path
     line: int
@@ -34,12 +42,9 @@ class Function:
     def where(self) -> str:
         return f"{self.header.name}:{self.line}: {self.name}"
 
-    def signature(self) -> str:
-        return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
-
 
 def header_paths(root: Path = REPOSITORY) -> list[Path]:
-    """The headers as they stand in the tree; version.h as the template that it is made from."""
+    """The headers of the tree. Of version.h there is the template that it is made from."""
     return sorted((root / "capi/include/halftone").glob("*.h")) + [root / "cmake/version.h.in"]
 
 
@@ -88,3 +93,20 @@ def all_functions(root: Path = REPOSITORY) -> list[Function]:
 def handle_types(root: Path = REPOSITORY) -> set[str]:
     """The opaque types: declared and never defined in a header."""
     return {name for header in header_paths(root) for name in HANDLE_TYPE.findall(header.read_text(encoding="utf-8"))}
+
+
+def member_of(declaration: str) -> Member:
+    pointer = FUNCTION_POINTER.search(declaration)
+    if pointer:
+        return Member(pointer[1], "")
+    kind, name, extents = MEMBER.match(" ".join(declaration.split())).groups()
+    return Member(name, kind.strip() + extents)
+
+
+def structures(root: Path = REPOSITORY) -> dict[str, list[Member]]:
+    found = {}
+    for header in header_paths(root):
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
+        for name, body in STRUCTURE.findall(text):
+            found[name] = [member_of(declaration) for declaration in body.split(";")[:-1]]
+    return found

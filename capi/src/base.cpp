@@ -1,8 +1,7 @@
 #include "halftone/base.h"
 
-#include "arguments.h"
+#include "call.h"
 #include "core/log.h"
-#include "guard.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -36,15 +35,15 @@ const char* htone_status_name(htone_status status) {
   return status >= HTONE_OK && status <= HTONE_INTERNAL ? kNames[status] : "UNKNOWN";
 }
 
-// Not guarded: asking for the last error must not change it.
+// Has no guard, because reading the last error must not change it.
 htone_status htone_error_last(htone_error_info* out_info) {
   if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096) return HTONE_INVALID_ARGUMENT;
-  copy_result(last_error(), out_info, "out_info", offsetof(htone_error_info, message));
+  copy_structure(last_error(), out_info, offsetof(htone_error_info, message));
   return HTONE_OK;
 }
 
 htone_status htone_debug_live_handles(int64_t* out_count) {
-  return guard([&] { require(out_count, "out_count") = HandleTable::instance().live_count(); });
+  return Call([] { return HandleTable::instance().live_count(); }, out_count);
 }
 
 htone_status htone_log_set_callback(htone_log_fn callback, void* user, void (*destroy)(void* user)) {

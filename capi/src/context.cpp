@@ -2,9 +2,8 @@
 
 #include <mutex>
 
-#include "arguments.h"
+#include "call.h"
 #include "core/fork_hook.h"
-#include "guard.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -14,8 +13,7 @@ namespace {
 constexpr int32_t kMaxThreadsOption = 256;
 
 htone_context_options default_options() {
-  htone_context_options options = {};
-  options.struct_size = sizeof options;
+  auto options = zero_options<htone_context_options>();
   return options;
 }
 
@@ -57,7 +55,8 @@ Io host_io(const htone_io* io) {
           .remove = table.remove,
           .make_directory = table.make_directory,
           .list = table.list,
-          .lock = table.lock};
+          .lock = table.lock,
+          .copy_permissions = {}};
 }
 
 Clock host_clock(const htone_clock* clock) {
@@ -80,56 +79,44 @@ Ref<Context> make_context(const htone_context_options& options) {
   return make_ref<Context>(inner);
 }
 
-// Leaked: the process's context lives as long as its threads may.
+// Never destroyed: threads may use the process's context until the process ends.
 Ref<Context> default_context() {
   static ForkMutex* const mutex = new ForkMutex;
   static Ref<Context>* const context = new Ref<Context>;
   std::unique_lock lock(*mutex);
   if (*context) return *context;
   lock.unlock();
-  // Made without the lock, since a context registers for forks. Where two threads come first, one of the two is kept.
+  // The lock is not held, because a context registers for forks. Two threads may make one each; the first is kept.
   Ref<Context> made = make_context(default_options());
   const std::lock_guard relock(*mutex);
   if (!*context) *context = std::move(made);
   return *context;
 }
 
+// The caller's options in full. The tables that they point to are read when the context is made.
+htone_context_options context_options(const htone_context_options* options) {
+  return options_or_default(options, default_options());
+}
+
+const char* plugin_path(const char* path, ArgumentName name) {
+  if (require(path, name) == '\0') fail(Code::kInvalidArgument, "path", "path is empty");
+  return path;
+}
+
 }  // namespace
 
-htone_status htone_context_options_init(htone_context_options* options) {
-  return guard([&] { require(options, "options") = default_options(); });
-}
+htone_status htone_context_options_init(htone_context_options* options) { return Call(default_options, options); }
 
 htone_status htone_context_create(const htone_context_options* options, htone_context** out) {
-  return guard([&] {
-    require(out, "out");
-    wrap(out, make_context(options_or_default(options, default_options())));
-  });
+  return Call(make_context, as<context_options>(options), out);
 }
 
-htone_status htone_context_default(htone_context** out) {
-  return guard([&] {
-    require(out, "out");
-    wrap(out, default_context());
-  });
-}
-
-htone_status htone_context_retain(htone_context* context) {
-  return guard([&] { retain_handle(context, "context"); });
-}
-
-htone_status htone_context_release(htone_context* context) {
-  return guard([&] { release_handle(context, "context"); });
-}
+htone_status htone_context_default(htone_context** out) { return Call(default_context, out); }
 
 htone_status htone_context_num_threads(htone_context* context, int32_t* out_count) {
-  return guard([&] { require(out_count, "out_count") = unwrap(context, "context")->pool().width(); });
+  return Call([](Context& target) { return target.pool().width(); }, context, out_count);
 }
 
 htone_status htone_context_load_plugin(htone_context* context, const char* path) {
-  return guard([&] {
-    Context& target = *unwrap(context, "context");
-    if (require(path, "path") == '\0') fail(Code::kInvalidArgument, "path", "path is empty");
-    target.load_plugin(path);
-  });
+  return Call(&Context::load_plugin, context, as<plugin_path>(path));
 }

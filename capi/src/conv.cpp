@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "arguments.h"
-#include "guard.h"
+#include "call.h"
 #include "nn/conv.h"
 #include "ops/check.h"
 #include "ops/conv/window.h"
@@ -14,8 +13,7 @@ using namespace halftone::capi;
 namespace {
 
 htone_conv_options default_conv_options() {
-  htone_conv_options options = {};
-  options.struct_size = sizeof options;
+  auto options = zero_options<htone_conv_options>();
   options.bias = 1;
   options.dtype = HTONE_F32;
   options.stride_h = options.stride_w = 1;
@@ -24,7 +22,7 @@ htone_conv_options default_conv_options() {
   return options;
 }
 
-// The caller's options, those of modules checked.
+// Checks the fields that only modules use; the operation checks the others.
 htone_conv_options checked_conv_options(const htone_conv_options* options) {
   const htone_conv_options settings = options_or_default(options, default_conv_options());
   if (!is_arithmetic_float(static_cast<DType>(settings.dtype))) {
@@ -34,7 +32,7 @@ htone_conv_options checked_conv_options(const htone_conv_options* options) {
   return settings;
 }
 
-ops::ConvOptions unwrap_conv_options(const htone_conv_options& options) {
+ops::ConvOptions conv_options(const htone_conv_options& options) {
   return {.window = {.stride = {options.stride_h, options.stride_w},
                      .padding = {options.padding_h, options.padding_w},
                      .dilation = {options.dilation_h, options.dilation_w}},
@@ -42,19 +40,8 @@ ops::ConvOptions unwrap_conv_options(const htone_conv_options& options) {
           .groups = options.groups};
 }
 
-// One call of an operation.
-struct ConvArguments {
-  htone_tensor* input;
-  htone_tensor* weight;
-  htone_tensor* bias;
-  const htone_conv_options* options;
-};
-
-void convolve(nn::ConvOp op, const ConvArguments& arguments, htone_tensor** out) {
-  const Tensor& x = unwrap(arguments.input, "input");
-  const Tensor& w = unwrap(arguments.weight, "weight");
-  const Tensor b = unwrap_optional(arguments.bias, "bias");
-  wrap(out, op(x, w, b, unwrap_conv_options(checked_conv_options(arguments.options))));
+ops::ConvOptions operation_options(const htone_conv_options* options) {
+  return conv_options(checked_conv_options(options));
 }
 
 struct NamedSize {
@@ -85,93 +72,83 @@ void require_groups(int64_t groups, int64_t in_channels, int64_t out_channels) {
        static_cast<long long>(groups), static_cast<long long>(in_channels), static_cast<long long>(out_channels));
 }
 
-// One layer: its operation, its dimensions, and its kernel of as many sizes.
-struct ConvLayer {
-  nn::ConvOp op;
-  ops::ConvKind kind;
+// The sizes of a layer: its channels, and its kernel in one or two dimensions.
+struct LayerSizes {
   int64_t in_channels;
   int64_t out_channels;
   Shape kernel;
 };
+LayerSizes sizes1d(int64_t in_channels, int64_t out_channels, int64_t kernel_w) {
+  require_countable({{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_w", kernel_w}});
+  return {in_channels, out_channels, {kernel_w}};
+}
+LayerSizes sizes2d(int64_t in_channels, int64_t out_channels, int64_t kernel_h, int64_t kernel_w) {
+  require_countable(
+      {{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_h", kernel_h}, {"kernel_w", kernel_w}});
+  return {in_channels, out_channels, {kernel_h, kernel_w}};
+}
 
-void make_layer(htone_device* device, const ConvLayer& layer, const htone_conv_options* options, htone_module** out) {
-  ContextDevice& target = unwrap(device, "device")->device;
-  const htone_conv_options settings = checked_conv_options(options);
-  const ops::ConvOptions converted = unwrap_conv_options(settings);
-  ops::require_conv_options(layer.kind, converted);
-  require_groups(converted.groups, layer.in_channels, layer.out_channels);
-  const bool transposes = layer.kind.transposes;
-  nn::ConvParameters parameters = {.weight = {transposes ? layer.in_channels : layer.out_channels,
-                                              (transposes ? layer.out_channels : layer.in_channels) / converted.groups},
-                                   .out_channels = layer.out_channels,
+template <nn::ConvOp op, ops::ConvKind kind>
+Ref<nn::Module> make_layer(ContextDevice& device, const LayerSizes& sizes, const htone_conv_options& settings) {
+  const ops::ConvOptions options = conv_options(settings);
+  ops::require_conv_options(kind, options);
+  require_groups(options.groups, sizes.in_channels, sizes.out_channels);
+  nn::ConvParameters parameters = {.weight = {sizes.out_channels, sizes.in_channels / options.groups},
+                                   .out_channels = sizes.out_channels,
                                    .bias = settings.bias != 0,
                                    .dtype = static_cast<DType>(settings.dtype)};
-  for (const int64_t size : layer.kernel) parameters.weight.push_back(size);
-  require(out, "out");  // before random streams are taken
-  wrap(out, make_ref<nn::Conv>(target, layer.op, parameters, converted));
+  if (kind.transposes) parameters.weight = {sizes.in_channels, sizes.out_channels / options.groups};
+  for (const int64_t size : sizes.kernel) parameters.weight.push_back(size);
+  return make_ref<nn::Conv>(device, op, parameters, options);
 }
 
 }  // namespace
 
-htone_status htone_conv_options_init(htone_conv_options* options) {
-  return guard([&] { require(options, "options") = default_conv_options(); });
-}
+htone_status htone_conv_options_init(htone_conv_options* options) { return Call(default_conv_options, options); }
 
 htone_status htone_conv1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                           const htone_conv_options* options, htone_tensor** out) {
-  return guard([&] { convolve(ops::conv1d, {input, weight, bias, options}, out); });
+  return Pure(ops::conv1d, input, weight, optional(bias), as<operation_options>(options), out);
 }
 
 htone_status htone_conv2d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                           const htone_conv_options* options, htone_tensor** out) {
-  return guard([&] { convolve(ops::conv2d, {input, weight, bias, options}, out); });
+  return Pure(ops::conv2d, input, weight, optional(bias), as<operation_options>(options), out);
 }
 
 htone_status htone_conv_transpose1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv_options* options, htone_tensor** out) {
-  return guard([&] { convolve(ops::conv_transpose1d, {input, weight, bias, options}, out); });
+  return Pure(ops::conv_transpose1d, input, weight, optional(bias), as<operation_options>(options), out);
 }
 
 htone_status htone_conv_transpose2d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv_options* options, htone_tensor** out) {
-  return guard([&] { convolve(ops::conv_transpose2d, {input, weight, bias, options}, out); });
+  return Pure(ops::conv_transpose2d, input, weight, optional(bias), as<operation_options>(options), out);
 }
 
 htone_status htone_module_create_conv1d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                         int64_t kernel_w, const htone_conv_options* options, htone_module** out) {
-  return guard([&] {
-    require_countable({{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_w", kernel_w}});
-    make_layer(device, {ops::conv1d, ops::kConv1d, in_channels, out_channels, {kernel_w}}, options, out);
-  });
+  return Call(make_layer<ops::conv1d, ops::kConv1d>, device, as<sizes1d>(in_channels, out_channels, kernel_w),
+              as<checked_conv_options>(options), out);
 }
 
 htone_status htone_module_create_conv2d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                         int64_t kernel_h, int64_t kernel_w, const htone_conv_options* options,
                                         htone_module** out) {
-  return guard([&] {
-    require_countable(
-        {{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_h", kernel_h}, {"kernel_w", kernel_w}});
-    make_layer(device, {ops::conv2d, ops::kConv2d, in_channels, out_channels, {kernel_h, kernel_w}}, options, out);
-  });
+  return Call(make_layer<ops::conv2d, ops::kConv2d>, device, as<sizes2d>(in_channels, out_channels, kernel_h, kernel_w),
+              as<checked_conv_options>(options), out);
 }
 
 htone_status htone_module_create_conv_transpose1d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out) {
-  return guard([&] {
-    require_countable({{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_w", kernel_w}});
-    make_layer(device, {ops::conv_transpose1d, ops::kConvTranspose1d, in_channels, out_channels, {kernel_w}}, options,
-               out);
-  });
+  return Call(make_layer<ops::conv_transpose1d, ops::kConvTranspose1d>, device,
+              as<sizes1d>(in_channels, out_channels, kernel_w), as<checked_conv_options>(options), out);
 }
 
 htone_status htone_module_create_conv_transpose2d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_h, int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out) {
-  return guard([&] {
-    require_countable(
-        {{"in_channels", in_channels}, {"out_channels", out_channels}, {"kernel_h", kernel_h}, {"kernel_w", kernel_w}});
-    make_layer(device, {ops::conv_transpose2d, ops::kConvTranspose2d, in_channels, out_channels, {kernel_h, kernel_w}},
-               options, out);
-  });
+  return Call(make_layer<ops::conv_transpose2d, ops::kConvTranspose2d>, device,
+              as<sizes2d>(in_channels, out_channels, kernel_h, kernel_w), as<checked_conv_options>(options), out);
 }

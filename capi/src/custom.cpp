@@ -1,7 +1,7 @@
 #include "halftone/custom.h"
 
+#include "call.h"
 #include "callback.h"
-#include "guard.h"
 #include "nn/custom.h"
 
 using namespace halftone;
@@ -40,7 +40,7 @@ class CallbackModule final : public nn::Custom {
   explicit CallbackModule(Ref<Callback<htone_forward_fn>> callback) : callback_(std::move(callback)) {}
 
   Tensor forward(const Tensor& input) const override {
-    const LentHandle<htone_module> self(shared(*this));
+    const LentHandle<htone_module> self(shared_module(*this));
     const LentHandle<htone_tensor> lent(input);
     TensorHandles out(1);
     callback_->call("forward of a custom module", self.get(), lent.get(), out.data());
@@ -53,14 +53,40 @@ class CallbackModule final : public nn::Custom {
   Ref<Callback<htone_forward_fn>> callback_;
 };
 
-nn::Custom& unwrap_custom(htone_module* module) {
-  auto* custom = dynamic_cast<nn::Custom*>(unwrap(module, "module").get());
+nn::Custom& as_custom(nn::Module& module) {
+  auto* custom = dynamic_cast<nn::Custom*>(&module);
   if (custom == nullptr) fail(Code::kState, "module", "module is not one of htone_module_create_custom");
   return *custom;
 }
 
-void require_some(size_t count, const char* argument) {
-  if (count == 0) fail(Code::kInvalidArgument, argument, "%s=0, expected at least 1", argument);
+size_t positive_count(size_t count, ArgumentName name) {
+  if (count == 0) fail(Code::kInvalidArgument, name.text(), "%s=0, expected at least 1", name.text());
+  return count;
+}
+
+// At least one tensor.
+std::vector<Tensor> some_inputs(size_t input_count, htone_tensor* const* inputs) {
+  return held_objects(positive_count(input_count, "input_count"), inputs, "inputs");
+}
+std::vector<Tensor> some_outputs(size_t output_count, htone_tensor* const* outputs) {
+  return held_objects(positive_count(output_count, "output_count"), outputs, "outputs");
+}
+
+std::vector<Tensor> record(const Ref<CustomFunction>& function, const std::vector<Tensor>& inputs,
+                           const std::vector<Tensor>& outputs, const std::vector<Tensor>& saved) {
+  return record_custom(function, {.inputs = inputs, .outputs = outputs, .saved = saved});
+}
+
+void add_parameter(nn::Module& module, const char* name, const Ref<Parameter>& parameter) {
+  as_custom(module).add_parameter(name, parameter);
+}
+
+void add_buffer(nn::Module& module, const char* name, const Tensor& tensor) {
+  as_custom(module).add_buffer(name, tensor);
+}
+
+void add_child(nn::Module& module, const char* name, const Ref<nn::Module>& child) {
+  as_custom(module).add_module(name, child);
 }
 
 }  // namespace
@@ -68,66 +94,39 @@ void require_some(size_t count, const char* argument) {
 htone_status htone_function_create(const char* name, htone_backward_fn callback, void* user,
                                    void (*destroy)(void* user), htone_function** out) {
   return guard([&] {
-    require_name(&require(name, "name"));
+    checked_name(name, "name");
     const Ref<Callback<htone_backward_fn>> owned = make_callback(callback, user);
+    require_memory(out, "out");
     wrap(out, make_ref<CallbackFunction>(name, owned));
     owned->set_destroy(destroy);
   });
 }
 
-htone_status htone_function_retain(htone_function* function) {
-  return guard([&] { retain_handle(function, "function"); });
-}
-
-htone_status htone_function_release(htone_function* function) {
-  return guard([&] { release_handle(function, "function"); });
-}
-
 htone_status htone_function_record(htone_function* function, size_t input_count, htone_tensor* const* inputs,
                                    size_t output_count, htone_tensor* const* outputs, size_t saved_count,
                                    htone_tensor* const* saved, htone_tensor** out_results) {
-  return guard([&] {
-    const Ref<CustomFunction>& recorded = unwrap(function, "function");
-    require_some(input_count, "input_count");
-    require_some(output_count, "output_count");
-    const CustomApplication application = {.inputs = unwrap_array(input_count, inputs, "inputs"),
-                                           .outputs = unwrap_array(output_count, outputs, "outputs"),
-                                           .saved = unwrap_array(saved_count, saved, "saved")};
-    require(out_results, "out_results");
-    TensorHandles results(record_custom(recorded, application));
-    results.hand_over(out_results);
-  });
+  return Call(record, shared(function), as<some_inputs>(input_count, inputs), as<some_outputs>(output_count, outputs),
+              several(saved_count, saved), tensors(out_results));
 }
 
 htone_status htone_module_create_custom(htone_forward_fn callback, void* user, void (*destroy)(void* user),
                                         htone_module** out) {
   return guard([&] {
     const Ref<Callback<htone_forward_fn>> owned = make_callback(callback, user);
+    require_memory(out, "out");
     wrap(out, make_ref<CallbackModule>(owned));
     owned->set_destroy(destroy);
   });
 }
 
 htone_status htone_module_add_parameter(htone_module* module, const char* name, htone_parameter* parameter) {
-  return guard([&] {
-    nn::Custom& owner = unwrap_custom(module);
-    require_name(&require(name, "name"));
-    owner.add_parameter(name, unwrap(parameter, "parameter"));
-  });
+  return Call(add_parameter, module, as<checked_name>(name), shared(parameter));
 }
 
 htone_status htone_module_add_buffer(htone_module* module, const char* name, htone_tensor* tensor) {
-  return guard([&] {
-    nn::Custom& owner = unwrap_custom(module);
-    require_name(&require(name, "name"));
-    owner.add_buffer(name, unwrap(tensor, "tensor"));
-  });
+  return Call(add_buffer, module, as<checked_name>(name), tensor);
 }
 
 htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child) {
-  return guard([&] {
-    nn::Custom& owner = unwrap_custom(module);
-    require_name(&require(name, "name"));
-    owner.add_module(name, unwrap(child, "child"));
-  });
+  return Call(add_child, module, as<checked_name>(name), shared(child));
 }

@@ -1,7 +1,6 @@
 #include "tensor/dlpack.h"
 
-#include "arguments.h"
-#include "guard.h"
+#include "call.h"
 #include "halftone/dlpack.h"
 
 using namespace halftone;
@@ -9,12 +8,12 @@ using namespace halftone::capi;
 
 namespace {
 
+// take_over comes last: if the handle cannot be made, the memory stays the caller's.
 template <class Managed>
-void borrow(htone_device* device, Managed* managed, htone_tensor** out) {
-  ContextDevice& target = unwrap(device, "device")->device;
-  const Tensor tensor = from_dlpack(target, require(managed, "managed"));
+void borrow(ContextDevice& device, Managed* managed, htone_tensor** out) {
+  const Tensor tensor = from_dlpack(device, require(managed, "managed"));
+  require_memory(out, "out");
   wrap(out, tensor);
-  // Last: until the handle stands, the memory is the caller's.
   take_over(tensor, *managed);
 }
 
@@ -22,25 +21,23 @@ void borrow(htone_device* device, Managed* managed, htone_tensor** out) {
 
 htone_status htone_tensor_from_dlpack_versioned(htone_device* device, DLManagedTensorVersioned* managed,
                                                 htone_tensor** out) {
-  return guard([&] { borrow(device, managed, out); });
+  return guard([&] {
+    const auto target = hold(device, "device");
+    borrow(*target, managed, out);
+  });
 }
 
 htone_status htone_tensor_from_dlpack(htone_device* device, DLManagedTensor* managed, htone_tensor** out) {
-  return guard([&] { borrow(device, managed, out); });
+  return guard([&] {
+    const auto target = hold(device, "device");
+    borrow(*target, managed, out);
+  });
 }
 
 htone_status htone_tensor_to_dlpack_versioned(htone_tensor* tensor, DLManagedTensorVersioned** out) {
-  return guard([&] {
-    const Tensor& source = unwrap(tensor, "tensor");
-    require_memory(out, "out");
-    *out = to_dlpack_versioned(source);
-  });
+  return Call(to_dlpack_versioned, tensor, out);
 }
 
 htone_status htone_tensor_to_dlpack(htone_tensor* tensor, DLManagedTensor** out) {
-  return guard([&] {
-    const Tensor& source = unwrap(tensor, "tensor");
-    require_memory(out, "out");
-    *out = to_dlpack(source);
-  });
+  return Call(to_dlpack, tensor, out);
 }

@@ -1,8 +1,7 @@
 #include "halftone/dtype.h"
 
-#include "arguments.h"
+#include "call.h"
 #include "core/dtype.h"
-#include "guard.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -18,11 +17,9 @@ static_assert(static_cast<int32_t>(DType::kU8) == HTONE_U8 && static_cast<int32_
 const char* htone_dtype_name(htone_dtype dtype) { return name_of(static_cast<DType>(dtype)); }
 
 htone_status htone_dtype_size(htone_dtype dtype, size_t* out_bytes) {
-  return guard([&] { require(out_bytes, "out_bytes") = size_of(checked_dtype(dtype, "dtype")); });
+  return Pure([](DType known) { return size_of(known); }, as<checked_dtype>(dtype), out_bytes);
 }
 
 htone_status htone_dtype_promote(htone_dtype a, htone_dtype b, htone_dtype* out_dtype) {
-  return guard([&] {
-    require(out_dtype, "out_dtype") = static_cast<htone_dtype>(promote(checked_dtype(a, "a"), checked_dtype(b, "b")));
-  });
+  return Pure(promote, as<checked_dtype>(a), as<checked_dtype>(b), out_dtype);
 }

@@ -1,7 +1,6 @@
 #include "halftone/ema.h"
 
-#include "arguments.h"
-#include "guard.h"
+#include "call.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -9,64 +8,42 @@ using namespace halftone::capi;
 namespace {
 
 htone_ema_options default_ema() {
-  htone_ema_options options = {};
-  options.struct_size = sizeof options;
+  auto options = zero_options<htone_ema_options>();
   options.decay = 0.999;
   return options;
 }
 
-optim::EmaSettings checked_ema(const htone_ema_options& options) {
-  if (!(options.decay >= 0.0 && options.decay < 1.0)) {
-    fail(Code::kInvalidArgument, "options", "options.decay=%g, expected a number in [0, 1)", options.decay);
+optim::EmaSettings ema_settings(const htone_ema_options* options) {
+  const htone_ema_options given = options_or_default(options, default_ema());
+  if (!(given.decay >= 0.0 && given.decay < 1.0)) {
+    fail(Code::kInvalidArgument, "options", "options.decay=%g, expected a number in [0, 1)", given.decay);
   }
-  return {.decay = options.decay, .warms_up = options.warmup != 0};
+  return {.decay = given.decay, .warms_up = given.warmup != 0};
+}
+
+Ref<optim::Ema> make_ema(const ParameterSet& parameters, const optim::EmaSettings& settings) {
+  return make_ref<optim::Ema>(parameters.items(), settings);
+}
+
+Tensor average_at(const optim::Ema& ema, size_t index) {
+  require_index(index, ema.size());
+  return ema.read(index);
 }
 
 }  // namespace
 
-htone_status htone_ema_options_init(htone_ema_options* options) {
-  return guard([&] { require(options, "options") = default_ema(); });
-}
+htone_status htone_ema_options_init(htone_ema_options* options) { return Call(default_ema, options); }
 
 htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_options* options, htone_ema** out) {
-  return guard([&] {
-    const ParameterSet& set = *unwrap(parameters, "parameters");
-    const optim::EmaSettings settings = checked_ema(options_or_default(options, default_ema()));
-    require(out, "out");
-    wrap(out, make_ref<optim::Ema>(set.items(), settings));
-  });
+  return Call(make_ema, parameters, as<ema_settings>(options), out);
 }
 
-htone_status htone_ema_retain(htone_ema* ema) {
-  return guard([&] { retain_handle(ema, "ema"); });
-}
+htone_status htone_ema_update(htone_ema* ema) { return Call(&optim::Ema::update, ema); }
 
-htone_status htone_ema_release(htone_ema* ema) {
-  return guard([&] { release_handle(ema, "ema"); });
-}
+htone_status htone_ema_swap(htone_ema* ema) { return Call(&optim::Ema::swap, ema); }
 
-htone_status htone_ema_update(htone_ema* ema) {
-  return guard([&] { unwrap(ema, "ema")->update(); });
-}
-
-htone_status htone_ema_swap(htone_ema* ema) {
-  return guard([&] { unwrap(ema, "ema")->swap(); });
-}
-
-htone_status htone_ema_count(htone_ema* ema, size_t* out_count) {
-  return guard([&] {
-    const optim::Ema& averages = *unwrap(ema, "ema");
-    require(out_count, "out_count") = averages.size();
-  });
-}
+htone_status htone_ema_count(htone_ema* ema, size_t* out_count) { return Pure(&optim::Ema::size, ema, out_count); }
 
 htone_status htone_ema_read(htone_ema* ema, size_t index, htone_tensor** out) {
-  return guard([&] {
-    const optim::Ema& averages = *unwrap(ema, "ema");
-    if (index >= averages.size()) {
-      fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, averages.size());
-    }
-    require(out, "out");
-    wrap(out, averages.read(index));
-  });
+  return Call(average_at, ema, index, out);
 }

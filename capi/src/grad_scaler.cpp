@@ -4,8 +4,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "arguments.h"
-#include "guard.h"
+#include "call.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -21,8 +20,7 @@ namespace {
 constexpr double kLargestFloat = std::numeric_limits<float>::max();
 
 htone_grad_scaler_options torch_options() {
-  htone_grad_scaler_options options = {};
-  options.struct_size = sizeof options;
+  auto options = zero_options<htone_grad_scaler_options>();
   options.enabled = 1;
   options.initial_scale = 65536.0;
   options.growth_factor = 2.0;
@@ -59,7 +57,7 @@ htone_grad_scaler_options megatron_options() {
   return options;
 }
 
-// Gradients by 4 or 5 powers of two below FP16's largest, since the outliers that share leaves out come on top.
+// Keeps gradients 4 or 5 powers of two below FP16's largest number, as room for the outliers that the share ignores.
 htone_grad_scaler_options histogram_options() {
   htone_grad_scaler_options options = torch_options();
   options.growth_interval = 100;
@@ -86,7 +84,7 @@ void require_option(bool holds, const char* field, double value, const char* exp
   if (!holds) fail(Code::kInvalidArgument, "options", "options.%s=%g, expected %s", field, value, expected);
 }
 
-// NaN fails every comparison, so it is refused by each of these.
+// NaN fails every comparison, so each of these checks refuses it.
 void require_rules(const htone_grad_scaler_options& o) {
   require_option(o.min_scale >= 0.0 && o.min_scale <= kLargestFloat, "min_scale", o.min_scale,
                  "a finite FP32 of at least 0");
@@ -151,100 +149,83 @@ ScalerState checked_state(const htone_grad_scaler_state& given) {
   return state;
 }
 
-}  // namespace
-
-htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options) {
-  return guard([&] { require(options, "options") = torch_options(); });
+struct NewScaler {
+  ScalerSettings settings;
+  float initial_scale;
+  bool enabled;
+};
+NewScaler scaler_options(const htone_grad_scaler_options* options) {
+  const htone_grad_scaler_options given = options_or_default(options, torch_options());
+  return {settings_of(given), static_cast<float>(given.initial_scale), given.enabled != 0};
 }
 
+Ref<optim::GradScaler> make_scaler(ContextDevice& device, const NewScaler& options) {
+  return make_ref<optim::GradScaler>(device, options.settings, options.initial_scale, options.enabled);
+}
+
+htone_grad_scaler_state state_of(const optim::GradScaler& scaler) {
+  const ScalerState state = scaler.state();
+  htone_grad_scaler_state result = {};
+  result.hysteresis_left = state.hysteresis_left;
+  result.scale = state.scale;
+  result.growth_tracker = state.growth_tracker;
+  result.ceiling = state.ceiling;
+  return result;
+}
+
+ScalerState saved_state(const htone_grad_scaler_state* saved) {
+  return checked_state(options_or_default(&require(saved, "saved"), {}, "saved"));
+}
+
+htone_step_outcome outcome_of(const optim::GradScaler&, const optim::Optimizer& optimizer) {
+  const optim::Optimizer::Outcome outcome = optimizer.outcome();
+  htone_step_outcome result = {};
+  result.skipped = outcome.skipped ? 1 : 0;
+  result.kind = static_cast<htone_not_finite>(outcome.kind);
+  if (outcome.offending != nullptr) std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
+  return result;
+}
+
+}  // namespace
+
+htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options) { return Call(torch_options, options); }
+
 htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_grad_scaler_options* options) {
-  return guard([&] {
-    const htone_grad_scaler_options chosen = preset_options(preset);
-    require(options, "options") = chosen;
-  });
+  return Call(preset_options, preset, options);
 }
 
 htone_status htone_grad_scaler_create(htone_device* device, const htone_grad_scaler_options* options,
                                       htone_grad_scaler** out) {
-  return guard([&] {
-    ContextDevice& target = unwrap(device, "device")->device;
-    const htone_grad_scaler_options given = options_or_default(options, torch_options());
-    const ScalerSettings settings = settings_of(given);
-    wrap(out,
-         make_ref<optim::GradScaler>(target, settings, static_cast<float>(given.initial_scale), given.enabled != 0));
-  });
-}
-
-htone_status htone_grad_scaler_retain(htone_grad_scaler* scaler) {
-  return guard([&] { retain_handle(scaler, "scaler"); });
-}
-
-htone_status htone_grad_scaler_release(htone_grad_scaler* scaler) {
-  return guard([&] { release_handle(scaler, "scaler"); });
+  return Call(make_scaler, device, as<scaler_options>(options), out);
 }
 
 htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_tensor* loss, htone_tensor** out) {
-  return guard([&] {
-    const optim::GradScaler& source = *unwrap(scaler, "scaler");
-    wrap(out, source.scale(unwrap(loss, "loss")));
-  });
+  return Pure(&optim::GradScaler::scale, scaler, loss, out);
 }
 
 htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
-  return guard([&] {
-    optim::GradScaler& source = *unwrap(scaler, "scaler");
-    source.unscale(*unwrap(optimizer, "optimizer"));
-  });
+  return Call(&optim::GradScaler::unscale, scaler, optimizer);
 }
 
 htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
-  return guard([&] {
-    const Ref<optim::GradScaler> source = hold(scaler, "scaler");
-    source->step(*hold(optimizer, "optimizer"));
-  });
+  return Call(&optim::GradScaler::step, scaler, optimizer);
 }
 
-htone_status htone_grad_scaler_update(htone_grad_scaler* scaler) {
-  return guard([&] { unwrap(scaler, "scaler")->update(); });
-}
+htone_status htone_grad_scaler_update(htone_grad_scaler* scaler) { return Call(&optim::GradScaler::update, scaler); }
 
 htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, double* out_scale) {
-  return guard([&] {
-    const optim::GradScaler& source = *unwrap(scaler, "scaler");
-    require(out_scale, "out_scale") = source.current_scale();
-  });
+  return Pure(&optim::GradScaler::current_scale, scaler, out_scale);
 }
 
 htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_scaler_state* out_state) {
-  return guard([&] {
-    const ScalerState state = unwrap(scaler, "scaler")->state();
-    htone_grad_scaler_state result = {};
-    result.hysteresis_left = state.hysteresis_left;
-    result.scale = state.scale;
-    result.growth_tracker = state.growth_tracker;
-    result.ceiling = state.ceiling;
-    copy_result(result, out_state, "out_state");
-  });
+  return Pure(state_of, scaler, structure(out_state));
 }
 
 htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_grad_scaler_state* saved) {
-  return guard([&] {
-    optim::GradScaler& target = *unwrap(scaler, "scaler");
-    target.set_state(checked_state(options_or_default(&require(saved, "saved"), {}, "saved")));
-  });
+  return Call(&optim::GradScaler::set_state, scaler, as<saved_state>(saved));
 }
 
 htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimizer* optimizer,
                                        htone_step_outcome* out_outcome) {
-  return guard([&] {
-    unwrap(scaler, "scaler");
-    const optim::Optimizer::Outcome outcome = unwrap(optimizer, "optimizer")->outcome();
-    htone_step_outcome result = {};
-    result.skipped = outcome.skipped ? 1 : 0;
-    result.kind = static_cast<htone_not_finite>(outcome.kind);
-    if (outcome.offending != nullptr) {
-      std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
-    }
-    copy_result(result, out_outcome, "out_outcome", offsetof(htone_step_outcome, parameter));
-  });
+  return Pure(outcome_of, scaler, optimizer, structure(out_outcome, offsetof(htone_step_outcome, parameter)));
 }

@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "argument_name.h"
 #include "core/error.h"
 #include "core/utf8.h"
 #include "parameter_names.h"
@@ -19,28 +20,25 @@ namespace {
 thread_local constinit htone_error_info error_slot = {sizeof(htone_error_info), HTONE_OK, -1, 0, {}};
 thread_local constinit uint64_t errors = 0;
 
-// The names of a function's parameters, "a, b, out"; empty where no public header declares the function.
+// The first parameter's name; "" where no public header declares the function. The others follow (parameter_names.h).
 const char* parameters_of(const char* function) noexcept {
   const auto precedes = [](const ParameterNames& row, const char* name) { return std::strcmp(row.function, name) < 0; };
   const auto* row = std::lower_bound(std::begin(kParameterNames), std::end(kParameterNames), function, precedes);
   return row != std::end(kParameterNames) && std::strcmp(row->function, function) == 0 ? row->parameters : "";
 }
 
-// The position of `argument` among the parameters; -1 where it is none of them.
-int32_t argument_index(const char* parameters, const char* argument) noexcept {
-  const size_t length = std::strlen(argument);
-  if (length == 0) return -1;
-  const char* name = parameters;
-  for (int32_t index = 0; *name != '\0'; ++index) {
-    const size_t end = std::strcspn(name, ",");
-    if (end == length && std::memcmp(name, argument, length) == 0) return index;
-    name += end;
-    name += std::strspn(name, ", ");
+const char* next(const char* name) noexcept { return name + std::strlen(name) + 1; }
+
+// The position of `argument` among the function's parameters; -1 where it is none of them.
+int32_t argument_index(const char* function, const char* argument) noexcept {
+  int32_t index = 0;
+  for (const char* name = parameters_of(function); *name != '\0'; name = next(name), ++index) {
+    if (std::strcmp(name, argument) == 0) return index;
   }
   return -1;
 }
 
-// Callers' strings stand in messages, and a message is one line of UTF-8; what is not becomes '?'.
+// A message is one line of UTF-8, and a caller's string may be part of it. A byte of anything else becomes '?'.
 void make_one_line(char* message) noexcept {
   const char* end = message + std::strlen(message);
   for (char* c = message; c != end;) {
@@ -58,8 +56,8 @@ htone_status record(const char* function, Code code, int32_t native_code, const 
   ++errors;
   error_slot.status = static_cast<htone_status>(code);
   error_slot.native_code = native_code;
-  error_slot.argument_index = argument_index(parameters_of(function), argument);
-  // Rooms below do not always speak of the argument by the name that the C function gives it.
+  error_slot.argument_index = argument_index(function, argument);
+  // A message of a room below may lack the name that the C function gives the argument.
   const bool names_argument = std::strstr(message, argument) != nullptr;
   std::snprintf(error_slot.message, sizeof error_slot.message, "%s: %s%s%s", function, names_argument ? "" : argument,
                 names_argument ? "" : ": ", message);
@@ -68,6 +66,12 @@ htone_status record(const char* function, Code code, int32_t native_code, const 
 }
 
 }  // namespace
+
+const char* parameter_name(const char* function, int position) noexcept {
+  const char* name = parameters_of(function);
+  for (; position > 0 && *name != '\0'; --position) name = next(name);
+  return name;
+}
 
 htone_status record_current_exception(const char* function) noexcept {
   try {

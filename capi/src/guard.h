@@ -15,7 +15,7 @@ htone_status record_current_exception(const char* function) noexcept;
 // REQUIRES: the caller is a function of a public header. Its name begins the message of an error, and its parameters
 // give the index of the argument that is wrong.
 template <class Body>
-htone_status guard(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
+[[gnu::always_inline]] inline htone_status guard(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   const FloatEnvironment environment;
   try {
     Undo undo;
@@ -27,7 +27,7 @@ htone_status guard(Body&& body, const char* function = __builtin_FUNCTION()) noe
   }
 }
 
-// This thread's last error, and how many it has had: whether a callback of the host left one.
+// This thread's last error, and how many it has had. The count tells whether a callback caused one.
 const htone_error_info& last_error() noexcept;
 uint64_t error_count() noexcept;
 

@@ -1,5 +1,6 @@
 #include "handles.h"
 
+#include <iterator>
 #include <mutex>
 
 #include "core/fork_hook.h"
@@ -8,7 +9,7 @@ namespace halftone::capi {
 
 namespace {
 
-// Leaked: handles may be released while the process exits.
+// Never destroyed: handles may be released while the process exits.
 ForkMutex& table_mutex() {
   static ForkMutex* const mutex = new ForkMutex;
   return *mutex;
@@ -17,53 +18,33 @@ ForkMutex& table_mutex() {
 }  // namespace
 
 const char* name_with_article(HandleType type) noexcept {
-  switch (type) {
-    case HandleType::kNone:
-      return "no live handle";
-    case HandleType::kContext:
-      return "a context";
-    case HandleType::kDevice:
-      return "a device";
-    case HandleType::kTensor:
-      return "a tensor";
-    case HandleType::kScope:
-      return "a scope";
-    case HandleType::kAutocastPolicy:
-      return "an autocast policy";
-    case HandleType::kParameter:
-      return "a parameter";
-    case HandleType::kParameters:
-      return "a set of parameters";
-    case HandleType::kModule:
-      return "a module";
-    case HandleType::kStateDict:
-      return "a state dict";
-    case HandleType::kOptimizer:
-      return "an optimizer";
-    case HandleType::kSchedule:
-      return "a schedule";
-    case HandleType::kGradScaler:
-      return "a gradient scaler";
-    case HandleType::kEma:
-      return "moving averages";
-    case HandleType::kSampler:
-      return "a sampler";
-    case HandleType::kBatches:
-      return "a source of batches";
-    case HandleType::kCheckpoint:
-      return "a checkpoint object";
-    case HandleType::kFunction:
-      return "a function";
-    case HandleType::kHook:
-      return "a hook";
-  }
-  return "an unknown handle";
+  // In the order of HandleType.
+  static constexpr const char* kNames[] = {
+      "no live handle",
+      "a context",
+      "a device",
+      "a tensor",
+      "a scope",
+      "an autocast policy",
+      "a parameter",
+      "a set of parameters",
+      "a module",
+      "a state dict",
+      "an optimizer",
+      "a schedule",
+      "a gradient scaler",
+      "moving averages",
+      "a sampler",
+      "a source of batches",
+      "a checkpoint object",
+      "a function",
+      "a hook",
+  };
+  const auto index = static_cast<size_t>(type);
+  return index < std::size(kNames) ? kNames[index] : "an unknown handle";
 }
 
-HandleTable& HandleTable::instance() {
-  static constinit HandleTable table;
-  return table;
-}
+constinit HandleTable HandleTable::table_;
 
 HandleType HandleTable::type_of(const void* handle) noexcept {
   const auto type = static_cast<HandleType>(reinterpret_cast<uint64_t>(handle) & 0xff);
@@ -109,7 +90,7 @@ void* HandleTable::publish(Slot& slot, HandleType type) noexcept {
 void HandleTable::free_slot(Slot& slot) noexcept {
   std::lock_guard lock(table_mutex());
   --live_;
-  // A slot whose generations are used up is retired, so that no handle's value ever comes back.
+  // A slot whose generations are used up is never used again, so that no handle gets the value of an earlier one.
   if (++slot.generation == 0) return;
   const uint32_t index = slot.next_free;
   slot.next_free = first_free_;

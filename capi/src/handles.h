@@ -1,6 +1,6 @@
 // The table behind every handle of the C API. A handle is a number that looks like a pointer: slot index, generation
 // and type. NULL, released handles, handles of another type and random numbers are told apart from live ones by one
-// load and one compare; slots are never unmapped, so that a stale handle can always be looked at. A slot holds one
+// load and one compare; slots are never unmapped, so that a stale handle can always be checked. A slot holds one
 // reference to an object and counts the handle's own references. Safe from any thread.
 #pragma once
 
@@ -47,8 +47,8 @@ struct alignas(32) Slot {
 
 class HandleTable {
  public:
-  // The process's table; made on first use and never destroyed.
-  static HandleTable& instance();
+  // The process's table, which is never destroyed.
+  static HandleTable& instance() noexcept { return table_; }
 
   // The live slot of a handle, null where the value is no live handle of the type.
   Slot* find(const void* handle, HandleType type) noexcept {
@@ -58,7 +58,7 @@ class HandleTable {
     return slot != nullptr && slot->key.load(std::memory_order_acquire) == value ? slot : nullptr;
   }
 
-  // Puts an object into a free slot and answers its handle. Throws std::bad_alloc.
+  // Puts an object into a free slot and returns its handle. Throws std::bad_alloc.
   template <class Object>
   void* add(HandleType type, Object object) {
     static_assert(sizeof(Object) == sizeof(Slot::object));
@@ -69,7 +69,7 @@ class HandleTable {
 
   void retain(Slot& slot) noexcept { slot.references.fetch_add(1, std::memory_order_relaxed); }
 
-  // Gives a reference back; with the last one the handle dies and the object's reference is dropped, outside any lock.
+  // Releases a reference. The handle dies with the last one, and the object is released outside any lock.
   template <class Object>
   void release(Slot& slot) noexcept {
     if (slot.references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -85,6 +85,8 @@ class HandleTable {
   int64_t live_count() noexcept;
 
  private:
+  static HandleTable table_;
+
   static constexpr uint32_t kSlotsPerPage = 4096;
   static constexpr uint32_t kPageCount = 4096;
 

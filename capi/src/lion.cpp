@@ -1,8 +1,7 @@
 #include "halftone/lion.h"
 
-#include "guard.h"
 #include "optim/lion.h"
-#include "optim_options.h"
+#include "optimizer_calls.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -10,8 +9,7 @@ using namespace halftone::capi;
 namespace {
 
 htone_lion_options default_lion() {
-  htone_lion_options options = {};
-  options.struct_size = sizeof options;
+  auto options = zero_options<htone_lion_options>();
   options.compute_dtype = HTONE_F32;
   options.lr = 1e-4;
   options.beta1 = 0.9;
@@ -21,11 +19,6 @@ htone_lion_options default_lion() {
   return options;
 }
 
-struct Settings {
-  optim::Precision precision;
-  LionGroup group;
-};
-
 LionGroup checked_group(const htone_lion_options& options) {
   require_not_negative("lr", options.lr);
   require_fraction("beta1", options.beta1);
@@ -34,43 +27,26 @@ LionGroup checked_group(const htone_lion_options& options) {
   return {.lr = options.lr, .beta1 = options.beta1, .beta2 = options.beta2, .weight_decay = options.weight_decay};
 }
 
-Settings checked_lion(const htone_lion_options* options) {
+OptimizerSettings<optim::LionRule> lion_settings(const htone_lion_options* options) {
   const htone_lion_options given = options_or_default(options, default_lion());
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
 }  // namespace
 
-htone_status htone_lion_options_init(htone_lion_options* options) {
-  return guard([&] { require(options, "options") = default_lion(); });
-}
+htone_status htone_lion_options_init(htone_lion_options* options) { return Call(default_lion, options); }
 
 htone_status htone_optimizer_create_lion(htone_module* module, const htone_lion_options* options,
                                          htone_optimizer** out) {
-  return guard([&] {
-    const nn::Module& model = *unwrap(module, "module");
-    const Settings settings = checked_lion(options);
-    require(out, "out");
-    wrap(out, make_ref<optim::Lion>(group_of(model, settings.precision), settings.group));
-  });
+  return Call(make_optimizer<optim::LionRule>, module, as<lion_settings>(options), out);
 }
 
 htone_status htone_optimizer_create_lion_over(htone_parameters* parameters, const htone_lion_options* options,
                                               htone_optimizer** out) {
-  return guard([&] {
-    const ParameterSet& set = *unwrap(parameters, "parameters");
-    const Settings settings = checked_lion(options);
-    require(out, "out");
-    wrap(out, make_ref<optim::Lion>(group_of(set, settings.precision), settings.group));
-  });
+  return Call(make_optimizer<optim::LionRule>, parameters, as<lion_settings>(options), out);
 }
 
 htone_status htone_optimizer_add_lion_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                             const htone_lion_options* options) {
-  return guard([&] {
-    optim::Lion& target = unwrap_optimizer<optim::LionRule>(optimizer);
-    const ParameterSet& set = *unwrap(parameters, "parameters");
-    const Settings settings = checked_lion(options);
-    target.add_group(group_of(set, settings.precision), settings.group);
-  });
+  return Call(add_group<optim::LionRule>, optimizer, parameters, as<lion_settings>(options));
 }

@@ -1,60 +1,43 @@
 #include "halftone/norm.h"
 
-#include "arguments.h"
-#include "guard.h"
+#include "call.h"
 #include "norm_arguments.h"
 #include "ops/norm/norms.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
+namespace {
+
+// Also writes the running statistics.
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
+                  const Tensor& bias, int32_t training, double momentum, double epsilon) {
+  return ops::batch_norm(input, {running_mean, running_var}, weight, bias,
+                         {.training = training != 0, .momentum = momentum, .epsilon = epsilon});
+}
+
+}  // namespace
+
 htone_status htone_layer_norm(htone_tensor* input, int32_t ndim, const int64_t* normalized_shape, htone_tensor* weight,
                               htone_tensor* bias, double epsilon, htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    const Shape shape = checked_normalized_shape(ndim, normalized_shape);
-    const Tensor scale = unwrap_optional(weight, "weight");
-    const Tensor shift = unwrap_optional(bias, "bias");
-    require_epsilon(epsilon, "epsilon", "epsilon");
-    wrap(out, ops::layer_norm(x, shape, scale, shift, epsilon));
-  });
+  return Pure(ops::layer_norm, input, as<normalized_dims>(ndim, normalized_shape), optional(weight), optional(bias),
+              as<checked_epsilon>(epsilon), out);
 }
 
 htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const int64_t* normalized_shape, htone_tensor* weight,
                             double epsilon, htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    const Shape shape = checked_normalized_shape(ndim, normalized_shape);
-    const Tensor scale = unwrap_optional(weight, "weight");
-    require_epsilon(epsilon, "epsilon", "epsilon");
-    wrap(out, ops::rms_norm(x, shape, scale, epsilon));
-  });
+  return Pure(ops::rms_norm, input, as<normalized_dims>(ndim, normalized_shape), optional(weight),
+              as<checked_epsilon>(epsilon), out);
 }
 
 htone_status htone_group_norm(htone_tensor* input, int64_t groups, htone_tensor* weight, htone_tensor* bias,
                               double epsilon, htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    const Tensor scale = unwrap_optional(weight, "weight");
-    const Tensor shift = unwrap_optional(bias, "bias");
-    require_epsilon(epsilon, "epsilon", "epsilon");
-    wrap(out, ops::group_norm(x, groups, scale, shift, epsilon));
-  });
+  return Pure(ops::group_norm, input, groups, optional(weight), optional(bias), as<checked_epsilon>(epsilon), out);
 }
 
 htone_status htone_batch_norm(htone_tensor* input, htone_tensor* running_mean, htone_tensor* running_var,
                               htone_tensor* weight, htone_tensor* bias, int32_t training, double momentum,
                               double epsilon, htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    const ops::RunningStatistics running = {unwrap_optional(running_mean, "running_mean"),
-                                            unwrap_optional(running_var, "running_var")};
-    const Tensor scale = unwrap_optional(weight, "weight");
-    const Tensor shift = unwrap_optional(bias, "bias");
-    require_finite(momentum, "momentum");
-    require_epsilon(epsilon, "epsilon", "epsilon");
-    require(out, "out");  // before running statistics are written
-    wrap(out, ops::batch_norm(x, running, scale, shift,
-                              {.training = training != 0, .momentum = momentum, .epsilon = epsilon}));
-  });
+  return Call(batch_norm, input, optional(running_mean), optional(running_var), optional(weight), optional(bias),
+              training, as<finite_number>(momentum), as<checked_epsilon>(epsilon), out);
 }

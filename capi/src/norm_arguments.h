@@ -7,7 +7,7 @@
 
 namespace halftone::capi {
 
-inline Shape checked_normalized_shape(int32_t ndim, const int64_t* normalized_shape) {
+inline Shape normalized_dims(int32_t ndim, const int64_t* normalized_shape) {
   if (ndim < 1 || ndim > kMaxRank) {
     fail(Code::kInvalidArgument, "ndim", "ndim=%d is outside [1, %d]", ndim, kMaxRank);
   }
@@ -18,6 +18,10 @@ inline Shape checked_normalized_shape(int32_t ndim, const int64_t* normalized_sh
 inline void require_epsilon(double epsilon, const char* argument, const char* shown) {
   if (std::isfinite(epsilon) && epsilon >= 0.0) return;
   fail(Code::kInvalidArgument, argument, "%s=%g, expected a finite number of at least 0", shown, epsilon);
+}
+inline double checked_epsilon(double epsilon) {
+  require_epsilon(epsilon, "epsilon", "epsilon");
+  return epsilon;
 }
 
 }  // namespace halftone::capi

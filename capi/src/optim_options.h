@@ -1,4 +1,4 @@
-// What the options of all optimizers say alike, checked. Used by the sources that make optimizers.
+// The checks of the fields that the options of all optimizers have. Used by the sources that make optimizers.
 #pragma once
 
 #include "arguments.h"
@@ -10,7 +10,7 @@ static_assert(static_cast<int32_t>(optim::Master::kFull) == HTONE_MASTER_FULL);
 static_assert(static_cast<int32_t>(optim::Master::kSplit) == HTONE_MASTER_SPLIT);
 static_assert(static_cast<int32_t>(optim::Master::kNone) == HTONE_MASTER_NONE);
 
-// NaN fails every comparison, so it is refused by each of these.
+// NaN fails every comparison, so each of these checks refuses it.
 inline void require_setting(bool holds, const char* field, double value, const char* expected) {
   if (!holds) fail(Code::kInvalidArgument, "options", "options.%s=%g, expected %s", field, value, expected);
 }
@@ -26,7 +26,7 @@ inline void require_dtype(bool holds, const char* field, htone_dtype dtype, cons
   fail(Code::kInvalidArgument, "options", "options.%s=%s, expected %s", field, htone_dtype_name(dtype), expected);
 }
 
-// What all optimizers' options say about storage.
+// The fields about storage.
 template <class Options>
 optim::Precision checked_precision(const Options& options) {
   const htone_dtype compute = options.compute_dtype;
@@ -48,30 +48,6 @@ optim::Precision checked_precision(const Options& options) {
           .grad_dtype = static_cast<DType>(grad),
           .moment1_dtype = static_cast<DType>(moment1),
           .master = static_cast<optim::Master>(master)};
-}
-
-// A module's parameters but the frozen ones.
-inline optim::ParameterGroup group_of(const nn::Module& module, const optim::Precision& precision) {
-  optim::ParameterGroup group{.parameters = {}, .precision = precision, .argument = "module"};
-  const ParameterSet all(module.parameters());
-  for (const NamedParameter& named : all.items()) {
-    if (!named.parameter->is_frozen()) group.parameters.push_back(named);
-  }
-  return group;
-}
-inline optim::ParameterGroup group_of(const ParameterSet& parameters, const optim::Precision& precision) {
-  return {.parameters = parameters.items(), .precision = precision};
-}
-
-// The optimizer behind a handle as one of a rule's kind.
-template <class Rule>
-optim::GroupedOptimizer<Rule>& unwrap_optimizer(htone_optimizer* optimizer) {
-  optim::Optimizer& given = *unwrap(optimizer, "optimizer");
-  auto* wanted = dynamic_cast<optim::GroupedOptimizer<Rule>*>(&given);
-  if (wanted == nullptr) {
-    fail(Code::kInvalidArgument, "optimizer", "optimizer is of kind %s, expected %s", given.kind(), Rule::kName);
-  }
-  return *wanted;
 }
 
 }  // namespace halftone::capi

@@ -1,7 +1,6 @@
 #include "halftone/parameters.h"
 
-#include "arguments.h"
-#include "guard.h"
+#include "call.h"
 #include "tensor/factory.h"
 
 using namespace halftone;
@@ -9,16 +8,8 @@ using namespace halftone::capi;
 
 namespace {
 
-const NamedParameter& item_at(const ParameterSet& set, size_t index) {
-  if (index >= set.items().size()) {
-    fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, set.items().size());
-  }
-  return set.items()[index];
-}
-
-// What may stand for an FP32 master in memory that the host sees as well.
-const Tensor& checked_master(htone_tensor* tensor) {
-  const Tensor& master = unwrap(tensor, "tensor");
+// An FP32 master that shares its memory with the caller must meet these conditions.
+void require_master(const Tensor& master) {
   if (requires_grad(master)) {
     fail(Code::kState, "tensor", "tensor requires a gradient of its own; detach it first");
   }
@@ -27,12 +18,15 @@ const Tensor& checked_master(htone_tensor* tensor) {
   }
   require_writable(master, "tensor");
   if (!master.is_contiguous()) fail(Code::kInvalidArgument, "tensor", "tensor is not contiguous in row-major order");
-  return master;
 }
 
-// A gradient that a host brings for a parameter.
-const Tensor& checked_gradient(const Parameter& parameter, htone_tensor* gradient) {
-  const Tensor& grad = unwrap(gradient, "gradient");
+Ref<Parameter> make_parameter(const char* name, const Tensor& tensor) {
+  require_master(tensor);
+  return make_ref<Parameter>(name, tensor.detach(), MasterMemory::kShared);
+}
+
+// A gradient that a caller sets must fit the parameter.
+void require_gradient(const Parameter& parameter, const Tensor& grad) {
   if (parameter.is_frozen()) fail(Code::kState, "parameter", "parameter %s is frozen", parameter.name());
   const DType dtype = grad.dtype();
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
@@ -45,120 +39,86 @@ const Tensor& checked_gradient(const Parameter& parameter, htone_tensor* gradien
   if (&grad.device() != &parameter.device()) {
     fail(Code::kDevice, "gradient", "gradient is on another device than parameter");
   }
-  return grad;
+}
+
+void set_grad(Parameter& parameter, const Tensor& gradient) {
+  require_gradient(parameter, gradient);
+  parameter.bring_grad(contiguous(gradient).detach());
+}
+
+void accumulate_grad(Parameter& parameter, const Tensor& gradient) {
+  require_gradient(parameter, gradient);
+  if (parameter.is_invalid()) {
+    fail(Code::kState, "parameter", "the gradient of %s is invalid since a failed backward; zero it first",
+         parameter.name());
+  }
+  parameter.accumulate(gradient);
+}
+
+void add_parameter(ParameterSet& set, const Ref<Parameter>& parameter) {
+  if (set.add({parameter->name(), parameter})) return;
+  fail(Code::kState, "parameter", "parameter %s is in parameters already", parameter->name());
+}
+
+const NamedParameter& item_at(const ParameterSet& set, size_t index) {
+  require_index(index, set.items().size());
+  return set.items()[index];
 }
 
 }  // namespace
 
 htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out) {
-  return guard([&] {
-    require_name(&require(name, "name"));
-    const Tensor master = checked_master(tensor).detach();
-    require(out, "out");
-    wrap(out, make_ref<Parameter>(name, master, MasterMemory::kShared));
-  });
+  return Call(make_parameter, as<checked_name>(name), tensor, out);
 }
 
 htone_status htone_parameter_set_grad(htone_parameter* parameter, htone_tensor* gradient) {
-  return guard([&] {
-    Parameter& target = *unwrap(parameter, "parameter");
-    target.bring_grad(contiguous(checked_gradient(target, gradient)).detach());
-  });
+  return Call(set_grad, parameter, gradient);
 }
 
 htone_status htone_parameter_accumulate_grad(htone_parameter* parameter, htone_tensor* gradient) {
-  return guard([&] {
-    Parameter& target = *unwrap(parameter, "parameter");
-    const Tensor& added = checked_gradient(target, gradient);
-    if (target.is_invalid()) {
-      fail(Code::kState, "parameter", "the gradient of %s is invalid since a failed backward; zero it first",
-           target.name());
-    }
-    target.accumulate(added);
-  });
-}
-
-htone_status htone_parameter_retain(htone_parameter* parameter) {
-  return guard([&] { retain_handle(parameter, "parameter"); });
-}
-
-htone_status htone_parameter_release(htone_parameter* parameter) {
-  return guard([&] { release_handle(parameter, "parameter"); });
+  return Call(accumulate_grad, parameter, gradient);
 }
 
 htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** out) {
-  return guard([&] { wrap(out, unwrap(parameter, "parameter")->leaf()); });
+  return Call(&Parameter::leaf, parameter, out);
 }
 
 htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out) {
-  return guard([&] {
-    const Parameter& source = *unwrap(parameter, "parameter");
-    wrap(out, source.read(checked_weight_dtype(dtype, "dtype", "dtype")));
-  });
+  return Call(&Parameter::read, parameter, as<weight_dtype>(dtype), out);
 }
 
 htone_status htone_parameter_set_frozen(htone_parameter* parameter, int32_t frozen) {
-  return guard([&] { unwrap(parameter, "parameter")->set_frozen(frozen != 0); });
+  return Call(&Parameter::set_frozen, parameter, frozen);
 }
 
 htone_status htone_parameter_is_frozen(htone_parameter* parameter, int32_t* out_frozen) {
-  return guard([&] {
-    const Parameter& source = *unwrap(parameter, "parameter");
-    require(out_frozen, "out_frozen") = source.is_frozen() ? 1 : 0;
-  });
+  return Pure(&Parameter::is_frozen, parameter, out_frozen);
 }
 
-htone_status htone_parameters_create(htone_parameters** out) {
-  return guard([&] { wrap(out, make_ref<ParameterSet>()); });
-}
+htone_status htone_parameters_create(htone_parameters** out) { return Call(make<ParameterSet>, out); }
 
 htone_status htone_parameters_add(htone_parameters* parameters, htone_parameter* parameter) {
-  return guard([&] {
-    ParameterSet& set = *unwrap(parameters, "parameters");
-    const Ref<Parameter>& added = unwrap(parameter, "parameter");
-    if (!set.add({added->name(), added})) {
-      fail(Code::kState, "parameter", "parameter %s is in parameters already", added->name());
-    }
-  });
+  return Call(add_parameter, parameters, shared(parameter));
 }
 
 htone_status htone_parameters_select(htone_parameters* parameters, const char* pattern, htone_parameters** out) {
-  return guard([&] {
-    const ParameterSet& set = *unwrap(parameters, "parameters");
-    wrap(out, set.selected(&require(pattern, "pattern")));
-  });
+  return Call(&ParameterSet::selected, parameters, pattern, out);
 }
 
 htone_status htone_parameters_exclude(htone_parameters* parameters, const char* pattern, htone_parameters** out) {
-  return guard([&] {
-    const ParameterSet& set = *unwrap(parameters, "parameters");
-    wrap(out, set.excluded(&require(pattern, "pattern")));
-  });
+  return Call(&ParameterSet::excluded, parameters, pattern, out);
 }
 
 htone_status htone_parameters_count(htone_parameters* parameters, size_t* out_count) {
-  return guard([&] {
-    const ParameterSet& set = *unwrap(parameters, "parameters");
-    require(out_count, "out_count") = set.items().size();
-  });
+  return Pure([](const ParameterSet& set) { return set.items().size(); }, parameters, out_count);
 }
 
 htone_status htone_parameters_get(htone_parameters* parameters, size_t index, htone_parameter** out) {
-  return guard([&] { wrap(out, item_at(*unwrap(parameters, "parameters"), index).parameter); });
+  return Call([](const ParameterSet& set, size_t i) { return item_at(set, i).parameter; }, parameters, index, out);
 }
 
 htone_status htone_parameters_name(htone_parameters* parameters, size_t index, char* out_name, size_t capacity,
                                    size_t* out_length) {
-  return guard([&] {
-    const NamedParameter& named = item_at(*unwrap(parameters, "parameters"), index);
-    copy_text(named.name.c_str(), out_name, "out_name", capacity, out_length);
-  });
-}
-
-htone_status htone_parameters_retain(htone_parameters* parameters) {
-  return guard([&] { retain_handle(parameters, "parameters"); });
-}
-
-htone_status htone_parameters_release(htone_parameters* parameters) {
-  return guard([&] { release_handle(parameters, "parameters"); });
+  return Call([](const ParameterSet& set, size_t i) { return item_at(set, i).name; }, parameters, index,
+              text(out_name, capacity, out_length));
 }

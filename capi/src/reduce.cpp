@@ -1,8 +1,6 @@
 #include "halftone/reduce.h"
 
-#include "arguments.h"
-#include "guard.h"
-#include "ops/ops.h"
+#include "call.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -10,106 +8,81 @@ using namespace halftone::capi;
 namespace {
 
 // Both results or none.
-void wrap_pair(htone_tensor** out_values, htone_tensor** out_indices, ops::ValuesAndIndices pair) {
-  htone_tensor* values = nullptr;
-  wrap(&values, std::move(pair.values));
-  try {
-    wrap(out_indices, std::move(pair.indices));
-  } catch (...) {
-    release_handle(values, "out_values");
-    throw;
+struct PairResult {
+  static constexpr int kParameters = 2;
+  htone_tensor** out_values;
+  htone_tensor** out_indices;
+
+  void require(ArgumentName name) const {
+    require_memory(out_values, name);
+    require_memory(out_indices, name.next());
   }
-  *out_values = values;
+  void give(const ops::ValuesAndIndices& pair) const {
+    htone_tensor* handles[2];
+    TensorHandles({pair.values, pair.indices}).hand_over(handles);
+    *out_values = handles[0];
+    *out_indices = handles[1];
+  }
+};
+PairResult values_and_indices(htone_tensor** out_values, htone_tensor** out_indices) {
+  return {out_values, out_indices};
 }
 
 }  // namespace
 
 htone_status htone_amax(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                         htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    wrap(out, ops::amax(x, checked_dims_argument(dim_count, dims), keepdim != 0));
-  });
+  return Pure(ops::amax, input, as<dim_list>(dim_count, dims), keepdim, out);
 }
 
 htone_status htone_amin(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                         htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    wrap(out, ops::amin(x, checked_dims_argument(dim_count, dims), keepdim != 0));
-  });
+  return Pure(ops::amin, input, as<dim_list>(dim_count, dims), keepdim, out);
 }
 
 htone_status htone_var(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction, int32_t keepdim,
                        htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    require_finite(correction, "correction");
-    wrap(out, ops::var(x, checked_dims_argument(dim_count, dims), correction, keepdim != 0));
-  });
+  return Pure(ops::var, input, as<dim_list>(dim_count, dims), as<finite_number>(correction), keepdim, out);
 }
 
 htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction, int32_t keepdim,
                        htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    require_finite(correction, "correction");
-    wrap(out, ops::std(x, checked_dims_argument(dim_count, dims), correction, keepdim != 0));
-  });
+  return Pure(ops::std, input, as<dim_list>(dim_count, dims), as<finite_number>(correction), keepdim, out);
 }
 
 htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    require(out_values, "out_values");
-    require(out_indices, "out_indices");
-    wrap_pair(out_values, out_indices, ops::max_dim(x, dim, keepdim != 0));
-  });
+  return Pure(ops::max_dim, input, dim, keepdim, values_and_indices(out_values, out_indices));
 }
 
 htone_status htone_min_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    require(out_values, "out_values");
-    require(out_indices, "out_indices");
-    wrap_pair(out_values, out_indices, ops::min_dim(x, dim, keepdim != 0));
-  });
+  return Pure(ops::min_dim, input, dim, keepdim, values_and_indices(out_values, out_indices));
 }
 
 htone_status htone_argmax(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out) {
-  return guard([&] { wrap(out, ops::argmax(unwrap(input, "input"), dim, keepdim != 0)); });
+  return Pure(ops::argmax, input, dim, keepdim, out);
 }
 
 htone_status htone_argmin(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out) {
-  return guard([&] { wrap(out, ops::argmin(unwrap(input, "input"), dim, keepdim != 0)); });
+  return Pure(ops::argmin, input, dim, keepdim, out);
 }
 
 htone_status htone_any(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                        htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    wrap(out, ops::any(x, checked_dims_argument(dim_count, dims), keepdim != 0));
-  });
+  return Pure(ops::any, input, as<dim_list>(dim_count, dims), keepdim, out);
 }
 
 htone_status htone_all(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                        htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    wrap(out, ops::all(x, checked_dims_argument(dim_count, dims), keepdim != 0));
-  });
+  return Pure(ops::all, input, as<dim_list>(dim_count, dims), keepdim, out);
 }
 
 htone_status htone_cumsum(htone_tensor* input, int64_t dim, htone_tensor** out) {
-  return guard([&] { wrap(out, ops::cumsum(unwrap(input, "input"), dim)); });
+  return Pure(ops::cumsum, input, dim, out);
 }
 
 htone_status htone_log_sum_exp(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                htone_tensor** out) {
-  return guard([&] {
-    const Tensor& x = unwrap(input, "input");
-    wrap(out, ops::log_sum_exp(x, checked_dims_argument(dim_count, dims), keepdim != 0));
-  });
+  return Pure(ops::log_sum_exp, input, as<dim_list>(dim_count, dims), keepdim, out);
 }

@@ -44,12 +44,12 @@ struct OpenScope final : RefCounted {
   Ref<AutocastPolicy> policy;  // kept for as long as the thread points to it
 };
 
-// Throws STATE in a callback that the library runs in the middle of a call, whose end would undo the change.
+// Throws STATE in a callback during a call: the end of the call would undo the change.
 inline void require_no_call_under_way() {
   if (scope().guards > 0) fail(Code::kState, "", "scopes cannot be begun or ended inside another call of this thread");
 }
 
-// Notes the thread's modes before a change.
+// Saves the thread's modes before a change.
 inline Ref<OpenScope> open_scope() {
   require_no_call_under_way();
   Ref<OpenScope> open = make_ref<OpenScope>();

@@ -1,7 +1,6 @@
 #include "halftone/state_dict.h"
 
-#include "arguments.h"
-#include "guard.h"
+#include "call.h"
 #include "nn/state.h"
 
 using namespace halftone;
@@ -10,102 +9,82 @@ using namespace halftone::capi;
 namespace {
 
 htone_load_options default_load_options() {
-  htone_load_options options = {};
-  options.struct_size = sizeof options;
+  auto options = zero_options<htone_load_options>();
   options.strict = 1;
   return options;
 }
 
-Ref<SharedStateDict> shared(StateDict state) { return make_ref<SharedStateDict>(std::move(state)); }
-
-const StateTensor& entry_at(const StateDict& state, size_t index) {
-  const std::vector<StateTensor>& tensors = state.tensors();
-  if (index >= tensors.size()) {
-    fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, tensors.size());
-  }
-  return tensors[index];
+bool is_strict(const htone_load_options* options) {
+  return options_or_default(options, default_load_options()).strict != 0;
 }
 
-const StateTensor& entry_named(const StateDict& state, const char* name) {
-  const StateTensor* entry = state.find(&require(name, "name"));
+Ref<SharedStateDict> shared_state(StateDict state) { return make_ref<SharedStateDict>(std::move(state)); }
+
+void add(StateDict& state, const char* name, const Tensor& tensor) { state.add(name, tensor.detach()); }
+
+const StateTensor& entry_at(const StateDict& state, size_t index) {
+  require_index(index, state.tensors().size());
+  return state.tensors()[index];
+}
+
+Tensor find(const StateDict& state, const char* name) {
+  const StateTensor* entry = state.find(name);
   if (entry == nullptr) {
     fail(Code::kInvalidArgument, "name", "name=\"%.200s\" is not in the state dict", name);
   }
-  return *entry;
+  return entry->tensor.detach();
+}
+
+Ref<SharedStateDict> missing_state(const nn::Module& module, const StateDict& state) {
+  return shared_state(nn::difference(nn::state_of(module), state));
+}
+
+Ref<SharedStateDict> unexpected_state(const nn::Module& module, const StateDict& state) {
+  return shared_state(nn::difference(state, nn::state_of(module)));
 }
 
 }  // namespace
 
-htone_status htone_state_dict_create(htone_state_dict** out) {
-  return guard([&] { wrap(out, make_ref<SharedStateDict>()); });
-}
-
-htone_status htone_state_dict_retain(htone_state_dict* state_dict) {
-  return guard([&] { retain_handle(state_dict, "state_dict"); });
-}
-
-htone_status htone_state_dict_release(htone_state_dict* state_dict) {
-  return guard([&] { release_handle(state_dict, "state_dict"); });
-}
+htone_status htone_state_dict_create(htone_state_dict** out) { return Call(make<SharedStateDict>, out); }
 
 htone_status htone_state_dict_add(htone_state_dict* state_dict, const char* name, htone_tensor* tensor) {
-  return guard([&] {
-    StateDict& state = unwrap(state_dict, "state_dict")->state;
-    require_name(&require(name, "name"));
-    state.add(name, unwrap(tensor, "tensor").detach());
-  });
+  return Call(add, state_dict, as<checked_name>(name), tensor);
 }
 
 htone_status htone_state_dict_count(htone_state_dict* state_dict, size_t* out_count) {
-  return guard([&] {
-    const StateDict& state = unwrap(state_dict, "state_dict")->state;
-    require(out_count, "out_count") = state.tensors().size();
-  });
+  return Pure([](const StateDict& state) { return state.tensors().size(); }, state_dict, out_count);
 }
 
 htone_status htone_state_dict_name(htone_state_dict* state_dict, size_t index, char* out_name, size_t capacity,
                                    size_t* out_length) {
-  return guard([&] {
-    const StateTensor& entry = entry_at(unwrap(state_dict, "state_dict")->state, index);
-    copy_text(entry.name.c_str(), out_name, "out_name", capacity, out_length);
-  });
+  return Call([](const StateDict& state, size_t i) { return entry_at(state, i).name; }, state_dict, index,
+              text(out_name, capacity, out_length));
 }
 
 htone_status htone_state_dict_tensor(htone_state_dict* state_dict, size_t index, htone_tensor** out) {
-  return guard([&] { wrap(out, entry_at(unwrap(state_dict, "state_dict")->state, index).tensor.detach()); });
+  return Call([](const StateDict& state, size_t i) { return entry_at(state, i).tensor.detach(); }, state_dict, index,
+              out);
 }
 
 htone_status htone_state_dict_find(htone_state_dict* state_dict, const char* name, htone_tensor** out) {
-  return guard([&] { wrap(out, entry_named(unwrap(state_dict, "state_dict")->state, name).tensor.detach()); });
+  return Call(find, state_dict, name, out);
 }
 
 htone_status htone_module_state_dict(htone_module* module, htone_state_dict** out) {
-  return guard([&] { wrap(out, shared(nn::state_of(*unwrap(module, "module")))); });
+  return Call([](const nn::Module& layer) { return shared_state(nn::state_of(layer)); }, module, out);
 }
 
-htone_status htone_load_options_init(htone_load_options* options) {
-  return guard([&] { require(options, "options") = default_load_options(); });
-}
+htone_status htone_load_options_init(htone_load_options* options) { return Call(default_load_options, options); }
 
 htone_status htone_module_load_state_dict(htone_module* module, htone_state_dict* state_dict,
                                           const htone_load_options* options) {
-  return guard([&] {
-    const nn::Module& layer = *unwrap(module, "module");
-    const StateDict& state = unwrap(state_dict, "state_dict")->state;
-    nn::load_state(layer, state, options_or_default(options, default_load_options()).strict != 0);
-  });
+  return Call(nn::load_state, module, state_dict, as<is_strict>(options));
 }
 
 htone_status htone_module_missing_state(htone_module* module, htone_state_dict* state_dict, htone_state_dict** out) {
-  return guard([&] {
-    const StateDict own = nn::state_of(*unwrap(module, "module"));
-    wrap(out, shared(nn::difference(own, unwrap(state_dict, "state_dict")->state)));
-  });
+  return Call(missing_state, module, state_dict, out);
 }
 
 htone_status htone_module_unexpected_state(htone_module* module, htone_state_dict* state_dict, htone_state_dict** out) {
-  return guard([&] {
-    const StateDict own = nn::state_of(*unwrap(module, "module"));
-    wrap(out, shared(nn::difference(unwrap(state_dict, "state_dict")->state, own)));
-  });
+  return Call(unexpected_state, module, state_dict, out);
 }

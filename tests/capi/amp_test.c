@@ -1,6 +1,7 @@
 /* Autocast: the policy table, how scopes affect operations and gradients, and explicit policies of module forwards. */
 #include <pthread.h>
 
+#include "autocast_rows.h"
 #include "test_modules.h"
 
 static htone_autocast_policy* make_policy(htone_dtype dtype) {
@@ -21,126 +22,14 @@ static htone_dtype product_dtype(htone_dtype a, htone_dtype b) {
   return dtype_of(apply2(htone_matmul, square_matrix(a), square_matrix(b)));
 }
 
-/* Every operation. tools/check_ops.py compares this table with the library's own. The class of a fixed operation cannot
- * be overridden: it only moves elements, or its result does not depend on the dtype. */
-typedef struct Row {
-  const char* op;
-  htone_autocast_class autocast_class;
-  int is_fixed;
-} Row;
-
-static const Row kRows[] = {
-    {"add", HTONE_AUTOCAST_WIDEST, 0},
-    {"sub", HTONE_AUTOCAST_WIDEST, 0},
-    {"mul", HTONE_AUTOCAST_WIDEST, 0},
-    {"div", HTONE_AUTOCAST_WIDEST, 0},
-    {"matmul", HTONE_AUTOCAST_LOW, 0},
-    {"einsum", HTONE_AUTOCAST_LOW, 0},
-    {"linear", HTONE_AUTOCAST_LOW, 0},
-    {"conv1d", HTONE_AUTOCAST_LOW, 0},
-    {"conv2d", HTONE_AUTOCAST_LOW, 0},
-    {"conv_transpose1d", HTONE_AUTOCAST_LOW, 0},
-    {"conv_transpose2d", HTONE_AUTOCAST_LOW, 0},
-    {"max_pool1d", HTONE_AUTOCAST_AS_IS, 0},
-    {"max_pool2d", HTONE_AUTOCAST_AS_IS, 0},
-    {"avg_pool1d", HTONE_AUTOCAST_AS_IS, 0},
-    {"avg_pool2d", HTONE_AUTOCAST_AS_IS, 0},
-    {"adaptive_avg_pool1d", HTONE_AUTOCAST_AS_IS, 0},
-    {"adaptive_avg_pool2d", HTONE_AUTOCAST_AS_IS, 0},
-    {"adaptive_max_pool1d", HTONE_AUTOCAST_AS_IS, 0},
-    {"adaptive_max_pool2d", HTONE_AUTOCAST_AS_IS, 0},
-    {"sum", HTONE_AUTOCAST_FP32, 0},
-    {"mean", HTONE_AUTOCAST_FP32, 0},
-    {"var", HTONE_AUTOCAST_FP32, 0},
-    {"std", HTONE_AUTOCAST_FP32, 0},
-    {"relu", HTONE_AUTOCAST_AS_IS, 0},
-    {"gelu", HTONE_AUTOCAST_AS_IS, 0},
-    {"softmax", HTONE_AUTOCAST_FP32, 0},
-    {"log_softmax", HTONE_AUTOCAST_FP32, 0},
-    {"cross_entropy", HTONE_AUTOCAST_FP32, 0},
-    {"layer_norm", HTONE_AUTOCAST_FP32, 0},
-    {"rms_norm", HTONE_AUTOCAST_FP32, 0},
-    {"group_norm", HTONE_AUTOCAST_FP32, 0},
-    {"batch_norm", HTONE_AUTOCAST_FP32, 0},
-    {"rescale", HTONE_AUTOCAST_AS_IS, 0},
-    {"accuracy", HTONE_AUTOCAST_AS_IS, 1},
-    {"amax", HTONE_AUTOCAST_AS_IS, 1},
-    {"amin", HTONE_AUTOCAST_AS_IS, 1},
-    {"max_dim", HTONE_AUTOCAST_AS_IS, 1},
-    {"min_dim", HTONE_AUTOCAST_AS_IS, 1},
-    {"argmax", HTONE_AUTOCAST_AS_IS, 1},
-    {"argmin", HTONE_AUTOCAST_AS_IS, 1},
-    {"any", HTONE_AUTOCAST_AS_IS, 1},
-    {"all", HTONE_AUTOCAST_AS_IS, 1},
-    {"cumsum", HTONE_AUTOCAST_FP32, 0},
-    {"log_sum_exp", HTONE_AUTOCAST_FP32, 0},
-    {"mse_loss", HTONE_AUTOCAST_FP32, 0},
-    {"l1_loss", HTONE_AUTOCAST_FP32, 0},
-    {"smooth_l1_loss", HTONE_AUTOCAST_FP32, 0},
-    {"kl_div", HTONE_AUTOCAST_FP32, 0},
-    {"bce_with_logits", HTONE_AUTOCAST_FP32, 0},
-    {"nll_loss", HTONE_AUTOCAST_FP32, 0},
-    {"reshape", HTONE_AUTOCAST_AS_IS, 1},
-    {"transpose", HTONE_AUTOCAST_AS_IS, 1},
-    {"slice", HTONE_AUTOCAST_AS_IS, 1},
-    {"permute", HTONE_AUTOCAST_AS_IS, 1},
-    {"unsqueeze", HTONE_AUTOCAST_AS_IS, 1},
-    {"squeeze", HTONE_AUTOCAST_AS_IS, 1},
-    {"broadcast_to", HTONE_AUTOCAST_AS_IS, 1},
-    {"cat", HTONE_AUTOCAST_WIDEST, 0},
-    {"stack", HTONE_AUTOCAST_WIDEST, 0},
-    {"split", HTONE_AUTOCAST_AS_IS, 1},
-    {"pad", HTONE_AUTOCAST_AS_IS, 1},
-    {"flip", HTONE_AUTOCAST_AS_IS, 1},
-    {"tril", HTONE_AUTOCAST_AS_IS, 1},
-    {"triu", HTONE_AUTOCAST_AS_IS, 1},
-    {"gather", HTONE_AUTOCAST_AS_IS, 1},
-    {"scatter_add", HTONE_AUTOCAST_WIDEST, 0},
-    {"index_select", HTONE_AUTOCAST_AS_IS, 1},
-    {"masked_fill", HTONE_AUTOCAST_AS_IS, 1},
-    {"embedding", HTONE_AUTOCAST_AS_IS, 1},
-    {"dropout", HTONE_AUTOCAST_AS_IS, 0},
-    {"cast", HTONE_AUTOCAST_AS_IS, 1},
-    {"exp", HTONE_AUTOCAST_FP32, 0},
-    {"log", HTONE_AUTOCAST_FP32, 0},
-    {"sqrt", HTONE_AUTOCAST_AS_IS, 0},
-    {"rsqrt", HTONE_AUTOCAST_FP32, 0},
-    {"reciprocal", HTONE_AUTOCAST_FP32, 0},
-    {"abs", HTONE_AUTOCAST_AS_IS, 0},
-    {"neg", HTONE_AUTOCAST_AS_IS, 0},
-    {"sin", HTONE_AUTOCAST_AS_IS, 0},
-    {"cos", HTONE_AUTOCAST_AS_IS, 0},
-    {"sigmoid", HTONE_AUTOCAST_AS_IS, 0},
-    {"tanh", HTONE_AUTOCAST_AS_IS, 0},
-    {"silu", HTONE_AUTOCAST_AS_IS, 0},
-    {"softplus", HTONE_AUTOCAST_FP32, 0},
-    {"maximum", HTONE_AUTOCAST_WIDEST, 0},
-    {"minimum", HTONE_AUTOCAST_WIDEST, 0},
-    {"pow", HTONE_AUTOCAST_FP32, 0},
-    {"pow_scalar", HTONE_AUTOCAST_FP32, 0},
-    {"clamp", HTONE_AUTOCAST_AS_IS, 0},
-    {"eq", HTONE_AUTOCAST_WIDEST, 0},
-    {"ne", HTONE_AUTOCAST_WIDEST, 0},
-    {"lt", HTONE_AUTOCAST_WIDEST, 0},
-    {"le", HTONE_AUTOCAST_WIDEST, 0},
-    {"gt", HTONE_AUTOCAST_WIDEST, 0},
-    {"ge", HTONE_AUTOCAST_WIDEST, 0},
-    {"logical_and", HTONE_AUTOCAST_AS_IS, 1},
-    {"logical_or", HTONE_AUTOCAST_AS_IS, 1},
-    {"logical_not", HTONE_AUTOCAST_AS_IS, 1},
-    {"is_nan", HTONE_AUTOCAST_AS_IS, 1},
-    {"is_finite", HTONE_AUTOCAST_AS_IS, 1},
-    {"where", HTONE_AUTOCAST_WIDEST, 0},
-};
-
 static void the_default_table_is_what_the_operations_document(void** state) {
   (void)state;
   htone_autocast_policy* policy = make_policy(HTONE_BF16);
-  for (size_t i = 0; i < COUNT_OF(kRows); ++i) {
+  for (size_t i = 0; i < COUNT_OF(kAutocastRows); ++i) {
     htone_autocast_class actual = 0;
-    assert_ok(htone_autocast_policy_get(policy, kRows[i].op, &actual));
-    if (actual != kRows[i].autocast_class) print_error("%s\n", kRows[i].op);
-    assert_int_equal(actual, kRows[i].autocast_class);
+    assert_ok(htone_autocast_policy_get(policy, kAutocastRows[i].op, &actual));
+    if (actual != kAutocastRows[i].autocast_class) print_error("%s\n", kAutocastRows[i].op);
+    assert_int_equal(actual, kAutocastRows[i].autocast_class);
   }
 }
 
@@ -165,17 +54,17 @@ static void every_row_but_the_fixed_ones_can_be_overridden(void** state) {
   (void)state;
   static const htone_autocast_class others[] = {HTONE_AUTOCAST_LOW, HTONE_AUTOCAST_FP32, HTONE_AUTOCAST_WIDEST};
   htone_autocast_policy* policy = make_policy(HTONE_BF16);
-  for (size_t i = 0; i < COUNT_OF(kRows); ++i) {
-    const char* op = kRows[i].op;
+  for (size_t i = 0; i < COUNT_OF(kAutocastRows); ++i) {
+    const char* op = kAutocastRows[i].op;
     for (size_t k = 0; k < COUNT_OF(others); ++k) {
       htone_autocast_class actual = 0;
-      if (kRows[i].is_fixed) {
+      if (kAutocastRows[i].is_fixed) {
         assert_fails(htone_autocast_policy_set(policy, op, others[k]), HTONE_INVALID_ARGUMENT, "autocast_class");
       } else {
         assert_ok(htone_autocast_policy_set(policy, op, others[k]));
       }
       assert_ok(htone_autocast_policy_get(policy, op, &actual));
-      assert_int_equal(actual, kRows[i].is_fixed ? HTONE_AUTOCAST_AS_IS : others[k]);
+      assert_int_equal(actual, kAutocastRows[i].is_fixed ? HTONE_AUTOCAST_AS_IS : others[k]);
     }
     assert_ok(htone_autocast_policy_set(policy, op, HTONE_AUTOCAST_AS_IS));
   }

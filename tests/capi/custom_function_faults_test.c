@@ -69,7 +69,7 @@ static void a_failed_backward_tells_the_code_and_invalidates_gradients(void** st
   htone_tensor *x = ramp_leaf(), *out = NULL;
   htone_tensor* y = sum_of(squared(&square, x));
   square.answer = HTONE_IO;
-  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_CALLBACK, "backward of square answered 11 (IO)");
+  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_CALLBACK, "backward of square returned 11 (IO)");
   assert_int_equal(last_native_code(), HTONE_IO);
   assert_fails(htone_tensor_grad(x, &out), HTONE_STATE, "invalid");
   square.answer = 4711;
@@ -93,11 +93,11 @@ static void a_failure_that_is_passed_on_keeps_its_message(void** state) {
   square.instead = add_what_does_not_fit;
   htone_tensor* y = sum_of(squared(&square, ramp_leaf()));
   assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_CALLBACK,
-               "backward of square answered 5 (SHAPE_MISMATCH): htone_matmul: a");
+               "backward of square returned 5 (SHAPE_MISMATCH): htone_matmul: a");
   square.instead = NULL;
   square.answer = HTONE_SHAPE_MISMATCH; /* the callback's own error: the message must not repeat an older one */
   htone_error_info info = {.struct_size = sizeof info};
-  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_CALLBACK, "answered 5 (SHAPE_MISMATCH)");
+  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_CALLBACK, "returned 5 (SHAPE_MISMATCH)");
   assert_ok(htone_error_last(&info));
   assert_null(strstr(info.message, "htone_matmul"));
 }

@@ -221,12 +221,12 @@ static void a_failed_forward_hook_stops_the_forward(void** state) {
   hook_before(relu, &hooks[1]);
   hook_after(relu, &hooks[2]);
   hooks[0].answer = HTONE_IO;
-  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_CALLBACK, "a forward pre-hook answered 11 (IO)");
+  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_CALLBACK, "a forward pre-hook returned 11 (IO)");
   assert_int_equal(last_native_code(), HTONE_IO);
   assert_string_equal(call_log, "a");
   hooks[0].answer = HTONE_OK;
   hooks[2].answer = HTONE_CANCELLED;
-  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_CALLBACK, "a forward hook answered");
+  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_CALLBACK, "a forward hook returned");
   assert_null(out);
 }
 
@@ -280,7 +280,7 @@ static void a_failed_gradient_hook_leaves_gradients_invalid(void** state) {
   htone_tensor* y = apply2(htone_mul, x, x);
   hooks[0].answer = HTONE_IO;
   hook_gradient(y, &hooks[0]);
-  assert_fails(htone_tensor_backward(sum_of(y), NULL, 0), HTONE_CALLBACK, "a gradient hook answered 11 (IO)");
+  assert_fails(htone_tensor_backward(sum_of(y), NULL, 0), HTONE_CALLBACK, "a gradient hook returned 11 (IO)");
   assert_fails(htone_tensor_grad(x, &out), HTONE_STATE, "invalid");
   assert_ok(htone_tensor_zero_grad(x));
   backward(sum_of(x));

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What tools/install_packages.sh asks of apt, and what it says: on a system of our own making, where nothing is installed."""
+"""Tests which packages tools/install_packages.sh installs and its messages, on a made-up system without any package."""
 import shutil
 import subprocess
 import tempfile

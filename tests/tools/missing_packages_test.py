@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What the configuration says where a library is missing: which it is, and which package of Debian has it.
+"""Tests that a configuration without a library names the library and the package of Debian that has it.
 
     missing_packages_test.py CMAKE
 """
@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# What CMake is told so that it does not find it, and the package that must be named.
+# An argument that hides a library from CMake, and the package that the message must name.
 MISSING = {
     "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON": "pkg-config",
     "-DXXHASH_INCLUDE_DIR=OFF": "libxxhash-dev",

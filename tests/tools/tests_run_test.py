@@ -61,7 +61,7 @@ class TestsRun(unittest.TestCase):
         return subprocess.run([self.root / "tests/run", *parts], env=environment, capture_output=True, text=True)
 
     def last_part(self, done):
-        """What stands after the last of the parts."""
+        """The output after the last part."""
         return done.stdout.partition("== release FAILED; all of its output is in build/release.log:\n")[2].splitlines()
 
     def test_a_checkout_without_a_build_folder_is_where_it_begins(self):

@@ -1,0 +1,1 @@
+#include "struct_layouts.h"
