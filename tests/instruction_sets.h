@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "hwy/targets.h"
 
@@ -18,17 +19,25 @@ inline bool is_wanted(int64_t target) {
   return wanted == nullptr || std::strcmp(wanted, hwy::TargetName(target)) == 0;
 }
 
-template <class Body>
-void for_each_instruction_set(Body&& body) {
-  const int64_t compiled[] = {HWY_AVX3, HWY_AVX2, HWY_SCALAR};
-  for (const int64_t target : compiled) {
+// Highway's bits of the instruction sets to test, best first. Prints once which one the CPU lacks.
+inline std::vector<int64_t> instruction_sets() {
+  std::vector<int64_t> result;
+  for (const int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
     if (!is_wanted(target)) continue;
-    if ((hwy::SupportedTargets() & target) == 0 && target != HWY_SCALAR) {
-      static int64_t told = 0;
-      if ((told & target) == 0) std::printf("skipped: this CPU has no %s\n", hwy::TargetName(target));
-      told |= target;
+    if ((hwy::SupportedTargets() & target) != 0 || target == HWY_SCALAR) {
+      result.push_back(target);
       continue;
     }
+    static int64_t told = 0;
+    if ((told & target) == 0) std::printf("skipped: this CPU has no %s\n", hwy::TargetName(target));
+    told |= target;
+  }
+  return result;
+}
+
+template <class Body>
+void on_instruction_sets(const std::vector<int64_t>& targets, Body&& body) {
+  for (const int64_t target : targets) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().DeInit();
@@ -36,6 +45,11 @@ void for_each_instruction_set(Body&& body) {
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().DeInit();
   }
+}
+
+template <class Body>
+void for_each_instruction_set(Body&& body) {
+  on_instruction_sets(instruction_sets(), body);
 }
 
 }  // namespace halftone

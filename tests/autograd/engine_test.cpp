@@ -6,6 +6,7 @@
 #include "autograd/scope.h"
 #include "ops/ops.h"
 #include "room_fixture.h"
+#include "sanitizers.h"
 
 namespace halftone {
 namespace {
@@ -147,11 +148,7 @@ void* build_run_and_release(void* argument) {
 
 // A28: the stack has 256 KiB, too little for a recursion over the graph.
 TEST_F(EngineTest, AMillionNodesRunAndDieOnASmallStack) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr int kDepth = 100'000;
-#else
-  constexpr int kDepth = 1'000'000;
-#endif
+  constexpr int kDepth = kAnySanitizer ? 100'000 : 1'000'000;
   DeepGraph graph = {.x = leaf({1}, {1}), .depth = kDepth};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

@@ -17,7 +17,7 @@
 #include "backend/memory/asan_poison.h"
 #include "backend/memory/page_heap.h"
 #include "backend/memory/slab.h"
-#include "backend/sanitizers.h"
+#include "sanitizers.h"
 #include "core/error.h"
 
 namespace halftone {

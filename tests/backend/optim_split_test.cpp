@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/optim_parameters.h"
-#include "backend/sanitizers.h"
+#include "sanitizers.h"
 #include "core/number/bfloat16.h"
 #include "instruction_sets.h"
 

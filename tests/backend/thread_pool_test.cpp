@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/sanitizers.h"
+#include "sanitizers.h"
 
 namespace halftone {
 namespace {

@@ -1,4 +1,5 @@
 /* Custom functions: their gradients, inputs and outputs, graphs that run again, lifetimes. */
+#include "sanitizers.h"
 #include "square_function.h"
 
 static void gradients_go_through_the_callers_backward_alone(void** state) {
@@ -125,11 +126,7 @@ static void* run_deep_graph(void* argument) {
 static void a_graph_of_a_million_functions_needs_little_stack(void** state) {
   (void)state;
   int calls = 0;
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  const int depth = 100000;
-#else
-  const int depth = 1000000;
-#endif
+  const int depth = HALFTONE_ANY_SANITIZER ? 100000 : 1000000;
   DeepGraph graph = {.x = leaf(make_scalar(HTONE_F32, 1)), .depth = depth};
   assert_ok(htone_function_create("pass_on", pass_on, &calls, NULL, &graph.function));
   keep_function(graph.function);

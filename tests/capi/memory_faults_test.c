@@ -7,14 +7,12 @@
 #include <stdlib.h>
 
 #include "failing_allocator.h"
+#include "sanitizers.h"
 #include "test_run.h"
 #include "test_tensors.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { kStride = 7 }; /* a prime, so every kind of allocation gets its turn */
-#else
-enum { kStride = 1 };
-#endif
+/* A prime, so every kind of allocation gets its turn. */
+enum { kStride = HALFTONE_ANY_SANITIZER ? 7 : 1 };
 
 enum { kMaxCalls = 128 };
 

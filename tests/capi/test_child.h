@@ -4,6 +4,7 @@
 #define HALFTONE_TESTS_CAPI_TEST_CHILD_H
 
 #include "run_tests.h"
+#include "sanitizers.h"
 
 enum { kCannotTry = 77 };
 
@@ -21,11 +22,7 @@ int set_soft_limit(int resource, uint64_t value);
 /* Number of threads of this process; 0 if the system does not provide it. */
 int thread_count(void);
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { kSanitized = 1 };
-#else
-enum { kSanitized = 0 };
-#endif
+enum { kSanitized = HALFTONE_ANY_SANITIZER };
 
 int under_valgrind(void);
 

@@ -79,7 +79,7 @@ class LargeHeaderTest : public FileTest {
 
 // F6
 TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBoundedTimeAndMemory) {
-  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes time and memory of its own";
+  if (kAnySanitizer) GTEST_SKIP() << "a sanitizer takes time and memory of its own";
   write_large_file(kTensors / 16);
   const rusage used_by_small = used_by([&] { return read_header(kTensors / 16); });
   const uint64_t size = write_large_file();
@@ -92,7 +92,7 @@ TEST_F(LargeHeaderTest, P6_AMillionTensorsInAHeaderOf100MegabytesAreReadInBounde
 }
 
 TEST_F(LargeHeaderTest, P6_AMillionTensorsAreLoadedInBoundedMemory) {
-  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  if (kAnySanitizer) GTEST_SKIP() << "a sanitizer takes memory of its own";
   write_large_file();
   const rusage used = used_by([&] { return load_all(); });
   EXPECT_LE(peak_bytes(used), kBytesOfATensor * kTensors + (64 << 20));

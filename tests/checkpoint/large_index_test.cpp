@@ -59,7 +59,7 @@ class LargeIndexTest : public FileTest {
   void expect_refused_in_proportion(const std::string& text) {
     const double size = write_signed(text);
     const rusage used = used_by([&] { return read_refused(); });
-    if (kIsSanitized) return;
+    if (kAnySanitizer) return;
     EXPECT_LE(peak_bytes(used), 4 * size + 256 * kMebibyte) << text.substr(0, 120);
   }
 
@@ -67,7 +67,7 @@ class LargeIndexTest : public FileTest {
 };
 
 TEST_F(LargeIndexTest, P6_AMillionTensorsAreReadInProportionToTheirText) {
-  if (kIsSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  if (kAnySanitizer) GTEST_SKIP() << "a sanitizer takes memory of its own";
   used_by([&] { return write_large_index(); });
   const auto size = static_cast<double>(std::filesystem::file_size(path_));
   const rusage used = used_by([&] {

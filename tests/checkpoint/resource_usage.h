@@ -6,13 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace halftone::checkpoint {
+#include "sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;  // a sanitizer takes time and memory itself
-#else
-constexpr bool kIsSanitized = false;
-#endif
+namespace halftone::checkpoint {
 
 // Resource usage of `work` in a child. `work` returns 0 on success.
 template <class Work>

@@ -4,7 +4,6 @@
 
 #include "autograd/accumulate_grad.h"
 #include "backend/chunks.h"
-#include "backend/sanitizers.h"
 
 namespace halftone {
 
@@ -26,7 +25,6 @@ bool is_large(const Shapes& shapes) { return largest_of(shapes) > 2 * kChunkSize
 
 std::vector<Arrangement> arrangements_for(const Shapes& shapes) {
   std::vector<Arrangement> result = {{"contiguous", {Layout::kContiguous}}};
-  if (is_large(shapes) && kAnySanitizer) return result;
   result.push_back({"reversed", {Layout::kReversed}});
   if (is_large(shapes)) return result;
   result.push_back({"with gaps", {Layout::kGaps}});

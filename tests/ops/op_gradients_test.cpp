@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 
-#include "backend/sanitizers.h"
 #include "finite_difference.h"
 #include "instruction_sets.h"
 #include "no_gradient.h"
 #include "room_fixture.h"
+#include "rotation.h"
 #include "tolerance.h"
 
 namespace halftone {
@@ -38,13 +37,13 @@ struct Layouts {
   Arrangement inputs;
   Layout weights;
 };
-const Layouts kLayouts[] = {
+const std::vector<Layouts> kLayouts = {
     {"contiguous", {"", {Layout::kContiguous}}, Layout::kContiguous},
     {"reversed", {"", {Layout::kReversed}}, Layout::kReversed},
     {"with gaps", {"", {Layout::kGaps, Layout::kContiguous}}, Layout::kGaps},
 };
 // The output gradient of a sum or a mean is one repeated element.
-const Layouts kRepeated[] = {
+const std::vector<Layouts> kRepeated = {
     {"with a gradient repeated along the first dimension", {"", {Layout::kContiguous}}, Layout::kRepeatedFirst},
     {"with a gradient repeated along the last dimension", {"", {Layout::kReversed}}, Layout::kRepeatedLast},
 };
@@ -147,11 +146,12 @@ class OpGradients : public RoomTest, public testing::WithParamInterface<int> {
   }
 
   // `inputs` are already rounded to the dtype, so f64 computes with equal values.
-  void check(const OpCase& op_case, DType dtype, const Arrays& inputs, std::span<const Layouts> list) {
+  void check(const OpCase& op_case, DType dtype, const Arrays& inputs, const std::vector<Layouts>& list,
+             const Rotation& rotation) {
     const Arrays weights = weights_for(op_case, inputs, list[0].weights);
     const Slopes slopes = slopes_of(op_case, inputs, weights);
     const Gradients exact = gradients_of(op_case, DType::kF64, inputs, weights, kLayouts[0]);
-    for_each_instruction_set([&] {
+    on_instruction_sets(rotation.sample(instruction_sets(), 1), [&] {
       for (const Layouts& layouts : list) {
         SCOPED_TRACE(layouts.name);
         const Gradients gradients = gradients_of(op_case, dtype, inputs, weights, layouts);
@@ -164,22 +164,26 @@ class OpGradients : public RoomTest, public testing::WithParamInterface<int> {
     });
   }
 
-  void check_shapes(const OpCase& op_case, DType dtype, const Shapes& shapes) {
+  void check_shapes(const OpCase& op_case, DType dtype, const Shapes& shapes, const Rotation& rotation) {
     SCOPED_TRACE(describe(op_case, dtype, shapes));
     const Arrays inputs = draw_inputs(op_case, dtype, shapes, kLayouts[0].inputs);
-    const std::span<const Layouts> all = kLayouts;
-    check(op_case, dtype, inputs, is_large(shapes) ? all.first(kAnySanitizer ? 1 : 2) : all);
-    if (is_large(shapes)) return;
-    for (const Layouts& repeated : kRepeated) check(op_case, dtype, inputs, {&repeated, 1});
+    if (is_large(shapes)) {
+      check(op_case, dtype, inputs, rotation.sample(std::vector<Layouts>{kLayouts[0], kLayouts[1]}, 1), rotation);
+      return;
+    }
+    check(op_case, dtype, inputs, rotation.sample(kLayouts, 2), rotation);
+    // One layout a call: a gradient that is repeated along another dimension is another gradient.
+    for (const Layouts& repeated : rotation.sample(kRepeated, 1)) check(op_case, dtype, inputs, {repeated}, rotation);
   }
 };
 
 TEST_P(OpGradients, AreThoseOfFiniteDifferences) {
+  uint64_t turn = static_cast<uint64_t>(GetParam());
   for (const OpCase* op_case : cases_of(static_cast<Op>(GetParam()))) {
     if (!op_case->has_gradient) continue;
     for (const DType dtype : dtypes_of(Dtypes::kFloats)) {
       for (const Shapes& shapes : op_case->shapes) {
-        check_shapes(*op_case, dtype, shapes);
+        check_shapes(*op_case, dtype, shapes, Rotation::of_this_run(turn++));
         if (HasFailure()) return;
       }
     }

@@ -68,7 +68,7 @@ class TestsRun(unittest.TestCase):
         done = self.run_parts("release", "asan")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("1 skipped: too dark\n", done.stdout)
-        self.assertRegex(done.stdout, r"\ntests/run: release passed \(\d+ s\), asan passed \(\d+ s\)\n$")
+        self.assertRegex(done.stdout, r"\ntests/run: release passed \(build \d+ s, tests \d+ s\), asan passed \(build \d+ s, tests \d+ s\)\n$")
 
     def test_a_test_that_failed_is_told_again_at_the_end(self):
         done = self.run_parts("release", "asan", broken="tests")
@@ -76,7 +76,7 @@ class TestsRun(unittest.TestCase):
         names, result, reason, summary = self.last_part(done)
         self.assertEqual((names, reason), ("\t  2 - bad (Failed)", "expected night, found day"))
         self.assertIn("bad .........***Failed", result)
-        self.assertRegex(summary, r"^tests/run: release FAILED \(\d+ s\), asan passed \(\d+ s\)$")
+        self.assertRegex(summary, r"^tests/run: release FAILED \(build \d+ s, tests \d+ s\), asan passed \(build \d+ s, tests \d+ s\)$")
 
     def test_what_would_not_compile_is_told_again_at_the_end(self):
         done = self.run_parts("release", "asan", broken="build")

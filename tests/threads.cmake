@@ -1,0 +1,25 @@
+# The tests that ThreadSanitizer's tree builds: those in which several threads work. Arithmetic of one thread cannot
+# race, and takes ten times longer there. In the operations' cases every kernel shares its work among threads, in one
+# dtype.
+set(HALFTONE_THREAD_TESTS
+    "core/(log|ref)_test"
+    "backend/(allocator|context|io|quota|plugin|thread_pool|optim_adamw|optim_grad_norm|optim_average)_test"
+    "ops/.*" "autograd/engine_test" "nn/batch_norm_test" "optim/.*"
+    "capi/(amp|autograd|checkpoint|checkpoint_processes|context|data|dlpack|grad_scaler|hooks|host|host_checkpoint)_test"
+    "capi/(callback_modes|host_cancel|host_limits|host_modes|optim|release_in_callbacks|schedule_callback)_test"
+    "capi/(steady|stub_device|threads)_test")
+list(JOIN HALFTONE_THREAD_TESTS "|" HALFTONE_THREAD_TESTS)
+
+# Removes from the list of sources the tests that ThreadSanitizer's tree leaves out.
+function(halftone_keep_thread_tests list)
+  if(NOT HALFTONE_SANITIZE MATCHES "thread")
+    return()
+  endif()
+  set(kept "")
+  foreach(source ${${list}})
+    if(source MATCHES "/tests/(${HALFTONE_THREAD_TESTS})\\.c(pp)?$")
+      list(APPEND kept ${source})
+    endif()
+  endforeach()
+  set(${list} ${kept} PARENT_SCOPE)
+endfunction()

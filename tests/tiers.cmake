@@ -1,0 +1,49 @@
+# The tiers of the tests, as CTest labels:
+#
+#   quick     a test that takes less than a second on one core: after every change (tests/run quick)
+#   full      the others that fit a run of continuous integration, which runs both
+#   nightly   hours: whole input spaces (tests/run exhaustive)
+#
+# A test is quick unless it is listed here. Every CMakeLists.txt that adds tests ends with halftone_set_tiers().
+set(HALFTONE_FULL_TESTS
+    "abi\\.|bindings\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
+    "tools\\.(headers|install_packages|missing_packages|planted_faults|tests_run)"
+    "capi\\.(custom_function|host|instruction_sets|memory_faults|memory_retry|misuse|steady)")
+list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
+set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all")
+
+# GoogleTest's filter for those of a room.
+set(HALFTONE_FULL_CASES_backend
+    "Conv.CutsTallImages*:Conv.ReadsImages*:Conv.GivesTheSameBits*:Gemm.MultipliesPairs*:Gemm.ReadsAndWrites*"
+    "Gemm.DoesNotDepend*:OptimStorage.*:LogSumExp.AndItsGradient*:SplitMaster.RestoresEveryPattern"
+    "Binary.GivesTheSameBits*:*UnaryAccuracy.IsWithin*")
+set(HALFTONE_FULL_CASES_checkpoint "CrashTest.P4_S7_EveryState*:Large*:SafetensorsHeaderTest.F6_*")
+set(HALFTONE_FULL_CASES_autograd "EngineTest.AMillionNodes*")
+
+# Adds the program's tests as ROOM.SUITE.NAME.
+function(halftone_discover_tests room)
+  set(settings TEST_PREFIX "${room}." DISCOVERY_TIMEOUT 60)
+  list(JOIN HALFTONE_FULL_CASES_${room} ":" full)
+  if(full STREQUAL "")
+    gtest_discover_tests(test_${room} ${settings} PROPERTIES TIMEOUT 300 LABELS quick)
+    return()
+  endif()
+  gtest_discover_tests(test_${room} ${settings} TEST_LIST quick_${room} TEST_FILTER "-${full}"
+                       PROPERTIES TIMEOUT 300 LABELS quick)
+  gtest_discover_tests(test_${room} ${settings} TEST_LIST full_${room} TEST_FILTER "${full}"
+                       PROPERTIES TIMEOUT 300 LABELS full COST 50)
+endfunction()
+
+# Labels the tests that the calling folder has added with add_test.
+function(halftone_set_tiers)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test ${tests})
+    if(test MATCHES "^(${HALFTONE_NIGHTLY_TESTS})$")
+      set_tests_properties(${test} PROPERTIES LABELS nightly)
+    elseif(test MATCHES "^(${HALFTONE_FULL_TESTS})")
+      set_tests_properties(${test} PROPERTIES LABELS full)
+    else()
+      set_tests_properties(${test} PROPERTIES LABELS quick)
+    endif()
+  endforeach()
+endfunction()
