@@ -29,12 +29,12 @@ Context::~Context() = default;
 // If another thread has taken the next sequence meanwhile, this one stays taken: resetting the counter would hand out
 // the other thread's sequence a second time.
 PhiloxKey Context::next_key() {
-  const uint64_t stream = next_stream();
-  Undo::on_failure([context = Ref<Context>::share(this), stream]() noexcept {
-    uint64_t next = stream + 1;
-    context->next_stream_.compare_exchange_strong(next, stream, std::memory_order_relaxed);
+  const uint64_t sequence = next_sequence();
+  Undo::on_failure([context = Ref<Context>::share(this), sequence]() noexcept {
+    uint64_t next = sequence + 1;
+    context->next_sequence_.compare_exchange_strong(next, sequence, std::memory_order_relaxed);
   });
-  return {.seed = seed(), .stream = stream};
+  return {.seed = seed(), .sequence = sequence};
 }
 
 ContextDevice& Context::device(const char* text) {

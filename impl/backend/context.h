@@ -55,10 +55,10 @@ class Context final : public RefCounted {
   uint64_t seed() const noexcept { return options_.seed; }
 
   // A new Philox sequence number. Objects created in one order from one seed draw the same numbers in every run.
-  uint64_t next_stream() noexcept { return next_stream_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t next_sequence() noexcept { return next_sequence_.fetch_add(1, std::memory_order_relaxed); }
   // Saved in a checkpoint and set by a load: the number of sequences taken so far.
-  uint64_t streams_taken() const noexcept { return next_stream_.load(std::memory_order_relaxed); }
-  void set_streams_taken(uint64_t count) noexcept { next_stream_.store(count, std::memory_order_relaxed); }
+  uint64_t sequences_taken() const noexcept { return next_sequence_.load(std::memory_order_relaxed); }
+  void set_sequences_taken(uint64_t count) noexcept { next_sequence_.store(count, std::memory_order_relaxed); }
   // The key of a new sequence. If the C call fails, the sequence is returned, so that the repeated call draws the same
   // numbers. Throws OUT_OF_MEMORY.
   PhiloxKey next_key();
@@ -77,7 +77,7 @@ class Context final : public RefCounted {
 
   ContextOptions options_;
   ThreadPool pool_;
-  std::atomic<uint64_t> next_stream_{0};
+  std::atomic<uint64_t> next_sequence_{0};
   ForkMutex mutex_;  // guards the members below
   std::vector<Plugin> plugins_;
   std::vector<std::unique_ptr<ContextDevice>> devices_;

@@ -1,6 +1,5 @@
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a counter-based generator, so
-// that element i of a sequence is a pure function of (seed, stream, i) on any thread, shard and device. `stream` is the
-// number of the sequence.
+// that element i of a sequence is a pure function of (seed, sequence, i) on any thread, shard and device.
 #pragma once
 
 #include <array>
@@ -11,14 +10,14 @@ namespace halftone {
 // Names one random sequence of 2^64 blocks of four words.
 struct PhiloxKey {
   uint64_t seed = 0;
-  uint64_t stream = 0;
+  uint64_t sequence = 0;
 };
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
 constexpr PhiloxBlock philox(PhiloxKey key, uint64_t block) {
   PhiloxBlock counter = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
-                         static_cast<uint32_t>(key.stream), static_cast<uint32_t>(key.stream >> 32)};
+                         static_cast<uint32_t>(key.sequence), static_cast<uint32_t>(key.sequence >> 32)};
   uint32_t key0 = static_cast<uint32_t>(key.seed);
   uint32_t key1 = static_cast<uint32_t>(key.seed >> 32);
   for (int round = 0; round < 10; ++round) {

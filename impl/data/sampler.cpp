@@ -46,7 +46,7 @@ void Sampler::order_epoch() {
   std::vector<int64_t> all(static_cast<size_t>(options_.count));
   std::iota(all.begin(), all.end(), int64_t{0});
   if (options_.shuffle)
-    shuffle(all.data(), options_.count, {.seed = options_.seed, .stream = static_cast<uint64_t>(epoch())});
+    shuffle(all.data(), options_.count, {.seed = options_.seed, .sequence = static_cast<uint64_t>(epoch())});
   std::vector<int64_t> order;
   order.reserve(static_cast<size_t>(samples_on_rank()));
   for (int64_t i = options_.rank; i < options_.count; i += options_.world_size) {

@@ -9,7 +9,7 @@ namespace halftone::trainer {
 
 namespace {
 
-constexpr const char* kStreams = "streams";
+constexpr const char* kSequences = "streams";  // the name in the files
 
 void require_step(int64_t step) {
   if (step < 0) fail(Code::kInvalidArgument, "step", "step=%lld is below 0", static_cast<long long>(step));
@@ -19,15 +19,17 @@ void require_step(int64_t step) {
 StatePart random_part(const Ref<Context>& context) {
   const auto read = [context] {
     StateDict state;
-    state.add(kStreams, static_cast<int64_t>(context->streams_taken()));
+    state.add(kSequences, static_cast<int64_t>(context->sequences_taken()));
     return state;
   };
   const auto stage = [context](const StateDict& state) -> StagedLoad {
-    const StateScalar* streams = state.find_scalar(kStreams);
-    if (streams == nullptr || !std::holds_alternative<int64_t>(*streams)) {
+    const StateScalar* sequences = state.find_scalar(kSequences);
+    if (sequences == nullptr || !std::holds_alternative<int64_t>(*sequences)) {
       fail(Code::kFormat, "", "the count of random sequences is missing");
     }
-    return [context, taken = std::get<int64_t>(*streams)] { context->set_streams_taken(static_cast<uint64_t>(taken)); };
+    return [context, taken = std::get<int64_t>(*sequences)] {
+      context->set_sequences_taken(static_cast<uint64_t>(taken));
+    };
   };
   return {.name = "random", .read = read, .stage = stage};
 }

@@ -92,8 +92,8 @@ TEST(Context, ClampsItsThreads) {
 TEST(Context, NumbersItsStreamsFromZero) {
   const auto context = make_ref<Context>(ContextOptions{.seed = 42});
   EXPECT_EQ(context->seed(), 42u);
-  EXPECT_EQ(context->next_stream(), 0u);
-  EXPECT_EQ(context->next_stream(), 1u);
+  EXPECT_EQ(context->next_sequence(), 0u);
+  EXPECT_EQ(context->next_sequence(), 1u);
 }
 
 TEST(Context, TakesItsMemoryFromTheHostAndGivesItBack) {

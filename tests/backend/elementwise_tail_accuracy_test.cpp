@@ -79,7 +79,7 @@ const ValueCase kFloatValues[] = {
     {"silu", UnaryOp::kSilu, [](Wide x) { return x * sigmoid_of(x); }, {-60, -1e-40}, 2.5},
     {"gelu by erf", UnaryOp::kGeluErf, [](Wide x) { return x * distribution_of(x); }, {-0.7, -1e-37}, 3},
     {"gelu by erf", UnaryOp::kGeluErf, [](Wide x) { return x * distribution_of(x); }, {1e-37, 0.7}, 3},
-    // What rounding 2u costs grows with it; but nothing vanishes.
+    // The error of rounding 2u grows with u, but nothing vanishes.
     {"gelu by tanh", UnaryOp::kGeluTanh, gelu_tanh_of, {-10.5, -8}, 250},
 };
 const ValueCase kDoubleValues[] = {

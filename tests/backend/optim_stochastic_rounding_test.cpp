@@ -133,9 +133,9 @@ TEST(StochasticRounding, KeepsNanNan) {
 
 TEST(StochasticRounding, DrawsForWeightsWhatNoMomentDraws) {
   const PhiloxKey weight = rounding_key(1, 2, 3, Rounded::kWeight), moment = rounding_key(1, 2, 3, Rounded::kMoment);
-  EXPECT_NE(weight.stream, moment.stream);
-  EXPECT_NE(weight.stream, rounding_key(1, 2, 4, Rounded::kWeight).stream);
-  EXPECT_NE(weight.stream, rounding_key(1, 3, 3, Rounded::kWeight).stream);
+  EXPECT_NE(weight.sequence, moment.sequence);
+  EXPECT_NE(weight.sequence, rounding_key(1, 2, 4, Rounded::kWeight).sequence);
+  EXPECT_NE(weight.sequence, rounding_key(1, 3, 3, Rounded::kWeight).sequence);
   EXPECT_NE(philox(weight, 0), philox(moment, 0));
 }
 

@@ -15,7 +15,7 @@ class BatchNormTest : public RoomTest {
   }
   static Tensor noise(ContextDevice& device, const Shape& shape) {
     Tensor result = empty(device, DType::kF32, shape);
-    fill_normal(result, {.seed = 3, .stream = 5}, 1.0, 2.0);
+    fill_normal(result, {.seed = 3, .sequence = 5}, 1.0, 2.0);
     return result;
   }
 };

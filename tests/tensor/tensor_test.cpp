@@ -23,8 +23,8 @@ TEST_F(TensorTest, CountsEveryInPlaceWriteInTheVersion) {
   copy(tensor({2}, {4, 5}), target);
   const double host[2] = {6, 7};
   write_from_host(target, DType::kF64, host);
-  fill_uniform(target, {.seed = 1, .stream = 2}, 0, 1);
-  fill_normal(target, {.seed = 1, .stream = 2}, 0, 1);
+  fill_uniform(target, {.seed = 1, .sequence = 2}, 0, 1);
+  fill_normal(target, {.seed = 1, .sequence = 2}, 0, 1);
   EXPECT_EQ(target.storage()->version(), before + 5);
 }
 

@@ -29,7 +29,7 @@ inline float block_scale(uint32_t largest_magnitude) {
   return largest_magnitude == 0 ? 0.0f : std::max(std::bit_cast<float>(largest_magnitude), kLeastScale);
 }
 
-// What a code's power is multiplied by, the same for a whole block.
+// The factor from a code's power to its value, common to a block.
 inline float signed_unit(float scale) { return scale * (1.0f / kSignedTop); }
 inline float unsigned_unit(float scale) { return scale * (1.0f / kUnsignedTop); }
 
@@ -65,9 +65,9 @@ inline float fourth_power(float c) { return (c * c) * (c * c); }
 
 inline float decode_unsigned(uint8_t code, float scale) { return unsigned_unit(scale) * fourth_power(code); }
 
-// Of 65,536 equally likely words so many round up that the mean is the value, to 2^-17 of a step: those whose middle,
-// (word + 1/2) / 65536, lies within the value's share of the step. Cases: 0 is code 0; a value between 0 and code 1 is
-// code 1, since a second moment of 0 beside a first moment that is not would divide by epsilon alone.
+// Rounds stochastically to one of the two codes beside the value. A word rounds up if its middle, (word + 1/2) / 65536,
+// lies within the value's share of the step, so the mean is the value, to 2^-17 of a step. Cases: 0 is code 0; a value
+// between 0 and code 1 is code 1, since a second moment of 0 with a first moment above 0 would divide by epsilon alone.
 // REQUIRES: 0 <= value <= scale, which is kLeastScale or more and finite.
 inline uint8_t encode_unsigned(float value, float scale, uint16_t word) {
   const float power = value * (kUnsignedTop / scale);

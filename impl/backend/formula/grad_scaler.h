@@ -12,7 +12,7 @@
 
 namespace halftone {
 
-// What happens where a scale at its minimum would have to fall. Must match htone_at_minimum in
+// The rule for a scale that is at its minimum and would have to fall. Must match htone_at_minimum in
 // capi/include/halftone/grad_scaler.h.
 enum class AtMinimum : int32_t { kHold = 0, kError = 1, kContinue = 2 };
 
@@ -75,7 +75,7 @@ inline bool wants_histogram(const ScalerSettings& settings, const ScalerState& s
   return settings.histogram_limit > 0.0 && grows_next(settings, state);
 }
 
-// What overflows elsewhere, in activations, no histogram of gradients shows: after an overflow the scale rises no
+// A histogram of gradients does not show an overflow in activations. After an overflow the scale therefore rises no
 // faster than by growth_factor an interval.
 inline void raise_ceiling(const ScalerSettings& settings, ScalerState& state) {
   const double raised = multiplied(settings, state.ceiling, settings.growth_factor);
@@ -123,7 +123,7 @@ inline void update_scale(const ScalerSettings& settings, ScalerState& state, con
   state.found_inf = 0.0f;
 }
 
-// After pass 1 over an optimizer's gradients: the update undoes the scale, and the scaler remembers the verdict.
+// After pass 1 over an optimizer's gradients: the update undoes the scale, and the scaler remembers found_inf.
 inline void unscale(ScalerState& scaler, OptimizerState& optimizer) {
   optimizer.grad_factor = 1.0f / scaler.scale;
   if (optimizer.found_inf != 0.0f) scaler.found_inf = 1.0f;

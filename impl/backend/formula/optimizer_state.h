@@ -1,5 +1,5 @@
 // The state that an optimizer step keeps on the device, and the settings that its kernels read. Plain data that crosses
-// the plugin seam: the host never waits for it.
+// the plugin seam. The CPU never waits for it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct OptimizerState {
   float found_inf = 0.0f;            // 1 where the last grad_norm pass met Inf or NaN, until the step that heeds it
   int32_t offending_parameter = -1;  // the first whose gradient was not finite, of the last grad_norm pass
   NotFinite offending_kind = NotFinite::kNothing;
-  // The outcome of the last step. The host may ask for it after later gradients were checked.
+  // The outcome of the last step. The caller may ask for it after later gradients were checked.
   int32_t skipped = 0;
   int32_t skipped_parameter = -1;  // for whose gradient it was skipped
   NotFinite skipped_kind = NotFinite::kNothing;
@@ -31,7 +31,7 @@ inline float effective_grad(float grad, float factor, float clip_value) {
   return g > clip_value ? clip_value : (g < -clip_value ? -clip_value : g);
 }
 
-// kGiven: the host computed the factor for this position.
+// kGiven: the caller computed the factor for this position.
 enum class ScheduleKind : int32_t { kConstant, kCosine, kStep, kGiven };
 
 struct Schedule {

@@ -15,12 +15,12 @@ constexpr uint64_t kStream = 5;
 // Uses the same random sequence in every call, so that a run can be repeated and the reference can draw the same
 // numbers.
 Tensor drop(const Tensor& x) {
-  x.device().context->set_streams_taken(kStream);
+  x.device().context->set_sequences_taken(kStream);
   return ops::dropout(x, kShare, true);
 }
 
 Arrays dropped(const Arrays& in) {
-  const PhiloxKey key = {.seed = kRoomSeed, .stream = kStream};
+  const PhiloxKey key = {.seed = kRoomSeed, .sequence = kStream};
   Array out(in[0].shape);
   for (int64_t i = 0; i < out.size(); ++i) {
     const uint32_t word = philox(key, static_cast<uint64_t>(i / 4))[static_cast<size_t>(i % 4)];

@@ -78,7 +78,7 @@ inline void draw_block(PhiloxKey key, int64_t block, uint16_t* HWY_RESTRICT word
   for (int64_t i = 0; i < lanes; ++i) order[i] = static_cast<uint64_t>(i / 2 + i % 2 * (lanes / 2));
   const auto start = [&](int64_t first) HWY_ATTR -> PhiloxLanes<D> {
     const auto counters = hn::Add(hn::Load(d, order), hn::Set(d, static_cast<uint64_t>(block * kCounters + first)));
-    return {counters, hn::ShiftRight<32>(counters), hn::Set(d, key.stream), hn::Set(d, key.stream >> 32)};
+    return {counters, hn::ShiftRight<32>(counters), hn::Set(d, key.sequence), hn::Set(d, key.sequence >> 32)};
   };
   for (int64_t i = 0; i < kCounters; i += kSideBySide * lanes) {
     PhiloxLanes<D> x[kSideBySide];

@@ -209,7 +209,7 @@ struct Tail {
   alignas(64) T elements[hn::MaxLanes(D())] = {};
 };
 
-// Calls f(vectors of the inputs...) for every vector of `count` elements, the inputs widened, and narrows the answer
+// Calls f(vectors of the inputs...) for every vector of `count` elements, the inputs widened, and narrows the result
 // into out. Inputs and output may be the same memory.
 template <class D, class Out, class F, class... In>
 HWY_INLINE void for_each_vector(D d, int64_t count, F&& f, Out* out, const In*... in) {
