@@ -68,7 +68,7 @@ File File::create_beside(const Io& io, const std::string& path) {
   static constinit std::atomic<uint64_t> counter{0};
   constexpr int32_t kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   const std::string lead = path + ".tmp-" + std::to_string(getpid()) + "-";
-  const bool replaces = io.copy_permissions != nullptr && is_in_use(io, path);
+  const bool replaces = io.copy_permissions && is_in_use(io, path);
   for (int attempt = 1;; ++attempt) {
     try {
       File file(io, lead + std::to_string(counter.fetch_add(1)), kFlags, "create", replaces ? 0600 : 0666);

@@ -33,7 +33,7 @@ struct Io {
   // Null in a caller's table, which has no such call. Gives `file` the permissions of the regular file at `path`, so
   // that it can take its place. The group is kept with them where the system allows it, and loses the rights that
   // others do not have where it does not. Returns -ENOENT if there is no file.
-  ForeignFunction<int64_t(void* user, const char* path, int64_t file)> copy_permissions;
+  ForeignFunction<int64_t(void* user, const char* path, int64_t file)> copy_permissions = {};
 };
 
 // The table over the operating system's calls; it repeats calls that a signal interrupted.

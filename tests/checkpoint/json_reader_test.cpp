@@ -14,11 +14,11 @@ class Transcript final : public JsonHandler {
  public:
   void literal() override { text_ += "literal "; }
   void integer(bool is_negative, uint64_t magnitude) override {
-    text_ += (is_negative ? "-" : "") + std::to_string(magnitude) + " ";
+    text_.append(is_negative ? "-" : "").append(std::to_string(magnitude)).append(" ");
   }
   void other_number() override { text_ += "other "; }
-  void text(std::string value) override { text_ += "'" + value + "' "; }
-  void key(std::string value) override { text_ += value + ": "; }
+  void text(std::string value) override { text_.append("'").append(value).append("' "); }
+  void key(std::string value) override { text_.append(value).append(": "); }
   void begin_object() override { text_ += "{ "; }
   void end_object() override { text_ += "} "; }
   void begin_list() override { text_ += "[ "; }
@@ -104,7 +104,7 @@ TEST_F(JsonReaderTest, RefusesWhatJsonHasNot) {
 TEST_F(JsonReaderTest, RefusesWhatIsNoUtf8) {
   for (const char* bytes :
        {"\x80", "\xc3", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xff"}) {
-    EXPECT_EQ(code("\"" + std::string(bytes) + "\""), Code::kFormat) << bytes;
+    EXPECT_EQ(code(std::string("\"").append(bytes).append("\"")), Code::kFormat) << bytes;
   }
 }
 
