@@ -14,7 +14,7 @@ Status clamp_backward(Stream& stream, const Bounds& bounds, const View& grad_out
                       const View& out) noexcept;
 Status affine(Stream& stream, double scale, double shift, const View& x, const View& out) noexcept;
 
-// Returns true if every element of `exponent` is one finite double, which FP32 would round.
+// True if `exponent` is one f64 element, finite and repeated, for a float output narrower than f64.
 bool is_one_wide_exponent(const View& exponent, const View& out) noexcept;
 // kPower and kPowerBaseBackward for such an exponent.
 Status power(Stream& stream, const View& x, const View& exponent, const View& out) noexcept;

@@ -43,7 +43,7 @@ class RowOfMaxima {
   }
 
   // Visits the window's rows and columns in order, so that the first of equal maxima stays. A kernel may be far larger
-  // than the input: only the elements that can touch it are walked.
+  // than the input: only its elements that can be inside are visited.
   void take_window(const T* plane, int64_t y) {
     const TapRange rows = taps_inside(args_, 0, y, 1);
     for (int64_t i = rows.begin; i < rows.end; ++i) {
