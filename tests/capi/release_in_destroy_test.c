@@ -17,7 +17,7 @@ static void release_tensor(void* user) { assert_ok(htone_tensor_release(user)); 
 
 static void release_parameter(void* user) { assert_ok(htone_parameter_release(user)); }
 
-/* What callbacks release that cannot be their user data. */
+/* Objects that callbacks release and that cannot be their user data. */
 static htone_tensor* released_leaf;
 static htone_hook* own_hook;
 static htone_grad_scaler* scaler;

@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+"""tools/check_english.py finds openings and words in comments and documents, and leaves plain text and code alone."""
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+from check_english import comments_of_c, comments_of_script, findings, paragraphs_of  # noqa: E402
+
+
+def faults(texts):
+    return [(text.line, fault) for text in texts for fault in findings(text)]
+
+
+class CheckEnglish(unittest.TestCase):
+    def test_a_comment_that_opens_with_a_clause_is_found(self):
+        self.assertEqual(faults(comments_of_c("int a;\n// Whether it is set.\nint b;  // Of the last step.\n")),
+                         [(2, 'opens with "Whether"'), (3, 'opens with "Of"')])
+
+    def test_only_the_first_line_of_a_comment_opens_it(self):
+        self.assertEqual(faults(comments_of_c("// The buffer is released\n// Where no view is left.\n")), [])
+
+    def test_a_blank_line_begins_another_comment(self):
+        self.assertEqual(len(faults(comments_of_c("// One.\n\n// What is two.\n"))), 1)
+
+    def test_a_banned_word_is_found_in_comments_messages_and_documents(self):
+        self.assertEqual(faults(comments_of_c('fail("it answered 3"); /* Answers\n * nothing. */\n'))[0][0], 1)
+        self.assertEqual(len(faults(comments_of_c('fail("it answered 3"); /* Answers\n * nothing. */\n'))), 2)
+        self.assertEqual(len(faults(comments_of_script("# The host's table.\nrun  # to the bit\n"))), 2)
+        self.assertEqual(len(faults(paragraphs_of("It stands in a file.\n"))), 1)
+
+    def test_host_against_device_is_the_term_of_the_field(self):
+        self.assertEqual(faults(comments_of_c("// Copies host memory; a host-device function.\n")), [])
+
+    def test_code_is_no_english(self):
+        self.assertEqual(faults(comments_of_c("int answers = What(host);\n")), [])
+        self.assertEqual(faults(paragraphs_of("Call `answers()`.\n```c\n/* What */\n```\n")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
