@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/gradient_form.h"
+#include "autograd/gradient_spec.h"
 #include "autograd/node.h"
 #include "autograd/scope.h"
 #include "core/error.h"
@@ -16,7 +16,7 @@ struct CustomBackward final : Node {
       : Node(static_cast<uint32_t>(application.outputs.size())), function(recorded) {
     std::vector<Edge> edges;
     for (const Tensor& input : application.inputs) {
-      forms.emplace_back(input);
+      specs.emplace_back(input);
       edges.push_back({.node = Ref<Node>::share(node_of(input)), .result_index = input.result_index()});
     }
     for (const Tensor& tensor : application.saved) saved.emplace_back(tensor);
@@ -24,7 +24,7 @@ struct CustomBackward final : Node {
   }
 
   Ref<CustomFunction> function;
-  std::vector<GradientForm> forms;  // of the inputs
+  std::vector<GradientSpec> specs;  // of the inputs
   std::vector<SavedTensor> saved;
 
   const char* name() const noexcept override { return function->name(); }
@@ -32,13 +32,13 @@ struct CustomBackward final : Node {
     CustomFunction::BackwardCall call;
     for (const SavedTensor& tensor : saved) call.saved.push_back(tensor.unpack());
     call.grad_outputs = grads;
-    for (size_t i = 0; i < forms.size(); ++i) call.needs_grad.push_back(inputs.needs(static_cast<int>(i)) ? 1 : 0);
-    call.grad_inputs.resize(forms.size());
+    for (size_t i = 0; i < specs.size(); ++i) call.needs_grad.push_back(inputs.needs(static_cast<int>(i)) ? 1 : 0);
+    call.grad_inputs.resize(specs.size());
     function->backward(call);
-    for (size_t i = 0; i < forms.size(); ++i) {
+    for (size_t i = 0; i < specs.size(); ++i) {
       if (!call.needs_grad[i] || !call.grad_inputs[i].defined()) continue;
       const std::string what = std::string(name()) + ": gradient of input " + std::to_string(i);
-      inputs.set(static_cast<int>(i), fitted(call.grad_inputs[i], forms[i], what.c_str()));
+      inputs.set(static_cast<int>(i), fitted(call.grad_inputs[i], specs[i], what.c_str()));
     }
   }
   void release_saved() noexcept override { saved.clear(); }

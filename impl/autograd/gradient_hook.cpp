@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "autograd/gradient_form.h"
+#include "autograd/gradient_spec.h"
 #include "autograd/node.h"
 #include "core/error.h"
 
@@ -12,11 +12,11 @@ Ref<Hook> add_gradient_hook(const Tensor& tensor, std::function<Tensor(const Ten
   Node* node = node_of(tensor);
   if (node == nullptr) fail(Code::kState, "tensor", "tensor requires no gradient, so that none arrives");
   return node->gradient_hooks().add(
-      [index = tensor.result_index(), form = GradientForm(tensor), hook = std::move(hook)](std::vector<Tensor>& grads) {
+      [index = tensor.result_index(), spec = GradientSpec(tensor), hook = std::move(hook)](std::vector<Tensor>& grads) {
         Tensor& grad = grads[index];
         if (!grad.defined()) return;
         const Tensor replacement = hook(grad);
-        if (replacement.defined()) grad = fitted(replacement, form, "a gradient hook's gradient");
+        if (replacement.defined()) grad = fitted(replacement, spec, "a gradient hook's gradient");
       });
 }
 

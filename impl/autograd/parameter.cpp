@@ -56,36 +56,37 @@ void Parameter::mark_updated() noexcept {
   if (compute_.defined()) compute_.storage()->bump_version();
 }
 
-Parameter::Form Parameter::split_form() const {
+Parameter::Representation Parameter::split_representation() const {
   if (is_split()) return {master_, compute_, remainder_};
   ContextDevice& device = master_.device();
-  Form form = {.master = {},
-               .compute = empty(device, DType::kBF16, shape(), Category::kParameters),
-               .remainder = empty(device, DType::kI16, shape(), Category::kOptimizer)};
-  launch("split_master", device, &Kernels::optim, &OptimKernels::split_master, master_.view(), form.compute.view(),
-         form.remainder.view());
-  return form;
+  Representation made = {.master = {},
+                         .compute = empty(device, DType::kBF16, shape(), Category::kParameters),
+                         .remainder = empty(device, DType::kI16, shape(), Category::kOptimizer)};
+  launch("split_master", device, &Kernels::optim, &OptimKernels::split_master, master_.view(), made.compute.view(),
+         made.remainder.view());
+  return made;
 }
 
-Parameter::Form Parameter::whole_form(DType compute_dtype) const {
-  Form form = {.master = is_split() ? joined(Category::kParameters) : master_, .compute = {}, .remainder = {}};
-  if (compute_dtype != DType::kF32) form.compute = converted(form.master, compute_dtype, Category::kParameters);
-  return form;
+Parameter::Representation Parameter::whole_representation(DType compute_dtype) const {
+  Representation made = {
+      .master = is_split() ? joined(Category::kParameters) : master_, .compute = {}, .remainder = {}};
+  if (compute_dtype != DType::kF32) made.compute = converted(made.master, compute_dtype, Category::kParameters);
+  return made;
 }
 
-Parameter::Form Parameter::narrow_form(DType dtype) const {
+Parameter::Representation Parameter::narrow_representation(DType dtype) const {
   const Tensor wide = is_split() ? joined(Category::kActivations) : master_;
   if (wide.dtype() == dtype) return {.master = wide, .compute = {}, .remainder = {}};
   return {.master = converted(wide, dtype, Category::kParameters), .compute = {}, .remainder = {}};
 }
 
-void Parameter::take(Form form) noexcept {
+void Parameter::install(Representation made) noexcept {
   // Split weights that stay so are left alone: their remainder may be stale, and is not made current by this.
-  if (is_split() && form.remainder.defined()) return;
+  if (is_split() && made.remainder.defined()) return;
   const Tensor before = weights();
-  master_ = std::move(form.master);
-  remainder_ = std::move(form.remainder);
-  set_compute(std::move(form.compute));
+  master_ = std::move(made.master);
+  remainder_ = std::move(made.remainder);
+  set_compute(std::move(made.compute));
   if (weights().storage() != before.storage()) before.storage()->bump_version();
 }
 

@@ -42,7 +42,7 @@ class Parameter final : public AccumulateGrad {
 
   // The copy that the owning optimizer writes, or the BF16 part of split weights; undefined where there is neither.
   const Tensor& compute() const noexcept { return compute_; }
-  // Values of any float in the form that `write` takes them in. Throws OUT_OF_MEMORY.
+  // Values of any float in the dtype and layout that `write` takes. Throws OUT_OF_MEMORY.
   Tensor writable(const Tensor& values) const;
   // A load's: sets the weights, with the copy and the remainder; mark_current() follows once every parameter is
   // written. REQUIRES: `values` come of writable() and share no memory with the weights.
@@ -60,25 +60,25 @@ class Parameter final : public AccumulateGrad {
   const Tensor& remainder() const noexcept { return remainder_; }
 
   // The storage representation of a parameter. Build a new one, which may share tensors with the current one, then
-  // install it with take(), which cannot fail.
-  struct Form {
+  // install it with install(), which cannot fail.
+  struct Representation {
     Tensor master;
     Tensor compute;
     Tensor remainder;
   };
   // The optimizer's; all throw OUT_OF_MEMORY. Split weights. REQUIRES: an f32 master that is not shared, or split.
-  Form split_form() const;
+  Representation split_representation() const;
   // A master, with a copy in `compute_dtype`; none where that is f32.
-  Form whole_form(DType compute_dtype) const;
+  Representation whole_representation(DType compute_dtype) const;
   // 16 bits alone: f32 or split weights are rounded to `dtype`, and what they lose is gone. REQUIRES: not shared.
-  Form narrow_form(DType dtype) const;
-  // Keeps the weights in a form of theirs. Leaves made before do not follow where the weights have moved, and backward
-  // through them is STATE. REQUIRES: the weights were not written since the form was made.
-  void take(Form form) noexcept;
+  Representation narrow_representation(DType dtype) const;
+  // Keeps the weights in this representation. Leaves made before still refer to the former tensors, and backward
+  // through them is STATE. REQUIRES: the weights were not written since it was made.
+  void install(Representation made) noexcept;
 
-  void split() { take(split_form()); }
-  void join() { take(whole_form(DType::kF32)); }
-  void narrow(DType dtype) { take(narrow_form(dtype)); }
+  void split() { install(split_representation()); }
+  void join() { install(whole_representation(DType::kF32)); }
+  void narrow(DType dtype) { install(narrow_representation(dtype)); }
   // The optimizer's, before an update: a remainder does not belong to weights that others wrote since.
   void drop_stale_remainder();
 

@@ -9,7 +9,7 @@ namespace halftone::nn {
 void Custom::require_free(const std::string& name) const {
   if (name.find('.') != std::string::npos) {
     fail(Code::kInvalidArgument, "name",
-         "name=\"%.200s\" has a dot, which separates a module's name from those of its parts", name.c_str());
+         "name=\"%.200s\" has a dot, which separates a module's name from those of its children", name.c_str());
   }
   if (names_.contains(name)) {
     fail(Code::kInvalidArgument, "name", "name=\"%.200s\" is in the module already", name.c_str());
@@ -57,7 +57,7 @@ void Custom::append_buffers(const std::string& prefix, std::vector<NamedBuffer>&
   for (const NamedBuffer& named : buffers_) out.push_back({prefix + named.name, named.tensor});
 }
 
-const Module* Custom::part(size_t index) const noexcept {
+const Module* Custom::child(size_t index) const noexcept {
   return index < modules_.size() ? modules_[index].module.get() : nullptr;
 }
 

@@ -1,4 +1,4 @@
-// A module with a forward of the caller's. Its parameters, buffers and parts are added to it by name.
+// A module with a forward of the caller's. Its parameters, buffers and children are added to it by name.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ class Custom : public Module {
   // The tensor's memory is what the module's state shows and what a load writes. Throws STATE where it must not be
   // written.
   void add_buffer(const std::string& name, const Tensor& tensor);
-  // Throws INVALID_ARGUMENT where the part holds this module, or this module would be too deep.
+  // Throws INVALID_ARGUMENT where the child holds this module, or this module would be too deep.
   void add_module(const std::string& name, const Ref<Module>& module);
 
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
-  const Module* part(size_t index) const noexcept override;
-  std::string part_name(size_t index) const override { return modules_[index].name; }
+  const Module* child(size_t index) const noexcept override;
+  std::string child_name(size_t index) const override { return modules_[index].name; }
 
  private:
   struct NamedModule {

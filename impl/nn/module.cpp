@@ -12,7 +12,7 @@ namespace halftone::nn {
 
 namespace {
 
-// Raised whenever a module is given a parameter, a buffer or a part.
+// Raised whenever a module is given a parameter, a buffer or a child.
 constinit std::atomic<uint64_t> structure_version{0};
 
 // Guards Module::contents_ of all modules. Leaked: threads may still compute while the process exits.
@@ -21,8 +21,8 @@ ForkMutex& contents_mutex() {
   return *mutex;
 }
 
-// Counts the modules of this thread that run inside one another. They need not be parts of each other: a callback may
-// run any module.
+// Counts the modules of this thread that run inside one another. They need not be children of each other: a callback
+// may run any module.
 class RunLevel {
  public:
   RunLevel() {
@@ -78,7 +78,7 @@ Ref<const Module::Contents> Module::contents() const {
 Ref<Module::Contents> Module::collected() const {
   struct Level {
     const Module* module;
-    size_t next_part;
+    size_t next_child;
     size_t prefix_length;
   };
   Ref<Contents> result = make_ref<Contents>();
@@ -101,13 +101,13 @@ Ref<Module::Contents> Module::collected() const {
   while (!path.empty()) {
     Level& level = path.back();
     prefix.resize(level.prefix_length);
-    const size_t index = level.next_part++;
-    const Module* part = level.module->part(index);
-    if (part == nullptr) {
+    const size_t index = level.next_child++;
+    const Module* child = level.module->child(index);
+    if (child == nullptr) {
       path.pop_back();
     } else {
-      prefix += level.module->part_name(index) + ".";
-      enter(*part);
+      prefix += level.module->child_name(index) + ".";
+      enter(*child);
     }
   }
   return result;
@@ -118,8 +118,8 @@ std::vector<const Module*> Module::all() const {
   std::unordered_set<const Module*> met = {this};
   for (size_t next = 0; next < result.size(); ++next) {
     const Module& module = *result[next];
-    for (size_t i = 0; module.part(i) != nullptr; ++i) {
-      if (met.insert(module.part(i)).second) result.push_back(module.part(i));
+    for (size_t i = 0; module.child(i) != nullptr; ++i) {
+      if (met.insert(module.child(i)).second) result.push_back(module.child(i));
     }
   }
   return result;
@@ -134,9 +134,9 @@ bool Module::holds(const Module& other) const {
   return std::find(modules.begin(), modules.end(), &other) != modules.end();
 }
 
-int Module::depth_with(std::span<const Ref<Module>> parts, const char* argument) const {
+int Module::depth_with(std::span<const Ref<Module>> children, const char* argument) const {
   int depth = depth_;
-  for (const Ref<Module>& part : parts) depth = std::max(depth, part->depth_ + 1);
+  for (const Ref<Module>& child : children) depth = std::max(depth, child->depth_ + 1);
   if (depth > kMaxModuleDepth) {
     fail(Code::kInvalidArgument, argument, "%s would lead to %d modules in one another, expected at most %d", argument,
          depth, kMaxModuleDepth);

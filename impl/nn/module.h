@@ -31,7 +31,7 @@ inline constexpr int64_t kMaxModulePaths = int64_t{1} << 18;
 
 class Module : public RefCounted {
  public:
-  // The layer's computation. A module of parts calls run, which is forward between the hooks.
+  // The layer's computation. A module of children calls run, which is forward between the hooks.
   virtual Tensor forward(const Tensor& input) const = 0;
   // Throws INVALID_ARGUMENT naming "module" where kMaxModuleDepth of this thread's modules run already.
   Tensor run(const Tensor& input) const;
@@ -43,7 +43,7 @@ class Module : public RefCounted {
   using ForwardHook = Tensor(const Module& module, const Tensor& input, const Tensor& output);
   Hooks<ForwardHook>& forward_hooks() noexcept { return forward_hooks_; }
 
-  // Append this module's own parameters and buffers, without those of its parts, their names led in by `prefix`.
+  // Append this module's own parameters and buffers, without those of its children, their names led in by `prefix`.
   virtual void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
     static_cast<void>(prefix);
     static_cast<void>(out);
@@ -53,7 +53,7 @@ class Module : public RefCounted {
     static_cast<void>(out);
   }
 
-  // Every parameter and buffer of the module and its parts, under every name that it has.
+  // Every parameter and buffer of the module and its children, under every name that it has.
   struct Contents final : RefCounted {
     std::vector<NamedParameter> parameters;
     std::vector<NamedBuffer> buffers;
@@ -65,43 +65,43 @@ class Module : public RefCounted {
   std::vector<NamedParameter> parameters() const { return contents()->parameters; }
   std::vector<NamedBuffer> buffers() const { return contents()->buffers; }
 
-  // Training is the mode a module is born in. The parts take the same.
+  // Training is the mode a module is born in. The children take the same.
   void set_training(bool training);
   bool is_training() const noexcept { return is_training_; }
 
-  // Returns true where the other is this module or a part of it, at any depth.
+  // Returns true where the other is this module or a child of it, at any depth.
   bool holds(const Module& other) const;
 
-  // A module of parts returns them in turn, and null behind the last.
-  virtual const Module* part(size_t index) const noexcept {
+  // A module of children returns them in turn, and null behind the last.
+  virtual const Module* child(size_t index) const noexcept {
     static_cast<void>(index);
     return nullptr;
   }
-  // REQUIRES: part(index) is not null.
-  virtual std::string part_name(size_t index) const { return std::to_string(index); }
+  // REQUIRES: child(index) is not null.
+  virtual std::string child_name(size_t index) const { return std::to_string(index); }
 
  protected:
-  // The nesting depth of a module of parts with these as well. Throws INVALID_ARGUMENT naming `argument` beyond
-  // kMaxModuleDepth. A module does not know what holds it: where a part is given a part, the depth of the modules
+  // The nesting depth of a module of children with these as well. Throws INVALID_ARGUMENT naming `argument` beyond
+  // kMaxModuleDepth. A module does not know what holds it: where a child is given a child, the depth of the modules
   // around it does not grow, and run and contents() refuse what became too deep.
-  int depth_with(std::span<const Ref<Module>> parts, const char* argument) const;
+  int depth_with(std::span<const Ref<Module>> children, const char* argument) const;
   void set_depth(int depth) noexcept { depth_ = depth; }
   // After every change of what contents() shows.
   static void mark_changed() noexcept;
 
-  // Without recursion, since parts that were added late may stand deeper than kMaxModuleDepth.
+  // Without recursion, since children that were added late may stand deeper than kMaxModuleDepth.
   void dispose() noexcept override;
 
  private:
   friend class DeadList<Module>;
 
-  // This module and its parts at any depth, each once.
+  // This module and its children at any depth, each once.
   std::vector<const Module*> all() const;
   Ref<Contents> collected() const;
 
   int depth_ = 1;  // modules in one another from this one on
   Module* next_dead_ = nullptr;
-  mutable bool is_training_ = true;  // parts are reached as const
+  mutable bool is_training_ = true;  // children are reached as const
   mutable Ref<const Contents> contents_;
   Hooks<ForwardPreHook> forward_pre_hooks_;
   Hooks<ForwardHook> forward_hooks_;

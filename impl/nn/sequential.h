@@ -20,7 +20,7 @@ class Sequential final : public Module {
     return value;
   }
 
-  const Module* part(size_t index) const noexcept override {
+  const Module* child(size_t index) const noexcept override {
     return index < modules_.size() ? modules_[index].get() : nullptr;
   }
 

@@ -58,7 +58,7 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
   for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group.precision, moments));
   // From here on nothing fails: a group is taken whole or not at all.
   for (size_t i = 0; i < owned.size(); ++i) {
-    owned[i].take(std::move(arrangements[i]));
+    owned[i].install(std::move(arrangements[i]));
     parameters_.push_back(std::move(owned[i]));
   }
 }

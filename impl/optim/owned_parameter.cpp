@@ -55,17 +55,17 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const Precision& precision, 
   return arrangement;
 }
 
-void OwnedParameter::take(Arrangement arrangement) noexcept {
+void OwnedParameter::install(Arrangement arrangement) noexcept {
   parameter().take_memory(std::move(arrangement.grad), arrangement.grad_dtype);
-  parameter().take(std::move(arrangement.weights));
+  parameter().install(std::move(arrangement.weights));
   moment1_ = std::move(arrangement.moment1);
   moment2_ = std::move(arrangement.moment2);
 }
 
-Parameter::Form OwnedParameter::weights_in(const Precision& precision) const {
-  if (precision.master == Master::kSplit) return parameter().split_form();
-  if (precision.master == Master::kNone) return parameter().narrow_form(precision.compute_dtype);
-  return parameter().whole_form(precision.compute_dtype);
+Parameter::Representation OwnedParameter::weights_in(const Precision& precision) const {
+  if (precision.master == Master::kSplit) return parameter().split_representation();
+  if (precision.master == Master::kNone) return parameter().narrow_representation(precision.compute_dtype);
+  return parameter().whole_representation(precision.compute_dtype);
 }
 
 Moment OwnedParameter::zero_moment(DType dtype) const {

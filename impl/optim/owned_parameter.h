@@ -52,14 +52,14 @@ class OwnedParameter {
   struct Arrangement {
     Tensor grad;
     DType grad_dtype;
-    Parameter::Form weights;
+    Parameter::Representation weights;
     Moment moment1;
     Moment moment2;
   };
   // Allocates it, with the first `moments` moments as zeros; the parameter stays as it is. Throws OUT_OF_MEMORY.
   Arrangement arrange(const Precision& precision, int moments) const;
   // Keeps the parameter so. After every other of the group is arranged, so that where that fails none has changed.
-  void take(Arrangement arrangement) noexcept;
+  void install(Arrangement arrangement) noexcept;
 
   const char* name() const noexcept { return named_.name.c_str(); }
   Parameter& parameter() const noexcept { return *named_.parameter; }
@@ -72,7 +72,7 @@ class OwnedParameter {
 
  private:
   Moment zero_moment(DType dtype) const;
-  Parameter::Form weights_in(const Precision& precision) const;
+  Parameter::Representation weights_in(const Precision& precision) const;
 
   NamedParameter named_;
   int32_t group_;

@@ -9,8 +9,8 @@ namespace halftone {
 // f64, f32, f16 and bf16.
 constexpr bool has_gradients(DType dtype) { return is_float(dtype) && size_of(dtype) > 1; }
 
-struct GradientForm {
-  explicit GradientForm(const Tensor& tensor)
+struct GradientSpec {
+  explicit GradientSpec(const Tensor& tensor)
       : device(&tensor.device()), dtype(tensor.dtype()), shape(tensor.shape()) {}
 
   const ContextDevice* device;  // compared, never followed
@@ -18,8 +18,8 @@ struct GradientForm {
   Shape shape;
 };
 
-// Returns the gradient outside autograd and in the form's dtype. Throws SHAPE_MISMATCH, DTYPE_MISMATCH (no f64, f32,
-// f16 or bf16) or DEVICE; `what` names the gradient: "square_relu: gradient of input 0".
-Tensor fitted(const Tensor& gradient, const GradientForm& form, const char* what);
+// Returns the gradient outside autograd and in the dtype of the spec. Throws SHAPE_MISMATCH, DTYPE_MISMATCH (no f64,
+// f32, f16 or bf16) or DEVICE; `what` names the gradient: "square_relu: gradient of input 0".
+Tensor fitted(const Tensor& gradient, const GradientSpec& spec, const char* what);
 
 }  // namespace halftone
