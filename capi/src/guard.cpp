@@ -17,7 +17,7 @@ namespace halftone::capi {
 
 namespace {
 
-thread_local constinit htone_error_info error_slot = {sizeof(htone_error_info), HTONE_OK, -1, 0, {}};
+thread_local constinit htone_error_info error_record = {sizeof(htone_error_info), HTONE_OK, -1, 0, {}};
 thread_local constinit uint64_t errors = 0;
 
 // The first parameter's name; "" where no public header declares the function. The others follow (parameter_names.h).
@@ -54,15 +54,15 @@ void make_one_line(char* message) noexcept {
 htone_status record(const char* function, Code code, int32_t native_code, const char* argument,
                     const char* message) noexcept {
   ++errors;
-  error_slot.status = static_cast<htone_status>(code);
-  error_slot.native_code = native_code;
-  error_slot.argument_index = argument_index(function, argument);
+  error_record.status = static_cast<htone_status>(code);
+  error_record.native_code = native_code;
+  error_record.argument_index = argument_index(function, argument);
   // A message of a room below may lack the name that the C function gives the argument.
   const bool names_argument = std::strstr(message, argument) != nullptr;
-  std::snprintf(error_slot.message, sizeof error_slot.message, "%s: %s%s%s", function, names_argument ? "" : argument,
-                names_argument ? "" : ": ", message);
-  make_one_line(error_slot.message);
-  return error_slot.status;
+  std::snprintf(error_record.message, sizeof error_record.message, "%s: %s%s%s", function,
+                names_argument ? "" : argument, names_argument ? "" : ": ", message);
+  make_one_line(error_record.message);
+  return error_record.status;
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ htone_status record_current_exception(const char* function) noexcept {
   }
 }
 
-const htone_error_info& last_error() noexcept { return error_slot; }
+const htone_error_info& last_error() noexcept { return error_record; }
 
 uint64_t error_count() noexcept { return errors; }
 

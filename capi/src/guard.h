@@ -1,6 +1,6 @@
 // The one door between C and C++: every function of the C API is `return guard([&] { ... })`. Nothing is thrown across
 // it. The library's floating-point modes hold inside, the caller's outside. A failure is undone and leaves its message
-// in the thread's error slot without needing memory.
+// in the thread's error record without needing memory.
 #pragma once
 
 #include "core/float_environment.h"

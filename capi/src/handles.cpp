@@ -58,9 +58,9 @@ int64_t HandleTable::live_count() noexcept {
 
 void HandleTable::add_page() {
   if (used_pages_ == kPageCount) throw std::bad_alloc();
-  Slot* page = new Slot[kSlotsPerPage];
-  const uint32_t base = used_pages_ * kSlotsPerPage;
-  for (uint32_t i = kSlotsPerPage; i-- > 0;) {
+  HandleEntry* page = new HandleEntry[kEntriesPerPage];
+  const uint32_t base = used_pages_ * kEntriesPerPage;
+  for (uint32_t i = kEntriesPerPage; i-- > 0;) {
     if (base + i == 0) continue;
     page[i].next_free = first_free_;
     first_free_ = base + i;
@@ -68,32 +68,32 @@ void HandleTable::add_page() {
   pages_[used_pages_++].store(page, std::memory_order_release);
 }
 
-Slot& HandleTable::take_slot() {
+HandleEntry& HandleTable::take_entry() {
   std::lock_guard lock(table_mutex());
   if (first_free_ == 0) add_page();
   const uint32_t index = first_free_;
-  Slot& slot = *slot_at(index);
-  first_free_ = slot.next_free;
-  slot.next_free = index;  // while the slot is taken, its own index
+  HandleEntry& entry = *entry_at(index);
+  first_free_ = entry.next_free;
+  entry.next_free = index;  // while the entry is taken, its own index
   ++live_;
-  return slot;
+  return entry;
 }
 
-void* HandleTable::publish(Slot& slot, HandleType type) noexcept {
-  slot.references.store(1, std::memory_order_relaxed);
-  const uint64_t value = static_cast<uint64_t>(slot.generation) << 32 | static_cast<uint64_t>(slot.next_free) << 8 |
+void* HandleTable::publish(HandleEntry& entry, HandleType type) noexcept {
+  entry.references.store(1, std::memory_order_relaxed);
+  const uint64_t value = static_cast<uint64_t>(entry.generation) << 32 | static_cast<uint64_t>(entry.next_free) << 8 |
                          static_cast<uint64_t>(type);
-  slot.key.store(value, std::memory_order_release);
+  entry.key.store(value, std::memory_order_release);
   return reinterpret_cast<void*>(value);
 }
 
-void HandleTable::free_slot(Slot& slot) noexcept {
+void HandleTable::free_entry(HandleEntry& entry) noexcept {
   std::lock_guard lock(table_mutex());
   --live_;
-  // A slot whose generations are used up is never used again, so that no handle gets the value of an earlier one.
-  if (++slot.generation == 0) return;
-  const uint32_t index = slot.next_free;
-  slot.next_free = first_free_;
+  // An entry whose generations are used up is never used again, so that no handle gets the value of an earlier one.
+  if (++entry.generation == 0) return;
+  const uint32_t index = entry.next_free;
+  entry.next_free = first_free_;
   first_free_ = index;
 }
 

@@ -1,6 +1,6 @@
-// The table behind every handle of the C API. A handle is a number that looks like a pointer: slot index, generation
+// The table behind every handle of the C API. A handle is a number that looks like a pointer: entry index, generation
 // and type. NULL, released handles, handles of another type and random numbers are told apart from live ones by one
-// load and one compare; slots are never unmapped, so that a stale handle can always be checked. A slot holds one
+// load and one compare; entries are never unmapped, so that a stale handle can always be checked. An entry holds one
 // reference to an object and counts the handle's own references. Safe from any thread.
 #pragma once
 
@@ -37,8 +37,8 @@ enum class HandleType : uint8_t {
 // "a tensor", "an optimizer", for messages.
 const char* name_with_article(HandleType type) noexcept;
 
-struct alignas(32) Slot {
-  std::atomic<uint64_t> key{0};  // the live handle's value; 0 where the slot is free
+struct alignas(32) HandleEntry {
+  std::atomic<uint64_t> key{0};  // the live handle's value; 0 where the entry is free
   std::atomic<uint32_t> references{0};
   uint32_t generation = 0;
   alignas(8) std::byte object[8];  // a reference type of one word, such as Tensor or Ref<nn::Module>
@@ -50,34 +50,34 @@ class HandleTable {
   // The process's table, which is never destroyed.
   static HandleTable& instance() noexcept { return table_; }
 
-  // The live slot of a handle, null where the value is no live handle of the type.
-  Slot* find(const void* handle, HandleType type) noexcept {
+  // The live entry of a handle, null where the value is no live handle of the type.
+  HandleEntry* find(const void* handle, HandleType type) noexcept {
     const auto value = reinterpret_cast<uint64_t>(handle);
     if ((value & 0xff) != static_cast<uint64_t>(type)) return nullptr;
-    Slot* slot = slot_at(index_of(value));
-    return slot != nullptr && slot->key.load(std::memory_order_acquire) == value ? slot : nullptr;
+    HandleEntry* entry = entry_at(index_of(value));
+    return entry != nullptr && entry->key.load(std::memory_order_acquire) == value ? entry : nullptr;
   }
 
-  // Puts an object into a free slot and returns its handle. Throws std::bad_alloc.
+  // Puts an object into a free entry and returns its handle. Throws std::bad_alloc.
   template <class Object>
   void* add(HandleType type, Object object) {
-    static_assert(sizeof(Object) == sizeof(Slot::object));
-    Slot& slot = take_slot();
-    new (slot.object) Object(std::move(object));
-    return publish(slot, type);
+    static_assert(sizeof(Object) == sizeof(HandleEntry::object));
+    HandleEntry& entry = take_entry();
+    new (entry.object) Object(std::move(object));
+    return publish(entry, type);
   }
 
-  void retain(Slot& slot) noexcept { slot.references.fetch_add(1, std::memory_order_relaxed); }
+  void retain(HandleEntry& entry) noexcept { entry.references.fetch_add(1, std::memory_order_relaxed); }
 
   // Releases a reference. The handle dies with the last one, and the object is released outside any lock.
   template <class Object>
-  void release(Slot& slot) noexcept {
-    if (slot.references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    slot.key.store(0, std::memory_order_relaxed);
-    auto* stored = std::launder(reinterpret_cast<Object*>(slot.object));
+  void release(HandleEntry& entry) noexcept {
+    if (entry.references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    entry.key.store(0, std::memory_order_relaxed);
+    auto* stored = std::launder(reinterpret_cast<Object*>(entry.object));
     const Object object = std::move(*stored);
     stored->~Object();
-    free_slot(slot);
+    free_entry(entry);
   }
 
   // The type of a live handle, kNone for anything else; for messages.
@@ -87,24 +87,24 @@ class HandleTable {
  private:
   static HandleTable table_;
 
-  static constexpr uint32_t kSlotsPerPage = 4096;
+  static constexpr uint32_t kEntriesPerPage = 4096;
   static constexpr uint32_t kPageCount = 4096;
 
   static uint32_t index_of(uint64_t value) noexcept { return static_cast<uint32_t>(value >> 8) & 0xffffff; }
-  Slot* slot_at(uint32_t index) noexcept {
-    Slot* page = pages_[index / kSlotsPerPage].load(std::memory_order_acquire);
-    return page == nullptr ? nullptr : page + index % kSlotsPerPage;
+  HandleEntry* entry_at(uint32_t index) noexcept {
+    HandleEntry* page = pages_[index / kEntriesPerPage].load(std::memory_order_acquire);
+    return page == nullptr ? nullptr : page + index % kEntriesPerPage;
   }
 
-  Slot& take_slot();
-  void* publish(Slot& slot, HandleType type) noexcept;
-  void free_slot(Slot& slot) noexcept;
+  HandleEntry& take_entry();
+  void* publish(HandleEntry& entry, HandleType type) noexcept;
+  void free_entry(HandleEntry& entry) noexcept;
   void add_page();
 
-  std::atomic<Slot*> pages_[kPageCount] = {};
+  std::atomic<HandleEntry*> pages_[kPageCount] = {};
   // Guarded by the mutex in handles.cpp.
   uint32_t used_pages_ = 0;
-  uint32_t first_free_ = 0;  // 0 is the end of the list: slot 0 is never given out
+  uint32_t first_free_ = 0;  // 0 is the end of the list: entry 0 is never given out
   int64_t live_ = 0;
 };
 

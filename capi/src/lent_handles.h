@@ -13,8 +13,8 @@ namespace halftone::capi {
 template <IsHandle Handle>
 void drop_handle(Handle* handle) noexcept {
   HandleTable& table = HandleTable::instance();
-  Slot* slot = table.find(handle, TraitsOf<Handle>::kType);
-  if (slot != nullptr) table.release<ObjectOf<Handle>>(*slot);
+  HandleEntry* entry = table.find(handle, TraitsOf<Handle>::kType);
+  if (entry != nullptr) table.release<ObjectOf<Handle>>(*entry);
 }
 
 // For a handle of a module whose method runs.

@@ -85,16 +85,16 @@ using ObjectOf = typename TraitsOf<Handle>::Object;
 [[noreturn]] void fail_handle(const void* handle, HandleType expected, ArgumentName argument);
 
 template <IsHandle Handle>
-Slot& slot_of(Handle* handle, ArgumentName argument) {
-  Slot* slot = HandleTable::instance().find(handle, TraitsOf<Handle>::kType);
-  if (slot == nullptr) [[unlikely]]
+HandleEntry& entry_of(Handle* handle, ArgumentName argument) {
+  HandleEntry* entry = HandleTable::instance().find(handle, TraitsOf<Handle>::kType);
+  if (entry == nullptr) [[unlikely]]
     fail_handle(handle, TraitsOf<Handle>::kType, argument);
-  return *slot;
+  return *entry;
 }
 
 template <IsHandle Handle>
 const ObjectOf<Handle>& object_of(Handle* handle, ArgumentName argument) {
-  return *std::launder(reinterpret_cast<ObjectOf<Handle>*>(slot_of(handle, argument).object));
+  return *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry_of(handle, argument).object));
 }
 
 // The value that an operation gets for a handle's object: a tensor itself, or the object that a reference leads to.
@@ -137,12 +137,12 @@ void wrap(Handle** out, ObjectOf<Handle> object) {
 
 template <IsHandle Handle>
 void retain_handle(Handle* handle, ArgumentName argument) {
-  HandleTable::instance().retain(slot_of(handle, argument));
+  HandleTable::instance().retain(entry_of(handle, argument));
 }
 template <IsHandle Handle>
 void release_handle(Handle* handle, ArgumentName argument) {
   if (handle == nullptr) return;
-  HandleTable::instance().release<ObjectOf<Handle>>(slot_of(handle, argument));
+  HandleTable::instance().release<ObjectOf<Handle>>(entry_of(handle, argument));
 }
 
 }  // namespace halftone::capi
