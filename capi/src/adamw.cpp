@@ -9,7 +9,7 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_adamw_options default_options(double weight_decay) {
+htone_adamw_options default_adam_options(double weight_decay) {
   auto options = zero_options<htone_adamw_options>();
   options.compute_dtype = HTONE_F32;
   options.lr = 1e-3;
@@ -51,8 +51,8 @@ OptimizerSettings<Rule> settings_of(const htone_adamw_options* options, const ht
   return {.precision = precision, .group = checked_adamw_group(given)};
 }
 
-htone_adamw_options default_adamw() { return default_options(0.01); }
-htone_adamw_options default_adam() { return default_options(0.0); }
+htone_adamw_options default_adamw() { return default_adam_options(0.01); }
+htone_adamw_options default_adam() { return default_adam_options(0.0); }
 
 OptimizerSettings<optim::AdamWRule> adamw_settings(const htone_adamw_options* options) {
   return settings_of<optim::AdamWRule>(options, default_adamw());

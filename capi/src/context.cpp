@@ -12,7 +12,7 @@ namespace {
 
 constexpr int32_t kMaxThreadsOption = 256;
 
-htone_context_options default_options() {
+htone_context_options default_context_options() {
   auto options = zero_options<htone_context_options>();
   return options;
 }
@@ -87,7 +87,7 @@ Ref<Context> default_context() {
   if (*context) return *context;
   lock.unlock();
   // The lock is not held, because a context registers for forks. Two threads may make one each; the first is kept.
-  Ref<Context> made = make_context(default_options());
+  Ref<Context> made = make_context(default_context_options());
   const std::lock_guard relock(*mutex);
   if (!*context) *context = std::move(made);
   return *context;
@@ -95,7 +95,7 @@ Ref<Context> default_context() {
 
 // The caller's options in full. The tables that they point to are read when the context is made.
 htone_context_options context_options(const htone_context_options* options) {
-  return options_or_default(options, default_options());
+  return options_or_default(options, default_context_options());
 }
 
 const char* plugin_path(const char* path, ArgumentName name) {
@@ -105,7 +105,9 @@ const char* plugin_path(const char* path, ArgumentName name) {
 
 }  // namespace
 
-htone_status htone_context_options_init(htone_context_options* options) { return Call(default_options, options); }
+htone_status htone_context_options_init(htone_context_options* options) {
+  return Call(default_context_options, options);
+}
 
 htone_status htone_context_create(const htone_context_options* options, htone_context** out) {
   return Call(make_context, as<context_options>(options), out);

@@ -10,7 +10,7 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_sampler_options default_options() {
+htone_sampler_options default_sampler_options() {
   auto options = zero_options<htone_sampler_options>();
   options.shuffle = 1;
   options.drop_last = 1;
@@ -19,7 +19,7 @@ htone_sampler_options default_options() {
 }
 
 data::SamplerOptions sampler_options(const htone_sampler_options* options) {
-  const htone_sampler_options given = options_or_default(&require(options, "options"), default_options());
+  const htone_sampler_options given = options_or_default(&require(options, "options"), default_sampler_options());
   return {.count = given.count,
           .batch_size = given.batch_size,
           .seed = given.seed,
@@ -80,7 +80,9 @@ Tensor current(const data::Batches& batches, size_t index) {
 
 }  // namespace
 
-htone_status htone_sampler_options_init(htone_sampler_options* options) { return Call(default_options, options); }
+htone_status htone_sampler_options_init(htone_sampler_options* options) {
+  return Call(default_sampler_options, options);
+}
 
 htone_status htone_sampler_create(const htone_sampler_options* options, htone_sampler** out) {
   return Call(make<data::Sampler>, as<sampler_options>(options), out);

@@ -31,14 +31,14 @@ double checked_beta(double beta, ArgumentName name) {
   return beta;
 }
 
-htone_cross_entropy_options default_options() {
+htone_cross_entropy_options default_cross_entropy_options() {
   auto options = zero_options<htone_cross_entropy_options>();
   options.ignore_index = -100;
   return options;
 }
 
 ops::ClassLossOptions class_loss_options(const htone_cross_entropy_options* options) {
-  const htone_cross_entropy_options given = options_or_default(options, default_options());
+  const htone_cross_entropy_options given = options_or_default(options, default_cross_entropy_options());
   if (!(given.label_smoothing >= 0 && given.label_smoothing <= 1)) {
     fail(Code::kInvalidArgument, "options", "options.label_smoothing=%g is outside [0, 1]", given.label_smoothing);
   }
@@ -78,7 +78,7 @@ htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, 
 }
 
 htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options) {
-  return Call(default_options, options);
+  return Call(default_cross_entropy_options, options);
 }
 
 htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,

@@ -43,22 +43,22 @@ class CallbackSchedule final : public optim::HostSchedule {
   ForeignFunction<void(void* user)> destroy_;
 };
 
-Ref<ScheduleSettings> cosine(int64_t total_steps, double final_factor) {
+Ref<ScheduleSettings> cosine_schedule(int64_t total_steps, double final_factor) {
   return make_ref<ScheduleSettings>(
       Schedule{.kind = ScheduleKind::kCosine, .total_steps = total_steps, .final_factor = final_factor});
 }
 
-double decay(double gamma) {
+double decay_factor(double gamma) {
   if (!(gamma > 0.0 && gamma <= 1.0)) fail(Code::kInvalidArgument, "gamma", "gamma=%g is outside (0, 1]", gamma);
   return gamma;
 }
 
-Ref<ScheduleSettings> step(int64_t step_size, double gamma) {
+Ref<ScheduleSettings> step_schedule(int64_t step_size, double gamma) {
   return make_ref<ScheduleSettings>(
       Schedule{.kind = ScheduleKind::kStep, .total_steps = step_size, .final_factor = gamma});
 }
 
-Ref<ScheduleSettings> warmup(int64_t warmup_steps, double start_factor, optim::ScheduleRule rule) {
+Ref<ScheduleSettings> warmup_schedule(int64_t warmup_steps, double start_factor, optim::ScheduleRule rule) {
   if (rule.schedule.warmup_steps > 0) fail(Code::kInvalidArgument, "after", "after begins with a warm-up of its own");
   rule.schedule.warmup_steps = warmup_steps;
   rule.schedule.start_factor = start_factor;
@@ -74,11 +74,11 @@ htone_status htone_schedule_create_constant(htone_schedule** out) {
 }
 
 htone_status htone_schedule_create_cosine(int64_t total_steps, double final_factor, htone_schedule** out) {
-  return Call(cosine, as<positive>(total_steps), as<probability>(final_factor), out);
+  return Call(cosine_schedule, as<positive>(total_steps), as<probability>(final_factor), out);
 }
 
 htone_status htone_schedule_create_step(int64_t step_size, double gamma, htone_schedule** out) {
-  return Call(step, as<positive>(step_size), as<decay>(gamma), out);
+  return Call(step_schedule, as<positive>(step_size), as<decay_factor>(gamma), out);
 }
 
 htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* user, void (*destroy)(void* user),
@@ -94,7 +94,7 @@ htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* us
 
 htone_status htone_schedule_create_warmup(int64_t warmup_steps, double start_factor, htone_schedule* after,
                                           htone_schedule** out) {
-  return Call(warmup, as<positive>(warmup_steps), as<probability>(start_factor), after, out);
+  return Call(warmup_schedule, as<positive>(warmup_steps), as<probability>(start_factor), after, out);
 }
 
 htone_status htone_schedule_factor(htone_schedule* schedule, int64_t position, double* out_factor) {
