@@ -41,7 +41,7 @@ if(HALFTONE_SANITIZE)
   add_compile_options(-fsanitize=${HALFTONE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${HALFTONE_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # The runtime is part of the program, and programs in C carry a library in C++.
-    add_link_options(-fsanitize-link-c++-runtime)
+    # The runtime is part of the program. It needs libstdc++ for the library's C++, also where the program is C.
+    add_link_options(-fsanitize-link-c++-runtime -Wl,--push-state,--no-as-needed,-lstdc++,--pop-state)
   endif()
 endif()
