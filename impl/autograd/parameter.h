@@ -27,14 +27,14 @@ class Parameter final : public AccumulateGrad {
 
   const char* name() const noexcept override { return name_.c_str(); }
   Parameter* as_parameter() noexcept override { return this; }
-  // Undefined where the weights are split.
+  // Undefined if the weights are split.
   const Tensor& master() const noexcept { return master_; }
   const Shard& shard() const noexcept { return shard_; }
   bool is_shared() const noexcept { return memory_ == MasterMemory::kShared; }
 
   // The tensor that operations read: the master, or the BF16 part of split weights.
   const Tensor& weights() const noexcept { return is_split() ? compute_ : master_; }
-  // A leaf over weights(); results computed from it lead gradients here, unless the parameter is frozen.
+  // A leaf over weights(). Gradients of results computed from it arrive here, unless the parameter is frozen.
   Tensor leaf() const;
   // The weights in a dtype, without gradient source: the weights themselves, the copy where it is current, else a cast
   // (of the joined FP32 where they are split) that is not kept, so that concurrent readers are safe.
@@ -44,14 +44,14 @@ class Parameter final : public AccumulateGrad {
   const Tensor& compute() const noexcept { return compute_; }
   // Values of any float in the dtype and layout that `write` takes. Throws OUT_OF_MEMORY.
   Tensor writable(const Tensor& values) const;
-  // A load's: sets the weights, with the copy and the remainder; mark_current() follows once every parameter is
-  // written. REQUIRES: `values` come of writable() and share no memory with the weights.
+  // Called by nn::load_state: sets the weights with the copy and the remainder. It calls mark_current() once every
+  // parameter is written. REQUIRES: `values` are from writable() and share no memory with the weights.
   void write(const Tensor& values);
 
-  // The optimizer's: gives the parameter a copy in `dtype` (none where it is the master's), current from now on.
+  // Called by the owning optimizer: sets the low-precision copy, current from now on. An undefined tensor removes it.
   void set_compute(Tensor compute) noexcept;
-  // The optimizer's, when its update has written the weights and what belongs to them: first of every parameter, then
-  // the other of every one, for storage may be common to several.
+  // Called by the owning optimizer after its update: mark_updated() for every parameter, then mark_current() for every
+  // one, since several parameters may share a storage.
   void mark_updated() noexcept;
   void mark_current() noexcept { of_version_ = weights().storage()->version(); }
 
