@@ -2,8 +2,8 @@
 # race, and takes ten times longer there. In the operations' cases every kernel shares its work among threads, in one
 # dtype.
 set(HALFTONE_THREAD_TESTS
-    "core/(log|ref)_test"
-    "backend/(allocator|context|io|quota|plugin|thread_pool|optim_adamw|optim_grad_norm|optim_average)_test"
+    "core/(io|log|ref)_test" "runtime/(allocator|context|quota|plugin)_test" "cpu/threads/thread_pool_test"
+    "cpu/optim/(adamw|grad_norm|average)_test"
     "ops/.*" "autograd/engine_test" "nn/batch_norm_test" "optim/.*"
     "capi/(amp|autograd|checkpoint|checkpoint_processes|context|data|dlpack|grad_scaler|hooks|host|host_checkpoint)_test"
     "capi/(callback_modes|host_cancel|host_limits|host_modes|optim|release_in_callbacks|schedule_callback)_test"

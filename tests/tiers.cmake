@@ -13,7 +13,7 @@ list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
 set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all")
 
 # GoogleTest's filter for those of a room.
-set(HALFTONE_FULL_CASES_backend
+set(HALFTONE_FULL_CASES_cpu
     "Conv.CutsTallImages*:Conv.ReadsImages*:Conv.GivesTheSameBits*:Gemm.MultipliesPairs*:Gemm.ReadsAndWrites*"
     "Gemm.DoesNotDepend*:OptimStorage.*:LogSumExp.AndItsGradient*:SplitMaster.RestoresEveryPattern"
     "Binary.GivesTheSameBits*:*UnaryAccuracy.IsWithin*")

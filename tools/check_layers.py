@@ -12,8 +12,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 ARROWS = {
     "core": (),
     "backend": ("core",),
-    "comm": ("backend",),
-    "tensor": ("backend",),
+    "cpu": ("backend",),
+    "cuda": ("backend",),
+    "runtime": ("backend",),
+    "comm": ("runtime",),
+    "tensor": ("runtime",),
     "autograd": ("tensor",),
     "ops": ("autograd",),
     "nn": ("ops",),
@@ -27,18 +30,17 @@ ARROWS = {
 }
 # Headers of one backend and of other projects, and the only folders that may see them.
 CONFINED = {
-    r"backend/cpu/.*": ("impl/backend", "capi/src"),
-    r"backend/cuda/.*": ("impl/backend", "capi/src"),
-    r"hwy/.*": ("impl/backend/cpu",),
-    r"(cuda|cublas|cudnn|nvrtc|cupti|driver_types).*": ("impl/backend/cuda", "impl/comm/nccl"),
+    r"hwy/.*": ("impl/cpu",),
+    r"(cuda|cublas|cudnn|nvrtc|cupti|driver_types).*": ("impl/cuda", "impl/comm/nccl"),
     r"nccl.*": ("impl/comm/nccl",),
     r"gloo/.*": ("impl/comm/gloo",),
-    r"(dnnl|oneapi/).*": ("tests/backend", "tests/bench"),
+    r"(dnnl|oneapi/).*": ("tests/cpu", "tests/bench"),
 }
 # Folders that stand where a user stands: they see halftone/... and their own files.
 OUTSIDE = ("samples", "bindings", "tests/capi", "tests/vectors", "tests/samples", "tests/package", "tests/bindings")
-# The two places that know which backends a build has.
-REGISTRIES = ("impl/backend/registry.cpp", "impl/comm/registry.cpp")
+# The two places that know which backends a build has, and the rooms that they alone may see.
+REGISTRIES = ("impl/runtime/registry.cpp", "impl/comm/registry.cpp")
+BACKENDS = ("cpu", "cuda")
 SOURCES = {".h", ".c", ".cpp", ".cu", ".cuh", ".i"}
 INCLUDE = re.compile(r"^[ \t]*[#%][ \t]*(?:include|import)[ \t]*([<\"])([^>\"\n]+)[>\"]", re.M)
 BACKEND_SWITCH = re.compile(r"^[ \t]*#[ \t]*(?:el)?if.*\bHALFTONE_(?:CUDA|NCCL|GLOO|ONEDNN)\b.*", re.M)
@@ -68,9 +70,18 @@ def confined_fault(place: str, target: str) -> str | None:
     return None
 
 
+def backend_fault(place: str, target: str) -> str | None:
+    first = target.split("/")[0]
+    if first not in BACKENDS or place.startswith((f"impl/{first}/", "tests/")) or place in REGISTRIES:
+        return None
+    return "only the registry may see a backend"
+
+
 def inside_fault(room: str, target: str) -> str | None:
     """REQUIRES: room is one of ARROWS. Rooms are named in full, so the first folder of an include tells the room."""
     first = target.split("/")[0]
+    if first in BACKENDS:
+        return None  # backend_fault knows
     if first == "halftone":
         return "impl knows no C type"
     if ".." in Path(target).parts:
@@ -98,7 +109,7 @@ def include_faults(root: Path) -> list[str]:
     def check(path: Path, rule) -> None:
         place = path.relative_to(root).as_posix()
         for line, quote, target in includes(path):
-            fault = confined_fault(place, target) or rule(quote, target)
+            fault = confined_fault(place, target) or backend_fault(place, target) or rule(quote, target)
             if fault:
                 faults.append(f"{place}:{line}: includes {target}: {fault}")
 
@@ -118,32 +129,47 @@ def include_faults(root: Path) -> list[str]:
     return faults
 
 
-def include_graph(root: Path) -> dict[Path, list[Path]]:
-    """Headers of impl and capi, and which of them each includes."""
+def include_graph(root: Path, name_of) -> dict[str, set[str]]:
+    """Which other nodes each node includes, in impl and capi. name_of(path) gives the node that a file belongs to."""
     bases = (root / "impl", root / "capi/include", root / "capi/src")
-    headers = [path for base in bases for path in sources(root, base.relative_to(root).as_posix()) if path.suffix == ".h"]
-    graph = {}
-    for header in headers:
-        candidates = [base / target for _, _, target in includes(header) for base in (header.parent, *bases)]
-        graph[header] = [path for path in headers if path in candidates]
+    files = {path for base in bases for path in sources(root, base.relative_to(root).as_posix())}
+    graph: dict[str, set[str]] = {}
+    for path in sorted(files):
+        node = name_of(path.relative_to(root))
+        below = graph.setdefault(node, set())
+        for _, _, target in includes(path):
+            found = next((base / target for base in (path.parent, *bases) if base / target in files), None)
+            if found is not None:
+                below.add(name_of(found.relative_to(root)))
+        if node != path.relative_to(root).as_posix():
+            below.discard(node)
     return graph
 
 
-def circles(root: Path) -> list[str]:
-    graph, finished, faults = include_graph(root), set(), []
+def circles(graph: dict[str, set[str]]) -> list[str]:
+    finished, faults = set(), []
 
-    def visit(header: Path, trail: list[Path]) -> None:
-        if header in trail:
-            names = [path.relative_to(root).as_posix() for path in trail[trail.index(header):] + [header]]
-            faults.append("circle: " + " -> ".join(names))
-        elif header not in finished:
-            for below in graph[header]:
-                visit(below, trail + [header])
-            finished.add(header)
+    def visit(node: str, trail: list[str]) -> None:
+        if node in trail:
+            faults.append("circle: " + " -> ".join(trail[trail.index(node):] + [node]))
+        elif node not in finished:
+            for below in sorted(graph[node]):
+                visit(below, trail + [node])
+            finished.add(node)
 
-    for header in graph:
-        visit(header, [])
+    for node in graph:
+        visit(node, [])
     return faults
+
+
+def unit_of(path: Path) -> str:
+    """A header and its source are one unit."""
+    return path.with_suffix("").as_posix()
+
+
+def folder_of(path: Path) -> str:
+    """The folders of capi are one topic each, but its headers refer to one another."""
+    return path.parent.as_posix() if path.parts[0] == "impl" else path.as_posix()
 
 
 def switch_faults(root: Path) -> list[str]:
@@ -157,7 +183,8 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--root", type=Path, default=REPOSITORY)
     root = arguments.parse_args().root.resolve()
-    faults = include_faults(root) + circles(root) + switch_faults(root)
+    faults = include_faults(root) + circles(include_graph(root, Path.as_posix)) + circles(include_graph(root, unit_of)) + \
+        circles(include_graph(root, folder_of)) + switch_faults(root)
     files = sum(len(sources(root, folder)) for folder in ("impl", "capi", *OUTSIDE))
     print("\n".join(faults + [f"{files} files, {len(faults)} violations"]))
     return 1 if faults or not files else 0

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Checks that a test in C calls every operation: each row of impl/ops/op.cpp is a function htone_<name> that a test of
-tests/capi calls. generate_api.py and tests/capi/amp_test.c compare the rows with the documented autocast classes.
-tests/ops/op_list_test.cpp checks that each has cases of every size and a gradient, or a reason for none. Prints each
-fault; exits with 1 where there is one.
+"""Checks that a test in C calls every operation: each row of impl/ops/dispatch/op.cpp is a function htone_<name> that a
+test of tests/capi calls. generate_api.py and tests/capi/amp_test.c compare the rows with the documented autocast
+classes. tests/ops/op_list_test.cpp checks that each has cases of every size and a gradient, or a reason for none.
+Prints each fault; exits with 1 where there is one.
 """
 import argparse
 import re
@@ -22,7 +22,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--root", type=Path, default=REPOSITORY)
     root = arguments.parse_args().root.resolve()
-    names = [name for name, _ in OPERATION.findall((root / "impl/ops/op.cpp").read_text(encoding="utf-8"))]
+    names = [name for name, _ in OPERATION.findall((root / "impl/ops/dispatch/op.cpp").read_text(encoding="utf-8"))]
     found = faults(root, names)
     print("\n".join(found + [f"{len(names)} operations, {len(found)} faults"]))
     return 1 if found or not names else 0

@@ -107,7 +107,7 @@ def documented_class(comment: list[str], name: str) -> str:
 
 def autocast_rows(root: Path) -> str:
     comments = {function.name: function.comment for function in all_functions(root)}
-    operations = OPERATION.findall((root / "impl/ops/op.cpp").read_text(encoding="utf-8"))
+    operations = OPERATION.findall((root / "impl/ops/dispatch/op.cpp").read_text(encoding="utf-8"))
     rows = "".join(f'    {{"{name}", HTONE_AUTOCAST_{documented_class(comments.get(f"htone_{name}", []), name)}, '
                    f"{1 if is_fixed else 0}}},\n" for name, is_fixed in operations)
     return f"""/* {HEAD} */

@@ -4,7 +4,7 @@
 
 #include "core/utf8.h"
 #include "objects.h"
-#include "ops/check.h"
+#include "ops/dispatch/check.h"
 
 namespace halftone::capi {
 

@@ -116,7 +116,7 @@ htone_status htone_context_create(const htone_context_options* options, htone_co
 htone_status htone_context_default(htone_context** out) { return Call(default_context, out); }
 
 htone_status htone_context_num_threads(htone_context* context, int32_t* out_count) {
-  return Call([](Context& target) { return target.pool().width(); }, context, out_count);
+  return Call([](Context& target) { return target.num_threads(); }, context, out_count);
 }
 
 htone_status htone_context_load_plugin(htone_context* context, const char* path) {

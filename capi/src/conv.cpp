@@ -4,8 +4,8 @@
 
 #include "call.h"
 #include "nn/conv.h"
-#include "ops/check.h"
 #include "ops/conv/window.h"
+#include "ops/dispatch/check.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -2,7 +2,7 @@
 
 #include "call.h"
 #include "nn/init.h"
-#include "ops/check.h"
+#include "ops/dispatch/check.h"
 
 using namespace halftone;
 using namespace halftone::capi;

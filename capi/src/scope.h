@@ -8,7 +8,7 @@
 #include "autograd/scope.h"
 #include "core/error.h"
 #include "core/ref.h"
-#include "ops/autocast.h"
+#include "ops/dispatch/autocast.h"
 
 namespace halftone::capi {
 

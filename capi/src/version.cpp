@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "backend/cpu/instruction_set.h"
 #include "call.h"
+#include "runtime/registry.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -13,7 +13,7 @@ namespace {
 std::string build_text() {
   char text[128];
   std::snprintf(text, sizeof text, "halftone %d.%d.%d, compiler %s, CPU kernels %s", HTONE_VERSION_MAJOR,
-                HTONE_VERSION_MINOR, HTONE_VERSION_PATCH, __VERSION__, cpu::instruction_set());
+                HTONE_VERSION_MINOR, HTONE_VERSION_PATCH, __VERSION__, instruction_set());
   return text;
 }
 

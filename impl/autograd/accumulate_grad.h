@@ -20,13 +20,15 @@ class AccumulateGrad : public Node {
   virtual Parameter* as_parameter() noexcept { return nullptr; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override;
   void release_saved() noexcept override {}
+  // sink(), but nothing while the leaf is frozen or has hooks that want to see the gradient first.
+  GradSink offer_sink() override { return frozen_ || gradient_hooks() ? GradSink{} : sink(); }
 
   // The gradient's memory and how the next delivery goes into it; allocates on first use. Throws OUT_OF_MEMORY.
   // REQUIRES: not frozen
   GradSink sink();
   void mark_stored() noexcept;
   // Called by a backward: as mark_stored, and runs the hooks when the gradient is complete.
-  void mark_delivered() noexcept;
+  void mark_delivered() noexcept override;
 
   // Called once a backward that delivered a gradient, when it is whole; an invalid one is not.
   using PostAccumulateHook = void(AccumulateGrad& leaf);

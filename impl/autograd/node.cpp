@@ -1,6 +1,5 @@
 #include "autograd/node.h"
 
-#include "autograd/accumulate_grad.h"
 #include "core/dead_list.h"
 #include "core/error.h"
 
@@ -8,12 +7,10 @@ namespace halftone {
 
 GradSink InputGrads::sink(int input) const {
   Node* node = edges_[input].node.get();
-  if (node == nullptr || !node->is_leaf()) return {};
-  auto* leaf = static_cast<AccumulateGrad*>(node);
-  return leaf->is_frozen() || leaf->gradient_hooks() ? GradSink{} : leaf->sink();
+  return node != nullptr ? node->offer_sink() : GradSink{};
 }
 
-void InputGrads::stored(int input) const { static_cast<AccumulateGrad*>(edges_[input].node.get())->mark_delivered(); }
+void InputGrads::stored(int input) const { edges_[input].node->mark_delivered(); }
 
 SavedTensor::SavedTensor(const Tensor& tensor)
     : tensor_(requires_grad(tensor) ? tensor.detach() : tensor), version_(tensor.storage()->version()) {}

@@ -74,6 +74,9 @@ class Node : public GradientSource {
   // Lets go of what was saved; backward is not called again.
   virtual void release_saved() noexcept = 0;
   virtual bool is_leaf() const noexcept { return false; }
+  // A leaf's part of InputGrads::sink and stored. Other nodes take their gradients through the engine alone.
+  virtual GradSink offer_sink() { return {}; }
+  virtual void mark_delivered() noexcept {}
 
   // Called with the gradients of the results, before backward of the node.
   using GradientHook = void(std::vector<Tensor>& grads);

@@ -29,16 +29,7 @@ struct PluginTable {
 using PluginEntry = const PluginTable* (*)(const PluginHost* host);
 inline constexpr const char* kPluginSymbol = "halftone_plugin";
 
-// Names the build that this object belongs to: version, compiler and the layout of the seam.
+// Names the build that this object belongs to: version, compiler and a hash of the seam's headers (tools/hash_seam.py).
 const char* build_id() noexcept;
-
-// A loaded plugin. It is never unloaded: code of its devices may run until the process ends.
-struct Plugin {
-  void* library;
-  const PluginTable* table;
-};
-
-// Opens `path` and checks it. Throws IO, FORMAT or UNSUPPORTED; the message names the path.
-Plugin open_plugin(const char* path);
 
 }  // namespace halftone

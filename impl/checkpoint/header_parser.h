@@ -5,7 +5,7 @@
 #include <string>
 
 #include "checkpoint/json_reader.h"
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/safetensors_entries.h"
 
 namespace halftone::checkpoint {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "autograd/parameter_set.h"
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 
 namespace halftone::optim {
 

@@ -2,9 +2,9 @@
 // with the operation's and the device's name, and turns a failed status into an Error.
 #pragma once
 
-#include "backend/context.h"
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "core/error.h"
+#include "runtime/context.h"
 
 namespace halftone {
 
@@ -14,11 +14,12 @@ namespace halftone {
 
 // launch("relu", device, &Kernels::elementwise, &ElementwiseKernels::unary, UnaryOp::kRelu, x.view(), out.view())
 template <class Group, class Entry, class... Arguments>
-void launch(const char* operation, const ContextDevice& device, Group Kernels::* group, Entry Group::* entry,
+void launch(const char* operation, const ContextDevice& device, Group Kernels::*group, Entry Group::*entry,
             const Arguments&... arguments) {
   Device& target = *device.device;
   const Entry kernel = target.kernels().*group.*entry;
-  if (kernel == nullptr) [[unlikely]] fail_not_implemented(operation, target);
+  if (kernel == nullptr) [[unlikely]]
+    fail_not_implemented(operation, target);
   check(kernel(target.stream(), arguments...));
 }
 

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/context.h"
 #include "core/foreign_function.h"
 #include "core/ref.h"
+#include "runtime/context.h"
 
 namespace halftone {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/context.h"
 #include "checkpoint/directory.h"
+#include "runtime/context.h"
 #include "trainer/training_state.h"
 
 namespace halftone::trainer {

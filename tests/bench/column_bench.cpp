@@ -8,10 +8,10 @@
 #include <functional>
 #include <vector>
 
-#include "backend/cpu/cpu_device.h"
-#include "backend/cpu/kernel_groups.h"
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"
+#include "cpu/device.h"
+#include "cpu/kernel_groups.h"
 
 namespace halftone {
 namespace {

@@ -11,11 +11,11 @@
 #include <memory>
 #include <vector>
 
-#include "backend/cpu/cpu_device.h"
-#include "backend/cpu/kernel_groups.h"
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"
 #include "core/number/bfloat16.h"
+#include "cpu/device.h"
+#include "cpu/kernel_groups.h"
 
 namespace halftone {
 namespace {

@@ -14,16 +14,16 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_device.h"
-#include "backend/cpu/gemm/dot.h"
-#include "backend/cpu/gemm/dot_choice.h"
-#include "backend/cpu/kernel_groups.h"
 #include "bench/command_line.h"
 #include "bench/onednn_gemm.h"
 #include "bench/peak.h"
 #include "bench/stopwatch.h"
 #include "core/number/bfloat16.h"
 #include "core/number/float16.h"
+#include "cpu/device.h"
+#include "cpu/gemm/dot.h"
+#include "cpu/gemm/dot_choice.h"
+#include "cpu/kernel_groups.h"
 
 namespace halftone {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 
 namespace halftone {
 

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "backend/chunks.h"
-#include "backend/cpu/cpu_device.h"
-#include "backend/cpu/kernel_groups.h"
-#include "backend/host_memory.h"
 #include "bench/command_line.h"
 #include "bench/plain_loops.h"
 #include "bench/stopwatch.h"
+#include "core/host_memory.h"
 #include "core/number/bfloat16.h"
+#include "cpu/device.h"
+#include "cpu/kernel_groups.h"
 
 namespace halftone {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "backend/cpu/gemm/dot.h"
 #include "bench/peak.h"
 #include "bench/stopwatch.h"
+#include "cpu/gemm/dot.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

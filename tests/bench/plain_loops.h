@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backend/thread_pool.h"
+#include "cpu/threads/thread_pool.h"
 
 namespace halftone {
 

@@ -4,8 +4,8 @@
 //   convert_exhaustive [--sample N]      N a power of two from 2^16 to 2^32
 #include <string>
 
-#include "backend/cpu/cpu_device.h"
-#include "backend/cpu/kernel_groups.h"
+#include "cpu/device.h"
+#include "cpu/kernel_groups.h"
 #include "exhaustive/input_walk.h"
 #include "nearest_code.h"
 

@@ -3,8 +3,8 @@
 // round to nearest even except for ties, which round away from zero. Prints one line per instruction set; the exit
 // status is 1 if anything is wrong.
 //   split_exhaustive [--sample N]      N a power of two from 2^16 to 2^32
-#include "backend/cpu/cpu_device.h"
-#include "backend/cpu/kernel_groups.h"
+#include "cpu/device.h"
+#include "cpu/kernel_groups.h"
 #include "exhaustive/input_walk.h"
 #include "nearest_code.h"
 

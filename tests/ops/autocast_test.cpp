@@ -1,4 +1,4 @@
-#include "ops/autocast.h"
+#include "ops/dispatch/autocast.h"
 
 #include "autograd/parameter.h"
 #include "ops/ops.h"

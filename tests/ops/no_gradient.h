@@ -2,7 +2,7 @@
 // no gradient.
 #pragma once
 
-#include "ops/op.h"
+#include "ops/dispatch/op.h"
 
 namespace halftone {
 

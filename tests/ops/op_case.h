@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "array.h"
-#include "ops/op.h"
+#include "ops/dispatch/op.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

@@ -4,7 +4,7 @@
 
 #include "no_gradient.h"
 #include "op_call.h"
-#include "ops/autocast.h"
+#include "ops/dispatch/autocast.h"
 #include "room_fixture.h"
 
 namespace halftone {

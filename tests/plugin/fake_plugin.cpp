@@ -7,7 +7,7 @@
 #include <new>
 
 #include "backend/device.h"
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "backend/plugin.h"
 
 namespace {

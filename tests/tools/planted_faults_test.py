@@ -76,12 +76,12 @@ class Layers(PlantedFault):
         self.assert_include_fault("impl/ops/planted.cpp", '"../core/dtype.h"', "names no room")
 
     def test_cuda_headers_stay_in_their_folder(self):
-        self.assert_include_fault("impl/ops/planted.cpp", "<cuda_runtime.h>", "only impl/backend/cuda")
+        self.assert_include_fault("impl/ops/planted.cpp", "<cuda_runtime.h>", "only impl/cuda")
         self.assert_include_fault("impl/ops/planted.cpp", "<nccl.h>", "only impl/comm/nccl")
         self.assert_include_fault("impl/ops/planted.cpp", "<gloo/context.h>", "only impl/comm/gloo")
 
     def test_simd_stays_in_the_cpu_backend(self):
-        self.assert_include_fault("impl/ops/planted.cpp", "<hwy/highway.h>", "only impl/backend/cpu")
+        self.assert_include_fault("impl/ops/planted.cpp", "<hwy/highway.h>", "only impl/cpu")
 
     def test_a_public_header_stands_on_public_headers(self):
         self.assert_include_fault("capi/include/halftone/planted.h", "<stdio.h>", "a public header includes")
@@ -116,7 +116,7 @@ class Ops(PlantedFault):
         self.assert_clean()
 
     def test_an_operation_without_a_test_is_missed(self):
-        self.replace("impl/ops/op.cpp", '"relu", AutocastClass::kAsIs}',
+        self.replace("impl/ops/dispatch/op.cpp", '"relu", AutocastClass::kAsIs}',
                      '"relu", AutocastClass::kAsIs}, {Op::kPlanted, "planted", AutocastClass::kLow}')
         self.assert_fault("planted: no test in tests/capi calls it")
 
@@ -147,12 +147,12 @@ class Faults(PlantedFault):
 
     def test_a_test_that_is_gone_or_names_another_row_is_seen(self):
         self.replace("tests/capi/memory_test.c", "void the_hosts_allocator_gets_everything_back(", "void gone(")
-        self.replace("tests/backend/optim_schedule_test.cpp", "// N11:", "// N1:")
-        self.replace("tests/backend/plugin_test.cpp", "OfAnotherBuildIsRefusedNamingBoth", "Gone")
+        self.replace("tests/cpu/optim/schedule_test.cpp", "// N11:", "// N1:")
+        self.replace("tests/runtime/plugin_test.cpp", "OfAnotherBuildIsRefusedNamingBoth", "Gone")
         self.assert_faults("row A6: capi.memory_test/the_hosts_allocator_gets_everything_back is in no source",
-                           "row N11: backend.BeginStep.CountsBeyondTwoToThe24 in tests/backend/optim_schedule_test.cpp "
+                           "row N11: cpu.BeginStep.CountsBeyondTwoToThe24 in tests/cpu/optim/schedule_test.cpp "
                            "names no N11",
-                           "row A13: backend.Plugin.OfAnotherBuildIsRefusedNamingBoth is in no source")
+                           "row A13: runtime.Plugin.OfAnotherBuildIsRefusedNamingBoth is in no source")
 
 
 class Docs(PlantedFault):

@@ -1,5 +1,5 @@
 // Convolution in two dimensions: forward and both gradients.
-// backend/kernels.h gives the rules for every entry.
+// kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"

@@ -1,5 +1,5 @@
 // Kernels that convert and fill.
-// backend/kernels.h gives the rules for every entry.
+// kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"

@@ -1,5 +1,5 @@
 // Kernels of losses that compare two tensors element by element.
-// backend/kernels.h gives the rules for every entry.
+// kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"

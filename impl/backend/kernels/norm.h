@@ -1,5 +1,5 @@
 // Kernels of softmax, the losses built on it, and the normalisation layers.
-// backend/kernels.h gives the rules for every entry.
+// kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"

@@ -1,5 +1,5 @@
 // Kernels of the optimizer step: gradient check, scale, update.
-// backend/kernels.h gives the rules for every entry.
+// kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/device.h"

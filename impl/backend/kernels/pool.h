@@ -1,5 +1,5 @@
 // Pooling over windows of images: maxima, averages, and their gradients.
-// backend/kernels.h gives the rules for every entry.
+// kernels.h gives the rules for every entry.
 #pragma once
 
 #include "backend/kernels/conv.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
 #include "ops/conv/conv_kernel.h"
 #include "ops/conv/window.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "ops/matmul/gemm.h"
-#include "ops/record.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

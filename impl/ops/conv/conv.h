@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/kernels/conv.h"
-#include "ops/op.h"
+#include "ops/dispatch/op.h"
 #include "tensor/tensor.h"
 
 namespace halftone::ops {

@@ -1,7 +1,7 @@
 // One pass of the backend's convolution with its scratch memory. Images are [n, c, l] or [n, c, h, w].
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

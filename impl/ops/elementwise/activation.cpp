@@ -1,6 +1,6 @@
 // Smooth activation functions; relu and gelu have their own files.
+#include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/unary.h"
-#include "ops/ops.h"
 
 namespace halftone::ops {
 

@@ -1,7 +1,7 @@
 #include "ops/elementwise/binary.h"
 
-#include "ops/broadcast.h"
-#include "ops/check.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/check.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -1,7 +1,7 @@
 // Arithmetic of two tensors: checks, and one broadcasting kernel call into a new tensor.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

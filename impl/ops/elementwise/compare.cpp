@@ -1,9 +1,9 @@
 // Comparisons and logic. Their results are bool, so they are not differentiable.
-#include "ops/autocast.h"
-#include "ops/broadcast.h"
-#include "ops/check.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/check.h"
 #include "ops/elementwise/binary.h"
-#include "ops/ops.h"
+#include "ops/elementwise/elementwise.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -5,6 +5,16 @@
 
 namespace halftone::ops {
 
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+
+enum class GeluForm { kErf, kTanh };
+Tensor relu(const Tensor& input);
+Tensor gelu(const Tensor& input, GeluForm form);
+Tensor rescale(const Tensor& input, double scale, double offset);
+
 // Functions of one input. Integers and bools give f32 if the function's values are not integers.
 Tensor exp(const Tensor& input);
 Tensor log(const Tensor& input);

@@ -1,6 +1,6 @@
 // Elementary functions of one input.
+#include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/unary.h"
-#include "ops/ops.h"
 
 namespace halftone::ops {
 

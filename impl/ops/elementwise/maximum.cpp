@@ -1,10 +1,10 @@
 // Maximum and minimum. One kernel serves both gradients: minimum swaps the operands.
-#include "ops/autocast.h"
-#include "ops/broadcast.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/record.h"
 #include "ops/elementwise/binary.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/ternary.h"
-#include "ops/ops.h"
-#include "ops/record.h"
 
 namespace halftone::ops {
 

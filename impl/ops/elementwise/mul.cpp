@@ -1,8 +1,8 @@
-#include "ops/autocast.h"
-#include "ops/broadcast.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/record.h"
 #include "ops/elementwise/binary.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace halftone::ops {
 

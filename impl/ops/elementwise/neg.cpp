@@ -1,8 +1,8 @@
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
+#include "ops/elementwise/elementwise.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

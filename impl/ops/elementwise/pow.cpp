@@ -1,10 +1,10 @@
-#include "ops/autocast.h"
-#include "ops/broadcast.h"
-#include "ops/check.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "ops/elementwise/binary.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/ternary.h"
-#include "ops/ops.h"
-#include "ops/record.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {

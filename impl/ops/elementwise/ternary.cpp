@@ -1,6 +1,6 @@
 #include "ops/elementwise/ternary.h"
 
-#include "ops/broadcast.h"
+#include "ops/dispatch/broadcast.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

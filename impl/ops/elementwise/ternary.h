@@ -1,7 +1,7 @@
 // Operations and gradients of three tensors: one broadcasting kernel call into a new tensor.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

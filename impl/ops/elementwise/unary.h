@@ -2,8 +2,8 @@
 #pragma once
 
 #include "autograd/node.h"
-#include "backend/kernels.h"
-#include "ops/op.h"
+#include "backend/kernels/kernels.h"
+#include "ops/dispatch/op.h"
 
 namespace halftone {
 

@@ -1,7 +1,7 @@
 #include "core/error.h"
+#include "ops/dispatch/record.h"
 #include "ops/index/index.h"
 #include "ops/index/indices.h"
-#include "ops/record.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -1,7 +1,7 @@
 #include "ops/index/indices.h"
 
 #include "core/error.h"
-#include "ops/check.h"
+#include "ops/dispatch/check.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"

@@ -1,7 +1,7 @@
 // Operations by index: checked indices, and sums at the places that an index names.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

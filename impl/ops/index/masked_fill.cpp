@@ -1,6 +1,7 @@
 #include "core/error.h"
-#include "ops/broadcast.h"
-#include "ops/ops.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/index/index.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {

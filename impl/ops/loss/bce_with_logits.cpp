@@ -1,9 +1,9 @@
 #include "core/error.h"
-#include "ops/broadcast.h"
-#include "ops/check.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "ops/loss/elements.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/loss/loss.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

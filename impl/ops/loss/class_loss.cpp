@@ -1,8 +1,8 @@
 #include "ops/loss/class_loss.h"
 
 #include "core/error.h"
-#include "ops/broadcast.h"
-#include "ops/check.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/check.h"
 #include "ops/elementwise/binary.h"
 #include "ops/reduce/reduction.h"
 #include "tensor/factory.h"

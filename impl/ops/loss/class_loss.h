@@ -2,7 +2,7 @@
 // Nothing here records.
 #pragma once
 
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "ops/loss/loss.h"
 #include "tensor/tensor.h"
 

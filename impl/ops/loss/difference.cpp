@@ -1,9 +1,9 @@
 // mse_loss, l1_loss, smooth_l1_loss and kl_div: one implementation for four operations, on one pair of kernels.
 #include "core/error.h"
-#include "ops/broadcast.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/record.h"
 #include "ops/loss/elements.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/loss/loss.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

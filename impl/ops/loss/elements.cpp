@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
 #include "ops/elementwise/binary.h"
 #include "ops/reduce/reduction.h"
 #include "tensor/factory.h"

@@ -2,8 +2,8 @@
 // records.
 #pragma once
 
+#include "ops/dispatch/op.h"
 #include "ops/loss/loss.h"
-#include "ops/op.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

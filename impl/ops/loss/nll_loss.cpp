@@ -1,7 +1,8 @@
-#include "ops/autocast.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/record.h"
 #include "ops/loss/class_loss.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/loss/loss.h"
+#include "ops/reduce/reduce.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

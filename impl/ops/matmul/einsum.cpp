@@ -5,10 +5,12 @@
 #include <string>
 
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
 #include "ops/matmul/equation.h"
-#include "ops/ops.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
+#include "ops/shape/shape.h"
 
 namespace halftone::ops {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "autograd/node.h"
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

@@ -1,9 +1,10 @@
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "ops/matmul/gemm.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -21,8 +22,8 @@ void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias
          weight.rank());
   }
   if (input.rank() < 1 || input.size(input.rank() - 1) != weight.size(1)) {
-    fail(Code::kShapeMismatch, "input", "input %s does not end in weight.shape[1]=%lld",
-         ShapeText(input.shape()).text, static_cast<long long>(weight.size(1)));
+    fail(Code::kShapeMismatch, "input", "input %s does not end in weight.shape[1]=%lld", ShapeText(input.shape()).text,
+         static_cast<long long>(weight.size(1)));
   }
   if (!bias.defined()) return;
   require_same_dtype(input, "input", bias, "bias");

@@ -1,10 +1,12 @@
+#include "ops/matmul/matmul.h"
+
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/broadcast.h"
-#include "ops/check.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "ops/matmul/gemm.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/reduce/reduce.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {

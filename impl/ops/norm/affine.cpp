@@ -1,7 +1,7 @@
 #include "ops/norm/affine.h"
 
 #include "core/error.h"
-#include "ops/check.h"
+#include "ops/dispatch/check.h"
 #include "ops/reduce/reduction.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"

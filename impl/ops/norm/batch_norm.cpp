@@ -1,7 +1,7 @@
 // batch_norm: one row for each channel of the input, whose first two dimensions are viewed swapped.
 #include "autograd/accumulate_grad.h"
 #include "core/error.h"
-#include "ops/check.h"
+#include "ops/dispatch/check.h"
 #include "ops/norm/affine.h"
 #include "ops/norm/norms.h"
 #include "ops/norm/row_norm.h"

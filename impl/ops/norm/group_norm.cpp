@@ -1,7 +1,7 @@
 #include <cinttypes>
 
 #include "core/error.h"
-#include "ops/check.h"
+#include "ops/dispatch/check.h"
 #include "ops/norm/affine.h"
 #include "ops/norm/norms.h"
 #include "ops/norm/row_norm.h"

@@ -1,6 +1,6 @@
 // layer_norm and rms_norm: a row is made of the last dimensions.
 #include "core/error.h"
-#include "ops/check.h"
+#include "ops/dispatch/check.h"
 #include "ops/norm/affine.h"
 #include "ops/norm/norms.h"
 #include "ops/norm/row_norm.h"

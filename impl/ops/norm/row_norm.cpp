@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "backend/chunks.h"
-#include "ops/autocast.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/record.h"
 #include "ops/norm/affine.h"
-#include "ops/record.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

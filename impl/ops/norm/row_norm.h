@@ -1,8 +1,8 @@
 // Layer, RMS, group and batch normalisation in one implementation: rows, each normalised on its own.
 #pragma once
 
-#include "backend/kernels.h"
-#include "ops/op.h"
+#include "backend/kernels/kernels.h"
+#include "ops/dispatch/op.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

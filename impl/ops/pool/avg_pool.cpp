@@ -1,5 +1,5 @@
+#include "ops/dispatch/record.h"
 #include "ops/pool/pool_call.h"
-#include "ops/record.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -1,6 +1,6 @@
 #include "core/error.h"
+#include "ops/dispatch/record.h"
 #include "ops/pool/pool_call.h"
-#include "ops/record.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -1,9 +1,9 @@
 #include "ops/pool/pool_call.h"
 
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
 #include "ops/conv/window.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {

@@ -2,8 +2,8 @@
 // dtype.
 #pragma once
 
-#include "backend/kernels.h"
-#include "ops/op.h"
+#include "backend/kernels/kernels.h"
+#include "ops/dispatch/op.h"
 #include "ops/pool/pool.h"
 #include "tensor/tensor.h"
 

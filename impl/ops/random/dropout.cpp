@@ -1,8 +1,8 @@
 #include "ops/random/dropout.h"
 
-#include "ops/autocast.h"
-#include "ops/check.h"
-#include "ops/record.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

@@ -1,5 +1,5 @@
-#include "ops/check.h"
-#include "ops/ops.h"
+#include "ops/dispatch/check.h"
+#include "ops/reduce/reduce.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

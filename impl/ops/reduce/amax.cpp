@@ -1,8 +1,10 @@
 // amax and amin; any and all, which are the maximum and minimum of bools.
-#include "ops/check.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/reduce/min_max.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reduce/reduction.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"

@@ -1,8 +1,9 @@
 // max_dim, min_dim, argmax and argmin: maxima and minima along one dimension, with their indices.
-#include "ops/check.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "ops/reduce/min_max.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reduce/reduction.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"

@@ -1,9 +1,9 @@
 #include <limits>
 
-#include "ops/autocast.h"
-#include "ops/check.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
+#include "ops/reduce/reduce.h"
 #include "ops/reduce/reduction.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -34,8 +34,8 @@ Tensor mean(const Tensor& input, const Shape& dims, bool keepdim) {
   const auto [x, dtype] = autocast_unary(Op::kMean, input);
   const Reduction reduction = plan_reduction(x.shape(), dims, keepdim);
   // The empty sum is 0, and 0 * inf gives NaN, the mean of no elements.
-  const double scale = reduction.count > 0 ? 1.0 / static_cast<double>(reduction.count)
-                                           : std::numeric_limits<double>::infinity();
+  const double scale =
+      reduction.count > 0 ? 1.0 / static_cast<double>(reduction.count) : std::numeric_limits<double>::infinity();
   Tensor result = apply_sum("mean", x, reduction, scale, dtype);
   if (auto* node = record<MeanBackward>(result, {&x})) {
     node->kept = reduction.kept;

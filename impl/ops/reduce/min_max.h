@@ -1,8 +1,8 @@
 // Shared by the operations that choose the largest or the smallest element; nothing here records.
 #pragma once
 
-#include "backend/kernels.h"
-#include "ops/op.h"
+#include "backend/kernels/kernels.h"
+#include "ops/dispatch/op.h"
 #include "ops/reduce/reduction.h"
 #include "tensor/tensor.h"
 

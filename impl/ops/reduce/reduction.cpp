@@ -1,7 +1,7 @@
 #include "ops/reduce/reduction.h"
 
 #include "core/error.h"
-#include "ops/broadcast.h"
+#include "ops/dispatch/broadcast.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"

@@ -1,13 +1,13 @@
 // var and std: variance and standard deviation.
 #include <algorithm>
 
-#include "backend/kernels.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
+#include "backend/kernels/kernels.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/ternary.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/reduce/reduce.h"
 #include "ops/reduce/reduction.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"

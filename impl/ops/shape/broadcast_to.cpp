@@ -1,6 +1,6 @@
 #include "core/error.h"
-#include "ops/broadcast.h"
-#include "ops/record.h"
+#include "ops/dispatch/broadcast.h"
+#include "ops/dispatch/record.h"
 #include "ops/shape/shape.h"
 
 namespace halftone::ops {

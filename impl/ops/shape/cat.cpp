@@ -1,6 +1,6 @@
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/record.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/record.h"
 #include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"

@@ -1,4 +1,4 @@
-#include "ops/record.h"
+#include "ops/dispatch/record.h"
 #include "ops/shape/shape.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"

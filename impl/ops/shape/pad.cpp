@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ops/record.h"
+#include "ops/dispatch/record.h"
 #include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"

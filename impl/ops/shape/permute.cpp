@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "ops/record.h"
+#include "ops/dispatch/record.h"
 #include "ops/shape/shape.h"
 
 namespace halftone::ops {

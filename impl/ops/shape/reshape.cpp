@@ -1,6 +1,6 @@
 #include "core/error.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/record.h"
+#include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
 
 namespace halftone::ops {

@@ -8,6 +8,11 @@
 
 namespace halftone::ops {
 
+// One size may be -1.
+Tensor reshape(const Tensor& input, const Shape& shape);
+Tensor transpose(const Tensor& input, int64_t dim0, int64_t dim1);
+Tensor slice(const Tensor& input, int64_t dim, int64_t start, int64_t end, int64_t step);
+
 Tensor permute(const Tensor& input, const Shape& dims);
 Tensor unsqueeze(const Tensor& input, int64_t dim);
 // An empty `dims` means all dimensions.

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/record.h"
+#include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 

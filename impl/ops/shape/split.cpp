@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "ops/record.h"
+#include "ops/dispatch/record.h"
 #include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"

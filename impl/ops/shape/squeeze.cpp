@@ -1,6 +1,6 @@
 // Adds and removes dimensions of size 1: reshapes that are always views, whatever the strides.
 #include "core/error.h"
-#include "ops/ops.h"
+#include "ops/shape/shape.h"
 
 namespace halftone::ops {
 

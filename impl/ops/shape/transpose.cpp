@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/record.h"
+#include "ops/shape/shape.h"
 
 namespace halftone::ops {
 

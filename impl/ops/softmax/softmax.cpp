@@ -1,9 +1,10 @@
 // softmax and log_softmax: one implementation, two pairs of kernels.
+#include "ops/softmax/softmax.h"
+
 #include "core/error.h"
-#include "ops/autocast.h"
-#include "ops/check.h"
-#include "ops/ops.h"
-#include "ops/record.h"
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -14,8 +15,8 @@ namespace {
 struct SoftmaxKind {
   const char* name;
   Op op;
-  decltype(NormKernels::softmax) NormKernels::* forward;
-  decltype(NormKernels::softmax_backward) NormKernels::* backward;
+  decltype(NormKernels::softmax) NormKernels::*forward;
+  decltype(NormKernels::softmax_backward) NormKernels::*backward;
 };
 
 constexpr SoftmaxKind kSoftmax = {"softmax", Op::kSoftmax, &NormKernels::softmax, &NormKernels::softmax_backward};

@@ -1,9 +1,9 @@
 // Operations that draw random numbers.
-#include "backend/context.h"
 #include "calls.h"
 #include "core/philox.h"
 #include "ops/ops.h"
 #include "room_fixture.h"
+#include "runtime/context.h"
 
 namespace halftone {
 

@@ -1,0 +1,138 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/elementwise/binary.cpp"
+#include "cpu/device.h"
+#include "cpu/elementwise/entries.h"
+#include "cpu/simd/ranges.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "cpu/elementwise/map.h"
+#include "cpu/math/gelu.h"
+#include "cpu/math/power.h"
+#include "cpu/math/sigmoid.h"
+#include "cpu/math/trigonometry.h"
+#include "cpu/simd/vectors.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+namespace {
+
+// Returns the gradient a times the derivative at b, which is the forward input or result.
+template <BinaryOp op, class D, class V>
+HWY_INLINE V apply_math_backward(D d, V a, V b) {
+  const auto one = hn::Set(d, 1);
+  // The gradient is 0 at 0 and for a NaN input.
+  if constexpr (op == BinaryOp::kAbsBackward) {
+    return hn::IfThenElseZero(hn::Gt(hn::Abs(b), hn::Zero(d)), hn::IfThenElse(hn::Lt(b, hn::Zero(d)), hn::Neg(a), a));
+  }
+  if constexpr (op == BinaryOp::kSqrtBackward) return hn::Div(a, hn::Add(b, b));
+  if constexpr (op == BinaryOp::kRsqrtBackward) {
+    return hn::Mul(hn::Mul(hn::Mul(a, b), b), hn::Mul(b, hn::Set(d, -0.5)));
+  }
+  if constexpr (op == BinaryOp::kReciprocalBackward) return hn::Neg(hn::Mul(hn::Mul(a, b), b));
+  if constexpr (op == BinaryOp::kSinBackward) return hn::Mul(a, cosine(d, b));
+  if constexpr (op == BinaryOp::kCosBackward) return hn::Neg(hn::Mul(a, sine(d, b)));
+  if constexpr (op == BinaryOp::kSigmoidBackward) return hn::Mul(a, hn::Mul(b, hn::Sub(one, b)));
+  if constexpr (op == BinaryOp::kTanhBackward) return hn::Mul(a, hn::Mul(hn::Sub(one, b), hn::Add(one, b)));
+  if constexpr (op == BinaryOp::kSiluBackward) return hn::Mul(a, silu_derivative(d, b));
+  if constexpr (op == BinaryOp::kSoftplusBackward) return hn::Mul(a, sigmoid(d, b));
+}
+
+// The value of an op on vectors of a float type.
+template <BinaryOp op, class D, class V>
+HWY_INLINE V apply(D d, V a, V b) {
+  if constexpr (op == BinaryOp::kAdd) return hn::Add(a, b);
+  if constexpr (op == BinaryOp::kSubtract) return hn::Sub(a, b);
+  if constexpr (op == BinaryOp::kMultiply) return hn::Mul(a, b);
+  // hn::Max is not used: its result for NaN and for zeros of different sign depends on the instruction set.
+  if constexpr (op == BinaryOp::kMaximum) return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+  if constexpr (op == BinaryOp::kMinimum) return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+  if constexpr (op == BinaryOp::kPower) return power(d, a, b);
+  if constexpr (op == BinaryOp::kDivide) return hn::Div(a, b);
+  // NaN passes the gradient, because forward passed the NaN.
+  if constexpr (op == BinaryOp::kReluBackward) return hn::IfThenZeroElse(hn::Le(b, hn::Zero(d)), a);
+  if constexpr (op == BinaryOp::kGeluErfBackward) return hn::Mul(a, gelu_erf_derivative(d, b));
+  if constexpr (op == BinaryOp::kGeluTanhBackward) return hn::Mul(a, gelu_tanh_derivative(d, b));
+  if constexpr (op >= BinaryOp::kAbsBackward) return apply_math_backward<op>(d, a, b);
+}
+
+template <BinaryOp op, class C>
+void float_row(const C* a, const C* b, C* out, int64_t count) {
+  const hn::ScalableTag<C> d;
+  for_each_vector(
+      d, count, [&](auto x, auto y) HWY_ATTR { return apply<op>(d, x, y); }, out, a, b);
+}
+
+// Computes in unsigned integers, so that overflow wraps.
+template <BinaryOp op>
+void integer_row(const int64_t* a, const int64_t* b, int64_t* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t x = static_cast<uint64_t>(a[i]);
+    const uint64_t y = static_cast<uint64_t>(b[i]);
+    if constexpr (op == BinaryOp::kAdd) out[i] = static_cast<int64_t>(x + y);
+    if constexpr (op == BinaryOp::kSubtract) out[i] = static_cast<int64_t>(x - y);
+    if constexpr (op == BinaryOp::kMultiply) out[i] = static_cast<int64_t>(x * y);
+    if constexpr (op == BinaryOp::kMaximum) out[i] = std::max(a[i], b[i]);
+    if constexpr (op == BinaryOp::kMinimum) out[i] = std::min(a[i], b[i]);
+    if constexpr (op == BinaryOp::kReluBackward) out[i] = b[i] > 0 ? a[i] : 0;
+  }
+}
+
+template <BinaryOp op, class C>
+void row(const C* a, const C* b, C* out, int64_t count) {
+  if constexpr (std::is_integral_v<C>) {
+    integer_row<op>(a, b, out, count);
+  } else {
+    float_row<op>(a, b, out, count);
+  }
+}
+
+template <class C>
+using Row = void (*)(const C*, const C*, C*, int64_t);
+
+inline constexpr auto kAllOps = std::make_index_sequence<static_cast<size_t>(BinaryOp::kEnd)>();
+
+template <class C, size_t... op>
+Row<C> row_of(BinaryOp wanted, std::index_sequence<op...>) {
+  static constexpr Row<C> kRows[] = {row<static_cast<BinaryOp>(op), C>...};
+  return kRows[static_cast<size_t>(wanted)];
+}
+
+void binary_range(BinaryOp op, const Layout& a, const Layout& b, const Layout& out, int64_t begin, int64_t end) {
+  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, a, b); });
+}
+
+}  // namespace
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::cpu {
+
+HWY_EXPORT(binary_range);
+
+namespace {
+
+bool has_integer_form(BinaryOp op) { return op <= BinaryOp::kMinimum || op == BinaryOp::kReluBackward; }
+
+// GELU and the other transcendental functions cost several times more per element.
+int64_t grain_of(BinaryOp op) { return has_integer_form(op) || op == BinaryOp::kDivide ? kChunkSize : kChunkSize / 4; }
+
+}  // namespace
+
+Status binary(Stream& stream, BinaryOp op, const View& a, const View& b, const View& out) noexcept {
+  if (!is_float(out.dtype) && !has_integer_form(op)) {
+    return Status::failure(Code::kUnsupported, "this operation has no kernel for %s", name_of(out.dtype));
+  }
+  if (op == BinaryOp::kPower && is_one_wide_exponent(b, out)) return power(stream, a, b, out);
+  const Layout a_layout(a);
+  const Layout b_layout(b);
+  const Layout out_layout(out);
+  const auto range = HWY_DYNAMIC_DISPATCH(binary_range);
+  for_each_range(pool_of(stream), out.numel(), grain_of(op),
+                 [&](int64_t begin, int64_t end) { range(op, a_layout, b_layout, out_layout, begin, end); });
+  return {};
+}
+
+}  // namespace halftone::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,87 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/elementwise/ternary.cpp"
+#include "cpu/device.h"
+#include "cpu/elementwise/entries.h"
+#include "cpu/simd/ranges.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "cpu/elementwise/map.h"
+#include "cpu/math/power.h"
+#include "cpu/simd/vectors.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+namespace {
+
+template <TernaryOp op, class D, class V>
+HWY_INLINE V apply(D d, V a, V b, V c) {
+  if constexpr (op == TernaryOp::kWhere) return hn::IfThenElse(hn::Eq(a, hn::Zero(d)), c, b);
+  // If either is NaN both sides pass the gradient, as in PyTorch.
+  if constexpr (op == TernaryOp::kMaximumBackward) {
+    const auto shared = hn::IfThenElse(hn::Eq(b, c), hn::Mul(a, hn::Set(d, 0.5)), a);
+    return hn::IfThenZeroElse(hn::Lt(b, c), shared);
+  }
+  if constexpr (op == TernaryOp::kPowerBaseBackward) return power_base_gradient(d, a, b, c);
+  if constexpr (op == TernaryOp::kPowerExponentBackward) return power_exponent_gradient(d, a, b, c);
+}
+
+template <TernaryOp op, class C>
+void row(const C* a, const C* b, const C* c, C* out, int64_t count) {
+  if constexpr (std::is_integral_v<C>) {
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i] != 0 ? b[i] : c[i];
+  } else {
+    const hn::ScalableTag<C> d;
+    for_each_vector(
+        d, count, [&](auto x, auto y, auto z) HWY_ATTR { return apply<op>(d, x, y, z); }, out, a, b, c);
+  }
+}
+
+template <class C>
+using Row = void (*)(const C*, const C*, const C*, C*, int64_t);
+
+inline constexpr auto kAllOps = std::make_index_sequence<static_cast<size_t>(TernaryOp::kEnd)>();
+
+template <class C, size_t... op>
+Row<C> row_of(TernaryOp wanted, std::index_sequence<op...>) {
+  static constexpr Row<C> kRows[] = {row<static_cast<TernaryOp>(op), C>...};
+  return kRows[static_cast<size_t>(wanted)];
+}
+
+// `views`: the three inputs, then the output.
+void ternary_range(TernaryOp op, const Layout* views, int64_t begin, int64_t end) {
+  with_compute_type(views[3].dtype(), [&]<class C>() {
+    map_range<C>(row_of<C>(op, kAllOps), views[3], begin, end, views[0], views[1], views[2]);
+  });
+}
+
+}  // namespace
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::cpu {
+
+HWY_EXPORT(ternary_range);
+
+namespace {
+
+// Powers cost several times more per element.
+int64_t grain_of(TernaryOp op) { return op <= TernaryOp::kMaximumBackward ? kChunkSize : kChunkSize / 4; }
+
+}  // namespace
+
+Status ternary(Stream& stream, TernaryOp op, const View& a, const View& b, const View& c, const View& out) noexcept {
+  if (!is_float(out.dtype) && op != TernaryOp::kWhere) {
+    return Status::failure(Code::kUnsupported, "this operation has no kernel for %s", name_of(out.dtype));
+  }
+  if (op == TernaryOp::kPowerBaseBackward && is_one_wide_exponent(c, out)) return power_backward(stream, a, b, c, out);
+  const Layout views[] = {Layout(a), Layout(b), Layout(c), Layout(out)};
+  const auto range = HWY_DYNAMIC_DISPATCH(ternary_range);
+  for_each_range(pool_of(stream), out.numel(), grain_of(op),
+                 [&](int64_t begin, int64_t end) { range(op, views, begin, end); });
+  return {};
+}
+
+}  // namespace halftone::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,125 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/elementwise/unary.cpp"
+#include "cpu/device.h"
+#include "cpu/elementwise/entries.h"
+#include "cpu/simd/ranges.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "cpu/elementwise/map.h"
+#include "cpu/math/gelu.h"
+#include "cpu/math/logarithm.h"
+#include "cpu/math/sigmoid.h"
+#include "cpu/math/trigonometry.h"
+#include "cpu/simd/vectors.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu::HWY_NAMESPACE {
+namespace {
+
+template <class D, class V>
+HWY_INLINE V exponential_of(D d, V x) {
+  if constexpr (kIsDouble<D>) {
+    return map_lanes(
+        d, [](double value) { return std::exp(value); }, x);
+  } else {
+    return exponential(d, x);
+  }
+}
+
+template <UnaryOp op, class D, class V>
+HWY_INLINE V apply(D d, V x) {
+  if constexpr (op == UnaryOp::kNegate) return hn::Neg(x);
+  if constexpr (op == UnaryOp::kAbs) return hn::Abs(x);
+  // NaN is not <= 0, so it stays; -0 becomes 0.
+  if constexpr (op == UnaryOp::kRelu) return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x);
+  if constexpr (op == UnaryOp::kGeluErf) return gelu_erf(d, x);
+  if constexpr (op == UnaryOp::kGeluTanh) return gelu_tanh(d, x);
+  if constexpr (op == UnaryOp::kExp) return exponential_of(d, x);
+  if constexpr (op == UnaryOp::kLog) return logarithm(d, x);
+  if constexpr (op == UnaryOp::kSqrt) return hn::Sqrt(x);
+  if constexpr (op == UnaryOp::kRsqrt) return hn::Div(hn::Set(d, 1), hn::Sqrt(x));
+  if constexpr (op == UnaryOp::kReciprocal) return hn::Div(hn::Set(d, 1), x);
+  if constexpr (op == UnaryOp::kSin) return sine(d, x);
+  if constexpr (op == UnaryOp::kCos) return cosine(d, x);
+  if constexpr (op == UnaryOp::kSigmoid) return sigmoid(d, x);
+  if constexpr (op == UnaryOp::kTanh) return hyperbolic_tangent(d, x);
+  if constexpr (op == UnaryOp::kSilu) return silu(d, x);
+  if constexpr (op == UnaryOp::kSoftplus) return softplus(d, x);
+}
+
+template <UnaryOp op, class C>
+void float_row(const C* x, C* out, int64_t count) {
+  const hn::ScalableTag<C> d;
+  for_each_vector(
+      d, count, [&](auto value) HWY_ATTR { return apply<op>(d, value); }, out, x);
+}
+
+// Computes in unsigned integers, so that overflow wraps.
+template <UnaryOp op>
+void integer_row(const int64_t* x, int64_t* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (op == UnaryOp::kNegate) out[i] = static_cast<int64_t>(0 - static_cast<uint64_t>(x[i]));
+    if constexpr (op == UnaryOp::kAbs) {
+      out[i] = static_cast<int64_t>(x[i] < 0 ? 0 - static_cast<uint64_t>(x[i]) : static_cast<uint64_t>(x[i]));
+    }
+    if constexpr (op == UnaryOp::kRelu) out[i] = x[i] > 0 ? x[i] : 0;
+  }
+}
+
+template <UnaryOp op, class C>
+void row(const C* x, C* out, int64_t count) {
+  if constexpr (std::is_integral_v<C>) {
+    integer_row<op>(x, out, count);
+  } else {
+    float_row<op>(x, out, count);
+  }
+}
+
+template <class C>
+using Row = void (*)(const C*, C*, int64_t);
+
+inline constexpr auto kAllOps = std::make_index_sequence<static_cast<size_t>(UnaryOp::kEnd)>();
+
+template <class C, size_t... op>
+Row<C> row_of(UnaryOp wanted, std::index_sequence<op...>) {
+  static constexpr Row<C> kRows[] = {row<static_cast<UnaryOp>(op), C>...};
+  return kRows[static_cast<size_t>(wanted)];
+}
+
+void unary_range(UnaryOp op, const Layout& x, const Layout& out, int64_t begin, int64_t end) {
+  with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, x); });
+}
+
+}  // namespace
+}  // namespace halftone::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::cpu {
+
+HWY_EXPORT(unary_range);
+
+namespace {
+
+bool has_integer_form(UnaryOp op) { return op <= UnaryOp::kRelu; }
+
+// GELU and the other transcendental functions cost several times more per element.
+int64_t grain_of(UnaryOp op) { return has_integer_form(op) ? kChunkSize : kChunkSize / 4; }
+
+}  // namespace
+
+Status unary(Stream& stream, UnaryOp op, const View& x, const View& out) noexcept {
+  if (!is_float(out.dtype) && !has_integer_form(op)) {
+    return Status::failure(Code::kUnsupported, "this operation has no kernel for %s", name_of(out.dtype));
+  }
+  const Layout x_layout(x);
+  const Layout out_layout(out);
+  const auto range = HWY_DYNAMIC_DISPATCH(unary_range);
+  for_each_range(pool_of(stream), out.numel(), grain_of(op),
+                 [&](int64_t begin, int64_t end) { range(op, x_layout, out_layout, begin, end); });
+  return {};
+}
+
+}  // namespace halftone::cpu
+#endif  // HWY_ONCE

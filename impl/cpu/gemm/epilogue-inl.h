@@ -1,0 +1,118 @@
+// The epilogue of a tile of finished sums, while it is in L1: bias, residual, accumulation, rounding and
+// store, each in a pass of its own over the tile. Included once per instruction set by gemm.cpp; any thread.
+#if defined(HALFTONE_GEMM_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_GEMM_EPILOGUE_INL_H_
+#undef HALFTONE_GEMM_EPILOGUE_INL_H_
+#else
+#define HALFTONE_GEMM_EPILOGUE_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "backend/kernels/gemm.h"
+#include "core/type_list.h"
+#include "cpu/gemm/microkernel-inl.h"
+#include "cpu/gemm/pack-inl.h"
+#include "cpu/simd/tiles.h"
+#include "cpu/simd/vectors.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu {
+namespace HWY_NAMESPACE {
+
+// The tile's position in c, and its size inside c.
+struct TilePlace {
+  int64_t row;
+  int64_t column;
+  int64_t rows;
+  int64_t columns;
+};
+
+// Columns from `column` on of one row of a matrix; `row` has no effect if the row stride is 0.
+inline Strided row_of(const View& view, int64_t row, int64_t column) {
+  const int64_t index = row * view.strides[0] + column * view.strides[1];
+  return {static_cast<std::byte*>(view.data) + index * static_cast<int64_t>(size_of(view.dtype)), view.dtype,
+          view.strides[1]};
+}
+
+// Replaces every vector of the tile's rows by f(vector, column). Lanes after the last column are not sums of c; they
+// are changed too.
+template <class F>
+HWY_INLINE void for_each_tile_vector(const TilePlace& place, float* tile, F&& f) {
+  const FloatTag d;
+  for (int64_t r = 0; r < place.rows; ++r) {
+    for (int64_t column = 0; column < place.columns; column += kLanes) {
+      float* sums = tile + r * kTileColumns + column;
+      hn::StoreU(f(hn::LoadU(d, sums), column), d, sums);
+    }
+  }
+}
+
+inline void add_bias(const View& bias, const TilePlace& place, float* tile) {
+  const FloatTag d;
+  alignas(64) float row[kTileColumns] = {};
+  const int64_t offset = place.column * bias.strides[0] * static_cast<int64_t>(size_of(bias.dtype));
+  load_tile(Strided{static_cast<std::byte*>(bias.data) + offset, bias.dtype, bias.strides[0]}, place.columns, row);
+  for_each_tile_vector(
+      place, tile, [&](FloatVector sum, int64_t column) HWY_ATTR { return hn::Add(sum, hn::Load(d, row + column)); });
+}
+
+// sums [columns] += `row`, widened.
+inline void add_row(const Strided& row, int64_t columns, float* sums) {
+  const FloatTag d;
+  const auto add = [](FloatVector a, FloatVector b) HWY_ATTR { return hn::Add(a, b); };
+  if (row.stride == 1) {
+    try_visit_dtype(OperandTypes{}, row.dtype, [&]<class T>() HWY_ATTR {
+      for_each_vector(d, columns, add, sums, sums, reinterpret_cast<const T*>(row.data));
+    });
+    return;
+  }
+  alignas(64) float widened[kTileColumns];
+  load_tile(row, columns, widened);
+  for_each_vector(d, columns, add, sums, sums, static_cast<const float*>(widened));
+}
+
+inline void add_rows(const View& view, const TilePlace& place, float* tile) {
+  for (int64_t r = 0; r < place.rows; ++r) {
+    add_row(row_of(view, place.row + r, place.column), place.columns, tile + r * kTileColumns);
+  }
+}
+
+template <class T>
+void store_contiguous_rows(const View& c, const TilePlace& place, const float* tile) {
+  const FloatTag d;
+  T* out = static_cast<T*>(c.data) + place.row * c.strides[0] + place.column;
+  const auto keep = [](FloatVector value) HWY_ATTR { return value; };
+  for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns, out += c.strides[0]) {
+    for_each_vector(d, place.columns, keep, out, tile);
+  }
+}
+
+inline void store_rows(const View& c, const TilePlace& place, const float* tile) {
+  if (c.strides[1] == 1) {
+    try_visit_dtype(OperandTypes{}, c.dtype, [&]<class T>() { store_contiguous_rows<T>(c, place, tile); });
+    return;
+  }
+  for (int64_t r = 0; r < place.rows; ++r) {
+    store_tile(tile + r * kTileColumns, place.columns, row_of(c, place.row + r, place.column));
+  }
+}
+
+// Prefetches the tile's part of c while its sums are still being computed.
+inline void prefetch_rows(const View& c, const TilePlace& place) {
+  for (int64_t r = 0; r < place.rows; ++r) hwy::Prefetch(row_of(c, place.row + r, place.column).data);
+}
+
+// The tile's part of c = tile + bias + residual, added to c if store is kAdd.
+inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
+  if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
+  if (args.residual.data != nullptr) add_rows(args.residual, place, tile);
+  if (args.store == Store::kAdd) add_rows(args.c, place, tile);
+  store_rows(args.c, place, tile);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace halftone::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,53 @@
+#include "cpu/gemm/f64.h"
+
+#include <algorithm>
+
+#include "cpu/gemm/plan.h"
+
+namespace halftone::cpu {
+namespace {
+
+constexpr int64_t kRowBlock = 16;
+constexpr int64_t kColumnBlock = 64;
+// About 5 us of multiply-adds at one per cycle: less is not worth a second thread.
+constexpr int64_t kSmallWork = int64_t{1} << 14;
+
+double& element(const View& view, int64_t row, int64_t column) {
+  return static_cast<double*>(view.data)[row * view.strides[0] + column * view.strides[1]];
+}
+
+void multiply_row(const GemmArgs& args, int64_t row, int64_t column, int64_t columns) {
+  double sums[kColumnBlock] = {};
+  for (int64_t p = 0; p < args.a.shape[1]; ++p) {
+    const double a = element(args.a, row, p);
+    const double* b = &element(args.b, p, column);
+    for (int64_t j = 0; j < columns; ++j) sums[j] += a * b[j * args.b.strides[1]];
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    double value = sums[j];
+    if (args.bias.data != nullptr) value += static_cast<double*>(args.bias.data)[(column + j) * args.bias.strides[0]];
+    if (args.residual.data != nullptr) value += element(args.residual, row, column + j);
+    double& c = element(args.c, row, column + j);
+    c = args.store == Store::kAdd ? c + value : value;
+  }
+}
+
+}  // namespace
+
+void gemm_f64(ThreadPool& pool, const GemmArgs& args) noexcept {
+  const int64_t m = args.c.shape[0];
+  const int64_t n = args.c.shape[1];
+  const int64_t column_blocks = ceil_div(n, kColumnBlock);
+  const auto multiply_block = [&](int64_t chunk, int) {
+    const int64_t column = chunk % column_blocks * kColumnBlock;
+    const int64_t row = chunk / column_blocks * kRowBlock;
+    for (int64_t i = row; i < std::min(row + kRowBlock, m); ++i) {
+      multiply_row(args, i, column, std::min(kColumnBlock, n - column));
+    }
+  };
+  const int64_t chunks = column_blocks * ceil_div(m, kRowBlock);
+  if (m * n * args.a.shape[1] > kSmallWork) return pool.parallel_for(chunks, multiply_block);
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) multiply_block(chunk, 0);
+}
+
+}  // namespace halftone::cpu

@@ -1,0 +1,95 @@
+// The table entries of the GEMM.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/gemm/gemm.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "cpu/device.h"
+#include "cpu/gemm/dot.h"
+#include "cpu/gemm/dot_choice.h"
+#include "cpu/gemm/f64.h"
+#include "cpu/gemm/gemm.h"
+#include "cpu/gemm/plan.h"
+#include "cpu/gemm/product-inl.h"
+#include "cpu/kernel_groups.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::cpu {
+namespace HWY_NAMESPACE {
+
+GemmPlan plan_for_tile(const GemmArgs& args) {
+  const bool is_dot = kHasDotTile && multiplies_by_dot(args);
+  return plan_gemm(args, kTile, is_dot ? kDotElements : 1);
+}
+
+void multiply(ThreadPool& pool, Threads threads, const GemmArgs& args, float* workspace) {
+  GemmPlan plan = plan_for_tile(args);
+  plan.is_small |= threads == Threads::kCaller;
+  Product(args, plan, pool, workspace).run();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace halftone::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace halftone::cpu {
+namespace {
+
+HWY_EXPORT(plan_for_tile);
+HWY_EXPORT(multiply);
+
+bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
+
+// A product with k = 0 is computed as a column times a row of zeros: its operands may have no memory and are not read.
+GemmArgs of_zeros(GemmArgs args) {
+  static float zero = 0;
+  args.a = {&zero, DType::kF32, {args.c.shape[0], 1}, {0, 0}};
+  args.b = {&zero, DType::kF32, {1, args.c.shape[1]}, {0, 0}};
+  return args;
+}
+
+bool has_depth(const GemmArgs& args) { return args.a.shape[1] != 0; }
+
+size_t workspace(Stream& stream, const GemmArgs& args) noexcept {
+  return gemm_workspace(pool_of(stream), Threads::kPool, args);
+}
+
+// f64 cannot be mixed with other dtypes.
+bool mixes_f64(const GemmArgs& args) {
+  const bool wide = args.c.dtype == DType::kF64;
+  const auto differs = [&](const View& view) { return view.data != nullptr && (view.dtype == DType::kF64) != wide; };
+  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual);
+}
+
+Status run(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
+  if (is_empty(args)) return {};
+  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
+  gemm(pool_of(stream), Threads::kPool, args, workspace);
+  return {};
+}
+
+}  // namespace
+
+size_t gemm_workspace(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept {
+  if (args.c.dtype == DType::kF64 || is_empty(args)) return 0;
+  if (!has_depth(args)) return gemm_workspace(pool, threads, of_zeros(args));
+  const GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(args);
+  const bool is_alone = plan.is_small || threads == Threads::kCaller;
+  const size_t workers = is_alone ? 1 : static_cast<size_t>(pool.width());
+  return (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
+}
+
+void gemm(ThreadPool& pool, Threads threads, const GemmArgs& args, void* workspace) noexcept {
+  if (is_empty(args)) return;
+  if (args.c.dtype == DType::kF64) return gemm_f64(pool, args);
+  if (!has_depth(args)) return gemm(pool, threads, of_zeros(args), workspace);
+  HWY_DYNAMIC_DISPATCH(multiply)(pool, threads, args, static_cast<float*>(workspace));
+}
+
+constexpr GemmKernels kGemmKernels = {.workspace = workspace, .run = run};
+
+}  // namespace halftone::cpu
+
+#endif  // HWY_ONCE

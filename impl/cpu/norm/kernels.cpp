@@ -1,0 +1,21 @@
+#include "cpu/kernel_groups.h"
+#include "cpu/norm/cross_entropy.h"
+#include "cpu/norm/row_norm.h"
+#include "cpu/norm/softmax.h"
+
+namespace halftone::cpu {
+
+const NormKernels kNormKernels = {
+    .softmax = softmax,
+    .log_softmax = log_softmax,
+    .softmax_backward = softmax_backward,
+    .log_softmax_backward = log_softmax_backward,
+    .cross_entropy = cross_entropy,
+    .cross_entropy_backward = cross_entropy_backward,
+    .nll = nll,
+    .nll_backward = nll_backward,
+    .row_norm = row_norm,
+    .row_norm_backward = row_norm_backward,
+};
+
+}  // namespace halftone::cpu

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "backend/formula/grad_scaler.h"
+#include "backend/formula/schedule.h"
+#include "cpu/kernel_groups.h"
+#include "cpu/optim/average.h"
+#include "cpu/optim/grad_exponents.h"
+#include "cpu/optim/grad_norm.h"
+#include "cpu/optim/split_master.h"
+#include "cpu/optim/update.h"
+
+namespace halftone::cpu {
+namespace {
+
+Status begin_step(Stream&, const Schedule& schedule, OptimizerState* state) noexcept {
+  advance(schedule, *state);
+  return {};
+}
+
+Status end_step(Stream&, OptimizerState* state) noexcept {
+  state->grad_factor = 1.0f;
+  state->found_inf = 0.0f;
+  return {};
+}
+
+Status unscale(Stream&, ScalerState* scaler, OptimizerState* state) noexcept {
+  halftone::unscale(*scaler, *state);
+  return {};
+}
+
+Status clip_by_norm(Stream&, double max_norm, OptimizerState* state) noexcept {
+  halftone::clip_by_norm(max_norm, *state);
+  return {};
+}
+
+Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler, int64_t* counts) noexcept {
+  halftone::update_scale(settings, *scaler, counts);
+  if (counts != nullptr) std::fill_n(counts, kExponentBins, 0);
+  return {};
+}
+
+}  // namespace
+
+const OptimKernels kOptimKernels = {
+    .grad_norm = grad_norm,
+    .begin_step = begin_step,
+    .end_step = end_step,
+    .unscale = unscale,
+    .clip_by_norm = clip_by_norm,
+    .update_scale = update_scale,
+    .grad_exponents = grad_exponents,
+    .adamw = adamw,
+    .adam = adam,
+    .lion = lion,
+    .sgd = sgd,
+    .average = average,
+    .swap_average = swap_average,
+    .split_master = split_master,
+    .join_master = join_master,
+};
+
+}  // namespace halftone::cpu

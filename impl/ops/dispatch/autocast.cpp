@@ -1,0 +1,53 @@
+#include "ops/dispatch/autocast.h"
+
+#include "autograd/parameter.h"
+#include "ops/dispatch/cast.h"
+
+namespace halftone {
+
+AutocastPolicy::AutocastPolicy(DType dtype) : dtype_(dtype) {
+  for (int i = 0; i < kOpCount; ++i) {
+    table_[i] = dtype == DType::kF32 ? AutocastClass::kAsIs : default_autocast_class(static_cast<Op>(i));
+  }
+}
+
+Tensor autocast_read(const Tensor& tensor, DType dtype) {
+  if (dtype == tensor.dtype()) return tensor;
+  const int64_t bytes = tensor.numel() * static_cast<int64_t>(size_of(dtype));
+  const auto count = [&](std::atomic<int64_t> AutocastPolicy::CastBytes::*kind) {
+    if (under_autocast()) (scope().autocast->cast_bytes().*kind).fetch_add(bytes, std::memory_order_relaxed);
+  };
+  if (const Parameter* parameter = parameter_of(tensor)) {
+    Tensor copy = parameter->read(dtype);
+    const bool is_kept = parameter->compute().defined() && copy.storage() == parameter->compute().storage();
+    if (!is_kept) count(&AutocastPolicy::CastBytes::parameters);
+    copy.set_gradient_source(tensor.gradient_source());
+    return copy;
+  }
+  count(&AutocastPolicy::CastBytes::tensors);
+  return ops::cast(tensor, dtype);
+}
+
+DType autocast_operand_dtype(Op op, DType own, DType widest) {
+  if (!under_autocast() || !is_cast_by_autocast(own)) return own;
+  switch (scope().autocast->get(op)) {
+    case AutocastClass::kLow:
+      return scope().autocast->dtype();
+    case AutocastClass::kFp32:
+      return DType::kF32;
+    case AutocastClass::kWidest:
+      return widest;
+    case AutocastClass::kAsIs:
+      return own;
+  }
+  return own;
+}
+
+AutocastUnary autocast_unary(Op op, const Tensor& input) {
+  const DType dtype = autocast_operand_dtype(op, input.dtype(), input.dtype());
+  // A wider result needs no cast of the input: the kernel widens while it reads.
+  if (size_of(dtype) >= size_of(input.dtype())) return {.input = input, .result = dtype};
+  return {.input = autocast_read(input, dtype), .result = dtype};
+}
+
+}  // namespace halftone

@@ -1,0 +1,50 @@
+#include "ops/dispatch/check.h"
+
+#include "core/error.h"
+
+namespace halftone {
+
+void require_float(const Tensor& tensor, const char* argument) {
+  if (!is_arithmetic_float(tensor.dtype())) {
+    fail(Code::kDtypeMismatch, argument, "%s is %s, expected f64, f32, f16 or bf16", argument, name_of(tensor.dtype()));
+  }
+}
+
+void require_arithmetic(const Tensor& tensor, const char* argument) {
+  if (is_float(tensor.dtype()) && !is_arithmetic_float(tensor.dtype())) {
+    fail(Code::kDtypeMismatch, argument, "%s is %s, a storage format; cast it first", argument,
+         name_of(tensor.dtype()));
+  }
+}
+
+void require_same_dtype(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name) {
+  if (a.dtype() != b.dtype()) {
+    fail(Code::kDtypeMismatch, b_name, "%s is %s and %s is %s; expected one dtype", a_name, name_of(a.dtype()), b_name,
+         name_of(b.dtype()));
+  }
+}
+
+void require_same_device(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name) {
+  if (&a.device() == &b.device()) return;
+  const bool same_context = a.device().context == b.device().context;
+  fail(Code::kDevice, b_name, "%s is on %s and %s on %s%s", a_name, a.device().device->name(), b_name,
+       b.device().device->name(), same_context ? "" : " of another context");
+}
+
+void require_classification(const Tensor& logits, const Tensor& targets, const char* name) {
+  require_float(logits, name);
+  if (targets.dtype() != DType::kI64) {
+    fail(Code::kDtypeMismatch, "targets", "targets is %s, expected i64", name_of(targets.dtype()));
+  }
+  require_same_device(logits, name, targets, "targets");
+  if (logits.rank() != 2) {
+    fail(Code::kShapeMismatch, name, "%s %s has %d dimensions, expected 2", name, ShapeText(logits.shape()).text,
+         logits.rank());
+  }
+  if (targets.rank() != 1 || targets.size(0) != logits.size(0)) {
+    fail(Code::kShapeMismatch, "targets", "targets %s does not fit %s %s", ShapeText(targets.shape()).text, name,
+         ShapeText(logits.shape()).text);
+  }
+}
+
+}  // namespace halftone

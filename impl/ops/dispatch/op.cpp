@@ -1,0 +1,151 @@
+#include "ops/dispatch/op.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace halftone {
+
+namespace {
+
+// kYes: a dtype changes the result of the operation, so a policy may override its class.
+enum class Computes { kNo, kYes };
+
+struct Row {
+  Op op;
+  const char* name;
+  AutocastClass autocast;
+  Computes computes = Computes::kYes;
+};
+
+constexpr Row kRows[] = {
+    {Op::kAdd, "add", AutocastClass::kWidest},
+    {Op::kSub, "sub", AutocastClass::kWidest},
+    {Op::kMul, "mul", AutocastClass::kWidest},
+    {Op::kDiv, "div", AutocastClass::kWidest},
+    {Op::kMatmul, "matmul", AutocastClass::kLow},
+    {Op::kEinsum, "einsum", AutocastClass::kLow},
+    {Op::kLinear, "linear", AutocastClass::kLow},
+    {Op::kConv1d, "conv1d", AutocastClass::kLow},
+    {Op::kConv2d, "conv2d", AutocastClass::kLow},
+    {Op::kConvTranspose1d, "conv_transpose1d", AutocastClass::kLow},
+    {Op::kConvTranspose2d, "conv_transpose2d", AutocastClass::kLow},
+    {Op::kMaxPool1d, "max_pool1d", AutocastClass::kAsIs},
+    {Op::kMaxPool2d, "max_pool2d", AutocastClass::kAsIs},
+    {Op::kAvgPool1d, "avg_pool1d", AutocastClass::kAsIs},
+    {Op::kAvgPool2d, "avg_pool2d", AutocastClass::kAsIs},
+    {Op::kAdaptiveAvgPool1d, "adaptive_avg_pool1d", AutocastClass::kAsIs},
+    {Op::kAdaptiveAvgPool2d, "adaptive_avg_pool2d", AutocastClass::kAsIs},
+    {Op::kAdaptiveMaxPool1d, "adaptive_max_pool1d", AutocastClass::kAsIs},
+    {Op::kAdaptiveMaxPool2d, "adaptive_max_pool2d", AutocastClass::kAsIs},
+    {Op::kSum, "sum", AutocastClass::kFp32},
+    {Op::kMean, "mean", AutocastClass::kFp32},
+    {Op::kVar, "var", AutocastClass::kFp32},
+    {Op::kStd, "std", AutocastClass::kFp32},
+    {Op::kRelu, "relu", AutocastClass::kAsIs},
+    {Op::kGelu, "gelu", AutocastClass::kAsIs},
+    {Op::kSoftmax, "softmax", AutocastClass::kFp32},
+    {Op::kLogSoftmax, "log_softmax", AutocastClass::kFp32},
+    {Op::kCrossEntropy, "cross_entropy", AutocastClass::kFp32},
+    {Op::kLayerNorm, "layer_norm", AutocastClass::kFp32},
+    {Op::kRmsNorm, "rms_norm", AutocastClass::kFp32},
+    {Op::kGroupNorm, "group_norm", AutocastClass::kFp32},
+    {Op::kBatchNorm, "batch_norm", AutocastClass::kFp32},
+    {Op::kRescale, "rescale", AutocastClass::kAsIs},
+    {Op::kAccuracy, "accuracy", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kAmax, "amax", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kAmin, "amin", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kMaxDim, "max_dim", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kMinDim, "min_dim", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kArgmax, "argmax", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kArgmin, "argmin", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kAny, "any", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kAll, "all", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kCumsum, "cumsum", AutocastClass::kFp32},
+    {Op::kLogSumExp, "log_sum_exp", AutocastClass::kFp32},
+    {Op::kMseLoss, "mse_loss", AutocastClass::kFp32},
+    {Op::kL1Loss, "l1_loss", AutocastClass::kFp32},
+    {Op::kSmoothL1Loss, "smooth_l1_loss", AutocastClass::kFp32},
+    {Op::kKlDiv, "kl_div", AutocastClass::kFp32},
+    {Op::kBceWithLogits, "bce_with_logits", AutocastClass::kFp32},
+    {Op::kNllLoss, "nll_loss", AutocastClass::kFp32},
+    {Op::kReshape, "reshape", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kTranspose, "transpose", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kSlice, "slice", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kPermute, "permute", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kUnsqueeze, "unsqueeze", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kSqueeze, "squeeze", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kBroadcastTo, "broadcast_to", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kCat, "cat", AutocastClass::kWidest},
+    {Op::kStack, "stack", AutocastClass::kWidest},
+    {Op::kSplit, "split", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kPad, "pad", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kFlip, "flip", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kTril, "tril", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kTriu, "triu", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kGather, "gather", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kScatterAdd, "scatter_add", AutocastClass::kWidest},
+    {Op::kIndexSelect, "index_select", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kMaskedFill, "masked_fill", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kEmbedding, "embedding", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kDropout, "dropout", AutocastClass::kAsIs},
+    {Op::kCast, "cast", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kExp, "exp", AutocastClass::kFp32},
+    {Op::kLog, "log", AutocastClass::kFp32},
+    {Op::kSqrt, "sqrt", AutocastClass::kAsIs},
+    {Op::kRsqrt, "rsqrt", AutocastClass::kFp32},
+    {Op::kReciprocal, "reciprocal", AutocastClass::kFp32},
+    {Op::kAbs, "abs", AutocastClass::kAsIs},
+    {Op::kNeg, "neg", AutocastClass::kAsIs},
+    {Op::kSin, "sin", AutocastClass::kAsIs},
+    {Op::kCos, "cos", AutocastClass::kAsIs},
+    {Op::kSigmoid, "sigmoid", AutocastClass::kAsIs},
+    {Op::kTanh, "tanh", AutocastClass::kAsIs},
+    {Op::kSilu, "silu", AutocastClass::kAsIs},
+    {Op::kSoftplus, "softplus", AutocastClass::kFp32},
+    {Op::kMaximum, "maximum", AutocastClass::kWidest},
+    {Op::kMinimum, "minimum", AutocastClass::kWidest},
+    {Op::kPow, "pow", AutocastClass::kFp32},
+    {Op::kPowScalar, "pow_scalar", AutocastClass::kFp32},
+    {Op::kClamp, "clamp", AutocastClass::kAsIs},
+    {Op::kEq, "eq", AutocastClass::kWidest},
+    {Op::kNe, "ne", AutocastClass::kWidest},
+    {Op::kLt, "lt", AutocastClass::kWidest},
+    {Op::kLe, "le", AutocastClass::kWidest},
+    {Op::kGt, "gt", AutocastClass::kWidest},
+    {Op::kGe, "ge", AutocastClass::kWidest},
+    {Op::kLogicalAnd, "logical_and", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kLogicalOr, "logical_or", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kLogicalNot, "logical_not", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kIsNan, "is_nan", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kIsFinite, "is_finite", AutocastClass::kAsIs, Computes::kNo},
+    {Op::kWhere, "where", AutocastClass::kWidest},
+};
+
+// Rows are in the order of the enumeration, so that an operation's number is its row's index.
+constexpr bool rows_match_numbers() {
+  for (int i = 0; i < kOpCount; ++i) {
+    if (kRows[i].op != static_cast<Op>(i)) return false;
+  }
+  return sizeof kRows / sizeof kRows[0] == static_cast<size_t>(kOpCount);
+}
+static_assert(rows_match_numbers());
+
+const Row& row_of(Op op) noexcept { return kRows[static_cast<int>(op)]; }
+
+}  // namespace
+
+const char* name_of(Op op) noexcept { return row_of(op).name; }
+AutocastClass default_autocast_class(Op op) noexcept { return row_of(op).autocast; }
+bool is_computing(Op op) noexcept { return row_of(op).computes == Computes::kYes; }
+
+bool find_op(const char* name, Op* out) noexcept {
+  for (const Row& row : kRows) {
+    if (std::strcmp(row.name, name) == 0) {
+      *out = row.op;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace halftone

@@ -1,0 +1,32 @@
+#include "ops/dispatch/record.h"
+
+#include <utility>
+#include <vector>
+
+namespace halftone {
+
+bool should_record(std::span<const Tensor* const> inputs) noexcept {
+  if (!scope().grad_enabled) return false;
+  for (const Tensor* input : inputs) {
+    if (input->defined() && requires_grad(*input)) return true;
+  }
+  return false;
+}
+
+void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const> inputs) {
+  std::vector<Edge> edges;
+  edges.reserve(inputs.size());
+  for (const Tensor* input : inputs) {
+    if (input->defined()) {
+      edges.push_back({.node = Ref<Node>::share(node_of(*input)), .result_index = input->result_index()});
+    } else {
+      edges.push_back({});
+    }
+  }
+  node->set_edges(std::move(edges));
+  // The engine runs later operations first.
+  node->set_sequence(++scope().next_sequence);
+  result.set_gradient_source(std::move(node));
+}
+
+}  // namespace halftone

@@ -1,0 +1,14 @@
+// Matrix products; each records itself if an input requires a gradient.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace halftone::ops {
+
+Tensor matmul(const Tensor& a, const Tensor& b);
+// `b` may be undefined, for an equation of one operand.
+Tensor einsum(const char* equation, const Tensor& a, const Tensor& b);
+// `bias` may be undefined.
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
+
+}  // namespace halftone::ops

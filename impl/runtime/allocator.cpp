@@ -1,0 +1,223 @@
+#include "runtime/allocator.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "core/error.h"
+#include "core/fork_hook.h"
+#include "runtime/memory/asan_poison.h"
+#include "runtime/memory/page_heap.h"
+#include "runtime/memory/slab.h"
+
+namespace halftone {
+namespace {
+
+// The size of a huge page (host_memory.cpp).
+constexpr size_t kSegmentSize = size_t{2} << 20;
+// Checked before sizes are rounded up, so that rounding cannot overflow.
+constexpr size_t kLargestRequest = size_t{1} << 48;
+
+constexpr size_t whole_segments(size_t bytes) { return (bytes + kSegmentSize - 1) / kSegmentSize * kSegmentSize; }
+
+}  // namespace
+
+// The lock is released while the device allocates or frees: the embedding program's allocator functions may run there,
+// and they may call the library. `reserved` is raised before the lock is released, so that concurrent requests keep the
+// limit.
+struct CachingAllocator::State {
+  using Lock = std::unique_lock<ForkMutex>;
+
+  explicit State(Device& memory_device) : device(memory_device), poisons(memory_device.host_accessible()) {}
+
+  Allocation take_cell(Lock& lock, size_t bytes);
+  Allocation take_pages(Lock& lock, size_t bytes);
+  PageBlock* take_block(Lock& lock, size_t size, size_t requested);
+  PageBlock* grow(Lock& lock, size_t size, size_t requested);
+  size_t segment_size(size_t size) const noexcept;
+  Status ask_device(Lock& lock, size_t bytes, void** out) noexcept;
+  [[noreturn]] void fail_to_grow(const Status& status, size_t requested) const;
+  void give_cell(Slab* slab, const void* cell) noexcept;
+  void drop(Slab* slab) noexcept;
+  void release_cached(Lock& lock) noexcept;
+  void count(int64_t bytes, Category category) noexcept;
+
+  Device& device;
+  const bool poisons;
+  ForkMutex mutex;
+  PageHeap pages;
+  SlabList slabs[kCellClassCount];
+  MemoryStats stats;
+};
+
+Allocation CachingAllocator::State::take_cell(Lock& lock, size_t bytes) {
+  SlabList& list = slabs[cell_class_of(bytes)];
+  if (list.first() == nullptr) {
+    auto fresh = std::make_unique<Slab>(cell_class_of(bytes));
+    fresh->set_block(take_block(lock, kSlabSize, bytes));
+    list.add(fresh.release());
+  }
+  Slab* slab = list.first();
+  void* data = slab->take();
+  if (slab->is_full()) list.remove(slab);
+  return {.data = data, .block = slab};
+}
+
+Allocation CachingAllocator::State::take_pages(Lock& lock, size_t bytes) {
+  PageBlock* block = take_block(lock, whole_pages(bytes), bytes);
+  return {.data = block->data, .block = block};
+}
+
+PageBlock* CachingAllocator::State::take_block(Lock& lock, size_t size, size_t requested) {
+  PageBlock* block = pages.take(size);
+  return block != nullptr ? block : grow(lock, size, requested);
+}
+
+PageBlock* CachingAllocator::State::grow(Lock& lock, size_t size, size_t requested) {
+  // Made before the device is asked, so that nothing can fail once it has allocated.
+  auto segment = std::make_unique<PageBlock>();
+  auto rest = std::make_unique<PageBlock>();
+  void* data = nullptr;
+  size_t bytes = segment_size(size);
+  Status status = ask_device(lock, bytes, &data);
+  if (status.code == Code::kOutOfMemory) {
+    release_cached(lock);
+    // A block may fit now: from empty slabs, or released by another thread meanwhile.
+    if (PageBlock* block = pages.take(size); block != nullptr) return block;
+    bytes = segment_size(size);
+    status = ask_device(lock, bytes, &data);
+  }
+  if (!status.ok()) fail_to_grow(status, requested);
+  ++stats.device_allocations;
+  if (poisons) poison(data, bytes);
+  return pages.take_from_new(data, bytes, size, std::move(segment), std::move(rest));
+}
+
+// A segment that would pass the limit is not rounded up.
+size_t CachingAllocator::State::segment_size(size_t size) const noexcept {
+  const size_t rounded = whole_segments(size);
+  const bool fits = stats.limit == 0 || stats.reserved + static_cast<int64_t>(rounded) <= stats.limit;
+  return fits ? rounded : size;
+}
+
+Status CachingAllocator::State::ask_device(Lock& lock, size_t bytes, void** out) noexcept {
+  const auto signed_bytes = static_cast<int64_t>(bytes);
+  if (stats.limit > 0 && stats.reserved + signed_bytes > stats.limit) {
+    return Status::failure(Code::kOutOfMemory, "the memory limit is reached");
+  }
+  stats.reserved += signed_bytes;
+  lock.unlock();
+  const Status status = device.allocate(bytes, out);
+  lock.lock();
+  if (!status.ok()) stats.reserved -= signed_bytes;
+  return status;
+}
+
+void CachingAllocator::State::fail_to_grow(const Status& status, size_t requested) const {
+  // From the CPU device this means that the embedding program's allocator broke its contract.
+  if (status.code == Code::kInvalidArgument) fail(status.code, "options.allocator", "%s", status.message);
+  if (status.code != Code::kOutOfMemory) fail(status);
+  fail(Code::kOutOfMemory, "",
+       "out of memory: requested %zu bytes, current %lld, reserved %lld, free among these %zu, limit %lld "
+       "(device %s: %s)",
+       requested, static_cast<long long>(stats.current), static_cast<long long>(stats.reserved), pages.free_bytes(),
+       static_cast<long long>(stats.limit), device.name(), status.message);
+}
+
+void CachingAllocator::State::give_cell(Slab* slab, const void* cell) noexcept {
+  SlabList& list = slabs[slab->cell_class()];
+  const bool was_full = slab->is_full();
+  slab->give(cell);
+  if (was_full) list.add(slab);
+  // Keep one empty slab, so that a request that comes and goes does not create and drop a slab each time.
+  if (slab->is_empty() && !list.holds_only(slab)) drop(slab);
+}
+
+void CachingAllocator::State::drop(Slab* slab) noexcept {
+  slabs[slab->cell_class()].remove(slab);
+  pages.give(slab->block());
+  delete slab;
+}
+
+void CachingAllocator::State::release_cached(Lock& lock) noexcept {
+  for (SlabList& list : slabs) {
+    for (Slab* slab = list.first(); slab != nullptr;) {
+      Slab* following = SlabList::after(slab);
+      if (slab->is_empty()) drop(slab);
+      slab = following;
+    }
+  }
+  PageBlock* chain = pages.take_out_free_segments();
+  int64_t released = 0;
+  lock.unlock();
+  while (chain != nullptr) {
+    const std::unique_ptr<PageBlock> segment(chain);
+    chain = segment->next;
+    if (poisons) unpoison(segment->data, segment->size);
+    device.deallocate(segment->data, segment->size);
+    released += static_cast<int64_t>(segment->size);
+  }
+  lock.lock();
+  // Only now: the memory counts against the limit until the device has it back.
+  stats.reserved -= released;
+}
+
+void CachingAllocator::State::count(int64_t bytes, Category category) noexcept {
+  stats.current += bytes;
+  stats.by_category[static_cast<int>(category)] += bytes;
+  stats.peak = std::max(stats.peak, stats.current);
+}
+
+CachingAllocator::CachingAllocator(Device& device) : state_(std::make_unique<State>(device)) {}
+
+CachingAllocator::~CachingAllocator() { release_cached(); }
+
+Allocation CachingAllocator::allocate(size_t bytes, Category category) {
+  if (bytes == 0) return {.category = category};
+  State& state = *state_;
+  State::Lock lock(state.mutex);
+  if (bytes > kLargestRequest) {
+    state.fail_to_grow(Status::failure(Code::kOutOfMemory, "the request is larger than any device"), bytes);
+  }
+  Allocation allocation = bytes <= kLargestCell ? state.take_cell(lock, bytes) : state.take_pages(lock, bytes);
+  allocation.size = bytes;
+  allocation.category = category;
+  state.count(static_cast<int64_t>(bytes), category);
+  ++state.stats.allocations;
+  if (state.poisons) unpoison(allocation.data, bytes);
+  return allocation;
+}
+
+void CachingAllocator::release(const Allocation& allocation) noexcept {
+  if (allocation.block == nullptr) return;
+  State& state = *state_;
+  const State::Lock lock(state.mutex);
+  if (state.poisons) poison(allocation.data, allocation.size);
+  state.count(-static_cast<int64_t>(allocation.size), allocation.category);
+  if (allocation.size <= kLargestCell) {
+    state.give_cell(static_cast<Slab*>(allocation.block), allocation.data);
+  } else {
+    state.pages.give(static_cast<PageBlock*>(allocation.block));
+  }
+}
+
+MemoryStats CachingAllocator::stats() const noexcept {
+  const State::Lock lock(state_->mutex);
+  return state_->stats;
+}
+
+void CachingAllocator::reset_peak() noexcept {
+  const State::Lock lock(state_->mutex);
+  state_->stats.peak = state_->stats.current;
+}
+
+void CachingAllocator::set_limit(int64_t bytes) noexcept {
+  const State::Lock lock(state_->mutex);
+  state_->stats.limit = std::max<int64_t>(bytes, 0);
+}
+
+void CachingAllocator::release_cached() noexcept {
+  State::Lock lock(state_->mutex);
+  state_->release_cached(lock);
+}
+
+}  // namespace halftone

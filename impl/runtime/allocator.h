@@ -1,0 +1,60 @@
+// The caching allocator of one device: size classes below 4 KiB, pages above, best fit with split and merge. Released
+// blocks stay reserved for the next request. `current` and `peak` count requested bytes, `reserved` counts bytes taken
+// from the device. Safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "backend/device.h"
+
+namespace halftone {
+
+// The purpose of an allocation; each is counted apart. Must match the HTONE_MEMORY_... constants in
+// capi/include/halftone/device.h; nothing allocates for HTONE_MEMORY_COMMUNICATION (5) yet.
+enum class Category : int32_t { kOther, kParameters, kGradients, kOptimizer, kActivations, kWorkspace = 6 };
+inline constexpr int kCategoryCount = 7;
+
+struct MemoryStats {
+  int64_t current = 0;                       // requested bytes not released yet
+  int64_t peak = 0;                          // the highest `current` since creation or reset_peak
+  int64_t reserved = 0;                      // bytes taken from the device, in use or cached
+  int64_t limit = 0;                         // upper bound of `reserved`; 0: no limit
+  int64_t allocations = 0;                   // requests served since creation
+  int64_t device_allocations = 0;            // requests that needed memory from the device
+  int64_t by_category[kCategoryCount] = {};  // `current` by category
+};
+
+// A piece of device memory; empty for zero bytes.
+struct Allocation {
+  void* data = nullptr;
+  void* block = nullptr;  // the allocator's own record
+  size_t size = 0;        // requested bytes
+  Category category = Category::kOther;
+};
+
+class CachingAllocator {
+ public:
+  explicit CachingAllocator(Device& device);
+  ~CachingAllocator();  // REQUIRES: every allocation was released
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  // Returns 64-byte aligned memory with unspecified content. Throws OUT_OF_MEMORY with the requested, current, reserved
+  // and free bytes if the device has no memory or the limit would be passed, and emptying the cache did not help.
+  Allocation allocate(size_t bytes, Category category);
+  void release(const Allocation& allocation) noexcept;
+
+  MemoryStats stats() const noexcept;
+  void reset_peak() noexcept;
+  void set_limit(int64_t bytes) noexcept;
+  // Returns all cached memory that is not in use to the device.
+  void release_cached() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,84 @@
+#include "runtime/context.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/undo.h"
+#include "runtime/pool_width.h"
+#include "runtime/registry.h"
+
+namespace halftone {
+namespace {
+
+struct DestroyDevice {
+  void operator()(Device* device) const noexcept { device->destroy(); }
+};
+
+}  // namespace
+
+ContextDevice::~ContextDevice() {
+  allocator.reset();  // returns its memory to the device, so it goes first
+  device->destroy();
+}
+
+Context::Context(const ContextOptions& options)
+    : options_(options), num_threads_(pool_width(options.num_threads, options.io)) {}
+
+Context::~Context() = default;
+
+// If another thread has taken the next sequence meanwhile, this one stays taken: resetting the counter would hand out
+// the other thread's sequence a second time.
+PhiloxKey Context::next_key() {
+  const uint64_t sequence = next_sequence();
+  Undo::on_failure([context = Ref<Context>::share(this), sequence]() noexcept {
+    uint64_t next = sequence + 1;
+    context->next_sequence_.compare_exchange_strong(next, sequence, std::memory_order_relaxed);
+  });
+  return {.seed = seed(), .sequence = sequence};
+}
+
+ContextDevice& Context::device(const char* text) {
+  const DeviceName name(text);
+  std::unique_lock lock(mutex_);
+  if (ContextDevice* known = find_device(name)) return *known;
+  const std::vector<Plugin> plugins = plugins_;
+  lock.unlock();
+  // The device is created without the lock: its allocator registers a fork hook, and a fork takes the two locks in the
+  // opposite order. If two threads create the same device, the second returns the first one's; its own is destroyed
+  // after the lock is released.
+  std::unique_ptr<ContextDevice> made = make_device(name, plugins);
+  const std::lock_guard relock(mutex_);
+  if (ContextDevice* known = find_device(name)) return *known;
+  devices_.push_back(std::move(made));
+  return *devices_.back();
+}
+
+ContextDevice* Context::find_device(const DeviceName& name) const {
+  for (const auto& entry : devices_) {
+    if (DeviceName(entry->device->name()) == name) return entry.get();
+  }
+  return nullptr;
+}
+
+std::unique_ptr<ContextDevice> Context::make_device(const DeviceName& name, const std::vector<Plugin>& plugins) {
+  std::unique_ptr<Device, DestroyDevice> device(
+      create_device(name, {.num_threads = num_threads_, .memory = options_.memory, .plugins = plugins}));
+  if (!(DeviceName(device->name()) == name)) {
+    fail(Code::kDevice, "name", "the backend returned the device \"%s\" for \"%s:%d\"", device->name(), name.kind,
+         name.index);
+  }
+  auto allocator = std::make_unique<CachingAllocator>(*device);
+  auto entry = std::make_unique<ContextDevice>(this, device.get(), std::move(allocator));
+  device.release();
+  return entry;
+}
+
+void Context::load_plugin(const char* path) {
+  const Plugin plugin = open_plugin(path);
+  const std::lock_guard lock(mutex_);
+  const bool known =
+      std::any_of(plugins_.begin(), plugins_.end(), [&](const Plugin& other) { return other.table == plugin.table; });
+  if (!known) plugins_.push_back(plugin);
+}
+
+}  // namespace halftone

@@ -1,0 +1,86 @@
+// A context owns the devices with their allocators, the tables for files and time, the plugins and the seed.
+// Objects retain their context, so it may be released while they live. Safe from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/clock.h"
+#include "core/fork_hook.h"
+#include "core/host_memory.h"
+#include "core/io.h"
+#include "core/philox.h"
+#include "core/ref.h"
+#include "runtime/allocator.h"
+#include "runtime/plugin_loader.h"
+
+namespace halftone {
+
+struct ContextOptions {
+  int num_threads = 0;  // 0: HALFTONE_NUM_THREADS, or the affinity mask and cgroup quota; clamped to 256
+  uint64_t seed = 0;
+  HostMemory memory = system_memory();
+  Io io = system_io();
+  Clock clock = system_clock();
+};
+
+class Context;
+struct DeviceName;
+
+// A device of a context with its allocator. Lives as long as the context.
+struct ContextDevice {
+  ContextDevice(Context* owner, Device* owned, std::unique_ptr<CachingAllocator> memory)
+      : context(owner), device(owned), allocator(std::move(memory)) {}
+  ~ContextDevice();
+  ContextDevice(const ContextDevice&) = delete;
+  ContextDevice& operator=(const ContextDevice&) = delete;
+
+  Context* context;
+  Device* device;  // owned
+  std::unique_ptr<CachingAllocator> allocator;
+};
+
+class Context final : public RefCounted {
+ public:
+  explicit Context(const ContextOptions& options);
+  ~Context() override;
+
+  // The number of threads that the CPU device uses, including the caller.
+  int num_threads() const noexcept { return num_threads_; }
+  const Io& io() const noexcept { return options_.io; }
+  const Clock& clock() const noexcept { return options_.clock; }
+  uint64_t seed() const noexcept { return options_.seed; }
+
+  // A new Philox sequence number. Objects created in one order from one seed draw the same numbers in every run.
+  uint64_t next_sequence() noexcept { return next_sequence_.fetch_add(1, std::memory_order_relaxed); }
+  // Saved in a checkpoint and set by a load: the number of sequences taken so far.
+  uint64_t sequences_taken() const noexcept { return next_sequence_.load(std::memory_order_relaxed); }
+  void set_sequences_taken(uint64_t count) noexcept { next_sequence_.store(count, std::memory_order_relaxed); }
+  // The key of a new sequence. If the C call fails, the sequence is returned, so that the repeated call draws the same
+  // numbers. Throws OUT_OF_MEMORY.
+  PhiloxKey next_key();
+
+  // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE if there is no such device.
+  ContextDevice& device(const char* name);
+
+  // Loads a plugin from a path. Throws IO if the file cannot be opened, FORMAT if it is not a plugin, UNSUPPORTED if
+  // its build id differs.
+  void load_plugin(const char* path);
+
+ private:
+  // REQUIRES: mutex_ is held.
+  ContextDevice* find_device(const DeviceName& name) const;
+  std::unique_ptr<ContextDevice> make_device(const DeviceName& name, const std::vector<Plugin>& plugins);
+
+  ContextOptions options_;
+  const int num_threads_;
+  std::atomic<uint64_t> next_sequence_{0};
+  ForkMutex mutex_;  // guards the members below
+  std::vector<Plugin> plugins_;
+  std::vector<std::unique_ptr<ContextDevice>> devices_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,63 @@
+#include "runtime/registry.h"
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "core/error.h"
+#include "cpu/device.h"
+#include "cpu/instruction_set.h"
+
+namespace halftone {
+namespace {
+
+bool is_kind_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Truncate: the name is untrusted and must fit in the message.
+[[noreturn]] void fail_on_garbage(const char* name) {
+  fail(Code::kDevice, "name", "\"%.64s\" is not a device name: expected a kind and an index, as in \"cuda:0\"", name);
+}
+
+Device* create_cpu(const DeviceName& name, const DeviceSources& sources) {
+  if (name.index != 0) fail(Code::kDevice, "name", "there is no device \"cpu:%d\": the CPU is \"cpu\"", name.index);
+  return cpu::create_device(sources.num_threads, sources.memory);
+}
+
+Device* create_from_plugin(const DeviceName& name, const PluginTable& table) {
+  Device* device = nullptr;
+  check(table.create_device(name.index, &device));
+  return device;
+}
+
+}  // namespace
+
+DeviceName::DeviceName(const char* name) {
+  int length = 0;
+  while (is_kind_character(name[length])) {
+    if (length == kKindCapacity - 1) fail_on_garbage(name);
+    kind[length] = name[length];
+    ++length;
+  }
+  const std::string_view rest(name + length);
+  if (length == 0 || (!rest.empty() && rest[0] != ':')) fail_on_garbage(name);
+  if (rest.empty()) return;
+  const auto [end, error] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), index);
+  if (error != std::errc() || end != rest.data() + rest.size() || index < 0) fail_on_garbage(name);
+}
+
+const char* instruction_set() noexcept { return cpu::instruction_set(); }
+
+Device* create_device(const DeviceName& name, const DeviceSources& sources) {
+  if (std::strcmp(name.kind, "cpu") == 0) return create_cpu(name, sources);
+  for (const Plugin& plugin : sources.plugins) {
+    const char* served = plugin.table->device_name;
+    if (served != nullptr && std::strcmp(name.kind, served) == 0) return create_from_plugin(name, *plugin.table);
+  }
+  fail(Code::kDevice, "name",
+       "there is no device \"%s:%d\": this build has no \"%s\" backend, and no loaded plugin serves one", name.kind,
+       name.index, name.kind);
+}
+
+}  // namespace halftone

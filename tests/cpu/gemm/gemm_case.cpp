@@ -1,0 +1,147 @@
+#include "cpu/gemm/gemm_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "cpu/kernel_groups.h"
+
+namespace halftone {
+namespace {
+
+Shape strides_of(Order order, int64_t rows, int64_t columns) {
+  switch (order) {
+    case Order::kRows:
+      return {columns, 1};
+    case Order::kColumns:
+      return {1, rows};
+    case Order::kSlice:
+      return {columns + 5, 1};
+    case Order::kGaps:
+      return {2 * columns + 3, 2};
+  }
+  return {};
+}
+
+HostTensor matrix(DType dtype, int64_t rows, int64_t columns, Order order) {
+  return HostTensor(dtype, {rows, columns}, strides_of(order, rows, columns));
+}
+
+std::vector<double> values_of(const HostTensor& tensor) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < tensor.numel(); ++i) values.push_back(tensor.get(i));
+  return values;
+}
+
+// The relative distance of neighbouring values, and the smallest distance.
+double epsilon_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 0x1p-52;
+    case DType::kF32:
+      return 0x1p-23;
+    case DType::kF16:
+      return 0x1p-10;
+    case DType::kBF16:
+      return 0x1p-7;
+    default:
+      return NAN;
+  }
+}
+
+}  // namespace
+
+GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Order b, Order c,
+                   const GemmExtras& extras)
+    : shape_(shape),
+      extras_(extras),
+      a_(matrix(dtypes.a, shape.m, shape.k, a)),
+      b_(matrix(dtypes.b, shape.k, shape.n, b)),
+      c_(matrix(dtypes.c, shape.m, shape.n, c)),
+      bias_(extras.dtype, {shape.n}, {c == Order::kGaps ? 2 : 1}),
+      residual_(matrix(extras.dtype, shape.m, shape.n, c)) {
+  a_.fill_uniform(-1, 1, 1);
+  b_.fill_uniform(-1, 1, 2);
+  c_.fill_uniform(-1, 1, 3);
+  bias_.fill_uniform(-1, 1, 4);
+  residual_.fill_uniform(-1, 1, 5);
+  before_ = values_of(c_);
+  args_.a = a_.view();
+  args_.b = b_.view();
+  args_.c = c_.view();
+  if (extras.bias) args_.bias = bias_.view();
+  if (extras.residual) args_.residual = residual_.view();
+  args_.store = extras.store;
+}
+
+void GemmCase::replace_operands(const View& a, const View& b) {
+  args_.a = a;
+  args_.b = b;
+}
+
+void GemmCase::run(int threads) {
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  const size_t size = cpu::kGemmKernels.workspace(stream, args_);
+  const std::vector<std::byte> guard(64, std::byte{0x5a});
+  // All floats of the workspace start as NaN, so a read before a write shows in the result.
+  std::vector<std::byte> memory(size + 64 + 2 * guard.size(), std::byte{0xff});
+  void* data = memory.data() + guard.size();
+  size_t space = memory.size() - guard.size();
+  std::byte* workspace = static_cast<std::byte*>(std::align(64, size, data, space));
+  std::memcpy(workspace - guard.size(), guard.data(), guard.size());
+  std::memcpy(workspace + size, guard.data(), guard.size());
+  EXPECT_TRUE(cpu::kGemmKernels.run(stream, args_, workspace).ok());
+  EXPECT_EQ(std::memcmp(workspace - guard.size(), guard.data(), guard.size()), 0) << "before the workspace";
+  EXPECT_EQ(std::memcmp(workspace + size, guard.data(), guard.size()), 0) << "behind the workspace";
+}
+
+// `magnitude` is the sum of all terms' absolute values; rounding errors are relative to it.
+double GemmCase::expected(const Values& a, const Values& b, int64_t row, int64_t column, double* magnitude) const {
+  double sum = 0;
+  double absolute = 0;
+  for (int64_t p = 0; p < shape_.k; ++p) {
+    const double product = a[static_cast<size_t>(row * shape_.k + p)] * b[static_cast<size_t>(p * shape_.n + column)];
+    sum += product;
+    absolute += std::fabs(product);
+  }
+  const int64_t index = row * shape_.n + column;
+  const auto add = [&](bool wanted, double term) {
+    sum += wanted ? term : 0;
+    absolute += wanted ? std::fabs(term) : 0;
+  };
+  add(extras_.bias, bias_.get(column));
+  add(extras_.residual, residual_.get(index));
+  add(extras_.store == Store::kAdd, before_[static_cast<size_t>(index)]);
+  *magnitude = absolute;
+  return sum;
+}
+
+// A sum of k products has k roundings of the products (none with fused arithmetic) and k of the sums. Each is at most
+// half an FP32 unit of the sum of magnitudes. Eight more cover bias, residual and c. Then c's dtype rounds once; 2^-25
+// is half the smallest FP16.
+void GemmCase::expect_right() const {
+  const double unit = c_.view().dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
+  const double rounding = c_.view().dtype == DType::kF64 ? 0 : epsilon_of(c_.view().dtype) / 2;
+  const double smallest = c_.view().dtype == DType::kF16 ? 0x1p-25 : 0;
+  const Values a = values_of(a_);
+  const Values b = values_of(b_);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < c_.numel() && wrong < 5; ++i) {
+    double magnitude = 0;
+    const double wanted = expected(a, b, i / shape_.n, i % shape_.n, &magnitude);
+    const double sum_error = (2.0 * static_cast<double>(shape_.k) + 16) * unit * magnitude;
+    const double bound = sum_error + rounding * (std::fabs(wanted) + sum_error) + smallest;
+    const double got = c_.get(i);
+    if (std::fabs(got - wanted) <= bound) continue;
+    ++wrong;
+    ADD_FAILURE() << "c[" << i / shape_.n << ", " << i % shape_.n << "] = " << got << ", wanted " << wanted << " +- "
+                  << bound << "; m " << shape_.m << ", n " << shape_.n << ", k " << shape_.k;
+  }
+  EXPECT_TRUE(c_.guards_hold());
+  EXPECT_TRUE(a_.guards_hold() && b_.guards_hold());
+}
+
+}  // namespace halftone

@@ -1,0 +1,68 @@
+// One matrix product for the GEMM tests: random operands of any dtypes and layouts, a plain reference in double, and
+// the error bound of an FP32 sum. Used from one thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/kernels/kernels.h"
+#include "cpu/device.h"
+#include "host_tensor.h"
+
+namespace halftone {
+
+// Memory order of a matrix. kGaps leaves gaps after each row and between its elements.
+enum class Order { kRows, kColumns, kSlice, kGaps };
+
+struct GemmShape {
+  int64_t m;
+  int64_t n;
+  int64_t k;
+};
+
+struct GemmDTypes {
+  DType a = DType::kF32;
+  DType b = DType::kF32;
+  DType c = DType::kF32;
+};
+
+struct GemmExtras {
+  bool bias = false;
+  bool residual = false;
+  Store store = Store::kWrite;
+  DType dtype = DType::kF32;  // dtype of bias and residual
+};
+
+class GemmCase {
+ public:
+  GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a = Order::kRows, Order b = Order::kRows,
+           Order c = Order::kRows, const GemmExtras& extras = {});
+
+  HostTensor& a() { return a_; }
+  HostTensor& b() { return b_; }
+  HostTensor& c() { return c_; }
+  const GemmArgs& args() const { return args_; }
+
+  // The kernel reads these instead of a() and b(), which must hold the same values.
+  void replace_operands(const View& a, const View& b);
+  // Runs the kernel on `threads` threads, in a workspace of exactly the requested size, between guard words.
+  void run(int threads = 1);
+  // Fails the test for every element of c outside its bound, and if a guard word was overwritten.
+  void expect_right() const;
+
+ private:
+  using Values = std::vector<double>;
+  double expected(const Values& a, const Values& b, int64_t row, int64_t column, double* magnitude) const;
+
+  GemmShape shape_;
+  GemmExtras extras_;
+  HostTensor a_;
+  HostTensor b_;
+  HostTensor c_;
+  HostTensor bias_;
+  HostTensor residual_;
+  GemmArgs args_;
+  Values before_;  // c before the run, for Store::kAdd
+};
+
+}  // namespace halftone

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "cpu/device.h"
+#include "cpu/kernel_groups.h"
+#include "host_tensor.h"
+#include "tolerance.h"
+
+namespace halftone {
+namespace {
+
+// Adds source [outer, count, inner] to out [outer, size, inner].
+struct Case {
+  DType dtype;
+  int64_t outer, count, inner, size;
+  bool by_row;
+  int64_t ignored = -1;
+};
+
+std::vector<int64_t> indices_of(const Case& c) {
+  std::vector<int64_t> values;
+  const int64_t count = c.by_row ? c.count : c.outer * c.count * c.inner;
+  for (int64_t i = 0; i < count; ++i) values.push_back(i * i * 37 % 101 * 7919 % c.size);
+  return values;
+}
+
+void add(const Case& c, const HostTensor& source, const HostTensor& out, int threads) {
+  const std::vector<int64_t> values = indices_of(c);
+  HostTensor index(DType::kI64, c.by_row ? Shape{c.count} : source.view().shape);
+  if (!values.empty()) std::memcpy(index.data(), values.data(), values.size() * sizeof(int64_t));
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  ASSERT_TRUE(
+      cpu::kIndexKernels.scatter_add(stream, {.dim = 1, .ignored = c.ignored}, source.view(), index.view(), out.view())
+          .ok());
+}
+
+void expect_sums(const Case& c, int threads = 1) {
+  HostTensor source(c.dtype, {c.outer, c.count, c.inner}), out(c.dtype, {c.outer, c.size, c.inner});
+  source.fill_uniform(-9, 9, 1);
+  out.fill_uniform(-9, 9, 2);
+  const std::vector<int64_t> index = indices_of(c);
+  std::vector<double> expected, magnitude;
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    expected.push_back(out.get(i));
+    magnitude.push_back(std::fabs(out.get(i)));
+  }
+  for (int64_t i = 0; i < source.numel(); ++i) {
+    const int64_t row = i / c.inner;
+    const int64_t place = index[static_cast<size_t>(c.by_row ? row % c.count : i)];
+    if (place == c.ignored) continue;
+    const size_t at = static_cast<size_t>((row / c.count * c.size + place) * c.inner + i % c.inner);
+    expected[at] += source.get(i);
+    magnitude[at] += std::fabs(source.get(i));
+  }
+  add(c, source, out, threads);
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const size_t at = static_cast<size_t>(i);
+    const double limit = tolerance(c.dtype).relative * static_cast<double>(c.count) * magnitude[at];
+    ASSERT_LE(std::fabs(out.get(i) - expected[at]), limit) << i;
+  }
+  EXPECT_TRUE(out.guards_hold());
+}
+
+TEST(ScatterAdd, AddsWhereTheIndexSays) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kI64}) {
+    for (const bool by_row : {true, false}) {
+      expect_sums({dtype, 1, 7, 1, 3, by_row});
+      expect_sums({dtype, 2, 5, 3, 4, by_row});
+      expect_sums({dtype, 3, 1, 1, 1, by_row});
+      expect_sums({dtype, 1, 9, 130, 5, by_row});
+      expect_sums({dtype, 2, 0, 3, 4, by_row});
+      expect_sums({dtype, 2, 3, 0, 4, by_row});
+    }
+  }
+}
+
+TEST(ScatterAdd, PassesOverTheIgnoredEntry) {
+  expect_sums({DType::kF32, 1, 40, 5, 4, true, 2});
+  expect_sums({DType::kF32, 2, 40, 5, 4, false, 0});
+}
+
+TEST(ScatterAdd, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const Case cases[] = {
+      {DType::kF32, 1, 5000, 64, 53, true},  {DType::kF32, 1, 100000, 1, 7, false},
+      {DType::kF32, 300, 700, 1, 11, false}, {DType::kF64, 2, 300, 1000, 20, true},
+      {DType::kF64, 40, 30, 100, 3, false},
+  };
+  for (const Case& c : cases) {
+    expect_sums(c, 3);
+    HostTensor source(c.dtype, {c.outer, c.count, c.inner}), one(c.dtype, {c.outer, c.size, c.inner});
+    source.fill_uniform(-9, 9, 1);
+    one.fill_uniform(-9, 9, 2);
+    for (const int threads : {2, 7}) {
+      HostTensor single(one), several(one);
+      add(c, source, single, 1);
+      add(c, source, several, threads);
+      EXPECT_EQ(several.bytes(), single.bytes());
+    }
+  }
+}
+
+TEST(ScatterAdd, WrapsIntegers) {
+  const Case c = {DType::kI64, 1, 2, 1, 1, true};
+  HostTensor source(DType::kI64, {1, 2, 1}), out(DType::kI64, {1, 1, 1});
+  const int64_t terms[] = {INT64_MAX, 2}, start = 0;
+  std::memcpy(source.data(), terms, sizeof terms);
+  std::memcpy(out.data(), &start, sizeof start);
+  add(c, source, out, 1);
+  int64_t sum;
+  std::memcpy(&sum, out.data(), sizeof sum);
+  EXPECT_EQ(sum, INT64_MIN + 1);
+}
+
+}  // namespace
+}  // namespace halftone

@@ -1,0 +1,206 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/reduce/cases.h"
+#include "instruction_sets.h"
+#include "tolerance.h"
+
+namespace halftone {
+namespace {
+
+void min_max(MinMax which, const HostTensor& in, const HostTensor& out, int threads = 1) {
+  ASSERT_TRUE(with_stream(threads, [&](Stream& stream) {
+                return cpu::kReduceKernels.min_max(stream, which, in.view(), out.view());
+              }).ok());
+}
+
+void index_of(const HostTensor& in, const HostTensor& values, const HostTensor& out) {
+  ASSERT_TRUE(with_stream(2, [&](Stream& stream) {
+                return cpu::kReduceKernels.index_of(stream, in.view(), values.view(), out.view());
+              }).ok());
+}
+
+// Few different values, so that there are ties.
+void fill(HostTensor& in) {
+  const bool has_sign = in.view().dtype != DType::kU8 && in.view().dtype != DType::kBool;
+  in.fill_uniform(has_sign ? -5 : 0, in.view().dtype == DType::kBool ? 2 : 6, 3);
+}
+
+double reference(const HostTensor& in, const std::vector<int64_t>& terms, MinMax which) {
+  double best = in.get(terms[0]);
+  for (const int64_t i : terms) {
+    const double x = in.get(i);
+    if (std::isnan(best)) break;
+    if (std::isnan(x) || (which == MinMax::kMax ? x > best : x < best)) best = x;
+  }
+  return best;
+}
+
+bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+void check_min_max(const HostTensor& in, uint32_t dims) {
+  const Shape& shape = in.view().shape;
+  const Shape out_shape = reduced_shape(shape, dims);
+  if (numel(shape) == 0 && numel(out_shape) > 0) return;
+  const auto terms = terms_of(shape, out_shape);
+  for (const MinMax which : {MinMax::kMax, MinMax::kMin}) {
+    HostTensor out(in.view().dtype, out_shape);
+    min_max(which, in, out);
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      ASSERT_TRUE(is_same(out.get(i), reference(in, terms[static_cast<size_t>(i)], which))) << i;
+    }
+    EXPECT_TRUE(out.guards_hold());
+  }
+}
+
+void check_index(const HostTensor& in, int dim) {
+  const Shape& shape = in.view().shape;
+  const Shape out_shape = reduced_shape(shape, 1u << dim);
+  if (numel(shape) == 0 && numel(out_shape) > 0) return;
+  const auto terms = terms_of(shape, out_shape);
+  HostTensor values(in.view().dtype, out_shape), out(DType::kI64, out_shape);
+  min_max(MinMax::kMax, in, values);
+  index_of(in, values, out);
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const auto& own = terms[static_cast<size_t>(i)];
+    const auto first =
+        std::find_if(own.begin(), own.end(), [&](int64_t t) { return is_same(in.get(t), values.get(i)); });
+    ASSERT_EQ(out.get(i), static_cast<double>(first - own.begin())) << i;
+  }
+  EXPECT_TRUE(out.guards_hold());
+}
+
+TEST(MinMax, OfEveryDtypeOverEverySetOfDimensionsAndItsFirstIndex) {
+  for_each_instruction_set([] {
+    for (int32_t dtype = kDTypeFirst; dtype <= kDTypeLast; ++dtype) {
+      SCOPED_TRACE(name_of(static_cast<DType>(dtype)));
+      for (const ReduceCase& c : kReduceCases) {
+        if (numel(c.shape) > 10000 && dtype > 3) continue;
+        HostTensor in(static_cast<DType>(dtype), c.shape, c.strides);
+        fill(in);
+        for (uint32_t dims = 0; dims < 1u << c.shape.rank(); ++dims) check_min_max(in, dims);
+        for (int dim = 0; dim < c.shape.rank(); ++dim) check_index(in, dim);
+      }
+    }
+  });
+}
+
+TEST(MinMax, IsNanWhereverOneStands) {
+  for_each_instruction_set([] {
+    for (int64_t at = 0; at < 70; ++at) {
+      for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
+        HostTensor in(dtype, {3, 70});
+        fill(in);
+        in.set(70, -INFINITY);
+        in.set(139, INFINITY);
+        in.set(70 + at, NAN);
+        for (uint32_t dims = 1; dims < 4; ++dims) check_min_max(in, dims);
+        check_index(in, 0);
+        check_index(in, 1);
+      }
+    }
+  });
+}
+
+TEST(MinMax, OfInfinitiesAloneIsTheInfinity) {
+  HostTensor in(DType::kF16, {2, 300});
+  for (int64_t i = 0; i < 300; ++i) in.set(i, -INFINITY);
+  for (int64_t i = 300; i < 600; ++i) in.set(i, INFINITY);
+  for (uint32_t dims = 1; dims < 4; ++dims) check_min_max(in, dims);
+  check_index(in, 1);
+}
+
+TEST(MinMax, OfTheEndsOfInt64IsExact) {
+  HostTensor in(DType::kI64, {3});
+  const int64_t values[] = {INT64_MAX - 1, INT64_MAX, INT64_MIN};
+  std::memcpy(in.data(), values, sizeof values);
+  HostTensor out(DType::kI64, {1});
+  int64_t result;
+  min_max(MinMax::kMax, in, out);
+  std::memcpy(&result, out.data(), sizeof result);
+  EXPECT_EQ(result, INT64_MAX);
+  min_max(MinMax::kMin, in, out);
+  std::memcpy(&result, out.data(), sizeof result);
+  EXPECT_EQ(result, INT64_MIN);
+}
+
+TEST(MinMax, IsTheSameOnAnyNumberOfThreads) {
+  for (const Shape& shape : {Shape{1000, 300}, Shape{3, 100000}, Shape{100000, 3}}) {
+    HostTensor in(DType::kF32, shape);
+    in.fill_uniform(-1, 1, 3);
+    for (uint32_t dims = 1; dims < 4; ++dims) {
+      HostTensor one(DType::kF32, reduced_shape(shape, dims)), seven(DType::kF32, reduced_shape(shape, dims));
+      min_max(MinMax::kMax, in, one, 1);
+      min_max(MinMax::kMax, in, seven, 7);
+      EXPECT_EQ(one.bytes(), seven.bytes());
+    }
+  }
+}
+
+TEST(MinMaxBackward, SharesTheGradientAmongTies) {
+  for_each_instruction_set([] {
+    for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+      SCOPED_TRACE(name_of(dtype));
+      for (const ReduceCase& c : kReduceCases) {
+        if (numel(c.shape) == 0) continue;
+        HostTensor in(dtype, c.shape, c.strides), grad_in(dtype, c.shape);
+        in.fill_uniform(-3, 3, 3);
+        for (int64_t i = 0; i < in.numel(); ++i) in.set(i, std::round(in.get(i)));
+        for (uint32_t dims = 0; dims < 1u << c.shape.rank(); ++dims) {
+          const Shape out_shape = reduced_shape(c.shape, dims);
+          HostTensor values(dtype, out_shape), grad(dtype, out_shape);
+          grad.fill_uniform(-1, 1, 5);
+          min_max(MinMax::kMax, in, values);
+          ASSERT_TRUE(with_stream(3, [&](Stream& stream) {
+                        return cpu::kReduceKernels.min_max_backward(stream, grad.view(), in.view(), values.view(),
+                                                                    grad_in.view());
+                      }).ok());
+          const auto terms = terms_of(c.shape, out_shape);
+          for (size_t i = 0; i < terms.size(); ++i) {
+            const double value = values.get(static_cast<int64_t>(i));
+            const auto ties =
+                std::count_if(terms[i].begin(), terms[i].end(), [&](int64_t t) { return in.get(t) == value; });
+            for (const int64_t t : terms[i]) {
+              const double share = grad.get(static_cast<int64_t>(i)) / static_cast<double>(ties);
+              ASSERT_TRUE(is_close(grad_in.get(t), in.get(t) == value ? share : 0, dtype)) << t;
+            }
+          }
+          EXPECT_TRUE(grad_in.guards_hold());
+        }
+      }
+    }
+  });
+}
+
+TEST(Place, PutsEachGradientAtItsIndexAndZeroElsewhere) {
+  for_each_instruction_set([] {
+    for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
+      for (const ReduceCase& c : kReduceCases) {
+        for (int dim = 0; dim < c.shape.rank(); ++dim) {
+          const Shape out_shape = reduced_shape(c.shape, 1u << dim);
+          if (numel(c.shape) == 0) continue;
+          HostTensor grad(dtype, out_shape), indices(DType::kI64, out_shape), out(dtype, c.shape);
+          grad.fill_uniform(1, 2, 5);
+          for (int64_t i = 0; i < grad.numel(); ++i) indices.set(i, static_cast<double>(i * 7 % c.shape[dim]));
+          ASSERT_TRUE(with_stream(2, [&](Stream& stream) {
+                        return cpu::kReduceKernels.one_hot(stream, grad.view(), indices.view(), dim, out.view());
+                      }).ok());
+          const auto terms = terms_of(c.shape, out_shape);
+          for (size_t i = 0; i < terms.size(); ++i) {
+            const auto at = static_cast<int64_t>(i);
+            for (size_t t = 0; t < terms[i].size(); ++t) {
+              const bool here = static_cast<double>(t) == indices.get(at);
+              ASSERT_EQ(out.get(terms[i][t]), here ? grad.get(at) : 0);
+            }
+          }
+          EXPECT_TRUE(out.guards_hold());
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace halftone

@@ -1,0 +1,224 @@
+#include "runtime/context.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "cpu/device.h"
+#include "runtime/failing_new.h"
+
+namespace halftone {
+namespace {
+
+Error error_of_device(Context& context, const char* name) {
+  try {
+    context.device(name);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(Code::kOk, 0, "", "");
+}
+
+// A caller's allocator that counts its calls and can return misaligned memory or none.
+struct HostAllocator {
+  HostMemory table() {
+    return {.user = this,
+            .allocate =
+                [](void* user, size_t bytes, size_t alignment) {
+                  auto& self = *static_cast<HostAllocator*>(user);
+                  if (self.context != nullptr) self.context->device("cpu").allocator->stats();
+                  if (self.empty) return static_cast<void*>(nullptr);
+                  self.taken += static_cast<int64_t>(bytes);
+                  return static_cast<void*>(static_cast<char*>(std::aligned_alloc(alignment, bytes + alignment)) +
+                                            self.misalignment);
+                },
+            .deallocate =
+                [](void* user, void* memory, size_t bytes) {
+                  auto& self = *static_cast<HostAllocator*>(user);
+                  self.taken -= static_cast<int64_t>(bytes);
+                  std::free(static_cast<char*>(memory) - self.misalignment);
+                }};
+  }
+
+  std::atomic<int64_t> taken{0};
+  size_t misalignment = 0;
+  bool empty = false;
+  Context* context = nullptr;
+};
+
+TEST(Context, HasOneCpuUnderTwoNames) {
+  const auto context = make_ref<Context>(ContextOptions{});
+  ContextDevice& cpu = context->device("cpu");
+  EXPECT_EQ(&context->device("cpu:0"), &cpu);
+  EXPECT_EQ(cpu.context, context.get());
+  EXPECT_EQ(cpu.device->kind(), DeviceKind::kCpu);
+  EXPECT_STREQ(cpu.device->name(), "cpu");
+  EXPECT_TRUE(cpu.device->host_accessible());
+}
+
+TEST(Context, SaysWhyThereIsNoDevice) {
+  const auto context = make_ref<Context>(ContextOptions{});
+  for (const char* name : {"cuda", "cuda:0", "cuda:99", "cpu:1", "cpu:99", "tpu"}) {
+    const Error error = error_of_device(*context, name);
+    EXPECT_EQ(error.code(), Code::kDevice) << name;
+    EXPECT_STREQ(error.argument(), "name");
+  }
+  const Error cuda = error_of_device(*context, "cuda");
+  EXPECT_NE(std::string(cuda.what()).find("no \"cuda\" backend"), std::string::npos) << cuda.what();
+  EXPECT_EQ(error_of_device(*context, "cpu").code(), Code::kOk) << "the CPU keeps working";
+}
+
+TEST(Context, RefusesNamesThatAreNone) {
+  const auto context = make_ref<Context>(ContextOptions{});
+  const std::string endless(100000, 'c');
+  for (const char* name : {"", ":", ":0", "cpu:", "cpu:x", "cpu:0x", "cpu:-1", "cpu:99999999999", "cpu 0", "cpu:0:0",
+                           "\xff\xfe", "../cpu", endless.c_str()}) {
+    EXPECT_EQ(error_of_device(*context, name).code(), Code::kDevice) << name;
+  }
+}
+
+TEST(Context, ClampsItsThreads) {
+  ContextOptions options;
+  options.num_threads = 3;
+  EXPECT_EQ(make_ref<Context>(options)->num_threads(), 3);
+  options.num_threads = 100000;
+  EXPECT_EQ(make_ref<Context>(options)->num_threads(), 256);
+}
+
+TEST(Context, NumbersItsStreamsFromZero) {
+  const auto context = make_ref<Context>(ContextOptions{.seed = 42});
+  EXPECT_EQ(context->seed(), 42u);
+  EXPECT_EQ(context->next_sequence(), 0u);
+  EXPECT_EQ(context->next_sequence(), 1u);
+}
+
+TEST(Context, TakesItsMemoryFromTheHostAndGivesItBack) {
+  HostAllocator host;
+  {
+    const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
+    CachingAllocator& allocator = *context->device("cpu").allocator;
+    host.context = context.get();  // the allocator's functions may call the library
+    const Allocation memory = allocator.allocate(100, Category::kOther);
+    EXPECT_EQ(host.taken, allocator.stats().reserved);
+    EXPECT_GT(host.taken, 0);
+    allocator.release(memory);
+    host.context = nullptr;
+  }
+  EXPECT_EQ(host.taken, 0);
+}
+
+// M10
+TEST(Context, RefusesMisalignedMemoryOfTheHost) {
+  HostAllocator host;
+  host.misalignment = 8;
+  const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
+  try {
+    context->device("cpu").allocator->allocate(100, Category::kOther);
+    FAIL() << "the memory is misaligned";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInvalidArgument);
+    EXPECT_STREQ(error.argument(), "options.allocator");
+  }
+  EXPECT_EQ(host.taken, 0);
+}
+
+TEST(Context, IsOutOfMemoryWhereTheHostIs) {
+  HostAllocator host;
+  host.empty = true;
+  const auto context = make_ref<Context>(ContextOptions{.memory = host.table()});
+  try {
+    context->device("cpu").allocator->allocate(100, Category::kOther);
+    FAIL() << "the allocator has no memory";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kOutOfMemory);
+  }
+}
+
+TEST(Context, StaysAsItWasWhereADeviceCannotBeMade) {
+  for (int64_t k = 0;; ++k) {
+    const auto context = make_ref<Context>(ContextOptions{});
+    bool made = true;
+    bool failed = false;
+    {
+      const FailingNew failing(k);
+      try {
+        context->device("cpu");
+      } catch (const std::bad_alloc&) {
+        made = false;
+      }
+      failed = failing.has_failed();
+    }
+    EXPECT_EQ(made, !failed);
+    EXPECT_STREQ(context->device("cpu").device->name(), "cpu");
+    if (!failed) {
+      EXPECT_GT(k, 2);
+      break;
+    }
+    ASSERT_LT(k, 100);
+  }
+}
+
+TEST(Context, CanBeMadeOnManyThreadsAtOnce) {
+  std::atomic<int> faults{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 16; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 60; ++i) {
+        const auto context = make_ref<Context>(ContextOptions{.num_threads = 2});
+        std::atomic<int> sum{0};
+        if (i % 4 == 0)
+          cpu::pool_of(context->device("cpu").device->stream()).parallel_for(10, [&](int64_t chunk, int) {
+            sum += static_cast<int>(chunk);
+          });
+        CachingAllocator& allocator = *context->device("cpu").allocator;
+        allocator.release(allocator.allocate(1000, Category::kOther));
+        if (sum != (i % 4 == 0 ? 45 : 0)) ++faults;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(faults, 0);
+}
+
+TEST(CpuDevice, CopiesAndRecordsEvents) {
+  const auto context = make_ref<Context>(ContextOptions{});
+  Device& cpu = *context->device("cpu").device;
+  const char from[] = "0123456789";
+  char there[sizeof from + 1] = {};
+  char back[sizeof from + 1] = {};
+  there[sizeof from] = back[sizeof from] = '#';  // guards
+  EXPECT_TRUE(cpu.copy_from_host(cpu.stream(), there, from, sizeof from).ok());
+  EXPECT_TRUE(cpu.copy_to_host(cpu.stream(), back, there, sizeof from).ok());
+  EXPECT_TRUE(cpu.copy_to_host(cpu.stream(), nullptr, nullptr, 0).ok());
+  EXPECT_STREQ(back, from);
+  EXPECT_EQ(there[sizeof from], '#');
+  EXPECT_EQ(back[sizeof from], '#');
+  Event* event = nullptr;
+  ASSERT_TRUE(cpu.create_event(&event).ok());
+  EXPECT_TRUE(event->record(cpu.stream()).ok());
+  EXPECT_TRUE(event->wait_on(cpu.stream()).ok());
+  EXPECT_TRUE(event->synchronize().ok());
+  event->destroy();
+}
+
+TEST(SystemMemory, AlignsLargeBlocksToHugePages) {
+  const HostMemory& memory = system_memory();
+  constexpr size_t kHugePage = size_t{2} << 20;
+  for (const size_t bytes : {size_t{1}, kHugePage - 1, kHugePage, kHugePage + 1, 5 * kHugePage + 12345}) {
+    auto* block = static_cast<char*>(memory.allocate(memory.user, bytes, 64));
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (bytes >= kHugePage ? kHugePage : 64), 0u);
+    block[0] = block[bytes - 1] = 1;
+    memory.deallocate(memory.user, block, bytes);
+  }
+  EXPECT_EQ(memory.allocate(memory.user, SIZE_MAX, 64), nullptr);
+  EXPECT_EQ(memory.allocate(memory.user, size_t{1} << 50, 64), nullptr);
+}
+
+}  // namespace
+}  // namespace halftone
