@@ -164,7 +164,7 @@ htone_status htone_tensor_write(htone_tensor* tensor, htone_dtype dtype, const v
 }
 
 htone_status htone_tensor_mark_written(htone_tensor* tensor) {
-  return Call([](const Tensor& written) { written.storage()->bump_version(); }, tensor);
+  return Call([](const Tensor& written) { written.bump_version(); }, tensor);
 }
 
 htone_status htone_tensor_item(htone_tensor* tensor, double* out_value) { return Pure(item, tensor, out_value); }

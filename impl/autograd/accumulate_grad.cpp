@@ -82,7 +82,7 @@ void AccumulateGrad::zero_grad() noexcept {
 }
 
 void AccumulateGrad::mark_stored() noexcept {
-  grad_.storage()->bump_version();
+  grad_.bump_version();
   if (!is_invalid()) state_ = State::kValid;  // else what came before is lost, and one contribution is no gradient
 }
 

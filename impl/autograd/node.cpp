@@ -13,10 +13,14 @@ GradSink InputGrads::sink(int input) const {
 void InputGrads::stored(int input) const { edges_[input].node->mark_delivered(); }
 
 SavedTensor::SavedTensor(const Tensor& tensor)
-    : tensor_(requires_grad(tensor) ? tensor.detach() : tensor), version_(tensor.storage()->version()) {}
+    : tensor_(requires_grad(tensor) ? tensor.detach() : tensor), version_(tensor.version()) {}
 
 const Tensor& SavedTensor::unpack() const {
-  if (tensor_.storage()->version() != version_) {
+  if (tensor_.storage()->is_released()) {
+    fail(Code::kState, "tensor", "the memory of a tensor of shape %s that backward needs is released; refill it first",
+         ShapeText(tensor_.shape()).text);
+  }
+  if (tensor_.version() != version_) {
     fail(Code::kState, "tensor",
          "a tensor of shape %s that backward needs was written after the forward operation that used it",
          ShapeText(tensor_.shape()).text);

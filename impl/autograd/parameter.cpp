@@ -12,7 +12,14 @@ Parameter::Parameter(std::string name, Tensor master, MasterMemory memory)
       name_(std::move(name)),
       master_(std::move(master)),
       shard_{.begin = 0, .end = master_.numel()},
-      memory_(memory) {}
+      memory_(memory) {
+  track(master_);
+}
+
+// A part of a flat buffer is tracked apart from the parameters beside it.
+void Parameter::track(const Tensor& tensor) const noexcept {
+  if (tensor.defined() && tensor.is_part()) tensor.set_range(range_);
+}
 
 Tensor Parameter::leaf() const {
   Tensor leaf = weights().detach();
@@ -48,12 +55,13 @@ void Parameter::write(const Tensor& values) {
 
 void Parameter::set_compute(Tensor compute) noexcept {
   compute_ = std::move(compute);
-  of_version_ = weights().storage()->version();
+  track(compute_);
+  of_version_ = weights().version();
 }
 
 void Parameter::mark_updated() noexcept {
-  if (master_.defined()) master_.storage()->bump_version();
-  if (compute_.defined()) compute_.storage()->bump_version();
+  if (master_.defined()) master_.bump_version();
+  if (compute_.defined()) compute_.bump_version();
 }
 
 Parameter::Representation Parameter::split_representation() const {
@@ -85,15 +93,16 @@ void Parameter::install(Representation made) noexcept {
   if (is_split() && made.remainder.defined()) return;
   const Tensor before = weights();
   master_ = std::move(made.master);
+  track(master_);
   remainder_ = std::move(made.remainder);
   set_compute(std::move(made.compute));
-  if (weights().storage() != before.storage()) before.storage()->bump_version();
+  if (weights().storage() != before.storage()) before.bump_version();
 }
 
 void Parameter::drop_stale_remainder() {
   if (!is_split() || is_current()) return;
   fill(remainder_, 0.0);
-  of_version_ = compute_.storage()->version();
+  of_version_ = compute_.version();
 }
 
 // A stale remainder counts as zero.

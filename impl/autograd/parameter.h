@@ -1,11 +1,13 @@
 // A parameter: FP32 (or whatever the model was made in) master weights, the low-precision copy that an optimizer keeps
-// beside them, the gradient, and the range that this process updates. An optimizer may split the weights: then a BF16
+// beside them, the gradient, and the range that this process updates. Its tensors may be ranges of flat buffers that
+// many parameters share; each range then has a version of its own. An optimizer may split the weights: then a BF16
 // tensor and a 16-bit remainder are the weights, and there is no master; or keep them in 16 bits alone. It is its own
 // accumulator, so that the leaf tensors that stand for it share one gradient.
 #pragma once
 
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include "autograd/accumulate_grad.h"
 
@@ -29,7 +31,16 @@ class Parameter final : public AccumulateGrad {
   Parameter* as_parameter() noexcept override { return this; }
   // Undefined if the weights are split.
   const Tensor& master() const noexcept { return master_; }
+  // All of the parameter, unless ranks share its update.
   const Shard& shard() const noexcept { return shard_; }
+  // REQUIRES: a range of the parameter; it begins at a multiple of 256, and ends at one or at the parameter's end. The
+  // parameter has no optimizer.
+  void set_shard(const Shard& shard) noexcept { shard_ = shard; }
+  // The gradient of the shard, reduced over ranks: 1-D [end - begin], contiguous. An optimizer uses it in place of
+  // grad(), which stays autograd's: the whole gradient of this rank. Undefined if there is none.
+  const Tensor& shard_grad() const noexcept { return shard_grad_; }
+  void set_shard_grad(Tensor grad) noexcept { shard_grad_ = std::move(grad); }
+  bool has_shard_grad() const noexcept { return shard_grad_.defined() || has_grad(); }
   bool is_shared() const noexcept { return memory_ == MasterMemory::kShared; }
 
   // The tensor that operations read: the master, or the BF16 part of split weights.
@@ -53,7 +64,7 @@ class Parameter final : public AccumulateGrad {
   // Called by the owning optimizer after its update: mark_updated() for every parameter, then mark_current() for every
   // one, since several parameters may share a storage.
   void mark_updated() noexcept;
-  void mark_current() noexcept { of_version_ = weights().storage()->version(); }
+  void mark_current() noexcept { of_version_ = weights().version(); }
 
   bool is_split() const noexcept { return remainder_.defined(); }
   // The 16 bits that split weights lack of FP32 (formula/split_master.h).
@@ -87,15 +98,18 @@ class Parameter final : public AccumulateGrad {
   void unclaim() noexcept { claimed_.store(false); }
 
  private:
-  bool is_current() const noexcept { return of_version_ == weights().storage()->version(); }
+  void track(const Tensor& tensor) const noexcept;
+  bool is_current() const noexcept { return of_version_ == weights().version(); }
   Tensor joined(Category category) const;
 
   std::string name_;
   Tensor master_;
   Tensor compute_;
   Tensor remainder_;
-  uint64_t of_version_ = 0;  // the version of weights() that the copy, or the remainder, belongs to
+  Ref<RangeVersion> range_ = make_ref<RangeVersion>();  // of weights that are a part of a flat buffer
+  uint64_t of_version_ = 0;  // weights().version() that the copy, or the remainder, belongs to
   Shard shard_;
+  Tensor shard_grad_;
   MasterMemory memory_;
   std::atomic<bool> claimed_{false};
 };

@@ -81,7 +81,7 @@ uint64_t SafetensorsFile::read(const TensorEntry& entry, const Tensor& target) c
   file_.read(offset, bytes, size);
   if (entry.dtype == DType::kBool) require_bools(static_cast<const unsigned char*>(bytes), size, entry.name);
   if (copy.empty()) {
-    target.storage()->bump_version();
+    target.bump_version();
   } else {
     write_from_host(target, entry.dtype, bytes);
   }

@@ -48,7 +48,7 @@ Tensor BatchNorm::forward(const Tensor& input) const {
     restore_on_failure(batch_count_);
     launch("batch_norm", batch_count_.device(), &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kAdd,
            batch_count_.view(), one_.view(), batch_count_.view());
-    batch_count_.storage()->bump_version();
+    batch_count_.bump_version();
   }
   return result;
 }

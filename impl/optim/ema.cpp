@@ -21,6 +21,11 @@ void require_averageable(const std::vector<NamedParameter>& parameters) {
     if (named.parameter->weights().dtype() == DType::kF64) {
       fail(Code::kDtypeMismatch, "parameters", "parameter %s is f64, expected f32, f16 or bf16", named.name.c_str());
     }
+    const Shard& shard = named.parameter->shard();
+    if (shard.begin != 0 || shard.end != numel(named.parameter->shape())) {
+      fail(Code::kUnsupported, "parameters", "parameter %s is sharded; averages need whole parameters",
+           named.name.c_str());
+    }
     if (&named.parameter->device() != &parameters.front().parameter->device()) {
       fail(Code::kDevice, "parameters", "parameter %s is on another device than the first", named.name.c_str());
     }
@@ -38,8 +43,8 @@ Ema::Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings)
     sizes.push_back(numel(named.parameter->shape()));
   }
   saved_.resize(parameters_.size());
-  slots_.resize(parameters_.size());
-  chunks_ = plan_chunks(sizes);
+  slots_ = {device(), std::vector<UpdateSlot>(parameters_.size())};
+  chunks_ = {device(), plan_chunks(sizes)};
 }
 
 void Ema::require_in_place(const char* what) const {
@@ -47,24 +52,16 @@ void Ema::require_in_place(const char* what) const {
 }
 
 MultiTensor<UpdateSlot> Ema::slots() {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    Parameter& parameter = *parameters_[i].parameter;
-    parameter.drop_stale_remainder();
-    const bool has_master = parameter.master().defined() && parameter.master().dtype() == DType::kF32;
-    const Tensor& compute = has_master ? parameter.compute() : parameter.weights();
-    UpdateSlot& slot = slots_[i];
-    slot = {};
-    slot.master = has_master ? static_cast<float*>(parameter.master().data()) : nullptr;
-    slot.compute = compute.defined() ? compute.data() : nullptr;
-    slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
-    slot.remainder = parameter.is_split() ? static_cast<int16_t*>(parameter.remainder().data()) : nullptr;
-    slot.moment1 = {.data = averages_[i].data(), .scales = nullptr, .dtype = DType::kF32};
-    slot.size = averages_[i].numel();
-  }
-  return {.slots = slots_.data(),
-          .chunks = chunks_.data(),
-          .slot_count = static_cast<int64_t>(slots_.size()),
-          .chunk_count = static_cast<int64_t>(chunks_.size())};
+  slots_.change([this](std::vector<UpdateSlot>& slots) {
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      Parameter& parameter = *parameters_[i].parameter;
+      parameter.drop_stale_remainder();
+      slots[i] = weights_slot(parameter);
+      slots[i].moment1 = {.data = averages_[i].data(), .scales = nullptr, .dtype = DType::kF32};
+    }
+  });
+  return {
+      .slots = slots_.device(), .chunks = chunks_.device(), .slot_count = slots_.size(), .chunk_count = chunks_.size()};
 }
 
 void Ema::update() {

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "autograd/parameter_set.h"
-#include "backend/chunks.h"
-#include "backend/kernels/kernels.h"
+#include "optim/device_array.h"
+#include "optim/owned_parameter.h"
 
 namespace halftone::optim {
 
@@ -51,8 +50,8 @@ class Ema final : public RefCounted {
   EmaSettings settings_;
   std::vector<Tensor> averages_;  // f32
   std::vector<Tensor> saved_;     // while swapped: weights of 16 bits, which could not hold what they hold afterwards
-  std::vector<UpdateSlot> slots_;
-  std::vector<Chunk> chunks_;
+  DeviceArray<UpdateSlot> slots_;
+  DeviceArray<Chunk> chunks_;
   int64_t updates_ = 0;
   bool swapped_ = false;
 };

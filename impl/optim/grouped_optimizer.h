@@ -24,31 +24,36 @@ class GroupedOptimizer final : public Optimizer {
   // DTYPE_MISMATCH for a parameter that is not f32, DEVICE for one on another device.
   void add_group(const ParameterGroup& group, Group settings) {
     if constexpr (requires { settings.first_step; }) settings.first_step = step_count();
-    make_room(groups_, 1);
+    std::vector<Group> all = groups_.host();
+    all.push_back(settings);
+    DeviceArray<Group> groups(device(), std::move(all));
     own(group, static_cast<int32_t>(groups_.size()), Rule::moments(settings));
-    groups_.push_back(settings);
+    groups_ = std::move(groups);
   }
 
   const char* kind() const noexcept override { return Rule::kName; }
-  size_t group_count() const noexcept override { return groups_.size(); }
+  size_t group_count() const noexcept override { return groups_.host().size(); }
 
   GroupProgress group_progress(size_t group) const noexcept override {
-    GroupProgress progress = {.lr = groups_[group].lr, .first_step = 0};
-    if constexpr (requires(Group g) { g.first_step; }) progress.first_step = groups_[group].first_step;
+    const Group& settings = groups_.host()[group];
+    GroupProgress progress = {.lr = settings.lr, .first_step = 0};
+    if constexpr (requires { settings.first_step; }) progress.first_step = settings.first_step;
     return progress;
   }
-  void set_group_progress(size_t group, const GroupProgress& progress) noexcept override {
-    groups_[group].lr = progress.lr;
-    if constexpr (requires(Group g) { g.first_step; }) groups_[group].first_step = progress.first_step;
+  void set_group_progress(size_t group, const GroupProgress& progress) override {
+    groups_.change([&](std::vector<Group>& groups) {
+      Group& settings = groups[group];
+      settings.lr = progress.lr;
+      if constexpr (requires { settings.first_step; }) settings.first_step = progress.first_step;
+    });
   }
 
  private:
-  double& base_lr(size_t group) noexcept override { return groups_[group].lr; }
-  void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) override {
-    launch(Rule::kName, device, &Kernels::optim, Rule::kKernel, slots, groups_.data(), state);
+  void update(const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) override {
+    launch(Rule::kName, device(), &Kernels::optim, Rule::kKernel, slots, groups_.device(), state);
   }
 
-  std::vector<Group> groups_;
+  DeviceArray<Group> groups_;
 };
 
 }  // namespace halftone::optim

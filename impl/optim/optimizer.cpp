@@ -55,7 +55,7 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
   make_room(parameters_, owned.size());
   std::vector<OwnedParameter::Arrangement> arrangements;
   arrangements.reserve(owned.size());
-  for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group.precision, moments));
+  for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group, moments));
   // From here on nothing fails: a group is taken whole or not at all.
   for (size_t i = 0; i < owned.size(); ++i) {
     owned[i].install(std::move(arrangements[i]));
@@ -65,7 +65,10 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
 
 void Optimizer::zero_grad() {
   if (has_verdict_ || is_clipped_) forget_verdict();  // it was about the gradients that go
-  for (const OwnedParameter& owned : parameters_) owned.parameter().zero_grad();
+  for (const OwnedParameter& owned : parameters_) {
+    owned.parameter().zero_grad();
+    owned.parameter().set_shard_grad({});
+  }
 }
 
 Schedule Optimizer::ask_schedule() const {
@@ -77,27 +80,18 @@ void Optimizer::step(const Schedule& schedule) {
   const Plan& plan = current_plan();
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
-  update(device(),
-         {.slots = plan.updates.data(),
-          .chunks = plan.chunks.data(),
-          .slot_count = static_cast<int64_t>(plan.updates.size()),
-          .chunk_count = static_cast<int64_t>(plan.chunks.size())},
-         state());
+  update(plan.list(plan.updates), state());
   forget_verdict();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_updated();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_current();
 }
 
-MultiTensor<GradSlot> Optimizer::Plan::gradients() const {
-  return {.slots = grads.data(),
-          .chunks = chunks.data(),
-          .slot_count = static_cast<int64_t>(grads.size()),
-          .chunk_count = static_cast<int64_t>(chunks.size())};
-}
-
 void Optimizer::check_gradients(const Plan& plan, OptimizerState* target) {
-  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, plan.gradients(),
-         static_cast<double*>(plan.partials.data()), target);
+  auto* partials = static_cast<double*>(plan.partials.data());
+  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, plan.list(plan.grads), partials, target);
+  if (check_hook_) return check_hook_({.nodes = plan.nodes.host(), .partials = plan.partials, .state = target});
+  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::sum_norm, plan.nodes.device(), partials,
+         plan.nodes.size(), target);
 }
 
 void Optimizer::unscale(ScalerState* scaler) {
@@ -107,8 +101,9 @@ void Optimizer::unscale(ScalerState* scaler) {
 }
 
 void Optimizer::count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts) {
-  launch("grad_exponents", device(), &Kernels::optim, &OptimKernels::grad_exponents, current_plan().gradients(),
-         settings, scaler, counts);
+  const Plan& plan = current_plan();
+  launch("grad_exponents", device(), &Kernels::optim, &OptimKernels::grad_exponents, plan.list(plan.grads), settings,
+         scaler, counts);
 }
 
 void Optimizer::forget_verdict() {
@@ -120,18 +115,15 @@ void Optimizer::forget_verdict() {
 void Optimizer::clip_grad_norm(double max_norm) {
   if (!has_verdict_) {
     check_gradients(current_plan(), state());
-    OptimizerState unheeded = read_state();
-    unheeded.found_inf = 0.0f;
-    write_state(unheeded);
+    launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::accept_gradients, state());
   }
   is_clipped_ = true;
   launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::clip_by_norm, max_norm, state());
 }
 
 void Optimizer::set_clip_value(double value) {
-  OptimizerState changed = read_state();
-  changed.clip_value = static_cast<float>(value);
-  write_state(changed);
+  launch("set_clip_value", device(), &Kernels::optim, &OptimKernels::set_clip_value, static_cast<float>(value),
+         state());
 }
 
 double Optimizer::grad_norm() {
@@ -157,7 +149,7 @@ Optimizer::Outcome Optimizer::outcome() const {
 // The schedule comes first: its callback may add a group, which moves the groups.
 double Optimizer::lr(size_t group) {
   const double factor = schedule_.factor(read_state().step);
-  return base_lr(group) * factor;
+  return group_progress(group).lr * factor;
 }
 
 int64_t Optimizer::step_count() const { return read_state().step; }
@@ -184,7 +176,7 @@ std::vector<size_t> Optimizer::parameters_with_grad() const {
       fail(Code::kState, "optimizer", "the gradient of %s is invalid since a failed backward; call zero_grad",
            parameters_[i].name());
     }
-    if (parameter.has_grad()) with_grad.push_back(i);
+    if (parameter.has_shard_grad()) with_grad.push_back(i);
   }
   if (with_grad.empty()) fail(Code::kState, "optimizer", "no parameter has a gradient; run backward first");
   return with_grad;
@@ -202,27 +194,44 @@ bool Optimizer::is_current() const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i].parameter();
     if (parameter.is_invalid()) return false;
-    if (!parameter.has_grad()) continue;
+    if (!parameter.has_shard_grad()) continue;
     if (next == plan_.parameters.size() || plan_.parameters[next] != i) return false;
-    if (plan_.grads[next].grad != parameters_[i].grad_address()) return false;
-    if (plan_.grads[next].grad_dtype != parameter.grad().dtype()) return false;
+    if (plan_.grads.host()[next].grad != parameters_[i].grad_address()) return false;
+    if (plan_.grads.host()[next].grad_dtype != parameters_[i].grad_dtype()) return false;
     ++next;
   }
   return next > 0 && next == plan_.parameters.size();
 }
 
 Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {
-  Plan plan;
-  std::vector<int64_t> sizes;
+  std::vector<GradSlot> grads;
+  std::vector<UpdateSlot> updates;
+  std::vector<ChunkRange> ranges;
   for (size_t i : with_grad) {
-    plan.updates.push_back(parameters_[i].slot(static_cast<int32_t>(i)));
-    const UpdateSlot& slot = plan.updates.back();
-    plan.grads.push_back(
-        {.grad = slot.grad, .grad_dtype = slot.grad_dtype, .parameter = static_cast<int32_t>(i), .size = slot.size});
-    sizes.push_back(slot.size);
+    const UpdateSlot slot = parameters_[i].slot(static_cast<int32_t>(i));
+    updates.push_back(slot);
+    grads.push_back({.grad = slot.grad,
+                     .grad_dtype = slot.grad_dtype,
+                     .parameter = slot.parameter,
+                     .size = slot.size,
+                     .first_block = slot.first_block});
+    ranges.push_back(parameters_[i].range());
   }
-  plan.chunks = plan_chunks(sizes);
-  plan.partials = empty(device(), DType::kF64, {static_cast<int64_t>(plan.chunks.size())}, Category::kOptimizer);
+  std::vector<Chunk> chunks = plan_chunks(ranges);
+  std::vector<NormNode> nodes;
+  nodes.reserve(chunks.size());
+  for (const Chunk& chunk : chunks) {
+    const GradSlot& slot = grads[static_cast<size_t>(chunk.slot)];
+    nodes.push_back({.parameter = slot.parameter,
+                     .first_block = slot.first_block + chunk.begin / kBlockSize,
+                     .blocks = (chunk.end - chunk.begin + kBlockSize - 1) / kBlockSize});
+  }
+  Plan plan;
+  plan.partials = empty(device(), DType::kF64, {static_cast<int64_t>(chunks.size())}, Category::kOptimizer);
+  plan.grads = {device(), std::move(grads)};
+  plan.updates = {device(), std::move(updates)};
+  plan.chunks = {device(), std::move(chunks)};
+  plan.nodes = {device(), std::move(nodes)};
   plan.parameters = std::move(with_grad);
   return plan;
 }

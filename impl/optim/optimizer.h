@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "backend/chunks.h"
+#include "optim/device_array.h"
 #include "optim/owned_parameter.h"
 #include "optim/schedule_rule.h"
 
@@ -43,6 +45,18 @@ class Optimizer : public RefCounted {
   void forget_verdict();
   // Lowers the factor so that the norm of all gradients together is at most `max_norm`.
   void clip_grad_norm(double max_norm);
+  // The check of the gradients in progress, for ranks that each check a shard. A hook replaces grad_norm_squared,
+  // found_inf and the offender in `state` by those of all ranks: it collects the nodes and partials of all ranks in the
+  // order of parameters and blocks and calls OptimKernels::sum_norm. It runs between the check and everything that
+  // depends on it; without one, this process has all gradients.
+  struct GradientCheck {
+    const std::vector<NormNode>& nodes;  // of this process, in order
+    const Tensor& partials;              // f64 [nodes]
+    OptimizerState* state;               // device memory
+  };
+  using CheckHook = std::function<void(const GradientCheck& check)>;
+  void set_check_hook(CheckHook hook) noexcept { check_hook_ = std::move(hook); }
+
   // Bounds every gradient, after the factor, to +-`value` from the next step on; infinity lifts the bound.
   void set_clip_value(double value);
 
@@ -66,7 +80,9 @@ class Optimizer : public RefCounted {
   // The learning rate of a group in the next step; waits for the device. REQUIRES: group < group_count().
   double lr(size_t group);
   // The rate that the schedule multiplies, from the next step on.
-  void set_lr(size_t group, double lr) { base_lr(group) = lr; }
+  void set_lr(size_t group, double lr) {
+    set_group_progress(group, {.lr = lr, .first_step = group_progress(group).first_step});
+  }
   int64_t step_count() const;
   const std::vector<OwnedParameter>& parameters() const noexcept { return parameters_; }
 
@@ -76,15 +92,14 @@ class Optimizer : public RefCounted {
     int64_t first_step;  // updates done before the group was there; 0 where the rule does not count
   };
   virtual GroupProgress group_progress(size_t group) const noexcept = 0;
-  virtual void set_group_progress(size_t group, const GroupProgress& progress) noexcept = 0;
+  virtual void set_group_progress(size_t group, const GroupProgress& progress) = 0;
   void set_step_count(int64_t step);
 
   void set_schedule(const ScheduleRule& schedule) noexcept { schedule_ = schedule; }
 
  protected:
   // Runs the kernel of this optimizer over the slots.
-  virtual void update(ContextDevice& device, const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) = 0;
-  virtual double& base_lr(size_t group) noexcept = 0;
+  virtual void update(const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) = 0;
   // Adds the parameters as a group; they are free and as they were where this throws.
   void own(const ParameterGroup& group, int32_t number, int moments);
 
@@ -93,12 +108,17 @@ class Optimizer : public RefCounted {
   // elsewhere.
   struct Plan {
     std::vector<size_t> parameters;
-    std::vector<GradSlot> grads;
-    std::vector<UpdateSlot> updates;
-    std::vector<Chunk> chunks;
-    Tensor partials;  // f64, one a chunk
+    DeviceArray<GradSlot> grads;
+    DeviceArray<UpdateSlot> updates;
+    DeviceArray<Chunk> chunks;
+    DeviceArray<NormNode> nodes;  // one a chunk
+    Tensor partials;              // f64, one a chunk
 
-    MultiTensor<GradSlot> gradients() const;
+    template <class Slot>
+    MultiTensor<Slot> list(const DeviceArray<Slot>& slots) const {
+      return {
+          .slots = slots.device(), .chunks = chunks.device(), .slot_count = slots.size(), .chunk_count = chunks.size()};
+    }
   };
 
   const Plan& current_plan();
@@ -113,6 +133,7 @@ class Optimizer : public RefCounted {
 
   std::vector<OwnedParameter> parameters_;
   ScheduleRule schedule_;
+  CheckHook check_hook_;
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
   bool has_verdict_ = false;  // unscale ran and no step has since

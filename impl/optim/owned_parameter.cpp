@@ -42,12 +42,13 @@ OwnedParameter::~OwnedParameter() {
   parameter().unclaim();
 }
 
-OwnedParameter::Arrangement OwnedParameter::arrange(const Precision& precision, int moments) const {
+OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group, int moments) const {
+  const Precision& precision = group.precision;
   Arrangement arrangement = {.grad = {},
                              .grad_dtype = precision.grad_dtype,
                              .weights = weights_in(precision),
-                             .moment1 = moments > 0 ? zero_moment(precision.moment1_dtype) : Moment{},
-                             .moment2 = moments > 1 ? zero_moment(precision.moment2_dtype) : Moment{}};
+                             .moment1 = moments > 0 ? zero_moment(group, precision.moment1_dtype) : Moment{},
+                             .moment2 = moments > 1 ? zero_moment(group, precision.moment2_dtype) : Moment{}};
   // A caller that shares the weights usually brings gradients as well; if not, the first backward allocates.
   if (!parameter().is_shared() || parameter().has_memory()) {
     arrangement.grad = parameter().memory_in(precision.grad_dtype);
@@ -68,35 +69,64 @@ Parameter::Representation OwnedParameter::weights_in(const Precision& precision)
   return parameter().whole_representation(precision.compute_dtype);
 }
 
-Moment OwnedParameter::zero_moment(DType dtype) const {
-  ContextDevice& device = parameter().device();
+Moment OwnedParameter::zero_moment(const ParameterGroup& group, DType dtype) const {
+  const auto zeros = [&](DType kind, int64_t size) {
+    if (!group.moment_memory) return full(parameter().device(), kind, {size}, 0.0, Category::kOptimizer);
+    const Tensor memory = group.moment_memory(parameter(), kind, size);
+    fill(memory, 0.0);
+    return memory;
+  };
   Moment moment;
-  moment.values = full(device, dtype, parameter().shape(), 0.0, Category::kOptimizer);
-  if (size_of(dtype) != 1) return moment;
-  const int64_t blocks = (numel(parameter().shape()) + kBlockSize - 1) / kBlockSize;
-  moment.scales = full(device, DType::kF32, {blocks}, 0.0, Category::kOptimizer);
+  const int64_t size = range().size;
+  const Shape& shape = parameter().shape();
+  // A whole parameter's moment has its shape, in which checkpoints save it.
+  moment.values = zeros(dtype, size);
+  if (size == numel(shape))
+    moment.values = moment.values.as_strided(shape, contiguous_strides(shape), moment.values.offset());
+  if (size_of(dtype) == 1) moment.scales = zeros(DType::kF32, (size + kBlockSize - 1) / kBlockSize);
   return moment;
 }
 
-const void* OwnedParameter::grad_address() const { return at_shard(parameter(), parameter().grad()); }
+ChunkRange OwnedParameter::range() const {
+  const Shard& shard = parameter().shard();
+  return {.size = shard.end - shard.begin,
+          .first_block = shard.begin / kBlockSize,
+          .ends_parameter = shard.end == numel(parameter().shape())};
+}
+
+const void* OwnedParameter::grad_address() const {
+  const Tensor& reduced = parameter().shard_grad();
+  return reduced.defined() ? reduced.data() : at_shard(parameter(), parameter().grad());
+}
+
+DType OwnedParameter::grad_dtype() const {
+  const Tensor& reduced = parameter().shard_grad();
+  return reduced.defined() ? reduced.dtype() : parameter().grad().dtype();
+}
+
+UpdateSlot weights_slot(const Parameter& parameter) {
+  const bool has_master = parameter.master().defined() && parameter.master().dtype() == DType::kF32;
+  const Tensor& compute = has_master ? parameter.compute() : parameter.weights();
+  UpdateSlot slot = {};
+  slot.master = has_master ? static_cast<float*>(at_shard(parameter, parameter.master())) : nullptr;
+  slot.compute = at_shard(parameter, compute);
+  slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
+  slot.remainder = static_cast<int16_t*>(at_shard(parameter, parameter.remainder()));
+  slot.size = parameter.shard().end - parameter.shard().begin;
+  slot.seed = parameter.device().context->seed();
+  slot.first_block = parameter.shard().begin / kBlockSize;
+  return slot;
+}
 
 UpdateSlot OwnedParameter::slot(int32_t index) const {
-  const Parameter& source = parameter();
-  const bool has_master = source.master().defined() && source.master().dtype() == DType::kF32;
-  const Tensor& compute = has_master ? source.compute() : source.weights();
-  return {.grad = grad_address(),
-          .master = has_master ? static_cast<float*>(at_shard(source, source.master())) : nullptr,
-          .compute = at_shard(source, compute),
-          .remainder = static_cast<int16_t*>(at_shard(source, source.remainder())),
-          .moment1 = moment1_.slot(),
-          .moment2 = moment2_.slot(),
-          .grad_dtype = source.grad().dtype(),
-          .compute_dtype = compute.defined() ? compute.dtype() : DType::kF32,
-          .size = source.shard().end - source.shard().begin,
-          .group = group_,
-          .parameter = index,
-          .seed = source.device().context->seed(),
-          .first_block = source.shard().begin / kBlockSize};
+  UpdateSlot slot = weights_slot(parameter());
+  slot.grad = grad_address();
+  slot.grad_dtype = grad_dtype();
+  slot.moment1 = moment1_.slot();
+  slot.moment2 = moment2_.slot();
+  slot.group = group_;
+  slot.parameter = index;
+  return slot;
 }
 
 }  // namespace halftone::optim

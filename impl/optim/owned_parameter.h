@@ -2,9 +2,11 @@
 // the moments that belong to it. Used by one thread at a time.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "autograd/parameter_set.h"
+#include "backend/chunks.h"
 #include "backend/kernels/kernels.h"
 
 namespace halftone::optim {
@@ -30,15 +32,21 @@ struct ParameterGroup {
   std::vector<NamedParameter> parameters;
   Precision precision;
   const char* argument = "parameters";  // the C API's name of where the parameters come from, for messages
+  // Provides the memory of moments, 1-D and contiguous, such as a range of a flat buffer; its content is overwritten.
+  // Without it each moment is allocated on its own.
+  std::function<Tensor(const Parameter& parameter, DType dtype, int64_t size)> moment_memory = {};
 };
 
-// One moment of one parameter.
+// One moment of one parameter's shard.
 struct Moment {
   Tensor values;  // undefined where the group has no such moment
   Tensor scales;  // f32, one for each block of 256 elements; for 8-bit values only
 
   MomentSlot slot() const;
 };
+
+// The weights of a parameter's shard as kernels want them, without gradient and moments.
+UpdateSlot weights_slot(const Parameter& parameter);
 
 class OwnedParameter {
  public:
@@ -57,7 +65,7 @@ class OwnedParameter {
     Moment moment2;
   };
   // Allocates it, with the first `moments` moments as zeros; the parameter stays as it is. Throws OUT_OF_MEMORY.
-  Arrangement arrange(const Precision& precision, int moments) const;
+  Arrangement arrange(const ParameterGroup& group, int moments) const;
   // Keeps the parameter so. After every other of the group is arranged, so that where that fails none has changed.
   void install(Arrangement arrangement) noexcept;
 
@@ -65,13 +73,15 @@ class OwnedParameter {
   Parameter& parameter() const noexcept { return *named_.parameter; }
   const Moment& moment1() const noexcept { return moment1_; }
   const Moment& moment2() const noexcept { return moment2_; }
-  // The range that is updated here, as kernels want it. REQUIRES: the parameter has a gradient.
+  // The range that is updated here, and its record for kernels. REQUIRES: the parameter has a gradient.
+  ChunkRange range() const;
   UpdateSlot slot(int32_t index) const;
   // The address of the gradient in slot().
   const void* grad_address() const;
+  DType grad_dtype() const;
 
  private:
-  Moment zero_moment(DType dtype) const;
+  Moment zero_moment(const ParameterGroup& group, DType dtype) const;
   Parameter::Representation weights_in(const Precision& precision) const;
 
   NamedParameter named_;

@@ -81,22 +81,22 @@ Tensor moved_to(ContextDevice& device, const Tensor& tensor) {
 
 void fill(const Tensor& tensor, double value) {
   launch("fill", tensor.device(), &Kernels::convert, &ConvertKernels::fill, value, tensor.view());
-  tensor.storage()->bump_version();
+  tensor.bump_version();
 }
 
 void copy(const Tensor& source, const Tensor& target) {
   cast(source, target);
-  target.storage()->bump_version();
+  target.bump_version();
 }
 
 void fill_uniform(const Tensor& tensor, PhiloxKey key, double low, double high) {
   launch("uniform", tensor.device(), &Kernels::random, &RandomKernels::uniform, key, low, high, tensor.view());
-  tensor.storage()->bump_version();
+  tensor.bump_version();
 }
 
 void fill_normal(const Tensor& tensor, PhiloxKey key, double mean, double std) {
   launch("normal", tensor.device(), &Kernels::random, &RandomKernels::normal, key, mean, std, tensor.view());
-  tensor.storage()->bump_version();
+  tensor.bump_version();
 }
 
 // A bernoulli tensor is a dropout mask over ones.
@@ -106,7 +106,7 @@ void fill_bernoulli(const Tensor& tensor, PhiloxKey key, double p) {
   for (int i = 0; i < tensor.rank(); ++i) ones.strides.push_back(0);
   launch("bernoulli", tensor.device(), &Kernels::random, &RandomKernels::dropout,
          Dropout{.key = key, .p = 1.0 - p, .scale = 1.0}, ones, tensor.view());
-  tensor.storage()->bump_version();
+  tensor.bump_version();
 }
 
 void read_to_host(const Tensor& tensor, DType dtype, void* host) {
@@ -122,7 +122,7 @@ void write_from_host(const Tensor& tensor, DType dtype, const void* host) {
   } else {
     cast(from_host(tensor.device(), dtype, tensor.shape(), host), tensor);
   }
-  tensor.storage()->bump_version();
+  tensor.bump_version();
 }
 
 double item(const Tensor& tensor) {

@@ -25,6 +25,18 @@ void Storage::set_deleter(Deleter deleter, void* user) noexcept {
   user_ = user;
 }
 
+void Storage::release_memory() noexcept {
+  if (allocation_.data != nullptr) device_.allocator->release(allocation_);
+  allocation_.data = nullptr;
+  released_ = true;
+}
+
+void Storage::refill() {
+  if (!released_) return;
+  if (allocation_.size > 0) allocation_ = device_.allocator->allocate(allocation_.size, allocation_.category);
+  released_ = false;
+}
+
 Storage::~Storage() {
   if (!borrowed_ && allocation_.data != nullptr) device_.allocator->release(allocation_);
   if (deleter_) deleter_(user_);

@@ -1,5 +1,6 @@
-// Device memory that tensors share, with the version counter that backward checks. The memory is a block of the
-// device's allocator, or the caller's own with a deleter.
+// Device memory that tensors share, with the version counters that backward checks. The memory is a block of the
+// device's allocator, or the caller's own with a deleter. A block can be released and refilled while tensors refer to
+// it: weights that are sharded over ranks are there only while they are used.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,17 @@
 #include "runtime/context.h"
 
 namespace halftone {
+
+// The number of writes to one range of a storage, such as one parameter of a flat buffer. The tensors over the range
+// share it.
+class RangeVersion final : public RefCounted {
+ public:
+  uint64_t writes() const noexcept { return writes_.load(std::memory_order_relaxed); }
+  void bump() noexcept { writes_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> writes_{0};
+};
 
 class Storage final : public RefCounted {
  public:
@@ -32,9 +44,26 @@ class Storage final : public RefCounted {
   void* data() const noexcept { return allocation_.data; }
   ContextDevice& device() const noexcept { return device_; }
 
-  // The number of writes since creation. A saved tensor is stale if its storage's version has changed since the save.
-  uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-  void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
+  // The bytes of the allocated block; 0 if the memory is the caller's.
+  size_t byte_count() const noexcept { return borrowed_ ? 0 : allocation_.size; }
+
+  // Returns the block to the allocator. Tensors stay valid, but have no memory. REQUIRES: an allocated storage, and no
+  // work is queued that uses it on another stream than the device's.
+  void release_memory() noexcept;
+  // Allocates the block again, with unspecified content. The versions stay: the caller writes what was there before, so
+  // that what backward saved is right again. Throws OUT_OF_MEMORY.
+  void refill();
+  bool is_released() const noexcept { return released_; }
+
+  // Writes since creation: all, and those through tensors without a RangeVersion, which may touch any range.
+  // Tensor::version() says which count for a tensor.
+  uint64_t writes() const noexcept { return writes_.load(std::memory_order_relaxed); }
+  uint64_t whole_writes() const noexcept { return whole_writes_.load(std::memory_order_relaxed); }
+  void bump_range() noexcept { writes_.fetch_add(1, std::memory_order_relaxed); }
+  void bump_whole() noexcept {
+    whole_writes_.fetch_add(1, std::memory_order_relaxed);
+    bump_range();
+  }
 
  private:
   Storage(ContextDevice& device, Allocation allocation) noexcept;
@@ -46,7 +75,9 @@ class Storage final : public RefCounted {
   bool read_only_ = false;
   Deleter deleter_;
   void* user_ = nullptr;
-  std::atomic<uint64_t> version_{0};
+  bool released_ = false;
+  std::atomic<uint64_t> writes_{0};
+  std::atomic<uint64_t> whole_writes_{0};
 };
 
 }  // namespace halftone

@@ -18,10 +18,30 @@ void* Tensor::data() const noexcept {
   return base == nullptr ? nullptr : base + body_->offset * static_cast<int64_t>(size_of(dtype()));
 }
 
-View Tensor::view() const noexcept { return {.data = data(), .dtype = dtype(), .shape = shape(), .strides = strides()}; }
+View Tensor::view() const noexcept {
+  return {.data = data(), .dtype = dtype(), .shape = shape(), .strides = strides()};
+}
 
 Tensor Tensor::as_strided(const Shape& shape, const Shape& strides, int64_t offset) const {
-  return Tensor(body_->storage, dtype(), shape, strides, offset);
+  Tensor derived(body_->storage, dtype(), shape, strides, offset);
+  derived.body_->range = body_->range;
+  return derived;
+}
+
+uint64_t Tensor::version() const noexcept {
+  return body_->range ? storage()->whole_writes() + body_->range->writes() : storage()->writes();
+}
+
+void Tensor::bump_version() const noexcept {
+  if (!body_->range) return storage()->bump_whole();
+  body_->range->bump();
+  storage()->bump_range();
+}
+
+void Tensor::set_range(Ref<RangeVersion> range) const noexcept { body_->range = std::move(range); }
+
+bool Tensor::is_part() const noexcept {
+  return static_cast<size_t>(numel()) * size_of(dtype()) < storage()->byte_count();
 }
 
 void Tensor::set_gradient_source(Ref<GradientSource> source, uint32_t result_index) const noexcept {

@@ -39,6 +39,17 @@ class Tensor {
   // A tensor of the same elements without gradient source.
   Tensor detach() const { return as_strided(shape(), strides(), offset()); }
 
+  // Changes with every write that may concern these elements. Writes through a tensor count for its storage as a whole,
+  // unless it, or the tensor it was derived from, has a version of its own.
+  uint64_t version() const noexcept;
+  void bump_version() const noexcept;
+  // Counts writes through this tensor, and through tensors derived from it later, in `range`. For ranges of a flat
+  // buffer: a write to one leaves what is known of the others valid. REQUIRES: no other range overlaps these elements,
+  // and no other thread uses this tensor.
+  void set_range(Ref<RangeVersion> range) const noexcept;
+  // True if the storage has more elements than these.
+  bool is_part() const noexcept;
+
   const Ref<GradientSource>& gradient_source() const noexcept { return body_->source; }
   uint32_t result_index() const noexcept { return body_->result_index; }  // among the results of the source
   // REQUIRES: no other thread uses this tensor.
@@ -56,6 +67,7 @@ class Tensor {
     Shape shape;
     Shape strides;
     Ref<GradientSource> source;
+    Ref<RangeVersion> range;  // null: the storage's
   };
 
   Ref<Body> body_;

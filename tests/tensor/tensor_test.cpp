@@ -18,14 +18,14 @@ TEST_F(TensorTest, ReadsARangeOfAStrideInRowMajorOrder) {
 
 TEST_F(TensorTest, CountsEveryInPlaceWriteInTheVersion) {
   const Tensor target = tensor({2}, {1, 2});
-  const uint64_t before = target.storage()->version();
+  const uint64_t before = target.version();
   fill(target, 3);
   copy(tensor({2}, {4, 5}), target);
   const double host[2] = {6, 7};
   write_from_host(target, DType::kF64, host);
   fill_uniform(target, {.seed = 1, .sequence = 2}, 0, 1);
   fill_normal(target, {.seed = 1, .sequence = 2}, 0, 1);
-  EXPECT_EQ(target.storage()->version(), before + 5);
+  EXPECT_EQ(target.version(), before + 5);
 }
 
 TEST_F(TensorTest, WritesThroughAViewIntoTheSharedStorage) {

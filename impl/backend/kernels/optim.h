@@ -4,12 +4,14 @@
 
 #include "backend/device.h"
 #include "backend/formula/grad_scaler.h"
+#include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/view.h"
 
 namespace halftone {
 
-// A multi-tensor list of chunks (backend/chunks.h) over `slots`.
+// A multi-tensor list of chunks (backend/chunks.h) over `slots`. Both arrays are in device memory: a list is uploaded
+// once, and used in many steps.
 template <class Slot>
 struct MultiTensor {
   const Slot* slots;
@@ -24,6 +26,7 @@ struct GradSlot {
   DType grad_dtype;
   int32_t parameter;  // its number, reported with the result of the check
   int64_t size;
+  int64_t first_block = 0;  // where the range begins in the parameter, in blocks of 256
 };
 
 // A moment in memory: f32, bf16, or 8-bit codes (i8 if signed, u8 if not negative) with an FP32 scale for each block of
@@ -54,10 +57,15 @@ struct UpdateSlot {
 };
 
 struct OptimKernels {
-  // state->grad_norm_squared = the sum of all gradients' block sums (256 elements) in double. If any element is not
-  // finite, found_inf = 1, with the first such parameter and the kind of its first such element. `partials` holds one
-  // double per chunk.
+  // partials[i] = the sum of the squares of chunk i's elements in double, in the order of formula/norm_tree.h. If any
+  // element is not finite, found_inf = 1, with the first such parameter and the kind of its first such element.
   Status (*grad_norm)(Stream&, const MultiTensor<GradSlot>&, double* partials, OptimizerState* state) noexcept;
+  // state->grad_norm_squared = the sum of all partials by formula/norm_tree.h. `nodes` is device memory.
+  Status (*sum_norm)(Stream&, const NormNode* nodes, const double* partials, int64_t count,
+                     OptimizerState* state) noexcept;
+  // found_inf = 0: gradients that are not finite reach the weights.
+  Status (*accept_gradients)(Stream&, OptimizerState* state) noexcept;
+  Status (*set_clip_value)(Stream&, float value, OptimizerState* state) noexcept;
   // Advances step and schedule position unless found_inf is set, and computes the step's factors.
   Status (*begin_step)(Stream&, const Schedule& schedule, OptimizerState* state) noexcept;
   // Ends the step: resets the gradient factor and the result of the check for the next one.
@@ -70,6 +78,7 @@ struct OptimKernels {
   // Adds every gradient to the bins of formula/exponent_histogram.h if the next update uses them.
   Status (*grad_exponents)(Stream&, const MultiTensor<GradSlot>&, const ScalerSettings& settings,
                            const ScalerState* scaler, int64_t* counts) noexcept;
+  // The updates. `groups` is device memory.
   Status (*adamw)(Stream&, const MultiTensor<UpdateSlot>&, const AdamwGroup* groups,
                   const OptimizerState* state) noexcept;
   Status (*adam)(Stream&, const MultiTensor<UpdateSlot>&, const AdamwGroup* groups,

@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "cpu/optim/grad_norm.cpp"
 #include "cpu/optim/grad_norm.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/type_list.h"
@@ -74,31 +75,57 @@ HWY_INLINE double sum_of_block_at(const T* block) {
   return sum_of_squares_of_block(block);
 }
 
-// Reads both halves in parallel: two sequential reads keep more memory requests in flight than one.
-template <class T>
-double sum_of_blocks(const T* grad, int64_t blocks) {
-  const int64_t half = blocks / 2;
-  double lower = 0.0;
-  double upper = 0.0;
-  for (int64_t i = 0; i < half; ++i) {
-    lower += sum_of_block_at(grad + i * kBlockSize);
-    upper += sum_of_block_at(grad + (half + i) * kBlockSize);
+// Adds block sums as formula/norm_tree.h does within a chunk.
+class BlockSums {
+ public:
+  void add(double sum) {
+    int64_t number = count_++;
+    int level = 0;
+    for (; number % 2 != 0; number /= 2) sum = levels_[level++] + sum;
+    levels_[level] = sum;
   }
-  if (blocks % 2 != 0) upper += sum_of_block_at(grad + (blocks - 1) * kBlockSize);
-  return lower + upper;
+  // Missing blocks are zeros.
+  double total() const {
+    double sum = 0.0;
+    for (int level = 0; count_ >> level != 0; ++level) {
+      if ((count_ >> level & 1) != 0) sum = levels_[level] + sum;
+    }
+    return sum;
+  }
+
+ private:
+  int64_t count_ = 0;
+  double levels_[8];  // a chunk has at most 64 blocks
+};
+static_assert(kChunkSize / kBlockSize <= 64);
+
+// Reads the two halves of the tree in parallel: two sequential reads keep more memory requests in flight than one.
+template <class T>
+void add_blocks(const T* grad, int64_t blocks, int64_t half, BlockSums& lower, BlockSums& upper) {
+  for (int64_t i = 0; i < std::min(blocks, half); ++i) {
+    lower.add(sum_of_block_at(grad + i * kBlockSize));
+    if (half + i < blocks) upper.add(sum_of_block_at(grad + (half + i) * kBlockSize));
+  }
 }
 
 double sum_of_chunk(const GradSlot& slot, const Chunk& chunk) {
-  double sum = 0.0;
+  const int64_t size = chunk.end - chunk.begin;
+  const auto all_blocks = static_cast<uint64_t>((size + kBlockSize - 1) / kBlockSize);
+  const int64_t half = std::max(static_cast<int64_t>(std::bit_ceil(all_blocks)) / 2, int64_t{1});
+  BlockSums lower;
+  BlockSums upper;
   int64_t begin = chunk.begin;
   try_visit_dtype(TypeList<float, Float16, BFloat16>{}, slot.grad_dtype, [&]<class T>() {
-    const int64_t blocks = (chunk.end - chunk.begin) / kBlockSize;
-    sum = sum_of_blocks(static_cast<const T*>(slot.grad) + begin, blocks);
+    const int64_t blocks = size / kBlockSize;
+    add_blocks(static_cast<const T*>(slot.grad) + begin, blocks, half, lower, upper);
     begin += blocks * kBlockSize;
   });
   for_each_gradient_tile(slot.grad, slot.grad_dtype, {chunk.slot, begin, chunk.end},
-                         [&](const float* tile, int64_t, int64_t count) { sum += sum_of_squares(tile, count); });
-  return sum;
+                         [&](const float* tile, int64_t first, int64_t count) {
+                           BlockSums& side = (first - chunk.begin) / kBlockSize < half ? lower : upper;
+                           side.add(sum_of_squares(tile, count));
+                         });
+  return lower.total() + upper.total();
 }
 
 }  // namespace
@@ -139,13 +166,10 @@ HWY_EXPORT(first_not_finite);
 Status grad_norm(Stream& stream, const MultiTensor<GradSlot>& gradients, double* partials,
                  OptimizerState* state) noexcept {
   HWY_DYNAMIC_DISPATCH(sum_chunks)(pool_of(stream), gradients, partials);
-  double sum = 0.0;
   int64_t offending_chunk = -1;
-  for (int64_t i = 0; i < gradients.chunk_count; ++i) {
-    sum += partials[i];
-    if (offending_chunk < 0 && !is_finite(partials[i])) offending_chunk = i;
+  for (int64_t i = 0; i < gradients.chunk_count && offending_chunk < 0; ++i) {
+    if (!is_finite(partials[i])) offending_chunk = i;
   }
-  state->grad_norm_squared = sum;
   state->found_inf = offending_chunk < 0 ? 0.0f : 1.0f;
   state->offending_parameter = -1;
   state->offending_kind = NotFinite::kNothing;

@@ -12,6 +12,23 @@
 namespace halftone::cpu {
 namespace {
 
+Status sum_norm(Stream&, const NormNode* nodes, const double* partials, int64_t count, OptimizerState* state) noexcept {
+  NormTree tree;
+  for (int64_t i = 0; i < count; ++i) tree.add(nodes[i], partials[i]);
+  state->grad_norm_squared = tree.total();
+  return {};
+}
+
+Status accept_gradients(Stream&, OptimizerState* state) noexcept {
+  state->found_inf = 0.0f;
+  return {};
+}
+
+Status set_clip_value(Stream&, float value, OptimizerState* state) noexcept {
+  state->clip_value = value;
+  return {};
+}
+
 Status begin_step(Stream&, const Schedule& schedule, OptimizerState* state) noexcept {
   advance(schedule, *state);
   return {};
@@ -43,6 +60,9 @@ Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler
 
 const OptimKernels kOptimKernels = {
     .grad_norm = grad_norm,
+    .sum_norm = sum_norm,
+    .accept_gradients = accept_gradients,
+    .set_clip_value = set_clip_value,
     .begin_step = begin_step,
     .end_step = end_step,
     .unscale = unscale,

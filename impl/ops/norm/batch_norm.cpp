@@ -56,7 +56,7 @@ void move_towards(const Tensor& running, const Tensor& batch, double momentum, d
          share.view());
   launch("batch_norm", device, &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kAdd, old.view(),
          share.view(), running.view());
-  running.storage()->bump_version();
+  running.bump_version();
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void expect_exact_copy(DType dtype, int64_t shift, int threads) {
   UpdateSlot large = slot;  // makes the pass a large one, but the plan has no chunk of it
   large.size = int64_t{1} << 30;
   const UpdateSlot slots[] = {slot, large};
-  const std::vector<Chunk> chunks = plan_chunks({kSize});
+  const std::vector<Chunk> chunks = plan_chunks(std::vector<int64_t>{kSize});
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);
   const AdamwGroup group = {1e-3, 0.9, 0.999, 1e-8, 0.01};

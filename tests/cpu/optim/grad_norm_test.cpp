@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "backend/chunks.h"
 #include "cpu/device.h"
@@ -15,6 +17,17 @@ namespace {
 constexpr DType kDtypes[] = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<NormNode> nodes_of(const std::vector<GradSlot>& slots, const std::vector<Chunk>& chunks) {
+  std::vector<NormNode> nodes;
+  for (const Chunk& chunk : chunks) {
+    const GradSlot& slot = slots[static_cast<size_t>(chunk.slot)];
+    nodes.push_back({.parameter = slot.parameter,
+                     .first_block = slot.first_block + chunk.begin / kBlockSize,
+                     .blocks = (chunk.end - chunk.begin + kBlockSize - 1) / kBlockSize});
+  }
+  return nodes;
+}
 
 OptimizerState norm_of(const std::vector<const HostTensor*>& gradients, int threads = 1) {
   std::vector<GradSlot> slots;
@@ -36,6 +49,8 @@ OptimizerState norm_of(const std::vector<const HostTensor*>& gradients, int thre
   const MultiTensor<GradSlot> list = {slots.data(), chunks.data(), static_cast<int64_t>(slots.size()),
                                       static_cast<int64_t>(chunks.size())};
   EXPECT_TRUE(cpu::kOptimKernels.grad_norm(stream, list, partials.data(), &state).ok());
+  const std::vector<NormNode> nodes = nodes_of(slots, chunks);
+  EXPECT_TRUE(cpu::kOptimKernels.sum_norm(stream, nodes.data(), partials.data(), list.chunk_count, &state).ok());
   return state;
 }
 
@@ -153,6 +168,61 @@ TEST(GradNorm, GivesTheSameBitsOnAnyNumberOfThreads) {
   const double one = norm_of({&a, &b}, 1).grad_norm_squared;
   EXPECT_EQ(norm_of({&a, &b}, 2).grad_norm_squared, one);
   EXPECT_EQ(norm_of({&a, &b}, 7).grad_norm_squared, one);
+}
+
+// The squared norm of a gradient whose shards, cut before the blocks `cuts`, were checked apart and added by the tree.
+double norm_of_shards(const HostTensor& gradient, std::vector<int64_t> cuts) {
+  const int64_t blocks = (gradient.numel() + kBlockSize - 1) / kBlockSize;
+  cuts.insert(cuts.begin(), 0);
+  cuts.push_back(blocks);
+  std::vector<NormNode> nodes;
+  std::vector<double> sums;
+  ThreadPool pool(1);
+  cpu::CpuStream stream(pool);
+  const auto* bytes = static_cast<const char*>(gradient.data());
+  for (size_t k = 0; k + 1 < cuts.size(); ++k) {
+    const int64_t begin = cuts[k] * kBlockSize;
+    const int64_t end = std::min(cuts[k + 1] * kBlockSize, gradient.numel());
+    const std::vector<GradSlot> slots = {{.grad = bytes + begin * static_cast<int64_t>(size_of(gradient.view().dtype)),
+                                          .grad_dtype = gradient.view().dtype,
+                                          .parameter = 0,
+                                          .size = end - begin,
+                                          .first_block = cuts[k]}};
+    const std::vector<Chunk> chunks = plan_chunks(std::vector<ChunkRange>{
+        {.size = end - begin, .first_block = cuts[k], .ends_parameter = cuts[k + 1] == blocks}});
+    std::vector<double> partials(chunks.size());
+    OptimizerState state;
+    const MultiTensor<GradSlot> list = {slots.data(), chunks.data(), 1, static_cast<int64_t>(chunks.size())};
+    EXPECT_TRUE(cpu::kOptimKernels.grad_norm(stream, list, partials.data(), &state).ok());
+    const std::vector<NormNode> own = nodes_of(slots, chunks);
+    nodes.insert(nodes.end(), own.begin(), own.end());
+    sums.insert(sums.end(), partials.begin(), partials.end());
+  }
+  OptimizerState state;
+  EXPECT_TRUE(
+      cpu::kOptimKernels.sum_norm(stream, nodes.data(), sums.data(), static_cast<int64_t>(nodes.size()), &state).ok());
+  return state.grad_norm_squared;
+}
+
+// N3: the norm does not depend on where shards are cut.
+TEST(GradNorm, HasTheSameBitsForEveryNumberOfShards) {
+  std::mt19937 random(1);
+  const int rounds = 1000;
+  for (int round = 0; round < rounds; ++round) {
+    HostTensor gradient(kDtypes[round % 3], {1 + static_cast<int64_t>(random() % 60000)});
+    gradient.fill_uniform(-1, 1, static_cast<uint32_t>(round));
+    const double whole = norm_of({&gradient}).grad_norm_squared;
+    const int64_t blocks = (gradient.numel() + kBlockSize - 1) / kBlockSize;
+    for (const int64_t shards : {1, 2, 4, 8}) {
+      std::vector<int64_t> cuts;
+      for (int64_t k = 1; k < shards; ++k) cuts.push_back(k * blocks / shards);
+      ASSERT_EQ(norm_of_shards(gradient, cuts), whole) << round << " " << gradient.numel() << " " << shards;
+    }
+    std::vector<int64_t> anywhere = {static_cast<int64_t>(random()) % (blocks + 1),
+                                     static_cast<int64_t>(random()) % (blocks + 1)};
+    std::sort(anywhere.begin(), anywhere.end());
+    ASSERT_EQ(norm_of_shards(gradient, anywhere), whole) << round << " " << anywhere[0] << " " << anywhere[1];
+  }
 }
 
 TEST(GradNorm, LeavesTheRestOfTheStateAlone) {

@@ -258,7 +258,7 @@ TEST(StochasticRounding, IsTheSameForAShardAsForTheWhole) {
     slot.compute = static_cast<uint16_t*>(slot.compute) + begin;
     slot.size = kCut;
     slot.first_block = begin / kBlockSize;
-    const std::vector<Chunk> chunks = plan_chunks({kCut});
+    const std::vector<Chunk> chunks = plan_chunks(std::vector<int64_t>{kCut});
     const MultiTensor<UpdateSlot> shard = {&slot, chunks.data(), 1, static_cast<int64_t>(chunks.size())};
     ASSERT_TRUE(cpu::kOptimKernels.sgd(stream, shard, &kSgd, &state).ok());
   }
