@@ -17,9 +17,9 @@ ROWS = [f"{letter}{number}" for letter, last in (("A", 37), ("F", 29), ("S", 18)
         for number in range(1, last + 1) if f"{letter}{number}" not in LEFT_OUT]
 # Tests of CTest whose sources are not <program>.c: what a name means.
 SOURCES = {
-    "capi.misuse_test": ["tests/capi/misuse_judge.c", "tests/capi/generate_misuse.py"],
-    "capi.instruction_sets": ["tests/capi/instruction_sets_test.py"],
-    "capi.loading": ["tests/capi/loading.c"],
+    "capi.misuse_test": ["tests/capi/misuse/misuse_judge.c", "tests/capi/misuse/generate_misuse.py"],
+    "capi.instruction_sets": ["tests/capi/base/instruction_sets_test.py"],
+    "capi.loading": ["tests/capi/base/loading.c"],
     "exhaustive.kill_sample": ["tests/exhaustive/kill_exhaustive.cpp"],
     "bindings.java": ["tests/bindings/SmokeTest.java"],
 }
@@ -51,7 +51,8 @@ def place_of(root: Path, test: str) -> tuple[list[Path], str]:
         patterns = [template.format(name=re.escape(function)) for template in (FUNCTION, WRITTEN)]
         return [root / path for path in SOURCES[program]], "|".join(patterns) if function else ""
     if function:
-        return [root / f"tests/{program.replace('.', '/')}.c"], FUNCTION.format(name=re.escape(function))
+        room, _, name = program.partition(".")
+        return sorted((root / "tests" / room).glob(f"**/{name}.c")), FUNCTION.format(name=re.escape(function))
     room, _, rest = test.partition(".")
     suite, _, name = rest.partition(".")
     return sorted((root / "tests" / room).glob("**/*.cpp")), GTEST.format(suite=re.escape(suite), name=re.escape(name))

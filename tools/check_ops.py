@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Checks that a test in C calls every operation: each row of impl/ops/dispatch/op.cpp is a function htone_<name> that a
-test of tests/capi calls. generate_api.py and tests/capi/amp_test.c compare the rows with the documented autocast
+test of tests/capi calls. generate_api.py and tests/capi/autograd/amp_test.c compare the rows with the documented autocast
 classes. tests/ops/op_list_test.cpp checks that each has cases of every size and a gradient, or a reason for none.
 Prints each fault; exits with 1 where there is one.
 """
@@ -14,7 +14,7 @@ from public_headers import REPOSITORY
 
 
 def faults(root: Path, names: list[str]) -> list[str]:
-    tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "tests/capi").glob("*_test.c")))
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "tests/capi").glob("*/*_test.c")))
     return [f"{name}: no test in tests/capi calls it" for name in names if not re.search(rf"\bhtone_{name}\b", tests)]
 
 

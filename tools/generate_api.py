@@ -64,9 +64,9 @@ htone_status {function.name}({parameter.declaration}) {{
 }}
 """
     return f"""// {HEAD}
-#include "guard.h"
+#include "base/guard.h"
 #include "halftone/halftone.h"
-#include "objects.h"
+#include "base/objects.h"
 
 using namespace halftone::capi;
 {definitions}"""

@@ -1,4 +1,4 @@
-// The element types. Values are the C API's (asserted in capi/src/dtype.cpp); 0 is never a dtype, so that a zeroed
+// The element types. Values are the C API's (asserted in capi/src/base/dtype.cpp); 0 is never a dtype, so that a zeroed
 // options field means "default".
 #pragma once
 

@@ -1,5 +1,5 @@
 // The one exception type of the library. The message is formatted into the object, so that reporting an error needs no
-// memory beyond the exception itself; capi/src/guard.h turns it into a status and never lets it out.
+// memory beyond the exception itself; capi/src/base/guard.h turns it into a status and never lets it out.
 #pragma once
 
 #include <exception>

@@ -8,7 +8,7 @@
 
 namespace halftone {
 
-// Must match htone_status in capi/include/halftone/base.h (asserted in capi/src/base.cpp).
+// Must match htone_status in capi/include/halftone/base.h (asserted in capi/src/base/base.cpp).
 enum class Code : int32_t {
   kOk = 0,
   kInvalidArgument = 1,

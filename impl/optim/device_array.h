@@ -19,7 +19,7 @@ class DeviceArray {
   DeviceArray() = default;
   // Throws OUT_OF_MEMORY.
   DeviceArray(ContextDevice& device, std::vector<Element> elements) : host_(std::move(elements)) {
-    memory_ = from_host(device, DType::kU8, {bytes()}, host_.data(), Category::kOptimizer);
+    memory_ = from_host(device, DType::kU8, {bytes()}, host_.data(), Category::kWorkspace);
   }
 
   const std::vector<Element>& host() const noexcept { return host_; }

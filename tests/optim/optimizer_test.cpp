@@ -49,8 +49,7 @@ class OptimizerTest : public RoomTest {
   }
 
   static constexpr int64_t kPage = 4096;
-  // On the device beside the moments: the state, and the settings of one group.
-  static constexpr int64_t kStateBytes = sizeof(OptimizerState) + sizeof(AdamwGroup);
+  static constexpr int64_t kStateBytes = sizeof(OptimizerState);
 
   // Allocates all memory that the device can still provide, except `pages` pages.
   std::vector<Tensor> all_memory_but(int pages) {

@@ -146,7 +146,7 @@ class Faults(PlantedFault):
                            "row S1 has no test")
 
     def test_a_test_that_is_gone_or_names_another_row_is_seen(self):
-        self.replace("tests/capi/memory_test.c", "void the_hosts_allocator_gets_everything_back(", "void gone(")
+        self.replace("tests/capi/base/memory_test.c", "void the_hosts_allocator_gets_everything_back(", "void gone(")
         self.replace("tests/cpu/optim/schedule_test.cpp", "// N11:", "// N1:")
         self.replace("tests/runtime/plugin_test.cpp", "OfAnotherBuildIsRefusedNamingBoth", "Gone")
         self.assert_faults("row A6: capi.memory_test/the_hosts_allocator_gets_everything_back is in no source",

@@ -1,0 +1,89 @@
+#include "halftone/hooks.h"
+
+#include "autograd/gradient_hook.h"
+#include "base/call.h"
+#include "base/callback.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+// Runs `add` with the callback. The hook that it returns goes to the caller; where that fails, it is removed.
+template <class Function, class Add>
+void add_hook(Function function, void* user, void (*destroy)(void*), htone_hook** out, const Add& add) {
+  const Ref<Callback<Function>> callback = make_callback(function, user);
+  require(out, "out");
+  const Ref<Hook> hook = add(callback);
+  try {
+    wrap(out, hook);
+  } catch (...) {
+    hook->remove();
+    throw;
+  }
+  callback->set_destroy(destroy);
+}
+
+}  // namespace
+
+htone_status htone_module_add_forward_pre_hook(htone_module* module, htone_forward_pre_hook_fn callback, void* user,
+                                               void (*destroy)(void* user), htone_hook** out) {
+  return guard([&] {
+    const auto layer = hold(module, "module");
+    add_hook(callback, user, destroy, out, [&](const auto& hook) {
+      return layer->forward_pre_hooks().add([hook](const nn::Module& self, const Tensor& input) {
+        const LentHandle<htone_module> lent_module(shared_module(self));
+        const LentHandle<htone_tensor> lent_input(input);
+        TensorHandles replacement(1);
+        hook->call("a forward pre-hook", lent_module.get(), lent_input.get(), replacement.data());
+        return replacement.left(0, "a forward pre-hook");
+      });
+    });
+  });
+}
+
+htone_status htone_module_add_forward_hook(htone_module* module, htone_forward_hook_fn callback, void* user,
+                                           void (*destroy)(void* user), htone_hook** out) {
+  return guard([&] {
+    const auto layer = hold(module, "module");
+    add_hook(callback, user, destroy, out, [&](const auto& hook) {
+      return layer->forward_hooks().add([hook](const nn::Module& self, const Tensor& input, const Tensor& output) {
+        const LentHandle<htone_module> lent_module(shared_module(self));
+        const LentHandle<htone_tensor> lent_input(input), lent_output(output);
+        TensorHandles replacement(1);
+        hook->call("a forward hook", lent_module.get(), lent_input.get(), lent_output.get(), replacement.data());
+        return replacement.left(0, "a forward hook");
+      });
+    });
+  });
+}
+
+htone_status htone_tensor_add_gradient_hook(htone_tensor* tensor, htone_gradient_hook_fn callback, void* user,
+                                            void (*destroy)(void* user), htone_hook** out) {
+  return guard([&] {
+    const auto hooked = hold(tensor, "tensor");
+    add_hook(callback, user, destroy, out, [&](const auto& hook) {
+      return add_gradient_hook(*hooked, [hook](const Tensor& gradient) {
+        const LentHandle<htone_tensor> lent(gradient);
+        TensorHandles replacement(1);
+        hook->call("a gradient hook", lent.get(), replacement.data());
+        return replacement.left(0, "a gradient hook");
+      });
+    });
+  });
+}
+
+htone_status htone_parameter_add_post_accumulate_hook(htone_parameter* parameter, htone_parameter_hook_fn callback,
+                                                      void* user, void (*destroy)(void* user), htone_hook** out) {
+  return guard([&] {
+    const auto hooked = hold(parameter, "parameter");
+    add_hook(callback, user, destroy, out, [&](const auto& hook) {
+      return hooked->post_accumulate_hooks().add([hook](AccumulateGrad& leaf) {
+        const LentHandle<htone_parameter> lent(Ref<Parameter>::share(leaf.as_parameter()));
+        hook->call("a post-accumulate hook", lent.get());
+      });
+    });
+  });
+}
+
+htone_status htone_hook_remove(htone_hook* hook) { return Call(&Hook::remove, hook); }

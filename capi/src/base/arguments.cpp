@@ -1,0 +1,143 @@
+#include "base/arguments.h"
+
+#include <cinttypes>
+
+#include "base/objects.h"
+#include "core/utf8.h"
+#include "ops/dispatch/check.h"
+
+namespace halftone::capi {
+
+void fail_handle(const void* handle, HandleType expected, ArgumentName argument) {
+  const char* name = argument.text();
+  if (handle == nullptr) {
+    fail(Code::kInvalidHandle, name, "%s is NULL, expected %s", name, name_with_article(expected));
+  }
+  const HandleType actual = HandleTable::instance().type_of(handle);
+  fail(Code::kInvalidHandle, name, "%s is %s, expected %s", name, name_with_article(actual),
+       name_with_article(expected));
+}
+
+void fail_null(ArgumentName argument) { fail(Code::kInvalidArgument, argument.text(), "%s is NULL", argument.text()); }
+
+Shape open_shape(int32_t ndim, const int64_t* shape) {
+  if (ndim < 0 || ndim > kMaxRank) fail(Code::kInvalidArgument, "ndim", "ndim=%d is outside [0, %d]", ndim, kMaxRank);
+  if (ndim > 0) require(shape, "shape");
+  return Shape(shape, ndim);
+}
+
+Shape fixed_shape(int32_t ndim, const int64_t* shape) {
+  open_shape(ndim, shape);
+  return halftone::checked_shape(shape, ndim, "shape");
+}
+
+Shape dim_list(int32_t dim_count, const int64_t* dims) {
+  if (dim_count < 0 || dim_count > kMaxRank) {
+    fail(Code::kInvalidArgument, "dim_count", "dim_count=%d is outside [0, %d]", dim_count, kMaxRank);
+  }
+  if (dim_count > 0) require(dims, "dims");
+  return Shape(dims, dim_count);
+}
+
+DType checked_dtype(htone_dtype dtype, ArgumentName argument) {
+  const auto checked = static_cast<DType>(dtype);
+  if (!is_valid(checked)) fail(Code::kInvalidArgument, argument.text(), "%s=%d is no dtype", argument.text(), dtype);
+  return checked;
+}
+
+DType checked_weight_dtype(htone_dtype dtype, ArgumentName argument, const char* shown) {
+  const auto checked = static_cast<DType>(dtype);
+  if (!is_arithmetic_float(checked)) {
+    fail(Code::kInvalidArgument, argument.text(), "%s=%s, expected f64, f32, f16 or bf16", shown,
+         htone_dtype_name(dtype));
+  }
+  return checked;
+}
+
+DType weight_dtype(htone_dtype dtype, ArgumentName argument) { return checked_weight_dtype(dtype, argument, "dtype"); }
+
+const char* checked_name(const char* name, ArgumentName argument) {
+  constexpr size_t kMost = 4096;
+  const size_t length = std::strlen(&require(name, argument));
+  if (length == 0) fail(Code::kInvalidArgument, "name", "name is empty");
+  if (length > kMost) fail(Code::kInvalidArgument, "name", "name has %zu bytes, expected at most %zu", length, kMost);
+  if (!is_utf8(name, length)) fail(Code::kInvalidArgument, "name", "name is no UTF-8");
+  for (size_t i = 0; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(name[i]);
+    if (byte < 0x20 || byte == 0x7f) {
+      fail(Code::kInvalidArgument, "name", "name has the control character 0x%02x at byte %zu", byte, i);
+    }
+  }
+  return name;
+}
+
+double finite_number(double value, ArgumentName argument) {
+  if (!std::isfinite(value))
+    fail(Code::kInvalidArgument, argument.text(), "%s=%g is not finite", argument.text(), value);
+  return value;
+}
+
+double probability(double value, ArgumentName argument) {
+  if (!(value >= 0.0 && value <= 1.0)) {
+    fail(Code::kInvalidArgument, argument.text(), "%s=%g is outside [0, 1]", argument.text(), value);
+  }
+  return value;
+}
+
+int64_t at_least(int64_t value, int64_t least, ArgumentName argument) {
+  if (value < least) {
+    fail(Code::kInvalidArgument, argument.text(), "%s=%" PRId64 ", expected at least %" PRId64, argument.text(), value,
+         least);
+  }
+  return value;
+}
+
+int64_t positive(int64_t value, ArgumentName argument) { return at_least(value, 1, argument); }
+
+void require_index(size_t index, size_t count) {
+  if (index >= count) fail(Code::kInvalidArgument, "index", "index=%zu is outside [0, %zu)", index, count);
+}
+
+ops::GeluForm checked_gelu_form(htone_gelu_form form, ArgumentName argument) {
+  if (form != HTONE_GELU_ERF && form != HTONE_GELU_TANH) {
+    fail(Code::kInvalidArgument, argument.text(), "form=%d, expected HTONE_GELU_ERF or HTONE_GELU_TANH", form);
+  }
+  return form == HTONE_GELU_ERF ? ops::GeluForm::kErf : ops::GeluForm::kTanh;
+}
+
+void copy_text(const char* text, char* out, size_t capacity, size_t* out_length) {
+  const size_t length = std::strlen(text);
+  *out_length = length;
+  if (capacity <= length) {
+    if (capacity > 0) out[0] = '\0';
+    fail(Code::kBufferTooSmall, "capacity", "capacity=%zu, expected at least %zu", capacity, length + 1);
+  }
+  std::memcpy(out, text, length + 1);
+}
+
+void copy_sizes(const Shape& sizes, int32_t capacity, int64_t* out, int32_t* out_ndim) {
+  *out_ndim = sizes.rank();
+  if (capacity < sizes.rank()) {
+    fail(Code::kBufferTooSmall, "capacity", "capacity=%d, expected at least %d", capacity, sizes.rank());
+  }
+  for (int i = 0; i < sizes.rank(); ++i) out[i] = sizes[i];
+}
+
+void copy_options(void* defaults, size_t size, const void* options, ArgumentName argument) {
+  uint32_t known;
+  std::memcpy(&known, options, sizeof known);
+  if (known < sizeof known || known > 4096) {
+    fail(Code::kInvalidArgument, argument.text(), "%s.struct_size=%u; fill options with the type's _init function",
+         argument.text(), known);
+  }
+  const auto* bytes = static_cast<const unsigned char*>(options);
+  for (size_t i = size; i < known; ++i) {
+    if (bytes[i] != 0) {
+      fail(Code::kUnsupported, argument.text(),
+           "%s sets a field at byte %zu that this version of the library does not know", argument.text(), i);
+    }
+  }
+  std::memcpy(defaults, options, known < size ? known : size);
+}
+
+}  // namespace halftone::capi

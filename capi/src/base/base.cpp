@@ -1,0 +1,51 @@
+#include "halftone/base.h"
+
+#include "base/call.h"
+#include "core/log.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+static_assert(static_cast<int32_t>(Code::kInvalidArgument) == HTONE_INVALID_ARGUMENT);
+static_assert(static_cast<int32_t>(Code::kDevice) == HTONE_DEVICE);
+static_assert(static_cast<int32_t>(Code::kState) == HTONE_STATE);
+static_assert(static_cast<int32_t>(Code::kInternal) == HTONE_INTERNAL);
+
+const char* htone_status_name(htone_status status) {
+  static constexpr const char* kNames[] = {
+      "OK",
+      "INVALID_ARGUMENT",
+      "INVALID_HANDLE",
+      "OUT_OF_MEMORY",
+      "UNSUPPORTED",
+      "SHAPE_MISMATCH",
+      "DTYPE_MISMATCH",
+      "DEVICE",
+      "COMM",
+      "PEER_LOST",
+      "TIMEOUT",
+      "IO",
+      "FORMAT",
+      "STATE",
+      "BUFFER_TOO_SMALL",
+      "CALLBACK",
+      "CANCELLED",
+      "INTERNAL",
+  };
+  return status >= HTONE_OK && status <= HTONE_INTERNAL ? kNames[status] : "UNKNOWN";
+}
+
+// Has no guard, because reading the last error must not change it.
+htone_status htone_error_last(htone_error_info* out_info) {
+  if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096) return HTONE_INVALID_ARGUMENT;
+  copy_structure(last_error(), out_info, offsetof(htone_error_info, message));
+  return HTONE_OK;
+}
+
+htone_status htone_debug_live_handles(int64_t* out_count) {
+  return Call([] { return HandleTable::instance().live_count(); }, out_count);
+}
+
+htone_status htone_log_set_callback(htone_log_fn callback, void* user, void (*destroy)(void* user)) {
+  return guard([&] { set_log_receiver(callback, user, destroy); });
+}

@@ -1,0 +1,54 @@
+// Callbacks of the embedding program. No lock is held while one runs, and its user data is destroyed once, with the
+// last reference to it.
+#pragma once
+
+#include <string>
+
+#include "base/guard.h"
+#include "base/lent_handles.h"
+#include "core/foreign_function.h"
+
+namespace halftone::capi {
+
+template <class Function>
+class Callback final : public RefCounted {
+ public:
+  Callback(Function function, void* user) : function_(function), user_(user) {}
+  ~Callback() override {
+    if (destroy_) destroy_(user_);
+  }
+
+  // Comes last: until the C function succeeds, `user` is its caller's.
+  void set_destroy(void (*destroy)(void*)) noexcept { destroy_ = destroy; }
+
+  // Throws CALLBACK with the status that the callback returned. Where that is the error of a call that the callback
+  // made, the message repeats the call's. `what` names the callback.
+  template <class... Arguments>
+  void call(const char* what, Arguments... arguments) const {
+    const uint64_t errors_before = error_count();
+    const htone_status status = function_(arguments..., user_);
+    if (status == HTONE_OK) return;
+    const bool is_passed_on = error_count() != errors_before && last_error().status == status;
+    fail_callback(what, status, is_passed_on ? last_error().message : "");
+  }
+
+ private:
+  [[noreturn]] static void fail_callback(const char* what, htone_status status, const char* reason) {
+    std::string message =
+        std::string(what) + " returned " + std::to_string(status) + " (" + htone_status_name(status) + ")";
+    if (*reason != '\0') message += std::string(": ") + reason;
+    throw Error(Code::kCallback, status, "", message.c_str());
+  }
+
+  ForeignFunction<std::remove_pointer_t<Function>> function_;
+  void* user_;
+  ForeignFunction<void(void* user)> destroy_;
+};
+
+template <class Function>
+Ref<Callback<Function>> make_callback(Function function, void* user) {
+  if (function == nullptr) fail(Code::kInvalidArgument, "callback", "callback is NULL");
+  return make_ref<Callback<Function>>(function, user);
+}
+
+}  // namespace halftone::capi

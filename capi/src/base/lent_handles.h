@@ -1,0 +1,78 @@
+// Handles that go in and out of a callback.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/objects.h"
+
+namespace halftone::capi {
+
+// Releases a reference of a handle, unless the callback did so itself.
+template <IsHandle Handle>
+void drop_handle(Handle* handle) noexcept {
+  HandleTable& table = HandleTable::instance();
+  HandleEntry* entry = table.find(handle, TraitsOf<Handle>::kType);
+  if (entry != nullptr) table.release<ObjectOf<Handle>>(*entry);
+}
+
+// For a handle of a module whose method runs.
+inline Ref<nn::Module> shared_module(const nn::Module& module) {
+  return Ref<nn::Module>::share(const_cast<nn::Module*>(&module));
+}
+
+// A handle that lives as long as a callback.
+template <IsHandle Handle>
+class LentHandle {
+ public:
+  explicit LentHandle(ObjectOf<Handle> object) { wrap(&handle_, std::move(object)); }
+  ~LentHandle() { drop_handle(handle_); }
+  LentHandle(const LentHandle&) = delete;
+  LentHandle& operator=(const LentHandle&) = delete;
+
+  Handle* get() const noexcept { return handle_; }
+
+ private:
+  Handle* handle_ = nullptr;
+};
+
+// Handles that are lent to a callback, or memory where it leaves some. Both are released at the end.
+class TensorHandles {
+ public:
+  explicit TensorHandles(size_t count) : handles_(count) {}
+  // NULL for undefined ones.
+  explicit TensorHandles(const std::vector<Tensor>& tensors) : TensorHandles(tensors.size()) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].defined()) wrap(&handles_[i], tensors[i]);
+    }
+  }
+  ~TensorHandles() {
+    for (htone_tensor* handle : handles_) drop_handle(handle);
+  }
+  TensorHandles(const TensorHandles&) = delete;
+  TensorHandles& operator=(const TensorHandles&) = delete;
+
+  htone_tensor** data() noexcept { return handles_.data(); }
+  htone_tensor* const* data() const noexcept { return handles_.data(); }
+  // Moves the handles to a caller, who owns them from now on.
+  void hand_over(htone_tensor** out) noexcept {
+    std::copy(handles_.begin(), handles_.end(), out);
+    handles_.clear();
+  }
+  // Returns the tensor that the callback left, undefined for NULL. Throws INVALID_HANDLE; `what` names the callback.
+  Tensor left(size_t i, const char* what) const {
+    htone_tensor* handle = handles_[i];
+    if (handle == nullptr) return Tensor();
+    if (HandleTable::instance().find(handle, HandleType::kTensor) == nullptr) {
+      fail(Code::kInvalidHandle, "", "%s left %s, expected a tensor", what,
+           name_with_article(HandleTable::instance().type_of(handle)));
+    }
+    return hold(handle, "").reference();
+  }
+
+ private:
+  std::vector<htone_tensor*> handles_;
+};
+
+}  // namespace halftone::capi

@@ -1,0 +1,148 @@
+// The objects behind the handles of the C API. A call holds the objects that it is given: a callback may release the
+// caller's last reference to one of them.
+#pragma once
+
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "autograd/custom_function.h"
+#include "autograd/hook_list.h"
+#include "autograd/parameter_set.h"
+#include "base/argument_name.h"
+#include "base/handles.h"
+#include "base/scope.h"
+#include "core/error.h"
+#include "data/batches.h"
+#include "halftone/halftone.h"
+#include "nn/module.h"
+#include "ops/dispatch/autocast.h"
+#include "optim/ema.h"
+#include "optim/grad_scaler.h"
+#include "optim/optimizer.h"
+#include "runtime/context.h"
+#include "tensor/state_dict.h"
+#include "tensor/tensor.h"
+#include "trainer/checkpoint.h"
+
+namespace halftone::capi {
+
+// A device that a caller has a handle of. It keeps the context alive.
+struct DeviceReference final : RefCounted {
+  explicit DeviceReference(ContextDevice& owned) : context(Ref<Context>::share(owned.context)), device(owned) {}
+  Ref<Context> context;
+  ContextDevice& device;
+};
+
+struct ScheduleSettings final : RefCounted {
+  explicit ScheduleSettings(const Schedule& schedule) : rule{schedule, nullptr} {}
+  explicit ScheduleSettings(const optim::ScheduleRule& value) : rule(value) {}
+  optim::ScheduleRule rule;
+};
+
+struct SharedStateDict final : RefCounted {
+  SharedStateDict() = default;
+  explicit SharedStateDict(StateDict value) : state(std::move(value)) {}
+  StateDict state;
+};
+
+template <class ObjectType, HandleType handle_type>
+struct HandleTraits {
+  using Object = ObjectType;
+  static constexpr HandleType kType = handle_type;
+};
+
+// The object behind each handle type. The declarations are never called: overload resolution is the table.
+HandleTraits<Ref<Context>, HandleType::kContext> traits_of(htone_context*);
+HandleTraits<Ref<DeviceReference>, HandleType::kDevice> traits_of(htone_device*);
+HandleTraits<Tensor, HandleType::kTensor> traits_of(htone_tensor*);
+HandleTraits<Ref<OpenScope>, HandleType::kScope> traits_of(htone_scope*);
+HandleTraits<Ref<AutocastPolicy>, HandleType::kAutocastPolicy> traits_of(htone_autocast_policy*);
+HandleTraits<Ref<Parameter>, HandleType::kParameter> traits_of(htone_parameter*);
+HandleTraits<Ref<ParameterSet>, HandleType::kParameters> traits_of(htone_parameters*);
+HandleTraits<Ref<nn::Module>, HandleType::kModule> traits_of(htone_module*);
+HandleTraits<Ref<SharedStateDict>, HandleType::kStateDict> traits_of(htone_state_dict*);
+HandleTraits<Ref<optim::Optimizer>, HandleType::kOptimizer> traits_of(htone_optimizer*);
+HandleTraits<Ref<ScheduleSettings>, HandleType::kSchedule> traits_of(htone_schedule*);
+HandleTraits<Ref<optim::GradScaler>, HandleType::kGradScaler> traits_of(htone_grad_scaler*);
+HandleTraits<Ref<optim::Ema>, HandleType::kEma> traits_of(htone_ema*);
+HandleTraits<Ref<data::Sampler>, HandleType::kSampler> traits_of(htone_sampler*);
+HandleTraits<Ref<data::Batches>, HandleType::kBatches> traits_of(htone_batches*);
+HandleTraits<Ref<trainer::Checkpoint>, HandleType::kCheckpoint> traits_of(htone_checkpoint*);
+HandleTraits<Ref<CustomFunction>, HandleType::kFunction> traits_of(htone_function*);
+HandleTraits<Ref<Hook>, HandleType::kHook> traits_of(htone_hook*);
+
+template <class T>
+concept IsHandle = requires(T* handle) {
+  traits_of(handle);
+};
+template <IsHandle Handle>
+using TraitsOf = decltype(traits_of(static_cast<Handle*>(nullptr)));
+template <IsHandle Handle>
+using ObjectOf = typename TraitsOf<Handle>::Object;
+
+// Throws INVALID_HANDLE; the message says what the value is instead.
+[[noreturn]] void fail_handle(const void* handle, HandleType expected, ArgumentName argument);
+
+template <IsHandle Handle>
+HandleEntry& entry_of(Handle* handle, ArgumentName argument) {
+  HandleEntry* entry = HandleTable::instance().find(handle, TraitsOf<Handle>::kType);
+  if (entry == nullptr) [[unlikely]]
+    fail_handle(handle, TraitsOf<Handle>::kType, argument);
+  return *entry;
+}
+
+template <IsHandle Handle>
+const ObjectOf<Handle>& object_of(Handle* handle, ArgumentName argument) {
+  return *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry_of(handle, argument).object));
+}
+
+// The value that an operation gets for a handle's object: a tensor itself, or the object that a reference leads to.
+inline const Tensor& value_of(const Tensor& tensor) noexcept { return tensor; }
+inline ContextDevice& value_of(const Ref<DeviceReference>& device) noexcept { return device->device; }
+inline StateDict& value_of(const Ref<SharedStateDict>& state) noexcept { return state->state; }
+inline optim::ScheduleRule& value_of(const Ref<ScheduleSettings>& schedule) noexcept { return schedule->rule; }
+template <class T>
+T& value_of(const Ref<T>& object) noexcept {
+  return *object;
+}
+
+// A reference that keeps the object for as long as it lives. It needs a name: a reference to an object that a temporary
+// holds would outlive it.
+template <class Object>
+class Held {
+ public:
+  explicit Held(const Object& object) : object_(object) {}
+
+  auto& operator*() const& noexcept { return value_of(object_); }
+  auto* operator->() const& noexcept { return &value_of(object_); }
+  void operator*() const&& = delete;
+  void operator->() const&& = delete;
+  Object reference() const noexcept { return object_; }
+
+ private:
+  Object object_;
+};
+
+template <IsHandle Handle>
+Held<ObjectOf<Handle>> hold(Handle* handle, ArgumentName argument) {
+  return Held<ObjectOf<Handle>>(object_of(handle, argument));
+}
+
+// Makes a handle for the object and leaves it to the caller.
+template <IsHandle Handle>
+void wrap(Handle** out, ObjectOf<Handle> object) {
+  *out = static_cast<Handle*>(HandleTable::instance().add(TraitsOf<Handle>::kType, std::move(object)));
+}
+
+template <IsHandle Handle>
+void retain_handle(Handle* handle, ArgumentName argument) {
+  HandleTable::instance().retain(entry_of(handle, argument));
+}
+template <IsHandle Handle>
+void release_handle(Handle* handle, ArgumentName argument) {
+  if (handle == nullptr) return;
+  HandleTable::instance().release<ObjectOf<Handle>>(entry_of(handle, argument));
+}
+
+}  // namespace halftone::capi

@@ -1,0 +1,112 @@
+#include "halftone/data.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/call.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_sampler_options default_sampler_options() {
+  auto options = zero_options<htone_sampler_options>();
+  options.shuffle = 1;
+  options.drop_last = 1;
+  options.world_size = 1;
+  return options;
+}
+
+data::SamplerOptions sampler_options(const htone_sampler_options* options) {
+  const htone_sampler_options given = options_or_default(&require(options, "options"), default_sampler_options());
+  return {.count = given.count,
+          .batch_size = given.batch_size,
+          .seed = given.seed,
+          .rank = given.rank,
+          .world_size = given.world_size,
+          .shuffle = given.shuffle != 0,
+          .drop_last = given.drop_last != 0};
+}
+
+struct PositionResult {
+  static constexpr int kParameters = 2;
+  int64_t* out_epoch;
+  int64_t* out_batch;
+
+  void require(ArgumentName name) const {
+    require_memory(out_epoch, name);
+    require_memory(out_batch, name.next());
+  }
+  void give(const data::Sampler& sampler) const {
+    *out_epoch = sampler.epoch();
+    *out_batch = sampler.batch();
+  }
+};
+
+// The sampler advances after the caller has the indices.
+struct IndicesResult {
+  static constexpr int kParameters = 3;
+  size_t capacity;
+  int64_t* out_indices;
+  size_t* out_count;
+
+  void require(ArgumentName name) const {
+    require_memory(out_indices, name.next());
+    require_memory(out_count, name.next().next());
+  }
+  void give(data::Sampler& sampler) const {
+    const std::vector<int64_t>& indices = sampler.peek();
+    *out_count = indices.size();
+    if (capacity < indices.size()) {
+      fail(Code::kBufferTooSmall, "capacity", "capacity=%zu, expected at least %zu", capacity, indices.size());
+    }
+    std::copy(indices.begin(), indices.end(), out_indices);
+    sampler.advance();
+  }
+};
+
+// `tensors` must not be NULL even if count is 0.
+std::vector<Tensor> sources(size_t count, htone_tensor* const* tensors) {
+  require(tensors, "tensors");
+  return held_objects(count, tensors, "tensors");
+}
+
+Tensor current(const data::Batches& batches, size_t index) {
+  require_index(index, batches.count());
+  if (!batches.get(index).defined()) fail(Code::kState, "batches", "batches has no batch yet; call htone_batches_next");
+  return batches.get(index).detach();
+}
+
+}  // namespace
+
+htone_status htone_sampler_options_init(htone_sampler_options* options) {
+  return Call(default_sampler_options, options);
+}
+
+htone_status htone_sampler_create(const htone_sampler_options* options, htone_sampler** out) {
+  return Call(make<data::Sampler>, as<sampler_options>(options), out);
+}
+
+htone_status htone_sampler_batches_per_epoch(htone_sampler* sampler, int64_t* out_count) {
+  return Pure(&data::Sampler::batches_per_epoch, sampler, out_count);
+}
+
+htone_status htone_sampler_position(htone_sampler* sampler, int64_t* out_epoch, int64_t* out_batch) {
+  return Pure(std::identity(), sampler, PositionResult{out_epoch, out_batch});
+}
+
+htone_status htone_sampler_next(htone_sampler* sampler, size_t capacity, int64_t* out_indices, size_t* out_count) {
+  return Call(std::identity(), sampler, IndicesResult{capacity, out_indices, out_count});
+}
+
+htone_status htone_batches_create(htone_sampler* sampler, size_t count, htone_tensor* const* tensors,
+                                  htone_batches** out) {
+  return Call(make<data::Batches>, shared(sampler), as<sources>(count, tensors), out);
+}
+
+htone_status htone_batches_next(htone_batches* batches) { return Call(&data::Batches::next, batches); }
+
+htone_status htone_batches_get(htone_batches* batches, size_t index, htone_tensor** out) {
+  return Call(current, batches, index, out);
+}

@@ -1,0 +1,92 @@
+#include "halftone/loss.h"
+
+#include "base/call.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+static_assert(static_cast<int32_t>(LossReduction::kMean) == HTONE_REDUCTION_MEAN);
+static_assert(static_cast<int32_t>(LossReduction::kSum) == HTONE_REDUCTION_SUM);
+static_assert(static_cast<int32_t>(LossReduction::kNone) == HTONE_REDUCTION_NONE);
+static_assert(static_cast<int32_t>(LossReduction::kBatchMean) == HTONE_REDUCTION_BATCH_MEAN);
+
+namespace {
+
+LossReduction reduction_up_to(htone_reduction last, htone_reduction reduction, ArgumentName name) {
+  if (reduction < HTONE_REDUCTION_MEAN || reduction > last) {
+    fail(Code::kInvalidArgument, name.text(), "reduction=%d is outside [%d, %d]", reduction, HTONE_REDUCTION_MEAN,
+         last);
+  }
+  return static_cast<LossReduction>(reduction);
+}
+LossReduction loss_reduction(htone_reduction reduction, ArgumentName name) {
+  return reduction_up_to(HTONE_REDUCTION_NONE, reduction, name);
+}
+LossReduction divergence_reduction(htone_reduction reduction, ArgumentName name) {
+  return reduction_up_to(HTONE_REDUCTION_BATCH_MEAN, reduction, name);
+}
+
+double checked_beta(double beta, ArgumentName name) {
+  if (finite_number(beta, name) < 0) fail(Code::kInvalidArgument, "beta", "beta=%g is negative", beta);
+  return beta;
+}
+
+htone_cross_entropy_options default_cross_entropy_options() {
+  auto options = zero_options<htone_cross_entropy_options>();
+  options.ignore_index = -100;
+  return options;
+}
+
+ops::ClassLossOptions class_loss_options(const htone_cross_entropy_options* options) {
+  const htone_cross_entropy_options given = options_or_default(options, default_cross_entropy_options());
+  if (!(given.label_smoothing >= 0 && given.label_smoothing <= 1)) {
+    fail(Code::kInvalidArgument, "options", "options.label_smoothing=%g is outside [0, 1]", given.label_smoothing);
+  }
+  return {.reduction = loss_reduction(given.reduction, "options"),
+          .ignore_index = given.ignore_index,
+          .label_smoothing = given.label_smoothing};
+}
+
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const Tensor& weight, int64_t ignore_index,
+                LossReduction reduction) {
+  return ops::nll_loss(log_probabilities, targets, weight, {.reduction = reduction, .ignore_index = ignore_index});
+}
+
+}  // namespace
+
+htone_status htone_mse_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction, htone_tensor** out) {
+  return Pure(ops::mse_loss, input, target, as<loss_reduction>(reduction), out);
+}
+
+htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction, htone_tensor** out) {
+  return Pure(ops::l1_loss, input, target, as<loss_reduction>(reduction), out);
+}
+
+htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* target, double beta, htone_reduction reduction,
+                                  htone_tensor** out) {
+  return Pure(ops::smooth_l1_loss, input, target, as<checked_beta>(beta), as<loss_reduction>(reduction), out);
+}
+
+htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, int32_t log_target, htone_reduction reduction,
+                          htone_tensor** out) {
+  return Pure(ops::kl_div, input, target, log_target, as<divergence_reduction>(reduction), out);
+}
+
+htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
+                                   htone_reduction reduction, htone_tensor** out) {
+  return Pure(ops::bce_with_logits, logits, targets, optional(pos_weight), as<loss_reduction>(reduction), out);
+}
+
+htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options) {
+  return Call(default_cross_entropy_options, options);
+}
+
+htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,
+                                      const htone_cross_entropy_options* options, htone_tensor** out) {
+  return Pure(ops::cross_entropy, logits, targets, optional(weight), as<class_loss_options>(options), out);
+}
+
+htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_tensor* targets, htone_tensor* weight,
+                            int64_t ignore_index, htone_reduction reduction, htone_tensor** out) {
+  return Pure(nll_loss, log_probabilities, targets, optional(weight), ignore_index, as<loss_reduction>(reduction), out);
+}

@@ -1,0 +1,98 @@
+#include "optim/adamw.h"
+
+#include "halftone/adam.h"
+#include "halftone/adamw.h"
+#include "optim/optimizer_calls.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_adamw_options default_adam_options(double weight_decay) {
+  auto options = zero_options<htone_adamw_options>();
+  options.compute_dtype = HTONE_F32;
+  options.lr = 1e-3;
+  options.beta1 = 0.9;
+  options.beta2 = 0.999;
+  options.epsilon = 1e-8;
+  options.weight_decay = weight_decay;
+  options.grad_dtype = HTONE_F32;
+  options.moment1_dtype = HTONE_F32;
+  options.moment2_dtype = HTONE_F32;
+  return options;
+}
+
+DType checked_moment2_dtype(htone_dtype dtype) {
+  require_dtype(dtype == HTONE_F32 || dtype == HTONE_U8, "moment2_dtype", dtype, "f32 or u8");
+  return static_cast<DType>(dtype);
+}
+
+AdamwGroup checked_adamw_group(const htone_adamw_options& options) {
+  require_not_negative("lr", options.lr);
+  require_fraction("beta1", options.beta1);
+  require_fraction("beta2", options.beta2);
+  require_setting(std::isfinite(options.epsilon) && options.epsilon > 0.0, "epsilon", options.epsilon,
+                  "a finite number above 0");
+  require_not_negative("weight_decay", options.weight_decay);
+  return {.lr = options.lr,
+          .beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .epsilon = options.epsilon,
+          .weight_decay = options.weight_decay};
+}
+
+// AdamW and Adam share the options. Their default weight decay differs.
+template <class Rule>
+OptimizerSettings<Rule> settings_of(const htone_adamw_options* options, const htone_adamw_options& defaults) {
+  const htone_adamw_options given = options_or_default(options, defaults);
+  optim::Precision precision = checked_precision(given);
+  precision.moment2_dtype = checked_moment2_dtype(given.moment2_dtype);
+  return {.precision = precision, .group = checked_adamw_group(given)};
+}
+
+htone_adamw_options default_adamw() { return default_adam_options(0.01); }
+htone_adamw_options default_adam() { return default_adam_options(0.0); }
+
+OptimizerSettings<optim::AdamWRule> adamw_settings(const htone_adamw_options* options) {
+  return settings_of<optim::AdamWRule>(options, default_adamw());
+}
+OptimizerSettings<optim::AdamRule> adam_settings(const htone_adamw_options* options) {
+  return settings_of<optim::AdamRule>(options, default_adam());
+}
+
+}  // namespace
+
+htone_status htone_adamw_options_init(htone_adamw_options* options) { return Call(default_adamw, options); }
+
+htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adamw_options* options,
+                                          htone_optimizer** out) {
+  return Call(make_optimizer<optim::AdamWRule>, module, as<adamw_settings>(options), out);
+}
+
+htone_status htone_optimizer_create_adamw_over(htone_parameters* parameters, const htone_adamw_options* options,
+                                               htone_optimizer** out) {
+  return Call(make_optimizer<optim::AdamWRule>, parameters, as<adamw_settings>(options), out);
+}
+
+htone_status htone_optimizer_add_adamw_group(htone_optimizer* optimizer, htone_parameters* parameters,
+                                             const htone_adamw_options* options) {
+  return Call(add_group<optim::AdamWRule>, optimizer, parameters, as<adamw_settings>(options));
+}
+
+htone_status htone_adam_options_init(htone_adamw_options* options) { return Call(default_adam, options); }
+
+htone_status htone_optimizer_create_adam(htone_module* module, const htone_adamw_options* options,
+                                         htone_optimizer** out) {
+  return Call(make_optimizer<optim::AdamRule>, module, as<adam_settings>(options), out);
+}
+
+htone_status htone_optimizer_create_adam_over(htone_parameters* parameters, const htone_adamw_options* options,
+                                              htone_optimizer** out) {
+  return Call(make_optimizer<optim::AdamRule>, parameters, as<adam_settings>(options), out);
+}
+
+htone_status htone_optimizer_add_adam_group(htone_optimizer* optimizer, htone_parameters* parameters,
+                                            const htone_adamw_options* options) {
+  return Call(add_group<optim::AdamRule>, optimizer, parameters, as<adam_settings>(options));
+}

@@ -1,0 +1,49 @@
+#include "halftone/ema.h"
+
+#include "base/call.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_ema_options default_ema() {
+  auto options = zero_options<htone_ema_options>();
+  options.decay = 0.999;
+  return options;
+}
+
+optim::EmaSettings ema_settings(const htone_ema_options* options) {
+  const htone_ema_options given = options_or_default(options, default_ema());
+  if (!(given.decay >= 0.0 && given.decay < 1.0)) {
+    fail(Code::kInvalidArgument, "options", "options.decay=%g, expected a number in [0, 1)", given.decay);
+  }
+  return {.decay = given.decay, .warms_up = given.warmup != 0};
+}
+
+Ref<optim::Ema> make_ema(const ParameterSet& parameters, const optim::EmaSettings& settings) {
+  return make_ref<optim::Ema>(parameters.items(), settings);
+}
+
+Tensor average_at(const optim::Ema& ema, size_t index) {
+  require_index(index, ema.size());
+  return ema.read(index);
+}
+
+}  // namespace
+
+htone_status htone_ema_options_init(htone_ema_options* options) { return Call(default_ema, options); }
+
+htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_options* options, htone_ema** out) {
+  return Call(make_ema, parameters, as<ema_settings>(options), out);
+}
+
+htone_status htone_ema_update(htone_ema* ema) { return Call(&optim::Ema::update, ema); }
+
+htone_status htone_ema_swap(htone_ema* ema) { return Call(&optim::Ema::swap, ema); }
+
+htone_status htone_ema_count(htone_ema* ema, size_t* out_count) { return Pure(&optim::Ema::size, ema, out_count); }
+
+htone_status htone_ema_read(htone_ema* ema, size_t index, htone_tensor** out) {
+  return Call(average_at, ema, index, out);
+}

@@ -1,0 +1,231 @@
+#include "halftone/grad_scaler.h"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "base/call.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+static_assert(static_cast<int32_t>(AtMinimum::kHold) == HTONE_AT_MINIMUM_HOLD);
+static_assert(static_cast<int32_t>(AtMinimum::kError) == HTONE_AT_MINIMUM_ERROR);
+static_assert(static_cast<int32_t>(AtMinimum::kContinue) == HTONE_AT_MINIMUM_CONTINUE);
+static_assert(static_cast<int32_t>(NotFinite::kInfinity) == HTONE_NOT_FINITE_INFINITY);
+static_assert(static_cast<int32_t>(NotFinite::kNan) == HTONE_NOT_FINITE_NAN);
+
+namespace {
+
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
+
+htone_grad_scaler_options torch_options() {
+  auto options = zero_options<htone_grad_scaler_options>();
+  options.enabled = 1;
+  options.initial_scale = 65536.0;
+  options.growth_factor = 2.0;
+  options.backoff_factor = 0.5;
+  options.max_scale = kLargestFloat;
+  options.growth_interval = 2000;
+  options.hysteresis = 1;
+  options.at_minimum = HTONE_AT_MINIMUM_CONTINUE;
+  return options;
+}
+
+// The settings that DeepSpeed and Megatron-LM share.
+htone_grad_scaler_options delayed_options(double initial_scale, htone_at_minimum at_minimum) {
+  htone_grad_scaler_options options = torch_options();
+  options.initial_scale = initial_scale;
+  options.min_scale = 1.0;
+  options.growth_interval = 1000;
+  options.hysteresis = 2;
+  options.at_minimum = at_minimum;
+  return options;
+}
+
+// The rule of DeepSpeed since 0.17.1. Before that, the scale grew in the last step of the window.
+htone_grad_scaler_options deepspeed_options() {
+  htone_grad_scaler_options options = delayed_options(65536.0, HTONE_AT_MINIMUM_ERROR);
+  options.grow_after_interval = 1;
+  return options;
+}
+
+// Megatron-LM keeps scale and factors as FP32 tensors, so its products are those of FP32 numbers.
+htone_grad_scaler_options megatron_options() {
+  htone_grad_scaler_options options = delayed_options(4294967296.0, HTONE_AT_MINIMUM_HOLD);
+  options.fp32_factors = 1;
+  return options;
+}
+
+// Keeps gradients 4 or 5 powers of two below FP16's largest number, as room for the outliers that the share ignores.
+htone_grad_scaler_options histogram_options() {
+  htone_grad_scaler_options options = torch_options();
+  options.growth_interval = 100;
+  options.histogram_limit = 2048.0;
+  options.histogram_share = 1e-4;
+  return options;
+}
+
+htone_grad_scaler_options preset_options(htone_scaler_preset preset) {
+  switch (preset) {
+    case HTONE_SCALER_TORCH:
+      return torch_options();
+    case HTONE_SCALER_DEEPSPEED:
+      return deepspeed_options();
+    case HTONE_SCALER_MEGATRON:
+      return megatron_options();
+    case HTONE_SCALER_HISTOGRAM:
+      return histogram_options();
+  }
+  fail(Code::kInvalidArgument, "preset", "preset=%d is none of HTONE_SCALER_...", preset);
+}
+
+void require_option(bool holds, const char* field, double value, const char* expected) {
+  if (!holds) fail(Code::kInvalidArgument, "options", "options.%s=%g, expected %s", field, value, expected);
+}
+
+// NaN fails every comparison, so each of these checks refuses it.
+void require_rules(const htone_grad_scaler_options& o) {
+  require_option(o.min_scale >= 0.0 && o.min_scale <= kLargestFloat, "min_scale", o.min_scale,
+                 "a finite FP32 of at least 0");
+  require_option(o.max_scale > 0.0 && o.max_scale >= o.min_scale, "max_scale", o.max_scale,
+                 "a number above 0 and not below min_scale");
+  require_option(o.initial_scale >= kSmallestScale && o.initial_scale >= o.min_scale &&
+                     o.initial_scale <= std::fmin(o.max_scale, kLargestFloat),
+                 "initial_scale", o.initial_scale, "a normal FP32 above 0, between min_scale and max_scale");
+  require_option(o.growth_factor >= 1.0 && std::isfinite(o.growth_factor), "growth_factor", o.growth_factor,
+                 "a finite number of at least 1");
+  require_option(o.fp32_factors == 0 || o.growth_factor <= kLargestFloat, "growth_factor", o.growth_factor,
+                 "a finite FP32, since fp32_factors is set");
+  require_option(o.backoff_factor > 0.0 && o.backoff_factor <= 1.0, "backoff_factor", o.backoff_factor,
+                 "a number in (0, 1]");
+  require_option(o.growth_interval >= 1, "growth_interval", static_cast<double>(o.growth_interval), "at least 1");
+  require_option(o.hysteresis >= 1, "hysteresis", o.hysteresis, "at least 1");
+  require_option(o.at_minimum >= HTONE_AT_MINIMUM_HOLD && o.at_minimum <= HTONE_AT_MINIMUM_CONTINUE, "at_minimum",
+                 o.at_minimum, "one of HTONE_AT_MINIMUM_...");
+  require_option(
+      o.histogram_limit == 0.0 || (o.histogram_limit >= kSmallestScale && o.histogram_limit <= kLargestFloat),
+      "histogram_limit", o.histogram_limit, "0 or a normal FP32 above 0");
+  require_option(o.histogram_share >= 0.0 && o.histogram_share < 1.0, "histogram_share", o.histogram_share,
+                 "a number in [0, 1)");
+}
+
+ScalerSettings settings_of(const htone_grad_scaler_options& options) {
+  require_rules(options);
+  return {.growth_factor = options.growth_factor,
+          .backoff_factor = options.backoff_factor,
+          .min_scale = options.min_scale,
+          .max_scale = options.max_scale,
+          .growth_interval = options.growth_interval,
+          .hysteresis = options.hysteresis,
+          .renew_hysteresis_each_step = options.renew_hysteresis_each_step != 0 ? 1 : 0,
+          .at_minimum = static_cast<AtMinimum>(options.at_minimum),
+          .grow_after_interval = options.grow_after_interval != 0 ? 1 : 0,
+          .histogram_limit = options.histogram_limit,
+          .histogram_share = options.histogram_share,
+          .fp32_factors = options.fp32_factors != 0 ? 1 : 0,
+          .reserved = 0};
+}
+
+ScalerState checked_state(const htone_grad_scaler_state& given) {
+  if (!(given.scale >= kSmallestScale && given.scale <= kLargestFloat)) {
+    fail(Code::kInvalidArgument, "saved", "saved.scale=%g, expected a normal FP32 above 0", given.scale);
+  }
+  if (given.hysteresis_left < 0) {
+    fail(Code::kInvalidArgument, "saved", "saved.hysteresis_left=%d is negative", given.hysteresis_left);
+  }
+  if (given.growth_tracker < 0 || given.growth_tracker > kLargestCount) {
+    fail(Code::kInvalidArgument, "saved", "saved.growth_tracker=%lld, expected 0 to 2^62",
+         static_cast<long long>(given.growth_tracker));
+  }
+  if (given.ceiling != 0.0 && !(given.ceiling >= kSmallestScale && given.ceiling <= kLargestFloat)) {
+    fail(Code::kInvalidArgument, "saved", "saved.ceiling=%g, expected 0 or a normal FP32 above 0", given.ceiling);
+  }
+  ScalerState state;
+  state.scale = static_cast<float>(given.scale);
+  state.hysteresis_left = given.hysteresis_left;
+  state.growth_tracker = given.growth_tracker;
+  state.ceiling = static_cast<float>(given.ceiling);
+  return state;
+}
+
+struct NewScaler {
+  ScalerSettings settings;
+  float initial_scale;
+  bool enabled;
+};
+NewScaler scaler_options(const htone_grad_scaler_options* options) {
+  const htone_grad_scaler_options given = options_or_default(options, torch_options());
+  return {settings_of(given), static_cast<float>(given.initial_scale), given.enabled != 0};
+}
+
+Ref<optim::GradScaler> make_scaler(ContextDevice& device, const NewScaler& options) {
+  return make_ref<optim::GradScaler>(device, options.settings, options.initial_scale, options.enabled);
+}
+
+htone_grad_scaler_state state_of(const optim::GradScaler& scaler) {
+  const ScalerState state = scaler.state();
+  htone_grad_scaler_state result = {};
+  result.hysteresis_left = state.hysteresis_left;
+  result.scale = state.scale;
+  result.growth_tracker = state.growth_tracker;
+  result.ceiling = state.ceiling;
+  return result;
+}
+
+ScalerState saved_state(const htone_grad_scaler_state* saved) {
+  return checked_state(options_or_default(&require(saved, "saved"), {}, "saved"));
+}
+
+htone_step_outcome outcome_of(const optim::GradScaler&, const optim::Optimizer& optimizer) {
+  const optim::Optimizer::Outcome outcome = optimizer.outcome();
+  htone_step_outcome result = {};
+  result.skipped = outcome.skipped ? 1 : 0;
+  result.kind = static_cast<htone_not_finite>(outcome.kind);
+  if (outcome.offending != nullptr) std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
+  return result;
+}
+
+}  // namespace
+
+htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options) { return Call(torch_options, options); }
+
+htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_grad_scaler_options* options) {
+  return Call(preset_options, preset, options);
+}
+
+htone_status htone_grad_scaler_create(htone_device* device, const htone_grad_scaler_options* options,
+                                      htone_grad_scaler** out) {
+  return Call(make_scaler, device, as<scaler_options>(options), out);
+}
+
+htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_tensor* loss, htone_tensor** out) {
+  return Pure(&optim::GradScaler::scale, scaler, loss, out);
+}
+
+htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
+  return Call(&optim::GradScaler::unscale, scaler, optimizer);
+}
+
+htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* optimizer) {
+  return Call(&optim::GradScaler::step, scaler, optimizer);
+}
+
+htone_status htone_grad_scaler_update(htone_grad_scaler* scaler) { return Call(&optim::GradScaler::update, scaler); }
+
+htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, double* out_scale) {
+  return Pure(&optim::GradScaler::current_scale, scaler, out_scale);
+}
+
+htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_scaler_state* out_state) {
+  return Pure(state_of, scaler, structure(out_state));
+}
+
+htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_grad_scaler_state* saved) {
+  return Call(&optim::GradScaler::set_state, scaler, as<saved_state>(saved));
+}
+
+htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimizer* optimizer,
+                                       htone_step_outcome* out_outcome) {
+  return Pure(outcome_of, scaler, optimizer, structure(out_outcome, offsetof(htone_step_outcome, parameter)));
+}

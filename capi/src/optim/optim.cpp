@@ -1,0 +1,86 @@
+#include "halftone/optim.h"
+
+#include "base/call.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+double above_zero(double value, ArgumentName name) {
+  if (value > 0.0) return value;
+  fail(Code::kInvalidArgument, name.text(), "%s=%g, expected a number above 0", name.text(), value);
+}
+
+double norm_bound(double norm, ArgumentName name) { return finite_number(above_zero(norm, name), name); }
+
+// The bound is kept as FP32, in which a small number may become 0.
+double value_bound(double value, ArgumentName name) {
+  above_zero(static_cast<float>(value), name);
+  return value;
+}
+
+double learning_rate(double lr) {
+  if (!(lr >= 0.0)) fail(Code::kInvalidArgument, "lr", "lr=%g, expected a number of at least 0", lr);
+  return finite_number(lr, "lr");
+}
+
+double group_lr(optim::Optimizer& optimizer, size_t index) {
+  require_index(index, optimizer.group_count());
+  return optimizer.lr(index);
+}
+
+void set_group_lr(optim::Optimizer& optimizer, size_t index, double lr) {
+  require_index(index, optimizer.group_count());
+  optimizer.set_lr(index, lr);
+}
+
+void step(optim::Optimizer& optimizer) { optimizer.step(); }
+
+}  // namespace
+
+htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer) {
+  return Call(&optim::Optimizer::zero_grad, optimizer);
+}
+
+htone_status htone_optimizer_step(htone_optimizer* optimizer) { return Call(step, optimizer); }
+
+htone_status htone_optimizer_set_schedule(htone_optimizer* optimizer, htone_schedule* schedule) {
+  return Call(&optim::Optimizer::set_schedule, optimizer, schedule);
+}
+
+htone_status htone_optimizer_lr(htone_optimizer* optimizer, double* out_lr) {
+  return Call([](optim::Optimizer& source) { return source.lr(0); }, optimizer, out_lr);
+}
+
+htone_status htone_optimizer_group_count(htone_optimizer* optimizer, size_t* out_count) {
+  return Pure(&optim::Optimizer::group_count, optimizer, out_count);
+}
+
+htone_status htone_optimizer_group_lr(htone_optimizer* optimizer, size_t index, double* out_lr) {
+  return Call(group_lr, optimizer, index, out_lr);
+}
+
+htone_status htone_optimizer_set_group_lr(htone_optimizer* optimizer, size_t index, double lr) {
+  return Call(set_group_lr, optimizer, index, as<learning_rate>(lr));
+}
+
+htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out_count) {
+  return Pure(&optim::Optimizer::step_count, optimizer, out_count);
+}
+
+htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm) {
+  return Call(&optim::Optimizer::grad_norm, optimizer, out_norm);
+}
+
+htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor) {
+  return Pure(&optim::Optimizer::grad_factor, optimizer, out_factor);
+}
+
+htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm) {
+  return Call(&optim::Optimizer::clip_grad_norm, optimizer, as<norm_bound>(max_norm));
+}
+
+htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double value) {
+  return Call(&optim::Optimizer::set_clip_value, optimizer, as<value_bound>(value));
+}

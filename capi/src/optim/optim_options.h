@@ -1,0 +1,53 @@
+// The checks of the fields that the options of all optimizers have. Used by the sources that make optimizers.
+#pragma once
+
+#include "base/arguments.h"
+#include "optim/grouped_optimizer.h"
+
+namespace halftone::capi {
+
+static_assert(static_cast<int32_t>(optim::Master::kFull) == HTONE_MASTER_FULL);
+static_assert(static_cast<int32_t>(optim::Master::kSplit) == HTONE_MASTER_SPLIT);
+static_assert(static_cast<int32_t>(optim::Master::kNone) == HTONE_MASTER_NONE);
+
+// NaN fails every comparison, so each of these checks refuses it.
+inline void require_setting(bool holds, const char* field, double value, const char* expected) {
+  if (!holds) fail(Code::kInvalidArgument, "options", "options.%s=%g, expected %s", field, value, expected);
+}
+inline void require_not_negative(const char* field, double value) {
+  require_setting(std::isfinite(value) && value >= 0.0, field, value, "a finite number of at least 0");
+}
+inline void require_fraction(const char* field, double value) {
+  require_setting(value >= 0.0 && value < 1.0, field, value, "a number in [0, 1)");
+}
+
+inline void require_dtype(bool holds, const char* field, htone_dtype dtype, const char* expected) {
+  if (holds) return;
+  fail(Code::kInvalidArgument, "options", "options.%s=%s, expected %s", field, htone_dtype_name(dtype), expected);
+}
+
+// The fields about storage.
+template <class Options>
+optim::Precision checked_precision(const Options& options) {
+  const htone_dtype compute = options.compute_dtype;
+  const htone_dtype grad = options.grad_dtype;
+  const htone_dtype moment1 = options.moment1_dtype;
+  const htone_master_storage master = options.master_storage;
+  require_dtype(compute == HTONE_F32 || compute == HTONE_BF16 || compute == HTONE_F16, "compute_dtype", compute,
+                "f32, bf16 or f16");
+  require_dtype(grad == HTONE_F32 || grad == compute, "grad_dtype", grad, "f32 or compute_dtype");
+  require_dtype(moment1 == HTONE_F32 || moment1 == HTONE_BF16 || moment1 == HTONE_I8, "moment1_dtype", moment1,
+                "f32, bf16 or i8");
+  require_setting(master >= HTONE_MASTER_FULL && master <= HTONE_MASTER_NONE, "master_storage", master,
+                  "one of HTONE_MASTER_...");
+  require_setting(master != HTONE_MASTER_SPLIT || compute == HTONE_BF16, "master_storage", master,
+                  "another than HTONE_MASTER_SPLIT where compute_dtype is not bf16");
+  require_setting(master != HTONE_MASTER_NONE || compute != HTONE_F32, "master_storage", master,
+                  "another than HTONE_MASTER_NONE where compute_dtype is f32");
+  return {.compute_dtype = static_cast<DType>(compute),
+          .grad_dtype = static_cast<DType>(grad),
+          .moment1_dtype = static_cast<DType>(moment1),
+          .master = static_cast<optim::Master>(master)};
+}
+
+}  // namespace halftone::capi

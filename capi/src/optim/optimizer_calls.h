@@ -1,0 +1,44 @@
+// The three functions that every kind of optimizer has: one over a module, one over a set of parameters, and one that
+// adds a group. `Rule` is the kind; Settings are its checked options.
+#pragma once
+
+#include "base/call.h"
+#include "optim/optim_options.h"
+
+namespace halftone::capi {
+
+// Checked options of an optimizer: how parameters are stored, and the numbers of the rule.
+template <class Rule>
+struct OptimizerSettings {
+  optim::Precision precision;
+  typename Rule::Group group;
+};
+
+// All parameters of a module but the frozen ones.
+inline optim::ParameterGroup group_of(const nn::Module& module, const optim::Precision& precision) {
+  optim::ParameterGroup group{.parameters = {}, .precision = precision, .argument = "module"};
+  const ParameterSet all(module.parameters());
+  for (const NamedParameter& named : all.items()) {
+    if (!named.parameter->is_frozen()) group.parameters.push_back(named);
+  }
+  return group;
+}
+inline optim::ParameterGroup group_of(const ParameterSet& parameters, const optim::Precision& precision) {
+  return {.parameters = parameters.items(), .precision = precision};
+}
+
+template <class Rule>
+inline constexpr auto make_optimizer = [](const auto& parameters, const OptimizerSettings<Rule>& settings) {
+  return make_ref<optim::GroupedOptimizer<Rule>>(group_of(parameters, settings.precision), settings.group);
+};
+
+template <class Rule>
+void add_group(optim::Optimizer& optimizer, const ParameterSet& parameters, const OptimizerSettings<Rule>& settings) {
+  auto* target = dynamic_cast<optim::GroupedOptimizer<Rule>*>(&optimizer);
+  if (target == nullptr) {
+    fail(Code::kInvalidArgument, "optimizer", "optimizer is of kind %s, expected %s", optimizer.kind(), Rule::kName);
+  }
+  target->add_group(group_of(parameters, settings.precision), settings.group);
+}
+
+}  // namespace halftone::capi

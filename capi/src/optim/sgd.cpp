@@ -1,0 +1,59 @@
+#include "halftone/sgd.h"
+
+#include "optim/optimizer_calls.h"
+#include "optim/sgd.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_sgd_options default_sgd() {
+  auto options = zero_options<htone_sgd_options>();
+  options.compute_dtype = HTONE_F32;
+  options.lr = 1e-3;
+  options.grad_dtype = HTONE_F32;
+  options.moment1_dtype = HTONE_F32;
+  return options;
+}
+
+SgdGroup checked_group(const htone_sgd_options& options) {
+  require_not_negative("lr", options.lr);
+  require_fraction("momentum", options.momentum);
+  require_setting(options.dampening >= 0.0 && options.dampening <= 1.0, "dampening", options.dampening,
+                  "a number in [0, 1]");
+  require_not_negative("weight_decay", options.weight_decay);
+  if (options.nesterov != 0 && (options.momentum == 0.0 || options.dampening != 0.0)) {
+    fail(Code::kInvalidArgument, "options", "options.nesterov=%d needs momentum above 0 and no dampening",
+         options.nesterov);
+  }
+  return {.lr = options.lr,
+          .momentum = options.momentum,
+          .dampening = options.dampening,
+          .weight_decay = options.weight_decay,
+          .nesterov = options.nesterov != 0 ? 1 : 0,
+          .reserved = 0};
+}
+
+OptimizerSettings<optim::SgdRule> sgd_settings(const htone_sgd_options* options) {
+  const htone_sgd_options given = options_or_default(options, default_sgd());
+  return {.precision = checked_precision(given), .group = checked_group(given)};
+}
+
+}  // namespace
+
+htone_status htone_sgd_options_init(htone_sgd_options* options) { return Call(default_sgd, options); }
+
+htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options, htone_optimizer** out) {
+  return Call(make_optimizer<optim::SgdRule>, module, as<sgd_settings>(options), out);
+}
+
+htone_status htone_optimizer_create_sgd_over(htone_parameters* parameters, const htone_sgd_options* options,
+                                             htone_optimizer** out) {
+  return Call(make_optimizer<optim::SgdRule>, parameters, as<sgd_settings>(options), out);
+}
+
+htone_status htone_optimizer_add_sgd_group(htone_optimizer* optimizer, htone_parameters* parameters,
+                                           const htone_sgd_options* options) {
+  return Call(add_group<optim::SgdRule>, optimizer, parameters, as<sgd_settings>(options));
+}
