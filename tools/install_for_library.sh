@@ -5,4 +5,4 @@
 #
 # Used by samples/quickstart and tests/run.
 exec "$(dirname "${BASH_SOURCE[0]}")/install_packages.sh" "to build the library" \
-  g++ cmake ninja-build pkg-config python3 libhwy-dev nlohmann-json3-dev libxxhash-dev "$@"
+  g++ cmake ninja-build pkg-config python3 libhwy-dev libxxhash-dev "$@"

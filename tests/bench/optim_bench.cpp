@@ -109,6 +109,10 @@ class Optimizer {
     }
     chunks_ = plan_chunks(std::vector<int64_t>(static_cast<size_t>(set.count), set.size));
     partials_.resize(chunks_.size());
+    for (const Chunk& chunk : chunks_) {
+      const int64_t blocks_of_chunk = (chunk.end - chunk.begin + kBlockSize - 1) / kBlockSize;
+      nodes_.push_back({.parameter = chunk.slot, .first_block = chunk.begin / kBlockSize, .blocks = blocks_of_chunk});
+    }
   }
 
   void adamw(Stream& stream) {
@@ -123,6 +127,7 @@ class Optimizer {
   }
   void check(Stream& stream) {
     cpu::kOptimKernels.grad_norm(stream, list(grads_), partials_.data(), &state_);
+    cpu::kOptimKernels.sum_norm(stream, nodes_.data(), partials_.data(), static_cast<int64_t>(nodes_.size()), &state_);
     cpu::kOptimKernels.unscale(stream, &scaler_, &state_);
     cpu::kOptimKernels.clip_by_norm(stream, 1.0, &state_);
   }
@@ -139,6 +144,7 @@ class Optimizer {
   std::vector<UpdateSlot> updates_;
   std::vector<GradSlot> grads_;
   std::vector<Chunk> chunks_;
+  std::vector<NormNode> nodes_;
   std::vector<double> partials_;
   OptimizerState state_;
   ScalerState scaler_;
