@@ -148,8 +148,9 @@ struct ConvBackward final : Node {
   }
 };
 
-Tensor convolve(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
-  const auto& [input, weight, bias] = operands;
+Tensor convolve(const ConvKind& kind, const Operands& given, const ConvOptions& options) {
+  const auto [input, weight, bias] = autocast_operands(kind.op, given.input, given.weight, given.bias);
+  const Operands operands = {input, weight, bias};
   require_call(kind, operands, options);
   const ConvCall call = {name_of(kind.op), options.window, options.groups};
   Tensor result = empty(input.device(), input.dtype(), result_shape(kind, operands, options));
@@ -170,14 +171,6 @@ Tensor convolve(const ConvKind& kind, const Operands& operands, const ConvOption
   return result;
 }
 
-Tensor convolve_as_cast(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
-  if (!under_autocast()) return convolve(kind, operands, options);
-  const auto run = [&](const Tensor& input, const Tensor& weight, const Tensor& bias) {
-    return convolve(kind, {input, weight, bias}, options);
-  };
-  return autocast(kind.op, run, operands.input, operands.weight, operands.bias);
-}
-
 }  // namespace
 
 void require_conv_options(const ConvKind& kind, const ConvOptions& options) {
@@ -194,19 +187,19 @@ void require_conv_options(const ConvKind& kind, const ConvOptions& options) {
 }
 
 Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
-  return convolve_as_cast(kConv1d, {input, weight, bias}, options);
+  return convolve(kConv1d, {input, weight, bias}, options);
 }
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
-  return convolve_as_cast(kConv2d, {input, weight, bias}, options);
+  return convolve(kConv2d, {input, weight, bias}, options);
 }
 
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
-  return convolve_as_cast(kConvTranspose1d, {input, weight, bias}, options);
+  return convolve(kConvTranspose1d, {input, weight, bias}, options);
 }
 
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
-  return convolve_as_cast(kConvTranspose2d, {input, weight, bias}, options);
+  return convolve(kConvTranspose2d, {input, weight, bias}, options);
 }
 
 }  // namespace halftone::ops

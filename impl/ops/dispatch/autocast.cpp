@@ -43,6 +43,21 @@ DType autocast_operand_dtype(Op op, DType own, DType widest) {
   return own;
 }
 
+void autocast_changed(Op op, std::span<const Tensor* const> given, std::span<Tensor> cast) {
+  DType widest = DType::kF16;
+  bool any = false;
+  for (const Tensor* tensor : given) {
+    if (!tensor->defined() || !is_cast_by_autocast(tensor->dtype())) continue;
+    widest = any ? promote(widest, tensor->dtype()) : tensor->dtype();
+    any = true;
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]->defined()) continue;
+    const DType dtype = autocast_operand_dtype(op, given[i]->dtype(), widest);
+    if (dtype != given[i]->dtype()) cast[i] = autocast_read(*given[i], dtype);
+  }
+}
+
 AutocastUnary autocast_unary(Op op, const Tensor& input) {
   const DType dtype = autocast_operand_dtype(op, input.dtype(), input.dtype());
   // A wider result needs no cast of the input: the kernel widens while it reads.

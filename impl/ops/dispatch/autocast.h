@@ -5,7 +5,10 @@
 
 #include <array>
 #include <atomic>
-#include <tuple>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
 
 #include "autograd/scope.h"
 #include "core/dtype.h"
@@ -53,27 +56,33 @@ constexpr bool is_cast_by_autocast(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-// Casts the tensors as the policy says for `op` and runs `function` outside autocast:
-//   if (under_autocast()) return autocast(Op::kMatmul, matmul, a, b);
-template <class Function, class... Tensors>
-Tensor autocast(Op op, const Function& function, const Tensors&... tensors) {
-  DType widest = DType::kF16;
-  bool any = false;
-  const auto widen = [&](const Tensor& tensor) {
-    if (!tensor.defined() || !is_cast_by_autocast(tensor.dtype())) return;
-    widest = any ? promote(widest, tensor.dtype()) : tensor.dtype();
-    any = true;
-  };
-  (widen(tensors), ...);
-  const auto operand = [&](const Tensor& tensor) {
-    if (!tensor.defined()) return tensor;
-    return autocast_read(tensor, autocast_operand_dtype(op, tensor.dtype(), widest));
-  };
-  const std::tuple operands(operand(tensors)...);
-  ScopeGuard guard;
-  // Otherwise `function` would come back here.
-  scope().autocast = nullptr;
-  return std::apply(function, operands);
+// For each given tensor whose dtype the current policy changes for `op`, the cast tensor; the others stay undefined.
+void autocast_changed(Op op, std::span<const Tensor* const> given, std::span<Tensor> cast);
+
+// The operands of one call of an operation: each as it was given, or cast. Refers to the given tensors.
+template <size_t kCount>
+class AutocastOperands {
+ public:
+  AutocastOperands(Op op, const std::array<const Tensor*, kCount>& given) : given_(given) {
+    if (under_autocast()) autocast_changed(op, given_, cast_);
+  }
+
+  template <size_t kIndex>
+  const Tensor& get() const noexcept {
+    return cast_[kIndex].defined() ? cast_[kIndex] : *given_[kIndex];
+  }
+
+ private:
+  std::array<const Tensor*, kCount> given_;
+  std::array<Tensor, kCount> cast_;
+};
+
+// The first line of an operation with several operands. From there on it uses the operands that this returns:
+//   const auto [x, y] = autocast_operands(Op::kMatmul, a, b);
+// The policy stays in force, so the operation must not call operations that cast their own operands.
+template <class... Tensors>
+AutocastOperands<sizeof...(Tensors)> autocast_operands(Op op, const Tensors&... tensors) {
+  return {op, {&tensors...}};
 }
 
 // The input and the result's dtype, for an operation with one float input whose kernel can read one dtype and write
@@ -85,3 +94,11 @@ struct AutocastUnary {
 AutocastUnary autocast_unary(Op op, const Tensor& input);
 
 }  // namespace halftone
+
+// For structured bindings.
+template <size_t kCount>
+struct std::tuple_size<halftone::AutocastOperands<kCount>> : std::integral_constant<size_t, kCount> {};
+template <size_t kIndex, size_t kCount>
+struct std::tuple_element<kIndex, halftone::AutocastOperands<kCount>> {
+  using type = const halftone::Tensor;
+};

@@ -35,20 +35,20 @@ void record_add(const Tensor& result, const Tensor& a, const Tensor& b, double s
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kAdd, add, a, b);
-  require_binary_operands(a, b);
-  Tensor result = apply_binary("add", BinaryOp::kAdd, a, b, result_dtype(a, b));
-  record_add(result, a, b, 1.0);
+  const auto [x, y] = autocast_operands(Op::kAdd, a, b);
+  require_binary_operands(x, y);
+  Tensor result = apply_binary("add", BinaryOp::kAdd, x, y, result_dtype(x, y));
+  record_add(result, x, y, 1.0);
   return result;
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kSub, sub, a, b);
-  require_binary_operands(a, b);
-  const DType dtype = result_dtype(a, b);
+  const auto [x, y] = autocast_operands(Op::kSub, a, b);
+  require_binary_operands(x, y);
+  const DType dtype = result_dtype(x, y);
   if (dtype == DType::kBool) fail(Code::kDtypeMismatch, "a", "a and b are bool; subtraction has no meaning for them");
-  Tensor result = apply_binary("sub", BinaryOp::kSubtract, a, b, dtype);
-  record_add(result, a, b, -1.0);
+  Tensor result = apply_binary("sub", BinaryOp::kSubtract, x, y, dtype);
+  record_add(result, x, y, -1.0);
   return result;
 }
 

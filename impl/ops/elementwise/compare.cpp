@@ -20,7 +20,8 @@ Tensor apply_compare(Op op, CompareOp kernel, const Tensor& a, const Tensor& b) 
 }
 
 // `is_swapped`: the kernel takes the operands in the other order.
-Tensor compared(Op op, CompareOp kernel, const Tensor& a, const Tensor& b, bool is_swapped = false) {
+Tensor compared(Op op, CompareOp kernel, const Tensor& given_a, const Tensor& given_b, bool is_swapped = false) {
+  const auto [a, b] = autocast_operands(op, given_a, given_b);
   require_binary_operands(a, b);
   broadcast_shapes(a.shape(), b.shape());
   const DType common = result_dtype(a, b);
@@ -36,35 +37,17 @@ Tensor examined(Op op, CompareOp kernel, const Tensor& input) {
 
 }  // namespace
 
-Tensor eq(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kEq, eq, a, b);
-  return compared(Op::kEq, CompareOp::kEqual, a, b);
-}
+Tensor eq(const Tensor& a, const Tensor& b) { return compared(Op::kEq, CompareOp::kEqual, a, b); }
 
-Tensor ne(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kNe, ne, a, b);
-  return compared(Op::kNe, CompareOp::kNotEqual, a, b);
-}
+Tensor ne(const Tensor& a, const Tensor& b) { return compared(Op::kNe, CompareOp::kNotEqual, a, b); }
 
-Tensor lt(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kLt, lt, a, b);
-  return compared(Op::kLt, CompareOp::kLess, a, b);
-}
+Tensor lt(const Tensor& a, const Tensor& b) { return compared(Op::kLt, CompareOp::kLess, a, b); }
 
-Tensor le(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kLe, le, a, b);
-  return compared(Op::kLe, CompareOp::kLessEqual, a, b);
-}
+Tensor le(const Tensor& a, const Tensor& b) { return compared(Op::kLe, CompareOp::kLessEqual, a, b); }
 
-Tensor gt(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kGt, gt, a, b);
-  return compared(Op::kGt, CompareOp::kLess, a, b, true);
-}
+Tensor gt(const Tensor& a, const Tensor& b) { return compared(Op::kGt, CompareOp::kLess, a, b, true); }
 
-Tensor ge(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kGe, ge, a, b);
-  return compared(Op::kGe, CompareOp::kLessEqual, a, b, true);
-}
+Tensor ge(const Tensor& a, const Tensor& b) { return compared(Op::kGe, CompareOp::kLessEqual, a, b, true); }
 
 Tensor logical_and(const Tensor& a, const Tensor& b) { return compared(Op::kLogicalAnd, CompareOp::kLogicalAnd, a, b); }
 

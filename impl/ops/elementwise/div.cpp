@@ -37,13 +37,13 @@ struct DivBackward final : Node {
 }  // namespace
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kDiv, div, a, b);
-  require_binary_operands(a, b);
-  const DType common = result_dtype(a, b);
-  Tensor result = apply_binary("div", BinaryOp::kDivide, a, b, is_float(common) ? common : DType::kF32);
-  if (auto* node = record<DivBackward>(result, {&a, &b})) {
-    node->a = SavedTensor(a);
-    node->b = SavedTensor(b);
+  const auto [x, y] = autocast_operands(Op::kDiv, a, b);
+  require_binary_operands(x, y);
+  const DType common = result_dtype(x, y);
+  Tensor result = apply_binary("div", BinaryOp::kDivide, x, y, is_float(common) ? common : DType::kF32);
+  if (auto* node = record<DivBackward>(result, {&x, &y})) {
+    node->a = SavedTensor(x);
+    node->b = SavedTensor(y);
   }
   return result;
 }

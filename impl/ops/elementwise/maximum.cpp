@@ -36,7 +36,8 @@ struct MaximumBackward final : Node {
   }
 };
 
-Tensor choose(Op op, BinaryOp kernel, const Tensor& a, const Tensor& b) {
+Tensor choose(Op op, BinaryOp kernel, const Tensor& given_a, const Tensor& given_b) {
+  const auto [a, b] = autocast_operands(op, given_a, given_b);
   require_binary_operands(a, b);
   broadcast_shapes(a.shape(), b.shape());
   const DType common = result_dtype(a, b);
@@ -55,14 +56,8 @@ Tensor choose(Op op, BinaryOp kernel, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Tensor maximum(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kMaximum, maximum, a, b);
-  return choose(Op::kMaximum, BinaryOp::kMaximum, a, b);
-}
+Tensor maximum(const Tensor& a, const Tensor& b) { return choose(Op::kMaximum, BinaryOp::kMaximum, a, b); }
 
-Tensor minimum(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kMinimum, minimum, a, b);
-  return choose(Op::kMinimum, BinaryOp::kMinimum, a, b);
-}
+Tensor minimum(const Tensor& a, const Tensor& b) { return choose(Op::kMinimum, BinaryOp::kMinimum, a, b); }
 
 }  // namespace halftone::ops

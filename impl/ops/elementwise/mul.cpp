@@ -33,12 +33,12 @@ struct MulBackward final : Node {
 }  // namespace
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kMul, mul, a, b);
-  require_binary_operands(a, b);
-  Tensor result = apply_binary("mul", BinaryOp::kMultiply, a, b, result_dtype(a, b));
-  if (auto* node = record<MulBackward>(result, {&a, &b})) {
-    node->a = SavedTensor(a);
-    node->b = SavedTensor(b);
+  const auto [x, y] = autocast_operands(Op::kMul, a, b);
+  require_binary_operands(x, y);
+  Tensor result = apply_binary("mul", BinaryOp::kMultiply, x, y, result_dtype(x, y));
+  if (auto* node = record<MulBackward>(result, {&x, &y})) {
+    node->a = SavedTensor(x);
+    node->b = SavedTensor(y);
   }
   return result;
 }

@@ -38,6 +38,7 @@ struct PowBackward final : Node {
   }
 };
 
+// `x` and `y` are the operands as the kernel took them.
 void record_pow(const Tensor& result, const Tensor& base, const Tensor& exponent, const Tensor& x, const Tensor& y) {
   auto* node = record<PowBackward>(result, {&base, &exponent});
   if (node == nullptr) return;
@@ -49,8 +50,8 @@ void record_pow(const Tensor& result, const Tensor& base, const Tensor& exponent
 
 }  // namespace
 
-Tensor pow(const Tensor& base, const Tensor& exponent) {
-  if (under_autocast()) return autocast(Op::kPow, pow, base, exponent);
+Tensor pow(const Tensor& given_base, const Tensor& given_exponent) {
+  const auto [base, exponent] = autocast_operands(Op::kPow, given_base, given_exponent);
   require_same_device(base, "base", exponent, "exponent");
   require_arithmetic(base, "base");
   require_arithmetic(exponent, "exponent");

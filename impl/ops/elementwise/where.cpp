@@ -48,8 +48,8 @@ void require_condition(const Tensor& condition, const Tensor& a, const Tensor& b
 
 }  // namespace
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kWhere, where, condition, a, b);
+Tensor where(const Tensor& given_condition, const Tensor& given_a, const Tensor& given_b) {
+  const auto [condition, a, b] = autocast_operands(Op::kWhere, given_condition, given_a, given_b);
   require_same_device(condition, "condition", a, "a");
   require_binary_operands(a, b);
   require_condition(condition, a, b);

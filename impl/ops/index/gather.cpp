@@ -91,11 +91,8 @@ Tensor gather(const Tensor& input, int64_t dim, const Tensor& index) {
   return result;
 }
 
-Tensor scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source) {
-  if (under_autocast()) {
-    const auto add = [&](const Tensor& x, const Tensor& terms) { return scatter_add(x, dim, index, terms); };
-    return autocast(Op::kScatterAdd, add, input, source);
-  }
+Tensor scatter_add(const Tensor& given_input, int64_t dim, const Tensor& index, const Tensor& given_source) {
+  const auto [input, source] = autocast_operands(Op::kScatterAdd, given_input, given_source);
   const int along = checked_index_dim(input, dim);
   require_arithmetic(input, "input");
   require_same_dtype(input, "input", source, "source");

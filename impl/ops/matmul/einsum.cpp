@@ -43,8 +43,9 @@ struct Operand {
     labels = kept;
   }
 
-  // Sums over the labels that are neither in `other` nor in `out`.
-  void drop_lonely(const std::string& other, const std::string& out) {
+  // Removes the labels that are neither in `other` nor in `out`, and returns their dimensions, for the tensor to be
+  // summed over.
+  Shape take_lonely(const std::string& other, const std::string& out) {
     Shape dims;
     std::string kept;
     for (size_t i = 0; i < labels.size(); ++i) {
@@ -54,9 +55,14 @@ struct Operand {
         dims.push_back(static_cast<int64_t>(i));
       }
     }
-    if (dims.rank() == 0) return;
-    tensor = sum(tensor, dims, false);
     labels = kept;
+    return dims;
+  }
+
+  // Sums over those labels. The operands of a product were cast before, so autocast has no part in the sum.
+  void drop_lonely(const std::string& other, const std::string& out) {
+    const Shape dims = take_lonely(other, out);
+    if (dims.rank() > 0) tensor = sum_in(tensor.dtype(), tensor, dims, false);
   }
 
   // REQUIRES: `order` has the same labels.
@@ -101,7 +107,7 @@ Tensor contract(Operand a, Operand b, const std::string& out) {
   Shape shape;
   for (char label : batch + rows) shape.push_back(size_of_label(a.tensor, a.labels, label));
   for (char label : columns) shape.push_back(size_of_label(b.tensor, b.labels, label));
-  const Tensor product = matmul(reshape(a.tensor, left), reshape(b.tensor, right));
+  const Tensor product = matrix_product(reshape(a.tensor, left), reshape(b.tensor, right));
   Operand result = {.tensor = reshape(product, shape), .labels = batch + rows + columns};
   result.permute_to(out);
   return result.tensor;
@@ -125,19 +131,17 @@ Tensor sum_one(const char* equation, const Tensor& a) {
   require_float(a, "a");
   const Equation parsed = read_equation(equation, a.shape(), nullptr);
   Operand operand = {.tensor = a, .labels = parsed.a};
-  operand.drop_lonely("", parsed.out);
+  const Shape dims = operand.take_lonely("", parsed.out);
+  if (dims.rank() > 0) operand.tensor = sum(operand.tensor, dims, false);
   operand.permute_to(parsed.out);
   return operand.tensor;
 }
 
 }  // namespace
 
-Tensor einsum(const char* equation, const Tensor& a, const Tensor& b) {
-  if (!b.defined()) return sum_one(equation, a);
-  if (under_autocast()) {
-    const auto multiply = [&](const Tensor& x, const Tensor& y) { return einsum(equation, x, y); };
-    return autocast(Op::kEinsum, multiply, a, b);
-  }
+Tensor einsum(const char* equation, const Tensor& given_a, const Tensor& given_b) {
+  if (!given_b.defined()) return sum_one(equation, given_a);
+  const auto [a, b] = autocast_operands(Op::kEinsum, given_a, given_b);
   require_float(a, "a");
   require_same_dtype(a, "a", b, "b");
   require_same_device(a, "a", b, "b");

@@ -90,8 +90,8 @@ struct LinearBackward final : Node {
 
 }  // namespace
 
-Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  if (under_autocast()) return autocast(Op::kLinear, linear, input, weight, bias);
+Tensor linear(const Tensor& given_input, const Tensor& given_weight, const Tensor& given_bias) {
+  const auto [input, weight, bias] = autocast_operands(Op::kLinear, given_input, given_weight, given_bias);
   require_layer(input, weight, bias);
   Shape shape = input.shape();
   shape[shape.rank() - 1] = weight.size(0);

@@ -116,7 +116,11 @@ struct MatmulBackward final : Node {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  if (under_autocast()) return autocast(Op::kMatmul, matmul, a, b);
+  const auto [x, y] = autocast_operands(Op::kMatmul, a, b);
+  return matrix_product(x, y);
+}
+
+Tensor matrix_product(const Tensor& a, const Tensor& b) {
   require_factors(a, b);
   const Shape batch = broadcast_shapes(batch_shape(a), batch_shape(b), a.shape(), b.shape());
   Tensor result = empty(a.device(), a.dtype(), with_matrix(batch, a.size(a.rank() - 2), b.size(b.rank() - 1)));

@@ -6,6 +6,8 @@
 namespace halftone::ops {
 
 Tensor matmul(const Tensor& a, const Tensor& b);
+// Like matmul, but the operands are never cast; for operations that have cast their own.
+Tensor matrix_product(const Tensor& a, const Tensor& b);
 // `b` may be undefined, for an equation of one operand.
 Tensor einsum(const char* equation, const Tensor& a, const Tensor& b);
 // `bias` may be undefined.

@@ -7,6 +7,8 @@
 namespace halftone::ops {
 
 Tensor sum(const Tensor& input, const Shape& dims, bool keepdim);
+// Like sum, but the result has `dtype` whatever autocast says; for operations that have cast their own operands.
+Tensor sum_in(DType dtype, const Tensor& input, const Shape& dims, bool keepdim);
 Tensor mean(const Tensor& input, const Shape& dims, bool keepdim);
 // The sum of squared deviations is divided by the number of elements minus `correction`.
 Tensor var(const Tensor& input, const Shape& dims, double correction, bool keepdim);

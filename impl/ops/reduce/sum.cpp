@@ -26,12 +26,16 @@ struct SumBackward final : Node {
 Tensor sum(const Tensor& input, const Shape& dims, bool keepdim) {
   require_arithmetic(input, "input");
   const auto [x, own] = autocast_unary(Op::kSum, input);
-  const Reduction reduction = plan_reduction(x.shape(), dims, keepdim);
-  Tensor result = apply_sum("sum", x, reduction, 1.0, is_float(own) ? own : DType::kI64);
-  if (auto* node = record<SumBackward>(result, {&x})) {
+  return sum_in(is_float(own) ? own : DType::kI64, x, dims, keepdim);
+}
+
+Tensor sum_in(DType dtype, const Tensor& input, const Shape& dims, bool keepdim) {
+  const Reduction reduction = plan_reduction(input.shape(), dims, keepdim);
+  Tensor result = apply_sum("sum", input, reduction, 1.0, dtype);
+  if (auto* node = record<SumBackward>(result, {&input})) {
     node->kept = reduction.kept;
-    node->shape = x.shape();
-    node->dtype = x.dtype();
+    node->shape = input.shape();
+    node->dtype = input.dtype();
   }
   return result;
 }
