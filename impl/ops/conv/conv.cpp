@@ -8,7 +8,7 @@
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
-#include "ops/matmul/gemm.h"
+#include "ops/dispatch/store_gradient.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -126,25 +126,24 @@ struct ConvBackward final : Node {
   }
 
   void set_weight_grad(InputGrads& inputs, const Tensor& x, const Tensor& grad, const Tensor& w) const {
-    const GradSink sink = inputs.sink(1);
-    const bool stores = can_store_into(sink, x.view(), w.dtype()) && can_store_into(sink, grad.view(), w.dtype());
-    const Tensor target = stores ? sink.tensor : empty(w.device(), w.dtype(), w.shape());
-    ConvArgs args = args_of(x, grad, target.view());
-    args.store = stores ? sink.store : Store::kWrite;
-    run_conv(call, ConvPass::kGradWeight, w.device(), args);
-    stores ? inputs.stored(1) : inputs.set(1, target);
+    const auto convolve = [&](const Tensor& target, Store store) {
+      ConvArgs args = args_of(x, grad, target.view());
+      args.store = store;
+      run_conv(call, ConvPass::kGradWeight, w.device(), args);
+    };
+    store_gradient(inputs, 1, w.shape(), w.dtype(), w.device(), {x.view(), grad.view()}, convolve);
   }
 
   void set_bias_grad(InputGrads& inputs, const Tensor& grad) const {
-    const GradSink sink = inputs.sink(2);
-    const bool stores = can_store_into(sink, grad.view(), bias_dtype);
-    const Tensor target = stores ? sink.tensor : empty(grad.device(), bias_dtype, {grad.size(1)});
-    View out = target.view();
-    out.shape = {1, grad.size(1), 1, 1};
-    out.strides = {0, target.strides()[0], 0, 0};
-    launch(call.operation, grad.device(), &Kernels::reduce, &ReduceKernels::sum, as_image(grad.view()), 1.0,
-           stores ? sink.store : Store::kWrite, out);
-    stores ? inputs.stored(2) : inputs.set(2, target);
+    const int64_t channels = grad.size(1);
+    const auto add_positions = [&](const Tensor& target, Store store) {
+      View out = target.view();
+      out.shape = {1, channels, 1, 1};
+      out.strides = {0, target.strides()[0], 0, 0};
+      launch(call.operation, grad.device(), &Kernels::reduce, &ReduceKernels::sum, as_image(grad.view()), 1.0, store,
+             out);
+    };
+    store_gradient(inputs, 2, {channels}, bias_dtype, grad.device(), {grad.view()}, add_positions);
   }
 };
 

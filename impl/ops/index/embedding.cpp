@@ -1,9 +1,9 @@
 #include "core/error.h"
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
+#include "ops/dispatch/store_gradient.h"
 #include "ops/index/index.h"
 #include "ops/index/indices.h"
-#include "ops/matmul/gemm.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -25,15 +25,12 @@ struct EmbeddingBackward final : Node {
     const Indexed rows = {.dim = 0, .ignored = padding_index};
     const Tensor terms = reshaped(grads[0], {places.numel(), shape[1]});
     const DType wide = sum_dtype(dtype);
-    const GradSink sink = inputs.sink(0);
-    if (sink.tensor.defined() && sink.tensor.dtype() == wide && can_store_into(sink, terms.view(), wide)) {
-      if (sink.store == Store::kWrite) fill(sink.tensor, 0.0);
-      add_at("embedding", rows, terms, places, sink.tensor);
-      return inputs.stored(0);
-    }
-    const Tensor sum = full(terms.device(), wide, shape, 0.0);
+    const GradSink sink = usable_sink(inputs, 0, wide, {terms.view()}, SinkDType::kOwn);
+    const bool stores = sink.tensor.defined();
+    const Tensor sum = stores ? sink.tensor : empty(terms.device(), wide, shape);
+    if (sink.store == Store::kWrite) fill(sum, 0.0);
     add_at("embedding", rows, terms, places, sum);
-    inputs.set(0, as_dtype(sum, dtype));
+    stores ? inputs.stored(0) : inputs.set(0, as_dtype(sum, dtype));
   }
   void release_saved() noexcept override { indices.reset(); }
 };

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tensor/factory.h"
+#include "ops/dispatch/store_gradient.h"
 #include "tensor/launch.h"
 
 namespace halftone {
@@ -24,25 +24,12 @@ View transposed(const View& matrix) {
   return view;
 }
 
-bool can_store_into(const GradSink& sink, const View& source, DType dtype) {
-  if (!sink.tensor.defined()) return false;
-  if ((sink.tensor.dtype() == DType::kF64) != (dtype == DType::kF64)) return false;
-  const auto* begin = static_cast<const char*>(sink.tensor.data());
-  const auto* end = begin + sink.tensor.numel() * static_cast<int64_t>(size_of(sink.tensor.dtype()));
-  const auto* read = static_cast<const char*>(source.data);
-  return read < begin || read >= end;
-}
-
 void set_gemm_grad(const char* operation, InputGrads& inputs, int input, const View& a, const View& b, DType dtype,
                    ContextDevice& device) {
-  const GradSink sink = inputs.sink(input);
-  if (can_store_into(sink, a, dtype) && can_store_into(sink, b, dtype)) {
-    run_gemm(operation, device, {.a = a, .b = b, .store = sink.store, .c = sink.tensor.view()});
-    return inputs.stored(input);
-  }
-  const Tensor grad = empty(device, dtype, {a.shape[0], b.shape[1]});
-  run_gemm(operation, device, {.a = a, .b = b, .c = grad.view()});
-  inputs.set(input, grad);
+  const Shape shape = {a.shape[0], b.shape[1]};
+  store_gradient(inputs, input, shape, dtype, device, {a, b}, [&](const Tensor& out, Store store) {
+    run_gemm(operation, device, {.a = a, .b = b, .store = store, .c = out.view()});
+  });
 }
 
 }  // namespace halftone

@@ -2,6 +2,7 @@
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
+#include "ops/dispatch/store_gradient.h"
 #include "ops/matmul/gemm.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
@@ -72,19 +73,14 @@ struct LinearBackward final : Node {
 
  private:
   void set_bias_grad(InputGrads& inputs, const Tensor& grad) const {
-    const GradSink sink = inputs.sink(2);
-    const bool stores = can_store_into(sink, grad.view(), bias_dtype);
-    const Tensor target = stores ? sink.tensor : empty(grad.device(), bias_dtype, {grad.size(1)});
-    View out = target.view();
-    out.shape = {1, grad.size(1)};
-    out.strides = {grad.size(1), 1};
-    launch("linear", grad.device(), &Kernels::reduce, &ReduceKernels::sum, grad.view(), 1.0,
-           stores ? sink.store : Store::kWrite, out);
-    if (stores) {
-      inputs.stored(2);
-    } else {
-      inputs.set(2, target);
-    }
+    const int64_t columns = grad.size(1);
+    const auto add_rows = [&](const Tensor& target, Store store) {
+      View out = target.view();
+      out.shape = {1, columns};
+      out.strides = {columns, 1};
+      launch("linear", grad.device(), &Kernels::reduce, &ReduceKernels::sum, grad.view(), 1.0, store, out);
+    };
+    store_gradient(inputs, 2, {columns}, bias_dtype, grad.device(), {grad.view()}, add_rows);
   }
 };
 
