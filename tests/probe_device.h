@@ -1,5 +1,6 @@
 // A device that passes every call on to another one. It counts the kernels that are looked up, which is one for each
-// launch, and its table may be changed. Stands in for a ContextDevice's device while it lives. Used by one thread.
+// launch, and the copies to the host, for which the caller waits. Its table may be changed. Stands in for a
+// ContextDevice's device while it lives. Used by one thread.
 #pragma once
 
 #include "backend/kernels/kernels.h"
@@ -18,6 +19,7 @@ class ProbeDevice final : public Device {
 
   Kernels& table() noexcept { return table_; }
   int launches() const noexcept { return launches_; }
+  int downloads() const noexcept { return downloads_; }
 
   void destroy() noexcept override { own_.destroy(); }
   DeviceKind kind() const noexcept override { return own_.kind(); }
@@ -32,6 +34,7 @@ class ProbeDevice final : public Device {
     return own_.copy_from_host(stream, device, host, bytes);
   }
   Status copy_to_host(Stream& stream, void* host, const void* device, size_t bytes) noexcept override {
+    ++downloads_;
     return own_.copy_to_host(stream, host, device, bytes);
   }
   const Kernels& kernels() const noexcept override {
@@ -44,6 +47,7 @@ class ProbeDevice final : public Device {
   Device& own_;
   Kernels table_;
   mutable int launches_ = 0;
+  int downloads_ = 0;
 };
 
 }  // namespace halftone

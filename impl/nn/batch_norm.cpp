@@ -5,8 +5,6 @@
 #include "core/error.h"
 #include "ops/norm/norms.h"
 #include "tensor/factory.h"
-#include "tensor/launch.h"
-#include "tensor/restore.h"
 
 namespace halftone::nn {
 
@@ -18,7 +16,6 @@ BatchNorm::BatchNorm(ContextDevice& device, int64_t channels, DType dtype, const
   running_mean_ = full(device, wide, {channels}, 0.0, Category::kParameters);
   running_var_ = full(device, wide, {channels}, 1.0, Category::kParameters);
   batch_count_ = full(device, DType::kI64, {}, 0.0, Category::kParameters);
-  one_ = full(device, DType::kI64, {}, 1.0, Category::kParameters);
 }
 
 void BatchNorm::require_input(const Tensor& input) const {
@@ -31,26 +28,13 @@ void BatchNorm::require_input(const Tensor& input) const {
        ShapeText(input.shape()).text, channels_);
 }
 
-// The share of the batch to come; a mean over all batches waits for the count.
-double BatchNorm::next_momentum() const {
-  return options_.is_cumulative ? 1.0 / (item(batch_count_) + 1.0) : options_.momentum;
-}
-
 Tensor BatchNorm::forward(const Tensor& input) const {
   require_input(input);
-  const bool writes = is_training() && options_.tracks;
-  const bool uses_batch = is_training() || !options_.tracks;
-  ops::BatchNormSettings settings = {.training = uses_batch, .epsilon = options_.epsilon};
-  if (writes) settings.momentum = next_momentum();
-  Tensor result =
-      ops::batch_norm(input, {running_mean_, running_var_}, affine_.weight_leaf(), affine_.bias_leaf(), settings);
-  if (writes) {
-    restore_on_failure(batch_count_);
-    launch("batch_norm", batch_count_.device(), &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kAdd,
-           batch_count_.view(), one_.view(), batch_count_.view());
-    batch_count_.bump_version();
-  }
-  return result;
+  return ops::batch_norm(input, {running_mean_, running_var_, batch_count_}, affine_.weight_leaf(), affine_.bias_leaf(),
+                         {.training = is_training() || !options_.tracks,
+                          .momentum = options_.momentum,
+                          .epsilon = options_.epsilon,
+                          .is_cumulative = options_.is_cumulative});
 }
 
 void BatchNorm::append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const {

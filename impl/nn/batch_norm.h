@@ -1,5 +1,5 @@
 // Batch normalisation with running statistics: "running_mean" and "running_var" (f32; f64 for f64 layers), and
-// "num_batches_tracked" (i64). In training mode forward writes them.
+// "num_batches_tracked" (i64). In training mode forward writes them, when the C call under way has succeeded.
 #pragma once
 
 #include "nn/norms.h"
@@ -24,14 +24,12 @@ class BatchNorm final : public AffineModule {
 
  private:
   void require_input(const Tensor& input) const;
-  double next_momentum() const;
 
   int64_t channels_;
   BatchNormOptions options_;
   Tensor running_mean_;  // undefined where nothing is tracked, as the two below
   Tensor running_var_;
   Tensor batch_count_;
-  Tensor one_;  // what is added to the count
 };
 
 }  // namespace halftone::nn

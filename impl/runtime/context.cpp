@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/call_log.h"
 #include "core/error.h"
-#include "core/undo.h"
 #include "runtime/pool_width.h"
 #include "runtime/registry.h"
 
@@ -30,7 +30,7 @@ Context::~Context() = default;
 // the other thread's sequence a second time.
 PhiloxKey Context::next_key() {
   const uint64_t sequence = next_sequence();
-  Undo::on_failure([context = Ref<Context>::share(this), sequence]() noexcept {
+  CallLog::on_failure([context = Ref<Context>::share(this), sequence]() noexcept {
     uint64_t next = sequence + 1;
     context->next_sequence_.compare_exchange_strong(next, sequence, std::memory_order_relaxed);
   });

@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "core/call_log.h"
+#include "probe_device.h"
 #include "room_fixture.h"
 
 namespace halftone::nn {
@@ -62,6 +64,48 @@ TEST_F(BatchNormTest, RunningStatisticsAreWideWhateverTheWeights) {
     EXPECT_EQ(layer(device(), 2, dtype)->buffers()[1].tensor.dtype(), DType::kF32);
   }
   EXPECT_EQ(layer(device(), 2, DType::kF64)->buffers()[1].tensor.dtype(), DType::kF64);
+}
+
+TEST_F(BatchNormTest, TrainingLaunchesTheNormAndOneUpdateAndWaitsForNothing) {
+  for (const bool is_cumulative : {false, true}) {
+    const Ref<BatchNorm> module =
+        make_ref<BatchNorm>(device(), 6, DType::kF32, BatchNormOptions{.is_cumulative = is_cumulative, .most_rank = 4},
+                            Affine::make(device(), {6}, DType::kF32, true, true));
+    const Tensor input = noise(device(), {16, 6, 5, 5});
+    const ProbeDevice probe(device());
+    module->forward(input);
+    EXPECT_EQ(probe.launches(), 2);
+    EXPECT_EQ(probe.downloads(), 0);
+  }
+}
+
+TEST_F(BatchNormTest, RunningStatisticsMoveWhenTheCallHasSucceeded) {
+  const Ref<BatchNorm> module = layer(device(), 2);
+  const Tensor input = tensor({2, 2}, {1, 2, 3, 4});
+  const auto buffers = [&] {
+    std::vector<double> all;
+    for (const NamedBuffer& buffer : module->buffers()) {
+      for (const double value : values(buffer.tensor)) all.push_back(value);
+    }
+    return all;
+  };
+  const std::vector<double> before = buffers();
+  {
+    const CallLog failed;
+    module->forward(input);
+  }
+  EXPECT_EQ(buffers(), before);
+  {
+    CallLog call;
+    module->forward(input);
+    module->forward(input);
+    EXPECT_EQ(buffers(), before);
+    call.succeed();
+  }
+  const std::vector<double> after = buffers();
+  const std::vector<double> expected = {0.38, 0.57, 1.19, 1.19, 2};  // two batches of means 2, 3 and variances 2, 2
+  ASSERT_EQ(after.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(after[i], expected[i], 1e-6) << i;
 }
 
 // Forward in evaluation saves its statistics, so later training does not change backward.

@@ -72,7 +72,8 @@ HTONE_API htone_status htone_group_norm(htone_tensor* input, int64_t groups, hto
  * [in] weight: optional; [channels], any float; borrowed.
  * [in] bias: optional; [channels], any float; borrowed.
  * [in] training: not 0: normalise with the batch's own statistics, else with the running ones.
- * [in] momentum: finite; in training the running statistics become (1 - momentum) old + momentum batch.
+ * [in] momentum: finite; in training the running statistics become (1 - momentum) old + momentum batch, when the call
+ *   has succeeded; in a callback, when the outermost call has.
  * [in] epsilon: at least 0.
  * [out] out: shape and dtype of input; owned by the caller.
  * Autocast: FP32; 16-bit inputs are read as they are and widened.

@@ -87,7 +87,8 @@ typedef struct htone_batch_norm_options {
 HTONE_API htone_status htone_batch_norm_options_init(htone_batch_norm_options* options);
 
 /* Makes a layer that applies htone_batch_norm to [n, channels] and [n, channels, length]: in training mode with the
- * batch's statistics, which it then adds to the running ones; in evaluation mode with those.
+ * batch's statistics, which it then adds to the running ones; in evaluation mode with those. The running ones change
+ * when the call of forward has succeeded; in a callback, when the outermost call has.
  *
  * [in] device: of the parameters and buffers; borrowed.
  * [in] channels: of the input; at least 1.

@@ -3,8 +3,8 @@
 // in the thread's error record without needing memory.
 #pragma once
 
+#include "core/call_log.h"
 #include "core/float_environment.h"
-#include "core/undo.h"
 #include "halftone/base.h"
 
 namespace halftone::capi {
@@ -18,9 +18,9 @@ template <class Body>
 [[gnu::always_inline]] inline htone_status guard(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   const FloatEnvironment environment;
   try {
-    Undo undo;
+    CallLog log;
     body();
-    undo.keep();
+    log.succeed();
     return HTONE_OK;
   } catch (...) {
     return record_current_exception(function);

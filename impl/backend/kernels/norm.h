@@ -33,6 +33,21 @@ struct NormStatistics {
   View variance;
 };
 
+// The statistics of a batch, towards which running statistics move.
+struct RunningUpdate {
+  NormStatistics batch;         // null where the batch is empty: then only the batches are counted
+  double variance_scale = 1.0;  // of the biased variance: count / (count - 1) makes it unbiased
+  double momentum = 0.1;        // the share of the batch
+  bool is_cumulative = false;   // the share is 1 / (batches so far + 1), which makes means over all batches
+};
+
+// [channels], f32 or f64 each, any strides; and the number of batches so far, one i64, null if nobody counts them.
+struct RunningViews {
+  View mean;
+  View variance;
+  View batches;
+};
+
 // The inputs of backward: values that forward saved, and the result's gradient.
 struct NormSaved {
   View grad_output;
@@ -91,6 +106,9 @@ struct NormKernels {
                      const View& out) noexcept;
   // Writes every piece's sums; the gradients are the pieces added in order. Writes nothing if x is empty.
   Status (*row_norm_backward)(Stream&, const RowNorm&, const NormSaved&, const NormGrads& out_grads) noexcept;
+  // running = (1 - share) * running + share * batch, in double, rounded once; then counts the batch. The share is
+  // computed where the count is, so that no caller waits for it.
+  Status (*update_running)(Stream&, const RunningUpdate&, const RunningViews& out) noexcept;
 };
 
 }  // namespace halftone

@@ -1,6 +1,7 @@
 #include "cpu/kernel_groups.h"
 #include "cpu/norm/cross_entropy.h"
 #include "cpu/norm/row_norm.h"
+#include "cpu/norm/running_statistics.h"
 #include "cpu/norm/softmax.h"
 
 namespace halftone::cpu {
@@ -16,6 +17,7 @@ const NormKernels kNormKernels = {
     .nll_backward = nll_backward,
     .row_norm = row_norm,
     .row_norm_backward = row_norm_backward,
+    .update_running = update_running,
 };
 
 }  // namespace halftone::cpu

@@ -1,5 +1,6 @@
 // batch_norm: one row for each channel of the input, whose first two dimensions are viewed swapped.
 #include "autograd/accumulate_grad.h"
+#include "core/call_log.h"
 #include "core/error.h"
 #include "ops/dispatch/check.h"
 #include "ops/norm/affine.h"
@@ -7,7 +8,6 @@
 #include "ops/norm/row_norm.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
-#include "tensor/restore.h"
 
 namespace halftone::ops {
 
@@ -46,17 +46,21 @@ Tensor half_of(const Tensor& statistics, int64_t half) {
   return statistics.as_strided({channels}, {1}, half * channels);
 }
 
-// running = (1 - momentum) * running + momentum * scale * batch, in double, rounded once.
-void move_towards(const Tensor& running, const Tensor& batch, double momentum, double scale) {
-  ContextDevice& device = running.device();
-  const Tensor old = empty_like(batch), share = empty_like(batch);
-  launch("batch_norm", device, &Kernels::elementwise, &ElementwiseKernels::affine, 1.0 - momentum, 0.0, running.view(),
-         old.view());
-  launch("batch_norm", device, &Kernels::elementwise, &ElementwiseKernels::affine, momentum * scale, 0.0, batch.view(),
-         share.view());
-  launch("batch_norm", device, &Kernels::elementwise, &ElementwiseKernels::binary, BinaryOp::kAdd, old.view(),
-         share.view(), running.view());
-  running.bump_version();
+// A failure of the call under way drops the update, so it leaves the running statistics as they were.
+void update_on_success(const RunningStatistics& running, const RunningUpdate& update, const Tensor& statistics) {
+  Device& device = *statistics.device().device;
+  const auto kernel = device.kernels().norm.update_running;
+  if (kernel == nullptr) fail_not_implemented("batch_norm", device);
+  CallLog::on_success([running, update, statistics, kernel, &device]() noexcept {
+    // Ignored: the arguments are valid, so the device has failed, and its memory is lost anyway.
+    static_cast<void>(kernel(device.stream(), update,
+                             {.mean = view_or_null(running.mean),
+                              .variance = view_or_null(running.variance),
+                              .batches = view_or_null(running.batches)}));
+    for (const Tensor* written : {&running.mean, &running.variance, &running.batches}) {
+      if (written->defined()) written->bump_version();
+    }
+  });
 }
 
 }  // namespace
@@ -78,14 +82,15 @@ Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const T
   Tensor result = apply_row_norm(
       Op::kBatchNorm, norm,
       {.input = input, .weight = weight, .bias = bias, .statistics = statistics, .by_channel = true}, channels);
-  if (settings.training && running.mean.defined() && input.numel() > 0) {
-    const double count = static_cast<double>(norm.spatial);
-    // If this C call fails later, the running statistics are restored.
-    restore_on_failure(running.mean);
-    // Running variances are unbiased: divided by count - 1, as in PyTorch.
-    restore_on_failure(running.variance);
-    move_towards(running.mean, half_of(statistics, 0), settings.momentum, 1.0);
-    move_towards(running.variance, half_of(statistics, 1), settings.momentum, count / (count - 1.0));
+  if (settings.training && running.mean.defined()) {
+    RunningUpdate update = {.batch = {}, .momentum = settings.momentum, .is_cumulative = settings.is_cumulative};
+    if (input.numel() > 0) {
+      const double count = static_cast<double>(norm.spatial);
+      update.batch = {half_of(statistics, 0).view(), half_of(statistics, 1).view()};
+      // Running variances are unbiased: divided by count - 1, as in PyTorch.
+      update.variance_scale = count / (count - 1.0);
+    }
+    update_on_success(running, update, statistics);
   }
   return result;
 }

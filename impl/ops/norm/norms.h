@@ -15,13 +15,16 @@ struct BatchNormSettings {
   bool training = false;  // normalise with the batch's own statistics
   double momentum = 0.1;  // weight of the batch in the new running statistics
   double epsilon = 1e-5;
+  bool is_cumulative = false;  // the running statistics are means over all batches, whatever the momentum
 };
-// [channels], f32 or f64; both are defined or neither.
+// Mean and variance are [channels], f32 or f64; both are defined or neither.
 struct RunningStatistics {
   Tensor mean;
   Tensor variance;
+  Tensor batches = {};  // i64 scalar, the number of batches so far; may be undefined if the mean is not cumulative
 };
-// In training, `running` (if defined) is updated with the batch's statistics.
+// In training, `running` (if defined) is updated with the batch's statistics: when the C call under way has succeeded
+// (core/call_log.h), outside of a call at once.
 Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const Tensor& weight, const Tensor& bias,
                   const BatchNormSettings& settings);
 
