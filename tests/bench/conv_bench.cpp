@@ -135,8 +135,8 @@ class GemmEntry {
         patches_(dtype, {layer.taps(), layer.positions()}),
         output_(dtype, {layer.filters, layer.positions()}),
         args_(args_of(pass)),
-        workspace_(cpu::kGemmKernels.workspace(stream, args_)) {}
-  void run() { cpu::kGemmKernels.run(stream_, args_, workspace_.data()); }
+        workspace_(cpu::kGemmKernels.schedule(stream, args_).workspace) {}
+  void run() { cpu::kGemmKernels.run(stream_, args_, cpu::kGemmKernels.schedule(stream_, args_), workspace_.data()); }
 
  private:
   GemmArgs args_of(ConvPass pass) const {

@@ -134,7 +134,7 @@ class Entry {
       onednn_ = std::make_unique<OnednnGemm>(args_);
     } else {
       cpu::set_dot_use_for_test(contender.dot_use);
-      workspace_.resize(cpu::kGemmKernels.workspace(stream, args_) + 64);
+      workspace_.resize(cpu::kGemmKernels.schedule(stream, args_).workspace + 64);
     }
   }
 
@@ -149,7 +149,7 @@ class Entry {
       if (onednn_ != nullptr) {
         onednn_->run();
       } else {
-        cpu::kGemmKernels.run(stream_, args_, aligned);
+        cpu::kGemmKernels.run(stream_, args_, cpu::kGemmKernels.schedule(stream_, args_), aligned);
       }
     }
     return watch.seconds() / repeats;

@@ -19,10 +19,10 @@ _Unwind_Reason_Code count_frame(_Unwind_Context* frame, void* count) {
   return _URC_NO_REASON;
 }
 
-Status run_and_count(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
+Status run_and_count(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
   linear_frames = 0;
   _Unwind_Backtrace(count_frame, &linear_frames);
-  return real_gemm.run(stream, args, workspace);
+  return real_gemm.run(stream, args, schedule, workspace);
 }
 
 class CallDepthTest : public RoomTest {};

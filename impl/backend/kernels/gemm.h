@@ -2,6 +2,8 @@
 // kernels.h gives the rules for every entry.
 #pragma once
 
+#include <cstddef>
+
 #include "backend/device.h"
 #include "backend/view.h"
 
@@ -17,13 +19,19 @@ struct GemmArgs {
   View c;  // [m, n], any strides
 };
 
+// The way in which a backend will compute one product: made by `schedule`, read by `run`.
+struct GemmSchedule {
+  size_t workspace = 0;                    // bytes of scratch that `run` needs
+  alignas(8) std::byte choices[112] = {};  // the backend's own
+};
+
 // f64 needs every view f64. Otherwise a, b, bias, residual and c are f32, f16 or bf16 in any mixture; products
 // accumulate in FP32 and are rounded once, when c is stored. k = 0 gives bias + residual. If a and b are
 // bf16 the CPU may use dot products (cpu/gemm/dot.h): then bf16 subnormals and sums below 2^-126 count as zero.
 struct GemmKernels {
-  // Bytes of scratch that `run` needs for these arguments.
-  size_t (*workspace)(Stream&, const GemmArgs& args) noexcept;
-  Status (*run)(Stream&, const GemmArgs& args, void* workspace) noexcept;
+  GemmSchedule (*schedule)(Stream&, const GemmArgs& args) noexcept;
+  // REQUIRES: `schedule` was made for these arguments.
+  Status (*run)(Stream&, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept;
 };
 
 }  // namespace halftone

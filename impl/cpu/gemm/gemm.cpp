@@ -22,9 +22,7 @@ GemmPlan plan_for_tile(const GemmArgs& args) {
   return plan_gemm(args, kTile, is_dot ? kDotElements : 1);
 }
 
-void multiply(ThreadPool& pool, Threads threads, const GemmArgs& args, float* workspace) {
-  GemmPlan plan = plan_for_tile(args);
-  plan.is_small |= threads == Threads::kCaller;
+void multiply(ThreadPool& pool, const GemmArgs& args, const GemmPlan& plan, float* workspace) {
   Product(args, plan, pool, workspace).run();
 }
 
@@ -33,6 +31,9 @@ void multiply(ThreadPool& pool, Threads threads, const GemmArgs& args, float* wo
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+
+#include <cstring>
+#include <type_traits>
 
 namespace halftone::cpu {
 namespace {
@@ -52,8 +53,17 @@ GemmArgs of_zeros(GemmArgs args) {
 
 bool has_depth(const GemmArgs& args) { return args.a.shape[1] != 0; }
 
-size_t workspace(Stream& stream, const GemmArgs& args) noexcept {
-  return gemm_workspace(pool_of(stream), Threads::kPool, args);
+// A schedule's choices are the plan's bytes.
+static_assert(std::is_trivially_copyable_v<GemmPlan> && sizeof(GemmPlan) <= sizeof(GemmSchedule::choices));
+
+GemmPlan plan_in(const GemmSchedule& schedule) {
+  GemmPlan plan;
+  std::memcpy(&plan, schedule.choices, sizeof plan);
+  return plan;
+}
+
+GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
+  return schedule_gemm(pool_of(stream), Threads::kPool, args);
 }
 
 // f64 cannot be mixed with other dtypes.
@@ -63,32 +73,34 @@ bool mixes_f64(const GemmArgs& args) {
   return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual);
 }
 
-Status run(Stream& stream, const GemmArgs& args, void* workspace) noexcept {
+Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
   if (is_empty(args)) return {};
   if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
-  gemm(pool_of(stream), Threads::kPool, args, workspace);
+  gemm(pool_of(stream), args, schedule, workspace);
   return {};
 }
 
 }  // namespace
 
-size_t gemm_workspace(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept {
-  if (args.c.dtype == DType::kF64 || is_empty(args)) return 0;
-  if (!has_depth(args)) return gemm_workspace(pool, threads, of_zeros(args));
-  const GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(args);
-  const bool is_alone = plan.is_small || threads == Threads::kCaller;
-  const size_t workers = is_alone ? 1 : static_cast<size_t>(pool.width());
-  return (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
+GemmSchedule schedule_gemm(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept {
+  GemmSchedule schedule;
+  if (args.c.dtype == DType::kF64 || is_empty(args)) return schedule;
+  GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(has_depth(args) ? args : of_zeros(args));
+  plan.is_small |= threads == Threads::kCaller;
+  const size_t workers = plan.is_small ? 1 : static_cast<size_t>(pool.width());
+  schedule.workspace = (plan.slab_size + workers * (plan.packed_a_size + plan.scratch_size)) * sizeof(float);
+  std::memcpy(schedule.choices, &plan, sizeof plan);
+  return schedule;
 }
 
-void gemm(ThreadPool& pool, Threads threads, const GemmArgs& args, void* workspace) noexcept {
+void gemm(ThreadPool& pool, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
   if (is_empty(args)) return;
   if (args.c.dtype == DType::kF64) return gemm_f64(pool, args);
-  if (!has_depth(args)) return gemm(pool, threads, of_zeros(args), workspace);
-  HWY_DYNAMIC_DISPATCH(multiply)(pool, threads, args, static_cast<float*>(workspace));
+  if (!has_depth(args)) return gemm(pool, of_zeros(args), schedule, workspace);
+  HWY_DYNAMIC_DISPATCH(multiply)(pool, args, plan_in(schedule), static_cast<float*>(workspace));
 }
 
-constexpr GemmKernels kGemmKernels = {.workspace = workspace, .run = run};
+constexpr GemmKernels kGemmKernels = {.schedule = schedule, .run = run};
 
 }  // namespace halftone::cpu
 

@@ -1,6 +1,7 @@
 #include "ops/conv/conv_kernel.h"
 
 #include "ops/conv/window.h"
+#include "ops/dispatch/workspace.h"
 #include "tensor/launch.h"
 
 namespace halftone {
@@ -12,9 +13,8 @@ void run_conv(const ConvCall& call, ConvPass pass, ContextDevice& device, ConvAr
   args.window = call.window;
   args.groups = call.groups;
   Stream& stream = device.device->stream();
-  // Work on one stream runs in order, so the block may serve the next request while this call is still queued.
-  const Ref<Storage> workspace = Storage::allocate(device, conv.workspace(stream, pass, args), Category::kWorkspace);
-  check(conv.run(stream, pass, args, workspace->data()));
+  const Workspace workspace(device, conv.workspace(stream, pass, args));
+  check(conv.run(stream, pass, args, workspace.data()));
 }
 
 }  // namespace halftone

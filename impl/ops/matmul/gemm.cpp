@@ -3,17 +3,18 @@
 #include <utility>
 
 #include "ops/dispatch/store_gradient.h"
+#include "ops/dispatch/workspace.h"
 #include "tensor/launch.h"
 
 namespace halftone {
 
 void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args) {
   const GemmKernels& gemm = device.device->kernels().gemm;
-  if (gemm.run == nullptr || gemm.workspace == nullptr) fail_not_implemented(operation, *device.device);
+  if (gemm.run == nullptr || gemm.schedule == nullptr) fail_not_implemented(operation, *device.device);
   Stream& stream = device.device->stream();
-  // Work on one stream runs in order, so the block may serve the next request while this call is still queued.
-  const Ref<Storage> workspace = Storage::allocate(device, gemm.workspace(stream, args), Category::kWorkspace);
-  check(gemm.run(stream, args, workspace->data()));
+  const GemmSchedule schedule = gemm.schedule(stream, args);
+  const Workspace workspace(device, schedule.workspace);
+  check(gemm.run(stream, args, schedule, workspace.data()));
 }
 
 View transposed(const View& matrix) {

@@ -84,7 +84,8 @@ void GemmCase::replace_operands(const View& a, const View& b) {
 void GemmCase::run(int threads) {
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);
-  const size_t size = cpu::kGemmKernels.workspace(stream, args_);
+  const GemmSchedule schedule = cpu::kGemmKernels.schedule(stream, args_);
+  const size_t size = schedule.workspace;
   const std::vector<std::byte> guard(64, std::byte{0x5a});
   // All floats of the workspace start as NaN, so a read before a write shows in the result.
   std::vector<std::byte> memory(size + 64 + 2 * guard.size(), std::byte{0xff});
@@ -93,7 +94,7 @@ void GemmCase::run(int threads) {
   std::byte* workspace = static_cast<std::byte*>(std::align(64, size, data, space));
   std::memcpy(workspace - guard.size(), guard.data(), guard.size());
   std::memcpy(workspace + size, guard.data(), guard.size());
-  EXPECT_TRUE(cpu::kGemmKernels.run(stream, args_, workspace).ok());
+  EXPECT_TRUE(cpu::kGemmKernels.run(stream, args_, schedule, workspace).ok());
   EXPECT_EQ(std::memcmp(workspace - guard.size(), guard.data(), guard.size()), 0) << "before the workspace";
   EXPECT_EQ(std::memcmp(workspace + size, guard.data(), guard.size()), 0) << "behind the workspace";
 }
