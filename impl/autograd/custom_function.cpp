@@ -14,12 +14,16 @@ namespace {
 struct CustomBackward final : Node {
   CustomBackward(const Ref<CustomFunction>& recorded, const CustomApplication& application)
       : Node(static_cast<uint32_t>(application.outputs.size())), function(recorded) {
-    std::vector<Edge> edges;
-    for (const Tensor& input : application.inputs) {
+    Edges edges(application.inputs.size());
+    for (size_t i = 0; i < edges.size(); ++i) {
+      const Tensor& input = application.inputs[i];
       specs.emplace_back(input);
-      edges.push_back({.node = Ref<Node>::share(node_of(input)), .result_index = input.result_index()});
+      edges[i] = {.node = Ref<Node>::share(node_of(input)), .result_index = input.result_index()};
     }
-    for (const Tensor& tensor : application.saved) saved.emplace_back(tensor);
+    // Detached, because the caller's backward gets them: there they must not lead to a leaf.
+    for (const Tensor& tensor : application.saved) {
+      saved.emplace_back(requires_grad(tensor) ? tensor.detach() : tensor);
+    }
     set_edges(std::move(edges));
   }
 

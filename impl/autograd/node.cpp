@@ -12,8 +12,10 @@ GradSink InputGrads::sink(int input) const {
 
 void InputGrads::stored(int input) const { edges_[input].node->mark_delivered(); }
 
-SavedTensor::SavedTensor(const Tensor& tensor)
-    : tensor_(requires_grad(tensor) ? tensor.detach() : tensor), version_(tensor.version()) {}
+SavedTensor::SavedTensor(const Tensor& tensor) : tensor_(tensor), version_(tensor.version()) {
+  const Node* node = node_of(tensor);
+  if (node != nullptr && !node->is_leaf()) tensor_ = tensor.detach();
+}
 
 const Tensor& SavedTensor::unpack() const {
   if (tensor_.storage()->is_released()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "autograd/hook_list.h"
+#include "core/inline_list.h"
 #include "tensor/tensor.h"
 
 namespace halftone {
@@ -22,6 +23,8 @@ struct Edge {
   Ref<Node> node;
   uint32_t result_index = 0;
 };
+// One for each input; most operations have at most three.
+using Edges = InlineList<Edge, 3>;
 
 // A leaf's own gradient memory, into which backward of an operation may store an input's gradient directly.
 struct GradSink {
@@ -32,7 +35,7 @@ struct GradSink {
 // The results of a node's backward: one gradient for each edge.
 class InputGrads {
  public:
-  InputGrads(const std::vector<Edge>& edges, std::vector<Tensor>& grads) : edges_(edges), grads_(grads) {}
+  InputGrads(const Edges& edges, std::vector<Tensor>& grads) : edges_(edges), grads_(grads) {}
 
   bool needs(int input) const { return static_cast<bool>(edges_[input].node); }
   void set(int input, Tensor grad) { grads_[input] = std::move(grad); }
@@ -44,11 +47,12 @@ class InputGrads {
   void stored(int input) const;
 
  private:
-  const std::vector<Edge>& edges_;
+  const Edges& edges_;
   std::vector<Tensor>& grads_;
 };
 
-// A tensor kept for backward, cut off from the graph (so that no cycle forms), with the version that it had.
+// A tensor kept for backward, with the version that it had. The result of an operation is cut off from the graph, so
+// that no cycle forms when the operation saves it. A leaf stays as it is: the node refers to it through an edge anyway.
 class SavedTensor {
  public:
   SavedTensor() = default;
@@ -82,8 +86,8 @@ class Node : public GradientSource {
   using GradientHook = void(std::vector<Tensor>& grads);
   Hooks<GradientHook>& gradient_hooks() noexcept { return gradient_hooks_; }
 
-  const std::vector<Edge>& edges() const noexcept { return edges_; }
-  void set_edges(std::vector<Edge> edges) noexcept { edges_ = std::move(edges); }
+  const Edges& edges() const noexcept { return edges_; }
+  void set_edges(Edges edges) noexcept { edges_ = std::move(edges); }
 
   // Later operations have larger numbers; backward prefers them, so that its order is the reverse of forward's.
   uint64_t sequence() const noexcept { return sequence_; }
@@ -98,7 +102,7 @@ class Node : public GradientSource {
   friend class Engine;
   friend class DeadList<Node>;
 
-  std::vector<Edge> edges_;
+  Edges edges_;
   Hooks<GradientHook> gradient_hooks_;
   uint64_t sequence_ = 0;
   Node* next_dead_ = nullptr;
@@ -107,7 +111,7 @@ class Node : public GradientSource {
   uint64_t run_ = 0;
   int64_t waiting_for_ = 0;  // edges that lead here and have not delivered yet
   bool released_ = false;    // release_saved has run
-  std::vector<Tensor> pending_grads_;
+  InlineList<Tensor, 1> pending_grads_;
 };
 
 // The node behind a tensor, null where it requires no gradient.

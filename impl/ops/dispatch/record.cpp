@@ -1,7 +1,6 @@
 #include "ops/dispatch/record.h"
 
 #include <utility>
-#include <vector>
 
 namespace halftone {
 
@@ -14,14 +13,11 @@ bool should_record(std::span<const Tensor* const> inputs) noexcept {
 }
 
 void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const> inputs) {
-  std::vector<Edge> edges;
-  edges.reserve(inputs.size());
-  for (const Tensor* input : inputs) {
-    if (input->defined()) {
-      edges.push_back({.node = Ref<Node>::share(node_of(*input)), .result_index = input->result_index()});
-    } else {
-      edges.push_back({});
-    }
+  Edges edges(inputs.size());
+  for (size_t i = 0; i < edges.size(); ++i) {
+    const Tensor& input = *inputs[i];
+    if (!input.defined()) continue;
+    edges[i] = {.node = Ref<Node>::share(node_of(input)), .result_index = input.result_index()};
   }
   node->set_edges(std::move(edges));
   // The engine runs later operations first.
