@@ -1,6 +1,6 @@
-// A device that passes every call on to another one. It counts the kernels that are looked up, which is one for each
-// launch, and the copies to the host, for which the caller waits. Its table may be changed. Stands in for a
-// ContextDevice's device while it lives. Used by one thread.
+// A device that passes every call on to the real one of a ContextDevice, which it replaces while it lives. Counts the
+// kernels that are looked up, which is one for each launch, and the downloads, for which the caller waits. Its table of
+// kernels may be changed. Used by one thread.
 #pragma once
 
 #include "backend/kernels/kernels.h"
