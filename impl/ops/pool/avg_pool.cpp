@@ -26,45 +26,38 @@ struct AvgPoolBackward final : Node {
   void release_saved() noexcept override {}
 };
 
-Tensor average(Op op, const Tensor& x, const PoolOptions& options, const Shape& shape, bool is_adaptive) {
-  Tensor result = empty(x.device(), x.dtype(), shape);
-  PoolArgs args = pool_args(options, x, result);
-  args.is_adaptive = is_adaptive;
-  launch(name_of(op), x.device(), &Kernels::pool, &PoolKernels::average, args);
+Tensor average(const PoolCall& call) {
+  const Tensor& x = call.input;
+  Tensor result = empty(x.device(), x.dtype(), call.shape);
+  PoolArgs args = pool_args(call.options, x, result);
+  args.is_adaptive = call.is_adaptive;
+  launch(name_of(call.op), x.device(), &Kernels::pool, &PoolKernels::average, args);
   if (auto* node = record<AvgPoolBackward>(result, {&x})) {
-    node->options = options;
-    node->op = op;
-    node->is_adaptive = is_adaptive;
+    node->options = call.options;
+    node->op = call.op;
+    node->is_adaptive = call.is_adaptive;
     node->shape = x.shape();
     node->dtype = x.dtype();
   }
   return result;
 }
 
-Tensor avg_pool(Op op, int dims, const Tensor& input, const PoolOptions& options) {
-  require_pool_options(options, dims);
-  const Tensor x = pool_input(op, dims, input);
-  return average(op, x, options, pooled_shape(x, options), false);
-}
-
 }  // namespace
 
 Tensor avg_pool1d(const Tensor& input, const PoolOptions& options) {
-  return avg_pool(Op::kAvgPool1d, 1, input, options);
+  return average(windowed_call(Op::kAvgPool1d, 1, input, options));
 }
 
 Tensor avg_pool2d(const Tensor& input, const PoolOptions& options) {
-  return avg_pool(Op::kAvgPool2d, 2, input, options);
+  return average(windowed_call(Op::kAvgPool2d, 2, input, options));
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& input, int64_t result_w) {
-  const Tensor x = pool_input(Op::kAdaptiveAvgPool1d, 1, input);
-  return average(Op::kAdaptiveAvgPool1d, x, {}, adaptive_shape(x, result_w), true);
+  return average(adaptive_call(Op::kAdaptiveAvgPool1d, input, result_w));
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& input, int64_t result_h, int64_t result_w) {
-  const Tensor x = pool_input(Op::kAdaptiveAvgPool2d, 2, input);
-  return average(Op::kAdaptiveAvgPool2d, x, {}, adaptive_shape(x, result_h, result_w), true);
+  return average(adaptive_call(Op::kAdaptiveAvgPool2d, input, result_h, result_w));
 }
 
 }  // namespace halftone::ops

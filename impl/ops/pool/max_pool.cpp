@@ -38,48 +38,41 @@ void require_small_planes(const Tensor& input) {
   }
 }
 
-Tensor maximum(Op op, const Tensor& x, const PoolOptions& options, const Shape& shape, bool is_adaptive) {
+Tensor maximum(const PoolCall& call) {
+  const Tensor& x = call.input;
   require_small_planes(x);
-  Tensor result = empty(x.device(), x.dtype(), shape);
-  const Tensor indices = empty(x.device(), DType::kI32, shape);
-  PoolArgs args = pool_args(options, x, result);
+  Tensor result = empty(x.device(), x.dtype(), call.shape);
+  const Tensor indices = empty(x.device(), DType::kI32, call.shape);
+  PoolArgs args = pool_args(call.options, x, result);
   args.indices = as_image(indices.view());
-  args.is_adaptive = is_adaptive;
-  launch(name_of(op), x.device(), &Kernels::pool, &PoolKernels::max, args);
+  args.is_adaptive = call.is_adaptive;
+  launch(name_of(call.op), x.device(), &Kernels::pool, &PoolKernels::max, args);
   if (auto* node = record<MaxPoolBackward>(result, {&x})) {
     node->indices = SavedTensor(indices);
-    node->options = options;
-    node->op = op;
+    node->options = call.options;
+    node->op = call.op;
     node->shape = x.shape();
     node->dtype = x.dtype();
   }
   return result;
 }
 
-Tensor max_pool(Op op, int dims, const Tensor& input, const PoolOptions& options) {
-  require_pool_options(options, dims);
-  const Tensor x = pool_input(op, dims, input);
-  return maximum(op, x, options, pooled_shape(x, options), false);
-}
-
 }  // namespace
 
 Tensor max_pool1d(const Tensor& input, const PoolOptions& options) {
-  return max_pool(Op::kMaxPool1d, 1, input, options);
+  return maximum(windowed_call(Op::kMaxPool1d, 1, input, options));
 }
 
 Tensor max_pool2d(const Tensor& input, const PoolOptions& options) {
-  return max_pool(Op::kMaxPool2d, 2, input, options);
+  return maximum(windowed_call(Op::kMaxPool2d, 2, input, options));
 }
 
 Tensor adaptive_max_pool1d(const Tensor& input, int64_t result_w) {
-  const Tensor x = pool_input(Op::kAdaptiveMaxPool1d, 1, input);
-  return maximum(Op::kAdaptiveMaxPool1d, x, {}, adaptive_shape(x, result_w), true);
+  return maximum(adaptive_call(Op::kAdaptiveMaxPool1d, input, result_w));
 }
 
 Tensor adaptive_max_pool2d(const Tensor& input, int64_t result_h, int64_t result_w) {
-  const Tensor x = pool_input(Op::kAdaptiveMaxPool2d, 2, input);
-  return maximum(Op::kAdaptiveMaxPool2d, x, {}, adaptive_shape(x, result_h, result_w), true);
+  return maximum(adaptive_call(Op::kAdaptiveMaxPool2d, input, result_h, result_w));
 }
 
 }  // namespace halftone::ops

@@ -18,6 +18,22 @@ void require_size(int64_t value, const char* argument) {
        static_cast<long long>(kLargestStep));
 }
 
+Tensor pool_input(Op op, int dims, const Tensor& input) {
+  require_float(input, "input");
+  require_images(input, "input", dims);
+  return autocast_read(input, autocast_operand_dtype(op, input.dtype(), input.dtype()));
+}
+
+Shape pooled_shape(const Tensor& input, const PoolOptions& options) {
+  Shape shape = {input.size(0), input.size(1)};
+  for (int i = 2; i < input.rank(); ++i) {
+    const int dim = 4 - input.rank() + i - 2;
+    shape.push_back(window_positions(options.window, dim, input.size(i), {options.kernel[dim], kKernelNames[dim]},
+                                     options.last_window));
+  }
+  return checked_shape(shape.begin(), shape.rank(), "options");
+}
+
 }  // namespace
 
 // At least half of a window must be inside the input, as in PyTorch: otherwise it could see nothing but padding.
@@ -35,33 +51,26 @@ void require_pool_options(const PoolOptions& options, int dims) {
 
 void require_result_size(int64_t value, const char* argument) { require_size(value, argument); }
 
-Tensor pool_input(Op op, int dims, const Tensor& input) {
-  require_float(input, "input");
-  require_images(input, "input", dims);
-  return autocast_read(input, autocast_operand_dtype(op, input.dtype(), input.dtype()));
+PoolCall windowed_call(Op op, int dims, const Tensor& input, const PoolOptions& options) {
+  require_pool_options(options, dims);
+  const Tensor x = pool_input(op, dims, input);
+  return {.op = op, .input = x, .shape = pooled_shape(x, options), .options = options};
 }
 
-Shape pooled_shape(const Tensor& input, const PoolOptions& options) {
-  Shape shape = {input.size(0), input.size(1)};
-  for (int i = 2; i < input.rank(); ++i) {
-    const int dim = 4 - input.rank() + i - 2;
-    shape.push_back(window_positions(options.window, dim, input.size(i), {options.kernel[dim], kKernelNames[dim]},
-                                     options.last_window));
-  }
-  return checked_shape(shape.begin(), shape.rank(), "options");
-}
-
-Shape adaptive_shape(const Tensor& input, int64_t result_w) {
+PoolCall adaptive_call(Op op, const Tensor& input, int64_t result_w) {
+  const Tensor x = pool_input(op, 1, input);
   require_result_size(result_w, "result_w");
-  const int64_t shape[] = {input.size(0), input.size(1), result_w};
-  return checked_shape(shape, 3, "result_w");
+  const int64_t shape[] = {x.size(0), x.size(1), result_w};
+  return {.op = op, .input = x, .shape = checked_shape(shape, 3, "result_w"), .is_adaptive = true};
 }
 
-Shape adaptive_shape(const Tensor& input, int64_t result_h, int64_t result_w) {
+PoolCall adaptive_call(Op op, const Tensor& input, int64_t result_h, int64_t result_w) {
+  const Tensor x = pool_input(op, 2, input);
   require_result_size(result_h, "result_h");
   require_result_size(result_w, "result_w");
-  const int64_t shape[] = {input.size(0), input.size(1), result_h, result_w};
-  return checked_shape(shape, 4, result_h > result_w ? "result_h" : "result_w");
+  const int64_t shape[] = {x.size(0), x.size(1), result_h, result_w};
+  const char* larger = result_h > result_w ? "result_h" : "result_w";
+  return {.op = op, .input = x, .shape = checked_shape(shape, 4, larger), .is_adaptive = true};
 }
 
 PoolArgs pool_args(const PoolOptions& options, const Tensor& input, const Tensor& result) {

@@ -9,16 +9,20 @@
 
 namespace halftone::ops {
 
-// The checked input [n, c, l] or [n, c, h, w], in the dtype that autocast selects for `op`.
-Tensor pool_input(Op op, int dims, const Tensor& input);
+// A checked forward call.
+struct PoolCall {
+  Op op;
+  Tensor input;  // [n, c, l] or [n, c, h, w], in the dtype that autocast selects for `op`
+  Shape shape;   // of the result
+  PoolOptions options = {};
+  bool is_adaptive = false;
+};
 
-// [n, c, positions of the windows...]
-Shape pooled_shape(const Tensor& input, const PoolOptions& options);
-
-// Adaptive windows: [n, c, result_w] and [n, c, result_h, result_w]. Throws INVALID_ARGUMENT naming a size out of
-// range.
-Shape adaptive_shape(const Tensor& input, int64_t result_w);
-Shape adaptive_shape(const Tensor& input, int64_t result_h, int64_t result_w);
+// The result is [n, c, positions of the windows...]. Throws INVALID_ARGUMENT naming options.
+PoolCall windowed_call(Op op, int dims, const Tensor& input, const PoolOptions& options);
+// The result is [n, c, result_w] or [n, c, result_h, result_w]. Throws INVALID_ARGUMENT naming a size out of range.
+PoolCall adaptive_call(Op op, const Tensor& input, int64_t result_w);
+PoolCall adaptive_call(Op op, const Tensor& input, int64_t result_h, int64_t result_w);
 
 // A kernel's arguments for these images. In backward `result` is the gradient of the result and `input` that of the
 // input.
