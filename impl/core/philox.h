@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "core/host_device.h"
+
 namespace halftone {
 
 // Names one random sequence of 2^64 blocks of four words.
@@ -15,7 +17,7 @@ struct PhiloxKey {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
-constexpr PhiloxBlock philox(PhiloxKey key, uint64_t block) {
+HALFTONE_HOST_DEVICE constexpr PhiloxBlock philox(PhiloxKey key, uint64_t block) {
   PhiloxBlock counter = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
                          static_cast<uint32_t>(key.sequence), static_cast<uint32_t>(key.sequence >> 32)};
   uint32_t key0 = static_cast<uint32_t>(key.seed);
@@ -32,6 +34,6 @@ constexpr PhiloxBlock philox(PhiloxKey key, uint64_t block) {
 }
 
 // Uniform in [0, 1) on the 2^-24 grid, exact in FP32.
-constexpr float uniform01(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+HALFTONE_HOST_DEVICE constexpr float uniform01(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
 }  // namespace halftone

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "backend/formula/optimizer_state.h"
+#include "core/host_device.h"
 
 namespace halftone {
 
@@ -31,7 +32,7 @@ enum class Decay { kDecoupled, kInGradient };
 
 // REQUIRES: state.step > group.first_step, as it is after begin_step.
 template <Decay decay = Decay::kDecoupled>
-AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state) {
+HALFTONE_HOST_DEVICE AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state) {
   const double lr = group.lr * state.lr_factor;
   const double step = static_cast<double>(state.step - group.first_step);
   const double bias1 = 1.0 - std::pow(group.beta1, step);
@@ -53,7 +54,8 @@ AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state)
 // With decoupled decay, decay and step are subtracted together: the master is rounded once, and a decay far below
 // 2^-24 is not lost in rounding 1 - decay.
 template <Decay decay = Decay::kDecoupled>
-void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1, float& moment2) {
+HALFTONE_HOST_DEVICE void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1,
+                                       float& moment2) {
   float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
   if constexpr (decay == Decay::kInGradient) g += factors.decay * master;
   moment1 = factors.beta1 * moment1 + factors.one_minus_beta1 * g;

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/host_device.h"
+
 namespace halftone {
 
 // ln(value) for a normal value in (0, 1], to 2 ulp. value = 2^exponent * mantissa with mantissa in [0.71, 1.42), and
 // ln(mantissa) = 2 atanh(s) with s = (mantissa - 1) / (mantissa + 1), so that values near 1 keep their relative
 // accuracy.
-inline float log_of_uniform(float value) {
+HALFTONE_HOST_DEVICE inline float log_of_uniform(float value) {
   const uint32_t word = std::bit_cast<uint32_t>(value) - 0x3f3504f3;  // the bits of sqrt(1/2)
   const int32_t exponent = static_cast<int32_t>(word) >> 23;
   const float mantissa = std::bit_cast<float>((word & 0x7fffff) + 0x3f3504f3);
@@ -28,7 +30,7 @@ struct SinCos {
 
 // sin and cos of 2 pi * word / 2^24, to 2^-23. REQUIRES: word < 2^24. The turn is split exactly into the nearest
 // quarter and a rest of at most an eighth, for which Taylor series to x^9 and x^10 are exact to FP32.
-inline SinCos sin_cos_of_turn(uint32_t word) {
+HALFTONE_HOST_DEVICE inline SinCos sin_cos_of_turn(uint32_t word) {
   const uint32_t quarter = (word + (1u << 21)) >> 22;
   const int32_t rest = static_cast<int32_t>(word) - static_cast<int32_t>(quarter << 22);
   const float x = static_cast<float>(rest) * (6.28318531f * 0x1p-24f);
@@ -48,7 +50,7 @@ struct NormalPair {
 };
 
 // The radius comes from (0, 1], so that its logarithm is finite: the largest normal is sqrt(48 ln 2) = 5.77.
-inline NormalPair box_muller(uint32_t radius_word, uint32_t angle_word) {
+HALFTONE_HOST_DEVICE inline NormalPair box_muller(uint32_t radius_word, uint32_t angle_word) {
   const float uniform = static_cast<float>((radius_word >> 8) + 1) * 0x1p-24f;
   const float radius = std::sqrt(-2.0f * log_of_uniform(uniform));
   const SinCos angle = sin_cos_of_turn(angle_word >> 8);

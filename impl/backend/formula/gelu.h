@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "backend/formula/sigmoid.h"
+#include "core/host_device.h"
 
 namespace halftone {
 
@@ -20,26 +21,26 @@ inline constexpr double kGeluCubic = 0.044715;
 // sqrt(2 / pi)
 inline constexpr double kGeluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 
-inline double clamp_gelu_input(double x) { return std::fmin(std::fmax(x, -kGeluFlat), kGeluFlat); }
+HALFTONE_HOST_DEVICE inline double clamp_gelu_input(double x) { return std::fmin(std::fmax(x, -kGeluFlat), kGeluFlat); }
 
-inline double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+HALFTONE_HOST_DEVICE inline double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
-inline double gelu_erf(double x) { return x * normal_distribution(x); }
+HALFTONE_HOST_DEVICE inline double gelu_erf(double x) { return x * normal_distribution(x); }
 
 // P(x) + x p(x), p the normal density.
-inline double gelu_erf_derivative(double x) {
+HALFTONE_HOST_DEVICE inline double gelu_erf_derivative(double x) {
   const double c = clamp_gelu_input(x);
   const double density = 0.5 * kGeluScale * std::exp(-0.5 * c * c);
   return normal_distribution(x) + c * density;
 }
 
-inline double gelu_tanh(double x) {
+HALFTONE_HOST_DEVICE inline double gelu_tanh(double x) {
   const double twice_u = 2 * kGeluScale * (x + kGeluCubic * x * x * x);
   return gated(x, twice_u);
 }
 
 // s + x s (1 - s) 2u'
-inline double gelu_tanh_derivative(double x) {
+HALFTONE_HOST_DEVICE inline double gelu_tanh_derivative(double x) {
   const double c = clamp_gelu_input(x);
   const double twice_u = 2 * kGeluScale * (c + kGeluCubic * c * c * c);
   const double slope = 2 * kGeluScale * (1 + 3 * kGeluCubic * c * c);

@@ -9,6 +9,7 @@
 
 #include "backend/formula/exponent_histogram.h"
 #include "backend/formula/optimizer_state.h"
+#include "core/host_device.h"
 
 namespace halftone {
 
@@ -47,12 +48,12 @@ struct ScalerState {
 };
 
 // scale * factor before the one rounding to FP32; a product of two FP32 numbers is exact in double.
-inline double multiplied(const ScalerSettings& settings, float scale, double factor) {
+HALFTONE_HOST_DEVICE inline double multiplied(const ScalerSettings& settings, float scale, double factor) {
   return scale * (settings.fp32_factors != 0 ? static_cast<double>(static_cast<float>(factor)) : factor);
 }
 
 // After an overflow: hysteresis is used up first; a scale at its minimum is lowered only under kContinue.
-inline void back_off(const ScalerSettings& settings, ScalerState& state) {
+HALFTONE_HOST_DEVICE inline void back_off(const ScalerSettings& settings, ScalerState& state) {
   state.growth_tracker = 0;
   if (state.hysteresis_left > 0) --state.hysteresis_left;
   if (state.hysteresis_left > 0) return;
@@ -64,27 +65,27 @@ inline void back_off(const ScalerSettings& settings, ScalerState& state) {
 }
 
 // Returns true if the scale grows in the next finite step.
-inline bool grows_next(const ScalerSettings& settings, const ScalerState& state) {
+HALFTONE_HOST_DEVICE inline bool grows_next(const ScalerSettings& settings, const ScalerState& state) {
   const int64_t steps_before =
       settings.grow_after_interval != 0 ? settings.growth_interval : settings.growth_interval - 1;
   return state.growth_tracker >= steps_before;
 }
 
 // The histogram of a step's gradients is needed only where the scale may grow.
-inline bool wants_histogram(const ScalerSettings& settings, const ScalerState& state) {
+HALFTONE_HOST_DEVICE inline bool wants_histogram(const ScalerSettings& settings, const ScalerState& state) {
   return settings.histogram_limit > 0.0 && grows_next(settings, state);
 }
 
 // A histogram of gradients does not show an overflow in activations. After an overflow the scale therefore rises no
 // faster than by growth_factor an interval.
-inline void raise_ceiling(const ScalerSettings& settings, ScalerState& state) {
+HALFTONE_HOST_DEVICE inline void raise_ceiling(const ScalerSettings& settings, ScalerState& state) {
   const double raised = multiplied(settings, state.ceiling, settings.growth_factor);
   state.ceiling = raised <= std::fmin(settings.max_scale, kLargestScale) ? static_cast<float>(raised) : 0.0f;
 }
 
 // In place of a growth: the largest power of two at which gradients that are below `bound` now come to lie below the
 // limit, between the minimum and the smaller of maximum and ceiling. It may lie below the current scale.
-inline void fit_scale(const ScalerSettings& settings, ScalerState& state, double bound) {
+HALFTONE_HOST_DEVICE inline void fit_scale(const ScalerSettings& settings, ScalerState& state, double bound) {
   const double fitting = scale_for_limit(state.scale, bound, settings.histogram_limit);
   double highest = std::fmin(settings.max_scale, kLargestScale);
   if (state.ceiling > 0.0f) highest = std::fmin(highest, state.ceiling);
@@ -96,7 +97,7 @@ inline void fit_scale(const ScalerSettings& settings, ScalerState& state, double
 // 0 give a histogram nothing to go by; then the scale grows as it does without one. DeepSpeed (grow_after_interval)
 // counts the step that grows as the first of the next interval: the first growth after the start or an overflow needs
 // growth_interval + 1 finite steps, each further one growth_interval.
-inline void grow(const ScalerSettings& settings, ScalerState& state, const int64_t* counts) {
+HALFTONE_HOST_DEVICE inline void grow(const ScalerSettings& settings, ScalerState& state, const int64_t* counts) {
   if (settings.renew_hysteresis_each_step != 0) state.hysteresis_left = settings.hysteresis;
   if (!grows_next(settings, state)) {
     ++state.growth_tracker;
@@ -113,7 +114,8 @@ inline void grow(const ScalerSettings& settings, ScalerState& state, const int64
 }
 
 // `counts`: kExponentBins of them, over all gradients since the last update; read only where there is a histogram.
-inline void update_scale(const ScalerSettings& settings, ScalerState& state, const int64_t* counts = nullptr) {
+HALFTONE_HOST_DEVICE inline void update_scale(const ScalerSettings& settings, ScalerState& state,
+                                              const int64_t* counts = nullptr) {
   state.collapsed = 0;
   if (state.found_inf != 0.0f) {
     back_off(settings, state);
@@ -124,14 +126,14 @@ inline void update_scale(const ScalerSettings& settings, ScalerState& state, con
 }
 
 // After pass 1 over an optimizer's gradients: the update undoes the scale, and the scaler remembers found_inf.
-inline void unscale(ScalerState& scaler, OptimizerState& optimizer) {
+HALFTONE_HOST_DEVICE inline void unscale(ScalerState& scaler, OptimizerState& optimizer) {
   optimizer.grad_factor = 1.0f / scaler.scale;
   if (optimizer.found_inf != 0.0f) scaler.found_inf = 1.0f;
 }
 
 // Lowers the factor so that the gradients' norm is at most max_norm; the 1e-6 is torch.nn.utils.clip_grad_norm_'s. A
 // norm that is not finite gives a factor of 0 or NaN, which a step that heeds found_inf never uses.
-inline void clip_by_norm(double max_norm, OptimizerState& state) {
+HALFTONE_HOST_DEVICE inline void clip_by_norm(double max_norm, OptimizerState& state) {
   const double norm = std::sqrt(state.grad_norm_squared) * state.grad_factor;
   const double factor = max_norm / (norm + 1e-6);
   if (!(factor >= 1.0)) state.grad_factor = static_cast<float>(state.grad_factor * factor);

@@ -7,9 +7,11 @@
 
 #include <cmath>
 
+#include "core/host_device.h"
+
 namespace halftone {
 
-inline double hyperbolic_tangent_near_zero(double x) {
+HALFTONE_HOST_DEVICE inline double hyperbolic_tangent_near_zero(double x) {
   const double z = x * x;
   const double numerator = z * (11486475 + z * (810810 + z * (12870 + z * 44)));
   const double denominator = 34459425 + z * (16216200 + z * (945945 + z * (13860 + z * 45)));
@@ -17,7 +19,7 @@ inline double hyperbolic_tangent_near_zero(double x) {
 }
 
 // For x from 0.5 on.
-inline double hyperbolic_tangent_far_from_zero(double x) {
+HALFTONE_HOST_DEVICE inline double hyperbolic_tangent_far_from_zero(double x) {
   const double e = std::exp(2 * x);
   const double sum = e + 1;
   const double lost_of_sum = 1 - (sum - e);
@@ -27,7 +29,7 @@ inline double hyperbolic_tangent_far_from_zero(double x) {
   return difference + (((1 - difference) - q) - 0.5 * q * remainder);
 }
 
-inline double hyperbolic_tangent(double x) {
+HALFTONE_HOST_DEVICE inline double hyperbolic_tangent(double x) {
   const double size = std::fabs(x);
   if (size < 0.5625) return std::copysign(hyperbolic_tangent_near_zero(size), x);
   // From here on 1 is the nearest double. NaN is not below it.

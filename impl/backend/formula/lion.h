@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backend/formula/optimizer_state.h"
+#include "core/host_device.h"
 
 namespace halftone {
 
@@ -21,7 +22,7 @@ struct LionFactors {
   float lr;
 };
 
-inline LionFactors lion_factors(const LionGroup& group, const OptimizerState& state) {
+HALFTONE_HOST_DEVICE inline LionFactors lion_factors(const LionGroup& group, const OptimizerState& state) {
   const double lr = group.lr * state.lr_factor;
   return {
       .grad_factor = state.grad_factor,
@@ -37,12 +38,12 @@ inline LionFactors lion_factors(const LionGroup& group, const OptimizerState& st
 
 // Returns lr times the sign: 0 for 0, and NaN for NaN, so that an unchecked NaN gradient becomes visible in the
 // weights.
-inline float signed_step(float direction, float lr) {
+HALFTONE_HOST_DEVICE inline float signed_step(float direction, float lr) {
   return direction > 0.0f ? lr : (direction < 0.0f ? -lr : direction);
 }
 
 // Decay and step are subtracted together, so that the master is rounded once.
-inline void lion_update(const LionFactors& factors, float grad, float& master, float& moment) {
+HALFTONE_HOST_DEVICE inline void lion_update(const LionFactors& factors, float grad, float& master, float& moment) {
   const float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
   const float direction = factors.beta1 * moment + factors.one_minus_beta1 * g;
   moment = factors.beta2 * moment + factors.one_minus_beta2 * g;

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "core/host_device.h"
 
 namespace halftone {
 
@@ -20,12 +21,12 @@ namespace halftone {
 // changes the amount by a 25th at most, and no random words need to be drawn.
 inline constexpr float kNearestDecay = 0.9f;
 
-inline bool rounds_stochastically(DType dtype, float decay) {
+HALFTONE_HOST_DEVICE inline bool rounds_stochastically(DType dtype, float decay) {
   return dtype == DType::kI8 || dtype == DType::kU8 || (dtype == DType::kBF16 && decay > kNearestDecay);
 }
 
 // The element of the block whose random word rounds the first moment of element i. The second moment uses the word of
 // element i itself: if one word rounded both, both would go up together, and the mean of their ratio would be biased.
-inline constexpr int64_t first_moment_word(int64_t i) { return i ^ 128; }
+HALFTONE_HOST_DEVICE inline constexpr int64_t first_moment_word(int64_t i) { return i ^ 128; }
 
 }  // namespace halftone

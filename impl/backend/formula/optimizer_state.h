@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/host_device.h"
+
 namespace halftone {
 
 // The kind of value in a gradient that is not finite.
@@ -26,7 +28,7 @@ struct OptimizerState {
 };
 
 // Returns the gradient that an update uses: the stored one, scaled and bounded. NaN stays NaN.
-inline float effective_grad(float grad, float factor, float clip_value) {
+HALFTONE_HOST_DEVICE inline float effective_grad(float grad, float factor, float clip_value) {
   const float g = grad * factor;
   return g > clip_value ? clip_value : (g < -clip_value ? -clip_value : g);
 }

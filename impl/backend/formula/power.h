@@ -7,33 +7,36 @@
 
 #include <cmath>
 
+#include "core/host_device.h"
+
 namespace halftone {
 
 // How a power treats numbers below 0: x^y has no value, or the sign of |x|^y, or the other sign.
 enum class Parity { kNone, kEven, kOdd };
 
-inline Parity parity_of(double y) {
+HALFTONE_HOST_DEVICE inline Parity parity_of(double y) {
   if (std::floor(y) != y) return Parity::kNone;
   return std::floor(0.5 * y) == 0.5 * y ? Parity::kEven : Parity::kOdd;
 }
 
 // One finite exponent of many bases, which stays a double, with what is found once for all of them.
 struct OneExponent {
-  explicit OneExponent(double y) : value(y), parity(parity_of(y)), parity_of_less_one(opposite(parity)) {}
+  HALFTONE_HOST_DEVICE explicit OneExponent(double y)
+      : value(y), parity(parity_of(y)), parity_of_less_one(opposite(parity)) {}
 
   double value;
   Parity parity;
   Parity parity_of_less_one;  // of y - 1, also where y is so large that y - 1 rounds to y
 
  private:
-  static Parity opposite(Parity parity) {
+  HALFTONE_HOST_DEVICE static Parity opposite(Parity parity) {
     if (parity == Parity::kNone) return parity;
     return parity == Parity::kEven ? Parity::kOdd : Parity::kEven;
   }
 };
 
 // y - 1 is rounded, and a large ln x multiplies what it lost: x^(h + l) = x^h (1 + l ln x) to first order in a tiny l.
-inline double power_base_slope(double x, double y) {
+HALFTONE_HOST_DEVICE inline double power_base_slope(double x, double y) {
   if (y == 0) return 0;
   const double h = y - 1;
   const double part = h - y;
@@ -43,6 +46,8 @@ inline double power_base_slope(double x, double y) {
   return y * (has_correction ? power + power * (l * std::log(std::fabs(x))) : power);
 }
 
-inline double power_exponent_slope(double x, double y) { return x == 0 && y >= 0 ? 0 : std::pow(x, y) * std::log(x); }
+HALFTONE_HOST_DEVICE inline double power_exponent_slope(double x, double y) {
+  return x == 0 && y >= 0 ? 0 : std::pow(x, y) * std::log(x);
+}
 
 }  // namespace halftone

@@ -5,11 +5,12 @@
 #include <cmath>
 
 #include "backend/formula/optimizer_state.h"
+#include "core/host_device.h"
 
 namespace halftone {
 
 // Cosine: 1 at position 0, final_factor from total_steps on; total_steps of 0 or less is no schedule.
-inline double factor_after_warmup(const Schedule& schedule, int64_t position) {
+HALFTONE_HOST_DEVICE inline double factor_after_warmup(const Schedule& schedule, int64_t position) {
   if (schedule.kind == ScheduleKind::kGiven) return schedule.final_factor;
   if (schedule.kind == ScheduleKind::kConstant || schedule.total_steps <= 0) return 1.0;
   if (schedule.kind == ScheduleKind::kStep) {
@@ -22,14 +23,14 @@ inline double factor_after_warmup(const Schedule& schedule, int64_t position) {
 }
 
 // The climb ends at 1, which is where every rule begins.
-inline double schedule_factor(const Schedule& schedule, int64_t position) {
+HALFTONE_HOST_DEVICE inline double schedule_factor(const Schedule& schedule, int64_t position) {
   if (position >= schedule.warmup_steps) return factor_after_warmup(schedule, position - schedule.warmup_steps);
   const double progress = static_cast<double>(position) / static_cast<double>(schedule.warmup_steps);
   return schedule.start_factor + (1.0 - schedule.start_factor) * progress;
 }
 
 // Advances step and schedule position, unless the gradients were not finite: a skipped step moves neither.
-inline void advance(const Schedule& schedule, OptimizerState& state) {
+HALFTONE_HOST_DEVICE inline void advance(const Schedule& schedule, OptimizerState& state) {
   state.skipped = state.found_inf != 0.0f ? 1 : 0;
   state.skipped_parameter = state.offending_parameter;
   state.skipped_kind = state.offending_kind;

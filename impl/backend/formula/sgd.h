@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backend/formula/optimizer_state.h"
+#include "core/host_device.h"
 
 namespace halftone {
 
@@ -23,7 +24,7 @@ struct SgdFactors {
 };
 
 // REQUIRES: state.step > group.first_step, as it is after begin_step.
-inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state) {
+HALFTONE_HOST_DEVICE inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state) {
   return {
       .grad_factor = state.grad_factor,
       .clip_value = state.clip_value,
@@ -36,12 +37,13 @@ inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state
   };
 }
 
-inline void sgd_update(const SgdFactors& factors, float grad, float& master) {
+HALFTONE_HOST_DEVICE inline void sgd_update(const SgdFactors& factors, float grad, float& master) {
   const float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
   master -= factors.lr * (g + factors.weight_decay * master);
 }
 
-inline void sgd_momentum_update(const SgdFactors& factors, float grad, float& master, float& buffer) {
+HALFTONE_HOST_DEVICE inline void sgd_momentum_update(const SgdFactors& factors, float grad, float& master,
+                                                     float& buffer) {
   const float g = effective_grad(grad, factors.grad_factor, factors.clip_value) + factors.weight_decay * master;
   buffer = factors.first ? g : factors.momentum * buffer + factors.one_minus_dampening * g;
   master -= factors.lr * (factors.nesterov ? g + factors.momentum * buffer : buffer);

@@ -7,28 +7,30 @@
 
 #include <cmath>
 
+#include "core/host_device.h"
+
 namespace halftone {
 
 // Below this, e^-x is near to overflow, and 1 is lost beside it.
 inline constexpr double kSigmoidFar = -700.0;
 
-inline double sigmoid(double x) {
+HALFTONE_HOST_DEVICE inline double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));
   return (x < 0 ? e : 1.0) / (1 + e);
 }
 
 // x sigmoid(y) for x and y of one sign, as x / (1 + e^-y). Far below 0 it is x e^y, which may be a normal number where
 // e^y is not: so e^y comes in as two factors.
-inline double gated(double x, double y) {
+HALFTONE_HOST_DEVICE inline double gated(double x, double y) {
   const bool is_far = y < kSigmoidFar;
   const double e = std::exp(is_far ? 0.5 * y : -y);
   return is_far ? x * e * e : x / (1 + e);
 }
 
-inline double silu(double x) { return gated(x, x); }
+HALFTONE_HOST_DEVICE inline double silu(double x) { return gated(x, x); }
 
 // s + x s (1 - s) = s (1 + x (1 - s)); 1 and 0 at the infinities. Far below 0 as in gated().
-inline double silu_derivative(double x) {
+HALFTONE_HOST_DEVICE inline double silu_derivative(double x) {
   if (std::isinf(x)) return x < 0 ? 0 : 1;
   if (x < kSigmoidFar) {
     const double root = std::exp(0.5 * x);
@@ -40,6 +42,8 @@ inline double silu_derivative(double x) {
   return s * (1 + x * complement);
 }
 
-inline double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+HALFTONE_HOST_DEVICE inline double softplus(double x) {
+  return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+}
 
 }  // namespace halftone

@@ -11,10 +11,12 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/host_device.h"
+
 namespace halftone {
 
 // The lower 16 bits are the share: adding a word carries for exactly so many words. An infinity has none to carry.
-inline uint16_t round_to_bf16(float value, uint16_t word) {
+HALFTONE_HOST_DEVICE inline uint16_t round_to_bf16(float value, uint16_t word) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t is_nan = (bits & 0x7fffffff) > 0x7f800000;
   return static_cast<uint16_t>(is_nan != 0 ? bits >> 16 | 0x40 : (bits + word) >> 16);
@@ -22,7 +24,7 @@ inline uint16_t round_to_bf16(float value, uint16_t word) {
 
 // FP16's normal numbers lack 13 bits of FP32: the upper 13 bits of the word decide, exactly. Subnormals are multiples
 // of 2^-24: the share is known to 2^-17 of one, exactly from 2^-17 on, and a value below 2^-41 is always 0.
-inline uint16_t round_to_f16(float value, uint16_t word) {
+HALFTONE_HOST_DEVICE inline uint16_t round_to_f16(float value, uint16_t word) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = bits >> 16 & 0x8000;
   const uint32_t magnitude = bits & 0x7fffffff;

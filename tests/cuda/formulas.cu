@@ -1,0 +1,83 @@
+// Calls every formula that a backend may share from device code, so that a compiler of CUDA refuses one that is marked
+// for the host alone. Compiled by tests/cuda/compile_formulas.py and never run.
+#if defined(__CUDA__) && defined(__clang__)
+#include "clang_math.h"
+#endif
+
+#include "backend/formula/adamw.h"
+#include "backend/formula/block_code.h"
+#include "backend/formula/box_muller.h"
+#include "backend/formula/exponent_histogram.h"
+#include "backend/formula/gelu.h"
+#include "backend/formula/grad_scaler.h"
+#include "backend/formula/hyperbolic_tangent.h"
+#include "backend/formula/lion.h"
+#include "backend/formula/moment_rounding.h"
+#include "backend/formula/optimizer_state.h"
+#include "backend/formula/power.h"
+#include "backend/formula/rounding_key.h"
+#include "backend/formula/schedule.h"
+#include "backend/formula/sgd.h"
+#include "backend/formula/shuffle.h"
+#include "backend/formula/sigmoid.h"
+#include "backend/formula/softmax.h"
+#include "backend/formula/split_master.h"
+#include "backend/formula/stochastic_rounding.h"
+#include "core/host_device.h"
+#include "core/philox.h"
+
+namespace halftone {
+
+HALFTONE_HOST_DEVICE double call_activations(double x, double y) {
+  return gelu_erf(x) + gelu_erf_derivative(x) + gelu_tanh(x) + gelu_tanh_derivative(x) + sigmoid(x) + silu(x) +
+         silu_derivative(x) + softplus(x) + hyperbolic_tangent(x) + softmax_gradient(x, y, y) +
+         log_softmax_gradient(x, y, y) + cross_entropy_loss(x, y, y);
+}
+
+HALFTONE_HOST_DEVICE double call_powers(double x, double y) {
+  const OneExponent exponent(y);
+  return power_base_slope(x, y) + power_exponent_slope(x, y) + (exponent.parity == Parity::kOdd ? 1 : 0);
+}
+
+HALFTONE_HOST_DEVICE float call_codes(float x, uint16_t word) {
+  const float scale = block_scale(word);
+  const int rounded = round_to_bf16(x, word) + round_to_f16(x, word) + split_remainder(x);
+  return decode_signed(encode_signed(x, scale, word), scale) + decode_unsigned(encode_unsigned(x, scale, word), scale) +
+         join_split(split_high(x), split_remainder(x)) + static_cast<float>(rounded);
+}
+
+HALFTONE_HOST_DEVICE float call_random(uint64_t seed, int64_t* items) {
+  const PhiloxKey key = rounding_key(seed, 1, 2, Rounded::kWeight);
+  const PhiloxBlock words = philox(key, 3);
+  shuffle(items, 4, key);
+  return box_muller(words[0], words[1]).first + uniform01(words[2]) + static_cast<float>(first_moment_word(5)) +
+         (rounds_stochastically(DType::kBF16, 0.9f) ? 1.0f : 0.0f);
+}
+
+HALFTONE_HOST_DEVICE void call_updates(const OptimizerState& state, float grad, float* values) {
+  adamw_update(adamw_factors(AdamwGroup{}, state), grad, values[0], values[1], values[2]);
+  adamw_update<Decay::kInGradient>(adamw_factors<Decay::kInGradient>(AdamwGroup{}, state), grad, values[0], values[1],
+                                   values[2]);
+  lion_update(lion_factors(LionGroup{}, state), grad, values[0], values[1]);
+  const SgdFactors sgd = sgd_factors(SgdGroup{}, state);
+  sgd_update(sgd, grad, values[0]);
+  sgd_momentum_update(sgd, grad, values[0], values[1]);
+}
+
+HALFTONE_HOST_DEVICE void call_states(OptimizerState& state, ScalerState& scaler, const int64_t* counts) {
+  advance(Schedule{}, state);
+  unscale(scaler, state);
+  clip_by_norm(1.0, state);
+  if (wants_histogram(ScalerSettings{}, scaler)) update_scale(ScalerSettings{}, scaler, counts);
+}
+
+#if defined(__CUDA__) || defined(__CUDACC__)
+__attribute__((global)) void call_all(OptimizerState* state, ScalerState* scaler, int64_t* items, float* values) {
+  call_states(*state, *scaler, items);
+  call_updates(*state, values[0], values);
+  values[0] += call_random(7, items) + call_codes(values[1], 9);
+  values[0] += static_cast<float>(call_activations(values[0], values[1]) + call_powers(values[0], values[1]));
+}
+#endif
+
+}  // namespace halftone
