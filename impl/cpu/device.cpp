@@ -20,6 +20,10 @@ class CpuEvent final : public Event {
   Status record(Stream&) noexcept override { return {}; }
   Status wait_on(Stream&) noexcept override { return {}; }
   Status synchronize() noexcept override { return {}; }
+  Status is_reached(bool* out) noexcept override {
+    *out = true;
+    return {};
+  }
 };
 
 class CpuDevice final : public Device {
@@ -34,8 +38,12 @@ class CpuDevice final : public Device {
   Status allocate(size_t bytes, void** out) noexcept override;
   void deallocate(void* memory, size_t bytes) noexcept override { memory_.deallocate(memory_.user, memory, bytes); }
   bool host_accessible() const noexcept override { return true; }
+  // Every host memory serves transfers equally well.
+  Status allocate_pinned(size_t bytes, void** out) noexcept override { return allocate(bytes, out); }
+  void deallocate_pinned(void* memory, size_t bytes) noexcept override { deallocate(memory, bytes); }
 
   Stream& stream() noexcept override { return stream_; }
+  Status create_stream(Stream** out) noexcept override;
   Status create_event(Event** out) noexcept override;
   Status copy_from_host(Stream&, void* device, const void* host, size_t bytes) noexcept override {
     return copy(device, host, bytes);
@@ -71,6 +79,11 @@ Status CpuDevice::allocate(size_t bytes, void** out) noexcept {
   }
   *out = memory;
   return {};
+}
+
+Status CpuDevice::create_stream(Stream** out) noexcept {
+  *out = new (std::nothrow) CpuStream(pool_);
+  return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a stream");
 }
 
 Status CpuDevice::create_event(Event** out) noexcept {

@@ -1,5 +1,5 @@
-// The CPU backend's device. Memory comes from the context's allocator functions; its one stream runs work at once, on
-// the device's pool of threads.
+// The CPU backend's device. Memory comes from the context's allocator functions; its streams run work at once, on the
+// device's pool of threads.
 #pragma once
 
 #include "backend/device.h"
@@ -17,6 +17,7 @@ namespace halftone::cpu {
 class CpuStream final : public Stream {
  public:
   explicit CpuStream(ThreadPool& pool) : pool_(pool) {}
+  void destroy() noexcept override { delete this; }
   Status synchronize() noexcept override { return {}; }
   ThreadPool& pool() noexcept { return pool_; }
 

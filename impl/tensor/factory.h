@@ -42,7 +42,8 @@ void fill_normal(const Tensor& tensor, PhiloxKey key, double mean, double std);
 // 1 with probability p, else 0.
 void fill_bernoulli(const Tensor& tensor, PhiloxKey key, double p);
 
-// Copy row-major elements of `dtype` between host memory and a tensor. Both wait for the device.
+// Copy row-major elements of `dtype` between host memory and a tensor. Only the read waits for the device; the caller
+// may reuse the memory that was written from as soon as the call returns.
 void read_to_host(const Tensor& tensor, DType dtype, void* host);
 void write_from_host(const Tensor& tensor, DType dtype, const void* host);
 

@@ -87,6 +87,7 @@ constexpr Kernels kKernels = {
 // Each call has finished its work when it returns.
 class FakeStream final : public Stream {
  public:
+  void destroy() noexcept override { delete this; }
   Status synchronize() noexcept override { return {}; }
 };
 
@@ -96,6 +97,10 @@ class FakeEvent final : public Event {
   Status record(Stream&) noexcept override { return {}; }
   Status wait_on(Stream&) noexcept override { return {}; }
   Status synchronize() noexcept override { return {}; }
+  Status is_reached(bool* out) noexcept override {
+    *out = true;
+    return {};
+  }
 };
 
 class FakeDevice final : public Device {
@@ -118,8 +123,17 @@ class FakeDevice final : public Device {
   }
   // Returns false, so that the library copies through the device as it does with a GPU.
   bool host_accessible() const noexcept override { return false; }
+  Status allocate_pinned(size_t bytes, void** out) noexcept override {
+    if (posix_memalign(out, kAlignment, bytes) == 0) return {};
+    return Status::failure(Code::kOutOfMemory, "no %zu bytes of host memory", bytes);
+  }
+  void deallocate_pinned(void* block, size_t) noexcept override { std::free(block); }
 
   Stream& stream() noexcept override { return stream_; }
+  Status create_stream(Stream** out) noexcept override {
+    *out = new (std::nothrow) FakeStream;
+    return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a stream");
+  }
   Status create_event(Event** out) noexcept override {
     *out = new (std::nothrow) FakeEvent;
     return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for an event");

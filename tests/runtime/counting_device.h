@@ -11,7 +11,7 @@ namespace halftone {
 
 class CountingDevice final : public Device, private Stream {
  public:
-  void destroy() noexcept override {}
+  void destroy() noexcept override {}  // as a device and as a stream
   DeviceKind kind() const noexcept override { return DeviceKind::kOther; }
   const char* name() const noexcept override { return "counting:0"; }
   int32_t index() const noexcept override { return 0; }
@@ -33,7 +33,13 @@ class CountingDevice final : public Device, private Stream {
   }
   bool host_accessible() const noexcept override { return true; }
 
+  Status allocate_pinned(size_t, void**) noexcept override {
+    return Status::failure(Code::kUnsupported, "none pinned");
+  }
+  void deallocate_pinned(void*, size_t) noexcept override {}
+
   Stream& stream() noexcept override { return *this; }
+  Status create_stream(Stream**) noexcept override { return Status::failure(Code::kUnsupported, "no other stream"); }
   Status create_event(Event**) noexcept override { return Status::failure(Code::kUnsupported, "no events"); }
   Status copy_from_host(Stream&, void*, const void*, size_t) noexcept override { return {}; }
   Status copy_to_host(Stream&, void*, const void*, size_t) noexcept override { return {}; }

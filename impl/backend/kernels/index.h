@@ -17,16 +17,17 @@ struct Indexed {
 
 struct IndexKernels {
   // Returns INVALID_ARGUMENT for the first entry outside [0, bound): "indices[1, 2]=12 is outside [0, 10)", with
-  // `name`.
+  // `name`. A device that finds such an entry only later keeps it in its error word. Its gather and scatter_add then
+  // skip entries out of range, because the caller has queued them already.
   Status (*check_range)(Stream&, const char* name, const View& indices, int64_t bound) noexcept;
   // out[..., i, ...] = in[..., index[..., i, ...], ...] along dimension `dim`. The index has out's shape, or is one
   // vector for all lines along the dimension. in and out have one dtype, equal sizes except at `dim`, and are
   // contiguous.
-  // REQUIRES: entries in range.
+  // REQUIRES: entries in range, or a check_range of them before.
   Status (*gather)(Stream&, int dim, const View& in, const View& index, const View& out) noexcept;
   // out[..., index[..., i, ...], ...] += source[..., i, ...], in the order of i. The index has source's shape, or is
   // one vector. source and out are both f64, f32 or i64, have equal sizes except at `dim`, and are contiguous.
-  // REQUIRES: entries in range, or ignored.
+  // REQUIRES: entries in range, or ignored, or a check_range of them before.
   Status (*scatter_add)(Stream&, const Indexed&, const View& source, const View& index, const View& out) noexcept;
   // Copies each matrix of the last two dimensions where column - row is at most (kLower) or at least (kUpper)
   // `diagonal`, and writes 0 elsewhere. in and out have one shape and dtype and are contiguous.

@@ -1,6 +1,7 @@
 // The stateless seam between ops and a backend: tables of plain function pointers, grouped by kind. A kernel writes
 // into given outputs, allocates no result, knows no autograd, takes its stream first and its output last, and returns a
 // Status by value. A null entry means "not implemented on this backend"; tensor/launch.h reports it with op and device.
+// A kernel only queues its work: device.h gives the rules for its arguments and for faults in the data.
 // Ops check shapes and dtypes before the call. They guarantee each kernel's REQUIRES, which the kernel does not check
 // again.
 #pragma once
