@@ -139,7 +139,16 @@ LaidInput::LaidInput(ContextDevice& device, DType dtype, const Array& values, La
     });
   });
   before_ = bytes_;
-  tensor_ = from_buffer(device, dtype, {count}, bytes_.data()).as_strided(values.shape, strides, margin);
+  whole_ = device.device->host_accessible() ? from_buffer(device, dtype, {count}, bytes_.data())
+                                            : from_host(device, dtype, {count}, bytes_.data());
+  tensor_ = whole_.as_strided(values.shape, strides, margin);
+}
+
+bool LaidInput::is_unchanged() const {
+  if (whole_.device().device->host_accessible()) return bytes_ == before_;
+  std::vector<std::byte> now(before_.size());
+  read_to_host(whole_, whole_.dtype(), now.data());
+  return now == before_;
 }
 
 std::vector<double> elements_of(const Tensor& tensor) {

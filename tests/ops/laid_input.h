@@ -1,5 +1,6 @@
-// An operation's input in memory of the test, in any layout. Gaps between the elements hold NaN (integers: all bits
-// set), so a result that depends on a neighbour shows. Used from one thread.
+// An operation's input in memory of the test, or of a device whose memory host code cannot access, in any layout. Gaps
+// between the elements hold NaN (integers: all bits set), so a result that depends on a neighbour shows. Used from one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +33,12 @@ class LaidInput {
   LaidInput(LaidInput&&) = default;
 
   const Tensor& tensor() const { return tensor_; }
-  bool is_unchanged() const { return bytes_ == before_; }
+  bool is_unchanged() const;
 
  private:
   std::vector<std::byte> bytes_;
   std::vector<std::byte> before_;
+  Tensor whole_;  // with the gaps and margins
   Tensor tensor_;
 };
 

@@ -83,13 +83,19 @@ static htone_status make_ema(Run* run) {
 }
 
 htone_status begin_run(Run* run, const RunKind* kind, const htone_context_options* options) {
+  return begin_run_on(run, kind, options, NULL, "cpu");
+}
+
+htone_status begin_run_on(Run* run, const RunKind* kind, const htone_context_options* options, const char* plugin,
+                          const char* device) {
   htone_context_options own;
   *run = (Run){NULL};
   TRY(htone_context_options_init(&own));
   own.num_threads = 2;
   own.seed = 7;
   TRY(htone_context_create(options != NULL ? options : &own, &run->context));
-  TRY(htone_device_create(run->context, "cpu", &run->device));
+  if (plugin != NULL) TRY(htone_context_load_plugin(run->context, plugin));
+  TRY(htone_device_create(run->context, device, &run->device));
   TRY(make_data(run));
   TRY(make_model(run));
   TRY(htone_autocast_policy_create(kind->compute_dtype, &run->policy));

@@ -31,6 +31,9 @@ typedef struct RunKind {
 
 /* `options` are of the context; NULL means two threads and seed 7. The context may differ from the test's. */
 htone_status begin_run(Run* run, const RunKind* kind, const htone_context_options* options);
+/* Like begin_run, on a device that `plugin` may serve; NULL if none is needed. */
+htone_status begin_run_on(Run* run, const RunKind* kind, const htone_context_options* options, const char* plugin,
+                          const char* device);
 /* Runs one AMP step over the next batch. After an error the run is unchanged except for its gradients. */
 htone_status train_step(Run* run);
 /* Releases everything of the run, also if it was only partly begun. */

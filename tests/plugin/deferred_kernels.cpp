@@ -1,0 +1,237 @@
+#include "deferred_kernels.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "backend/chunks.h"
+#include "cpu/kernel_groups.h"
+#include "deferred_stream.h"
+
+namespace halftone::deferred {
+namespace {
+
+// keep() copies an argument for the time after the call, as backend/device.h demands, and given() returns what the
+// CPU's kernel gets then. Views and settings are plain data. Pointers in them are device memory, which is not copied.
+template <class T>
+T keep(const T& argument) {
+  return argument;
+}
+template <class T>
+const T& given(const T& argument) {
+  return argument;
+}
+
+std::string keep(const char* text) { return text; }
+const char* given(const std::string& text) { return text.c_str(); }
+
+// The lists of a multi-tensor kernel are host memory.
+template <class Slot>
+struct KeptSlots {
+  std::vector<Slot> slots;
+  std::vector<Chunk> chunks;
+};
+template <class Slot>
+KeptSlots<Slot> keep(const MultiTensor<Slot>& list) {
+  return {{list.slots, list.slots + list.slot_count}, {list.chunks, list.chunks + list.chunk_count}};
+}
+template <class Slot>
+MultiTensor<Slot> given(const KeptSlots<Slot>& kept) {
+  return {kept.slots.data(), kept.chunks.data(), static_cast<int64_t>(kept.slots.size()),
+          static_cast<int64_t>(kept.chunks.size())};
+}
+
+// The settings of the groups are host memory as well; the slots tell how many there are.
+template <class Group>
+std::vector<Group> keep_groups(const MultiTensor<UpdateSlot>& list, const Group* groups) {
+  int32_t count = 0;
+  for (int64_t i = 0; i < list.slot_count; ++i) count = std::max(count, list.slots[i].group + 1);
+  return {groups, groups + count};
+}
+
+Status add(Stream& stream, Work work) { return static_cast<DeferredStream&>(stream).add(std::move(work)); }
+
+constexpr auto table_of(const ConvertKernels*) { return &Kernels::convert; }
+constexpr auto table_of(const ElementwiseKernels*) { return &Kernels::elementwise; }
+constexpr auto table_of(const ReduceKernels*) { return &Kernels::reduce; }
+constexpr auto table_of(const GemmKernels*) { return &Kernels::gemm; }
+constexpr auto table_of(const ConvKernels*) { return &Kernels::conv; }
+constexpr auto table_of(const PoolKernels*) { return &Kernels::pool; }
+constexpr auto table_of(const NormKernels*) { return &Kernels::norm; }
+constexpr auto table_of(const LossKernels*) { return &Kernels::loss; }
+constexpr auto table_of(const IndexKernels*) { return &Kernels::index; }
+constexpr auto table_of(const RandomKernels*) { return &Kernels::random; }
+constexpr auto table_of(const OptimKernels*) { return &Kernels::optim; }
+
+// The CPU's function for an entry of a group's table.
+template <auto kEntry, class Table>
+auto cpu_entry() {
+  return cpu::kernels().*table_of(static_cast<const Table*>(nullptr)).*kEntry;
+}
+
+template <auto kEntry>
+struct Queued;
+
+template <class Table, class... Arguments, Status (*Table::*kEntry)(Stream&, Arguments...) noexcept>
+struct Queued<kEntry> {
+  static Status run(Stream& stream, Arguments... arguments) noexcept try {
+    return add(stream, [kept = std::make_tuple(keep(arguments)...)](Stream& cpu) {
+      const auto call = [&](const auto&... each) { return cpu_entry<kEntry, Table>()(cpu, given(each)...); };
+      return std::apply(call, kept);
+    });
+  } catch (const std::bad_alloc&) {
+    return Status::failure(Code::kOutOfMemory, "no memory to keep a kernel's arguments");
+  }
+};
+
+// The update kernels, whose groups are a list as well.
+template <auto kEntry>
+struct QueuedUpdate;
+
+template <class Table, class Group,
+          Status (*Table::*kEntry)(Stream&, const MultiTensor<UpdateSlot>&, const Group*,
+                                   const OptimizerState*) noexcept>
+struct QueuedUpdate<kEntry> {
+  static Status run(Stream& stream, const MultiTensor<UpdateSlot>& list, const Group* groups,
+                    const OptimizerState* state) noexcept try {
+    return add(stream, [kept = keep(list), settings = keep_groups(list, groups), state](Stream& cpu) {
+      return cpu_entry<kEntry, Table>()(cpu, given(kept), settings.data(), state);
+    });
+  } catch (const std::bad_alloc&) {
+    return Status::failure(Code::kOutOfMemory, "no memory to keep a kernel's arguments");
+  }
+};
+
+// The size of a workspace depends on host arguments alone, so the CPU computes it at once.
+template <class Table, class... Arguments, size_t (*Table::*kEntry)(Stream&, Arguments...) noexcept>
+struct Queued<kEntry> {
+  static size_t run(Stream& stream, Arguments... arguments) noexcept {
+    return cpu_entry<kEntry, Table>()(static_cast<DeferredStream&>(stream).cpu(), arguments...);
+  }
+};
+
+template <auto kEntry>
+constexpr auto queued = Queued<kEntry>::run;
+template <auto kEntry>
+constexpr auto queued_update = QueuedUpdate<kEntry>::run;
+
+const ConvertKernels kConvert = {
+    .cast = queued<&ConvertKernels::cast>,
+    .fill = queued<&ConvertKernels::fill>,
+    .arange = queued<&ConvertKernels::arange>,
+};
+
+const ElementwiseKernels kElementwise = {
+    .unary = queued<&ElementwiseKernels::unary>,
+    .binary = queued<&ElementwiseKernels::binary>,
+    .ternary = queued<&ElementwiseKernels::ternary>,
+    .compare = queued<&ElementwiseKernels::compare>,
+    .clamp = queued<&ElementwiseKernels::clamp>,
+    .clamp_backward = queued<&ElementwiseKernels::clamp_backward>,
+    .affine = queued<&ElementwiseKernels::affine>,
+};
+
+const ReduceKernels kReduce = {
+    .sum = queued<&ReduceKernels::sum>,
+    .accuracy = queued<&ReduceKernels::accuracy>,
+    .min_max = queued<&ReduceKernels::min_max>,
+    .min_max_backward = queued<&ReduceKernels::min_max_backward>,
+    .index_of = queued<&ReduceKernels::index_of>,
+    .one_hot = queued<&ReduceKernels::one_hot>,
+    .cumulative_sum = queued<&ReduceKernels::cumulative_sum>,
+    .variance = queued<&ReduceKernels::variance>,
+    .variance_backward = queued<&ReduceKernels::variance_backward>,
+    .log_sum_exp = queued<&ReduceKernels::log_sum_exp>,
+    .log_sum_exp_backward = queued<&ReduceKernels::log_sum_exp_backward>,
+};
+
+const GemmKernels kGemm = {
+    .workspace = queued<&GemmKernels::workspace>,
+    .run = queued<&GemmKernels::run>,
+};
+
+const ConvKernels kConv = {
+    .workspace = queued<&ConvKernels::workspace>,
+    .run = queued<&ConvKernels::run>,
+};
+
+const PoolKernels kPool = {
+    .max = queued<&PoolKernels::max>,
+    .max_backward = queued<&PoolKernels::max_backward>,
+    .average = queued<&PoolKernels::average>,
+    .average_backward = queued<&PoolKernels::average_backward>,
+};
+
+const NormKernels kNorm = {
+    .softmax = queued<&NormKernels::softmax>,
+    .log_softmax = queued<&NormKernels::log_softmax>,
+    .softmax_backward = queued<&NormKernels::softmax_backward>,
+    .log_softmax_backward = queued<&NormKernels::log_softmax_backward>,
+    .cross_entropy = queued<&NormKernels::cross_entropy>,
+    .cross_entropy_backward = queued<&NormKernels::cross_entropy_backward>,
+    .nll = queued<&NormKernels::nll>,
+    .nll_backward = queued<&NormKernels::nll_backward>,
+    .row_norm = queued<&NormKernels::row_norm>,
+    .row_norm_backward = queued<&NormKernels::row_norm_backward>,
+};
+
+const LossKernels kLoss = {
+    .loss = queued<&LossKernels::loss>,
+    .loss_backward = queued<&LossKernels::loss_backward>,
+    .logistic = queued<&LossKernels::logistic>,
+    .logistic_backward = queued<&LossKernels::logistic_backward>,
+};
+
+const IndexKernels kIndex = {
+    .check_range = queued<&IndexKernels::check_range>,
+    .gather = queued<&IndexKernels::gather>,
+    .scatter_add = queued<&IndexKernels::scatter_add>,
+    .triangle = queued<&IndexKernels::triangle>,
+};
+
+const RandomKernels kRandom = {
+    .uniform = queued<&RandomKernels::uniform>,
+    .normal = queued<&RandomKernels::normal>,
+    .dropout = queued<&RandomKernels::dropout>,
+    .permutation = queued<&RandomKernels::permutation>,
+};
+
+const OptimKernels kOptim = {
+    .grad_norm = queued<&OptimKernels::grad_norm>,
+    .begin_step = queued<&OptimKernels::begin_step>,
+    .end_step = queued<&OptimKernels::end_step>,
+    .unscale = queued<&OptimKernels::unscale>,
+    .clip_by_norm = queued<&OptimKernels::clip_by_norm>,
+    .update_scale = queued<&OptimKernels::update_scale>,
+    .grad_exponents = queued<&OptimKernels::grad_exponents>,
+    .adamw = queued_update<&OptimKernels::adamw>,
+    .adam = queued_update<&OptimKernels::adam>,
+    .lion = queued_update<&OptimKernels::lion>,
+    .sgd = queued_update<&OptimKernels::sgd>,
+    .average = queued<&OptimKernels::average>,
+    .swap_average = queued<&OptimKernels::swap_average>,
+    .split_master = queued<&OptimKernels::split_master>,
+    .join_master = queued<&OptimKernels::join_master>,
+};
+
+}  // namespace
+
+const Kernels& kernels() noexcept {
+  static const Kernels table = {
+      .convert = kConvert,
+      .elementwise = kElementwise,
+      .reduce = kReduce,
+      .gemm = kGemm,
+      .conv = kConv,
+      .pool = kPool,
+      .norm = kNorm,
+      .loss = kLoss,
+      .index = kIndex,
+      .random = kRandom,
+      .optim = kOptim,
+  };
+  return table;
+}
+
+}  // namespace halftone::deferred

@@ -1,0 +1,44 @@
+#include "deferred_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace halftone::deferred {
+
+void Machine::run_all() {
+  for (size_t i = queues.size(); i-- > 0;) queues[i]->run_until(queues[i]->length());
+}
+
+Status Machine::take_fault() { return std::exchange(fault, Status{}); }
+
+Queue::~Queue() { machine_.queues.erase(std::find(machine_.queues.begin(), machine_.queues.end(), this)); }
+
+void Queue::add(Work work) {
+  pieces_.emplace_back([this, run = std::move(work)] {
+    if (!machine_.fault.ok()) return;
+    if (Status status = run(machine_.cpu); !status.ok()) machine_.fault = status;
+  });
+}
+
+// A wait runs even after a fault: work that follows once the fault has been read needs its order.
+void Queue::add_wait(std::shared_ptr<Queue> other, int64_t position) {
+  pieces_.emplace_back([on = std::move(other), position] { on->run_until(position); });
+}
+
+// Pieces that wait may come back to this queue, but only for a position that is finished: an event marks a point before
+// the wait for it.
+void Queue::run_one() {
+  if (pieces_.empty() || is_running_) return;
+  is_running_ = true;
+  const std::function<void()> piece = std::move(pieces_.front());
+  pieces_.pop_front();
+  piece();
+  is_running_ = false;
+  ++finished_;
+}
+
+void Queue::run_until(int64_t position) {
+  while (!is_past(position) && !is_running_) run_one();
+}
+
+}  // namespace halftone::deferred

@@ -1,0 +1,61 @@
+// The order of work on the deferred device (deferred_plugin.cpp). Each stream has a queue of work that runs only when
+// somebody waits for it, so that code which forgets a wait or an event reads values that are not there yet. All members
+// are called under Machine::mutex, from any thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/device.h"
+
+namespace halftone::deferred {
+
+// Runs on the CPU's stream.
+using Work = std::function<Status(Stream& cpu)>;
+
+class Queue;
+
+// The part that all streams of a device share.
+struct Machine {
+  explicit Machine(Stream& stream) : cpu(stream) {}
+
+  // Runs everything, the queue that was created last first.
+  void run_all();
+  Status take_fault();
+
+  std::recursive_mutex mutex;
+  Stream& cpu;
+  Status fault;  // the device's error word
+  std::vector<Queue*> queues;
+};
+
+class Queue {
+ public:
+  explicit Queue(Machine& machine) : machine_(machine) { machine.queues.push_back(this); }
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  // Work that begins while the error word holds a fault is skipped: it may read an index that is out of range.
+  void add(Work work);
+  // Work that is added later runs after the first `position` pieces of the other queue.
+  void add_wait(std::shared_ptr<Queue> other, int64_t position);
+
+  // The number of pieces that were added so far.
+  int64_t length() const { return finished_ + static_cast<int64_t>(pieces_.size()) + (is_running_ ? 1 : 0); }
+  bool is_past(int64_t position) const { return finished_ >= position; }
+  void run_one();
+  void run_until(int64_t position);
+
+ private:
+  Machine& machine_;
+  std::deque<std::function<void()>> pieces_;
+  int64_t finished_ = 0;
+  bool is_running_ = false;
+};
+
+}  // namespace halftone::deferred
