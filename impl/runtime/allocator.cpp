@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/fork_hook.h"
@@ -36,9 +39,12 @@ struct CachingAllocator::State {
   size_t segment_size(size_t size) const noexcept;
   Status ask_device(Lock& lock, size_t bytes, void** out) noexcept;
   [[noreturn]] void fail_to_grow(const Status& status, size_t requested) const;
+  void give(const Allocation& allocation) noexcept;
   void give_cell(Slab* slab, const void* cell) noexcept;
   void drop(Slab* slab) noexcept;
   void release_cached(Lock& lock) noexcept;
+  void collect_finished() noexcept;
+  Status collect_all(Lock& lock) noexcept;
   void count(int64_t bytes, Category category) noexcept;
 
   Device& device;
@@ -47,6 +53,13 @@ struct CachingAllocator::State {
   PageHeap pages;
   SlabList slabs[kCellClassCount];
   MemoryStats stats;
+
+  // Released memory that streams other than the default still use.
+  struct Pending {
+    Allocation allocation;
+    StreamUses uses;
+  };
+  std::vector<Pending> pending;
 };
 
 Allocation CachingAllocator::State::take_cell(Lock& lock, size_t bytes) {
@@ -80,6 +93,8 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, size_t size, size_t request
   size_t bytes = segment_size(size);
   Status status = ask_device(lock, bytes, &data);
   if (status.code == Code::kOutOfMemory) {
+    // A fault in that work is reported here, where its stream is waited for.
+    if (const Status fault = collect_all(lock); !fault.ok()) fail(fault);
     release_cached(lock);
     // A block may fit now: from empty slabs, or released by another thread meanwhile.
     if (PageBlock* block = pages.take(size); block != nullptr) return block;
@@ -123,6 +138,15 @@ void CachingAllocator::State::fail_to_grow(const Status& status, size_t requeste
        static_cast<long long>(stats.limit), device.name(), status.message);
 }
 
+void CachingAllocator::State::give(const Allocation& allocation) noexcept {
+  if (poisons) poison(allocation.data, allocation.size);
+  if (allocation.size <= kLargestCell) {
+    give_cell(static_cast<Slab*>(allocation.block), allocation.data);
+  } else {
+    pages.give(static_cast<PageBlock*>(allocation.block));
+  }
+}
+
 void CachingAllocator::State::give_cell(Slab* slab, const void* cell) noexcept {
   SlabList& list = slabs[slab->cell_class()];
   const bool was_full = slab->is_full();
@@ -138,7 +162,31 @@ void CachingAllocator::State::drop(Slab* slab) noexcept {
   delete slab;
 }
 
+void CachingAllocator::State::collect_finished() noexcept {
+  const auto is_finished = [this](Pending& entry) {
+    if (!entry.uses.are_reached()) return false;
+    give(entry.allocation);
+    return true;
+  };
+  pending.erase(std::remove_if(pending.begin(), pending.end(), is_finished), pending.end());
+}
+
+// Waits without the lock, because the work of a stream may take long.
+Status CachingAllocator::State::collect_all(Lock& lock) noexcept {
+  const std::vector<Pending> waiting = std::exchange(pending, {});
+  Status first;
+  lock.unlock();
+  for (const Pending& entry : waiting) {
+    const Status status = entry.uses.wait();
+    if (first.ok()) first = status;
+  }
+  lock.lock();
+  for (const Pending& entry : waiting) give(entry.allocation);
+  return first;
+}
+
 void CachingAllocator::State::release_cached(Lock& lock) noexcept {
+  collect_finished();
   for (SlabList& list : slabs) {
     for (Slab* slab = list.first(); slab != nullptr;) {
       Slab* following = SlabList::after(slab);
@@ -169,7 +217,11 @@ void CachingAllocator::State::count(int64_t bytes, Category category) noexcept {
 
 CachingAllocator::CachingAllocator(Device& device) : state_(std::make_unique<State>(device)) {}
 
-CachingAllocator::~CachingAllocator() { release_cached(); }
+CachingAllocator::~CachingAllocator() {
+  State::Lock lock(state_->mutex);
+  (void)state_->collect_all(lock);  // nobody is left to hear of a fault
+  state_->release_cached(lock);
+}
 
 Allocation CachingAllocator::allocate(size_t bytes, Category category) {
   if (bytes == 0) return {.category = category};
@@ -178,6 +230,7 @@ Allocation CachingAllocator::allocate(size_t bytes, Category category) {
   if (bytes > kLargestRequest) {
     state.fail_to_grow(Status::failure(Code::kOutOfMemory, "the request is larger than any device"), bytes);
   }
+  if (!state.pending.empty()) state.collect_finished();
   Allocation allocation = bytes <= kLargestCell ? state.take_cell(lock, bytes) : state.take_pages(lock, bytes);
   allocation.size = bytes;
   allocation.category = category;
@@ -187,17 +240,26 @@ Allocation CachingAllocator::allocate(size_t bytes, Category category) {
   return allocation;
 }
 
-void CachingAllocator::release(const Allocation& allocation) noexcept {
+void CachingAllocator::release(const Allocation& allocation, StreamUses uses) noexcept {
   if (allocation.block == nullptr) return;
   State& state = *state_;
   const State::Lock lock(state.mutex);
-  if (state.poisons) poison(allocation.data, allocation.size);
   state.count(-static_cast<int64_t>(allocation.size), allocation.category);
-  if (allocation.size <= kLargestCell) {
-    state.give_cell(static_cast<Slab*>(allocation.block), allocation.data);
-  } else {
-    state.pages.give(static_cast<PageBlock*>(allocation.block));
+  if (uses.empty()) return state.give(allocation);
+  uses.record();
+  try {
+    state.pending.emplace_back();
+    state.pending.back() = {allocation, std::move(uses)};
+  } catch (const std::bad_alloc&) {
+    (void)uses.wait();
+    state.give(allocation);
   }
+}
+
+void CachingAllocator::add_use(StreamUses& uses, Stream& stream) {
+  if (&stream == &state_->device.stream()) return;
+  const State::Lock lock(state_->mutex);
+  uses.add(state_->device, stream);
 }
 
 MemoryStats CachingAllocator::stats() const noexcept {

@@ -1,6 +1,9 @@
 // The caching allocator of one device: size classes below 4 KiB, pages above, best fit with split and merge. Released
 // blocks stay reserved for the next request. `current` and `peak` count requested bytes, `reserved` counts bytes taken
 // from the device. Safe from any thread.
+//
+// Blocks belong to the device's default stream. A released block may still be used by work in that stream: the next use
+// runs behind it. Other streams have no such order, so a block that they use returns only when they have finished.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +11,7 @@
 #include <memory>
 
 #include "backend/device.h"
+#include "runtime/stream_uses.h"
 
 namespace halftone {
 
@@ -44,7 +48,10 @@ class CachingAllocator {
   // Returns 64-byte aligned memory with unspecified content. Throws OUT_OF_MEMORY with the requested, current, reserved
   // and free bytes if the device has no memory or the limit would be passed, and emptying the cache did not help.
   Allocation allocate(size_t bytes, Category category);
-  void release(const Allocation& allocation) noexcept;
+  // `uses` are the other streams that have used the memory. REQUIRES: these streams still exist.
+  void release(const Allocation& allocation, StreamUses uses = {}) noexcept;
+  // Adds a stream to `uses`, which threads may share.
+  void add_use(StreamUses& uses, Stream& stream);
 
   MemoryStats stats() const noexcept;
   void reset_peak() noexcept;

@@ -13,14 +13,14 @@ size_t byte_count(const Tensor& tensor) { return static_cast<size_t>(tensor.nume
 
 // Needs no wait: the device copies the host memory before the call returns (backend/device.h).
 void upload(const Tensor& tensor, const void* host) {
-  Device& device = *tensor.device().device;
-  check(device.copy_from_host(device.stream(), tensor.data(), host, byte_count(tensor)));
+  Stream& stream = current_stream(tensor.device());
+  check(tensor.device().device->copy_from_host(stream, tensor.data(), host, byte_count(tensor)));
 }
 
 void download(const Tensor& tensor, void* host) {
-  Device& device = *tensor.device().device;
-  check(device.copy_to_host(device.stream(), host, tensor.data(), byte_count(tensor)));
-  check(device.stream().synchronize());
+  Stream& stream = current_stream(tensor.device());
+  check(tensor.device().device->copy_to_host(stream, host, tensor.data(), byte_count(tensor)));
+  check(stream.synchronize());
 }
 
 void cast(const Tensor& source, const Tensor& target) {

@@ -4,7 +4,7 @@
 
 #include "backend/kernels/kernels.h"
 #include "core/error.h"
-#include "runtime/context.h"
+#include "runtime/stream_scope.h"
 
 namespace halftone {
 
@@ -20,7 +20,7 @@ void launch(const char* operation, const ContextDevice& device, Group Kernels::*
   const Entry kernel = target.kernels().*group.*entry;
   if (kernel == nullptr) [[unlikely]]
     fail_not_implemented(operation, target);
-  check(kernel(target.stream(), arguments...));
+  check(kernel(current_stream(device), arguments...));
 }
 
 }  // namespace halftone

@@ -1,5 +1,9 @@
 #include "tensor/storage.h"
 
+#include <utility>
+
+#include "runtime/stream_scope.h"
+
 namespace halftone {
 
 Storage::Storage(ContextDevice& device, Allocation allocation) noexcept
@@ -8,7 +12,13 @@ Storage::Storage(ContextDevice& device, Allocation allocation) noexcept
 Ref<Storage> Storage::allocate(ContextDevice& device, size_t bytes, Category category) {
   // The object is made first: nothing may fail once the block is allocated.
   Ref<Storage> storage = Ref<Storage>::adopt(new Storage(device, {}));
-  if (bytes > 0) storage->allocation_ = device.allocator->allocate(bytes, category);
+  if (bytes == 0) return storage;
+  storage->allocation_ = device.allocator->allocate(bytes, category);
+  if (StreamScope* scope = StreamScope::innermost(device); scope != nullptr) {
+    // The default stream may still use the block for the tensor that had it before.
+    scope->follow_default_stream();
+    storage->record_stream(scope->stream());
+  }
   return storage;
 }
 
@@ -26,7 +36,7 @@ void Storage::set_deleter(Deleter deleter, void* user) noexcept {
 }
 
 void Storage::release_memory() noexcept {
-  if (allocation_.data != nullptr) device_.allocator->release(allocation_);
+  if (allocation_.data != nullptr) device_.allocator->release(allocation_, std::exchange(uses_, {}));
   allocation_.data = nullptr;
   released_ = true;
 }
@@ -37,8 +47,12 @@ void Storage::refill() {
   released_ = false;
 }
 
+void Storage::record_stream(Stream& stream) {
+  if (!borrowed_ && allocation_.data != nullptr) device_.allocator->add_use(uses_, stream);
+}
+
 Storage::~Storage() {
-  if (!borrowed_ && allocation_.data != nullptr) device_.allocator->release(allocation_);
+  if (!borrowed_ && allocation_.data != nullptr) device_.allocator->release(allocation_, std::move(uses_));
   if (deleter_) deleter_(user_);
 }
 

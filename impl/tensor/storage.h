@@ -35,6 +35,11 @@ class Storage final : public RefCounted {
   // `deleter` (may be null) runs once with `user` when the last reference goes. REQUIRES: a borrowed storage.
   void set_deleter(Deleter deleter, void* user) noexcept;
 
+  // Tells that work queued on `stream`, now and later, uses the memory. The memory is not used again before the work
+  // that the stream has at the release. Needless for the default stream. Borrowed memory is its owner's to keep. Throws
+  // OUT_OF_MEMORY. REQUIRES: the stream exists until the storage is released. Any thread.
+  void record_stream(Stream& stream);
+
   // Cannot be revoked. REQUIRES: the storage is not shared yet. Functions that write in place for a caller check it.
   void forbid_writes() noexcept { read_only_ = true; }
   bool is_read_only() const noexcept { return read_only_; }
@@ -47,8 +52,8 @@ class Storage final : public RefCounted {
   // The bytes of the allocated block; 0 if the memory is the caller's.
   size_t byte_count() const noexcept { return borrowed_ ? 0 : allocation_.size; }
 
-  // Returns the block to the allocator. Tensors stay valid, but have no memory. REQUIRES: an allocated storage, and no
-  // work is queued that uses it on another stream than the device's.
+  // Returns the block to the allocator, behind the work of the recorded streams. Tensors stay valid, but have no memory.
+  // REQUIRES: the memory is not borrowed.
   void release_memory() noexcept;
   // Allocates the block again, with unspecified content. The versions stay: the caller writes what was there before, so
   // that what backward saved is right again. Throws OUT_OF_MEMORY.
@@ -71,6 +76,7 @@ class Storage final : public RefCounted {
   Ref<Context> context_;  // keeps device_ alive
   ContextDevice& device_;
   Allocation allocation_;
+  StreamUses uses_;
   bool borrowed_ = false;
   bool read_only_ = false;
   Deleter deleter_;

@@ -12,7 +12,7 @@ void run_conv(const ConvCall& call, ConvPass pass, ContextDevice& device, ConvAr
   for (View* view : {&args.input, &args.weight, &args.output}) *view = as_image(*view);
   args.window = call.window;
   args.groups = call.groups;
-  Stream& stream = device.device->stream();
+  Stream& stream = current_stream(device);
   const Workspace workspace(device, conv.workspace(stream, pass, args));
   check(conv.run(stream, pass, args, workspace.data()));
 }

@@ -19,7 +19,7 @@ Tensor checked_indices(const Tensor& indices, const char* argument, const Tensor
   Device& device = *checked.device().device;
   const auto check_range = device.kernels().index.check_range;
   if (check_range == nullptr) fail_not_implemented("check_range", device);
-  const Status status = check_range(device.stream(), argument, checked.view(), bound);
+  const Status status = check_range(current_stream(checked.device()), argument, checked.view(), bound);
   if (!status.ok()) fail(status.code, argument, "%s", status.message);
   return checked;
 }

@@ -11,7 +11,7 @@ namespace halftone {
 void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args) {
   const GemmKernels& gemm = device.device->kernels().gemm;
   if (gemm.run == nullptr || gemm.schedule == nullptr) fail_not_implemented(operation, *device.device);
-  Stream& stream = device.device->stream();
+  Stream& stream = current_stream(device);
   const GemmSchedule schedule = gemm.schedule(stream, args);
   const Workspace workspace(device, schedule.workspace);
   check(gemm.run(stream, args, schedule, workspace.data()));
