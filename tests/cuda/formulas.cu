@@ -1,5 +1,5 @@
-// Calls every formula that a backend may share from device code, so that a compiler of CUDA refuses one that is marked
-// for the host alone. Compiled by tests/cuda/compile_formulas.py and never run.
+// Calls every formula that a backend may share from device code, so that a compiler of CUDA refuses one that is only
+// host code. Compiled by tests/cuda/compile_formulas.py and never run.
 #if defined(__CUDA__) && defined(__clang__)
 #include "clang_math.h"
 #endif
