@@ -28,7 +28,10 @@ class ProbeDevice final : public Device {
   Status allocate(size_t bytes, void** out) noexcept override { return own_.allocate(bytes, out); }
   void deallocate(void* memory, size_t bytes) noexcept override { own_.deallocate(memory, bytes); }
   bool host_accessible() const noexcept override { return own_.host_accessible(); }
+  Status allocate_pinned(size_t bytes, void** out) noexcept override { return own_.allocate_pinned(bytes, out); }
+  void deallocate_pinned(void* memory, size_t bytes) noexcept override { own_.deallocate_pinned(memory, bytes); }
   Stream& stream() noexcept override { return own_.stream(); }
+  Status create_stream(Stream** out) noexcept override { return own_.create_stream(out); }
   Status create_event(Event** out) noexcept override { return own_.create_event(out); }
   Status copy_from_host(Stream& stream, void* device, const void* host, size_t bytes) noexcept override {
     return own_.copy_from_host(stream, device, host, bytes);

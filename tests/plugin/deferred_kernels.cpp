@@ -1,11 +1,8 @@
 #include "deferred_kernels.h"
 
-#include <algorithm>
 #include <string>
 #include <tuple>
-#include <vector>
 
-#include "backend/chunks.h"
 #include "cpu/kernel_groups.h"
 #include "deferred_stream.h"
 
@@ -25,30 +22,6 @@ const T& given(const T& argument) {
 
 std::string keep(const char* text) { return text; }
 const char* given(const std::string& text) { return text.c_str(); }
-
-// The lists of a multi-tensor kernel are host memory.
-template <class Slot>
-struct KeptSlots {
-  std::vector<Slot> slots;
-  std::vector<Chunk> chunks;
-};
-template <class Slot>
-KeptSlots<Slot> keep(const MultiTensor<Slot>& list) {
-  return {{list.slots, list.slots + list.slot_count}, {list.chunks, list.chunks + list.chunk_count}};
-}
-template <class Slot>
-MultiTensor<Slot> given(const KeptSlots<Slot>& kept) {
-  return {kept.slots.data(), kept.chunks.data(), static_cast<int64_t>(kept.slots.size()),
-          static_cast<int64_t>(kept.chunks.size())};
-}
-
-// The settings of the groups are host memory as well; the slots tell how many there are.
-template <class Group>
-std::vector<Group> keep_groups(const MultiTensor<UpdateSlot>& list, const Group* groups) {
-  int32_t count = 0;
-  for (int64_t i = 0; i < list.slot_count; ++i) count = std::max(count, list.slots[i].group + 1);
-  return {groups, groups + count};
-}
 
 Status add(Stream& stream, Work work) { return static_cast<DeferredStream&>(stream).add(std::move(work)); }
 
@@ -85,36 +58,16 @@ struct Queued<kEntry> {
   }
 };
 
-// The update kernels, whose groups are a list as well.
-template <auto kEntry>
-struct QueuedUpdate;
-
-template <class Table, class Group,
-          Status (*Table::*kEntry)(Stream&, const MultiTensor<UpdateSlot>&, const Group*,
-                                   const OptimizerState*) noexcept>
-struct QueuedUpdate<kEntry> {
-  static Status run(Stream& stream, const MultiTensor<UpdateSlot>& list, const Group* groups,
-                    const OptimizerState* state) noexcept try {
-    return add(stream, [kept = keep(list), settings = keep_groups(list, groups), state](Stream& cpu) {
-      return cpu_entry<kEntry, Table>()(cpu, given(kept), settings.data(), state);
-    });
-  } catch (const std::bad_alloc&) {
-    return Status::failure(Code::kOutOfMemory, "no memory to keep a kernel's arguments");
-  }
-};
-
-// The size of a workspace depends on host arguments alone, so the CPU computes it at once.
-template <class Table, class... Arguments, size_t (*Table::*kEntry)(Stream&, Arguments...) noexcept>
+// The size of a workspace and the schedule of a product depend on host arguments alone: the CPU computes them at once.
+template <class Table, class Plan, class... Arguments, Plan (*Table::*kEntry)(Stream&, Arguments...) noexcept>
 struct Queued<kEntry> {
-  static size_t run(Stream& stream, Arguments... arguments) noexcept {
+  static Plan run(Stream& stream, Arguments... arguments) noexcept {
     return cpu_entry<kEntry, Table>()(static_cast<DeferredStream&>(stream).cpu(), arguments...);
   }
 };
 
 template <auto kEntry>
 constexpr auto queued = Queued<kEntry>::run;
-template <auto kEntry>
-constexpr auto queued_update = QueuedUpdate<kEntry>::run;
 
 const ConvertKernels kConvert = {
     .cast = queued<&ConvertKernels::cast>,
@@ -147,7 +100,7 @@ const ReduceKernels kReduce = {
 };
 
 const GemmKernels kGemm = {
-    .workspace = queued<&GemmKernels::workspace>,
+    .schedule = queued<&GemmKernels::schedule>,
     .run = queued<&GemmKernels::run>,
 };
 
@@ -174,6 +127,7 @@ const NormKernels kNorm = {
     .nll_backward = queued<&NormKernels::nll_backward>,
     .row_norm = queued<&NormKernels::row_norm>,
     .row_norm_backward = queued<&NormKernels::row_norm_backward>,
+    .update_running = queued<&NormKernels::update_running>,
 };
 
 const LossKernels kLoss = {
@@ -199,16 +153,19 @@ const RandomKernels kRandom = {
 
 const OptimKernels kOptim = {
     .grad_norm = queued<&OptimKernels::grad_norm>,
+    .sum_norm = queued<&OptimKernels::sum_norm>,
+    .accept_gradients = queued<&OptimKernels::accept_gradients>,
+    .set_clip_value = queued<&OptimKernels::set_clip_value>,
     .begin_step = queued<&OptimKernels::begin_step>,
     .end_step = queued<&OptimKernels::end_step>,
     .unscale = queued<&OptimKernels::unscale>,
     .clip_by_norm = queued<&OptimKernels::clip_by_norm>,
     .update_scale = queued<&OptimKernels::update_scale>,
     .grad_exponents = queued<&OptimKernels::grad_exponents>,
-    .adamw = queued_update<&OptimKernels::adamw>,
-    .adam = queued_update<&OptimKernels::adam>,
-    .lion = queued_update<&OptimKernels::lion>,
-    .sgd = queued_update<&OptimKernels::sgd>,
+    .adamw = queued<&OptimKernels::adamw>,
+    .adam = queued<&OptimKernels::adam>,
+    .lion = queued<&OptimKernels::lion>,
+    .sgd = queued<&OptimKernels::sgd>,
     .average = queued<&OptimKernels::average>,
     .swap_average = queued<&OptimKernels::swap_average>,
     .split_master = queued<&OptimKernels::split_master>,

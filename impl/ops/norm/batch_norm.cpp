@@ -48,12 +48,12 @@ Tensor half_of(const Tensor& statistics, int64_t half) {
 
 // A failure of the call under way drops the update, so it leaves the running statistics as they were.
 void update_on_success(const RunningStatistics& running, const RunningUpdate& update, const Tensor& statistics) {
-  Device& device = *statistics.device().device;
-  const auto kernel = device.kernels().norm.update_running;
-  if (kernel == nullptr) fail_not_implemented("batch_norm", device);
+  const ContextDevice& device = statistics.device();
+  const auto kernel = device.device->kernels().norm.update_running;
+  if (kernel == nullptr) fail_not_implemented("batch_norm", *device.device);
   CallLog::on_success([running, update, statistics, kernel, &device]() noexcept {
     // Ignored: the arguments are valid, so the device has failed, and its memory is lost anyway.
-    static_cast<void>(kernel(device.stream(), update,
+    static_cast<void>(kernel(current_stream(device), update,
                              {.mean = view_or_null(running.mean),
                               .variance = view_or_null(running.variance),
                               .batches = view_or_null(running.batches)}));
