@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,11 @@ class Engine {
     root_.pending_grads_[result_index] = std::move(gradient);
     push(root_);
     while (!ready_.empty()) execute(pop());
+    // By index, and moved out: a callback may queue more.
+    for (size_t next = 0; next < callbacks_.size(); ++next) std::exchange(callbacks_[next], nullptr)();
   }
+
+  void call_at_end(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
 
   // After a failure: forgets gradients under way and marks those at the leaves as unusable.
   void abandon() noexcept {
@@ -70,9 +75,8 @@ class Engine {
     node.gradient_hooks().each([&](const auto& hook) { hook(grads_); });
     input_grads_.assign(node.edges_.size(), Tensor());
     InputGrads inputs(node.edges_, input_grads_);
-    const bool reached = node.is_leaf() || std::any_of(grads_.begin(), grads_.end(), [](const Tensor& grad) {
-                           return grad.defined();
-                         });
+    const bool reached =
+        node.is_leaf() || std::any_of(grads_.begin(), grads_.end(), [](const Tensor& grad) { return grad.defined(); });
     if (reached) node.backward(grads_, inputs);
     for (size_t i = 0; i < node.edges_.size(); ++i) {
       if (node.edges_[i].node) deliver(node.edges_[i], std::move(input_grads_[i]));
@@ -118,6 +122,7 @@ class Engine {
   std::vector<Node*> ready_;  // a heap: the node recorded last comes first
   std::vector<Tensor> grads_;
   std::vector<Tensor> input_grads_;
+  std::vector<std::function<void()>> callbacks_;
 };
 
 namespace {
@@ -134,7 +139,8 @@ Tensor checked_gradient(const Tensor& root, const Tensor& gradient) {
   if (!is_float(gradient.dtype()) || size_of(gradient.dtype()) == 1) {
     fail(Code::kDtypeMismatch, "gradient", "gradient is %s, expected f64, f32, f16 or bf16", name_of(gradient.dtype()));
   }
-  if (&gradient.device() != &root.device()) fail(Code::kDevice, "gradient", "gradient is on another device than tensor");
+  if (&gradient.device() != &root.device())
+    fail(Code::kDevice, "gradient", "gradient is on another device than tensor");
   // A copy, since what is handed in may be a leaf's own gradient, which this run writes.
   return converted(gradient, root.dtype());
 }
@@ -146,18 +152,25 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph)
     fail(Code::kState, "tensor", "backward is under way on this thread, and gradients of gradients are not supported");
   }
   const Ref<Node> node = Ref<Node>::share(node_of(root));
-  if (!node) fail(Code::kState, "tensor", "tensor was not recorded: no input required a gradient, or recording was off");
+  if (!node)
+    fail(Code::kState, "tensor", "tensor was not recorded: no input required a gradient, or recording was off");
   ScopeGuard guard;
   scope().in_backward = true;
   scope().grad_enabled = false;
   scope().autocast = nullptr;
   Engine engine(*node, retain_graph);
+  scope().engine = &engine;
   try {
     engine.run(root.result_index(), checked_gradient(root, gradient));
   } catch (...) {
     engine.abandon();
     throw;
   }
+}
+
+void call_at_end_of_backward(std::function<void()> callback) {
+  if (scope().engine == nullptr) fail(Code::kState, "callback", "no backward is under way on this thread");
+  scope().engine->call_at_end(std::move(callback));
 }
 
 }  // namespace halftone

@@ -7,10 +7,12 @@
 namespace halftone {
 
 class AutocastPolicy;  // ops/autocast.h
+class Engine;          // autograd/engine.cpp
 
 struct Scope {
   bool grad_enabled = true;
   bool in_backward = false;                  // a backward of this thread is under way
+  Engine* engine = nullptr;                  // that backward
   const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
   uint64_t next_sequence = 0;                // numbers the nodes that this thread records
   int64_t depth = 0;                         // scopes of the C API that are open
@@ -30,6 +32,7 @@ class ScopeGuard {
     --scope().guards;
     scope().grad_enabled = saved_.grad_enabled;
     scope().in_backward = saved_.in_backward;
+    scope().engine = saved_.engine;
     scope().autocast = saved_.autocast;
   }
   ScopeGuard(const ScopeGuard&) = delete;

@@ -2,6 +2,10 @@
 
 #include <pthread.h>
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "autograd/parameter.h"
 #include "autograd/scope.h"
 #include "ops/ops.h"
@@ -131,6 +135,90 @@ TEST_F(EngineTest, RestoresTheModesOfTheThread) {
   EXPECT_TRUE(scope().grad_enabled);
   EXPECT_EQ(code_of([&] { backward(tensor({1}, {1})); }), Code::kState);
   EXPECT_TRUE(scope().grad_enabled);
+}
+
+class EndOfBackwardTest : public EngineTest {
+ protected:
+  // Queues `callback` from the hook that runs when the leaf's gradient is complete.
+  static void queue_from(const Tensor& leaf, std::function<void()> callback) {
+    accumulator_of(leaf)->post_accumulate_hooks().add(
+        [callback](AccumulateGrad&) { call_at_end_of_backward(callback); });
+  }
+};
+
+TEST_F(EndOfBackwardTest, CallbacksRunOnceInOrderWhenEveryGradientIsThere) {
+  const Tensor x = leaf({1}, {5});
+  const Tensor w = leaf({1}, {3});
+  std::vector<std::string> calls;
+  const auto note = [&](const char* name) {
+    EXPECT_TRUE(accumulator_of(x)->has_grad() && accumulator_of(w)->has_grad()) << name;
+    calls.push_back(name);
+  };
+  // w is delivered first: its product is recorded last.
+  queue_from(w, [&] { note("w"); });
+  queue_from(x, [&] { note("x"); });
+  backward(ops::mul(ops::mul(x, x), w));
+  EXPECT_EQ(calls, (std::vector<std::string>{"w", "x"}));
+  backward(ops::mul(x, w));
+  EXPECT_EQ(calls.size(), 4u);
+  calls.clear();
+  backward(ops::mul(w, w));
+  EXPECT_EQ(calls, (std::vector<std::string>{"w"})) << "a callback belongs to one backward";
+}
+
+TEST_F(EndOfBackwardTest, ACallbackMayQueueAnotherAndSeesTheModesOfBackward) {
+  const Tensor x = leaf({1}, {5});
+  const Tensor y = ops::mul(x, x);
+  int calls = 0;
+  queue_from(x, [&] {
+    ++calls;
+    EXPECT_FALSE(scope().grad_enabled);
+    EXPECT_EQ(code_of([&] { backward(y, true); }), Code::kState) << "it runs inside backward";
+    call_at_end_of_backward([&] { calls += 10; });
+  });
+  backward(y);
+  EXPECT_EQ(calls, 11);
+}
+
+TEST_F(EndOfBackwardTest, ACallbackThatThrowsFailsBackward) {
+  const Tensor x = leaf({1}, {5});
+  bool is_later_called = false;
+  const auto later_lives = std::make_shared<int>();
+  const Ref<Hook> first = accumulator_of(x)->post_accumulate_hooks().add([&](AccumulateGrad&) {
+    call_at_end_of_backward([] { fail(Code::kPeerLost, "", "rank 3 is gone"); });
+    call_at_end_of_backward([&is_later_called, copy = later_lives] { is_later_called = true; });
+  });
+  EXPECT_EQ(code_of([&] { backward(ops::mul(x, x)); }), Code::kPeerLost);
+  EXPECT_TRUE(accumulator_of(x)->is_invalid());
+  EXPECT_FALSE(is_later_called);
+  EXPECT_EQ(later_lives.use_count(), 1) << "the callback must be destroyed before backward returns";
+  first->remove();
+  accumulator_of(x)->zero_grad();
+  backward(ops::mul(x, x));
+  EXPECT_EQ(grad(x), (std::vector<double>{10}));
+}
+
+TEST_F(EndOfBackwardTest, ABackwardThatFailsBeforeDestroysItsCallbacks) {
+  const Tensor x = leaf({1}, {5});
+  const Tensor w = leaf({1}, {3});
+  bool is_called = false;
+  const auto lives = std::make_shared<int>();
+  accumulator_of(w)->post_accumulate_hooks().add(
+      [&](AccumulateGrad&) { call_at_end_of_backward([&is_called, copy = lives] { is_called = true; }); });
+  accumulator_of(x)->post_accumulate_hooks().add([&](AccumulateGrad&) {
+    EXPECT_EQ(lives.use_count(), 2) << "w must be delivered first";
+    fail(Code::kCallback, "", "a hook failed");
+  });
+  EXPECT_EQ(code_of([&] { backward(ops::mul(ops::mul(x, x), w)); }), Code::kCallback);
+  EXPECT_FALSE(is_called);
+  EXPECT_EQ(lives.use_count(), 1);
+}
+
+TEST_F(EndOfBackwardTest, OutsideABackwardThereIsNothingToQueueOn) {
+  EXPECT_EQ(code_of([] { call_at_end_of_backward([] {}); }), Code::kState);
+  const Tensor x = leaf({1}, {5});
+  backward(ops::mul(x, x));
+  EXPECT_EQ(code_of([] { call_at_end_of_backward([] {}); }), Code::kState);
 }
 
 struct DeepGraph {
