@@ -36,6 +36,9 @@ CONFINED = {
     r"gloo/.*": ("impl/comm/gloo",),
     r"(dnnl|oneapi/).*": ("tests/cpu", "tests/bench"),
 }
+# The interfaces that plugins implement, which hold plain types alone, and the standard headers that they may see.
+SEAM = ("impl/backend/device.h", "impl/backend/plugin.h", "impl/comm/process_group.h", "impl/comm/store.h", "impl/comm/work.h")
+SEAM_HEADERS = ("cstddef", "cstdint")
 # Folders that stand where a user stands: they see halftone/... and their own files.
 OUTSIDE = ("samples", "bindings", "tests/capi", "tests/vectors", "tests/samples", "tests/package", "tests/bindings")
 # The two places that know which backends a build has, and the rooms that they alone may see.
@@ -77,6 +80,12 @@ def backend_fault(place: str, target: str) -> str | None:
     return "only the registry may see a backend"
 
 
+def seam_fault(place: str, quote: str, target: str) -> str | None:
+    if place not in SEAM or quote == '"' or target in SEAM_HEADERS:
+        return None
+    return "plugins implement this interface: no type of the standard library may cross it"
+
+
 def inside_fault(room: str, target: str) -> str | None:
     """REQUIRES: room is one of ARROWS. Rooms are named in full, so the first folder of an include tells the room."""
     first = target.split("/")[0]
@@ -109,7 +118,8 @@ def include_faults(root: Path) -> list[str]:
     def check(path: Path, rule) -> None:
         place = path.relative_to(root).as_posix()
         for line, quote, target in includes(path):
-            fault = confined_fault(place, target) or backend_fault(place, target) or rule(quote, target)
+            fault = confined_fault(place, target) or backend_fault(place, target) or seam_fault(place, quote, target) or \
+                rule(quote, target)
             if fault:
                 faults.append(f"{place}:{line}: includes {target}: {fault}")
 

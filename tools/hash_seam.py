@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Writes a header with the hash of the plugin seam: the text of every header in impl/backend and of each header of impl
-that these include. A plugin that was built from other text may disagree with the library about a struct's layout, an
+"""Writes a header with the hash of the plugin seam: the text of every header in impl/backend, of the interfaces in
+impl/comm that a plugin implements, and of each header of impl that these include. A plugin that was built from other text may disagree with the library about a struct's layout, an
 enum's order or a virtual function's place, so the library refuses it.
 """
 import argparse
@@ -9,11 +9,12 @@ import re
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+COMM = ("process_group.h", "store.h", "work.h")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 
 
 def seam_headers(impl: Path) -> list[Path]:
-    waiting, found = sorted((impl / "backend").rglob("*.h")), set()
+    waiting, found = sorted((impl / "backend").rglob("*.h")) + [impl / "comm" / name for name in COMM], set()
     while waiting:
         header = waiting.pop()
         if header not in found and header.exists():

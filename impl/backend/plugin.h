@@ -1,7 +1,8 @@
 // The interface between the library and a plugin. A plugin is a shared object with one C function,
 //   const halftone::PluginTable* halftone_plugin(const halftone::PluginHost*);
-// It implements the interfaces of device.h and kernels.h (both header-only), compiles the objects of core that it needs
-// into itself and does not link the library. Library and plugin must come from one build; the build ids are compared.
+// It implements the interfaces of device.h and kernels.h, of comm/process_group.h, or both (all are header-only),
+// compiles the objects of core that it needs into itself and does not link the library. Library and plugin must come
+// from one build; the build ids are compared.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,9 @@
 #include "backend/device.h"
 
 namespace halftone {
+
+class ProcessGroup;   // comm/process_group.h
+struct GroupOptions;  // comm/process_group.h
 
 struct PluginHost {
   uint32_t struct_size;
@@ -24,6 +28,8 @@ struct PluginTable {
   const char* device_name;  // the device kind that it serves: "cuda"; null if it serves none
   // Creates device `index` of its kind; returns DEVICE if there is none.
   Status (*create_device)(int32_t index, Device** out) noexcept;
+  const char* group_name;  // the kind of process groups that it serves: "nccl"; null if it serves none
+  Status (*create_group)(const GroupOptions& options, ProcessGroup** out) noexcept;
 };
 
 using PluginEntry = const PluginTable* (*)(const PluginHost* host);

@@ -81,4 +81,9 @@ void Context::load_plugin(const char* path) {
   if (!known) plugins_.push_back(plugin);
 }
 
+std::vector<Plugin> Context::plugins() const {
+  const std::lock_guard lock(mutex_);
+  return plugins_;
+}
+
 }  // namespace halftone

@@ -69,6 +69,8 @@ class Context final : public RefCounted {
   // Loads a plugin from a path. Throws IO if the file cannot be opened, FORMAT if it is not a plugin, UNSUPPORTED if
   // its build id differs.
   void load_plugin(const char* path);
+  // The plugins loaded so far. Throws OUT_OF_MEMORY.
+  std::vector<Plugin> plugins() const;
 
  private:
   // REQUIRES: mutex_ is held.
@@ -78,7 +80,7 @@ class Context final : public RefCounted {
   ContextOptions options_;
   const int num_threads_;
   std::atomic<uint64_t> next_sequence_{0};
-  ForkMutex mutex_;  // guards the members below
+  mutable ForkMutex mutex_;  // guards the members below
   std::vector<Plugin> plugins_;
   std::vector<std::unique_ptr<ContextDevice>> devices_;
 };

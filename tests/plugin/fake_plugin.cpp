@@ -1,5 +1,5 @@
-// A plugin with one device, "fake:0": memory from malloc, only FP32, and no kernels except cast, fill and add. With two
-// extra functions a test can limit its memory and count the requests.
+// A plugin with one process group (fake_group.h) and one device, "fake:0": memory from malloc, only FP32, and no kernels
+// except cast, fill and add. With two extra functions a test can limit its memory and count the requests.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +9,7 @@
 #include "backend/device.h"
 #include "backend/kernels/kernels.h"
 #include "backend/plugin.h"
+#include "fake_group.h"
 
 namespace {
 
@@ -186,6 +187,8 @@ extern "C" __attribute__((visibility("default"))) const PluginTable* halftone_pl
       .name = "fake",
       .device_name = "fake",
       .create_device = create_device,
+      .group_name = "fake",
+      .create_group = fake_plugin::create_group,
   };
   return host->struct_size == sizeof(PluginHost) ? &table : nullptr;
 }

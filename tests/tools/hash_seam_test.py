@@ -54,6 +54,11 @@ class HashSeam(unittest.TestCase):
         self.edit("core/shape.h", "#pragma once", "#pragma once\n// planted")
         self.assertNotEqual(self.hash(), self.before)
 
+    def test_a_new_function_of_a_process_group_changes_it(self):
+        self.edit("comm/process_group.h", "virtual void destroy() noexcept = 0;",
+                  "virtual void destroy() noexcept = 0;\n  virtual void planted() noexcept = 0;")
+        self.assertNotEqual(self.hash(), self.before)
+
     def test_headers_above_the_seam_do_not_change_it(self):
         self.edit("tensor/tensor.h", "#pragma once", "#pragma once\n// planted")
         self.edit("cpu/device.h", "#pragma once", "#pragma once\n// planted")

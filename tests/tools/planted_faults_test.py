@@ -69,6 +69,9 @@ class Layers(PlantedFault):
     def test_optim_may_not_see_parallel(self):
         self.assert_include_fault("impl/optim/planted.cpp", '"parallel/bucket.h"', "optim may include")
 
+    def test_an_interface_of_plugins_may_not_see_containers(self):
+        self.assert_include_fault("impl/comm/work.h", "<vector>", "plugins implement this interface")
+
     def test_impl_may_not_see_the_c_api(self):
         self.assert_include_fault("impl/ops/planted.cpp", '"halftone/tensor.h"', "impl knows no C type")
 

@@ -1,0 +1,71 @@
+#include "comm/collectives/collective_group.h"
+
+#include <new>
+#include <utility>
+
+namespace halftone {
+
+CollectiveGroup::CollectiveGroup(const char* kind, std::unique_ptr<Transport> transport, int64_t timeout_ns)
+    : kind_(kind), transport_(std::move(transport)), collectives_(*transport_), thread_(collectives_, timeout_ns) {}
+
+// A closed group with operations under way is aborted, so that its thread does not wait for the other ranks.
+void CollectiveGroup::destroy() noexcept {
+  if (thread_.close()) {
+    transport_->abort(
+        Status::failure(Code::kPeerLost, "rank %d left the group before its operations were done", rank()));
+  }
+  thread_.stop();
+  transport_->leave();
+  delete this;
+}
+
+void CollectiveGroup::abort(const char* reason) noexcept {
+  transport_->abort(Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", rank(), reason));
+}
+
+Status CollectiveGroup::all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                                   Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kAllReduce, .reduce_op = op, .in = in, .out = out}, out_work);
+}
+
+Status CollectiveGroup::all_gather(const CallOptions& options, const View& in, const View& out,
+                                   Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kAllGather, .in = in, .out = out}, out_work);
+}
+
+Status CollectiveGroup::reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                                       Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kReduceScatter, .reduce_op = op, .in = in, .out = out}, out_work);
+}
+
+Status CollectiveGroup::broadcast(const CallOptions& options, int32_t root, const View& data,
+                                  Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kBroadcast, .root = root, .in = data, .out = data}, out_work);
+}
+
+Status CollectiveGroup::all_to_all(const CallOptions& options, const View& in, const View& out,
+                                   Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
+}
+
+Status CollectiveGroup::barrier(const CallOptions& options, Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kBarrier}, out_work);
+}
+
+Status CollectiveGroup::submit(const CallOptions& options, const Request& request, Work** out_work) noexcept {
+  *out_work = nullptr;
+  if (Status status = check_request(request, rank(), size()); !status.ok()) return status;
+  // The group's thread reads memory and knows no stream, so the operands must be complete. The CPU's are.
+  if (options.stream != nullptr) {
+    if (Status status = options.stream->synchronize(); !status.ok()) return status;
+  }
+  Request call = request;
+  call.hash = options.hash;
+  Ref<PendingWork> work = Ref<PendingWork>::adopt(new (std::nothrow) PendingWork(call));
+  if (!work) return Status::failure(Code::kOutOfMemory, "no memory for an operation of a group");
+  if (Status status = thread_.submit(work); !status.ok()) return status;
+  *out_work = work.detach();
+  return {};
+}
+
+}  // namespace halftone

@@ -1,0 +1,40 @@
+// A process group over messages, for operands in host memory: checks them on the caller's thread, and runs the operations
+// on a thread of its own. Used by the kinds of groups that have a transport.
+#pragma once
+
+#include <memory>
+
+#include "comm/collectives/group_thread.h"
+
+namespace halftone {
+
+class CollectiveGroup final : public ProcessGroup {
+ public:
+  // `kind` lives as long as the program. Throws OUT_OF_MEMORY.
+  CollectiveGroup(const char* kind, std::unique_ptr<Transport> transport, int64_t timeout_ns);
+
+  void destroy() noexcept override;
+  const char* kind() const noexcept override { return kind_; }
+  int32_t rank() const noexcept override { return transport_->rank(); }
+  int32_t size() const noexcept override { return transport_->size(); }
+
+  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                    Work** out_work) noexcept override;
+  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override;
+  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                        Work** out_work) noexcept override;
+  Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override;
+  Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override;
+  Status barrier(const CallOptions& options, Work** out_work) noexcept override;
+  void abort(const char* reason) noexcept override;
+
+ private:
+  Status submit(const CallOptions& options, const Request& request, Work** out_work) noexcept;
+
+  const char* kind_;
+  std::unique_ptr<Transport> transport_;
+  Collectives collectives_;
+  GroupThread thread_;
+};
+
+}  // namespace halftone

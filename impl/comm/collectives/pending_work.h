@@ -1,0 +1,37 @@
+// An operation that a group's thread runs: the caller's handle and the entry of the thread's queue are references to
+// it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "comm/collectives/request.h"
+#include "core/ref.h"
+
+namespace halftone {
+
+class PendingWork final : public Work, public RefCounted {
+ public:
+  explicit PendingWork(const Request& request) : request_(request) {}
+
+  void destroy() noexcept override { release(); }
+  bool is_done() noexcept override;
+  Status wait() noexcept override;
+  // Group threads read and write memory that the caller's thread sees, and its kernels run in calls that it makes.
+  Status wait_on(Stream&) noexcept override { return wait(); }
+
+  const Request& request() const noexcept { return request_; }
+  // Called once, by the group.
+  void finish(const Status& result) noexcept;
+
+  PendingWork* next = nullptr;  // in the queue, under the queue's lock
+
+ private:
+  const Request request_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_done_ = false;
+  Status result_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,34 @@
+// Messages between threads of one process, as addresses. Used by one thread of each rank, as transport.h says.
+#pragma once
+
+#include "comm/threads/hub.h"
+
+namespace halftone {
+
+class ThreadsTransport final : public Transport {
+ public:
+  // REQUIRES: the rank has joined the hub
+  ThreadsTransport(Ref<Hub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return hub_->size; }
+
+  void begin(uint64_t operation) noexcept override;
+  Status send(int peer, const Message& message) noexcept override;
+  Status receive(int peer, Deadline deadline, Message* out) noexcept override;
+  void release(int peer) noexcept override;
+  Status drain(Deadline deadline) noexcept override;
+  void withdraw() noexcept override;
+  Status abort(const Status& reason) noexcept override;
+  void leave() noexcept override;
+
+ private:
+  bool has_failed() const noexcept;  // REQUIRES: the hub's mutex is held
+  template <class Condition>
+  Status wait(std::unique_lock<std::mutex>& lock, int peer, Deadline deadline, Condition condition) noexcept;
+
+  Ref<Hub> hub_;
+  const int rank_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,24 @@
+// An operation of a process group that was started: one rank's handle of it. A pure interface of plain types, because a
+// plugin may implement it. Safe from any thread; destroy() comes after every other call.
+#pragma once
+
+#include "backend/device.h"
+
+namespace halftone {
+
+class Work {
+ public:
+  // Releases the handle. The operation itself goes on: its memory must stay valid until it is done, so wait first.
+  virtual void destroy() noexcept = 0;
+  virtual bool is_done() noexcept = 0;
+  // Blocks the calling thread until the operation is done, and returns the operation's result.
+  virtual Status wait() noexcept = 0;
+  // Work queued on `stream` after this call runs after the operation. A group without streams of its own blocks the
+  // calling thread instead. Returns the operation's result as far as it is known.
+  virtual Status wait_on(Stream& stream) noexcept = 0;
+
+ protected:
+  ~Work() = default;
+};
+
+}  // namespace halftone

@@ -1,0 +1,64 @@
+#include "fake_group.h"
+
+#include <cstring>
+#include <new>
+
+namespace fake_plugin {
+namespace {
+
+using namespace halftone;
+
+Status unsupported() { return Status::failure(Code::kUnsupported, "the fake group can reduce, no more"); }
+
+class FakeWork final : public Work {
+ public:
+  FakeWork(const View& in, const View& out) : in_(in), out_(out) {}
+  void destroy() noexcept override { delete this; }
+  bool is_done() noexcept override { return is_done_; }
+  Status wait() noexcept override {
+    if (!is_done_) std::memcpy(out_.data, in_.data, static_cast<size_t>(in_.numel()) * sizeof(float));
+    is_done_ = true;
+    return {};
+  }
+  Status wait_on(Stream&) noexcept override { return wait(); }
+
+ private:
+  View in_;
+  View out_;
+  bool is_done_ = false;
+};
+
+class FakeGroup final : public ProcessGroup {
+ public:
+  void destroy() noexcept override { delete this; }
+  const char* kind() const noexcept override { return "fake"; }
+  int32_t rank() const noexcept override { return 0; }
+  int32_t size() const noexcept override { return 1; }
+
+  Status all_reduce(const CallOptions&, ReduceOp, const View& in, const View& out, Work** out_work) noexcept override {
+    *out_work = nullptr;
+    if (in.dtype != DType::kF32 || out.dtype != DType::kF32) return unsupported();
+    *out_work = new (std::nothrow) FakeWork(in, out);
+    return *out_work != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for an operation");
+  }
+  Status all_gather(const CallOptions&, const View&, const View&, Work**) noexcept override { return unsupported(); }
+  Status reduce_scatter(const CallOptions&, ReduceOp, const View&, const View&, Work**) noexcept override {
+    return unsupported();
+  }
+  Status broadcast(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
+  Status all_to_all(const CallOptions&, const View&, const View&, Work**) noexcept override { return unsupported(); }
+  Status barrier(const CallOptions&, Work**) noexcept override { return unsupported(); }
+  void abort(const char*) noexcept override {}
+};
+
+}  // namespace
+
+Status create_group(const GroupOptions& options, ProcessGroup** out) noexcept {
+  if (options.size != 1) {
+    return Status::failure(Code::kUnsupported, "the fake group has one rank, not %d", options.size);
+  }
+  *out = new (std::nothrow) FakeGroup;
+  return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a group");
+}
+
+}  // namespace fake_plugin
