@@ -1,12 +1,12 @@
 // The modes of a thread: whether operations record, and autocast. One trivially destructible object a thread; guards
-// save and restore it whole. ops/record.h and ops/autocast.h act on it; kernels never see it.
+// save and restore it whole. ops/dispatch/record.h and ops/dispatch/autocast.h act on it; kernels never see it.
 #pragma once
 
 #include <cstdint>
 
 namespace halftone {
 
-class AutocastPolicy;  // ops/autocast.h
+class AutocastPolicy;  // ops/dispatch/autocast.h
 class Engine;          // autograd/engine.cpp
 
 struct Scope {

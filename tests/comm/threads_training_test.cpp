@@ -68,7 +68,7 @@ class GradientAverage {
   }
   static void finish(Round& round) {
     for (const OwnedWork& work : round.works) check(work->wait_on(round.owner.rank_.device().device->stream()));
-    for (const Tensor& gradient : round.gradients) gradient.storage()->bump_version();
+    for (const Tensor& gradient : round.gradients) gradient.bump_version();
   }
 
   Rank& rank_;

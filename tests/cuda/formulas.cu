@@ -13,6 +13,7 @@
 #include "backend/formula/hyperbolic_tangent.h"
 #include "backend/formula/lion.h"
 #include "backend/formula/moment_rounding.h"
+#include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/formula/power.h"
 #include "backend/formula/rounding_key.h"
@@ -32,6 +33,12 @@ HALFTONE_HOST_DEVICE double call_activations(double x, double y) {
   return gelu_erf(x) + gelu_erf_derivative(x) + gelu_tanh(x) + gelu_tanh_derivative(x) + sigmoid(x) + silu(x) +
          silu_derivative(x) + softplus(x) + hyperbolic_tangent(x) + softmax_gradient(x, y, y) +
          log_softmax_gradient(x, y, y) + cross_entropy_loss(x, y, y);
+}
+
+HALFTONE_HOST_DEVICE double call_norm_tree(double x) {
+  NormTree tree;
+  tree.add({.parameter = 0, .first_block = 0, .blocks = 64}, x);
+  return tree.total();
 }
 
 HALFTONE_HOST_DEVICE double call_powers(double x, double y) {

@@ -1,6 +1,5 @@
 // Every operation and its gradients on the deferred device, whose work runs only when somebody waits: the CPU's bits,
 // and no wait on the way.
-#include <cstring>
 #include <string>
 
 #include "deferred_device.h"

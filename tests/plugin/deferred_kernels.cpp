@@ -1,7 +1,9 @@
 #include "deferred_kernels.h"
 
+#include <new>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "cpu/kernel_groups.h"
 #include "deferred_stream.h"
@@ -58,7 +60,8 @@ struct Queued<kEntry> {
   }
 };
 
-// The size of a workspace and the schedule of a product depend on host arguments alone: the CPU computes them at once.
+// The size of a workspace and the schedule of a product depend on host arguments alone: the CPU computes them at
+// once.
 template <class Table, class Plan, class... Arguments, Plan (*Table::*kEntry)(Stream&, Arguments...) noexcept>
 struct Queued<kEntry> {
   static Plan run(Stream& stream, Arguments... arguments) noexcept {

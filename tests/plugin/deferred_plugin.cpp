@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "backend/plugin.h"
 #include "core/host_memory.h"

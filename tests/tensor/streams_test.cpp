@@ -1,4 +1,6 @@
 // Tensors on several streams of the deferred device: memory is used again only when every stream has finished with it.
+#include <memory>
+
 #include "deferred_device.h"
 #include "room_fixture.h"
 #include "runtime/stream_scope.h"

@@ -9,8 +9,9 @@
 // Every backend computes the nodes of chunks.h's chunks, which never cross the border of a shard, and adds them here.
 #pragma once
 
-#include <bit>
 #include <cstdint>
+
+#include "core/host_device.h"
 
 namespace halftone {
 
@@ -25,15 +26,16 @@ struct NormNode {
 class NormTree {
  public:
   // REQUIRES: nodes come in the order of their parameters and blocks.
-  void add(const NormNode& node, double sum) {
+  HALFTONE_HOST_DEVICE void add(const NormNode& node, double sum) {
     if (node.parameter != parameter_) end_parameter();
     parameter_ = node.parameter;
-    const int level = std::bit_width(static_cast<uint64_t>(node.blocks - 1));
+    int level = 0;
+    while (int64_t{1} << level < node.blocks) ++level;
     pending_[count_++] = {node.first_block >> level, level, sum};
     while (count_ > 1 && are_siblings(pending_[count_ - 2], pending_[count_ - 1])) add_last_two();
   }
 
-  double total() {
+  HALFTONE_HOST_DEVICE double total() {
     end_parameter();
     return total_;
   }
@@ -45,18 +47,18 @@ class NormTree {
     double sum;
   };
 
-  static bool are_siblings(const Pending& left, const Pending& right) {
+  HALFTONE_HOST_DEVICE static bool are_siblings(const Pending& left, const Pending& right) {
     return left.level == right.level && left.index % 2 == 0 && right.index == left.index + 1;
   }
 
-  void add_last_two() {
+  HALFTONE_HOST_DEVICE void add_last_two() {
     const Pending right = pending_[--count_];
     Pending& left = pending_[count_ - 1];
     left = {left.index / 2, left.level + 1, left.sum + right.sum};
   }
 
   // The blocks that are missing on the right are zeros.
-  void end_parameter() {
+  HALFTONE_HOST_DEVICE void end_parameter() {
     while (count_ > 1) add_last_two();
     if (count_ == 1) total_ += pending_[0].sum;
     count_ = 0;
