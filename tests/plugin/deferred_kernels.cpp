@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/kernel_groups.h"
@@ -63,7 +64,7 @@ struct Queued<kEntry> {
 // The size of a workspace and the schedule of a product depend on host arguments alone: the CPU computes them at
 // once.
 template <class Table, class Plan, class... Arguments, Plan (*Table::*kEntry)(Stream&, Arguments...) noexcept>
-struct Queued<kEntry> {
+requires(!std::is_same_v<Plan, Status>) struct Queued<kEntry> {
   static Plan run(Stream& stream, Arguments... arguments) noexcept {
     return cpu_entry<kEntry, Table>()(static_cast<DeferredStream&>(stream).cpu(), arguments...);
   }

@@ -178,6 +178,8 @@ HALFTONE_TEST_EXPORT const halftone::PluginTable* halftone_plugin(const halftone
       .name = "deferred",
       .device_name = "deferred",
       .create_device = halftone::deferred::create_device,
+      .group_name = nullptr,
+      .create_group = nullptr,
   };
   return host->struct_size == sizeof(halftone::PluginHost) ? &table : nullptr;
 }
