@@ -141,9 +141,10 @@ double Optimizer::grad_norm() {
 Optimizer::Outcome Optimizer::outcome() const {
   const OptimizerState state = read_state();
   if (state.skipped == 0) return {};
-  return {.skipped = true,
-          .kind = state.skipped_kind,
-          .offending = parameters_[static_cast<size_t>(state.skipped_parameter)].name()};
+  Outcome outcome = {.skipped = true, .kind = state.skipped_kind, .offending = nullptr};
+  if (state.skipped_parameter >= 0)
+    outcome.offending = parameters_[static_cast<size_t>(state.skipped_parameter)].name();
+  return outcome;
 }
 
 // The schedule comes first: its callback may add a group, which moves the groups.

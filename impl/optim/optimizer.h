@@ -69,7 +69,8 @@ class Optimizer : public RefCounted {
   struct Outcome {
     bool skipped = false;
     NotFinite kind = NotFinite::kNothing;
-    const char* offending = nullptr;  // the name of the first parameter whose gradient was not finite
+    // The name of the first parameter whose gradient was not finite. Null if another rank found it, and did not say.
+    const char* offending = nullptr;
   };
   Outcome outcome() const;
   ContextDevice& device() const { return state_.device(); }

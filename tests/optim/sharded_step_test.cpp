@@ -119,6 +119,8 @@ class ShardedStepTest : public RoomTest {
       result.norm = step == 2 ? optimizer.grad_norm() : 0;
       scaler.step(optimizer);
       EXPECT_EQ(optimizer.outcome().skipped, step == 1);
+      // Element 100 of the last parameter is in rank 0's shard, and this exchange does not tell the others its name.
+      EXPECT_EQ(optimizer.outcome().offending != nullptr, step == 1 && rank == 0);
       scaler.update();
       optimizer.zero_grad();
     }
