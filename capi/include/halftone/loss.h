@@ -1,5 +1,8 @@
 /* Losses. What ops.h says of operations holds here; htone_cross_entropy stands there. Sizes are never broadcast against
  * each other: a loss between tensors of different shapes is mostly a mistake.
+ *
+ * A reduced loss of 16-bit inputs is f32, inside an autocast scope and outside: backward of a scaled f16 loss would
+ * begin with the scale, 65536 at first, which f16 cannot hold.
  */
 #ifndef HALFTONE_LOSS_H
 #define HALFTONE_LOSS_H
@@ -25,7 +28,8 @@ enum {
  * [in] input: any shape, float; borrowed.
  * [in] target: shape of input, float; borrowed.
  * [in] reduction: MEAN, SUM or NONE.
- * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
  * Autocast: FP32; 16-bit operands are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: FP32 (f64: double), summed pairwise, one rounding.
@@ -39,7 +43,8 @@ HTONE_API htone_status htone_mse_loss(htone_tensor* input, htone_tensor* target,
  * [in] input: any shape, float; borrowed.
  * [in] target: shape of input, float; borrowed.
  * [in] reduction: MEAN, SUM or NONE.
- * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
  * Autocast: FP32; 16-bit operands are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: FP32 (f64: double), summed pairwise, one rounding.
@@ -54,7 +59,8 @@ HTONE_API htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, 
  * [in] target: shape of input, float; borrowed.
  * [in] beta: not negative, finite; 0 gives htone_l1_loss.
  * [in] reduction: MEAN, SUM or NONE.
- * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
  * Autocast: FP32; 16-bit operands are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: FP32 (f64: double), summed pairwise, one rounding.
@@ -70,7 +76,8 @@ HTONE_API htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* t
  * [in] target: shape of input, float: probabilities, or their logarithms; borrowed.
  * [in] log_target: not 0: target holds logarithms.
  * [in] reduction: any; MEAN divides by the number of elements, which is not the divergence: that is BATCH_MEAN.
- * [out] out: scalar, or shape of input; promoted dtype (f32 under autocast); owned by the caller.
+ * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
  * Autocast: FP32; 16-bit operands are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: FP32 (f64: double), summed pairwise, one rounding.
@@ -86,7 +93,8 @@ HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, i
  * [in] targets: shape of logits, float, usually in [0, 1]; borrowed.
  * [in] pos_weight: optional; float, broadcasts to logits; gets no gradient; borrowed.
  * [in] reduction: MEAN, SUM or NONE.
- * [out] out: scalar, or shape of logits; promoted dtype (f32 under autocast); owned by the caller.
+ * [out] out: an f32 scalar (f64 for f64), or for NONE shape of logits in the promoted dtype (f32 under autocast);
+ *   owned by the caller.
  * Autocast: FP32; 16-bit operands are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * Precision: FP32 (f64: double), without overflow for any logit; summed pairwise, one rounding. A loss is within 5 ulp
@@ -119,8 +127,8 @@ HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_opti
  * [in] targets: [n], i64, each in [0, c) or ignore_index; borrowed.
  * [in] weight: optional; [c], float: of each class; gets no gradient; borrowed.
  * [in] options: optional; defaults where NULL.
- * [out] out: scalar, or [n] for NONE; dtype of logits (f32 under autocast); owned by the caller. MEAN divides by the
- *   sum of the weights of the rows' targets, ignored rows left out; NaN where that is 0.
+ * [out] out: an f32 scalar (f64 for f64), or for NONE [n] in the dtype of logits (f32 under autocast); owned by the
+ *   caller. MEAN divides by the sum of the weights of the rows' targets, ignored rows left out; NaN where that is 0.
  * Autocast: FP32; 16-bit logits are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.

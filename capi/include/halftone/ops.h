@@ -171,7 +171,7 @@ HTONE_API htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone
  *
  * [in] logits: [n, c], float; borrowed.
  * [in] targets: [n], i64, each in [0, c), or -100 for a row that is left out; borrowed.
- * [out] out: scalar, dtype of logits (f32 under autocast); owned by the caller. NaN where no row counts.
+ * [out] out: an f32 scalar, f64 for f64 logits; owned by the caller. NaN where no row counts.
  * Autocast: FP32; 16-bit logits are read as they are and widened.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written), SHAPE_MISMATCH,
  *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.

@@ -61,7 +61,7 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, const Tensor
   const Tensor losses = empty_losses(x, reduction, dtype);
   launch("bce_with_logits", x.device(), &Kernels::loss, &LossKernels::logistic, x.view(), t.view(),
          expand(weight, x.shape()), losses.view());
-  const Tensor result = reduced_losses(Op::kBceWithLogits, losses, reduction, dtype);
+  const Tensor result = reduced_losses(Op::kBceWithLogits, losses, reduction);
   if (auto* node = record<BceWithLogitsBackward>(result, {&x, &t})) {
     node->logits = SavedTensor(x);
     node->targets = SavedTensor(t);

@@ -43,10 +43,10 @@ ReducedRows reduce_rows(const char* operation, const ClassLossRows& rows, LossRe
     return {losses.dtype() == dtype ? losses : converted(losses, dtype), {}};
   }
   const Reduction all = plan_reduction(losses.shape(), {}, false);
-  if (reduction == LossReduction::kSum) return {apply_sum(operation, losses, all, 1, dtype), {}};
+  if (reduction == LossReduction::kSum) return {apply_sum(operation, losses, all, 1, losses.dtype()), {}};
   const Tensor sum = apply_sum(operation, losses, all, 1, losses.dtype());
   const Tensor total = apply_sum(operation, rows.row_weights, all, 1, losses.dtype());
-  return {apply_binary(operation, BinaryOp::kDivide, sum, total, dtype), total};
+  return {apply_binary(operation, BinaryOp::kDivide, sum, total, sum.dtype()), total};
 }
 
 Tensor grad_of_rows(const char* operation, const Tensor& grad, const Tensor& total, int64_t row_count) {

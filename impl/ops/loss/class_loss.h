@@ -31,6 +31,7 @@ struct ReducedRows {
   Tensor result;
   Tensor total;
 };
+// `dtype` is that of the rows' losses where nothing is reduced; a scalar is f32 or f64, as in elements.h.
 ReducedRows reduce_rows(const char* operation, const ClassLossRows& rows, LossReduction reduction, DType dtype);
 
 // The gradient of each row's loss: [n], repeated without a copy if the result is a scalar.

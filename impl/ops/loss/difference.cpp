@@ -46,7 +46,7 @@ Tensor apply(const LossKind& kind, const Tensor& input, const Tensor& target, Lo
   const Tensor losses = empty_losses(x, reduction, dtype);
   launch(name_of(kind.op), x.device(), &Kernels::loss, &LossKernels::loss, kind.formula, kind.beta, x.view(), t.view(),
          losses.view());
-  const Tensor result = reduced_losses(kind.op, losses, reduction, dtype);
+  const Tensor result = reduced_losses(kind.op, losses, reduction);
   if (auto* node = record<LossBackward>(result, {&x, &t})) {
     node->kind = kind;
     node->input = SavedTensor(x);

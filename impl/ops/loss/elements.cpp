@@ -41,10 +41,10 @@ Tensor empty_slopes(const Tensor& grad, const Tensor& operand) {
   return empty(operand.device(), gradient_dtype(compute, false, operand.dtype()), operand.shape());
 }
 
-Tensor reduced_losses(Op op, const Tensor& losses, LossReduction reduction, DType dtype) {
+Tensor reduced_losses(Op op, const Tensor& losses, LossReduction reduction) {
   if (reduction == LossReduction::kNone) return losses;
   return apply_sum(name_of(op), losses, plan_reduction(losses.shape(), {}, false),
-                   loss_scale(reduction, losses.shape()), dtype);
+                   loss_scale(reduction, losses.shape()), losses.dtype());
 }
 
 }  // namespace halftone

@@ -11,7 +11,7 @@ namespace halftone {
 // Two operands in the dtypes that autocast selects, and the dtype of the result.
 struct LossOperands {
   Tensor input, target;
-  DType dtype;
+  DType dtype;  // of each element's loss
 };
 // Throws DTYPE_MISMATCH, DEVICE or SHAPE_MISMATCH. Shapes are not broadcast: in a loss that is mostly a mistake.
 LossOperands loss_operands(Op op, const Tensor& input, const char* input_name, const Tensor& target,
@@ -23,6 +23,8 @@ double loss_scale(LossReduction reduction, const Shape& shape);
 Tensor empty_losses(const Tensor& input, LossReduction reduction, DType dtype);
 // The tensor that a kernel writes the slopes by an operand to; reduce_to rounds them to the operand's dtype.
 Tensor empty_slopes(const Tensor& grad, const Tensor& operand);
-Tensor reduced_losses(Op op, const Tensor& losses, LossReduction reduction, DType dtype);
+// The result. A reduced one keeps the f32 or f64 of `losses`: a 16-bit scalar would have three digits, and its gradient
+// is the factor of a gradient scaler, which f16 cannot hold.
+Tensor reduced_losses(Op op, const Tensor& losses, LossReduction reduction);
 
 }  // namespace halftone

@@ -85,7 +85,7 @@ static void a_loss_of_nothing_is_nan_on_average_and_zero_in_sum(void** state) {
   assert_values(loss(kl_div, empty, empty, HTONE_REDUCTION_BATCH_MEAN), 0, NAN);
 }
 
-static void losses_are_of_the_promoted_dtype_and_f32_under_autocast(void** state) {
+static void losses_of_elements_have_the_promoted_dtype_and_reduced_ones_are_f32(void** state) {
   (void)state;
   htone_autocast_policy* policy = NULL;
   htone_scope* scope = NULL;
@@ -94,9 +94,11 @@ static void losses_are_of_the_promoted_dtype_and_f32_under_autocast(void** state
   htone_tensor* logits = make_ramp(HTONE_F16, 2, 1, 3);
   for (size_t i = 0; i < COUNT_OF(kElementLosses); ++i) {
     assert_int_equal(dtype_of(loss(kElementLosses[i], low, low, HTONE_REDUCTION_NONE)), HTONE_BF16);
-    assert_int_equal(dtype_of(loss(kElementLosses[i], low, wide, HTONE_REDUCTION_MEAN)), HTONE_F32);
+    assert_int_equal(dtype_of(loss(kElementLosses[i], low, wide, HTONE_REDUCTION_NONE)), HTONE_F32);
+    assert_int_equal(dtype_of(loss(kElementLosses[i], low, low, HTONE_REDUCTION_MEAN)), HTONE_F32);
+    assert_int_equal(dtype_of(loss(kElementLosses[i], low, low, HTONE_REDUCTION_SUM)), HTONE_F32);
   }
-  assert_int_equal(dtype_of(cross_entropy(logits, targets, NULL, NULL)), HTONE_F16);
+  assert_int_equal(dtype_of(cross_entropy(logits, targets, NULL, NULL)), HTONE_F32);
   assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
   assert_ok(htone_autocast_begin(keep_policy(policy), &scope));
   for (size_t i = 0; i < COUNT_OF(kElementLosses); ++i) {
@@ -238,7 +240,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(losses_of_elements_have_the_values_of_their_formulas),
       cmocka_unit_test(losses_are_averaged_summed_or_left_as_they_are),
       cmocka_unit_test(a_loss_of_nothing_is_nan_on_average_and_zero_in_sum),
-      cmocka_unit_test(losses_are_of_the_promoted_dtype_and_f32_under_autocast),
+      cmocka_unit_test(losses_of_elements_have_the_promoted_dtype_and_reduced_ones_are_f32),
       cmocka_unit_test(cross_entropy_with_defaults_is_cross_entropy),
       cmocka_unit_test(ignored_rows_neither_count_nor_get_a_gradient),
       cmocka_unit_test(a_mean_over_ignored_rows_alone_is_nan),

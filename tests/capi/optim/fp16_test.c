@@ -85,10 +85,26 @@ static void accumulated_gradients_are_unscaled_once(void** state) {
   assert_near(norm * norm, 2.5 * 2.5 + 5 * 5, 1e-4);
 }
 
+/* Outside a scope, as well as inside. The gradient of the loss is the scale: 65536, more than f16 can hold. */
+static void a_loss_of_f16_logits_takes_the_first_scale_outside_a_scope(void** state) {
+  (void)state;
+  const double zeros[] = {0, 0, 0}, right = 1;
+  htone_tensor *logits = make_tensor(HTONE_F16, zeros, 2, 1, 3), *loss = NULL, *scaled = NULL;
+  assert_ok(htone_tensor_set_requires_grad(logits, 1));
+  assert_ok(htone_cross_entropy(logits, make_tensor(HTONE_I64, &right, 1, 1), &loss));
+  assert_int_equal(dtype_of(keep_tensor(loss)), HTONE_F32);
+  assert_ok(htone_grad_scaler_scale(make_scaler(1), loss, &scaled));
+  backward(keep_tensor(scaled));
+  double* values = values_of(grad_of(logits));
+  for (int i = 0; i < 3; ++i) assert_near(values[i], 65536 * (1.0 / 3 - (i == 1)), 65536.0 / (1 << 11));
+  free(values);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_loss_that_vanishes_in_fp16_stalls_without_a_scaler_and_trains_with_one),
       cmocka_unit_test(accumulated_gradients_are_unscaled_once),
+      cmocka_unit_test(a_loss_of_f16_logits_takes_the_first_scale_outside_a_scope),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

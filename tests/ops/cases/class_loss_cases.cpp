@@ -89,6 +89,7 @@ OpCase class_case(const ClassCase& which) {
     return Tensors{call(in[0], in[1], which.is_weighted ? in[2] : Tensor(), which.options)};
   };
   result.reference = [which](const Arrays& in) { return class_losses(which, in); };
+  if (which.options.reduction != LossReduction::kNone) result.results = {f32_or_wider};
   if (!which.is_weighted) return result;
   // The weights have their own dtype and are not differentiable.
   result.inputs.push_back({uniform(0.5, 2), DType::kF32});

@@ -69,7 +69,8 @@ OpCase loss_case(Op op, LossReduction reduction, const LossCall& call, Function 
           .inputs = {{distinct()}, {distinct(53)}},
           .shapes = {{{0, 3}, {0, 3}}, {{1}, {1}}, {{7, 5}, {7, 5}}, {{3, 5, 7}, {3, 5, 7}}, {{15, 2305}, {15, 2305}}},
           .run = call_of_two([=](const Tensor& x, const Tensor& t) { return call(x, t, reduction); }),
-          .reference = losses_of(function, reduction)};
+          .reference = losses_of(function, reduction),
+          .results = {reduction == LossReduction::kNone ? same : f32_or_wider}};
 }
 
 Loss squared(double x, double t) { return {(x - t) * (x - t), (x - t) * (x - t)}; }

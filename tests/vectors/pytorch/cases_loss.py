@@ -26,7 +26,7 @@ def distances():
         case(f"{name}/two shapes", name, [tensor([[1.0], [2.0]]), tensor([1.0, 2.0])], attributes=settings(**others),
              differs="mse_loss, l1_loss, smooth_l1_loss of two shapes", ours=error("SHAPE_MISMATCH"))
     case("mse_loss/f16 beyond it", "mse_loss", [tensor([300.0, 0.0], "f16"), tensor([0.0, 0.0], "f16")],
-         attributes=settings(), differs="losses of 16 bits, reduced", ours={"outputs": [tensor(44992.0, "f16")]})
+         attributes=settings(), differs="losses of 16 bits, reduced", ours={"outputs": [tensor(45000.0)]})
     for beta in (0.0, 0.5, 2.0):
         case(f"smooth_l1_loss/beta {beta}", "smooth_l1_loss",
              [leaf([0.0, 0.5, -0.5, 2.0, -2.0, 3.0]), leaf([0.0] * 6)], attributes=settings("none", beta=beta))
@@ -130,7 +130,7 @@ def classes():
     case("cross_entropy/far", "cross_entropy", [leaf([[1000.0, 0.0], [-1e38, 1e38]]), tensor([1, 0], "i64"), None],
          attributes=settings("none"), tolerance=1e-6)
     case("cross_entropy/f16", "cross_entropy", [leaf([[60000.0, -60000.0]], "f16"), tensor([1], "i64"), None],
-         attributes=settings())
+         attributes=settings(), differs="losses of 16 bits, reduced", ours={"outputs": [tensor(120000.0)]})
     case("cross_entropy/further dimensions", "cross_entropy",
          [tensor([[[1.0, 2.0], [3.0, 4.0]]]), tensor([[0, 1]], "i64"), None], attributes=settings(), tolerance=1e-6,
          differs="cross_entropy, nll_loss", ours=error("SHAPE_MISMATCH"))
