@@ -9,6 +9,8 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/merged_index.h"
+#include "checkpoint/open_checkpoint.h"
 #include "core/error.h"
 
 namespace halftone::checkpoint {
@@ -16,6 +18,9 @@ namespace halftone::checkpoint {
 namespace {
 
 constexpr const char kFolderLead[] = "step-";
+
+// A directory is saved to by one process.
+constexpr int64_t kWorldSize = 1;
 
 // The step in a folder's name; -1 for a name that step_path() does not produce.
 int64_t step_of(const char* name) noexcept {
@@ -119,7 +124,7 @@ std::vector<int64_t> Directory::steps() const {
   return found;
 }
 
-void Directory::verify(int64_t step) const { verify_checkpoint(io_, step_path(step), step); }
+void Directory::verify(int64_t step) const { OpenCheckpoint(io_, step_path(step), step).verify(); }
 
 // A checkpoint that cannot be read, or has a newer version, may be complete: then the error is passed on.
 bool Directory::is_whole(int64_t step) const {
@@ -149,7 +154,7 @@ void Directory::save(int64_t step, const StateDict& state) {
   require_latest(step);
   clear_way(step);
   // Listed now: if the save fails because memory has run out, the clean-up must not allocate.
-  const std::vector<std::string> leftovers = paths_in(step_path(step));
+  const std::vector<std::string> leftovers = paths_in(step_path(step), kWorldSize);
   try {
     publish(step, state);
   } catch (...) {
@@ -194,8 +199,8 @@ std::optional<int64_t> Directory::before(int64_t step) const {
 void Directory::publish(int64_t step, const StateDict& state) {
   const std::string folder = step_path(step);
   make_directory(io_, folder);
-  const Index index = write_tensors(io_, folder, step, next_save_id(step), state);
-  write_index(io_, folder, index);
+  const SaveRank save = {.step = step, .save_id = next_save_id(step), .rank = 0, .world_size = kWorldSize};
+  write_index(io_, folder, merged({write_tensors(io_, folder, save, state)}));
   sync_directory(io_, path_);
 }
 
@@ -210,7 +215,9 @@ std::optional<Directory::Loaded> Directory::load_latest(ContextDevice& device) {
   std::vector<int64_t> damaged;
   for (auto step = candidates.rbegin(); step != candidates.rend(); ++step) {
     try {
-      StateDict state = read_checkpoint(io_, step_path(*step), *step, device);
+      const auto checkpoint = make_ref<OpenCheckpoint>(io_, step_path(*step), *step);
+      checkpoint->verify();
+      StateDict state = state_of(checkpoint, device);
       last_whole_ = *step;
       return Loaded{.step = *step, .state = std::move(state), .damaged = std::move(damaged)};
     } catch (const Error& error) {

@@ -1,7 +1,7 @@
 // A directory of checkpoints: DIR/step-N/{rank-r-of-n.safetensors, index.json}. A save writes under temporary names,
 // syncs, and renames the index last, so that at every instant the older checkpoints are complete, and the new one
 // exists completely or not at all. A load takes the highest step that verifies: every byte is compared with its
-// checksum before it is used. The two newest checkpoints are kept. A lock, which a forked child does not inherit, lets
+// checksum before any is used. The two newest checkpoints are kept. A lock, which a forked child does not inherit, lets
 // one process write at a time; a load needs neither the lock nor permission to write. One thread at a time.
 #pragma once
 
@@ -27,18 +27,20 @@ class Directory {
 
   // Writes and publishes the state as checkpoint `step`. Throws STATE if this step or a later one exists and is
   // complete, in a forked child, and if another process has the lock of the directory that has this name now; FORMAT,
-  // IO. After a failure nothing has changed, and the same step may be saved again. Files that a failed save could not
-  // remove are ignored, and removed by the next save.
+  // also for a range without the rest of its tensor; IO. After a failure nothing has changed, and the same step may be
+  // saved again. Files that a failed save could not remove are ignored, and removed by the next save.
   void save(int64_t step, const StateDict& state);
 
   struct Loaded {
     int64_t step;
-    StateDict state;               // tensors in fresh memory
+    StateDict state;               // reads from the files, which stay open as long as the state
     std::vector<int64_t> damaged;  // later steps that did not verify
   };
-  // Returns nothing if there is no checkpoint. Throws FORMAT if there are some and none verifies, UNSUPPORTED if the
-  // newest has a newer format. Without the lock another process may save meanwhile, and remove the checkpoint that is
-  // being read: then an older one is tried, or IO or FORMAT is thrown. Two checkpoints are never mixed.
+  // Verifies the newest checkpoint, or an older one if that is damaged, and keeps it open. The state's readers write to
+  // host memory, such as that of `device`, and compare the bytes with the checksums again. Returns nothing if there is
+  // no checkpoint. Throws FORMAT if there are some and none verifies, UNSUPPORTED if the newest has a newer format.
+  // Without the lock another process may save meanwhile, and remove the checkpoint that is being opened: then an older
+  // one is tried, or IO or FORMAT is thrown. Two checkpoints are never mixed.
   std::optional<Loaded> load_latest(ContextDevice& device);
 
   // The steps with an index that is a file, in ascending order.

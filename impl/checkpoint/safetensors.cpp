@@ -18,7 +18,7 @@ std::vector<size_t> by_element_size(const StateDict& state) {
   std::vector<size_t> order(state.tensors().size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return size_of(state.tensors()[a].tensor.dtype()) > size_of(state.tensors()[b].tensor.dtype());
+    return size_of(state.tensors()[a].dtype()) > size_of(state.tensors()[b].dtype());
   });
   return order;
 }
@@ -52,7 +52,7 @@ WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata
   header.metadata = metadata;
   for (size_t i : order) {
     const StateTensor& entry = state.tensors()[i];
-    append_tensor(header, entry.name, entry.tensor.dtype(), entry.tensor.shape());
+    append_tensor(header, entry.name, entry.dtype(), entry.shape());
   }
   const std::string front = serialize(header);
   file.write(0, front.data(), front.size());
@@ -61,7 +61,7 @@ WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata
   written.header_checksum = header.checksum;
   written.tensor_checksums.resize(order.size());
   for (size_t i : order) {
-    const HostBytes bytes(state.tensors()[i].tensor);
+    const HostBytes bytes(in_memory(state.tensors()[i]));
     file.write(written.size, bytes.data(), bytes.size());
     written.tensor_checksums[i] = checksum(bytes.data(), bytes.size());
     written.size += bytes.size();
@@ -73,7 +73,7 @@ WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata
 SafetensorsFile::SafetensorsFile(const Io& io, const std::string& path)
     : file_(File::open(io, path)), header_(read_safetensors_header(file_)) {}
 
-uint64_t SafetensorsFile::read(const TensorEntry& entry, const Tensor& target) const {
+void SafetensorsFile::read(const TensorEntry& entry, const Tensor& target) const {
   const uint64_t offset = header_.data_begin + entry.begin;
   const size_t size = bytes_of(target);
   std::vector<std::byte> copy(host_sees(target) ? 0 : size);
@@ -85,17 +85,25 @@ uint64_t SafetensorsFile::read(const TensorEntry& entry, const Tensor& target) c
   } else {
     write_from_host(target, entry.dtype, bytes);
   }
-  return checksum(bytes, size);
 }
 
-uint64_t SafetensorsFile::checksum_of(const TensorEntry& entry) const {
-  constexpr uint64_t kPiece = 1 << 20;
-  std::vector<std::byte> bytes(static_cast<size_t>(std::min(kPiece, entry.end - entry.begin)));
+// Kernels rely on a bool being 0 or 1, and the target may be a live tensor, so bools are looked at in `piece` first.
+uint64_t SafetensorsFile::read_range(const TensorEntry& entry, ByteRange kept, void* target,
+                                     std::span<std::byte> piece) const {
   Checksum sum;
-  for (uint64_t position = entry.begin; position < entry.end; position += kPiece) {
-    const auto size = static_cast<size_t>(std::min(kPiece, entry.end - position));
-    file_.read(header_.data_begin + position, bytes.data(), size);
-    sum.add(bytes.data(), size);
+  const bool has_bools = entry.dtype == DType::kBool;
+  const uint64_t size = entry.end - entry.begin;
+  for (uint64_t position = 0; position < size;) {
+    const bool is_kept = position >= kept.begin && position < kept.end;
+    const uint64_t stop = position < kept.begin ? kept.begin : is_kept ? kept.end : size;
+    const auto count = static_cast<size_t>(std::min<uint64_t>(kPieceBytes, stop - position));
+    std::byte* place = is_kept ? static_cast<std::byte*>(target) + (position - kept.begin) : piece.data();
+    std::byte* bytes = has_bools ? piece.data() : place;
+    file_.read(header_.data_begin + entry.begin + position, bytes, count);
+    if (has_bools) require_bools(reinterpret_cast<const unsigned char*>(bytes), count, entry.name);
+    if (bytes != place) std::copy_n(bytes, count, place);
+    sum.add(bytes, count);
+    position += count;
   }
   return sum.value();
 }
@@ -111,7 +119,6 @@ StateDict SafetensorsFile::read_all(ContextDevice& device) && {
   return state;
 }
 
-// Kernels rely on a bool being 0 or 1.
 void SafetensorsFile::require_bools(const unsigned char* bytes, size_t size, const std::string& name) const {
   for (size_t i = 0; i < size; ++i) {
     if (bytes[i] > 1)

@@ -2,6 +2,9 @@
 // shrinks meanwhile, that is an error and not a signal. One thread at a time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,19 +27,29 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 // Writes the tensors of `state` and syncs the file; scalars are ignored. Throws IO, FORMAT.
 WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata& metadata);
 
+// Bytes [begin, end) of a tensor.
+struct ByteRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
 // An open file whose header was read and found valid.
 class SafetensorsFile {
  public:
+  static constexpr size_t kPieceBytes = 1 << 20;
+
   // Throws IO, FORMAT, UNSUPPORTED.
   SafetensorsFile(const Io& io, const std::string& path);
 
   const SafetensorsHeader& header() const noexcept { return header_; }
   uint64_t size() const noexcept { return file_.size(); }
-  // Reads a tensor into `target` and returns the checksum of its bytes. Throws IO, FORMAT if the file has shrunk or
-  // holds a bool other than 0 and 1. REQUIRES: `target` is contiguous and has the entry's dtype and number of elements.
-  uint64_t read(const TensorEntry& entry, const Tensor& target) const;
-  // The checksum of a tensor's bytes, read piece by piece.
-  uint64_t checksum_of(const TensorEntry& entry) const;
+  // Reads a tensor into `target`. Throws IO, FORMAT if the file has shrunk or holds a bool other than 0 and 1.
+  // REQUIRES: `target` is contiguous and has the entry's dtype and number of elements.
+  void read(const TensorEntry& entry, const Tensor& target) const;
+  // Reads a tensor piece by piece and returns the checksum of all its bytes. Those in `kept` go to `target`, the others
+  // to `piece`, which has kPieceBytes. Allocates nothing. Throws as read() does; a bool other than 0 and 1 does not
+  // reach `target`.
+  uint64_t read_range(const TensorEntry& entry, ByteRange kept, void* target, std::span<std::byte> piece) const;
   // Reads all tensors, and moves the names out of the header.
   StateDict read_all(ContextDevice& device) &&;
 

@@ -49,7 +49,9 @@ StagedLoad stage_state(Sampler& sampler, const StateDict& state) {
   if (cursor < 0 || cursor > kLargestCount) {
     fail(Code::kFormat, "", "cursor=%lld is no count of batches", static_cast<long long>(cursor));
   }
-  return [&sampler, cursor] { sampler.set_cursor(cursor); };
+  StagedLoad load;
+  load.add([&sampler, cursor] { sampler.set_cursor(cursor); });
+  return load;
 }
 
 }  // namespace halftone::data

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/sampler.h"
-#include "tensor/state_dict.h"
+#include "tensor/staged_load.h"
 
 namespace halftone::data {
 

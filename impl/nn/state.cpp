@@ -11,6 +11,20 @@ namespace halftone::nn {
 
 namespace {
 
+// Split weights, joined when they are read.
+class SplitWeights final : public StateReader {
+ public:
+  explicit SplitWeights(Ref<Parameter> parameter) : parameter_(std::move(parameter)) {}
+
+  DType dtype() const noexcept override { return DType::kF32; }
+  const Shape& shape() const noexcept override { return parameter_->weights().shape(); }
+  ContextDevice& device() const noexcept override { return parameter_->weights().device(); }
+  void read(int64_t begin, const Tensor& target) const override { parameter_->join_range(begin, target); }
+
+ private:
+  Ref<Parameter> parameter_;
+};
+
 // A parameter or a buffer that a state is loaded into.
 struct Target {
   std::string name;
@@ -64,7 +78,7 @@ class NameList {
 
 struct Pair {
   Target target;
-  Tensor values;
+  const StateTensor* values;
 };
 
 NameList names_of(const StateDict& state) {
@@ -89,12 +103,12 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
     const StateTensor* entry = state.find(target.name);
     if (entry == nullptr) continue;
     const Shape& expected = target.tensor().shape();
-    if (entry->tensor.shape() != expected || entry->global_shape() != expected) {
-      shapes.add(target.name + " " + ShapeText(entry->tensor.shape()).text + " for " + ShapeText(expected).text);
-    } else if (is_float(entry->tensor.dtype()) != is_float(target.dtype())) {
-      dtypes.add(target.name + " " + name_of(entry->tensor.dtype()) + " for " + name_of(target.dtype()));
+    if (entry->shape() != expected || entry->global_shape() != expected) {
+      shapes.add(target.name + " " + ShapeText(entry->shape()).text + " for " + ShapeText(expected).text);
+    } else if (is_float(entry->dtype()) != is_float(target.dtype())) {
+      dtypes.add(target.name + " " + name_of(entry->dtype()) + " for " + name_of(target.dtype()));
     }
-    pairs.push_back({target, entry->tensor});
+    pairs.push_back({target, entry});
   }
   if (shapes.count() > 0) {
     fail(Code::kShapeMismatch, "state_dict", "state_dict has other shapes than the module: %s", shapes.text().c_str());
@@ -105,19 +119,43 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
   return pairs;
 }
 
-// Copies, before the first write, values on another device and values in memory that the writes change.
-void stage(std::vector<Pair>& pairs) {
+// Tensors in memory may be the module's own: copies, before the first write, values in memory that the writes change,
+// and values on another device.
+Tensor unwritten(const Pair& pair, const std::unordered_set<const Storage*>& written) {
+  const Tensor& values = pair.values->tensor;
+  ContextDevice& device = pair.target.tensor().device();
+  if (&values.device() != &device) return moved_to(device, values);
+  return written.contains(values.storage().get()) ? converted(values, values.dtype()) : values;
+}
+
+void stage_tensor(const Target& target, const Tensor& values, StagedLoad& load) {
+  load.add([target, values = target.parameter ? target.parameter->writable(values) : values] { target.write(values); });
+}
+
+void stage_reader(const Target& target, const StateTensor& values, StagedLoad& load) {
+  const Ref<Parameter>& parameter = target.parameter;
+  if (!parameter) return load.add_read(values, 0, target.buffer);
+  if (!parameter->is_split())
+    return load.add_read(values, 0, parameter->master(), [parameter] { parameter->update_copy(); });
+  load.add_write(values, parameter->device(), DType::kF32, [parameter](const Tensor& read) { parameter->write(read); });
+}
+
+StagedLoad stage(const std::vector<Pair>& pairs) {
   std::unordered_set<const Storage*> written;
   for (const Pair& pair : pairs) pair.target.add_written(written);
-  for (Pair& pair : pairs) {
-    ContextDevice& device = pair.target.tensor().device();
-    if (&pair.values.device() != &device) {
-      pair.values = moved_to(device, pair.values);
-    } else if (written.contains(pair.values.storage().get())) {
-      pair.values = converted(pair.values, pair.values.dtype());
+  StagedLoad load;
+  for (const Pair& pair : pairs) {
+    if (pair.values->reader) {
+      stage_reader(pair.target, *pair.values, load);
+    } else {
+      stage_tensor(pair.target, unwritten(pair, written), load);
     }
-    if (pair.target.parameter) pair.values = pair.target.parameter->writable(pair.values);
   }
+  // Parameters may share a storage: a write to one makes the copies of the others look stale.
+  for (const Pair& pair : pairs) {
+    if (const Ref<Parameter>& parameter = pair.target.parameter) load.add([parameter] { parameter->mark_current(); });
+  }
+  return load;
 }
 
 }  // namespace
@@ -125,8 +163,11 @@ void stage(std::vector<Pair>& pairs) {
 StateDict state_of(const Module& module) {
   StateDict state;
   for (const Target& target : targets_of(module)) {
-    const bool is_joined = target.parameter && target.parameter->is_split();
-    state.add(target.name, is_joined ? target.parameter->read(DType::kF32) : target.tensor().detach());
+    if (target.parameter && target.parameter->is_split()) {
+      state.add_reader(target.name, make_ref<SplitWeights>(target.parameter));
+    } else {
+      state.add(target.name, target.tensor().detach());
+    }
   }
   return state;
 }
@@ -134,25 +175,20 @@ StateDict state_of(const Module& module) {
 StateDict difference(const StateDict& state, const StateDict& other) {
   StateDict result;
   for (const StateTensor& entry : state.tensors()) {
-    if (other.find(entry.name) == nullptr) {
-      result.add_range(entry.name, entry.tensor, entry.global_shape(), entry.offset());
-    }
+    if (other.find(entry.name) == nullptr) result.add_entry(entry.name, entry);
   }
   return result;
 }
 
 StagedLoad stage_state(const Module& module, const StateDict& state, bool strict) {
-  std::vector<Pair> pairs = pairs_of(targets_of(module), state);
+  const std::vector<Pair> pairs = pairs_of(targets_of(module), state);
   if (strict) require_all_names(module, state);
-  stage(pairs);
-  return [pairs = std::move(pairs)] {
-    for (const Pair& pair : pairs) pair.target.write(pair.values);
-    for (const Pair& pair : pairs) {
-      if (pair.target.parameter) pair.target.parameter->mark_current();
-    }
-  };
+  return stage(pairs);
 }
 
-void load_state(const Module& module, const StateDict& state, bool strict) { stage_state(module, state, strict)(); }
+// A reader of the state may join weights that the load writes, so all are read before.
+void load_state(const Module& module, const StateDict& state, bool strict) {
+  stage_state(module, in_memory(state), strict)();
+}
 
 }  // namespace halftone::nn

@@ -37,9 +37,20 @@ float scale_in(const StateDict& state, const std::string& name, double least) {
 
 std::string of_group(size_t group, const char* name) { return "group." + std::to_string(group) + "." + name; }
 
-void add_moment(StateDict& state, const std::string& name, const Moment& moment) {
-  if (moment.values.defined()) state.add(name, moment.values);
-  if (moment.scales.defined()) state.add(name + "_scales", moment.scales);
+// A moment of the range of the parameter that is updated here. It has a scale for each block of the range, which begins
+// at a block. Factored moments have shapes of their own, and are always of the whole parameter.
+void add_moment(StateDict& state, const std::string& name, const Moment& moment, const Parameter& parameter) {
+  const Shard& shard = parameter.shard();
+  const int64_t size = numel(parameter.shape());
+  const bool is_whole = shard.begin == 0 && shard.end == size;
+  const auto blocks = [](int64_t count) { return (count + kBlockSize - 1) / kBlockSize; };
+  const auto add = [&](const std::string& part, const Tensor& tensor, const Shape& global_shape, int64_t begin) {
+    if (!tensor.defined()) return;
+    if (is_whole) return state.add(part, tensor);
+    state.add_range(part, tensor, global_shape, begin);
+  };
+  add(name, moment.values, parameter.shape(), shard.begin);
+  add(name + "_scales", moment.scales, {blocks(size)}, blocks(shard.begin));
 }
 
 // Numbers lead the names, since two modules may have parameters of one name.
@@ -51,8 +62,9 @@ StateDict moments_of(const Optimizer& optimizer) {
   size_t number = 0;
   for (const OwnedParameter& parameter : optimizer.parameters()) {
     const std::string name = numbered(number++, parameter.name());
-    add_moment(state, name + ".moment1", parameter.moment1());
-    add_moment(state, name + ".moment2", parameter.moment2());
+    for (size_t i = 0; i < parameter.moments().size(); ++i) {
+      add_moment(state, name + ".moment" + std::to_string(i + 1), parameter.moments()[i], parameter.parameter());
+    }
   }
   return state;
 }
@@ -75,7 +87,8 @@ void require_same_kind(const Optimizer& optimizer, const StateDict& state) {
 }  // namespace
 
 StateDict state_of(const Optimizer& optimizer) {
-  if (optimizer.has_verdict()) fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
+  if (optimizer.order().is_unscaled())
+    fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
   StateDict state = moments_of(optimizer);
   state.add("kind", std::string(optimizer.kind()));
   state.add("step", optimizer.step_count());
@@ -89,7 +102,8 @@ StateDict state_of(const Optimizer& optimizer) {
 }
 
 StagedLoad stage_state(Optimizer& optimizer, const StateDict& state) {
-  if (optimizer.has_verdict()) fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
+  if (optimizer.order().is_unscaled())
+    fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
   require_same_kind(optimizer, state);
   const int64_t step = count_in(state, "step");
   std::vector<Optimizer::GroupProgress> progress;
@@ -100,11 +114,12 @@ StagedLoad stage_state(Optimizer& optimizer, const StateDict& state) {
     if (first_step > step) fail(Code::kFormat, "", "a group begins after step %lld", static_cast<long long>(step));
     progress.push_back({.lr = lr, .first_step = first_step});
   }
-  return [&optimizer, step, progress, copy_moments = stage_copy(moments_of(optimizer), state)] {
-    copy_moments();
+  StagedLoad load = stage_copy(moments_of(optimizer), state);
+  load.add([&optimizer, step, progress] {
     for (size_t group = 0; group < progress.size(); ++group) optimizer.set_group_progress(group, progress[group]);
     optimizer.set_step_count(step);
-  };
+  });
+  return load;
 }
 
 StateDict state_of(const GradScaler& scaler) {
@@ -125,7 +140,9 @@ StagedLoad stage_state(GradScaler& scaler, const StateDict& state) {
   loaded.growth_tracker = count_in(state, "growth_tracker");
   loaded.hysteresis_left = static_cast<int32_t>(std::min<int64_t>(count_in(state, "hysteresis_left"), INT32_MAX));
   loaded.ceiling = scale_in(state, "ceiling", 0.0);
-  return [&scaler, loaded] { scaler.set_state(loaded); };
+  StagedLoad load;
+  load.add([&scaler, loaded] { scaler.set_state(loaded); });
+  return load;
 }
 
 StateDict state_of(const Ema& ema) {
@@ -143,10 +160,9 @@ StagedLoad stage_state(Ema& ema, const StateDict& state) {
     fail(Code::kFormat, "", "it averages %lld parameters, expected %zu", static_cast<long long>(parameters),
          ema.size());
   }
-  return [&ema, updates, copy_averages = stage_copy(averages, state)] {
-    copy_averages();
-    ema.set_update_count(updates);
-  };
+  StagedLoad load = stage_copy(averages, state);
+  load.add([&ema, updates] { ema.set_update_count(updates); });
+  return load;
 }
 
 }  // namespace halftone::optim

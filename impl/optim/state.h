@@ -5,11 +5,12 @@
 #include "optim/ema.h"
 #include "optim/grad_scaler.h"
 #include "optim/optimizer.h"
-#include "tensor/state_dict.h"
+#include "tensor/staged_load.h"
 
 namespace halftone::optim {
 
-// Throws STATE between unscale and step.
+// The moments of a parameter that ranks share are ranges of those of the whole parameter. Throws STATE between unscale
+// and step.
 StateDict state_of(const Optimizer& optimizer);
 // Throws FORMAT where the state is of another kind of optimizer, other groups, parameters or storage.
 StagedLoad stage_state(Optimizer& optimizer, const StateDict& state);

@@ -49,6 +49,15 @@ void StateDict::add_range(std::string name, const Tensor& range, const Shape& gl
                      .range = std::make_shared<const StateRange>(StateRange{global_shape, offset})});
 }
 
+void StateDict::add_reader(std::string name, Ref<const StateReader> reader) {
+  append(tensors_, kTensors, StateTensor{.name = std::move(name), .reader = std::move(reader)});
+}
+
+void StateDict::add_entry(std::string name, const StateTensor& entry) {
+  append(tensors_, kTensors,
+         StateTensor{.name = std::move(name), .tensor = entry.tensor, .range = entry.range, .reader = entry.reader});
+}
+
 void StateDict::add(std::string name, StateScalar value) {
   append(scalars_, kScalars, NamedScalar{.name = std::move(name), .value = std::move(value)});
 }
@@ -63,26 +72,21 @@ const StateScalar* StateDict::find_scalar(const std::string& name) const noexcep
   return number != nullptr && *number % 2 == kScalars ? &scalars_[*number / 2].value : nullptr;
 }
 
-StagedLoad stage_copy(const StateDict& targets, const StateDict& values) {
-  std::vector<std::pair<Tensor, Tensor>> copies;
-  for (const StateTensor& target : targets.tensors()) {
-    const Tensor& live = target.tensor;
-    const StateTensor* saved = values.find(target.name);
-    if (saved == nullptr) fail(Code::kFormat, "", "tensor %.64s is missing", target.name.c_str());
-    if (saved->tensor.dtype() != live.dtype() || saved->tensor.shape() != live.shape()) {
-      fail(Code::kFormat, "", "tensor %.64s is %s %s, expected %s %s", target.name.c_str(),
-           name_of(saved->tensor.dtype()), ShapeText(saved->tensor.shape()).text, name_of(live.dtype()),
-           ShapeText(live.shape()).text);
-    }
-    if (live.storage()->is_read_only() || may_overlap(live.shape(), live.strides())) {
-      fail(Code::kState, "", "tensor %.64s is over memory that is read-only, or whose elements overlap",
-           target.name.c_str());
-    }
-    copies.emplace_back(moved_to(live.device(), saved->tensor), live);
+Tensor in_memory(const StateTensor& entry) {
+  if (!entry.reader) return entry.tensor;
+  const Tensor tensor = empty(entry.reader->device(), entry.dtype(), entry.shape());
+  entry.reader->read(0, tensor);
+  return tensor;
+}
+
+StateDict in_memory(const StateDict& state) {
+  StateDict result;
+  result.reserve(state.tensors().size());
+  for (const StateTensor& entry : state.tensors()) {
+    result.add_range(entry.name, in_memory(entry), entry.global_shape(), entry.offset());
   }
-  return [copies = std::move(copies)] {
-    for (const auto& [from, to] : copies) copy(from, to);
-  };
+  for (const NamedScalar& scalar : state.scalars()) result.add(scalar.name, scalar.value);
+  return result;
 }
 
 }  // namespace halftone

@@ -1,14 +1,14 @@
 // The saved state of a program: tensors and scalars by name, in the order in which they were added. Modules,
-// optimizers, scalers and samplers produce one and load one; checkpoint/ writes and reads one, and knows none of those
-// classes. Tensors are references: to the live state if it is to be saved, to new memory if it was read from a file.
-// One thread at a time.
+// optimizers, scalers and samplers produce one and load one (staged_load.h); checkpoint/ writes and reads one, and
+// knows none of those classes. A tensor is a reference to the live state, or a reader that gets its elements when they
+// are needed: a large state is then never in memory twice. One thread at a time.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,13 +23,30 @@ struct StateRange {
   int64_t offset = 0;
 };
 
+// The elements of an entry that has no tensor: they are in a file, or are computed from other tensors.
+class StateReader : public RefCounted {
+ public:
+  virtual DType dtype() const noexcept = 0;
+  virtual const Shape& shape() const noexcept = 0;
+  // The device whose memory read() writes to.
+  virtual ContextDevice& device() const noexcept = 0;
+  // Writes elements [begin, begin + target.numel()) of the flattened tensor to `target`, and does not count the write
+  // as a new version. If it throws, the content of `target` is unspecified. REQUIRES: `target` is contiguous, has this
+  // dtype, and is in memory of device(), or in any host memory if device() is host-accessible.
+  virtual void read(int64_t begin, const Tensor& target) const = 0;
+};
+
 // A file may hold a million of them, so the rare range is behind a pointer.
 struct StateTensor {
   std::string name;
-  Tensor tensor;
+  Tensor tensor = {};                                 // undefined if `reader` has the elements
   std::shared_ptr<const StateRange> range = nullptr;  // null: the whole tensor, in its shape
+  Ref<const StateReader> reader = nullptr;            // null if the elements are in `tensor`
 
-  const Shape& global_shape() const noexcept { return range ? range->global_shape : tensor.shape(); }
+  DType dtype() const noexcept { return reader ? reader->dtype() : tensor.dtype(); }
+  const Shape& shape() const noexcept { return reader ? reader->shape() : tensor.shape(); }
+  int64_t numel() const noexcept { return halftone::numel(shape()); }
+  const Shape& global_shape() const noexcept { return range ? range->global_shape : shape(); }
   int64_t offset() const noexcept { return range ? range->offset : 0; }
 };
 
@@ -43,10 +60,6 @@ struct NamedScalar {
   StateScalar value;
 };
 
-// A load that was checked and prepared. The call writes, and can fail only if a device fails. REQUIRES: the objects
-// that it was made from live until then.
-using StagedLoad = std::function<void()>;
-
 class StateDict {
  public:
   // Names are UTF-8, not empty and without a zero byte. A name is used once among tensors and scalars together. Throws
@@ -54,6 +67,9 @@ class StateDict {
   void add(std::string name, const Tensor& tensor);
   // `range` is a one-dimensional range of a flattened tensor, or the whole tensor in its shape.
   void add_range(std::string name, const Tensor& range, const Shape& global_shape, int64_t offset);
+  void add_reader(std::string name, Ref<const StateReader> reader);
+  // An entry of another state, under a name of its own.
+  void add_entry(std::string name, const StateTensor& entry);
   void add(std::string name, StateScalar value);
 
   // Makes room for `count` tensors in total.
@@ -81,8 +97,16 @@ class StateDict {
   NameIndex index_;
 };
 
-// Prepares to copy `values` into the `targets` of the same names. Throws FORMAT naming the first target that is missing
-// or has another dtype or shape, STATE for one that may not be written. Scalars are ignored.
-StagedLoad stage_copy(const StateDict& targets, const StateDict& values);
+// A state that several owners share, such as one of a program's own tensors.
+struct SharedStateDict final : RefCounted {
+  SharedStateDict() = default;
+  explicit SharedStateDict(StateDict value) : state(std::move(value)) {}
+  StateDict state;
+};
+
+// The entry's tensor, or a new one with the elements of its reader. Throws as the reader does, and OUT_OF_MEMORY.
+Tensor in_memory(const StateTensor& entry);
+// The state with a tensor for every reader.
+StateDict in_memory(const StateDict& state);
 
 }  // namespace halftone

@@ -1,5 +1,6 @@
 #include "trainer/checkpoint.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "core/error.h"
@@ -9,40 +10,22 @@ namespace halftone::trainer {
 
 namespace {
 
-constexpr const char* kSequences = "streams";  // the name in the files
-
 void require_step(int64_t step) {
   if (step < 0) fail(Code::kInvalidArgument, "step", "step=%lld is below 0", static_cast<long long>(step));
-}
-
-// A resumed run must draw the same random numbers as one that never stopped.
-StatePart random_part(const Ref<Context>& context) {
-  const auto read = [context] {
-    StateDict state;
-    state.add(kSequences, static_cast<int64_t>(context->sequences_taken()));
-    return state;
-  };
-  const auto stage = [context](const StateDict& state) -> StagedLoad {
-    const StateScalar* sequences = state.find_scalar(kSequences);
-    if (sequences == nullptr || !std::holds_alternative<int64_t>(*sequences)) {
-      fail(Code::kFormat, "", "the count of random sequences is missing");
-    }
-    return [context, taken = std::get<int64_t>(*sequences)] {
-      context->set_sequences_taken(static_cast<uint64_t>(taken));
-    };
-  };
-  return {.name = "random", .read = read, .stage = stage};
 }
 
 }  // namespace
 
 Checkpoint::Checkpoint(Ref<Context> context, const std::string& directory)
     : context_(std::move(context)), directory_(context_->io(), context_->clock(), directory) {
-  state_.add(random_part(context_));
+  state_.add("random", context_);
 }
 
 void Checkpoint::save(int64_t step) {
   require_step(step);
+  if (is_partly_loaded_) {
+    fail(Code::kState, "checkpoint", "a load failed half-way, so the state is a mix of two; load again before a save");
+  }
   directory_.save(step, state_.read());
 }
 
@@ -63,8 +46,23 @@ int64_t Checkpoint::load() {
     log_warning("the checkpoint of step %lld is damaged; that of step %lld is loaded", static_cast<long long>(step),
                 static_cast<long long>(loaded->step));
   }
-  state_.load(loaded->state);
+  StagedLoad load = state_.stage(loaded->state);
+  load.prepare();
+  commit(load);
   return loaded->step;
+}
+
+void Checkpoint::commit(const StagedLoad& load) {
+  is_partly_loaded_ = true;
+  try {
+    load.commit();
+  } catch (const Error& error) {
+    char message[Error::kMessageCapacity];
+    std::snprintf(message, sizeof message, "the state was partly loaded and must be loaded again: %.390s",
+                  error.what());
+    throw Error(error.code(), error.native_code(), error.argument(), message);
+  }
+  is_partly_loaded_ = false;
 }
 
 }  // namespace halftone::trainer

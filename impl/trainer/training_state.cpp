@@ -1,38 +1,72 @@
 #include "trainer/training_state.h"
 
-#include <utility>
-
 #include "core/error.h"
+#include "data/state.h"
+#include "nn/state.h"
+#include "optim/state.h"
 
 namespace halftone::trainer {
 
 namespace {
 
 constexpr char kSeparator = '/';
+constexpr const char* kSequences = "streams";  // the name in the files
 
 bool is_empty(const StateDict& state) { return state.tensors().empty() && state.scalars().empty(); }
 
+// ---- The state of objects without a room of their own. The others have state_of and stage_state in their rooms.
+
+StateDict state_of(const Context& context) {
+  StateDict state;
+  state.add(kSequences, static_cast<int64_t>(context.sequences_taken()));
+  return state;
+}
+
+StagedLoad stage_state(Context& context, const StateDict& state) {
+  const StateScalar* sequences = state.find_scalar(kSequences);
+  if (sequences == nullptr || !std::holds_alternative<int64_t>(*sequences)) {
+    fail(Code::kFormat, "", "the count of random sequences is missing");
+  }
+  StagedLoad load;
+  load.add(
+      [&context, taken = std::get<int64_t>(*sequences)] { context.set_sequences_taken(static_cast<uint64_t>(taken)); });
+  return load;
+}
+
+StateDict state_of(const SharedStateDict& shared) { return shared.state; }
+StagedLoad stage_state(SharedStateDict& shared, const StateDict& state) { return stage_copy(shared.state, state); }
+
+// ---- The state of any object
+
+StateDict state_of(const PartObject& object) {
+  return std::visit([](const auto& part) { return state_of(*part); }, object);
+}
+
+StagedLoad stage_state(const PartObject& object, const StateDict& state) {
+  return std::visit([&](const auto& part) { return stage_state(*part, state); }, object);
+}
+
 // A layer may report a state that does not fit by any code. For the caller it means that the checkpoint does not fit.
 template <class Action>
-auto of_part(const StatePart& part, Action&& action) {
+auto of_part(const std::string& name, Action&& action) {
   try {
     return action();
   } catch (const Error& error) {
     if (error.code() == Code::kOutOfMemory || error.code() == Code::kDevice || error.code() == Code::kState) throw;
-    fail(Code::kFormat, "", "the checkpoint does not fit %s: %s", part.name.c_str(), error.what());
+    fail(Code::kFormat, "", "the checkpoint does not fit %s: %s", name.c_str(), error.what());
   }
 }
 
 }  // namespace
 
-void TrainingState::add(StatePart part) {
-  if (part.name.empty() || part.name.find(kSeparator) != std::string::npos) {
-    fail(Code::kInvalidArgument, "name", "name '%.64s' is empty or holds a slash", part.name.c_str());
+void TrainingState::add(std::string name, PartObject object) {
+  if (name.empty() || name.find(kSeparator) != std::string::npos) {
+    fail(Code::kInvalidArgument, "name", "name '%.64s' is empty or holds a slash", name.c_str());
   }
-  const auto [place, is_new] = places_.try_emplace(part.name, parts_.size());
-  if (!is_new) fail(Code::kInvalidArgument, "name", "name %.64s is another part's already", part.name.c_str());
+  const auto [place, is_new] = places_.try_emplace(name, parts_.size());
+  if (!is_new) fail(Code::kInvalidArgument, "name", "name %.64s is another part's already", name.c_str());
   try {
-    parts_.push_back(std::move(part));
+    parts_.push_back({.name = std::move(name), .object = std::move(object)});
   } catch (...) {
     places_.erase(place);
     throw;
@@ -41,12 +75,10 @@ void TrainingState::add(StatePart part) {
 
 StateDict TrainingState::read() const {
   StateDict state;
-  for (const StatePart& part : parts_) {
+  for (const Part& part : parts_) {
     const std::string lead = part.name + kSeparator;
-    const StateDict own = part.read();
-    for (const StateTensor& entry : own.tensors()) {
-      state.add_range(lead + entry.name, entry.tensor, entry.global_shape(), entry.offset());
-    }
+    const StateDict own = state_of(part.object);
+    for (const StateTensor& entry : own.tensors()) state.add_entry(lead + entry.name, entry);
     for (const NamedScalar& scalar : own.scalars()) state.add(lead + scalar.name, scalar.value);
   }
   return state;
@@ -65,31 +97,29 @@ std::vector<StateDict> TrainingState::split(const StateDict& state) const {
   std::vector<StateDict> states(parts_.size());
   for (const StateTensor& entry : state.tensors()) {
     if (auto own = split(entry.name)) {
-      of_part(parts_[own->first], [&] {
-        states[own->first].add_range(std::move(own->second), entry.tensor, entry.global_shape(), entry.offset());
-      });
+      of_part(parts_[own->first].name, [&] { states[own->first].add_entry(std::move(own->second), entry); });
     }
   }
   for (const NamedScalar& scalar : state.scalars()) {
     if (auto own = split(scalar.name)) {
-      of_part(parts_[own->first], [&] { states[own->first].add(std::move(own->second), scalar.value); });
+      of_part(parts_[own->first].name, [&] { states[own->first].add(std::move(own->second), scalar.value); });
     }
   }
   return states;
 }
 
-void TrainingState::load(const StateDict& state) const {
-  const std::vector<StateDict> states = split(state);  // the staged loads refer to them
-  std::vector<StagedLoad> loads;
+StagedLoad TrainingState::stage(const StateDict& state) const {
+  const std::vector<StateDict> states = split(state);
+  StagedLoad load;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const StatePart& part = parts_[i];
+    const Part& part = parts_[i];
     if (is_empty(states[i])) {
-      if (is_empty(part.read())) continue;  // an empty part writes nothing into a checkpoint
+      if (is_empty(state_of(part.object))) continue;  // an empty part writes nothing into a checkpoint
       fail(Code::kFormat, "", "the checkpoint has no part %s", part.name.c_str());
     }
-    loads.push_back(of_part(part, [&] { return part.stage(states[i]); }));
+    load.append(of_part(part.name, [&] { return stage_state(part.object, states[i]); }));
   }
-  for (const StagedLoad& load : loads) load();
+  return load;
 }
 
 }  // namespace halftone::trainer

@@ -10,6 +10,7 @@
 #include "checkpoint/checksum.h"
 #include "checkpoint/file_fixture.h"
 #include "checkpoint/numbered_states.h"
+#include "tensor/staged_load.h"
 
 namespace halftone::checkpoint {
 namespace {
@@ -197,12 +198,51 @@ TEST_F(DirectoryTest, F24_JoinsTheRangesThatTwoRanksWrote) {
   }
   index.tensors.push_back(joined);
   write_index(system_io(), step, index);
-  EXPECT_EQ(values(open().load_latest(device())->state.find("weight")->tensor),
+  EXPECT_EQ(values(in_memory(*open().load_latest(device())->state.find("weight"))),
             (std::vector<double>{0, 1, 2, 3, 4, 5}));
 
   index.tensors[0].parts[1].begin = 2;  // overlaps the first
   write_index(system_io(), step, index);
   EXPECT_EQ(code_of([&] { open().load_latest(device()); }), Code::kFormat);
+}
+
+// Another process may remove the checkpoint while its tensors are read: the files stay open.
+TEST_F(DirectoryTest, ALoadedStateCanBeReadAfterItsFilesWereRemoved) {
+  open().save(1, state(1));
+  const auto loaded = open().load_latest(device());
+  std::filesystem::remove_all(path("run"));
+  expect_state(*loaded, 1);
+}
+
+TEST_F(DirectoryTest, ABoolThatIsNeither0Nor1IsFoundBeforeAnythingIsLoaded) {
+  Directory directory = open();
+  directory.save(1, state(1));
+  const Tensor mask = tensor({3}, {1, 0, 1}, DType::kBool);
+  static_cast<unsigned char*>(mask.data())[1] = 2;
+  StateDict wrong;
+  wrong.add("mask", mask);
+  directory.save(2, wrong);
+  EXPECT_EQ(code_of([&] { directory.verify(2); }), Code::kFormat);
+  const auto loaded = directory.load_latest(device());
+  EXPECT_EQ(loaded->step, 1);
+  EXPECT_EQ(loaded->damaged, std::vector<int64_t>{2});
+}
+
+// The target is live memory, and kernels rely on its bools whatever the load reports.
+TEST_F(DirectoryTest, ABoolThatChangesAfterTheChecksDoesNotReachATensor) {
+  Directory directory = open();
+  StateDict saved;
+  saved.add("mask", tensor({3}, {1, 1, 1}, DType::kBool));
+  directory.save(1, saved);
+  const auto loaded = directory.load_latest(device());
+  const std::string bytes = read_file(tensors_of(1));
+  std::fstream(tensors_of(1), std::ios::binary | std::ios::in | std::ios::out)
+      << bytes.substr(0, bytes.size() - 1) << '\x02';
+  StateDict live;
+  live.add("mask", tensor({3}, {1, 1, 1}, DType::kBool));
+  EXPECT_EQ(code_of([&] { stage_copy(live, loaded->state)(); }), Code::kFormat);
+  const auto* elements = static_cast<const unsigned char*>(live.find("mask")->tensor.data());
+  for (int i = 0; i < 3; ++i) EXPECT_LE(elements[i], 1) << i;
 }
 
 TEST_F(DirectoryTest, S14_ReportsThatTheDirectoryWentAway) {

@@ -37,8 +37,10 @@ struct MemoryFiles::Table {
   static int64_t read(MemoryFiles& files, int64_t file, uint64_t offset, void* buffer, size_t size) {
     const std::string& bytes = files.disk_.nodes[files.handle(file).node].bytes;
     if (offset >= bytes.size()) return 0;
-    return static_cast<int64_t>(
-        bytes.copy(static_cast<char*>(buffer), files.moves_single_bytes_ ? 1 : size, static_cast<size_t>(offset)));
+    const size_t moved =
+        bytes.copy(static_cast<char*>(buffer), files.moves_single_bytes_ ? 1 : size, static_cast<size_t>(offset));
+    if (files.flipped_read_ >= 0 && files.flipped_read_-- == 0) *static_cast<unsigned char*>(buffer) ^= 1;
+    return static_cast<int64_t>(moved);
   }
 
   static int64_t write(MemoryFiles& files, int64_t file, uint64_t offset, const void* buffer, size_t size) {

@@ -40,6 +40,9 @@ class MemoryFiles {
   void set_fault(std::optional<IoFault> fault);
   // True if the fault was reached since it was set.
   bool has_failed() const noexcept { return has_failed_; }
+  // The `at`-th read from now on, counted from 0, returns a first byte with one bit flipped.
+  void flip_bit_of_read(int64_t at) { flipped_read_ = at; }
+  bool has_flipped() const noexcept { return flipped_read_ < 0; }
   // After this call, each sync of a directory fails with this errno and makes nothing durable.
   void refuse_directory_syncs(int error) { directory_sync_error_ = error; }
   // After this call, each read and write moves one byte.
@@ -76,6 +79,7 @@ class MemoryFiles {
   std::optional<IoFault> fault_;
   int64_t calls_ = 0;
   bool has_failed_ = false;
+  int64_t flipped_read_ = -1;  // counts down
   bool moves_single_bytes_ = false;
   bool interrupts_ = false;
   bool was_interrupted_ = false;

@@ -33,11 +33,11 @@ class NumberedStates : public Fixture {
   void expect_state(const StateDict& state, int64_t step) {
     const auto number = static_cast<double>(step);
     ASSERT_EQ(state.tensors().size(), 3u);
-    EXPECT_EQ(this->values(state.find("weight")->tensor), (std::vector<double>{number, 1, 2, 3, 4, 5}));
-    EXPECT_EQ(state.find("weight")->tensor.shape(), (Shape{2, 3}));
-    EXPECT_EQ(state.find("half")->tensor.dtype(), DType::kBF16);
-    EXPECT_EQ(this->values(state.find("half")->tensor), (std::vector<double>{number, 0.5, -0.25}));
-    EXPECT_EQ(state.find("empty")->tensor.shape(), (Shape{0, 4}));
+    EXPECT_EQ(this->values(in_memory(*state.find("weight"))), (std::vector<double>{number, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(state.find("weight")->shape(), (Shape{2, 3}));
+    EXPECT_EQ(state.find("half")->dtype(), DType::kBF16);
+    EXPECT_EQ(this->values(in_memory(*state.find("half"))), (std::vector<double>{number, 0.5, -0.25}));
+    EXPECT_EQ(state.find("empty")->shape(), (Shape{0, 4}));
     EXPECT_EQ(std::get<int64_t>(*state.find_scalar("count")), step);
     EXPECT_EQ(std::get<double>(*state.find_scalar("lr")), number * 0.1);
     EXPECT_EQ(std::get<std::string>(*state.find_scalar("name")), "run \xc3\xa4");

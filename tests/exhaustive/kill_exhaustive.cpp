@@ -56,8 +56,8 @@ bool is_state_of(const StateDict& state, int64_t step) {
   const std::vector<int64_t> expected(kElements, step);
   for (const char* name : {"first", "second"}) {
     std::vector<int64_t> values(kElements);
-    if (state.find(name) == nullptr || state.find(name)->tensor.numel() != kElements) return false;
-    read_to_host(state.find(name)->tensor, DType::kI64, values.data());
+    if (state.find(name) == nullptr || state.find(name)->numel() != kElements) return false;
+    read_to_host(in_memory(*state.find(name)), DType::kI64, values.data());
     if (values != expected) return false;
   }
   return std::get<int64_t>(*state.find_scalar("step")) == step;

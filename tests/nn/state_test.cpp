@@ -13,6 +13,7 @@ class Buffered final : public Module {
  public:
   explicit Buffered(ContextDevice& device)
       : count_(full(device, DType::kI64, {}, 3.0)), mean_(full(device, DType::kF32, {2}, 0.5)) {}
+  const char* kind() const noexcept override { return "buffered"; }
   Tensor forward(const Tensor& input) const override { return input; }
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override {
     out.push_back({prefix + "mean", mean_});
@@ -36,7 +37,7 @@ class StateTest : public RoomTest {
     std::vector<double> result;
     const StateDict state = state_of(module);
     for (const StateTensor& entry : state.tensors()) {
-      for (double value : values(entry.tensor)) result.push_back(value);
+      for (double value : values(in_memory(entry))) result.push_back(value);
     }
     return result;
   }
@@ -75,6 +76,31 @@ TEST_F(StateTest, SplitWeightsAreJoinedAndSplitAgainBitForBit) {
   EXPECT_EQ(all_values(*to), expected);
 }
 
+// A saved model of split weights would be in memory twice otherwise.
+TEST_F(StateTest, SplitWeightsAreJoinedWhenTheyAreRead) {
+  const Ref<Module> module = model();
+  const std::vector<double> expected = values(module->parameters()[0].parameter->master());
+  module->parameters()[0].parameter->split();
+  const StateDict state = state_of(*module);
+  const StateTensor* weight = state.find("0.weight");
+  ASSERT_FALSE(weight->tensor.defined());
+  EXPECT_EQ(weight->dtype(), DType::kF32);
+  EXPECT_EQ(weight->shape(), (Shape{3, 2}));
+  const Tensor range = empty(device(), DType::kF32, {3});
+  weight->reader->read(2, range);
+  EXPECT_EQ(values(range), std::vector<double>(expected.begin() + 2, expected.begin() + 5));
+  EXPECT_EQ(values(in_memory(*weight)), expected);
+}
+
+// The weights that a reader joins are those that the load writes.
+TEST_F(StateTest, SplitWeightsLoadedIntoTheirOwnModuleStay) {
+  const Ref<Module> module = model();
+  const std::vector<double> expected = all_values(*module);
+  module->parameters()[0].parameter->split();
+  load_state(*module, state_of(*module), true);
+  EXPECT_EQ(all_values(*module), expected);
+}
+
 TEST_F(StateTest, WeightsOfOtherFloatsConvert) {
   const Ref<Module> module = model();
   StateDict state;
@@ -83,7 +109,7 @@ TEST_F(StateTest, WeightsOfOtherFloatsConvert) {
   state.add("0.weight", ops::transpose(tensor({2, 3}, {1, 3, 5, 2, 4, 6}, DType::kF64), 0, 1));
   load_state(*module, state, false);
   EXPECT_EQ(values(state_of(*module).find("0.bias")->tensor), (std::vector<double>{1.5, -2, 0.25}));
-  EXPECT_EQ(values(state_of(*module).find("0.weight")->tensor), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(values(in_memory(*state_of(*module).find("0.weight"))), (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
 // The state consists of views of the memory that the load writes.

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "optim/adamw.h"
 #include "room_fixture.h"
@@ -90,6 +92,73 @@ TEST_F(OptimizerStateTest, F27_CountsThatNoAverageHasAreRefused) {
   EXPECT_EQ(ema.update_count(), 0);
   EXPECT_EQ(code_of_ema("updates", int64_t{7}), Code::kOk);
   EXPECT_EQ(ema.update_count(), 7);
+}
+
+// Ranks that share the update of a parameter each save their range of its moments, and load it from all of them.
+class ShardedMomentsTest : public RoomTest {
+ protected:
+  static constexpr int64_t kSize = 5 * kBlockSize + 17;
+  // The last rank has no elements.
+  static constexpr Shard kShards[] = {{0, 2 * kBlockSize}, {2 * kBlockSize, kSize}, {kSize, kSize}};
+
+  Ref<Optimizer> make_optimizer(const Shard& shard) {
+    const auto weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {1, kSize}, 1.0));
+    weight->set_shard(shard);
+    return make_ref<AdamW>(ParameterGroup{.parameters = {{"weight", weight}},
+                                          .precision = {.moment1_dtype = DType::kI8, .moment2_dtype = DType::kU8}},
+                           AdamwGroup{.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0});
+  }
+  static void take_step(Optimizer& optimizer) {
+    Parameter& weight = optimizer.parameters()[0].parameter();
+    std::vector<float> gradient(static_cast<size_t>(kSize));
+    for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(i % 31) - 11;
+    weight.accumulator().accumulate(from_host(weight.device(), DType::kF32, weight.shape(), gradient.data()));
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+  static std::vector<double> range_of(const StateTensor& whole, const StateTensor& range) {
+    const std::vector<double> all = values(whole.tensor);
+    return {all.begin() + range.offset(), all.begin() + range.offset() + range.numel()};
+  }
+};
+
+TEST_F(ShardedMomentsTest, AreRangesOfThoseOfTheWholeParameter) {
+  const Ref<Optimizer> whole = make_optimizer({0, kSize});
+  take_step(*whole);
+  const StateDict expected = state_of(*whole);
+  std::map<std::string, int64_t> ends;
+  for (const Shard& shard : kShards) {
+    const Ref<Optimizer> rank = make_optimizer(shard);
+    take_step(*rank);
+    const StateDict own = state_of(*rank);
+    ASSERT_EQ(own.tensors().size(), 4u);
+    for (const StateTensor& entry : own.tensors()) {
+      const StateTensor* all = expected.find(entry.name);
+      ASSERT_NE(all, nullptr) << entry.name;
+      EXPECT_EQ(entry.global_shape(), all->shape()) << entry.name;
+      EXPECT_EQ(entry.offset(), ends[entry.name]) << entry.name;
+      EXPECT_EQ(values(entry.tensor), range_of(*all, entry)) << entry.name;
+      ends[entry.name] += entry.numel();
+    }
+  }
+  for (const StateTensor& entry : expected.tensors()) EXPECT_EQ(ends[entry.name], entry.numel()) << entry.name;
+}
+
+TEST_F(ShardedMomentsTest, AreLoadedFromThoseOfTheWholeParameter) {
+  const Ref<Optimizer> whole = make_optimizer({0, kSize});
+  take_step(*whole);
+  const StateDict saved = state_of(*whole);
+  for (const Shard& shard : kShards) {
+    const Ref<Optimizer> rank = make_optimizer(shard);
+    stage_state(*rank, saved)();
+    EXPECT_EQ(rank->step_count(), 1);
+    const StateDict loaded = state_of(*rank);
+    for (const StateTensor& entry : loaded.tensors()) {
+      EXPECT_EQ(values(entry.tensor), range_of(*saved.find(entry.name), entry)) << entry.name;
+    }
+  }
+  const Ref<Optimizer> first = make_optimizer(kShards[0]), second = make_optimizer(kShards[1]);
+  EXPECT_EQ(code_of([&] { stage_state(*second, state_of(*first)); }), Code::kFormat) << "another rank's range";
 }
 
 }  // namespace

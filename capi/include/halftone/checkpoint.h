@@ -3,7 +3,8 @@
  * DIR/step-N/ holds rank-0-of-1.safetensors, which other programs can read, and index.json with a checksum of
  * everything.
  * A save writes under temporary names, syncs, and renames the index last; a load takes the highest step of which every
- * byte verifies. The two newest are kept. Where power fails or the process dies at any instant, the checkpoint before
+ * byte verifies. Both go from tensor to tensor: beside the live state they need memory for one tensor at most. The two
+ * newest are kept. Where power fails or the process dies at any instant, the checkpoint before
  * is whole. A file is read, never mapped, and every byte of it is taken for hostile; nothing in it is ever executed.
  * What others put into the directory is neither written nor removed, and nothing is written through a link in it.
  */
@@ -130,21 +131,26 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
  * [in] step: at least 0, above that of every whole checkpoint in the directory.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update,
- *   averages are swapped with the weights, the process that opened the directory forked this one, or another writer has
- *   a directory that took its name), IO (errno in native_code), FORMAT, OUT_OF_MEMORY. After an error the
- *   checkpoints are those of before, and the same step may be saved again. Where the disk would not let go of what
- *   was written, this object passes over it, and its next save removes it first.
+ *   averages are swapped with the weights, the last load ended half-way, the process that opened the directory forked
+ *   this one, or another writer has a directory that took its name), IO (errno in native_code), FORMAT, OUT_OF_MEMORY.
+ *   After an error the checkpoints are those of before, and the same step may be saved again. Where the disk would not
+ *   let go of what was written, this object passes over it, and its next save removes it first.
  * Since: 0.1
  */
 HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step);
 
 /* Loads the newest checkpoint that verifies into everything that was added, all of it or nothing, so that training goes
- * on as if it had never stopped. Later checkpoints that are damaged are told to the log callback and passed over.
+ * on as if it had never stopped. Later checkpoints that are damaged are told to the log callback and passed over. The
+ * files are read twice, and stay open, so their removal does no harm. The first reading verifies every byte, and all is
+ * compared with what was added, before anything is written. The second one brings each tensor to its place, and
+ * verifies it again. If the disk or a device fails only then, or somebody changed a file in its place, the state is a
+ * mix of two: the message of that error says that the state was partly loaded, and htone_checkpoint_save returns STATE
+ * until a load succeeds. After any other error nothing has changed.
  *
  * [in] checkpoint: borrowed; no other thread uses what was added meanwhile.
  * [out] out_step: the step; -1 where the directory holds no checkpoint, and then nothing has changed.
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit what was added), UNSUPPORTED
- *   (of a newer version), STATE, IO, OUT_OF_MEMORY.
+ *   (of a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY.
  * Since: 0.1
  */
 HTONE_API htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step);

@@ -2,21 +2,9 @@
 
 #include "base/call.h"
 #include "checkpoint/safetensors.h"
-#include "data/state.h"
-#include "nn/state.h"
-#include "optim/state.h"
 
 using namespace halftone;
 using namespace halftone::capi;
-
-namespace halftone::capi {
-
-static StateDict state_of(const SharedStateDict& shared) { return shared.state; }
-static StagedLoad stage_state(const SharedStateDict& shared, const StateDict& state) {
-  return stage_copy(shared.state, state);
-}
-
-}  // namespace halftone::capi
 
 namespace {
 
@@ -40,13 +28,9 @@ Ref<trainer::Checkpoint> make_checkpoint(const Ref<Context>& context, const char
   return about("directory", [&] { return make_ref<trainer::Checkpoint>(context, directory); });
 }
 
-// A part of the state that is in an object. The object's room has state_of, which reads it, and stage_state, which
-// prepares a load.
 template <class Object>
 void add_part(trainer::Checkpoint& checkpoint, const char* name, const Ref<Object>& object) {
-  checkpoint.add({.name = name,
-                  .read = [object] { return state_of(*object); },
-                  .stage = [object](const StateDict& state) { return stage_state(*object, state); }});
+  checkpoint.add(name, object);
 }
 
 void verify(const trainer::Checkpoint& checkpoint, int64_t step) {

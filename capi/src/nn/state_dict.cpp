@@ -18,7 +18,8 @@ bool is_strict(const htone_load_options* options) {
   return options_or_default(options, default_load_options()).strict != 0;
 }
 
-Ref<SharedStateDict> shared_state(StateDict state) { return make_ref<SharedStateDict>(std::move(state)); }
+// A caller's state dict has tensors alone: split weights are joined here.
+Ref<SharedStateDict> shared_state(const StateDict& state) { return make_ref<SharedStateDict>(in_memory(state)); }
 
 void add(StateDict& state, const char* name, const Tensor& tensor) { state.add(name, tensor.detach()); }
 

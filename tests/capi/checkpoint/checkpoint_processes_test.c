@@ -9,7 +9,7 @@
 
 enum { kRefused = 100 };
 
-static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32};
+static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw};
 
 static const char* directory(void) {
   static char path[512];

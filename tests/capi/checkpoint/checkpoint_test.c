@@ -6,11 +6,15 @@
 #include "test_tensors.h"
 
 static const RunKind kKinds[] = {
-    {"f32", HTONE_F32, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32},
-    {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32},
-    {"split bf16, short moments", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_BF16, HTONE_F32},
-    {"8-bit moments", HTONE_BF16, HTONE_MASTER_FULL, HTONE_I8, HTONE_U8},
-    {"f16 without masters", HTONE_F16, HTONE_MASTER_NONE, HTONE_F32, HTONE_F32},
+    {"f32", HTONE_F32, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw},
+    {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw},
+    {"split bf16, short moments", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_BF16, HTONE_F32, kRunAdamw},
+    {"8-bit moments", HTONE_BF16, HTONE_MASTER_FULL, HTONE_I8, HTONE_U8, kRunAdamw},
+    {"f16 without masters", HTONE_F16, HTONE_MASTER_NONE, HTONE_F32, HTONE_F32, kRunAdamw},
+    {"rmsprop", HTONE_BF16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunRmsprop},
+    {"adafactor", HTONE_BF16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdafactor},
+    {"adafactor without masters", HTONE_BF16, HTONE_MASTER_NONE, HTONE_F32, HTONE_F32, kRunAdafactor},
+    {"rmsprop, 8-bit moments", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_I8, HTONE_U8, kRunRmsprop},
 };
 static const RunKind* const kPlain = &kKinds[1];
 

@@ -11,9 +11,9 @@
 #include "test_tensors.h"
 
 static const RunKind kKinds[] = {
-    {"f32", HTONE_F32, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32},
-    {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32},
-    {"split bf16, short moments", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_BF16, HTONE_F32},
+    {"f32", HTONE_F32, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw},
+    {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw},
+    {"split bf16, short moments", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_BF16, HTONE_F32, kRunAdamw},
 };
 
 /* The modes during calls of the library; 0 is the default. */

@@ -16,7 +16,7 @@
 #include "test_run.h"
 #include "test_tensors.h"
 
-static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32};
+static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw};
 
 static const char kNotAnotherUser[] =
     "no child may become another user here, mount what it needs, or reach the folder of the test";

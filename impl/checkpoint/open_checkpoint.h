@@ -1,0 +1,43 @@
+// A checkpoint that is open for reading: its index and its files. They stay readable until the last reference goes,
+// also if another process removes the checkpoint meanwhile. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/index.h"
+#include "checkpoint/safetensors.h"
+#include "core/ref.h"
+
+namespace halftone::checkpoint {
+
+class OpenCheckpoint final : public RefCounted {
+ public:
+  // Checks that each file is the one that was written for the index, but reads no tensor. Throws FORMAT, IO,
+  // UNSUPPORTED. REQUIRES: `io` outlives the object.
+  OpenCheckpoint(const Io& io, const std::string& folder, int64_t step);
+
+  const Index& index() const noexcept { return index_; }
+  // Compares every byte of the tensors with its checksum, and looks for bools other than 0 and 1. Throws FORMAT, IO.
+  void verify() const;
+  // Reads elements [begin, begin + count) of a tensor. Reads and verifies the parts that overlap them, no others.
+  // Allocates nothing. Throws FORMAT, IO; then the content of `elements` is unspecified.
+  void read(const IndexTensor& tensor, int64_t begin, int64_t count, void* elements) const;
+
+ private:
+  void require_match(const IndexFile& expected, const SafetensorsFile& file) const;
+  void require_checksum(const IndexTensor& tensor, const TensorPart& part, uint64_t actual) const;
+  const TensorEntry& entry_of(const IndexTensor& tensor, const TensorPart& part) const;
+
+  std::string folder_;
+  Index index_;
+  std::vector<SafetensorsFile> files_;
+  mutable std::vector<std::byte> piece_;  // for bytes that are only verified
+};
+
+// The state of a checkpoint. Its entries read from the files, into host memory of `device`.
+StateDict state_of(const Ref<const OpenCheckpoint>& checkpoint, ContextDevice& device);
+
+}  // namespace halftone::checkpoint

@@ -1,0 +1,269 @@
+// Checkpoints that several ranks write together: any number of them saves the same state, and a rank loads its own
+// ranges without the files of the others.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/checkpoint_files.h"
+#include "checkpoint/directory.h"
+#include "checkpoint/file_fixture.h"
+#include "checkpoint/merged_index.h"
+#include "tensor/staged_load.h"
+
+namespace halftone::checkpoint {
+namespace {
+
+// The system's files. Remembers which were read since forget().
+class WatchedFiles {
+ public:
+  WatchedFiles() = default;
+  WatchedFiles(const WatchedFiles&) = delete;
+  WatchedFiles& operator=(const WatchedFiles&) = delete;
+
+  const Io& io() const { return io_; }
+  const std::set<std::string>& read() const { return read_; }
+  void forget() { read_.clear(); }
+
+ private:
+  static WatchedFiles& self(void* user) { return *static_cast<WatchedFiles*>(user); }
+  Io table() {
+    Io io = system_io();
+    io.user = this;
+    io.open = [](void* user, const char* path, int32_t flags, uint32_t mode) -> int64_t {
+      const int64_t file = system_io().open(nullptr, path, flags, mode);
+      self(user).names_[file] = std::filesystem::path(path).filename();
+      return file;
+    };
+    io.read = [](void* user, int64_t file, uint64_t offset, void* buffer, size_t size) -> int64_t {
+      self(user).read_.insert(self(user).names_[file]);
+      return system_io().read(nullptr, file, offset, buffer, size);
+    };
+    return io;
+  }
+
+  Io io_ = table();
+  std::map<int64_t, std::string> names_;
+  std::set<std::string> read_;
+};
+
+class RanksTest : public FileTest {
+ protected:
+  RanksTest() {
+    std::filesystem::create_directory(path("run"));
+    std::filesystem::create_directory(folder_of(1));
+  }
+
+  std::string folder_of(int64_t step) const { return path("run/step-") + std::to_string(step); }
+  Directory open(const Io& io = system_io()) { return Directory(io, system_clock(), path("run")); }
+
+  // Tensors of every element size; some have fewer elements than there are ranks, or none.
+  StateDict whole_state() {
+    StateDict state;
+    state.add("weight", ramp({7, 301}, DType::kF32));
+    state.add("half", ramp({129}, DType::kBF16));
+    state.add("codes", ramp({3}, DType::kI8));
+    state.add("mask", tensor({5}, {1, 0, 0, 1, 1}, DType::kBool));
+    state.add("scalar", ramp({}, DType::kF64));
+    state.add("empty", ramp({0, 4}, DType::kF32));
+    state.add("step", int64_t{12});
+    state.add("ceiling", std::numeric_limits<double>::quiet_NaN());
+    return state;
+  }
+  Tensor ramp(const Shape& shape, DType dtype) {
+    std::vector<double> numbers(static_cast<size_t>(numel(shape)));
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i % 120) - 60;
+    return tensor(shape, numbers, dtype);
+  }
+
+  static Tensor range_of(const Tensor& whole, int64_t begin, int64_t end) {
+    return whole.as_strided({end - begin}, {1}, begin);
+  }
+  static StateDict part_of(const StateDict& state, int64_t rank, int64_t ranks) {
+    StateDict part;
+    for (const StateTensor& entry : state.tensors()) {
+      const int64_t begin = entry.numel() * rank / ranks, end = entry.numel() * (rank + 1) / ranks;
+      part.add_range(entry.name, range_of(entry.tensor, begin, end), entry.shape(), begin);
+    }
+    for (const NamedScalar& scalar : state.scalars()) part.add(scalar.name, scalar.value);
+    return part;
+  }
+
+  std::vector<Index> write_ranks(const StateDict& state, int64_t ranks) {
+    std::vector<Index> indexes;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const SaveRank save = {.step = 1, .save_id = "one save", .rank = rank, .world_size = ranks};
+      indexes.push_back(write_tensors(system_io(), folder_of(1), save, part_of(state, rank, ranks)));
+    }
+    return indexes;
+  }
+  void publish(const StateDict& state, int64_t ranks) {
+    write_index(system_io(), folder_of(1), merged(write_ranks(state, ranks)));
+  }
+
+  static std::string bytes_of(const Tensor& tensor) {
+    if (tensor.numel() == 0) return {};
+    return {static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.numel()) * size_of(tensor.dtype())};
+  }
+  static void expect_equal(const StateDict& loaded, const StateDict& expected) {
+    ASSERT_EQ(loaded.tensors().size(), expected.tensors().size());
+    for (size_t i = 0; i < expected.tensors().size(); ++i) {
+      const StateTensor &a = loaded.tensors()[i], &b = expected.tensors()[i];
+      EXPECT_EQ(a.name, b.name);
+      EXPECT_EQ(a.dtype(), b.dtype()) << a.name;
+      EXPECT_EQ(a.shape(), b.shape()) << a.name;
+      EXPECT_EQ(bytes_of(in_memory(a)), bytes_of(b.tensor)) << a.name;
+    }
+    ASSERT_EQ(loaded.scalars().size(), expected.scalars().size());
+    EXPECT_EQ(std::get<int64_t>(*loaded.find_scalar("step")), 12);
+  }
+
+  // The message of the error that a merge of these two indexes ends with.
+  std::string merge_error(Index first, Index second) {
+    try {
+      merged({std::move(first), std::move(second)});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kFormat);
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(RanksTest, F24_AnyNumberOfRanksSavesTheSameBits) {
+  const StateDict state = whole_state();
+  for (const int64_t ranks : {1, 2, 4, 8}) {
+    SCOPED_TRACE(ranks);
+    std::filesystem::remove_all(folder_of(1));
+    std::filesystem::create_directory(folder_of(1));
+    publish(state, ranks);
+    Directory directory = open();
+    directory.verify(1);
+    const auto loaded = directory.load_latest(device());
+    ASSERT_TRUE(loaded);
+    expect_equal(loaded->state, state);
+  }
+}
+
+TEST_F(RanksTest, ARangeIsReadFromThePartsThatOverlapIt) {
+  const StateDict state = whole_state();
+  const Tensor& weight = state.find("weight")->tensor;
+  publish(state, 4);
+  WatchedFiles files;
+  Directory directory = open(files.io());
+  const auto loaded = directory.load_latest(device());
+  ASSERT_TRUE(loaded);
+  const int64_t count = weight.numel();
+  // The range of a rank of four; a range within it; one that begins in the second part and ends in the third.
+  const struct {
+    int64_t begin, end;
+    std::set<std::string> files;
+  } ranges[] = {{count / 4, count / 2, {"rank-1-of-4.safetensors"}},
+                {count / 4 + 5, count / 4 + 9, {"rank-1-of-4.safetensors"}},
+                {count / 2 - 3, count / 2 + 4, {"rank-1-of-4.safetensors", "rank-2-of-4.safetensors"}},
+                {5, 5, {}}};
+  for (const auto& range : ranges) {
+    StateDict own;
+    own.add_range("weight", empty(device(), DType::kF32, {range.end - range.begin}), weight.shape(), range.begin);
+    StagedLoad load = stage_copy(own, loaded->state);
+    load.prepare();
+    files.forget();
+    load.commit();
+    EXPECT_EQ(files.read(), range.files);
+    EXPECT_EQ(bytes_of(own.tensors()[0].tensor), bytes_of(range_of(weight, range.begin, range.end)));
+  }
+}
+
+// A part of several pieces, and a range that begins and ends within pieces.
+TEST_F(RanksTest, ARangeOfALargePartIsReadPieceByPiece) {
+  constexpr int64_t kCount = 1'500'000;
+  StateDict state;
+  state.add("weight", ramp({kCount}, DType::kF32));
+  publish(state, 2);
+  Directory directory = open();
+  const auto loaded = directory.load_latest(device());
+  ASSERT_TRUE(loaded);
+  StateDict own;
+  own.add_range("weight", empty(device(), DType::kF32, {1'000'000}), {kCount}, 123'457);
+  stage_copy(own, loaded->state)();
+  EXPECT_TRUE(bytes_of(own.tensors()[0].tensor) == bytes_of(range_of(state.tensors()[0].tensor, 123'457, 1'123'457)));
+  EXPECT_TRUE(bytes_of(in_memory(loaded->state.tensors()[0])) == bytes_of(state.tensors()[0].tensor));
+}
+
+TEST_F(RanksTest, AMergeTellsWhatRanksDoNotAgreeOn) {
+  const std::vector<Index> ranks = write_ranks(whole_state(), 2);
+  EXPECT_EQ(merge_error(ranks[0], ranks[1]), "");
+  Index other = ranks[1];
+  other.tensors[0].parts[0].begin += 2;
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 1053 to 1055 were saved by no rank");
+  other = ranks[1];
+  other.tensors[0].parts[0].begin -= 1;
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 1052 to 1053 were saved by two ranks");
+  other = ranks[1];
+  other.tensors[0].parts[0].end -= 1;
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 2106 to 2107 were saved by no rank");
+  other = ranks[1];
+  other.tensors[0].parts[0].end += 1;
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements up to 2108 were saved of [7, 301]");
+  other = ranks[1];
+  other.tensors.erase(other.tensors.begin());
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 1053 to 2107 were saved by no rank");
+  other = ranks[1];
+  other.tensors[0].dtype = DType::kI32;
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight is f32 [7, 301] on one rank and i32 [7, 301] on another");
+  other = ranks[1];
+  other.tensors[0].shape = {301, 7};
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight is f32 [7, 301] on one rank and f32 [301, 7] on another");
+  other = ranks[1];
+  other.scalars[0].value = int64_t{13};
+  EXPECT_EQ(merge_error(ranks[0], other), "step differs between ranks");
+  other = ranks[1];
+  other.scalars[0].name = "weight";
+  EXPECT_EQ(merge_error(ranks[0], other), "weight is a tensor on one rank and a scalar on another");
+  other = ranks[1];
+  other.save_id = "another";
+  EXPECT_EQ(merge_error(ranks[0], other), "rank 1 of 2 wrote a file for another save");
+  EXPECT_EQ(merge_error(ranks[1], ranks[0]), "rank 0 of 2 wrote a file for another save");
+}
+
+// The ranges of one rank alone would make a checkpoint that cannot be loaded.
+TEST_F(RanksTest, ADirectoryPublishesNoPartOfATensor) {
+  Directory directory = open();
+  directory.save(1, whole_state());
+  EXPECT_EQ(code_of([&] { directory.save(2, part_of(whole_state(), 0, 2)); }), Code::kFormat);
+  EXPECT_FALSE(std::filesystem::exists(folder_of(2)));
+  EXPECT_EQ(directory.load_latest(device())->step, 1);
+}
+
+TEST_F(RanksTest, ASaveRemovesWhatRanksOfAFailedOneLeft) {
+  write_ranks(whole_state(), 8);
+  write_file(folder_of(1) + "/rank-3-of-8.safetensors.tmp", "half a file");
+  Directory directory = open();
+  EXPECT_FALSE(directory.load_latest(device()));
+  directory.save(1, whole_state());
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(1))) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"index.json", "rank-0-of-1.safetensors"}));
+}
+
+TEST_F(RanksTest, TheFilesOfEveryRankAreListedForRemoval) {
+  write_ranks(whole_state(), 4);
+  write_file(folder_of(1) + "/rank-2-of-4.safetensors.tmp", "half a file");
+  for (const std::string& leftover : paths_in(folder_of(1), 4)) std::filesystem::remove(leftover);
+  EXPECT_FALSE(std::filesystem::exists(folder_of(1)));
+}
+
+TEST_F(RanksTest, AnOldCheckpointGoesWithTheFilesOfAllItsRanks) {
+  publish(whole_state(), 4);
+  Directory directory = open();
+  for (const int64_t step : {2, 3}) directory.save(step, whole_state());
+  EXPECT_FALSE(std::filesystem::exists(folder_of(1)));
+}
+
+}  // namespace
+}  // namespace halftone::checkpoint
