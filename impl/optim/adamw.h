@@ -9,14 +9,14 @@ struct AdamWRule {
   using Group = AdamwGroup;
   static constexpr const char* kName = "adamw";
   static constexpr auto kKernel = &OptimKernels::adamw;
-  static int moments(const Group&) { return 2; }
+  static Moments moments(const Group&) { return {.first = true, .second = true}; }
 };
 
 struct AdamRule {
   using Group = AdamwGroup;
   static constexpr const char* kName = "adam";
   static constexpr auto kKernel = &OptimKernels::adam;
-  static int moments(const Group&) { return 2; }
+  static Moments moments(const Group&) { return {.first = true, .second = true}; }
 };
 
 using AdamW = GroupedOptimizer<AdamWRule>;

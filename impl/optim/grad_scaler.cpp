@@ -21,18 +21,18 @@ GradScaler::GradScaler(ContextDevice& device, const ScalerSettings& settings, fl
   if (settings.histogram_limit > 0.0) counts_ = full(device, DType::kI64, {kExponentBins}, 0.0, Category::kOptimizer);
 }
 
-GradScaler::~GradScaler() {
-  for (const Entry& entry : entries_) forget(entry);
-}
-
 // A step that was prepared here must not find the scale of a scaler that is gone.
-void GradScaler::forget(const Entry& entry) noexcept {
-  if (entry.stage != Stage::kUnscaled || !entry.optimizer->has_verdict()) return;
-  try {
-    entry.optimizer->forget_verdict();
-  } catch (const Error&) {
-    // The device has failed; it will say so at the next step.
+GradScaler::~GradScaler() { end_orders(); }
+
+void GradScaler::end_orders() noexcept {
+  for (const Ref<Optimizer>& optimizer : optimizers_) {
+    try {
+      optimizer->end_order(*this);
+    } catch (const Error&) {
+      // The device has failed; it will say so at the next step.
+    }
   }
+  optimizers_.clear();
 }
 
 Tensor GradScaler::scale(const Tensor& loss) const {
@@ -48,42 +48,38 @@ void GradScaler::require_device(const Optimizer& optimizer) const {
   }
 }
 
-GradScaler::Stage& GradScaler::stage_of(Optimizer& optimizer) {
-  size_t& place = places_.try_emplace(&optimizer, entries_.size()).first->second;
-  if (place >= entries_.size() || entries_[place].optimizer.get() != &optimizer) {
-    place = entries_.size();
-    entries_.push_back({Ref<Optimizer>::share(&optimizer), Stage::kReady});
-  }
-  return entries_[place].stage;
-}
-
-void GradScaler::prepare(Optimizer& optimizer) {
-  optimizer.unscale(device_state());
+// Makes room first, so that an optimizer that is unscaled is always in the list.
+void GradScaler::unscale_gradients(Optimizer& optimizer) {
+  make_room(optimizers_, 1);
   if (counts_.defined()) optimizer.count_exponents(settings_, device_state(), counts());
+  optimizer.unscale(*this, device_state());
+  optimizers_.push_back(Ref<Optimizer>::share(&optimizer));
 }
 
 void GradScaler::unscale(Optimizer& optimizer) {
   if (!enabled_) return;
   require_device(optimizer);
-  Stage& stage = stage_of(optimizer);
-  if (stage == Stage::kUnscaled) {
-    fail(Code::kState, "optimizer", "optimizer was unscaled already since the last update");
+  switch (stage(optimizer)) {
+    case StepStage::kReady:
+      return unscale_gradients(optimizer);
+    case StepStage::kUnscaled:
+    case StepStage::kBypassed:
+      fail(Code::kState, "optimizer", "optimizer was unscaled already since the last update");
+    case StepStage::kStepped:
+      fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; unscale comes before step");
   }
-  if (stage == Stage::kStepped) {
-    fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; unscale comes before step");
-  }
-  prepare(optimizer);
-  stage = Stage::kUnscaled;
 }
 
-void GradScaler::require_steppable(Optimizer& optimizer) {
-  const Stage stage = stage_of(optimizer);
-  if (stage == Stage::kStepped) {
-    fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; update the scaler first");
-  }
-  if (stage == Stage::kUnscaled && !optimizer.has_verdict()) {
-    fail(Code::kState, "optimizer",
-         "optimizer was stepped or zeroed on its own since it was unscaled; update the scaler");
+void GradScaler::require_steppable(const Optimizer& optimizer) const {
+  switch (stage(optimizer)) {
+    case StepStage::kReady:
+    case StepStage::kUnscaled:
+      return;
+    case StepStage::kBypassed:
+      fail(Code::kState, "optimizer",
+           "optimizer was stepped or zeroed on its own since it was unscaled; update the scaler");
+    case StepStage::kStepped:
+      fail(Code::kState, "optimizer", "optimizer was stepped already since the last update; update the scaler first");
   }
 }
 
@@ -95,29 +91,15 @@ void GradScaler::step(Optimizer& optimizer) {
   require_steppable(optimizer);
   const Schedule schedule = optimizer.ask_schedule();
   require_steppable(optimizer);
-  Stage& stage = stage_of(optimizer);
-  if (stage == Stage::kReady) {
-    prepare(optimizer);
-    stage = Stage::kUnscaled;
-  }
-  optimizer.step(schedule);
-  stage = Stage::kStepped;
-}
-
-bool GradScaler::awaits_update() const noexcept {
-  for (const Entry& entry : entries_) {
-    if (entry.stage != Stage::kReady) return true;
-  }
-  return false;
+  if (stage(optimizer) == StepStage::kReady) unscale_gradients(optimizer);
+  optimizer.step_unscaled(schedule);
 }
 
 void GradScaler::update() {
   if (!enabled_) return;
   if (!awaits_update()) fail(Code::kState, "scaler", "no optimizer was unscaled or stepped since the last update");
   launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state(), counts());
-  for (const Entry& entry : entries_) forget(entry);
-  if (places_.size() > 2 * entries_.size()) places_.clear();  // most are of optimizers that are no longer used
-  entries_.clear();
+  end_orders();
   if (settings_.at_minimum == AtMinimum::kError && state().collapsed != 0) {
     fail(Code::kState, "scaler", "the scale is at its minimum of %g and a gradient is still not finite",
          settings_.min_scale);

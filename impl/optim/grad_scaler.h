@@ -3,7 +3,6 @@
 // waits. Used by one thread at a time.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "backend/formula/grad_scaler.h"
@@ -32,7 +31,7 @@ class GradScaler final : public RefCounted {
 
   bool enabled() const noexcept { return enabled_; }
   // Returns true where an optimizer was unscaled or stepped since the last update.
-  bool awaits_update() const noexcept;
+  bool awaits_update() const noexcept { return !optimizers_.empty(); }
   // Waits for the device. 1 where the scaler is not enabled.
   float current_scale() const;
   // Waits for the device. Where the scaler is not enabled, that of one which takes over: its first, or what was set.
@@ -41,31 +40,23 @@ class GradScaler final : public RefCounted {
   void set_state(const ScalerState& state);
 
  private:
-  enum class Stage { kReady, kUnscaled, kStepped };
-  struct Entry {
-    Ref<Optimizer> optimizer;
-    Stage stage;
-  };
-
-  static void forget(const Entry& entry) noexcept;
-  void prepare(Optimizer& optimizer);
-  void require_steppable(Optimizer& optimizer);
+  StepStage stage(const Optimizer& optimizer) const noexcept { return optimizer.order().stage(*this); }
   void require_device(const Optimizer& optimizer) const;
-  Stage& stage_of(Optimizer& optimizer);
+  void require_steppable(const Optimizer& optimizer) const;
+  void unscale_gradients(Optimizer& optimizer);
+  void end_orders() noexcept;
   ContextDevice& device() const { return state_.device(); }
   ScalerState* device_state() const { return static_cast<ScalerState*>(state_.data()); }
   int64_t* counts() const { return counts_.defined() ? static_cast<int64_t*>(counts_.data()) : nullptr; }
 
   ScalerSettings settings_;
   bool enabled_;
-  Tensor state_;                // one ScalerState, in bytes
-  Tensor scale_;                // its first member, as a scalar
-  Tensor counts_;               // i64, of gradients by exponent since the last update; undefined without a histogram
-  std::vector<Entry> entries_;  // the optimizers since the last update
-  // Places in entries_ by optimizer. It may hold places of earlier rounds, of optimizers that are gone as well: one
-  // counts only where entries_ names the optimizer there. So that steps of many optimizers are linear and allocate
-  // nothing.
-  std::unordered_map<const Optimizer*, size_t> places_;
+  Tensor state_;   // one ScalerState, in bytes
+  Tensor scale_;   // its first member, as a scalar
+  Tensor counts_;  // i64, of gradients by exponent since the last update; undefined without a histogram
+  // Those unscaled since the last update, most of them stepped as well. Each knows its stage, so that the calls for
+  // many optimizers take linear time; the memory stays, so that a steady step allocates nothing.
+  std::vector<Ref<Optimizer>> optimizers_;
 };
 
 }  // namespace halftone::optim

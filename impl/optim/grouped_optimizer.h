@@ -1,5 +1,5 @@
 // An optimizer by its rule: the settings of its groups and the kernel that runs them. A rule names the type of a
-// group's settings, the kernel, and how many moments a group keeps (optim/adamw.h, optim/sgd.h).
+// group's settings, the kernel, and which moments a group keeps (optim/adamw.h, optim/sgd.h).
 #pragma once
 
 #include <vector>
@@ -49,8 +49,12 @@ class GroupedOptimizer final : public Optimizer {
   }
 
  private:
-  void update(const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) override {
-    launch(Rule::kName, device(), &Kernels::optim, Rule::kKernel, slots, groups_.device(), state);
+  void update(const MultiTensor<UpdateSlot>& slots, double* partials, const OptimizerState* state) override {
+    if constexpr (requires { Rule::kSumsOverParameters; }) {
+      launch(Rule::kName, device(), &Kernels::optim, Rule::kKernel, slots, groups_.device(), partials, state);
+    } else {
+      launch(Rule::kName, device(), &Kernels::optim, Rule::kKernel, slots, groups_.device(), state);
+    }
   }
 
   DeviceArray<Group> groups_;

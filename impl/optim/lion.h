@@ -9,7 +9,7 @@ struct LionRule {
   using Group = LionGroup;
   static constexpr const char* kName = "lion";
   static constexpr auto kKernel = &OptimKernels::lion;
-  static int moments(const Group&) { return 1; }
+  static Moments moments(const Group&) { return {.first = true}; }
 };
 
 using Lion = GroupedOptimizer<LionRule>;

@@ -37,6 +37,14 @@ void require_trainable(const NamedParameter& named, const ContextDevice& device,
   }
 }
 
+void require_whole(const NamedParameter& named, const ParameterGroup& group) {
+  const Shard& shard = named.parameter->shard();
+  if (shard.begin == 0 && shard.end == numel(named.parameter->shape())) return;
+  fail(Code::kUnsupported, group.argument,
+       "%s: ranks share the update of parameter %s, and this kind of optimizer needs all of it", group.argument,
+       named.name.c_str());
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const ParameterGroup& first) {
@@ -45,17 +53,20 @@ Optimizer::Optimizer(const ParameterGroup& first) {
       from_host(device_of(first), DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
 }
 
-void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
-  if (has_verdict_) fail(Code::kState, "optimizer", "optimizer was unscaled; step before a group is added");
+void Optimizer::own(const ParameterGroup& group, int32_t number, const Moments& kept) {
+  if (order_.is_unscaled()) fail(Code::kState, "optimizer", "optimizer was unscaled; step before a group is added");
   device_of(group);  // there is one
-  for (const NamedParameter& named : group.parameters) require_trainable(named, device(), group);
+  for (const NamedParameter& named : group.parameters) {
+    require_trainable(named, device(), group);
+    if (kept.factored) require_whole(named, group);
+  }
   std::vector<OwnedParameter> owned;
   owned.reserve(group.parameters.size());
   for (const NamedParameter& named : group.parameters) owned.emplace_back(named, number, group.argument);
   make_room(parameters_, owned.size());
   std::vector<OwnedParameter::Arrangement> arrangements;
   arrangements.reserve(owned.size());
-  for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group, moments));
+  for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group, kept));
   // From here on nothing fails: a group is taken whole or not at all.
   for (size_t i = 0; i < owned.size(); ++i) {
     owned[i].install(std::move(arrangements[i]));
@@ -64,7 +75,8 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, int moments) {
 }
 
 void Optimizer::zero_grad() {
-  if (has_verdict_ || is_clipped_) forget_verdict();  // it was about the gradients that go
+  reset_factor();  // it was about the gradients that go
+  order_.bypass();
   for (const OwnedParameter& owned : parameters_) {
     owned.parameter().zero_grad();
     owned.parameter().set_shard_grad({});
@@ -76,28 +88,38 @@ Schedule Optimizer::ask_schedule() const {
   return schedule_.host ? schedule_.at(read_state().step) : schedule_.schedule;
 }
 
-void Optimizer::step(const Schedule& schedule) {
+void Optimizer::step() {
+  update_weights(ask_schedule());
+  order_.bypass();
+}
+
+void Optimizer::step_unscaled(const Schedule& schedule) {
+  update_weights(schedule);
+  order_.step();
+}
+
+void Optimizer::update_weights(const Schedule& schedule) {
   const Plan& plan = current_plan();
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
-  update(plan.list(plan.updates), state());
-  forget_verdict();
+  update(plan.list(plan.updates), plan.partial_sums(), state());
+  reset_factor();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_updated();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_current();
 }
 
 void Optimizer::check_gradients(const Plan& plan, OptimizerState* target) {
-  auto* partials = static_cast<double*>(plan.partials.data());
+  double* partials = plan.partial_sums();
   launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, plan.list(plan.grads), partials, target);
   if (check_hook_) return check_hook_({.nodes = plan.nodes.host(), .partials = plan.partials, .state = target});
   launch("grad_norm", device(), &Kernels::optim, &OptimKernels::sum_norm, plan.nodes.device(), partials,
          plan.nodes.size(), target);
 }
 
-void Optimizer::unscale(ScalerState* scaler) {
+void Optimizer::unscale(const GradScaler& by, ScalerState* scaler) {
   check_gradients(current_plan(), state());
   launch("unscale", device(), &Kernels::optim, &OptimKernels::unscale, scaler, state());
-  has_verdict_ = true;
+  order_.unscale(by);
 }
 
 void Optimizer::count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts) {
@@ -106,18 +128,18 @@ void Optimizer::count_exponents(const ScalerSettings& settings, const ScalerStat
          scaler, counts);
 }
 
-void Optimizer::forget_verdict() {
-  launch("update", device(), &Kernels::optim, &OptimKernels::end_step, state());
-  has_verdict_ = is_clipped_ = false;
+void Optimizer::end_order(const GradScaler& scaler) {
+  if (order_.update(scaler) == StepStage::kUnscaled) reset_factor();
 }
+
+void Optimizer::reset_factor() { launch("update", device(), &Kernels::optim, &OptimKernels::end_step, state()); }
 
 // Without a scaler the result of the check is dropped: gradients that are not finite reach the weights, as in PyTorch.
 void Optimizer::clip_grad_norm(double max_norm) {
-  if (!has_verdict_) {
+  if (!order_.is_unscaled()) {
     check_gradients(current_plan(), state());
     launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::accept_gradients, state());
   }
-  is_clipped_ = true;
   launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::clip_by_norm, max_norm, state());
 }
 
@@ -129,7 +151,7 @@ void Optimizer::set_clip_value(double value) {
 double Optimizer::grad_norm() {
   const Plan& plan = current_plan();
   const OptimizerState current = read_state();
-  if (has_verdict_) return std::sqrt(current.grad_norm_squared) * current.grad_factor;
+  if (order_.is_unscaled()) return std::sqrt(current.grad_norm_squared) * current.grad_factor;
   // Into a copy of the state: asking for the norm must not change the next step.
   OptimizerState scratch;
   const Tensor copy = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof scratch)}, &scratch);
@@ -173,7 +195,7 @@ std::vector<size_t> Optimizer::parameters_with_grad() const {
   std::vector<size_t> with_grad;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i].parameter();
-    if (parameter.is_invalid()) {
+    if (parameter.accumulator().is_invalid()) {
       fail(Code::kState, "optimizer", "the gradient of %s is invalid since a failed backward; call zero_grad",
            parameters_[i].name());
     }
@@ -194,7 +216,7 @@ bool Optimizer::is_current() const {
   size_t next = 0;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i].parameter();
-    if (parameter.is_invalid()) return false;
+    if (parameter.accumulator().is_invalid()) return false;
     if (!parameter.has_shard_grad()) continue;
     if (next == plan_.parameters.size() || plan_.parameters[next] != i) return false;
     if (plan_.grads.host()[next].grad != parameters_[i].grad_address()) return false;

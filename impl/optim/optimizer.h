@@ -10,6 +10,7 @@
 #include "optim/device_array.h"
 #include "optim/owned_parameter.h"
 #include "optim/schedule_rule.h"
+#include "optim/step_order.h"
 
 namespace halftone::optim {
 
@@ -26,23 +27,26 @@ class Optimizer : public RefCounted {
   // On the device of the first group, owning none yet. Throws STATE for no parameters.
   explicit Optimizer(const ParameterGroup& first);
 
+  // Ends everything that is about the gradients: the factor, and the result of the check.
   void zero_grad();
   // The schedule of the next step. A schedule of the caller's waits for the device. Its callback may freeze parameters,
   // bring gradients and use the scaler; where it fails, nothing has changed. Throws STATE for no gradient.
   Schedule ask_schedule() const;
-  // Updates the parameters that have a gradient, unless unscale found some that are not finite.
-  void step(const Schedule& schedule);
-  void step() { step(ask_schedule()); }
+  // Updates the parameters that have a gradient, without a scaler; unless unscale found some that are not finite.
+  void step();
 
-  // Pass 1 over the gradients for a scaler: from here to the step their factor is 1/scale, and the result of the check
-  // for finite gradients holds.
-  void unscale(ScalerState* scaler);
+  // The calls of a scaler. optim/step_order.h gives the order, which the scaler checks.
+  const StepOrder& order() const noexcept { return order_; }
+  // Pass 1 over the gradients: from here to the step their factor is 1/scale, and the result of the check for finite
+  // gradients holds.
+  void unscale(const GradScaler& by, ScalerState* scaler);
   // Adds the gradients to a scaler's histogram, where its next update wants one.
   void count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts);
-  // Returns true where unscale ran and neither a step nor zero_grad has since.
-  bool has_verdict() const noexcept { return has_verdict_; }
-  // Takes unscale back, for a step that is not to come.
-  void forget_verdict();
+  // Updates the weights after unscale.
+  void step_unscaled(const Schedule& schedule);
+  // The scaler was updated, or is destroyed: takes an unscale back whose step is not to come.
+  void end_order(const GradScaler& scaler);
+
   // Lowers the factor so that the norm of all gradients together is at most `max_norm`.
   void clip_grad_norm(double max_norm);
   // The check of the gradients in progress, for ranks that each check a shard. A hook replaces grad_norm_squared,
@@ -99,10 +103,10 @@ class Optimizer : public RefCounted {
   void set_schedule(const ScheduleRule& schedule) noexcept { schedule_ = schedule; }
 
  protected:
-  // Runs the kernel of this optimizer over the slots.
-  virtual void update(const MultiTensor<UpdateSlot>& slots, const OptimizerState* state) = 0;
+  // Runs the kernel of this optimizer over the slots. `partials` has one number for each chunk, which it may overwrite.
+  virtual void update(const MultiTensor<UpdateSlot>& slots, double* partials, const OptimizerState* state) = 0;
   // Adds the parameters as a group; they are free and as they were where this throws.
-  void own(const ParameterGroup& group, int32_t number, int moments);
+  void own(const ParameterGroup& group, int32_t number, const Moments& kept);
 
  private:
   // The parameters with a gradient, as kernels want them; planned anew only when other parameters have one, or have it
@@ -115,6 +119,7 @@ class Optimizer : public RefCounted {
     DeviceArray<NormNode> nodes;  // one a chunk
     Tensor partials;              // f64, one a chunk
 
+    double* partial_sums() const { return static_cast<double*>(partials.data()); }
     template <class Slot>
     MultiTensor<Slot> list(const DeviceArray<Slot>& slots) const {
       return {
@@ -122,6 +127,9 @@ class Optimizer : public RefCounted {
     }
   };
 
+  void update_weights(const Schedule& schedule);
+  // Resets the factor of the gradients and the result of their check.
+  void reset_factor();
   const Plan& current_plan();
   std::vector<size_t> parameters_with_grad() const;
   Plan make_plan(std::vector<size_t> with_grad) const;
@@ -137,8 +145,7 @@ class Optimizer : public RefCounted {
   CheckHook check_hook_;
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
-  bool has_verdict_ = false;  // unscale ran and no step has since
-  bool is_clipped_ = false;   // clip_grad_norm did
+  StepOrder order_;
 };
 
 }  // namespace halftone::optim

@@ -42,25 +42,24 @@ OwnedParameter::~OwnedParameter() {
   parameter().unclaim();
 }
 
-OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group, int moments) const {
+OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group, const Moments& kept) const {
   const Precision& precision = group.precision;
   Arrangement arrangement = {.grad = {},
                              .grad_dtype = precision.grad_dtype,
                              .weights = weights_in(precision),
-                             .moment1 = moments > 0 ? zero_moment(group, precision.moment1_dtype) : Moment{},
-                             .moment2 = moments > 1 ? zero_moment(group, precision.moment2_dtype) : Moment{}};
+                             .moments = zero_moments(group, kept)};
   // A caller that shares the weights usually brings gradients as well; if not, the first backward allocates.
-  if (!parameter().is_shared() || parameter().has_memory()) {
-    arrangement.grad = parameter().memory_in(precision.grad_dtype);
+  const AccumulateGrad& gradient = parameter().accumulator();
+  if (!parameter().is_shared() || gradient.has_memory()) {
+    arrangement.grad = gradient.memory_in(precision.grad_dtype);
   }
   return arrangement;
 }
 
 void OwnedParameter::install(Arrangement arrangement) noexcept {
-  parameter().take_memory(std::move(arrangement.grad), arrangement.grad_dtype);
+  parameter().accumulator().take_memory(std::move(arrangement.grad), arrangement.grad_dtype);
   parameter().install(std::move(arrangement.weights));
-  moment1_ = std::move(arrangement.moment1);
-  moment2_ = std::move(arrangement.moment2);
+  moments_ = std::move(arrangement.moments);
 }
 
 Parameter::Representation OwnedParameter::weights_in(const Precision& precision) const {
@@ -69,7 +68,28 @@ Parameter::Representation OwnedParameter::weights_in(const Precision& precision)
   return parameter().whole_representation(precision.compute_dtype);
 }
 
-Moment OwnedParameter::zero_moment(const ParameterGroup& group, DType dtype) const {
+OwnedParameter::MomentList OwnedParameter::zero_moments(const ParameterGroup& group, const Moments& kept) const {
+  const Precision& precision = group.precision;
+  const Shape& shape = parameter().shape();
+  if (kept.factored && shape.rank() >= 2) {
+    const Shape matrices(shape.begin(), shape.rank() - 2);
+    Shape rows = matrices, columns = matrices;
+    rows.push_back(shape[shape.rank() - 2]);
+    columns.push_back(shape[shape.rank() - 1]);
+    return {zero_moment(group, DType::kF32, rows), zero_moment(group, DType::kF32, columns),
+            zero_moment(group, DType::kF32, matrices)};
+  }
+  // A whole parameter's moment has its shape, in which checkpoints save it.
+  const int64_t size = range().size;
+  const Shape own = size == numel(shape) ? shape : Shape{size};
+  MomentList moments;
+  if (kept.first) moments[0] = zero_moment(group, precision.moment1_dtype, own);
+  if (kept.second) moments[1] = zero_moment(group, precision.moment2_dtype, own);
+  if (kept.third) moments[2] = zero_moment(group, precision.moment1_dtype, own);
+  return moments;
+}
+
+Moment OwnedParameter::zero_moment(const ParameterGroup& group, DType dtype, const Shape& shape) const {
   const auto zeros = [&](DType kind, int64_t size) {
     if (!group.moment_memory) return full(parameter().device(), kind, {size}, 0.0, Category::kOptimizer);
     const Tensor memory = group.moment_memory(parameter(), kind, size);
@@ -77,12 +97,9 @@ Moment OwnedParameter::zero_moment(const ParameterGroup& group, DType dtype) con
     return memory;
   };
   Moment moment;
-  const int64_t size = range().size;
-  const Shape& shape = parameter().shape();
-  // A whole parameter's moment has its shape, in which checkpoints save it.
+  const int64_t size = numel(shape);
   moment.values = zeros(dtype, size);
-  if (size == numel(shape))
-    moment.values = moment.values.as_strided(shape, contiguous_strides(shape), moment.values.offset());
+  moment.values = moment.values.as_strided(shape, contiguous_strides(shape), moment.values.offset());
   if (size_of(dtype) == 1) moment.scales = zeros(DType::kF32, (size + kBlockSize - 1) / kBlockSize);
   return moment;
 }
@@ -122,8 +139,14 @@ UpdateSlot OwnedParameter::slot(int32_t index) const {
   UpdateSlot slot = weights_slot(parameter());
   slot.grad = grad_address();
   slot.grad_dtype = grad_dtype();
-  slot.moment1 = moment1_.slot();
-  slot.moment2 = moment2_.slot();
+  slot.moment1 = moments_[0].slot();
+  slot.moment2 = moments_[1].slot();
+  slot.moment3 = moments_[2].slot();
+  const Shape& shape = parameter().shape();
+  if (shape.rank() >= 2) {
+    slot.rows = shape[shape.rank() - 2];
+    slot.columns = shape[shape.rank() - 1];
+  }
   slot.group = group_;
   slot.parameter = index;
   return slot;

@@ -2,6 +2,7 @@
 // the moments that belong to it. Used by one thread at a time.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -22,7 +23,7 @@ enum class Master : int32_t {
 struct Precision {
   DType compute_dtype = DType::kF32;  // of the copy for autocast; f32 keeps none
   DType grad_dtype = DType::kF32;
-  DType moment1_dtype = DType::kF32;  // f32, bf16, or i8 for codes with a scale a block
+  DType moment1_dtype = DType::kF32;  // f32, bf16, or i8 for codes with a scale a block; of the third moment as well
   Master master = Master::kFull;
   DType moment2_dtype = DType::kF32;  // f32, or u8 for codes with a scale a block
 };
@@ -35,6 +36,17 @@ struct ParameterGroup {
   // Provides the memory of moments, 1-D and contiguous, such as a range of a flat buffer; its content is overwritten.
   // Without it each moment is allocated on its own.
   std::function<Tensor(const Parameter& parameter, DType dtype, int64_t size)> moment_memory = {};
+};
+
+// The moments that a rule keeps for each parameter.
+struct Moments {
+  bool first = false;
+  bool second = false;
+  bool third = false;
+  // true: a parameter with two or more dimensions keeps other moments. The first has one element for each row, the
+  // second one for each column, and the third one for each matrix of the last two dimensions. Its update needs all of
+  // it, so ranks cannot share it.
+  bool factored = false;
 };
 
 // One moment of one parameter's shard.
@@ -56,23 +68,23 @@ class OwnedParameter {
   // Gives the parameter free; nobody keeps its copy current any more.
   ~OwnedParameter();
 
+  // The first, second and third moment.
+  using MomentList = std::array<Moment, 3>;
   // All that the parameter is kept in as its group asks.
   struct Arrangement {
     Tensor grad;
     DType grad_dtype;
     Parameter::Representation weights;
-    Moment moment1;
-    Moment moment2;
+    MomentList moments;
   };
-  // Allocates it, with the first `moments` moments as zeros; the parameter stays as it is. Throws OUT_OF_MEMORY.
-  Arrangement arrange(const ParameterGroup& group, int moments) const;
+  // Allocates it, with moments of zeros; the parameter stays as it is. Throws OUT_OF_MEMORY.
+  Arrangement arrange(const ParameterGroup& group, const Moments& kept) const;
   // Keeps the parameter so. After every other of the group is arranged, so that where that fails none has changed.
   void install(Arrangement arrangement) noexcept;
 
   const char* name() const noexcept { return named_.name.c_str(); }
   Parameter& parameter() const noexcept { return *named_.parameter; }
-  const Moment& moment1() const noexcept { return moment1_; }
-  const Moment& moment2() const noexcept { return moment2_; }
+  const MomentList& moments() const noexcept { return moments_; }
   // The range that is updated here, and its record for kernels. REQUIRES: the parameter has a gradient.
   ChunkRange range() const;
   UpdateSlot slot(int32_t index) const;
@@ -81,13 +93,13 @@ class OwnedParameter {
   DType grad_dtype() const;
 
  private:
-  Moment zero_moment(const ParameterGroup& group, DType dtype) const;
+  MomentList zero_moments(const ParameterGroup& group, const Moments& kept) const;
+  Moment zero_moment(const ParameterGroup& group, DType dtype, const Shape& shape) const;
   Parameter::Representation weights_in(const Precision& precision) const;
 
   NamedParameter named_;
   int32_t group_;
-  Moment moment1_;
-  Moment moment2_;
+  MomentList moments_;
 };
 
 }  // namespace halftone::optim

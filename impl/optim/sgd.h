@@ -9,7 +9,7 @@ struct SgdRule {
   using Group = SgdGroup;
   static constexpr const char* kName = "sgd";
   static constexpr auto kKernel = &OptimKernels::sgd;
-  static int moments(const Group& settings) { return settings.momentum != 0.0 ? 1 : 0; }
+  static Moments moments(const Group& settings) { return {.first = settings.momentum != 0.0}; }
 };
 
 using Sgd = GroupedOptimizer<SgdRule>;

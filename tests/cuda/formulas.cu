@@ -4,6 +4,7 @@
 #include "clang_math.h"
 #endif
 
+#include "backend/formula/adafactor.h"
 #include "backend/formula/adamw.h"
 #include "backend/formula/block_code.h"
 #include "backend/formula/box_muller.h"
@@ -16,6 +17,7 @@
 #include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/formula/power.h"
+#include "backend/formula/rmsprop.h"
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/schedule.h"
 #include "backend/formula/sgd.h"
@@ -66,6 +68,13 @@ HALFTONE_HOST_DEVICE void call_updates(const OptimizerState& state, float grad, 
   adamw_update<Decay::kInGradient>(adamw_factors<Decay::kInGradient>(AdamwGroup{}, state), grad, values[0], values[1],
                                    values[2]);
   lion_update(lion_factors(LionGroup{}, state), grad, values[0], values[1]);
+  const AdafactorFactors adafactor = adafactor_factors(AdafactorGroup{}, state);
+  const float share = adafactor_row_share(adafactor, adafactor_mean(adafactor, values[1], grad * grad), values[2]);
+  const float rate = adafactor_rate(adafactor, adafactor_scale(adafactor, 1.0, 4), 1.0, 4);
+  adafactor_update(adafactor, rate, adafactor_step(adafactor, grad, share), values[0]);
+  const RmspropFactors rmsprop = rmsprop_factors(RmspropGroup{}, state);
+  rmsprop_update<false, false>(rmsprop, grad, values[0], values[1], values[2], values[3]);
+  rmsprop_update<true, true>(rmsprop, grad, values[0], values[1], values[2], values[3]);
   const SgdFactors sgd = sgd_factors(SgdGroup{}, state);
   sgd_update(sgd, grad, values[0]);
   sgd_momentum_update(sgd, grad, values[0], values[1]);

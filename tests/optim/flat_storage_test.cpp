@@ -57,12 +57,12 @@ class FlatStorageTest : public RoomTest {
 TEST_F(FlatStorageTest, AStepOfOneSplitParameterLeavesTheOthersRemainderValid) {
   const auto parameters = split_parameters();
   AdamW optimizer(group(parameters, Master::kSplit), kSettings);
-  parameters[0]->accumulate(gradient());
+  parameters[0]->accumulator().accumulate(gradient());
   optimizer.step();
   EXPECT_EQ(values(parameters[1]->read(DType::kF32)), exact_weights());
 
   parameters[0]->zero_grad();
-  parameters[1]->accumulate(gradient());
+  parameters[1]->accumulator().accumulate(gradient());
   optimizer.step();
   const std::vector<double> updated = values(parameters[1]->read(DType::kF32));
   const std::vector<double> before = exact_weights();
@@ -76,7 +76,7 @@ TEST_F(FlatStorageTest, AStepOfOneSplitParameterLeavesTheOthersRemainderValid) {
 TEST_F(FlatStorageTest, AStepOfOneParameterLeavesTheOthersCopyCurrent) {
   const auto parameters = full_parameters();
   AdamW optimizer(group(parameters, Master::kFull), kSettings);
-  parameters[0]->accumulate(gradient());
+  parameters[0]->accumulator().accumulate(gradient());
   optimizer.step();
   EXPECT_EQ(parameters[1]->read(DType::kBF16).data(), parameters[1]->compute().data());
   EXPECT_EQ(parameters[0]->read(DType::kBF16).data(), parameters[0]->compute().data());

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "ops/ops.h"
+#include "optim/adafactor.h"
 #include "optim/adamw.h"
+#include "optim/rmsprop.h"
 #include "optim/sgd.h"
 #include "room_fixture.h"
 
@@ -13,6 +15,11 @@ namespace {
 class OptimizerTest : public RoomTest {
  protected:
   static constexpr AdamwGroup kAdamw = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0};
+  static constexpr AdafactorGroup kAdafactor = {
+      .lr = 0.1, .beta2_decay = -0.8, .epsilon1 = 1e-7, .epsilon2 = 1e-3, .clip_threshold = 1, .weight_decay = 0};
+  // With momentum and centered: three moments.
+  static constexpr RmspropGroup kRmsprop = {
+      .lr = 0.1, .alpha = 0.9, .epsilon = 1e-3, .weight_decay = 0, .momentum = 0.9, .centered = 1, .reserved = 0};
   static constexpr SgdGroup kSgd = {
       .lr = 0.5, .momentum = 0, .dampening = 0, .weight_decay = 0, .nesterov = 0, .reserved = 0};
 
@@ -62,7 +69,9 @@ class OptimizerTest : public RoomTest {
 
   // Makes an optimizer with the given storage, or adds a group with it, with one more page of memory in each trial.
   // Returns the number of trials that failed; each of them must leave the parameters unchanged.
-  int failures_until_owned(const Precision& form, bool starts_split, bool is_added) {
+  template <class Rule>
+  int failures_until_owned(const typename Rule::Group& settings, const Precision& form, bool starts_split,
+                           bool is_added) {
     constexpr int64_t kCount = 3 * kPage / 4;
     std::vector<Ref<Parameter>> weights;
     for (const char* name : {"first", "second", "third"}) {
@@ -70,13 +79,13 @@ class OptimizerTest : public RoomTest {
       give_gradient(weights.back(), 0.3);
       if (starts_split) weights.back()->split();
     }
-    AdamW other(group({parameter("other", {1})}, {DType::kF32}), kAdamw);
+    GroupedOptimizer<Rule> other(group({parameter("other", {1})}, {DType::kF32}), settings);
     const std::vector<Look> before = look_at(weights);
     for (int failures = 0;; ++failures) {
       std::vector<Tensor> hoard = all_memory_but(failures);
       const Code code = code_of([&] {
-        if (is_added) return other.add_group(group(weights, form), kAdamw);
-        AdamW(group(weights, form), kAdamw);
+        if (is_added) return other.add_group(group(weights, form), settings);
+        GroupedOptimizer<Rule>(group(weights, form), settings);
       });
       hoard.clear();
       device().allocator->set_limit(0);
@@ -120,7 +129,7 @@ TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
   const Ref<Parameter> weight = parameter("weight", {1});
   Sgd optimizer(group({weight}, {DType::kF32}), kSgd);
   give_gradient(weight, 1);
-  weight->invalidate();
+  weight->accumulator().invalidate();
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
   EXPECT_EQ(values(weight->master()), (std::vector<double>{1}));
   optimizer.zero_grad();
@@ -171,7 +180,9 @@ TEST_F(OptimizerTest, WithoutMemoryForAGroupWeightsAndGradientsStayToTheBit) {
       for (const bool is_added : {false, true}) {
         SCOPED_TRACE(testing::Message() << name_of(form.compute_dtype) << " master " << static_cast<int>(form.master)
                                         << " split " << starts_split << " added " << is_added);
-        EXPECT_GE(failures_until_owned(form, starts_split, is_added), 4);
+        EXPECT_GE(failures_until_owned<AdamWRule>(kAdamw, form, starts_split, is_added), 4);
+        EXPECT_GE(failures_until_owned<AdafactorRule>(kAdafactor, form, starts_split, is_added), 4);
+        EXPECT_GE(failures_until_owned<RmspropRule>(kRmsprop, form, starts_split, is_added), 4);
       }
     }
   }
@@ -198,6 +209,28 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
   EXPECT_EQ(bytes(Category::kParameters), (4 + 2) * kCount);
   EXPECT_EQ(bytes(Category::kGradients), 4 * kCount);
   EXPECT_EQ(bytes(Category::kOptimizer), 8 * kCount + kStateBytes);
+}
+
+// A matrix of 1024 x 512 takes 1024 + 512 + 1 numbers in place of half a million.
+TEST_F(OptimizerTest, AdafactorTakesRowsAndColumnsInPlaceOfAMoment) {
+  const Ref<Parameter> weight =
+      make_ref<Parameter>("weight", full(device(), DType::kF32, {1024, 512}, 0.5, Category::kParameters));
+  const Adafactor optimizer(group({weight}, {DType::kBF16}), kAdafactor);
+  const MemoryStats stats = device().allocator->stats();
+  EXPECT_EQ(stats.by_category[static_cast<int>(Category::kOptimizer)], 4 * (1024 + 512 + 1) + kStateBytes);
+}
+
+TEST_F(OptimizerTest, AdafactorRefusesAParameterThatRanksShare) {
+  const Ref<Parameter> weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {4, kBlockSize}, 1.0));
+  weight->set_shard({.begin = kBlockSize, .end = 2 * kBlockSize});
+  const auto attempt = [&] { Adafactor(group({weight}, {DType::kF32}), kAdafactor); };
+  EXPECT_EQ(code_of(attempt), Code::kUnsupported);
+  try {
+    attempt();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("parameter weight"), std::string::npos) << error.what();
+  }
+  const AdamW other(group({weight}, {DType::kF32}), kAdamw);  // the parameter is free
 }
 
 constexpr Precision kSplit = {DType::kBF16, DType::kBF16, DType::kBF16, Master::kSplit};

@@ -1,6 +1,6 @@
-/* Optimizers: what all of them share. adamw.h, adam.h, sgd.h and lion.h make one over parameters in groups, each with
- * settings and storage of its own. Arithmetic is FP32 whatever the storage; the update writes the weights and, in the
- * same pass, the low-precision copy that autocast reads.
+/* Optimizers: what all of them share. adafactor.h, adam.h, adamw.h, lion.h, rmsprop.h and sgd.h make one over
+ * parameters in groups, each with settings and storage of its own. Arithmetic is FP32 whatever the storage; the update
+ * writes the weights and, in the same pass, the low-precision copy that autocast reads.
  * Moments in 8-bit codes, and BF16 first moments that keep more than 0.9 of themselves in a step, are rounded
  * stochastically, because rounding to nearest would stop their decay.
  */

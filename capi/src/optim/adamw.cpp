@@ -23,17 +23,11 @@ htone_adamw_options default_adam_options(double weight_decay) {
   return options;
 }
 
-DType checked_moment2_dtype(htone_dtype dtype) {
-  require_dtype(dtype == HTONE_F32 || dtype == HTONE_U8, "moment2_dtype", dtype, "f32 or u8");
-  return static_cast<DType>(dtype);
-}
-
 AdamwGroup checked_adamw_group(const htone_adamw_options& options) {
   require_not_negative("lr", options.lr);
   require_fraction("beta1", options.beta1);
   require_fraction("beta2", options.beta2);
-  require_setting(std::isfinite(options.epsilon) && options.epsilon > 0.0, "epsilon", options.epsilon,
-                  "a finite number above 0");
+  require_above_zero("epsilon", options.epsilon);
   require_not_negative("weight_decay", options.weight_decay);
   return {.lr = options.lr,
           .beta1 = options.beta1,
@@ -46,9 +40,7 @@ AdamwGroup checked_adamw_group(const htone_adamw_options& options) {
 template <class Rule>
 OptimizerSettings<Rule> settings_of(const htone_adamw_options* options, const htone_adamw_options& defaults) {
   const htone_adamw_options given = options_or_default(options, defaults);
-  optim::Precision precision = checked_precision(given);
-  precision.moment2_dtype = checked_moment2_dtype(given.moment2_dtype);
-  return {.precision = precision, .group = checked_adamw_group(given)};
+  return {.precision = checked_precision(given), .group = checked_adamw_group(given)};
 }
 
 htone_adamw_options default_adamw() { return default_adam_options(0.01); }

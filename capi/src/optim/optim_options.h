@@ -17,6 +17,9 @@ inline void require_setting(bool holds, const char* field, double value, const c
 inline void require_not_negative(const char* field, double value) {
   require_setting(std::isfinite(value) && value >= 0.0, field, value, "a finite number of at least 0");
 }
+inline void require_above_zero(const char* field, double value) {
+  require_setting(std::isfinite(value) && value > 0.0, field, value, "a finite number above 0");
+}
 inline void require_fraction(const char* field, double value) {
   require_setting(value >= 0.0 && value < 1.0, field, value, "a number in [0, 1)");
 }
@@ -26,18 +29,37 @@ inline void require_dtype(bool holds, const char* field, htone_dtype dtype, cons
   fail(Code::kInvalidArgument, "options", "options.%s=%s, expected %s", field, htone_dtype_name(dtype), expected);
 }
 
+// The dtypes of moments; f32 for options without them.
+template <class Options>
+DType checked_moment1_dtype(const Options& options) {
+  if constexpr (requires { options.moment1_dtype; }) {
+    const htone_dtype dtype = options.moment1_dtype;
+    require_dtype(dtype == HTONE_F32 || dtype == HTONE_BF16 || dtype == HTONE_I8, "moment1_dtype", dtype,
+                  "f32, bf16 or i8");
+    return static_cast<DType>(dtype);
+  }
+  return DType::kF32;
+}
+template <class Options>
+DType checked_moment2_dtype(const Options& options) {
+  if constexpr (requires { options.moment2_dtype; }) {
+    const htone_dtype dtype = options.moment2_dtype;
+    require_dtype(dtype == HTONE_F32 || dtype == HTONE_U8, "moment2_dtype", dtype, "f32 or u8");
+    return static_cast<DType>(dtype);
+  }
+  return DType::kF32;
+}
+
 // The fields about storage.
 template <class Options>
 optim::Precision checked_precision(const Options& options) {
   const htone_dtype compute = options.compute_dtype;
   const htone_dtype grad = options.grad_dtype;
-  const htone_dtype moment1 = options.moment1_dtype;
   const htone_master_storage master = options.master_storage;
   require_dtype(compute == HTONE_F32 || compute == HTONE_BF16 || compute == HTONE_F16, "compute_dtype", compute,
                 "f32, bf16 or f16");
   require_dtype(grad == HTONE_F32 || grad == compute, "grad_dtype", grad, "f32 or compute_dtype");
-  require_dtype(moment1 == HTONE_F32 || moment1 == HTONE_BF16 || moment1 == HTONE_I8, "moment1_dtype", moment1,
-                "f32, bf16 or i8");
+  const DType moment1 = checked_moment1_dtype(options);
   require_setting(master >= HTONE_MASTER_FULL && master <= HTONE_MASTER_NONE, "master_storage", master,
                   "one of HTONE_MASTER_...");
   require_setting(master != HTONE_MASTER_SPLIT || compute == HTONE_BF16, "master_storage", master,
@@ -46,8 +68,9 @@ optim::Precision checked_precision(const Options& options) {
                   "another than HTONE_MASTER_NONE where compute_dtype is f32");
   return {.compute_dtype = static_cast<DType>(compute),
           .grad_dtype = static_cast<DType>(grad),
-          .moment1_dtype = static_cast<DType>(moment1),
-          .master = static_cast<optim::Master>(master)};
+          .moment1_dtype = moment1,
+          .master = static_cast<optim::Master>(master),
+          .moment2_dtype = checked_moment2_dtype(options)};
 }
 
 }  // namespace halftone::capi

@@ -2,9 +2,10 @@
 // calls these; pure functions, safe from any thread.
 //
 // A step without a gradient multiplies a first moment by its decay: beta1 of Adam and AdamW, beta2 of Lion, the
-// momentum of SGD. Rounding to nearest can stop this: code 5 times 0.9 is nearest to code 5, and a BF16 number times
-// 0.999 is nearest to itself. The moment then stays while the second moment, whose root Adam and AdamW divide by,
-// shrinks, and the weight runs away. Stochastic rounding decays in the mean. Cases:
+// momentum of SGD and RMSprop, RMSprop's alpha for the mean of gradients. Rounding to nearest can stop this: code 5
+// times 0.9 is nearest to code 5, and a BF16 number times 0.999 is nearest to itself. The moment then stays while the
+// second moment, whose root Adam and AdamW divide by, shrinks, and the weight runs away. Stochastic rounding decays in
+// the mean. Cases:
 //   0                a moment of 0 stays 0 under either rule
 //   tiny             codes: below a quarter of code 1 it becomes 0 (formula/block_code.h); BF16: subnormals decay to 0
 //   infinite, NaN    BF16 keeps them; a block of codes reads NaN
@@ -28,5 +29,7 @@ HALFTONE_HOST_DEVICE inline bool rounds_stochastically(DType dtype, float decay)
 // The element of the block whose random word rounds the first moment of element i. The second moment uses the word of
 // element i itself: if one word rounded both, both would go up together, and the mean of their ratio would be biased.
 HALFTONE_HOST_DEVICE inline constexpr int64_t first_moment_word(int64_t i) { return i ^ 128; }
+// Likewise for the third moment, which has a word that is neither's.
+HALFTONE_HOST_DEVICE inline constexpr int64_t third_moment_word(int64_t i) { return (i + 64) % 256; }
 
 }  // namespace halftone

@@ -62,6 +62,26 @@ struct LionGroup {
   double weight_decay;
 };
 
+struct RmspropGroup {
+  double lr;
+  double alpha;
+  double epsilon;
+  double weight_decay;
+  double momentum;
+  int32_t centered;
+  int32_t reserved;
+};
+
+struct AdafactorGroup {
+  double lr;
+  double beta2_decay;
+  double epsilon1;
+  double epsilon2;
+  double clip_threshold;
+  double weight_decay;
+  int64_t first_step = 0;  // updates done before the group was there
+};
+
 struct SgdGroup {
   double lr;
   double momentum;

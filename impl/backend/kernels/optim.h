@@ -45,8 +45,11 @@ struct UpdateSlot {
   void* compute;       // the 16-bit copy that the pass writes, or the weights themselves; null if there is neither
   int16_t* remainder;  // with compute (bf16) the weights, by formula/split_master.h; null in the other forms. If this
                        // and master are null, compute (bf16 or f16) is rounded stochastically
-  MomentSlot moment1;  // AdamW, Adam, Lion: first moment; SGD: momentum buffer
-  MomentSlot moment2;  // AdamW, Adam: second moment
+  MomentSlot moment1;  // AdamW, Adam, Lion: first moment; SGD, RMSprop: momentum buffer; Adafactor: variances, of rows
+                       // if columns is not 0
+  MomentSlot moment2;  // AdamW, Adam: second moment; RMSprop: mean square, or variance if centered; Adafactor:
+                       // variances of columns
+  MomentSlot moment3;  // RMSprop, centered: mean; Adafactor: for each matrix the mean of its rows' variances
   DType grad_dtype;
   DType compute_dtype;
   int64_t size;
@@ -54,6 +57,8 @@ struct UpdateSlot {
   int32_t parameter;  // keys stochastic rounding, with seed, step and element
   uint64_t seed;
   int64_t first_block;  // where the range begins in the parameter, in blocks of 256
+  int64_t rows = 0;     // the last two dimensions of a whole parameter that has two or more: of each of its matrices
+  int64_t columns = 0;  // otherwise both are 0
 };
 
 struct OptimKernels {
@@ -85,7 +90,12 @@ struct OptimKernels {
                  const OptimizerState* state) noexcept;
   Status (*lion)(Stream&, const MultiTensor<UpdateSlot>&, const LionGroup* groups,
                  const OptimizerState* state) noexcept;
+  Status (*rmsprop)(Stream&, const MultiTensor<UpdateSlot>&, const RmspropGroup* groups,
+                    const OptimizerState* state) noexcept;
   Status (*sgd)(Stream&, const MultiTensor<UpdateSlot>&, const SgdGroup* groups, const OptimizerState* state) noexcept;
+  // Each slot is a whole parameter with FP32 moments. `partials` has one number for each chunk, and is overwritten.
+  Status (*adafactor)(Stream&, const MultiTensor<UpdateSlot>&, const AdafactorGroup* groups, double* partials,
+                      const OptimizerState* state) noexcept;
   // For slots without gradients whose first moment is an FP32 average: average += rate * (weight - average).
   Status (*average)(Stream&, const MultiTensor<UpdateSlot>&, double rate) noexcept;
   // Exchanges weights and averages exactly, and writes the copy. Weights without a master become the average, rounded

@@ -20,15 +20,6 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
-// In double, where squares of FP32 are exact and neither overflow (1e20) nor underflow (1e-30). The sum is infinite or
-// NaN exactly if an element is not finite, so it is the finite check as well.
-double sum_of_squares(const float* HWY_RESTRICT tile, int64_t count) {
-  return sum_of_block<double>(count, [tile](int64_t i) {
-    const double element = tile[i];
-    return element * element;
-  });
-}
-
 // Sums the squares of kBlockSize elements in memory, in registers; adds in the order of sum_of_block.
 template <class T>
 HWY_INLINE double sum_of_squares_of_block(const T* HWY_RESTRICT in) {

@@ -1,5 +1,5 @@
-// Reads a gradient tile by tile as FP32. For kernel files that Highway compiles once per instruction set: include after
-// hwy/highway.h.
+// Reads a gradient tile by tile as FP32, and sums the squares of tiles. For kernel files that Highway compiles once per
+// instruction set: include after hwy/highway.h.
 #if defined(HALFTONE_CPU_OPTIM_GRADIENT_TILES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_OPTIM_GRADIENT_TILES_H
 #undef HALFTONE_CPU_OPTIM_GRADIENT_TILES_H
@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "backend/chunks.h"
+#include "cpu/rows/pairwise.h"
 #include "cpu/simd/tiles.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,6 +35,15 @@ HWY_INLINE void for_each_gradient_tile(const void* grad, DType dtype, const Chun
     const float* tile = dtype == DType::kF32 ? reinterpret_cast<const float*>(elements.data) : widened;
     count == kBlockSize ? f(tile, begin, kBlockSize) : f(tile, begin, count);
   }
+}
+
+// In double, where squares of FP32 are exact and neither overflow (1e20) nor underflow (1e-30). The sum is infinite or
+// NaN exactly if an element is not finite, so it is the finite check of gradients as well. REQUIRES: count > 0.
+inline double sum_of_squares(const float* HWY_RESTRICT tile, int64_t count) {
+  return sum_of_block<double>(count, [tile](int64_t i) {
+    const double element = tile[i];
+    return element * element;
+  });
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE

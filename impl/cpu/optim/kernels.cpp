@@ -3,6 +3,7 @@
 #include "backend/formula/grad_scaler.h"
 #include "backend/formula/schedule.h"
 #include "cpu/kernel_groups.h"
+#include "cpu/optim/adafactor.h"
 #include "cpu/optim/average.h"
 #include "cpu/optim/grad_exponents.h"
 #include "cpu/optim/grad_norm.h"
@@ -72,7 +73,9 @@ const OptimKernels kOptimKernels = {
     .adamw = adamw,
     .adam = adam,
     .lion = lion,
+    .rmsprop = rmsprop,
     .sgd = sgd,
+    .adafactor = adafactor,
     .average = average,
     .swap_average = swap_average,
     .split_master = split_master,

@@ -40,7 +40,7 @@ HWY_INLINE float* load_moment(const MomentSlot& moment, int64_t begin, int64_t c
 }
 
 // The random words for the moments of a block. The first half is repeated at the end, so that first()[i] is the word of
-// element first_moment_word(i).
+// element first_moment_word(i), and third()[i] that of element third_moment_word(i).
 struct MomentWords {
   alignas(64) uint16_t words[kBlockSize + kBlockSize / 2];
 
@@ -50,6 +50,7 @@ struct MomentWords {
   }
   const uint16_t* first() const { return words + kBlockSize / 2; }
   const uint16_t* second() const { return words; }
+  const uint16_t* third() const { return words + kBlockSize / 4; }
 };
 
 // Stores the tile that load_moment returned, rounded stochastically by `words`, or to nearest if `words` is null; codes

@@ -5,6 +5,7 @@
 #include "backend/formula/adamw.h"
 #include "backend/formula/lion.h"
 #include "backend/formula/moment_rounding.h"
+#include "backend/formula/rmsprop.h"
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/sgd.h"
 #include "cpu/device.h"
@@ -47,17 +48,22 @@ HWY_INLINE void sgd_momentum_tile(const SgdFactors& factors, int64_t count, cons
   for (int64_t i = 0; i < count; ++i) sgd_momentum_update(f, grad[i], master[i], buffer[i]);
 }
 
-// ---- The pass over a chunk: load, formula, store
-
-// The settings that all chunks of a pass share.
-struct Pass {
-  int64_t step;
-  bool non_temporal;  // bypass the caches when the copy is stored
-};
-
-Pass pass_over(const MultiTensor<UpdateSlot>& tensors, const OptimizerState& state) {
-  return {state.step, elements_of(tensors) >= kNonTemporalElements};
+// The loop knows at compile time which moments there are. In place of one that is missing, the formula gets a number
+// that it does not use.
+template <bool kMomentum, bool kCentered>
+HWY_INLINE void rmsprop_tile(const RmspropFactors& factors, int64_t count, const float* HWY_RESTRICT grad,
+                             float* HWY_RESTRICT master, float* HWY_RESTRICT buffer, float* HWY_RESTRICT square,
+                             float* HWY_RESTRICT mean) {
+  const RmspropFactors f = factors;
+  float unused = 0.0f;
+  for (int64_t i = 0; i < count; ++i) {
+    rmsprop_update<kMomentum, kCentered>(f, grad[i], master[i], kMomentum ? buffer[i] : unused, square[i],
+                                         kCentered ? mean[i] : unused);
+  }
 }
+
+// ---- The rules: the factors of a group in one step, and the formula on a tile. decay1 and decay3 are the factors by
+// which the formula multiplies the first and the third moment.
 
 // The arguments of a formula; moments that the optimizer does not have are null.
 struct UpdateTile {
@@ -66,44 +72,110 @@ struct UpdateTile {
   float* master;
   float* moment1;
   float* moment2;
+  float* moment3;
 };
 
-// `decay` is the factor by which the formula multiplies the first moment.
-template <class F>
-void update_chunk(const UpdateSlot& slot, const Chunk& chunk, const Pass& pass, float decay, F&& formula) {
+template <Decay decay>
+struct AdamwUpdate {
+  AdamwFactors factors;
+
+  AdamwUpdate(const AdamwGroup& group, const OptimizerState& state) : factors(adamw_factors<decay>(group, state)) {}
+  float decay1() const { return factors.beta1; }
+  HWY_INLINE void operator()(const UpdateTile& tile) const {
+    adamw_tile<decay>(factors, tile.count, tile.grad, tile.master, tile.moment1, tile.moment2);
+  }
+};
+
+struct LionUpdate {
+  LionFactors factors;
+
+  LionUpdate(const LionGroup& group, const OptimizerState& state) : factors(lion_factors(group, state)) {}
+  float decay1() const { return factors.beta2; }
+  HWY_INLINE void operator()(const UpdateTile& tile) const {
+    lion_tile(factors, tile.count, tile.grad, tile.master, tile.moment1);
+  }
+};
+
+struct SgdUpdate {
+  SgdFactors factors;
+
+  SgdUpdate(const SgdGroup& group, const OptimizerState& state) : factors(sgd_factors(group, state)) {}
+  float decay1() const { return factors.momentum; }
+  HWY_INLINE void operator()(const UpdateTile& tile) const {
+    if (tile.moment1 == nullptr) return sgd_tile(factors, tile.count, tile.grad, tile.master);
+    sgd_momentum_tile(factors, tile.count, tile.grad, tile.master, tile.moment1);
+  }
+};
+
+struct RmspropUpdate {
+  RmspropFactors factors;
+
+  RmspropUpdate(const RmspropGroup& group, const OptimizerState& state) : factors(rmsprop_factors(group, state)) {}
+  float decay1() const { return factors.momentum; }
+  float decay3() const { return factors.alpha; }
+  HWY_INLINE void operator()(const UpdateTile& tile) const {
+    if (tile.moment1 != nullptr) {
+      tile.moment3 != nullptr ? run<true, true>(tile) : run<true, false>(tile);
+    } else {
+      tile.moment3 != nullptr ? run<false, true>(tile) : run<false, false>(tile);
+    }
+  }
+  template <bool kMomentum, bool kCentered>
+  HWY_INLINE void run(const UpdateTile& tile) const {
+    rmsprop_tile<kMomentum, kCentered>(factors, tile.count, tile.grad, tile.master, tile.moment1, tile.moment2,
+                                       tile.moment3);
+  }
+};
+
+// ---- The pass over a chunk: load, formula, store
+
+// The settings that all chunks of a pass share.
+struct Pass {
+  int64_t step;
+  bool non_temporal;  // bypass the caches when the copy is stored
+};
+
+template <class Rule>
+void update_chunk(const UpdateSlot& slot, const Chunk& chunk, const Pass& pass, const Rule& rule) {
   const PhiloxKey key = rounding_key(slot.seed, slot.parameter, pass.step, Rounded::kMoment);
   const PhiloxKey weight_key = rounding_key(slot.seed, slot.parameter, pass.step, Rounded::kWeight);
-  const bool rounds1 = rounds_stochastically(slot.moment1.dtype, decay);
+  constexpr bool kHasThird = requires { rule.decay3(); };
+  const bool rounds1 = rounds_stochastically(slot.moment1.dtype, rule.decay1());
   const bool rounds2 = rounds_stochastically(slot.moment2.dtype, 1.0f);
+  bool rounds3 = false;
+  if constexpr (kHasThird) rounds3 = rounds_stochastically(slot.moment3.dtype, rule.decay3());
   MomentWords words;
   alignas(64) float master_tile[kBlockSize];
   alignas(64) float moment1_tile[kBlockSize];
   alignas(64) float moment2_tile[kBlockSize];
+  alignas(64) float moment3_tile[kHasThird ? kBlockSize : 1];
   for_each_gradient_tile(
       slot.grad, slot.grad_dtype,
       chunk, [&](const float* grad, int64_t begin, int64_t count) HWY_ATTR __attribute__((always_inline)) {
         float* master = load_weights(slot, begin, count, master_tile);
         float* moment1 = load_moment(slot.moment1, begin, count, moment1_tile);
         float* moment2 = load_moment(slot.moment2, begin, count, moment2_tile);
-        formula(UpdateTile{count, grad, master, moment1, moment2});
+        float* moment3 = nullptr;
+        if constexpr (kHasThird) moment3 = load_moment(slot.moment3, begin, count, moment3_tile);
+        rule(UpdateTile{count, grad, master, moment1, moment2, moment3});
         const int64_t block = slot.first_block + begin / kBlockSize;
-        if (rounds1 || rounds2) words.draw(key, block);
+        if (rounds1 || rounds2 || rounds3) words.draw(key, block);
         store_moment(moment1, begin, count, rounds1 ? words.first() : nullptr, slot.moment1);
         store_moment(moment2, begin, count, rounds2 ? words.second() : nullptr, slot.moment2);
+        if constexpr (kHasThird) {
+          store_moment(moment3, begin, count, rounds3 ? words.third() : nullptr, slot.moment3);
+        }
         store_weights(master, begin, count, weight_key, block, pass.non_temporal, slot);
       });
   if (pass.non_temporal) hwy::FlushStream();
 }
 
-template <Decay decay>
-void adamw_chunks_by(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
-                     const OptimizerState& state) {
-  const Pass pass = pass_over(tensors, state);
+template <class Rule, class Group>
+void update_by(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const Group* groups,
+               const OptimizerState& state) {
+  const Pass pass = {state.step, elements_of(tensors) >= kNonTemporalElements};
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
-    const AdamwFactors factors = adamw_factors<decay>(groups[slot.group], state);
-    update_chunk(slot, chunk, pass, factors.beta1, [&](const UpdateTile& tile) {
-      adamw_tile<decay>(factors, tile.count, tile.grad, tile.master, tile.moment1, tile.moment2);
-    });
+    update_chunk(slot, chunk, pass, Rule(groups[slot.group], state));
   });
 }
 
@@ -111,34 +183,27 @@ void adamw_chunks_by(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, c
 
 void adamw_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
                   const OptimizerState& state) {
-  adamw_chunks_by<Decay::kDecoupled>(pool, tensors, groups, state);
+  update_by<AdamwUpdate<Decay::kDecoupled>>(pool, tensors, groups, state);
 }
 
 void adam_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
                  const OptimizerState& state) {
-  adamw_chunks_by<Decay::kInGradient>(pool, tensors, groups, state);
+  update_by<AdamwUpdate<Decay::kInGradient>>(pool, tensors, groups, state);
 }
 
 void lion_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const LionGroup* groups,
                  const OptimizerState& state) {
-  const Pass pass = pass_over(tensors, state);
-  for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
-    const LionFactors factors = lion_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, pass, factors.beta2,
-                 [&](const UpdateTile& tile) { lion_tile(factors, tile.count, tile.grad, tile.master, tile.moment1); });
-  });
+  update_by<LionUpdate>(pool, tensors, groups, state);
+}
+
+void rmsprop_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const RmspropGroup* groups,
+                    const OptimizerState& state) {
+  update_by<RmspropUpdate>(pool, tensors, groups, state);
 }
 
 void sgd_chunks(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const SgdGroup* groups,
                 const OptimizerState& state) {
-  const Pass pass = pass_over(tensors, state);
-  for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
-    const SgdFactors factors = sgd_factors(groups[slot.group], state);
-    update_chunk(slot, chunk, pass, factors.momentum, [&](const UpdateTile& tile) {
-      if (tile.moment1 == nullptr) return sgd_tile(factors, tile.count, tile.grad, tile.master);
-      sgd_momentum_tile(factors, tile.count, tile.grad, tile.master, tile.moment1);
-    });
-  });
+  update_by<SgdUpdate>(pool, tensors, groups, state);
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE
@@ -150,6 +215,7 @@ namespace halftone::cpu {
 HWY_EXPORT(adamw_chunks);
 HWY_EXPORT(adam_chunks);
 HWY_EXPORT(lion_chunks);
+HWY_EXPORT(rmsprop_chunks);
 HWY_EXPORT(sgd_chunks);
 
 Status adamw(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
@@ -167,6 +233,12 @@ Status adam(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const AdamwG
 Status lion(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const LionGroup* groups,
             const OptimizerState* state) noexcept {
   if (state->found_inf == 0.0f) HWY_DYNAMIC_DISPATCH(lion_chunks)(pool_of(stream), tensors, groups, *state);
+  return {};
+}
+
+Status rmsprop(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const RmspropGroup* groups,
+               const OptimizerState* state) noexcept {
+  if (state->found_inf == 0.0f) HWY_DYNAMIC_DISPATCH(rmsprop_chunks)(pool_of(stream), tensors, groups, *state);
   return {};
 }
 

@@ -9,7 +9,7 @@ enum { kRows = 5, kColumns = 7, kSize = kRows * kColumns, kSteps = 200 };
 
 /* One parameter's state in double precision. */
 typedef struct Reference {
-  double weights[kSize], first[kSize], second[kSize];
+  double weights[kSize], first[kSize], second[kSize], third[kSize];
   int step;
 } Reference;
 
@@ -40,6 +40,18 @@ static void lion_reference(Reference* r, const double* gradient, const htone_lio
     const double direction = o->beta1 * r->first[i] + (1 - o->beta1) * gradient[i];
     r->weights[i] -= o->lr * ((direction > 0) - (direction < 0) + o->weight_decay * r->weights[i]);
     r->first[i] = o->beta2 * r->first[i] + (1 - o->beta2) * gradient[i];
+  }
+}
+
+/* As PyTorch: the mean square (second) and the mean (third) of the gradients, which a centered step subtracts. */
+static void rmsprop_reference(Reference* r, const double* gradient, const htone_rmsprop_options* o) {
+  for (int i = 0; i < kSize; ++i) {
+    const double g = gradient[i] + o->weight_decay * r->weights[i];
+    r->second[i] = o->alpha * r->second[i] + (1 - o->alpha) * g * g;
+    r->third[i] = o->alpha * r->third[i] + (1 - o->alpha) * g;
+    const double step = g / (sqrt(r->second[i] - (o->centered ? r->third[i] * r->third[i] : 0)) + o->epsilon);
+    r->first[i] = o->momentum * r->first[i] + step;
+    r->weights[i] -= o->lr * r->first[i];
   }
 }
 
@@ -172,6 +184,109 @@ static void lion_steps_nowhere_without_a_direction(void** state) {
   free(after);
 }
 
+static double root_mean_square(const double* values) {
+  double sum = 0;
+  for (int i = 0; i < kSize; ++i) sum += values[i] * values[i];
+  return sqrt(sum / kSize);
+}
+
+/* As PyTorch: the means of rows (first) and columns (second) of the squared gradients. */
+static void adafactor_reference(Reference* r, const double* gradient, const htone_adafactor_options* o) {
+  const double share = pow(++r->step, o->beta2_decay);
+  const double scale = fmax(o->epsilon2, root_mean_square(r->weights)) * fmin(o->lr, 1 / sqrt(r->step));
+  double update[kSize], mean = 0;
+  for (int row = 0; row < kRows; ++row) {
+    double square = 0;
+    for (int k = 0; k < kColumns; ++k) square += pow(gradient[row * kColumns + k], 2) / kColumns;
+    r->first[row] += share * (square - r->first[row]);
+    mean += r->first[row] / kRows;
+  }
+  for (int k = 0; k < kColumns; ++k) {
+    double square = 0;
+    for (int row = 0; row < kRows; ++row) square += pow(gradient[row * kColumns + k], 2) / kRows;
+    r->second[k] += share * (square - r->second[k]);
+  }
+  for (int i = 0; i < kSize; ++i) {
+    const double variance = r->first[i / kColumns] * r->second[i % kColumns] / fmax(mean, o->epsilon1);
+    update[i] = gradient[i] / sqrt(fmax(variance, o->epsilon1 * o->epsilon1));
+  }
+  const double bound = fmax(1, root_mean_square(update) / o->clip_threshold);
+  for (int i = 0; i < kSize; ++i) {
+    r->weights[i] = r->weights[i] * (1 - o->lr * o->weight_decay) - scale / bound * update[i];
+  }
+}
+
+static void adafactor_follows_its_formula_for_200_steps(void** state) {
+  (void)state;
+  htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
+  htone_tensor* weights = weights_of(module, 0);
+  htone_adafactor_options options;
+  htone_optimizer* optimizer = NULL;
+  Reference reference;
+  begin_reference(&reference, module);
+  assert_ok(htone_adafactor_options_init(&options));
+  options.weight_decay = 0.1;
+  assert_ok(htone_optimizer_create_adafactor(module, &options, &optimizer));
+  keep_optimizer(optimizer);
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
+    double* values = values_of(gradient);
+    train_one_step(optimizer, weights, gradient);
+    adafactor_reference(&reference, values, &options);
+    free(values);
+  }
+  assert_follows(module, &reference);
+}
+
+static void adafactor_has_the_defaults_of_pytorch(void** state) {
+  (void)state;
+  htone_adafactor_options options;
+  assert_ok(htone_adafactor_options_init(&options));
+  assert_true(options.lr == 1e-2 && options.beta2_decay == -0.8 && options.clip_threshold == 1);
+  assert_true(options.epsilon1 == 0x1p-23 && options.epsilon2 == 1e-3 && options.weight_decay == 0);
+}
+
+static void follow_rmsprop(const htone_rmsprop_options* options) {
+  htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
+  htone_tensor* weights = weights_of(module, 0);
+  htone_optimizer* optimizer = NULL;
+  Reference reference;
+  begin_reference(&reference, module);
+  assert_ok(htone_optimizer_create_rmsprop(module, options, &optimizer));
+  keep_optimizer(optimizer);
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kRows, kColumns);
+    double* values = values_of(gradient);
+    train_one_step(optimizer, weights, gradient);
+    rmsprop_reference(&reference, values, options);
+    free(values);
+  }
+  assert_follows(module, &reference);
+}
+
+static void rmsprop_follows_its_formula_for_200_steps(void** state) {
+  (void)state;
+  for (int variant = 0; variant < 8; ++variant) {
+    htone_rmsprop_options options;
+    assert_ok(htone_rmsprop_options_init(&options));
+    options.lr = 1e-3;
+    options.alpha = 0.9;
+    options.weight_decay = variant & 1 ? 0.1 : 0;
+    options.momentum = variant & 2 ? 0.8 : 0;
+    options.centered = variant & 4 ? 1 : 0;
+    options.epsilon = options.centered ? 1e-3 : 1e-8;
+    follow_rmsprop(&options);
+  }
+}
+
+static void rmsprop_has_the_defaults_of_pytorch(void** state) {
+  (void)state;
+  htone_rmsprop_options options;
+  assert_ok(htone_rmsprop_options_init(&options));
+  assert_true(options.lr == 1e-2 && options.alpha == 0.99 && options.epsilon == 1e-8);
+  assert_true(options.weight_decay == 0 && options.momentum == 0 && options.centered == 0);
+}
+
 static void follow_sgd(const htone_sgd_options* options) {
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
@@ -208,6 +323,10 @@ int main(int argc, char** argv) {
       cmocka_unit_test(adam_follows_its_formula_for_200_steps),
       cmocka_unit_test(lion_follows_its_formula_for_200_steps),
       cmocka_unit_test(lion_steps_nowhere_without_a_direction),
+      cmocka_unit_test(adafactor_follows_its_formula_for_200_steps),
+      cmocka_unit_test(adafactor_has_the_defaults_of_pytorch),
+      cmocka_unit_test(rmsprop_follows_its_formula_for_200_steps),
+      cmocka_unit_test(rmsprop_has_the_defaults_of_pytorch),
       cmocka_unit_test(sgd_follows_its_formula_for_200_steps),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

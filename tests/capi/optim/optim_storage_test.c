@@ -131,6 +131,52 @@ static void adam_and_lion_take_two_moments_and_one(void** state) {
   assert_int_equal(bytes[0] - bytes[1], 4 * kSize);
 }
 
+/* A number for each row, for each column, and for the matrix; for each element of a bias. */
+static void adafactor_takes_a_row_and_a_column_for_a_matrix(void** state) {
+  (void)state;
+  int64_t bytes[2];
+  for (int bias = 0; bias < 2; ++bias) {
+    htone_device* device = make_device(make_context(1, 0));
+    htone_module* module = make_linear(device, 3 * kSide, kSide, bias);
+    htone_memory_stats stats = {.struct_size = sizeof stats};
+    htone_optimizer* optimizer = NULL;
+    assert_ok(htone_optimizer_create_adafactor(module, NULL, &optimizer));
+    keep_optimizer(optimizer);
+    assert_ok(htone_device_memory_stats(device, &stats));
+    bytes[bias] = stats.by_category[HTONE_MEMORY_OPTIMIZER];
+  }
+  const int64_t rest = bytes[0] - 4 * (3 * kSide + kSide + 1);
+  assert_true(rest > 0 && rest < 256); /* the step's own numbers */
+  assert_int_equal(bytes[1] - bytes[0], 4 * kSide);
+}
+
+/* In 8-bit codes for every moment, with an FP32 scale for each block of 256 elements. */
+static void rmsprop_takes_one_moment_and_one_more_for_momentum_and_for_the_mean(void** state) {
+  (void)state;
+  int64_t bytes[4];
+  for (int variant = 0; variant < 4; ++variant) {
+    htone_device* device = make_device(make_context(1, 0));
+    htone_module* module = make_linear(device, kSide, kSide, 0);
+    htone_memory_stats stats = {.struct_size = sizeof stats};
+    htone_rmsprop_options options;
+    htone_optimizer* optimizer = NULL;
+    assert_ok(htone_rmsprop_options_init(&options));
+    options.moment1_dtype = HTONE_I8;
+    options.moment2_dtype = HTONE_U8;
+    options.momentum = variant & 1 ? 0.9 : 0;
+    options.centered = variant & 2;
+    assert_ok(htone_optimizer_create_rmsprop(module, &options, &optimizer));
+    keep_optimizer(optimizer);
+    assert_ok(htone_device_memory_stats(device, &stats));
+    bytes[variant] = stats.by_category[HTONE_MEMORY_OPTIMIZER];
+  }
+  const int64_t moment = kSize + 4 * kSize / 256;
+  assert_true(bytes[0] > moment && bytes[0] < moment + 256); /* and the step's own numbers */
+  assert_int_equal(bytes[1] - bytes[0], moment);
+  assert_int_equal(bytes[2] - bytes[0], moment);
+  assert_int_equal(bytes[3] - bytes[0], 2 * moment);
+}
+
 static void weights_without_a_master_are_the_leaf_and_are_read_without_a_cast(void** state) {
   (void)state;
   htone_module* module = module_of_ones(test_device());
@@ -178,6 +224,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(bf16_weights_stall_where_masters_do_not),
       cmocka_unit_test(every_form_takes_the_bytes_that_it_promises),
       cmocka_unit_test(adam_and_lion_take_two_moments_and_one),
+      cmocka_unit_test(adafactor_takes_a_row_and_a_column_for_a_matrix),
+      cmocka_unit_test(rmsprop_takes_one_moment_and_one_more_for_momentum_and_for_the_mean),
       cmocka_unit_test(weights_without_a_master_are_the_leaf_and_are_read_without_a_cast),
       cmocka_unit_test(modules_of_16_bits_train_without_a_master_alone),
       cmocka_unit_test(what_chance_rounds_depends_on_the_seed),

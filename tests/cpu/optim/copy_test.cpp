@@ -38,6 +38,7 @@ void expect_exact_copy(DType dtype, int64_t shift, int threads) {
                            .remainder = nullptr,
                            .moment1 = {moment1.data(), nullptr, DType::kF32},
                            .moment2 = {moment2.data(), nullptr, DType::kF32},
+                           .moment3 = {},
                            .grad_dtype = DType::kF32,
                            .compute_dtype = dtype,
                            .size = kSize,

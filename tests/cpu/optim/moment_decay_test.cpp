@@ -14,7 +14,7 @@
 namespace halftone {
 namespace {
 
-enum class Rule { kAdamw, kAdam, kLion, kSgd };
+enum class Rule { kAdamw, kAdam, kLion, kRmsprop, kRmspropMean, kSgd };
 
 // AdamW's or SGD's settings; SGD has beta1 as its momentum.
 struct Case {
@@ -166,6 +166,9 @@ TEST(MomentDecay, OfCodesIsTrueInTheMeanToOnePercentOverTenThousandSteps) {
   expect_true_decay_of_codes(0.999f, 7e20f);
 }
 
+// With alpha 0 the mean square is g^2, and with this epsilon a gradient of 1 adds 1 - decay to the buffer.
+RmspropGroup with_momentum(double decay) { return {0, 0, decay / (1 - decay), 0, decay, 0, 0}; }
+
 // The sum of a moment over the steps is how far it moves a weight that it is added to in each step. Every element
 // starts at another code of a scale of 1; the gradient of each block's first element keeps that scale up, the others
 // have none. The learning rate is 0. The sum over all elements, each times its first sign, must be FP32's to 1 %, over
@@ -179,21 +182,32 @@ struct Decaying {
   int64_t blocks;
 };
 
+// The moment whose decay is measured, and its scales.
+struct Measured {
+  HostTensor& moment;
+  HostTensor& scales;
+};
+Measured measured_of(Streams& p) {
+  return p.spec.has_moment3 ? Measured{p.moment3, p.scales3} : Measured{p.moment1, p.scales1};
+}
+
 void begin_decay(Streams& p) {
+  const Measured measured = measured_of(p);
   for (int64_t i = 0; i < p.spec.size; ++i) {
     const double code = i % kBlockSize == 0 ? 127 : (i % 127 + 1) * (i % 2 == 0 ? 1 : -1);
-    p.moment1.set(i, p.spec.moment1_dtype == kI8 ? code : decode_signed(static_cast<int8_t>(code), 1.0f));
+    measured.moment.set(i, p.spec.moment1_dtype == kI8 ? code : decode_signed(static_cast<int8_t>(code), 1.0f));
   }
-  for (int64_t block = 0; block < p.spec.blocks(); ++block) p.scales1.set(block, 1);
+  for (int64_t block = 0; block < p.spec.blocks(); ++block) measured.scales.set(block, 1);
 }
 
 double sum_of_sizes(Streams& p) {
-  const auto* codes = static_cast<const int8_t*>(p.moment1.data());
-  const auto* numbers = static_cast<const uint16_t*>(p.moment1.data());
+  const Measured measured = measured_of(p);
+  const auto* codes = static_cast<const int8_t*>(measured.moment.data());
+  const auto* numbers = static_cast<const uint16_t*>(measured.moment.data());
   double sum = 0;
   for (int64_t i = 0; i < p.spec.size; ++i) {
     if (i % kBlockSize == 0) continue;
-    const float scale = static_cast<const float*>(p.scales1.data())[i / kBlockSize];
+    const float scale = static_cast<const float*>(measured.scales.data())[i / kBlockSize];
     const float moment =
         p.spec.moment1_dtype == kI8 ? decode_signed(codes[i], scale) : std::bit_cast<float>(uint32_t{numbers[i]} << 16);
     sum += static_cast<double>(i % 2 == 0 ? moment : -moment);
@@ -202,13 +216,18 @@ double sum_of_sizes(Streams& p) {
 }
 
 void expect_true_sum(const Decaying& of) {
-  ParameterList list({{of.blocks * kBlockSize, kF32, kF32, false, 0, of.dtype}});
+  ParameterSpec spec{of.blocks * kBlockSize, kF32, kF32, false, 0, of.dtype};
+  spec.has_moment3 = of.rule == Rule::kRmspropMean;
+  spec.has_moment1 = !spec.has_moment3;
+  ParameterList list({spec});
   ThreadPool pool(1);
   cpu::CpuStream stream(pool);
   Streams& p = *list.parameters()[0];
   const AdamwGroup adamw = {0, of.decay, 0.999, 1e-8, 0};
   const SgdGroup sgd = {0, of.decay, 0, 0, 0, 0};
   const LionGroup lion = {0, 0.9, of.decay, 0};
+  const RmspropGroup rmsprop =
+      of.rule == Rule::kRmsprop ? with_momentum(of.decay) : RmspropGroup{0, of.decay, 1, 0, 0, 1, 0};
   OptimizerState state;
   state.step = 1;  // the first step of SGD does not read its buffer
   begin_decay(p);
@@ -222,8 +241,9 @@ void expect_true_sum(const Decaying& of) {
     ASSERT_TRUE(kernels.begin_step(stream, {}, &state).ok());
     const Status done = of.rule == Rule::kAdamw  ? kernels.adamw(stream, list.tensors(), &adamw, &state)
                         : of.rule == Rule::kAdam ? kernels.adam(stream, list.tensors(), &adamw, &state)
+                        : of.rule == Rule::kLion ? kernels.lion(stream, list.tensors(), &lion, &state)
                         : of.rule == Rule::kSgd  ? kernels.sgd(stream, list.tensors(), &sgd, &state)
-                                                 : kernels.lion(stream, list.tensors(), &lion, &state);
+                                                 : kernels.rmsprop(stream, list.tensors(), &rmsprop, &state);
     ASSERT_TRUE(done.ok());
     sum += sum_of_sizes(p);
     wanted += exact *= static_cast<double>(static_cast<float>(of.decay));
@@ -236,9 +256,13 @@ TEST(MomentDecay, MovesWeightsAsFarAsFp32ToOnePercentOverTenThousandSteps) {
   for (const Decaying& of : {Decaying{"AdamW, i8", Rule::kAdamw, 0.9, kI8, 64},
                              {"Adam, i8", Rule::kAdam, 0.95, kI8, 64},
                              {"Lion, i8", Rule::kLion, 0.99, kI8, 64},
+                             {"RMSprop, i8", Rule::kRmsprop, 0.99, kI8, 64},
+                             {"RMSprop's mean, i8", Rule::kRmspropMean, 0.99, kI8, 64},
                              {"SGD, i8", Rule::kSgd, 0.999, kI8, 32},
                              {"AdamW, bf16", Rule::kAdamw, 0.999, kBF16, 8},
                              {"Lion, bf16", Rule::kLion, 0.99, kBF16, 16},
+                             {"RMSprop, bf16", Rule::kRmsprop, 0.999, kBF16, 8},
+                             {"RMSprop's mean, bf16", Rule::kRmspropMean, 0.99, kBF16, 16},
                              {"SGD, bf16", Rule::kSgd, 0.9999, kBF16, 8}}) {
     expect_true_sum(of);
   }

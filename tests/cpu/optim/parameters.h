@@ -24,6 +24,10 @@ struct ParameterSpec {
   bool splits_master = false;
   DType moment2_dtype = DType::kF32;
   bool has_master = true;  // false: only 16-bit compute weights
+  bool has_moment1 = true;
+  bool has_moment3 = false;  // in moment1_dtype
+  int64_t rows = 0;          // of each matrix of a parameter with two or more dimensions, for Adafactor
+  int64_t columns = 0;
 
   int64_t blocks() const { return (size + kBlockSize - 1) / kBlockSize; }
 };
@@ -37,18 +41,22 @@ struct Streams {
         remainder(DType::kI16, {s.size}),
         moment1(s.moment1_dtype, {s.size}),
         moment2(s.moment2_dtype, {s.size}),
+        moment3(s.moment1_dtype, {s.size}),
         scales1(DType::kF32, {s.blocks()}),
-        scales2(DType::kF32, {s.blocks()}) {
+        scales2(DType::kF32, {s.blocks()}),
+        scales3(DType::kF32, {s.blocks()}) {
     master.fill_uniform(-1, 1, seed);
     for (int64_t i = 0; i < s.blocks(); ++i) {
       scales1.set(i, 0);
       scales2.set(i, 0);
+      scales3.set(i, 0);
     }
     if (s.splits_master) split();
     for (int64_t i = 0; i < s.size && !s.has_master; ++i) compute.set(i, master.get(i));
     for (int64_t i = 0; i < s.size; ++i) {
       moment1.set(i, 0);
       moment2.set(i, 0);
+      moment3.set(i, 0);
     }
   }
 
@@ -65,17 +73,24 @@ struct Streams {
     }
   }
   float* masters() { return static_cast<float*>(master.data()); }
-  std::array<const HostTensor*, 8> tensors() const {
-    return {&grad, &master, &compute, &remainder, &moment1, &moment2, &scales1, &scales2};
+  std::array<const HostTensor*, 10> tensors() const {
+    return {&grad, &master, &compute, &remainder, &moment1, &moment2, &moment3, &scales1, &scales2, &scales3};
   }
-  MomentSlot slot1() { return {moment1.data(), scales_or_null(moment1, scales1), spec.moment1_dtype}; }
+  MomentSlot slot1() {
+    if (!spec.has_moment1) return {};
+    return {moment1.data(), scales_or_null(moment1, scales1), spec.moment1_dtype};
+  }
   MomentSlot slot2() { return {moment2.data(), scales_or_null(moment2, scales2), spec.moment2_dtype}; }
+  MomentSlot slot3() {
+    if (!spec.has_moment3) return {};
+    return {moment3.data(), scales_or_null(moment3, scales3), spec.moment1_dtype};
+  }
   static float* scales_or_null(const HostTensor& moment, const HostTensor& scales) {
     return size_of(moment.view().dtype) == 1 ? static_cast<float*>(scales.data()) : nullptr;
   }
 
   ParameterSpec spec;
-  HostTensor grad, master, compute, remainder, moment1, moment2, scales1, scales2;
+  HostTensor grad, master, compute, remainder, moment1, moment2, moment3, scales1, scales2, scales3;
 };
 
 class ParameterList {
@@ -94,13 +109,16 @@ class ParameterList {
                         .remainder = spec.splits_master ? static_cast<int16_t*>(p.remainder.data()) : nullptr,
                         .moment1 = has_moments ? p.slot1() : MomentSlot{},
                         .moment2 = has_moments ? p.slot2() : MomentSlot{},
+                        .moment3 = has_moments ? p.slot3() : MomentSlot{},
                         .grad_dtype = spec.grad_dtype,
                         .compute_dtype = spec.compute_dtype,
                         .size = spec.size,
                         .group = spec.group,
                         .parameter = static_cast<int32_t>(slots_.size()),
                         .seed = kSeed,
-                        .first_block = 0});
+                        .first_block = 0,
+                        .rows = spec.rows,
+                        .columns = spec.columns});
     }
     chunks_ = plan_chunks(sizes);
   }

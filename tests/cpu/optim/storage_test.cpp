@@ -14,7 +14,7 @@ constexpr int64_t kElements = 512;
 constexpr int kSteps = 1000;
 
 enum class Weights { kFull, kSplit, kNone };
-enum class Rule { kAdamw, kAdam, kSgd, kLion };
+enum class Rule { kAdamw, kAdam, kSgd, kLion, kRmsprop };
 
 struct Settings {
   Rule rule;
@@ -76,7 +76,7 @@ struct Element {
   }
 
   void take_gradient(const Settings& s, const ParameterSpec& spec, double grad, double keep, double add, double scale) {
-    const bool in_gradient = s.rule == Rule::kAdam || s.rule == Rule::kSgd;
+    const bool in_gradient = s.rule == Rule::kAdam || s.rule == Rule::kSgd || s.rule == Rule::kRmsprop;
     const double g = grad + (in_gradient ? s.decay * p : 0);
     gap_g = in_gradient ? s.decay * bound(spec) : 0;
     m = keep * m + add * g;
@@ -102,6 +102,17 @@ struct Element {
     noise += step * d / 2;
     move_squares(size);
     p -= size * m + (s.rule == Rule::kAdamw ? s.lr * s.decay * p : 0);
+  }
+
+  // Without momentum, whose buffer would add up the errors of the second moment. Bounds as for adam_step, whose moment
+  // is here the gradient.
+  void rmsprop_step(const Settings& s, const ParameterSpec& spec, double grad) {
+    const double g = grad + s.decay * p;
+    const double root = std::sqrt(v) + 1e-8;
+    const double step = s.lr * std::fabs(g) / root, d = std::sqrt(variance_v) / v;
+    gap_p += step * (1.5e-4 + 0.75 * d * d) + s.lr * s.decay * bound(spec) / root + 0x1p-23 * std::fabs(p);
+    noise += step * d / 2;
+    p -= s.lr * g / root;
   }
 
   void sgd_step(const Settings& s) {
@@ -171,6 +182,7 @@ class Course {
     const AdamwGroup adamw = {s.lr, s.beta1, s.beta2, 1e-8, s.decay};
     const SgdGroup sgd = {s.lr, s.beta1, 0, s.decay, 0, 0};
     const LionGroup lion = {s.lr, s.beta1, s.beta2, s.decay};
+    const RmspropGroup rmsprop = {s.lr, s.beta2, 1e-8, s.decay, 0, 0, 0};
     const OptimKernels& kernels = cpu::kOptimKernels;
     ASSERT_TRUE(kernels.begin_step(stream_, {}, &state_).ok());
     switch (s.rule) {
@@ -185,6 +197,9 @@ class Course {
         break;
       case Rule::kLion:
         ASSERT_TRUE(kernels.lion(stream_, list_.tensors(), &lion, &state_).ok());
+        break;
+      case Rule::kRmsprop:
+        ASSERT_TRUE(kernels.rmsprop(stream_, list_.tensors(), &rmsprop, &state_).ok());
         break;
     }
   }
@@ -209,6 +224,9 @@ class Course {
         e.sgd_step(s);
       } else if (s.rule == Rule::kLion) {
         e.lion_step(s, grad, old_m, old_gap);
+      } else if (s.rule == Rule::kRmsprop) {
+        e.rmsprop_step(s, spec_, grad);
+        e.round_second(s, spec_, top_v);
       } else {
         e.adam_step(s, t);
         e.round_second(s, spec_, top_v);
@@ -227,9 +245,10 @@ class Course {
   double start_ = 0;
 };
 
-ParameterSpec storage(Weights form, DType compute, DType grad, DType moment1, DType moment2) {
+ParameterSpec storage(Rule rule, Weights form, DType compute, DType grad, DType moment1, DType moment2) {
   ParameterSpec spec{kElements, grad, compute, true, 0, moment1, form == Weights::kSplit, moment2};
   spec.has_master = form != Weights::kNone;
+  spec.has_moment1 = rule != Rule::kRmsprop;
   return spec;
 }
 
@@ -241,10 +260,11 @@ void follow_in_every_storage(const Settings& settings, const std::vector<DType>&
   for (const auto& [form, compute] : weights) {
     for (const DType grad : {DType::kF32, compute}) {
       for (const DType moment1 : {DType::kF32, DType::kBF16, DType::kI8}) {
+        if (settings.rule == Rule::kRmsprop && moment1 != DType::kF32) continue;  // there is none
         for (const DType moment2 : second_moments) {
           SCOPED_TRACE(std::to_string(static_cast<int>(form)) + " " + name_of(compute) + " " + name_of(grad) + " " +
                        name_of(moment1) + " " + name_of(moment2));
-          Course course(settings, storage(form, compute, grad, moment1, moment2));
+          Course course(settings, storage(settings.rule, form, compute, grad, moment1, moment2));
           course.run();
           course.judge();
         }
@@ -263,6 +283,10 @@ TEST(OptimStorage, AdamFollowsItsFormulasInEveryStorage) {
 
 TEST(OptimStorage, SgdFollowsItsFormulasInEveryStorage) {
   follow_in_every_storage({Rule::kSgd, 1e-4, 0.9, 0, 0.01}, {DType::kF32});
+}
+
+TEST(OptimStorage, RmspropFollowsItsFormulasInEveryStorage) {
+  follow_in_every_storage({Rule::kRmsprop, 5e-4, 0, 0.99, 0.01}, {DType::kF32, DType::kU8});
 }
 
 // beta2 is 0.9: at 0.99 the errors of a hundred steps add up in a moment, and this bound cannot tell its sign.

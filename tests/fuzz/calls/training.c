@@ -93,17 +93,47 @@ static htone_status lion_options_in(Machine* machine, htone_lion_options* option
   return status;
 }
 
+static htone_status rmsprop_options_in(Machine* machine, htone_rmsprop_options* options) {
+  const htone_status status = htone_rmsprop_options_init(options);
+  if (flag(machine)) return status;
+  options->lr = number(machine);
+  options->alpha = number(machine);
+  options->momentum = number(machine);
+  options->centered = flag(machine);
+  options->compute_dtype = dtype_in(machine);
+  options->moment1_dtype = dtype_in(machine);
+  options->moment2_dtype = dtype_in(machine);
+  options->master_storage = byte(machine) % 4;
+  return status;
+}
+
+static htone_status adafactor_options_in(Machine* machine, htone_adafactor_options* options) {
+  const htone_status status = htone_adafactor_options_init(options);
+  if (flag(machine)) return status;
+  options->lr = number(machine);
+  options->beta2_decay = -number(machine);
+  options->epsilon1 = number(machine);
+  options->compute_dtype = dtype_in(machine);
+  options->grad_dtype = dtype_in(machine);
+  options->master_storage = byte(machine) % 4;
+  return status;
+}
+
 typedef struct OptimizerOptions {
-  uint8_t rule; /* 0: SGD, 1: AdamW, 2: Adam, 3: Lion */
+  uint8_t rule; /* 0: SGD, 1: AdamW, 2: Adam, 3: Lion, 4: RMSprop, 5: Adafactor */
   htone_sgd_options sgd;
   htone_adamw_options adamw;
   htone_lion_options lion;
+  htone_rmsprop_options rmsprop;
+  htone_adafactor_options adafactor;
 } OptimizerOptions;
 
 static htone_status optimizer_options_in(Machine* machine, OptimizerOptions* options) {
-  options->rule = byte(machine) % 4;
+  options->rule = byte(machine) % 6;
   if (options->rule == 0) return sgd_options_in(machine, &options->sgd);
   if (options->rule == 3) return lion_options_in(machine, &options->lion);
+  if (options->rule == 4) return rmsprop_options_in(machine, &options->rmsprop);
+  if (options->rule == 5) return adafactor_options_in(machine, &options->adafactor);
   return adamw_options_in(machine, options->rule == 2, &options->adamw);
 }
 
@@ -111,7 +141,9 @@ static htone_status create_optimizer(const OptimizerOptions* options, htone_modu
   if (options->rule == 0) return htone_optimizer_create_sgd(module, &options->sgd, made);
   if (options->rule == 1) return htone_optimizer_create_adamw(module, &options->adamw, made);
   if (options->rule == 2) return htone_optimizer_create_adam(module, &options->adamw, made);
-  return htone_optimizer_create_lion(module, &options->lion, made);
+  if (options->rule == 3) return htone_optimizer_create_lion(module, &options->lion, made);
+  if (options->rule == 4) return htone_optimizer_create_rmsprop(module, &options->rmsprop, made);
+  return htone_optimizer_create_adafactor(module, &options->adafactor, made);
 }
 
 static htone_status create_optimizer_over(const OptimizerOptions* options, htone_parameters* parameters,
@@ -119,7 +151,9 @@ static htone_status create_optimizer_over(const OptimizerOptions* options, htone
   if (options->rule == 0) return htone_optimizer_create_sgd_over(parameters, &options->sgd, made);
   if (options->rule == 1) return htone_optimizer_create_adamw_over(parameters, &options->adamw, made);
   if (options->rule == 2) return htone_optimizer_create_adam_over(parameters, &options->adamw, made);
-  return htone_optimizer_create_lion_over(parameters, &options->lion, made);
+  if (options->rule == 3) return htone_optimizer_create_lion_over(parameters, &options->lion, made);
+  if (options->rule == 4) return htone_optimizer_create_rmsprop_over(parameters, &options->rmsprop, made);
+  return htone_optimizer_create_adafactor_over(parameters, &options->adafactor, made);
 }
 
 htone_status make_optimizer(Machine* machine) {
@@ -141,7 +175,9 @@ htone_status add_group(Machine* machine) {
   if (options.rule == 0) return htone_optimizer_add_sgd_group(optimizer, parameters, &options.sgd);
   if (options.rule == 1) return htone_optimizer_add_adamw_group(optimizer, parameters, &options.adamw);
   if (options.rule == 2) return htone_optimizer_add_adam_group(optimizer, parameters, &options.adamw);
-  return htone_optimizer_add_lion_group(optimizer, parameters, &options.lion);
+  if (options.rule == 3) return htone_optimizer_add_lion_group(optimizer, parameters, &options.lion);
+  if (options.rule == 4) return htone_optimizer_add_rmsprop_group(optimizer, parameters, &options.rmsprop);
+  return htone_optimizer_add_adafactor_group(optimizer, parameters, &options.adafactor);
 }
 
 static htone_status read_optimizer(Machine* machine, htone_optimizer* optimizer) {

@@ -19,9 +19,15 @@ STORAGES = [
     dict(FULL, name="8-bit-moment1", moment1_dtype="i8"),
 ]
 ADAM_STORAGES = STORAGES + [dict(FULL, name="8-bit-moments", moment1_dtype="i8", moment2_dtype="u8")]
+RMSPROP_STORAGES = ADAM_STORAGES + [dict(FULL, name="8-bit-moment2", moment2_dtype="u8")]
+# For centered RMSprop, since the bound of a mean in few bits says nothing about the distance from it, and Adafactor.
+F32_MOMENTS = [storage for storage in STORAGES if storage["moment1_dtype"] == "f32"]
+ADAFACTOR = {"lr": 1e-2, "beta2_decay": -0.8, "epsilon1": 2.0 ** -23, "epsilon2": 1e-3, "clip_threshold": 1.0,
+             "weight_decay": 0.0}
 ADAMW = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
 ADAM = dict(ADAMW, weight_decay=0.0)
 LION = {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0}
+RMSPROP = {"lr": 1e-2, "alpha": 0.99, "epsilon": 1e-8, "weight_decay": 0.0, "momentum": 0.0, "centered": False}
 SGD = {"lr": 0.1, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False}
 
 
@@ -29,8 +35,8 @@ class Element:
     """One weight with its moments, and the largest error of each stored one."""
 
     def __init__(self, weight):
-        self.w, self.m, self.v = weight, 0.0, 0.0
-        self.w_off, self.m_off, self.v_off = 0.0, 0.0, 0.0
+        self.w, self.m, self.v, self.mean = weight, 0.0, 0.0, 0.0
+        self.w_off, self.m_off, self.v_off, self.mean_off = 0.0, 0.0, 0.0, 0.0
 
 
 def store_moments(elements, storage):
@@ -109,7 +115,54 @@ def lion(elements, gradients, factor, lr, o, step):
         e.w_off += lr * (sign_off + 8 * F32 * (1 + o["weight_decay"] * abs(e.w))) + 2 * F32 * abs(e.w)
 
 
-FORMULAS = {"sgd": sgd, "adamw": adamw, "adam": adam, "lion": lion}
+def rmsprop(elements, gradients, factor, lr, o, step):
+    """The error bounds are of v, or if centered of the variance v - mean^2, which the storage may hold in its place."""
+    alpha = o["alpha"]
+    for e, given in zip(elements, gradients):
+        g = given * factor + o["weight_decay"] * e.w
+        g_off = o["weight_decay"] * e.w_off + 4 * F32 * (abs(g) + o["weight_decay"] * abs(e.w))
+        gap, gap_off = (g - e.mean, g_off + e.mean_off) if o["centered"] else (g, g_off)
+        e.v = alpha * e.v + (1 - alpha) * g * g
+        e.mean = alpha * e.mean + (1 - alpha) * g
+        variance = max(0.0, e.v - e.mean * e.mean) if o["centered"] else e.v
+        e.v_off = (alpha * e.v_off + 8 * F32 * (variance + (1 - alpha) * gap * gap)
+                   + (1 - alpha) * (2 * abs(gap) + gap_off) * gap_off)
+        e.mean_off = alpha * e.mean_off + 8 * F32 * (abs(e.mean) + abs(g)) + (1 - alpha) * g_off
+        update = g / (math.sqrt(variance) + o["epsilon"])
+        most = (abs(g) + g_off) / (math.sqrt(max(0.0, variance - e.v_off)) + o["epsilon"])
+        update_off = most - abs(update) + 16 * F32 * most
+        e.m = o["momentum"] * e.m + update
+        e.m_off = o["momentum"] * e.m_off + update_off + 4 * F32 * abs(e.m)
+        e.w -= lr * e.m
+        e.w_off += lr * (e.m_off + 8 * F32 * abs(e.m)) + 2 * F32 * abs(e.w)
+
+
+def root_mean_square(values):
+    return math.sqrt(sum(value * value for value in values) / len(values))
+
+
+def adafactor(elements, gradients, factor, lr, o, step):
+    """The weights are a matrix. `m` and `v` of an element are the means of its row and its column, which are positive:
+    each step adds a few roundings to their relative errors, and a mean of old and new never adds more."""
+    columns = len(elements) // o["rows"]
+    share, lines = step ** o["beta2_decay"], list(zip(elements, (given * factor for given in gradients)))
+    for lane, mean in [(lines[i * columns:(i + 1) * columns], "m") for i in range(o["rows"])] + [
+            (lines[i::columns], "v") for i in range(columns)]:
+        square = sum(g * g for _, g in lane) / len(lane)
+        for e, _ in lane:
+            setattr(e, mean, getattr(e, mean) + share * (square - getattr(e, mean)))
+    mean_of_rows = max(sum(e.m for e in elements) / len(elements), o["epsilon1"])
+    steps = [g / math.sqrt(max(e.m * e.v / mean_of_rows, o["epsilon1"] ** 2)) for e, g in lines]
+    step_share = (6 * step + 32) * F32  # the relative error of a step: half of three means', and its own
+    scale = max(o["epsilon2"], root_mean_square([e.w for e in elements]))
+    bounded = min(lr, 1 / math.sqrt(step)) / max(1.0, root_mean_square(steps) / o["clip_threshold"])
+    rate, scale_off = scale * bounded, max(e.w_off for e in elements)
+    for e, change in zip(elements, steps):
+        e.w -= lr * o["weight_decay"] * e.w + rate * change
+        e.w_off += (rate * 2.0 * step_share + scale_off * bounded) * abs(change) + 2 * F32 * abs(e.w)
+
+
+FORMULAS = {"sgd": sgd, "adamw": adamw, "adam": adam, "lion": lion, "rmsprop": rmsprop, "adafactor": adafactor}
 
 
 def schedule_factor(schedule, position):
@@ -152,7 +205,8 @@ def run(case, storage):
             lr = case["options"]["lr"] * schedule_factor(case["schedule"], taken)
             taken += 1
             factor = clip_factor(gradient, case["clip_norm"])
-            FORMULAS[case["optimizer"]](elements, gradient, factor, lr, case["options"], taken)
+            options = dict(case["options"], rows=case.get("rows"))
+            FORMULAS[case["optimizer"]](elements, gradient, factor, lr, options, taken)
             store_moments(elements, storage)
         expected.append({"skipped": skipped, "weights": digits([e.w for e in elements]),
                          "moment1": digits([e.m for e in elements]), "moment2": digits([e.v for e in elements]),
@@ -167,7 +221,7 @@ def representable(generator, scale=1.0):
 
 
 def vector(name, optimizer, options, count=4, steps=12, schedule=None, clip_norm=None, initial_scale=None, spoilt=(),
-           sizes=None, storages=None):
+           sizes=None, storages=None, rows=None):
     generator = random.Random(name)
     weights = [generator.randrange(-1024, 1025) / 512 for _ in range(count)]
     sizes = sizes or [1.0] * count
@@ -176,9 +230,12 @@ def vector(name, optimizer, options, count=4, steps=12, schedule=None, clip_norm
         gradients[step][element] = bad
     case = {"name": name, "optimizer": optimizer, "options": options, "schedule": schedule, "clip_norm": clip_norm,
             "initial_scale": initial_scale, "weights": weights, "gradients": gradients}
+    if rows:
+        case["rows"] = rows
     modes = []
-    storages = storages or (ADAM_STORAGES if "epsilon" in options else STORAGES)
-    has_moments = optimizer != "sgd" or options["momentum"] > 0
+    by_rule = {"sgd": STORAGES, "lion": STORAGES, "rmsprop": RMSPROP_STORAGES}
+    storages = storages or by_rule.get(optimizer, ADAM_STORAGES)
+    has_moments = options.get("momentum") != 0
     for storage in storages:
         if not has_moments and storage["moment1_dtype"] != "f32":
             continue
@@ -254,5 +311,40 @@ def lion_vectors():
     ]
 
 
+def rmsprop_vectors():
+    quick = dict(RMSPROP, alpha=0.9, epsilon=0.01, weight_decay=0.1)
+    centered = dict(quick, centered=True)
+    return [
+        vector("rmsprop/defaults", "rmsprop", RMSPROP),
+        vector("rmsprop/quick", "rmsprop", quick, count=6),
+        vector("rmsprop/momentum", "rmsprop", dict(quick, momentum=0.8)),
+        vector("rmsprop/centered", "rmsprop", centered, storages=F32_MOMENTS),
+        vector("rmsprop/centered-with-momentum", "rmsprop", dict(centered, momentum=0.8), storages=F32_MOMENTS),
+        vector("rmsprop/clip-by-norm", "rmsprop", dict(quick, epsilon=0.1), clip_norm=0.5, initial_scale=64.0),
+        vector("rmsprop/skipped-steps", "rmsprop", dict(quick, momentum=0.9), initial_scale=1024.0,
+               spoilt=[(0, 1, "inf"), (4, 0, "nan"), (5, 3, "-inf")]),
+        vector("rmsprop/step-schedule", "rmsprop", quick, schedule={"kind": "step", "step_size": 3, "gamma": 0.5}),
+    ]
+
+
+def adafactor_vectors():
+    quick = dict(ADAFACTOR, lr=0.05, beta2_decay=-0.5, epsilon1=0.01, clip_threshold=2.0, weight_decay=0.1)
+    sizes = [2.0 ** -(i % 3 + i // 3 % 2) for i in range(6)]
+
+    def of(name, options, **more):
+        return vector("adafactor/" + name, "adafactor", options, count=6, rows=2, sizes=sizes, storages=F32_MOMENTS,
+                      **more)
+
+    return [
+        of("defaults", ADAFACTOR),
+        of("quick", quick),
+        of("large-epsilons", dict(quick, epsilon1=0.5, epsilon2=2.0)),
+        of("clip-by-norm", dict(quick, epsilon1=0.1), clip_norm=0.5, initial_scale=64.0),
+        of("skipped-steps", quick, initial_scale=1024.0, spoilt=[(0, 1, "inf"), (4, 0, "nan"), (5, 3, "-inf")]),
+        of("step-schedule", quick, schedule={"kind": "step", "step_size": 3, "gamma": 0.5}),
+    ]
+
+
 def vectors():
-    return sgd_vectors() + adamw_vectors() + adam_vectors() + lion_vectors()
+    return (sgd_vectors() + adamw_vectors() + adam_vectors() + lion_vectors() + rmsprop_vectors()
+            + adafactor_vectors())

@@ -2,18 +2,18 @@
 
 namespace vectors {
 
-Tensor make_row(htone_device* device, htone_dtype dtype, const std::vector<double>& values) {
-  const int64_t shape[] = {1, static_cast<int64_t>(values.size())};
+Tensor make_matrix(htone_device* device, htone_dtype dtype, const std::vector<double>& values, int64_t rows) {
+  const int64_t shape[] = {rows, static_cast<int64_t>(values.size()) / rows};
   Tensor wide = make<Tensor>(htone_tensor_create_copy, device, HTONE_F64, 2, shape, values.data());
   return make<Tensor>(htone_cast, wide.get(), dtype);
 }
 
-Weights::Weights(htone_device* device, const std::vector<double>& values)
-    : device_(device), size_(static_cast<int64_t>(values.size())) {
+Weights::Weights(htone_device* device, const std::vector<double>& values, int64_t rows)
+    : device_(device), size_(static_cast<int64_t>(values.size())), rows_(rows) {
   htone_linear_options options;
   ok(htone_linear_options_init(&options));
   options.bias = 0;
-  module_ = make<Module>(htone_module_create_linear, device, size_, int64_t{1}, &options);
+  module_ = make<Module>(htone_module_create_linear, device, size_ / rows_, rows_, &options);
   parameter_ = make<Parameter>(htone_module_parameter, module_.get(), size_t{0});
   const Tensor leaf = make<Tensor>(htone_parameter_tensor, parameter_.get());
   const std::vector<float> words(values.begin(), values.end());
@@ -32,7 +32,7 @@ void Weights::backward(htone_grad_scaler* scaler, const std::vector<double>& gra
   const Tensor leaf = make<Tensor>(htone_parameter_tensor, parameter_.get());
   htone_dtype dtype = 0;
   ok(htone_tensor_dtype(leaf.get(), &dtype));
-  const Tensor product = make<Tensor>(htone_mul, leaf.get(), make_row(device_, dtype, gradient).get());
+  const Tensor product = make<Tensor>(htone_mul, leaf.get(), make_matrix(device_, dtype, gradient, rows_).get());
   Tensor loss = make<Tensor>(htone_sum, product.get(), 0, static_cast<const int64_t*>(nullptr), 0);
   if (scaler != nullptr) loss = make<Tensor>(htone_grad_scaler_scale, scaler, loss.get());
   ok(htone_tensor_backward(loss.get(), nullptr, 0));

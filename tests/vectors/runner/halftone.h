@@ -58,13 +58,14 @@ inline htone_dtype dtype_of(const std::string& name) {
   throw Mismatch("no dtype " + name);
 }
 
-// A tensor of one row.
-Tensor make_row(htone_device* device, htone_dtype dtype, const std::vector<double>& values);
+// A tensor of `rows` rows; `values` are in row-major order.
+Tensor make_matrix(htone_device* device, htone_dtype dtype, const std::vector<double>& values, int64_t rows);
 
-// One weight tensor of one row, as in a layer without bias, with functions that set its gradients.
+// One weight matrix, as in a layer without bias, with functions that set its gradients.
 class Weights {
  public:
-  Weights(htone_device* device, const std::vector<double>& values);
+  // As a matrix of `rows` rows.
+  Weights(htone_device* device, const std::vector<double>& values, int64_t rows = 1);
 
   htone_module* module() const { return module_.get(); }
   // Reads in FP32 from any storage.
@@ -75,6 +76,7 @@ class Weights {
  private:
   htone_device* device_;
   int64_t size_;
+  int64_t rows_;
   Module module_;
   Parameter parameter_;
 };

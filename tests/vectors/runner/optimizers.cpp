@@ -11,7 +11,7 @@ htone_master_storage master_of(const Json& storage) {
   return storage["master"] == "split" ? HTONE_MASTER_SPLIT : HTONE_MASTER_FULL;
 }
 
-// The options that all optimizers share.
+// The options that all optimizers but Adafactor share.
 template <class Options>
 void apply_storage(const Json& storage, Options& options) {
   options.compute_dtype = dtype_of(storage["compute_dtype"]);
@@ -58,10 +58,41 @@ Optimizer make_lion(htone_module* module, const Json& given, const Json& storage
   return make<Optimizer>(htone_optimizer_create_lion, module, &options);
 }
 
+Optimizer make_rmsprop(htone_module* module, const Json& given, const Json& storage) {
+  htone_rmsprop_options options;
+  ok(htone_rmsprop_options_init(&options));
+  apply_storage(storage, options);
+  options.moment2_dtype = dtype_of(storage["moment2_dtype"]);
+  options.lr = given["lr"];
+  options.alpha = given["alpha"];
+  options.epsilon = given["epsilon"];
+  options.weight_decay = given["weight_decay"];
+  options.momentum = given["momentum"];
+  options.centered = given["centered"].get<bool>() ? 1 : 0;
+  return make<Optimizer>(htone_optimizer_create_rmsprop, module, &options);
+}
+
+Optimizer make_adafactor(htone_module* module, const Json& given, const Json& storage) {
+  htone_adafactor_options options;
+  ok(htone_adafactor_options_init(&options));
+  options.compute_dtype = dtype_of(storage["compute_dtype"]);
+  options.grad_dtype = dtype_of(storage["grad_dtype"]);
+  options.master_storage = master_of(storage);
+  options.lr = given["lr"];
+  options.beta2_decay = given["beta2_decay"];
+  options.epsilon1 = given["epsilon1"];
+  options.epsilon2 = given["epsilon2"];
+  options.clip_threshold = given["clip_threshold"];
+  options.weight_decay = given["weight_decay"];
+  return make<Optimizer>(htone_optimizer_create_adafactor, module, &options);
+}
+
 Optimizer make_optimizer(htone_module* module, const Json& vector, const Json& storage) {
   const std::string kind = vector["optimizer"];
   const Json& options = vector["options"];
   if (kind == "sgd") return make_sgd(module, options, storage);
+  if (kind == "adafactor") return make_adafactor(module, options, storage);
+  if (kind == "rmsprop") return make_rmsprop(module, options, storage);
   if (kind == "lion") return make_lion(module, options, storage);
   if (kind == "adam") {
     return make_adam(htone_adam_options_init, htone_optimizer_create_adam, module, options, storage);
@@ -96,7 +127,7 @@ class Run {
  public:
   Run(htone_device* device, const Json& vector, const Json& storage)
       : vector_(vector),
-        weights_(device, numbers_of(vector["weights"])),
+        weights_(device, numbers_of(vector["weights"]), vector.value("rows", int64_t{1})),
         optimizer_(make_optimizer(weights_.module(), vector, storage)),
         scaler_(make_scaler(device, vector["initial_scale"])) {
     if (vector["schedule"].is_null()) return;

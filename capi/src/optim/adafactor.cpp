@@ -1,0 +1,64 @@
+#include "halftone/adafactor.h"
+
+#include <cfloat>
+
+#include "optim/adafactor.h"
+#include "optim/optimizer_calls.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_adafactor_options default_adafactor() {
+  auto options = zero_options<htone_adafactor_options>();
+  options.compute_dtype = HTONE_F32;
+  options.lr = 1e-2;
+  options.beta2_decay = -0.8;
+  options.epsilon1 = FLT_EPSILON;
+  options.epsilon2 = 1e-3;
+  options.clip_threshold = 1.0;
+  options.grad_dtype = HTONE_F32;
+  return options;
+}
+
+AdafactorGroup checked_group(const htone_adafactor_options& options) {
+  require_not_negative("lr", options.lr);
+  require_setting(std::isfinite(options.beta2_decay) && options.beta2_decay <= 0.0, "beta2_decay", options.beta2_decay,
+                  "a finite number of at most 0");
+  require_above_zero("epsilon1", options.epsilon1);
+  require_not_negative("epsilon2", options.epsilon2);
+  require_setting(std::isfinite(options.clip_threshold) && options.clip_threshold >= 1.0, "clip_threshold",
+                  options.clip_threshold, "a finite number of at least 1");
+  require_not_negative("weight_decay", options.weight_decay);
+  return {.lr = options.lr,
+          .beta2_decay = options.beta2_decay,
+          .epsilon1 = options.epsilon1,
+          .epsilon2 = options.epsilon2,
+          .clip_threshold = options.clip_threshold,
+          .weight_decay = options.weight_decay};
+}
+
+OptimizerSettings<optim::AdafactorRule> adafactor_settings(const htone_adafactor_options* options) {
+  const htone_adafactor_options given = options_or_default(options, default_adafactor());
+  return {.precision = checked_precision(given), .group = checked_group(given)};
+}
+
+}  // namespace
+
+htone_status htone_adafactor_options_init(htone_adafactor_options* options) { return Call(default_adafactor, options); }
+
+htone_status htone_optimizer_create_adafactor(htone_module* module, const htone_adafactor_options* options,
+                                              htone_optimizer** out) {
+  return Call(make_optimizer<optim::AdafactorRule>, module, as<adafactor_settings>(options), out);
+}
+
+htone_status htone_optimizer_create_adafactor_over(htone_parameters* parameters, const htone_adafactor_options* options,
+                                                   htone_optimizer** out) {
+  return Call(make_optimizer<optim::AdafactorRule>, parameters, as<adafactor_settings>(options), out);
+}
+
+htone_status htone_optimizer_add_adafactor_group(htone_optimizer* optimizer, htone_parameters* parameters,
+                                                 const htone_adafactor_options* options) {
+  return Call(add_group<optim::AdafactorRule>, optimizer, parameters, as<adafactor_settings>(options));
+}

@@ -1,0 +1,60 @@
+#include "halftone/rmsprop.h"
+
+#include "optim/optimizer_calls.h"
+#include "optim/rmsprop.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_rmsprop_options default_rmsprop() {
+  auto options = zero_options<htone_rmsprop_options>();
+  options.compute_dtype = HTONE_F32;
+  options.lr = 1e-2;
+  options.alpha = 0.99;
+  options.epsilon = 1e-8;
+  options.grad_dtype = HTONE_F32;
+  options.moment1_dtype = HTONE_F32;
+  options.moment2_dtype = HTONE_F32;
+  return options;
+}
+
+RmspropGroup checked_group(const htone_rmsprop_options& options) {
+  require_not_negative("lr", options.lr);
+  require_fraction("alpha", options.alpha);
+  require_above_zero("epsilon", options.epsilon);
+  require_not_negative("weight_decay", options.weight_decay);
+  require_fraction("momentum", options.momentum);
+  return {.lr = options.lr,
+          .alpha = options.alpha,
+          .epsilon = options.epsilon,
+          .weight_decay = options.weight_decay,
+          .momentum = options.momentum,
+          .centered = options.centered != 0 ? 1 : 0,
+          .reserved = 0};
+}
+
+OptimizerSettings<optim::RmspropRule> rmsprop_settings(const htone_rmsprop_options* options) {
+  const htone_rmsprop_options given = options_or_default(options, default_rmsprop());
+  return {.precision = checked_precision(given), .group = checked_group(given)};
+}
+
+}  // namespace
+
+htone_status htone_rmsprop_options_init(htone_rmsprop_options* options) { return Call(default_rmsprop, options); }
+
+htone_status htone_optimizer_create_rmsprop(htone_module* module, const htone_rmsprop_options* options,
+                                            htone_optimizer** out) {
+  return Call(make_optimizer<optim::RmspropRule>, module, as<rmsprop_settings>(options), out);
+}
+
+htone_status htone_optimizer_create_rmsprop_over(htone_parameters* parameters, const htone_rmsprop_options* options,
+                                                 htone_optimizer** out) {
+  return Call(make_optimizer<optim::RmspropRule>, parameters, as<rmsprop_settings>(options), out);
+}
+
+htone_status htone_optimizer_add_rmsprop_group(htone_optimizer* optimizer, htone_parameters* parameters,
+                                               const htone_rmsprop_options* options) {
+  return Call(add_group<optim::RmspropRule>, optimizer, parameters, as<rmsprop_settings>(options));
+}
