@@ -7,7 +7,7 @@
 
 namespace halftone {
 
-class Parameter;
+class ParameterLeaf;
 
 class AccumulateGrad : public Node {
  public:
@@ -16,8 +16,8 @@ class AccumulateGrad : public Node {
 
   const char* name() const noexcept override { return "accumulate_grad"; }
   bool is_leaf() const noexcept override { return true; }
-  // Itself where it is a parameter, else null.
-  virtual Parameter* as_parameter() noexcept { return nullptr; }
+  // Itself if it is a parameter's, else null.
+  virtual ParameterLeaf* as_parameter_leaf() noexcept { return nullptr; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override;
   void release_saved() noexcept override {}
   // sink(), but nothing while the leaf is frozen or has hooks that want to see the gradient first.

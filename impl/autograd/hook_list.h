@@ -100,13 +100,15 @@ class Hooks {
   Hooks() = default;
   Hooks(const Hooks&) = delete;
   Hooks& operator=(const Hooks&) = delete;
-  ~Hooks() {
-    if (list_) list_->clear();
-  }
+  ~Hooks() { clear(); }
 
   Ref<Hook> add(std::function<Signature> function) {
     if (!list_) list_ = make_ref<HookList<Signature>>();
     return list_->add(std::move(function));
+  }
+  // Removes every hook. Safe from any thread, as removing one is.
+  void clear() noexcept {
+    if (list_) list_->clear();
   }
   explicit operator bool() const noexcept { return static_cast<bool>(list_); }
   template <class Visit>

@@ -53,6 +53,7 @@ class InputGrads {
 
 // A tensor kept for backward, with the version that it had. The result of an operation is cut off from the graph, so
 // that no cycle forms when the operation saves it. A leaf stays as it is: the node refers to it through an edge anyway.
+// Refers to the storage, so weights that are released after forward and refilled are read again at backward.
 class SavedTensor {
  public:
   SavedTensor() = default;

@@ -7,13 +7,32 @@
 
 namespace halftone {
 
+ParameterLeaf::ParameterLeaf(std::string name, const Tensor& master)
+    : AccumulateGrad(master.device(), master.shape(), master.dtype()), name_(std::move(name)) {}
+
+ParameterLeaf::~ParameterLeaf() { delete parameter_; }
+
+Ref<Parameter> ParameterLeaf::parameter() const noexcept {
+  return parameter_->retain_if_alive() ? Ref<Parameter>::adopt(parameter_) : nullptr;
+}
+
 Parameter::Parameter(std::string name, Tensor master, MasterMemory memory)
-    : AccumulateGrad(master.device(), master.shape(), master.dtype()),
-      name_(std::move(name)),
+    : leaf_(make_ref<ParameterLeaf>(std::move(name), master)),
       master_(std::move(master)),
       shard_{.begin = 0, .end = master_.numel()},
       memory_(memory) {
   track(master_);
+  leaf_->parameter_ = this;  // last: if this constructor threw, the leaf must not delete the object
+}
+
+// Another thread may be asking the leaf for this object, so the object, with its count of references, must stay until
+// the leaf goes. Its tensors and hooks go now, even if a graph keeps the leaf.
+void Parameter::dispose() noexcept {
+  leaf_->post_accumulate_hooks().clear();
+  weights_leaf_.reset();
+  copy_leaf_.reset();
+  for (Tensor* tensor : {&master_, &compute_, &remainder_, &shard_grad_}) *tensor = Tensor();
+  const Ref<ParameterLeaf> leaf = std::move(leaf_);  // the last reference to it deletes this
 }
 
 // A part of a flat buffer is tracked apart from the parameters beside it.
@@ -21,20 +40,35 @@ void Parameter::track(const Tensor& tensor) const noexcept {
   if (tensor.defined() && tensor.is_part()) tensor.set_range(range_);
 }
 
-Tensor Parameter::leaf() const {
-  Tensor leaf = weights().detach();
-  if (!is_frozen()) leaf.set_gradient_source(Ref<GradientSource>::share(const_cast<Parameter*>(this)));
-  return leaf;
+Tensor Parameter::leaf() const { return is_frozen() ? weights() : weights_leaf_.get(weights(), *leaf_); }
+
+Tensor Parameter::new_leaf() const {
+  const Tensor kept_leaf = leaf();
+  Tensor made = kept_leaf.detach();
+  made.set_gradient_source(kept_leaf.gradient_source());
+  return made;
+}
+
+Tensor Parameter::leaf_in(DType dtype) const {
+  if (const Tensor* tensor = kept(dtype)) {
+    return (tensor == &weights() ? weights_leaf_ : copy_leaf_).get(*tensor, *leaf_);
+  }
+  Tensor cast = read(dtype);
+  cast.set_gradient_source(leaf_);
+  return cast;
+}
+
+const Tensor* Parameter::kept(DType dtype) const noexcept {
+  if (dtype == weights().dtype()) return &weights();
+  const bool has_copy = !is_split() && compute_.defined() && dtype == compute_.dtype();
+  return has_copy && is_current() ? &compute_ : nullptr;
 }
 
 Tensor Parameter::read(DType dtype) const {
-  if (dtype == weights().dtype()) return weights().detach();
-  if (is_split()) {
-    const Tensor master = joined(Category::kActivations);
-    return dtype == DType::kF32 ? master : converted(master, dtype);
-  }
-  if (compute_.defined() && is_current() && dtype == compute_.dtype()) return compute_.detach();
-  return converted(master_, dtype);
+  if (const Tensor* tensor = kept(dtype)) return tensor->detach();
+  if (!is_split()) return converted(master_, dtype);
+  const Tensor master = joined(Category::kActivations);
+  return dtype == DType::kF32 ? master : converted(master, dtype);
 }
 
 Tensor Parameter::writable(const Tensor& values) const {
@@ -46,10 +80,14 @@ void Parameter::write(const Tensor& values) {
   if (is_split()) {
     launch("split_master", values.device(), &Kernels::optim, &OptimKernels::split_master, values.view(),
            compute_.view(), remainder_.view());
-  } else {
-    copy(values, master_);
-    if (compute_.defined()) copy(master_, compute_);
+    return mark_updated();
   }
+  copy(values, master_);
+  update_copy();
+}
+
+void Parameter::update_copy() {
+  if (compute_.defined()) copy(master_, compute_);
   mark_updated();
 }
 
@@ -57,6 +95,8 @@ void Parameter::set_compute(Tensor compute) noexcept {
   compute_ = std::move(compute);
   track(compute_);
   of_version_ = weights().version();
+  weights_leaf_.reset();  // split weights are the copy
+  copy_leaf_.reset();
 }
 
 void Parameter::mark_updated() noexcept {
@@ -105,18 +145,30 @@ void Parameter::drop_stale_remainder() {
   of_version_ = compute_.version();
 }
 
-// A stale remainder counts as zero.
 Tensor Parameter::joined(Category category) const {
-  if (!is_current()) return converted(compute_, DType::kF32, category);
   const Tensor master = empty(compute_.device(), DType::kF32, shape(), category);
-  launch("join_master", compute_.device(), &Kernels::optim, &OptimKernels::join_master, compute_.view(),
-         remainder_.view(), master.view());
+  join_range(0, master);
   return master;
 }
 
-Parameter* parameter_of(const Tensor& tensor) noexcept {
+// A stale remainder counts as zero.
+void Parameter::join_range(int64_t begin, const Tensor& target) const {
+  const auto range = [&](const Tensor& whole) {
+    return whole.as_strided(target.shape(), contiguous_strides(target.shape()), whole.offset() + begin);
+  };
+  if (!is_current()) return copy(range(compute_), target);
+  launch("join_master", compute_.device(), &Kernels::optim, &OptimKernels::join_master, range(compute_).view(),
+         range(remainder_).view(), target.view());
+}
+
+Ref<Parameter> parameter_of(AccumulateGrad& leaf) noexcept {
+  const ParameterLeaf* parameter_leaf = leaf.as_parameter_leaf();
+  return parameter_leaf != nullptr ? parameter_leaf->parameter() : nullptr;
+}
+
+Ref<Parameter> parameter_of(const Tensor& tensor) noexcept {
   AccumulateGrad* accumulator = accumulator_of(tensor);
-  return accumulator != nullptr ? accumulator->as_parameter() : nullptr;
+  return accumulator != nullptr ? parameter_of(*accumulator) : nullptr;
 }
 
 }  // namespace halftone

@@ -1,8 +1,8 @@
 // A parameter: FP32 (or whatever the model was made in) master weights, the low-precision copy that an optimizer keeps
 // beside them, the gradient, and the range that this process updates. Its tensors may be ranges of flat buffers that
 // many parameters share; each range then has a version of its own. An optimizer may split the weights: then a BF16
-// tensor and a 16-bit remainder are the weights, and there is no master; or keep them in 16 bits alone. It is its own
-// accumulator, so that the leaf tensors that stand for it share one gradient.
+// tensor and a 16-bit remainder are the weights, and there is no master; or keep them in 16 bits alone. One thread at a
+// time changes a parameter; meanwhile no other thread uses it. Several threads may read it.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "autograd/accumulate_grad.h"
+#include "autograd/leaf_tensor.h"
 
 namespace halftone {
 
@@ -22,13 +23,53 @@ struct Shard {
 // kShared: the master lives in the caller's buffer, so it must not be moved or replaced.
 enum class MasterMemory { kOwn, kShared };
 
-class Parameter final : public AccumulateGrad {
+class Parameter;
+
+// The end of graphs at a parameter: the accumulator of its gradient, which all leaf tensors of the parameter share. A
+// graph refers to it and not to the parameter, because the parameter keeps leaf tensors and would otherwise keep itself
+// alive. If the parameter is gone, this is a plain leaf: a graph still delivers its gradient here.
+class ParameterLeaf final : public AccumulateGrad {
+ public:
+  ParameterLeaf(std::string name, const Tensor& master);
+
+  // The parameter's, also after the parameter is gone.
+  const char* name() const noexcept override { return name_.c_str(); }
+  ParameterLeaf* as_parameter_leaf() noexcept override { return this; }
+
+  // Null if the parameter is gone. Any thread, even while another one releases the parameter.
+  Ref<Parameter> parameter() const noexcept;
+
+ private:
+  friend class Parameter;
+  ~ParameterLeaf() override;
+
+  const std::string name_;
+  // Owned: the object stays until the leaf goes, and a count of 0 in it shows that the parameter is gone. This needs no
+  // lock, which a fork or many threads in one forward would meet.
+  Parameter* parameter_ = nullptr;
+};
+
+class Parameter final : public RefCounted {
  public:
   // REQUIRES: `master` is contiguous and requires no gradient.
   Parameter(std::string name, Tensor master, MasterMemory memory = MasterMemory::kOwn);
 
-  const char* name() const noexcept override { return name_.c_str(); }
-  Parameter* as_parameter() noexcept override { return this; }
+  const char* name() const noexcept { return leaf_->name(); }
+  const Shape& shape() const noexcept { return leaf_->shape(); }
+  ContextDevice& device() const noexcept { return leaf_->device(); }
+
+  // The gradient of autograd, with its memory.
+  AccumulateGrad& accumulator() noexcept { return *leaf_; }
+  const AccumulateGrad& accumulator() const noexcept { return *leaf_; }
+  // Short for the accumulator's.
+  bool has_grad() const noexcept { return leaf_->has_grad(); }
+  const Tensor& grad() const noexcept { return leaf_->grad(); }
+  void zero_grad() noexcept { leaf_->zero_grad(); }
+  bool is_frozen() const noexcept { return leaf_->is_frozen(); }
+  void set_frozen(bool frozen) noexcept { leaf_->set_frozen(frozen); }
+  // They end with the parameter, also if a graph keeps the leaf.
+  Hooks<AccumulateGrad::PostAccumulateHook>& post_accumulate_hooks() noexcept { return leaf_->post_accumulate_hooks(); }
+
   // Undefined if the weights are split.
   const Tensor& master() const noexcept { return master_; }
   // All of the parameter, unless ranks share its update.
@@ -45,11 +86,19 @@ class Parameter final : public AccumulateGrad {
 
   // The tensor that operations read: the master, or the BF16 part of split weights.
   const Tensor& weights() const noexcept { return is_split() ? compute_ : master_; }
-  // A leaf over weights(). Gradients of results computed from it arrive here, unless the parameter is frozen.
+  // The tensor over weights() for operations. Gradients of results computed from it arrive at the accumulator, unless
+  // the parameter is frozen. All calls return one tensor, which must not be changed; new_leaf() is for others.
   Tensor leaf() const;
+  // As leaf(), but a tensor object of its own, which a caller may change.
+  Tensor new_leaf() const;
+  // A leaf in another dtype: kept as leaf() is if keeps(dtype), else a cast that is made in each call. It has its
+  // source even if the parameter is frozen: it replaces a leaf that was taken before.
+  Tensor leaf_in(DType dtype) const;
   // The weights in a dtype, without gradient source: the weights themselves, the copy where it is current, else a cast
   // (of the joined FP32 where they are split) that is not kept, so that concurrent readers are safe.
   Tensor read(DType dtype) const;
+  // True if the weights exist in this dtype, so that reading needs no cast.
+  bool keeps(DType dtype) const noexcept { return kept(dtype) != nullptr; }
 
   // The copy that the owning optimizer writes, or the BF16 part of split weights; undefined where there is neither.
   const Tensor& compute() const noexcept { return compute_; }
@@ -58,6 +107,11 @@ class Parameter final : public AccumulateGrad {
   // Called by nn::load_state: sets the weights with the copy and the remainder. It calls mark_current() once every
   // parameter is written. REQUIRES: `values` are from writable() and share no memory with the weights.
   void write(const Tensor& values);
+  // Does the rest of write() if the master's memory holds the values already. REQUIRES: the weights are not split.
+  void update_copy();
+  // Joins elements [begin, begin + target.numel()) of split weights into `target`: f32, contiguous, on the weights'
+  // device.
+  void join_range(int64_t begin, const Tensor& target) const;
 
   // Called by the owning optimizer: sets the low-precision copy, current from now on. An undefined tensor removes it.
   void set_compute(Tensor compute) noexcept;
@@ -97,12 +151,23 @@ class Parameter final : public AccumulateGrad {
   bool claim() noexcept { return !claimed_.exchange(true); }
   void unclaim() noexcept { claimed_.store(false); }
 
+ protected:
+  // Releases the tensors and hooks. The leaf deletes the object.
+  void dispose() noexcept override;
+
  private:
+  friend class ParameterLeaf;
+  ~Parameter() override = default;
+
   void track(const Tensor& tensor) const noexcept;
   bool is_current() const noexcept { return of_version_ == weights().version(); }
+  // The weights or the current copy in a dtype; null if neither has it.
+  const Tensor* kept(DType dtype) const noexcept;
   Tensor joined(Category category) const;
 
-  std::string name_;
+  Ref<ParameterLeaf> leaf_;
+  LeafTensor weights_leaf_;  // over weights()
+  LeafTensor copy_leaf_;     // over compute_
   Tensor master_;
   Tensor compute_;
   Tensor remainder_;
@@ -114,7 +179,8 @@ class Parameter final : public AccumulateGrad {
   std::atomic<bool> claimed_{false};
 };
 
-// The parameter that a leaf stands for, null where it is none.
-Parameter* parameter_of(const Tensor& tensor) noexcept;
+// The parameter that a leaf stands for; null if it is no parameter's, or the parameter is gone. Any thread.
+Ref<Parameter> parameter_of(AccumulateGrad& leaf) noexcept;
+Ref<Parameter> parameter_of(const Tensor& tensor) noexcept;
 
 }  // namespace halftone

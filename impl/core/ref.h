@@ -18,6 +18,13 @@ class RefCounted {
   void release() const noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) const_cast<RefCounted*>(this)->dispose();
   }
+  // Adds a reference unless the last one is gone. For a pointer to an object whose memory outlives its last reference.
+  [[nodiscard]] bool retain_if_alive() const noexcept {
+    uint32_t count = references_.load(std::memory_order_relaxed);
+    while (count != 0 && !references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) {
+    }
+    return count != 0;
+  }
   uint32_t reference_count() const noexcept { return references_.load(std::memory_order_relaxed); }
 
  protected:

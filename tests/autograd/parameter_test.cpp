@@ -1,5 +1,9 @@
 #include "autograd/parameter.h"
 
+#include <atomic>
+#include <memory>
+#include <thread>
+
 #include "ops/ops.h"
 #include "room_fixture.h"
 
@@ -93,7 +97,7 @@ TEST_F(ParameterTest, AFrozenOneHasNoSourceNoSinkAndNoGradient) {
   const Ref<Parameter> weight = parameter({1, 2});
   const Tensor before = weight->leaf();
   const Tensor y = ops::sum(before, {}, false);
-  weight->allocate();
+  weight->accumulator().allocate();
   weight->set_frozen(true);
   EXPECT_FALSE(requires_grad(weight->leaf()));
   run_backward(y, Tensor(), false);
@@ -103,12 +107,150 @@ TEST_F(ParameterTest, AFrozenOneHasNoSourceNoSinkAndNoGradient) {
   EXPECT_EQ(values(weight->grad()), (std::vector<double>{1, 1}));
 }
 
-TEST_F(ParameterTest, TheLeafOutlivesTheParameterHandle) {
+TEST_F(ParameterTest, KeepsOneLeafForAllForwards) {
+  const Ref<Parameter> weight = parameter({1, 2});
+  const Tensor leaf = weight->leaf();
+  EXPECT_TRUE(weight->leaf().is_same(leaf));
+  weight->set_compute(converted(weight->master(), DType::kBF16));
+  const Tensor copy = weight->leaf_in(DType::kBF16);
+  EXPECT_EQ(copy.data(), weight->compute().data());
+  EXPECT_TRUE(weight->leaf_in(DType::kBF16).is_same(copy));
+  EXPECT_TRUE(weight->leaf_in(DType::kF32).is_same(weight->leaf()));
+  EXPECT_FALSE(weight->leaf_in(DType::kF16).is_same(weight->leaf_in(DType::kF16))) << "a cast is not kept";
+  EXPECT_EQ(copy.gradient_source(), leaf.gradient_source());
+  EXPECT_TRUE(requires_grad(weight->leaf_in(DType::kF16)));
+}
+
+TEST_F(ParameterTest, LeavesFollowTheRepresentation) {
+  const Ref<Parameter> weight = parameter({0.3, -0.7});
+  const auto expect_leaf_over = [&](const Tensor& weights) {
+    EXPECT_EQ(weight->leaf().data(), weights.data());
+    EXPECT_EQ(weight->leaf().dtype(), weights.dtype());
+    EXPECT_TRUE(weight->leaf().is_same(weight->leaf_in(weights.dtype())));
+    EXPECT_TRUE(requires_grad(weight->leaf()));
+  };
+  expect_leaf_over(weight->master());
+  for (int i = 0; i < 2; ++i) {
+    weight->set_compute(converted(weight->master(), DType::kBF16));
+    expect_leaf_over(weight->master());
+    EXPECT_EQ(weight->leaf_in(DType::kBF16).data(), weight->compute().data());
+  }
+  weight->set_compute(Tensor());
+  EXPECT_EQ(values(weight->leaf_in(DType::kBF16)), values(converted(weight->master(), DType::kBF16)));
+  weight->split();
+  expect_leaf_over(weight->compute());
+  weight->join();
+  expect_leaf_over(weight->master());
+  weight->narrow(DType::kF16);
+  expect_leaf_over(weight->master());
+}
+
+TEST_F(ParameterTest, AKeptLeafDoesNotKeepFormerTensors) {
+  const Ref<Parameter> weight = parameter(std::vector<double>(1024, 0.5));
+  const auto bytes = [&] { return device().allocator->stats().current; };
+  const int64_t before = bytes();
+  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->leaf();
+  weight->leaf_in(DType::kBF16);
+  weight->set_compute(Tensor());
+  EXPECT_EQ(bytes(), before);
+  weight->leaf();
+  weight->narrow(DType::kBF16);
+  EXPECT_EQ(bytes(), before - 2 * 1024);
+}
+
+TEST_F(ParameterTest, AChangedNewLeafLeavesTheKeptOneAsItIs) {
+  const Ref<Parameter> weight = parameter({1, 2});
+  const Tensor given = weight->new_leaf();
+  EXPECT_EQ(given.data(), weight->master().data());
+  EXPECT_EQ(given.gradient_source(), weight->leaf().gradient_source());
+  set_requires_grad(given, false);
+  EXPECT_TRUE(requires_grad(weight->leaf()));
+  weight->set_frozen(true);
+  const Tensor frozen = weight->new_leaf();
+  EXPECT_FALSE(requires_grad(frozen));
+  set_requires_grad(frozen, true);
+  EXPECT_FALSE(requires_grad(weight->leaf()));
+  EXPECT_FALSE(requires_grad(weight->master()));
+}
+
+TEST_F(ParameterTest, AGraphOutlivesItsParameter) {
   Ref<Parameter> weight = parameter({3});
   const Tensor leaf = weight->leaf();
+  EXPECT_EQ(parameter_of(leaf), weight);
+  const Tensor y = ops::mul(leaf, leaf);
   weight = nullptr;
-  run_backward(ops::mul(leaf, leaf), Tensor(), false);
+  EXPECT_FALSE(parameter_of(leaf));
+  EXPECT_STREQ(node_of(leaf)->name(), "weight");
+  run_backward(y, Tensor(), false);
   EXPECT_EQ(grad(leaf), (std::vector<double>{6}));
+}
+
+TEST_F(ParameterTest, AGraphKeepsTheWeightsThatItNeedsAndNoMore) {
+  const int64_t before = device().allocator->stats().current;
+  Ref<Parameter> weight = parameter(std::vector<double>(1024, 0.5));
+  weight->set_compute(converted(weight->master(), DType::kBF16));
+  const Tensor y = ops::mul(weight->leaf(), weight->leaf());
+  weight = nullptr;
+  EXPECT_EQ(device().allocator->stats().current - before, 2 * 4 * 1024) << "the master and y";
+  run_backward(ops::sum(y, {}, false), Tensor(), false);
+}
+
+TEST_F(ParameterTest, PostAccumulateHooksEndWithTheParameter) {
+  Ref<Parameter> weight = parameter({3});
+  const auto lives = std::make_shared<int>(0);
+  weight->post_accumulate_hooks().add([lives](AccumulateGrad&) { ++*lives; });
+  const Tensor leaf = weight->leaf();
+  run_backward(ops::mul(leaf, leaf), Tensor(), false);
+  EXPECT_EQ(*lives, 1);
+  const Tensor y = ops::mul(leaf, leaf);
+  weight = nullptr;
+  EXPECT_EQ(lives.use_count(), 1);
+  run_backward(y, Tensor(), false);
+  EXPECT_EQ(*lives, 1);
+  EXPECT_EQ(grad(leaf), (std::vector<double>{12}));
+}
+
+// Both threads wait for each other before each parameter, so that they make its leaves at the same time.
+TEST_F(ParameterTest, ThreadsThatStartTogetherGetOneLeaf) {
+  constexpr int kParameters = 200;
+  std::vector<Ref<Parameter>> weights;
+  for (int i = 0; i < kParameters; ++i) {
+    weights.push_back(parameter({1, 2}));
+    weights.back()->set_compute(converted(weights.back()->master(), DType::kBF16));
+  }
+  std::atomic<int> arrived = 0;
+  std::vector<Tensor> leaves[2], copies[2];
+  const auto take_leaves = [&](int thread) {
+    for (int i = 0; i < kParameters; ++i) {
+      ++arrived;
+      while (arrived < 2 * (i + 1)) std::this_thread::yield();
+      leaves[thread].push_back(weights[i]->leaf());
+      copies[thread].push_back(weights[i]->leaf_in(DType::kBF16));
+    }
+  };
+  std::thread other(take_leaves, 1);
+  take_leaves(0);
+  other.join();
+  for (int i = 0; i < kParameters; ++i) {
+    EXPECT_TRUE(leaves[0][i].is_same(leaves[1][i])) << i;
+    EXPECT_TRUE(copies[0][i].is_same(copies[1][i])) << i;
+    EXPECT_EQ(values(copies[0][i]), (std::vector<double>{1, 2}));
+  }
+}
+
+// For ThreadSanitizer and AddressSanitizer: a lookup that comes too late must not find a parameter that is destroyed.
+TEST_F(ParameterTest, AThreadMayReleaseTheParameterWhileAnotherOneReadsItsLeaf) {
+  for (int round = 0; round < 20; ++round) {
+    Ref<Parameter> weight = parameter({1, 2});
+    const Tensor leaf = weight->new_leaf();
+    std::thread releaser([&] { weight = nullptr; });
+    while (const Ref<Parameter> found = parameter_of(leaf)) {
+      EXPECT_EQ(values(found->leaf_in(DType::kBF16)), (std::vector<double>{1, 2}));
+    }
+    releaser.join();
+    EXPECT_STREQ(node_of(leaf)->name(), "weight");
+  }
 }
 
 TEST_F(ParameterTest, BelongsToOneOwnerAtATime) {

@@ -1,5 +1,6 @@
 // The storage of weights that are there only while they are used: released after forward, refilled for backward.
 #include "autograd/parameter.h"
+#include "ops/dispatch/autocast.h"
 #include "ops/ops.h"
 #include "room_fixture.h"
 #include "tensor/launch.h"
@@ -20,7 +21,18 @@ class ReleasedStorageTest : public RoomTest {
     return make_ref<Parameter>("weight", part);
   }
   Tensor input() { return full(device(), DType::kF32, {8, kWidth}, 0.5); }
-  Tensor loss(const Ref<Parameter>& weight, const Tensor& x) {
+  // Its copy, too, is a part of a larger storage.
+  Ref<Parameter> weight_with_copy() {
+    const Tensor unit = empty(device(), DType::kBF16, {2 * kWidth * kWidth}, Category::kParameters);
+    const Tensor part = unit.as_strided({kWidth, kWidth}, {kWidth, 1}, kWidth * kWidth);
+    Ref<Parameter> made = weight();
+    copy(made->master(), part);
+    made->set_compute(part);
+    return made;
+  }
+  Tensor loss(const Ref<Parameter>& weight, const Tensor& x, const AutocastPolicy* policy = nullptr) {
+    const ScopeGuard restore;
+    scope().autocast = policy;
     const Tensor hidden = ops::linear(x, weight->leaf(), Tensor());
     return ops::sum(ops::mul(hidden, hidden), {}, false);
   }
@@ -54,6 +66,89 @@ TEST_F(ReleasedStorageTest, BackwardThroughRefilledWeightsGivesTheSameGradients)
   run_backward(y, Tensor(), false);
   EXPECT_EQ(values(sharded->grad()), expected);
   EXPECT_EQ(grad(x), expected_input);
+}
+
+// Under autocast an operation saves the copy, whose storage is another one than the weights'.
+TEST_F(ReleasedStorageTest, BackwardThroughARefilledCopyGivesTheSameGradients) {
+  const AutocastPolicy policy(DType::kBF16);
+  Tensor x = input();
+  set_requires_grad(x, true);
+  const Ref<Parameter> kept = weight_with_copy();
+  run_backward(loss(kept, x, &policy), Tensor(), false);
+  const std::vector<double> expected = values(kept->grad());
+  const std::vector<double> expected_input = grad(x);
+  accumulator_of(x)->zero_grad();
+
+  const Ref<Parameter> sharded = weight_with_copy();
+  const Tensor saved = converted(sharded->compute(), DType::kBF16);
+  const Tensor y = loss(sharded, x, &policy);
+  Storage& unit = *sharded->compute().storage();
+  const int64_t before = bytes();
+  unit.release_memory();
+  EXPECT_EQ(bytes(), before - 2 * kWidth * kWidth * 2);
+  const Tensor taken = full(device(), DType::kBF16, {2 * kWidth * kWidth}, 77.0);
+  unit.refill();
+  write_back(saved, sharded->compute());
+  run_backward(y, Tensor(), false);
+  EXPECT_EQ(values(sharded->grad()), expected);
+  EXPECT_EQ(grad(x), expected_input);
+  EXPECT_EQ(policy.cast_bytes().parameters, 0);
+}
+
+// A forward after the refill reads the copy through the leaf that the parameter kept.
+TEST_F(ReleasedStorageTest, AForwardAfterTheRefillReadsTheNewMemory) {
+  const AutocastPolicy policy(DType::kBF16);
+  const Ref<Parameter> sharded = weight_with_copy();
+  const Tensor x = input();
+  const std::vector<double> expected = values(loss(sharded, x, &policy));
+  const Tensor saved = converted(sharded->compute(), DType::kBF16);
+  Storage& unit = *sharded->compute().storage();
+  unit.release_memory();
+  const Tensor taken = full(device(), DType::kBF16, {2 * kWidth * kWidth}, 77.0);
+  unit.refill();
+  EXPECT_NE(sharded->compute().data(), taken.data());
+  write_back(saved, sharded->compute());
+  EXPECT_EQ(sharded->leaf_in(DType::kBF16).data(), sharded->compute().data());
+  EXPECT_EQ(values(loss(sharded, x, &policy)), expected);
+}
+
+TEST_F(ReleasedStorageTest, BackwardThroughAReleasedCopyIsRefused) {
+  const AutocastPolicy policy(DType::kBF16);
+  Tensor x = input();
+  set_requires_grad(x, true);
+  const Ref<Parameter> sharded = weight_with_copy();
+  const Tensor y = loss(sharded, x, &policy);
+  sharded->compute().storage()->release_memory();
+  EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
+}
+
+TEST_F(ReleasedStorageTest, ACopyThatIsWrittenAfterTheRefillIsSeen) {
+  const AutocastPolicy policy(DType::kBF16);
+  Tensor x = input();
+  set_requires_grad(x, true);
+  const Ref<Parameter> sharded = weight_with_copy();
+  const Tensor y = loss(sharded, x, &policy);
+  sharded->compute().storage()->release_memory();
+  sharded->compute().storage()->refill();
+  sharded->write(full(device(), DType::kF32, {kWidth, kWidth}, 1.0));
+  sharded->mark_current();
+  EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
+}
+
+// The copies of many parameters share a storage, and a write to one of them does not concern the others.
+TEST_F(ReleasedStorageTest, AWriteToAnotherCopyOfTheStorageIsNotSeen) {
+  const AutocastPolicy policy(DType::kBF16);
+  Tensor x = input();
+  set_requires_grad(x, true);
+  const Ref<Parameter> written = weight_with_copy();
+  const Ref<Parameter> read = weight();
+  const Tensor part = written->compute().as_strided({kWidth, kWidth}, {kWidth, 1}, 0);
+  copy(read->master(), part);
+  read->set_compute(part);
+  const Tensor y = loss(read, x, &policy);
+  written->write(full(device(), DType::kF32, {kWidth, kWidth}, 1.0));
+  EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kOk);
+  EXPECT_TRUE(read->has_grad());
 }
 
 TEST_F(ReleasedStorageTest, BackwardThroughReleasedWeightsIsRefused) {

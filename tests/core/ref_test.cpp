@@ -51,6 +51,25 @@ TEST(Ref, MovesConvertsAndComparesWithoutCounting) {
   EXPECT_EQ(alive, 1);
 }
 
+TEST(Ref, RetainsAnObjectOnlyWhileItIsAlive) {
+  class Watched final : public RefCounted {
+   public:
+    explicit Watched(bool& retained) : retained_(retained) {}
+    ~Watched() override { retained_ = retain_if_alive(); }
+
+   private:
+    bool& retained_;
+  };
+  bool retained_in_destructor = true;
+  {
+    const Ref<Watched> object = make_ref<Watched>(retained_in_destructor);
+    ASSERT_TRUE(object->retain_if_alive());
+    EXPECT_EQ(object->reference_count(), 2u);
+    object->release();
+  }
+  EXPECT_FALSE(retained_in_destructor);
+}
+
 TEST(Ref, DetachGivesTheReferenceAway) {
   int alive = 0;
   Counted* object = make_ref<Counted>(alive).detach();

@@ -30,7 +30,46 @@ TEST_F(AutocastTest, AParameterEntersWithoutACastNode) {
   weight->set_compute(converted(weight->master(), DType::kBF16));
   const Tensor read = autocast_read(weight->leaf(), DType::kBF16);
   EXPECT_EQ(read.data(), weight->compute().data());
-  EXPECT_EQ(read.gradient_source().get(), weight.get());
+  EXPECT_EQ(read.gradient_source().get(), &weight->accumulator());
+}
+
+TEST_F(AutocastTest, ACopyThatIsCurrentCountsNoBytes) {
+  const Ref<Parameter> weight = make_ref<Parameter>("weight", tensor({1, 2}, {1, 2}));
+  const ScopeGuard restore;
+  scope().autocast = &policy_;
+  autocast_read(weight->leaf(), DType::kBF16);
+  EXPECT_EQ(policy_.cast_bytes().parameters, 4);
+  weight->set_compute(converted(weight->master(), DType::kBF16));
+  autocast_read(weight->leaf(), DType::kBF16);
+  EXPECT_EQ(policy_.cast_bytes().parameters, 4);
+  fill(weight->master(), 5.0);
+  autocast_read(weight->leaf(), DType::kBF16);
+  EXPECT_EQ(policy_.cast_bytes().parameters, 8);
+  EXPECT_EQ(policy_.cast_bytes().tensors, 0);
+}
+
+// Without its parameter, a leaf is cast as every tensor is, and the cast is recorded.
+TEST_F(AutocastTest, ALeafWithoutItsParameterIsCast) {
+  Ref<Parameter> weight = make_ref<Parameter>("weight", tensor({1, 2}, {1, 2}));
+  const Tensor weights = weight->leaf();
+  weight = nullptr;
+  const ScopeGuard restore;
+  scope().autocast = &policy_;
+  const Tensor read = autocast_read(weights, DType::kBF16);
+  EXPECT_NE(read.gradient_source(), weights.gradient_source());
+  EXPECT_EQ(policy_.cast_bytes().tensors, 4);
+  run_backward(ops::linear(tensor({1, 2}, {3, 4}), weights, Tensor()), Tensor(), false);
+  EXPECT_EQ(grad(weights), (std::vector<double>{3, 4}));
+}
+
+// The frozen parameter's gradient is dropped; the result requires one, as it does outside autocast.
+TEST_F(AutocastTest, ALeafFromBeforeAFreezeKeepsItsSource) {
+  const Ref<Parameter> weight = make_ref<Parameter>("weight", tensor({1, 2}, {1, 2}));
+  weight->set_compute(converted(weight->master(), DType::kBF16));
+  const Tensor before = weight->leaf();
+  weight->set_frozen(true);
+  EXPECT_TRUE(requires_grad(autocast_read(before, DType::kBF16)));
+  EXPECT_FALSE(requires_grad(autocast_read(weight->leaf(), DType::kBF16)));
 }
 
 TEST_F(AutocastTest, TheGradientOfALowPrecisionProductArrivesInTheMastersDtype) {

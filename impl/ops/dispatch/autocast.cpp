@@ -17,12 +17,9 @@ Tensor autocast_read(const Tensor& tensor, DType dtype) {
   const auto count = [&](std::atomic<int64_t> AutocastPolicy::CastBytes::*kind) {
     if (under_autocast()) (scope().autocast->cast_bytes().*kind).fetch_add(bytes, std::memory_order_relaxed);
   };
-  if (const Parameter* parameter = parameter_of(tensor)) {
-    Tensor copy = parameter->read(dtype);
-    const bool is_kept = parameter->compute().defined() && copy.storage() == parameter->compute().storage();
-    if (!is_kept) count(&AutocastPolicy::CastBytes::parameters);
-    copy.set_gradient_source(tensor.gradient_source());
-    return copy;
+  if (const Ref<Parameter> parameter = parameter_of(tensor)) {
+    if (!parameter->keeps(dtype)) count(&AutocastPolicy::CastBytes::parameters);
+    return parameter->leaf_in(dtype);
   }
   count(&AutocastPolicy::CastBytes::tensors);
   return ops::cast(tensor, dtype);

@@ -25,9 +25,11 @@ static int64_t waits(void) {
 }
 
 static const RunKind kKinds[] = {
-    {"bf16 beside masters", HTONE_BF16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32},
-    {"f16, 8-bit moments", HTONE_F16, HTONE_MASTER_FULL, HTONE_I8, HTONE_U8},
-    {"split bf16", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_BF16, HTONE_F32},
+    {"bf16 beside masters", HTONE_BF16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw},
+    {"f16, 8-bit moments", HTONE_F16, HTONE_MASTER_FULL, HTONE_I8, HTONE_U8, kRunAdamw},
+    {"split bf16", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_BF16, HTONE_F32, kRunAdamw},
+    {"adafactor", HTONE_BF16, HTONE_MASTER_SPLIT, HTONE_F32, HTONE_F32, kRunAdafactor},
+    {"rmsprop, 8-bit moments", HTONE_BF16, HTONE_MASTER_FULL, HTONE_I8, HTONE_U8, kRunRmsprop},
 };
 
 static uint64_t trained(const RunKind* kind, int device) {
@@ -43,7 +45,7 @@ static uint64_t trained(const RunKind* kind, int device) {
   return result;
 }
 
-/* Gradient scaler, AdamW, averages of the weights and a sampler's batches. */
+/* Gradient scaler, optimizers, averages of the weights and a sampler's batches. */
 static void a_perceptron_trains_to_the_cpus_bits_without_a_wait(void** state) {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(kKinds); ++i) {

@@ -16,7 +16,7 @@ enum { kStride = HALFTONE_ANY_SANITIZER ? 7 : 1 };
 
 enum { kMaxCalls = 128 };
 
-static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32};
+static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw};
 
 /* One pass through the script. A clean pass records the fingerprints that the others are compared with. */
 typedef struct Trial {

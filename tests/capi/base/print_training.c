@@ -5,7 +5,7 @@
 
 #include "test_run.h"
 
-static const RunKind kKind = {"bf16 beside masters", HTONE_BF16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32};
+static const RunKind kKind = {"bf16 beside masters", HTONE_BF16, HTONE_MASTER_FULL, HTONE_F32, HTONE_F32, kRunAdamw};
 
 static int print_parameter(htone_module* model, size_t index) {
   htone_parameter* parameter = NULL;

@@ -29,6 +29,18 @@ static htone_status make_lion(htone_module* module, htone_optimizer** out) {
   return htone_optimizer_create_lion(module, NULL, out);
 }
 
+static htone_status make_adafactor(htone_module* module, htone_optimizer** out) {
+  return htone_optimizer_create_adafactor(module, NULL, out);
+}
+
+static htone_status make_rmsprop(htone_module* module, htone_optimizer** out) {
+  htone_rmsprop_options options;
+  htone_status status = htone_rmsprop_options_init(&options);
+  options.momentum = 0.9;
+  options.centered = 1;
+  return status == HTONE_OK ? htone_optimizer_create_rmsprop(module, &options, out) : status;
+}
+
 static htone_status make_sgd(htone_module* module, htone_optimizer** out) {
   htone_sgd_options options;
   htone_status status = htone_sgd_options_init(&options);
@@ -74,11 +86,13 @@ static int64_t optimizer_bytes(htone_device* device) {
 /* The first step may allocate only one number per chunk of gradients, for their norm. */
 static void m8_an_optimizer_has_all_of_its_state_before_its_first_step(void** state) {
   (void)state;
-  static const MakeOptimizer makers[] = {make_adamw, make_adam, make_lion, make_sgd};
+  static const MakeOptimizer makers[] = {make_adamw, make_adam, make_lion, make_rmsprop, make_sgd, make_adafactor};
   for (size_t i = 0; i < COUNT_OF(makers); ++i) {
     const Tiny tiny = make_tiny(makers[i]);
     const int64_t before = optimizer_bytes(tiny.device);
-    assert_true(before >= kInputs * kOutputs * (int64_t)sizeof(float)); /* at least one moment per weight */
+    /* at least one moment per weight; Adafactor: one per row and column */
+    const int64_t numbers = makers[i] == make_adafactor ? kInputs + kOutputs : kInputs * kOutputs;
+    assert_true(before >= numbers * (int64_t)sizeof(float));
     train(&tiny, 3);
     assert_in_range(optimizer_bytes(tiny.device) - before, 0, 64);
   }

@@ -1,0 +1,69 @@
+// Heap allocations of one recorded forward, when the allocator of tensors has memory in its cache. A tensor is two: its
+// body and its storage.
+#include "failing_allocations.h"
+#include "nn/conv.h"
+#include "nn/init.h"
+#include "nn/linear.h"
+#include "nn/norms.h"
+#include "ops/conv/conv.h"
+#include "ops/dispatch/autocast.h"
+#include "room_fixture.h"
+
+namespace halftone::nn {
+namespace {
+
+class AllocationTest : public RoomTest {
+ protected:
+  // Keeps the copies that an optimizer would keep.
+  static void make_copies(const Module& layer) {
+    for (const NamedParameter& named : layer.parameters()) {
+      named.parameter->set_compute(converted(named.parameter->master(), DType::kBF16));
+    }
+  }
+  static int64_t allocations_in_forward(const Module& layer, const Tensor& input, const AutocastPolicy* policy) {
+    const ScopeGuard restore;
+    scope().autocast = policy;
+    layer.forward(input);
+    fail_allocation(-1, 0);
+    const Tensor output = layer.forward(input);
+    ignore_allocations();
+    EXPECT_TRUE(requires_grad(output));
+    return allocations_counted();
+  }
+
+  AutocastPolicy bf16_{DType::kBF16};
+};
+
+// Result and node.
+TEST_F(AllocationTest, ARecordedLinearMakesThreeAtMost) {
+  const Linear layer(device(), 64, 64, true, DType::kF32);
+  const Tensor input = full(device(), DType::kF32, {64, 64}, 0.5);
+  EXPECT_LE(allocations_in_forward(layer, input, nullptr), 3);
+}
+
+// The cast input as well. The parameters keep the leaves and the copies that stand for them.
+TEST_F(AllocationTest, ARecordedLinearUnderAutocastMakesFiveAtMost) {
+  const Linear layer(device(), 64, 64, true, DType::kF32);
+  make_copies(layer);
+  const Tensor input = full(device(), DType::kF32, {64, 64}, 0.5);
+  EXPECT_LE(allocations_in_forward(layer, input, &bf16_), 5);
+}
+
+TEST_F(AllocationTest, ARecordedConv2dUnderAutocastMakesFiveAtMost) {
+  const Conv layer(device(), Op::kConv2d, ops::conv2d,
+                   {.weight = {8, 8, 3, 3}, .out_channels = 8, .bias = true, .dtype = DType::kF32}, ops::ConvOptions{});
+  make_copies(layer);
+  const Tensor input = full(device(), DType::kF32, {2, 8, 16, 16}, 0.5);
+  EXPECT_LE(allocations_in_forward(layer, input, &bf16_), 5);
+}
+
+// Result, statistics and node. The kernel reads BF16 and the FP32 weights as they are.
+TEST_F(AllocationTest, ARecordedLayerNormUnderAutocastMakesFiveAtMost) {
+  const LayerNorm layer({64}, 1e-5, Affine::make(device(), {64}, DType::kF32, true, true));
+  make_copies(layer);
+  const Tensor input = full(device(), DType::kBF16, {64, 64}, 0.5);
+  EXPECT_LE(allocations_in_forward(layer, input, &bf16_), 5);
+}
+
+}  // namespace
+}  // namespace halftone::nn
