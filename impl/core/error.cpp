@@ -1,7 +1,9 @@
 #include "core/error.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 namespace halftone {
 
@@ -9,6 +11,15 @@ Error::Error(Code code, int native_code, const char* argument, const char* messa
     : code_(code), native_code_(native_code) {
   std::snprintf(argument_, sizeof argument_, "%s", argument);
   std::snprintf(message_, sizeof message_, "%s", message);
+}
+
+void Error::tell_place(const char* place) noexcept {
+  if (has_place_) return;
+  has_place_ = true;
+  const size_t length = std::min(std::strlen(place), sizeof message_ / 2);
+  std::memmove(message_ + length, message_, sizeof message_ - length);
+  std::memcpy(message_, place, length);
+  message_[sizeof message_ - 1] = '\0';
 }
 
 void fail(Code code, const char* argument, const char* format, ...) {

@@ -21,9 +21,13 @@ class Error final : public std::exception {
   // The C API's name of the argument at fault; empty where no single argument is.
   const char* argument() const noexcept { return argument_; }
 
+  // Puts the place of the fault before the message, once: of the places that an error passes, the first is the nearest.
+  void tell_place(const char* place) noexcept;
+
  private:
   Code code_;
   int native_code_;
+  bool has_place_ = false;
   char argument_[kArgumentCapacity];
   char message_[kMessageCapacity];
 };
@@ -34,7 +38,8 @@ class Error final : public std::exception {
 // Throws an Error with the status's code and message unless the status is OK.
 [[noreturn]] void fail(const Status& status);
 inline void check(const Status& status) {
-  if (!status.ok()) [[unlikely]] fail(status);
+  if (!status.ok()) [[unlikely]]
+    fail(status);
 }
 
 }  // namespace halftone

@@ -20,12 +20,14 @@ class Conv final : public Module {
  public:
   // Draws weight and bias from U(-1/sqrt(fan), 1/sqrt(fan)), PyTorch's default, fan being the size of weight[0]; each
   // from a stream of its own of the context's seed.
-  Conv(ContextDevice& device, ConvOp op, const ConvParameters& parameters, const ops::ConvOptions& options);
+  Conv(ContextDevice& device, Op kind, ConvOp op, const ConvParameters& parameters, const ops::ConvOptions& options);
 
+  const char* kind() const noexcept override { return name_of(kind_); }
   Tensor forward(const Tensor& input) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
  private:
+  Op kind_;
   ConvOp op_;
   ops::ConvOptions options_;
   Ref<Parameter> weight_;

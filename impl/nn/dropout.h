@@ -9,6 +9,7 @@ namespace halftone::nn {
 class Dropout final : public Module {
  public:
   explicit Dropout(double p) : p_(p) {}
+  const char* kind() const noexcept override { return "dropout"; }
   Tensor forward(const Tensor& input) const override { return ops::dropout(input, p_, is_training()); }
 
  private:

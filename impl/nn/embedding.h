@@ -12,6 +12,7 @@ class Embedding final : public Module {
   Embedding(ContextDevice& device, const Shape& weight, int64_t padding_index, DType dtype);
 
   // Takes indices.
+  const char* kind() const noexcept override { return "embedding"; }
   Tensor forward(const Tensor& input) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 

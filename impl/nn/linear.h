@@ -11,6 +11,7 @@ class Linear final : public Module {
   // own of the context's seed.
   Linear(ContextDevice& device, int64_t in_features, int64_t out_features, bool bias, DType dtype);
 
+  const char* kind() const noexcept override { return "linear"; }
   Tensor forward(const Tensor& input) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 

@@ -21,32 +21,68 @@ ForkMutex& contents_mutex() {
   return *mutex;
 }
 
-// Counts the modules of this thread that run inside one another. They need not be children of each other: a callback
-// may run any module.
+// The modules of this thread that run inside one another, from the innermost. They need not be children of each other:
+// a callback may run any module.
 class RunLevel {
  public:
-  RunLevel() {
-    if (level_ == kMaxModuleDepth) {
+  explicit RunLevel(const Module& module)
+      : module_(module), outer_(innermost_), level_(outer_ == nullptr ? 1 : outer_->level_ + 1) {
+    if (level_ > kMaxModuleDepth) {
       fail(Code::kInvalidArgument, "module",
            "module would be number %d of the modules that run inside one another, %s %d", kMaxModuleDepth + 1,
            "expected at most", kMaxModuleDepth);
     }
-    ++level_;
+    innermost_ = this;
   }
-  ~RunLevel() { --level_; }
+  ~RunLevel() { innermost_ = outer_; }
   RunLevel(const RunLevel&) = delete;
   RunLevel& operator=(const RunLevel&) = delete;
 
+  // The names from the outermost module to this one: "0.fc1"; of one that is held several times, the first. A module
+  // that is no child of the one around it begins a path of its own. Empty for the outermost.
+  std::string path() const {
+    if (outer_ == nullptr) return {};
+    const Module& parent = outer_->module_;
+    for (size_t i = 0; const Module* child = parent.child(i); ++i) {
+      if (child != &module_) continue;
+      const std::string lead = outer_->path();
+      return lead.empty() ? parent.child_name(i) : lead + "." + parent.child_name(i);
+    }
+    return {};
+  }
+
  private:
-  static thread_local constinit int level_;
+  const Module& module_;
+  const RunLevel* outer_;
+  int level_;
+  static thread_local constinit const RunLevel* innermost_;
 };
 
-thread_local constinit int RunLevel::level_ = 0;
+thread_local constinit const RunLevel* RunLevel::innermost_ = nullptr;
+
+// "layer 0.fc1 (linear): ". Empty where there is no memory for it.
+std::string place_of(const RunLevel& level, const Module& module) noexcept {
+  try {
+    const std::string path = level.path();
+    return path.empty() ? path : "layer " + path + " (" + module.kind() + "): ";
+  } catch (...) {
+    return {};
+  }
+}
 
 }  // namespace
 
 Tensor Module::run(const Tensor& input) const {
-  const RunLevel level;
+  const RunLevel level(*this);
+  try {
+    return forward_with_hooks(input);
+  } catch (Error& error) {
+    error.tell_place(place_of(level, *this).c_str());
+    throw;
+  }
+}
+
+Tensor Module::forward_with_hooks(const Tensor& input) const {
   Tensor given = input;
   forward_pre_hooks_.each([&](const auto& hook) {
     if (const Tensor replacement = hook(*this, given); replacement.defined()) given = replacement;
@@ -56,6 +92,19 @@ Tensor Module::run(const Tensor& input) const {
     if (const Tensor replacement = hook(*this, given, output); replacement.defined()) output = replacement;
   });
   return output;
+}
+
+const Module* Module::find(std::string_view path) const {
+  const Module* found = this;
+  for (bool is_last = path.empty(); !is_last && found != nullptr;) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    is_last = name.size() == path.size();
+    if (!is_last) path.remove_prefix(name.size() + 1);
+    size_t i = 0;
+    while (found->child(i) != nullptr && found->child_name(i) != name) ++i;
+    found = found->child(i);
+  }
+  return found;
 }
 
 void Module::mark_changed() noexcept { structure_version.fetch_add(1, std::memory_order_release); }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autograd/hook_list.h"
@@ -31,9 +32,12 @@ inline constexpr int64_t kMaxModulePaths = int64_t{1} << 18;
 
 class Module : public RefCounted {
  public:
+  // The C function that makes one, without its lead: "linear".
+  virtual const char* kind() const noexcept = 0;
   // The layer's computation. A module of children calls run, which is forward between the hooks.
   virtual Tensor forward(const Tensor& input) const = 0;
-  // Throws INVALID_ARGUMENT naming "module" where kMaxModuleDepth of this thread's modules run already.
+  // Throws INVALID_ARGUMENT naming "module" where kMaxModuleDepth of this thread's modules run already. An error inside
+  // is told with the layer where it arose: "layer 0.fc1 (linear): ".
   Tensor run(const Tensor& input) const;
 
   // Called before forward in turn. Each returns the input of the next, or an undefined tensor to keep the input.
@@ -71,6 +75,8 @@ class Module : public RefCounted {
 
   // Returns true where the other is this module or a child of it, at any depth.
   bool holds(const Module& other) const;
+  // The module at a path of names with dots between them, the empty path being this one's; null where there is none.
+  const Module* find(std::string_view path) const;
 
   // A module of children returns them in turn, and null behind the last.
   virtual const Module* child(size_t index) const noexcept {
@@ -95,6 +101,7 @@ class Module : public RefCounted {
  private:
   friend class DeadList<Module>;
 
+  Tensor forward_with_hooks(const Tensor& input) const;
   // This module and its children at any depth, each once.
   std::vector<const Module*> all() const;
   Ref<Contents> collected() const;

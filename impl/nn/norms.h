@@ -31,6 +31,7 @@ class LayerNorm final : public AffineModule {
  public:
   LayerNorm(const Shape& normalized_shape, double epsilon, Affine affine)
       : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
+  const char* kind() const noexcept override { return "layer_norm"; }
   Tensor forward(const Tensor& input) const override;
 
  private:
@@ -42,6 +43,7 @@ class RmsNorm final : public AffineModule {
  public:
   RmsNorm(const Shape& normalized_shape, double epsilon, Affine affine)
       : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
+  const char* kind() const noexcept override { return "rms_norm"; }
   Tensor forward(const Tensor& input) const override;
 
  private:
@@ -53,6 +55,7 @@ class GroupNorm final : public AffineModule {
  public:
   GroupNorm(int64_t groups, int64_t channels, double epsilon, Affine affine)
       : AffineModule(std::move(affine)), groups_(groups), channels_(channels), epsilon_(epsilon) {}
+  const char* kind() const noexcept override { return "group_norm"; }
   Tensor forward(const Tensor& input) const override;
 
  private:

@@ -10,10 +10,12 @@ using PoolOp = Tensor (*)(const Tensor& input, const ops::PoolOptions&);
 
 class Pool final : public Module {
  public:
-  Pool(PoolOp op, const ops::PoolOptions& options) : op_(op), options_(options) {}
+  Pool(Op kind, PoolOp op, const ops::PoolOptions& options) : kind_(kind), op_(op), options_(options) {}
+  const char* kind() const noexcept override { return name_of(kind_); }
   Tensor forward(const Tensor& input) const override { return op_(input, options_); }
 
  private:
+  Op kind_;
   PoolOp op_;
   ops::PoolOptions options_;
 };
@@ -23,10 +25,12 @@ class AdaptivePool1d final : public Module {
  public:
   using PoolTo = Tensor (*)(const Tensor& input, int64_t result_w);
 
-  AdaptivePool1d(PoolTo op, int64_t result_w) : op_(op), result_w_(result_w) {}
+  AdaptivePool1d(Op kind, PoolTo op, int64_t result_w) : kind_(kind), op_(op), result_w_(result_w) {}
+  const char* kind() const noexcept override { return name_of(kind_); }
   Tensor forward(const Tensor& input) const override { return op_(input, result_w_); }
 
  private:
+  Op kind_;
   PoolTo op_;
   int64_t result_w_;
 };
@@ -36,10 +40,13 @@ class AdaptivePool2d final : public Module {
  public:
   using PoolTo = Tensor (*)(const Tensor& input, int64_t result_h, int64_t result_w);
 
-  AdaptivePool2d(PoolTo op, int64_t result_h, int64_t result_w) : op_(op), result_h_(result_h), result_w_(result_w) {}
+  AdaptivePool2d(Op kind, PoolTo op, int64_t result_h, int64_t result_w)
+      : kind_(kind), op_(op), result_h_(result_h), result_w_(result_w) {}
+  const char* kind() const noexcept override { return name_of(kind_); }
   Tensor forward(const Tensor& input) const override { return op_(input, result_h_, result_w_); }
 
  private:
+  Op kind_;
   PoolTo op_;
   int64_t result_h_;
   int64_t result_w_;

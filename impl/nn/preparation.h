@@ -10,6 +10,7 @@ namespace halftone::nn {
 // [n, ...] to [n, m].
 class Flatten final : public Module {
  public:
+  const char* kind() const noexcept override { return "flatten"; }
   Tensor forward(const Tensor& input) const override {
     if (input.rank() == 0) fail(Code::kShapeMismatch, "input", "input is a scalar, expected at least one dimension");
     if (input.rank() == 2) return input;
@@ -24,6 +25,7 @@ class Flatten final : public Module {
 class Rescaling final : public Module {
  public:
   Rescaling(double scale, double offset) : scale_(scale), offset_(offset) {}
+  const char* kind() const noexcept override { return "rescaling"; }
   Tensor forward(const Tensor& input) const override { return ops::rescale(input, scale_, offset_); }
 
  private:

@@ -1,7 +1,8 @@
 // Modules one after another.
 #pragma once
 
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "nn/module.h"
 
@@ -9,11 +10,11 @@ namespace halftone::nn {
 
 class Sequential final : public Module {
  public:
-  // Throws INVALID_ARGUMENT beyond kMaxModuleDepth.
-  explicit Sequential(std::vector<Ref<Module>> modules) : modules_(std::move(modules)) {
-    set_depth(depth_with(modules_, "modules"));
-  }
+  // `names` has one name for each module; without names they are numbered. Throws INVALID_ARGUMENT beyond
+  // kMaxModuleDepth, and for a name that is empty, has a dot or stands twice.
+  explicit Sequential(std::vector<Ref<Module>> modules, std::vector<std::string> names = {});
 
+  const char* kind() const noexcept override { return "sequential"; }
   Tensor forward(const Tensor& input) const override {
     Tensor value = input;
     for (const Ref<Module>& module : modules_) value = module->run(value);
@@ -23,9 +24,13 @@ class Sequential final : public Module {
   const Module* child(size_t index) const noexcept override {
     return index < modules_.size() ? modules_[index].get() : nullptr;
   }
+  std::string child_name(size_t index) const override {
+    return names_.empty() ? Module::child_name(index) : names_[index];
+  }
 
  private:
   std::vector<Ref<Module>> modules_;
+  std::vector<std::string> names_;  // empty where they are numbers
 };
 
 }  // namespace halftone::nn

@@ -12,6 +12,7 @@ class Counter final : public Module {
  public:
   explicit Counter(ContextDevice& device)
       : trained_(full(device, DType::kI64, {}, 0.0)), called_(full(device, DType::kI64, {}, 0.0)) {}
+  const char* kind() const noexcept override { return "counter"; }
 
   Tensor forward(const Tensor& input) const override {
     if (is_training()) fill(trained_, item(trained_) + 1);

@@ -13,21 +13,41 @@ from installed_prefix import InstalledPrefix, run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 EXAMPLE = re.compile(r"```c\n(.*?)```", re.S)
+SHOWN = re.compile(r"```text\n(layer .*?)```", re.S)
+SHOW = """  static char text[4096];
+  size_t length;
+  check(htone_module_summary(model, text, sizeof text, &length));
+  printf("%s", text);
+  check(htone_tensor_format(input, text, sizeof text, &length));
+  printf("%s\\n", text);
+"""
 
 
 class ReadmeExample(unittest.TestCase):
     cmake, build = "cmake", Path("build/release")
 
-    def test_it_compiles_as_strict_c99_and_its_loss_falls(self):
+    def program(self) -> str:
         programs = EXAMPLE.findall(README.read_text(encoding="utf-8"))
         self.assertEqual(len(programs), 1)
+        return programs[0]
+
+    def output_of(self, program: str) -> str:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            (folder / "example.c").write_text(programs[0], encoding="utf-8")
+            (folder / "example.c").write_text(program, encoding="utf-8")
             prefix = InstalledPrefix(self.cmake, self.build, folder)
             run("cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", folder / "example.c", "-o",
                 folder / "example", *prefix.pkg_config("--cflags", "--libs"))
-            lines = prefix.run_program(folder / "example").splitlines()
+            return prefix.run_program(folder / "example")
+
+    def test_its_model_and_input_look_as_shown(self):
+        before, end = self.program().rsplit("  return 0;\n", 1)
+        shown = SHOWN.findall(README.read_text(encoding="utf-8"))
+        self.assertEqual(len(shown), 1)
+        self.assertTrue(self.output_of(before + SHOW + "  return 0;\n" + end).endswith(shown[0]))
+
+    def test_it_compiles_as_strict_c99_and_its_loss_falls(self):
+        lines = self.output_of(self.program()).splitlines()
         losses = [float(re.fullmatch(r"step +\d+ +loss (\d+\.\d+)", line)[1]) for line in lines]
         self.assertEqual(len(losses), 5, lines)
         self.assertEqual(losses, sorted(losses, reverse=True))

@@ -4,6 +4,7 @@
 #ifndef HALFTONE_HALFTONE_H
 #define HALFTONE_HALFTONE_H
 
+#include "halftone/adafactor.h"
 #include "halftone/adam.h"
 #include "halftone/adamw.h"
 #include "halftone/amp.h"
@@ -25,6 +26,7 @@
 #include "halftone/einsum.h"
 #include "halftone/index.h"
 #include "halftone/init.h"
+#include "halftone/introspection.h"
 #include "halftone/lion.h"
 #include "halftone/loss.h"
 #include "halftone/nn.h"
@@ -36,6 +38,7 @@
 #include "halftone/pool.h"
 #include "halftone/reduce.h"
 #include "halftone/random.h"
+#include "halftone/rmsprop.h"
 #include "halftone/schedule.h"
 #include "halftone/sgd.h"
 #include "halftone/shape.h"

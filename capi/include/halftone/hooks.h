@@ -76,7 +76,8 @@ HTONE_API htone_status htone_tensor_add_gradient_hook(htone_tensor* tensor, hton
 
 /* Calls a hook when a backward has added everything it has for a parameter: its gradient is then complete, while that
  * of others may be under way. The hook may read, clip or zero the gradient, or update the parameter. A gradient that is
- * invalid since an earlier backward failed is not complete, and the hook is not called.
+ * invalid since an earlier backward failed is not complete, and the hook is not called. The hook ends with the
+ * parameter, also where a graph that was recorded before still runs backward.
  *
  * [in] parameter: borrowed.
  * [in] callback: runs on the thread that runs backward.

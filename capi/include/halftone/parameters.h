@@ -69,7 +69,8 @@ HTONE_API htone_status htone_parameter_retain(htone_parameter* parameter);
 HTONE_API htone_status htone_parameter_release(htone_parameter* parameter);
 
 /* Answers the leaf tensor that stands for a parameter in operations: its master weights, or the bf16 part
- * of weights that an optimizer has split.
+ * of weights that an optimizer has split. A leaf, or a graph recorded from it, may outlive the parameter: its gradient
+ * then arrives at the leaf, and autocast casts the leaf as it does every tensor.
  *
  * [in] parameter: borrowed.
  * [out] out: the leaf; owned by the caller.

@@ -39,6 +39,7 @@ class CallbackModule final : public nn::Custom {
  public:
   explicit CallbackModule(Ref<Callback<htone_forward_fn>> callback) : callback_(std::move(callback)) {}
 
+  const char* kind() const noexcept override { return "custom"; }
   Tensor forward(const Tensor& input) const override {
     const LentHandle<htone_module> self(shared_module(*this));
     const LentHandle<htone_tensor> lent(input);

@@ -79,7 +79,9 @@ htone_status htone_parameter_add_post_accumulate_hook(htone_parameter* parameter
     const auto hooked = hold(parameter, "parameter");
     add_hook(callback, user, destroy, out, [&](const auto& hook) {
       return hooked->post_accumulate_hooks().add([hook](AccumulateGrad& leaf) {
-        const LentHandle<htone_parameter> lent(Ref<Parameter>::share(leaf.as_parameter()));
+        const Ref<Parameter> owner = parameter_of(leaf);
+        if (!owner) return;  // another thread released the parameter while this backward ran
+        const LentHandle<htone_parameter> lent(owner);
         hook->call("a post-accumulate hook", lent.get());
       });
     });

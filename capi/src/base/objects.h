@@ -40,12 +40,6 @@ struct ScheduleSettings final : RefCounted {
   optim::ScheduleRule rule;
 };
 
-struct SharedStateDict final : RefCounted {
-  SharedStateDict() = default;
-  explicit SharedStateDict(StateDict value) : state(std::move(value)) {}
-  StateDict state;
-};
-
 template <class ObjectType, HandleType handle_type>
 struct HandleTraits {
   using Object = ObjectType;

@@ -43,16 +43,16 @@ void require_gradient(const Parameter& parameter, const Tensor& grad) {
 
 void set_grad(Parameter& parameter, const Tensor& gradient) {
   require_gradient(parameter, gradient);
-  parameter.bring_grad(contiguous(gradient).detach());
+  parameter.accumulator().bring_grad(contiguous(gradient).detach());
 }
 
 void accumulate_grad(Parameter& parameter, const Tensor& gradient) {
   require_gradient(parameter, gradient);
-  if (parameter.is_invalid()) {
+  if (parameter.accumulator().is_invalid()) {
     fail(Code::kState, "parameter", "the gradient of %s is invalid since a failed backward; zero it first",
          parameter.name());
   }
-  parameter.accumulate(gradient);
+  parameter.accumulator().accumulate(gradient);
 }
 
 void add_parameter(ParameterSet& set, const Ref<Parameter>& parameter) {
@@ -80,7 +80,7 @@ htone_status htone_parameter_accumulate_grad(htone_parameter* parameter, htone_t
 }
 
 htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** out) {
-  return Call(&Parameter::leaf, parameter, out);
+  return Call(&Parameter::new_leaf, parameter, out);
 }
 
 htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out) {

@@ -99,7 +99,7 @@ Ref<nn::Module> make_layer(ContextDevice& device, const LayerSizes& sizes, const
                                    .dtype = static_cast<DType>(settings.dtype)};
   if (kind.transposes) parameters.weight = {sizes.in_channels, sizes.out_channels / options.groups};
   for (const int64_t size : sizes.kernel) parameters.weight.push_back(size);
-  return make_ref<nn::Conv>(device, op, parameters, options);
+  return make_ref<nn::Conv>(device, kind.op, op, parameters, options);
 }
 
 }  // namespace

@@ -57,17 +57,17 @@ int64_t result_size(int64_t size, ArgumentName name) {
 }
 
 // A module that applies the operation.
-template <nn::PoolOp op>
+template <Op kind, nn::PoolOp op>
 Ref<nn::Pool> make_pool(const ops::PoolOptions& options) {
-  return make_ref<nn::Pool>(op, options);
+  return make_ref<nn::Pool>(kind, op, options);
 }
-template <nn::AdaptivePool1d::PoolTo op>
+template <Op kind, nn::AdaptivePool1d::PoolTo op>
 Ref<nn::AdaptivePool1d> make_adaptive1d(int64_t result_w) {
-  return make_ref<nn::AdaptivePool1d>(op, result_w);
+  return make_ref<nn::AdaptivePool1d>(kind, op, result_w);
 }
-template <nn::AdaptivePool2d::PoolTo op>
+template <Op kind, nn::AdaptivePool2d::PoolTo op>
 Ref<nn::AdaptivePool2d> make_adaptive2d(int64_t result_h, int64_t result_w) {
-  return make_ref<nn::AdaptivePool2d>(op, result_h, result_w);
+  return make_ref<nn::AdaptivePool2d>(kind, op, result_h, result_w);
 }
 
 }  // namespace
@@ -111,35 +111,37 @@ htone_status htone_adaptive_max_pool2d(htone_tensor* input, int64_t result_h, in
 }
 
 htone_status htone_module_create_max_pool1d(int64_t kernel_w, const htone_pool_options* options, htone_module** out) {
-  return Call(make_pool<ops::max_pool1d>, as<pool1d>(kernel_w, options), out);
+  return Call(make_pool<Op::kMaxPool1d, ops::max_pool1d>, as<pool1d>(kernel_w, options), out);
 }
 
 htone_status htone_module_create_max_pool2d(int64_t kernel_h, int64_t kernel_w, const htone_pool_options* options,
                                             htone_module** out) {
-  return Call(make_pool<ops::max_pool2d>, as<pool2d>(kernel_h, kernel_w, options), out);
+  return Call(make_pool<Op::kMaxPool2d, ops::max_pool2d>, as<pool2d>(kernel_h, kernel_w, options), out);
 }
 
 htone_status htone_module_create_avg_pool1d(int64_t kernel_w, const htone_pool_options* options, htone_module** out) {
-  return Call(make_pool<ops::avg_pool1d>, as<average1d>(kernel_w, options), out);
+  return Call(make_pool<Op::kAvgPool1d, ops::avg_pool1d>, as<average1d>(kernel_w, options), out);
 }
 
 htone_status htone_module_create_avg_pool2d(int64_t kernel_h, int64_t kernel_w, const htone_pool_options* options,
                                             htone_module** out) {
-  return Call(make_pool<ops::avg_pool2d>, as<average2d>(kernel_h, kernel_w, options), out);
+  return Call(make_pool<Op::kAvgPool2d, ops::avg_pool2d>, as<average2d>(kernel_h, kernel_w, options), out);
 }
 
 htone_status htone_module_create_adaptive_avg_pool1d(int64_t result_w, htone_module** out) {
-  return Call(make_adaptive1d<ops::adaptive_avg_pool1d>, as<result_size>(result_w), out);
+  return Call(make_adaptive1d<Op::kAdaptiveAvgPool1d, ops::adaptive_avg_pool1d>, as<result_size>(result_w), out);
 }
 
 htone_status htone_module_create_adaptive_avg_pool2d(int64_t result_h, int64_t result_w, htone_module** out) {
-  return Call(make_adaptive2d<ops::adaptive_avg_pool2d>, as<result_size>(result_h), as<result_size>(result_w), out);
+  return Call(make_adaptive2d<Op::kAdaptiveAvgPool2d, ops::adaptive_avg_pool2d>, as<result_size>(result_h),
+              as<result_size>(result_w), out);
 }
 
 htone_status htone_module_create_adaptive_max_pool1d(int64_t result_w, htone_module** out) {
-  return Call(make_adaptive1d<ops::adaptive_max_pool1d>, as<result_size>(result_w), out);
+  return Call(make_adaptive1d<Op::kAdaptiveMaxPool1d, ops::adaptive_max_pool1d>, as<result_size>(result_w), out);
 }
 
 htone_status htone_module_create_adaptive_max_pool2d(int64_t result_h, int64_t result_w, htone_module** out) {
-  return Call(make_adaptive2d<ops::adaptive_max_pool2d>, as<result_size>(result_h), as<result_size>(result_w), out);
+  return Call(make_adaptive2d<Op::kAdaptiveMaxPool2d, ops::adaptive_max_pool2d>, as<result_size>(result_h),
+              as<result_size>(result_w), out);
 }

@@ -211,6 +211,27 @@ static void a35_a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_ha
   assert_int_equal(hooks[1].destroyed, 1);
 }
 
+static void a_parameters_hook_ends_with_it_although_a_graph_still_needs_its_weights(void** state) {
+  (void)state;
+  reset_hooks();
+  htone_module* linear = NULL;
+  htone_parameter* weight = NULL;
+  htone_tensor* weights = NULL;
+  assert_ok(htone_module_create_linear(test_device(), 2, 2, NULL, &linear));
+  assert_ok(htone_module_parameter(linear, 0, &weight));
+  assert_ok(htone_parameter_tensor(weight, &weights));
+  keep_tensor(weights);
+  hook_parameter(weight, &hooks[0]);
+  hook_gradient(weights, &hooks[1]);
+  htone_tensor* loss = sum_of(forward(linear, ones()));
+  assert_ok(htone_parameter_release(weight));
+  assert_ok(htone_module_release(linear));
+  assert_int_equal(hooks[0].destroyed, 1);
+  backward(loss);
+  assert_string_equal(call_log, "b");
+  assert_values(grad_of(weights), 0, 1, 1, 1, 1);
+}
+
 /* A20 */
 static void a_failed_forward_hook_stops_the_forward(void** state) {
   (void)state;
@@ -431,6 +452,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(releasing_the_handle_leaves_the_hook),
       cmocka_unit_test(a35_a_hook_is_destroyed_with_its_module_although_its_handle_is_kept),
       cmocka_unit_test(a35_a_hook_is_destroyed_with_its_tensor_or_parameter_although_its_handle_is_kept),
+      cmocka_unit_test(a_parameters_hook_ends_with_it_although_a_graph_still_needs_its_weights),
       cmocka_unit_test(a_failed_forward_hook_stops_the_forward),
       cmocka_unit_test(a_gradient_hook_sees_the_whole_gradient_once_and_may_replace_it),
       cmocka_unit_test(a_leafs_gradient_hook_sees_what_is_added),

@@ -16,7 +16,9 @@ static void make_options(void) {
   assert_ok(htone_pool_options_init(&fixture.pool_options));
   assert_ok(htone_embedding_options_init(&fixture.embedding_options));
   assert_ok(htone_adamw_options_init(&fixture.adamw_options));
+  assert_ok(htone_adafactor_options_init(&fixture.adafactor_options));
   assert_ok(htone_lion_options_init(&fixture.lion_options));
+  assert_ok(htone_rmsprop_options_init(&fixture.rmsprop_options));
   assert_ok(htone_sgd_options_init(&fixture.sgd_options));
   assert_ok(htone_ema_options_init(&fixture.ema_options));
   assert_ok(htone_sampler_options_init(&fixture.sampler_options));
@@ -102,6 +104,14 @@ static void make_other_optimizers(void) {
   assert_ok(htone_optimizer_create_lion_over(parameters, NULL, &fixture.lion_optimizer));
   keep_optimizer(fixture.lion_optimizer);
   assert_ok(htone_parameters_release(parameters));
+  parameters = make_spare_parameters();
+  assert_ok(htone_optimizer_create_adafactor_over(parameters, NULL, &fixture.adafactor_optimizer));
+  keep_optimizer(fixture.adafactor_optimizer);
+  assert_ok(htone_parameters_release(parameters));
+  parameters = make_spare_parameters();
+  assert_ok(htone_optimizer_create_rmsprop_over(parameters, NULL, &fixture.rmsprop_optimizer));
+  keep_optimizer(fixture.rmsprop_optimizer);
+  assert_ok(htone_parameters_release(parameters));
 }
 
 static htone_checkpoint* make_checkpoint(void) {
@@ -141,6 +151,7 @@ static void make_objects(void) {
   fixture.module = keep_module(make_object(kModuleHandle));
   assert_ok(htone_module_create_batch_norm_1d(fixture.device, 2, NULL, &fixture.buffered_module));
   keep_module(fixture.buffered_module);
+  fixture.parent_module = make_sequential(1, &fixture.module);
   fixture.free_module = keep_module(make_object(kModuleHandle));
   fixture.parameter = parameter_of(fixture.module, 0);
   fixture.state_dict = keep_state_dict(make_object(kStateDictHandle));

@@ -64,8 +64,11 @@ typedef struct Fixture {
   htone_parameters* spare_parameters; /* without an optimizer; renewed after each call that gives them one */
   htone_optimizer* sgd_optimizer;
   htone_optimizer* adam_optimizer;
+  htone_optimizer* adafactor_optimizer;
   htone_optimizer* lion_optimizer;
+  htone_optimizer* rmsprop_optimizer;
   htone_module* buffered_module; /* batch norm */
+  htone_module* parent_module;   /* sequential, with a linear layer as child "0" */
   htone_linear_options linear_options;
   htone_norm_options norm_options;
   htone_batch_norm_options batch_norm_options;
@@ -74,7 +77,9 @@ typedef struct Fixture {
   htone_pool_options pool_options;
   htone_embedding_options embedding_options;
   htone_adamw_options adamw_options;
+  htone_adafactor_options adafactor_options;
   htone_lion_options lion_options;
+  htone_rmsprop_options rmsprop_options;
   htone_sgd_options sgd_options;
   htone_ema_options ema_options;
   htone_sampler_options sampler_options;

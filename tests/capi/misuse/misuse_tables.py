@@ -75,6 +75,9 @@ OTHER_HANDLES = {
     ("htone_conv_transpose2d", "bias"): "bias",
     ("htone_module_buffer", "module"): "buffered_module",
     ("htone_module_buffer_name", "module"): "buffered_module",
+    ("htone_module_child", "module"): "parent_module",
+    ("htone_module_child_name", "module"): "parent_module",
+    ("htone_module_find", "module"): "parent_module",
     ("htone_tensor_backward", "tensor"): "loss",
     ("htone_tensor_backward", "gradient"): "gradient",
     ("htone_tensor_grad", "tensor"): "leaf",
@@ -84,11 +87,17 @@ OTHER_HANDLES = {
     ("htone_optimizer_create_sgd", "module"): "free_module",
     ("htone_optimizer_create_adam", "module"): "free_module",
     ("htone_optimizer_create_lion", "module"): "free_module",
+    ("htone_optimizer_create_rmsprop", "module"): "free_module",
+    ("htone_optimizer_create_adafactor", "module"): "free_module",
+    ("htone_optimizer_add_adafactor_group", "parameters"): "spare_parameters",
+    ("htone_optimizer_add_adafactor_group", "optimizer"): "adafactor_optimizer",
     ("htone_optimizer_add_adamw_group", "parameters"): "spare_parameters",
     ("htone_optimizer_add_adam_group", "parameters"): "spare_parameters",
     ("htone_optimizer_add_adam_group", "optimizer"): "adam_optimizer",
     ("htone_optimizer_add_lion_group", "parameters"): "spare_parameters",
     ("htone_optimizer_add_lion_group", "optimizer"): "lion_optimizer",
+    ("htone_optimizer_add_rmsprop_group", "parameters"): "spare_parameters",
+    ("htone_optimizer_add_rmsprop_group", "optimizer"): "rmsprop_optimizer",
     ("htone_optimizer_add_sgd_group", "parameters"): "spare_parameters",
     ("htone_optimizer_add_sgd_group", "optimizer"): "sgd_optimizer",
 }
@@ -123,8 +132,10 @@ OPTIONS = {
     "htone_conv_options": ("conv_options", True),
     "htone_pool_options": ("pool_options", True),
     "htone_embedding_options": ("embedding_options", True),
+    "htone_adafactor_options": ("adafactor_options", True),
     "htone_adamw_options": ("adamw_options", True),
     "htone_lion_options": ("lion_options", True),
+    "htone_rmsprop_options": ("rmsprop_options", True),
     "htone_sgd_options": ("sgd_options", True),
     "htone_ema_options": ("ema_options", True),
     "htone_sampler_options": ("sampler_options", False),
@@ -178,6 +189,15 @@ FIELDS = {
     ("htone_conv_options", "dilation_w"): STEPS,
     ("htone_conv_options", "output_padding_w"): ["-1", "1"] + EXTREMES,
     ("htone_conv_options", "groups"): ["3"] + STEPS,
+    ("htone_adafactor_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
+    ("htone_adafactor_options", "lr"): NOT_FINITE + ["-1.0"],
+    ("htone_adafactor_options", "beta2_decay"): NOT_FINITE + ["0.1"],
+    ("htone_adafactor_options", "epsilon1"): NOT_FINITE + ["0.0", "-1e-8"],
+    ("htone_adafactor_options", "epsilon2"): NOT_FINITE + ["-1e-3"],
+    ("htone_adafactor_options", "clip_threshold"): NOT_FINITE + ["0.9", "-1.0"],
+    ("htone_adafactor_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_adafactor_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
+    ("htone_adafactor_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
     ("htone_adamw_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
     ("htone_adamw_options", "lr"): NOT_FINITE + ["-1.0"],
     ("htone_adamw_options", "beta1"): NOT_FINITE + ["1.0", "-0.1"],
@@ -196,6 +216,17 @@ FIELDS = {
     ("htone_lion_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_lion_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
     ("htone_lion_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
+    ("htone_rmsprop_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
+    ("htone_rmsprop_options", "lr"): NOT_FINITE + ["-1.0"],
+    ("htone_rmsprop_options", "alpha"): NOT_FINITE + ["1.0", "-0.1"],
+    ("htone_rmsprop_options", "epsilon"): NOT_FINITE + ["0.0", "-1e-8"],
+    ("htone_rmsprop_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_rmsprop_options", "momentum"): NOT_FINITE + ["1.0", "-0.1"],
+    ("htone_rmsprop_options", "centered"): None,
+    ("htone_rmsprop_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
+    ("htone_rmsprop_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
+    ("htone_rmsprop_options", "moment2_dtype"): ["-1", "200", "HTONE_I8", "HTONE_BF16", "HTONE_F64"],
+    ("htone_rmsprop_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
     ("htone_sgd_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
     ("htone_sgd_options", "lr"): NOT_FINITE + ["-1.0"],
     ("htone_sgd_options", "momentum"): NOT_FINITE + ["1.0", "-0.1"],
@@ -287,6 +318,8 @@ VALUES = {
     "output_count": Values("2", refuse(["0"])),
     "saved_count": Values("2"),
     "capacity": Values("100"),
+    ("htone_module_summary", "capacity"): Values("200"),
+    ("htone_parameter_shape", "capacity"): Values("8", refuse(["-1", "INT32_MIN"])),
     ("htone_tensor_shape", "capacity"): Values("8", refuse(["-1", "INT32_MIN"])),
     ("htone_tensor_strides", "capacity"): Values("8", refuse(["-1", "INT32_MIN"])),
     "channels": Values("2", refuse(["0", "-1", "INT64_MIN", "INT64_MAX"])),
@@ -370,6 +403,9 @@ VALUES = {
     "out_channels": SIZE,
     "out_features": SIZE,
     "path": Values('"/nowhere/plugin.so"', refuse(['"/nowhere/plugin.so"'], "IO")),
+    ("htone_module_find", "path"): Values('"0"', refuse(['"1"', '"0.0"', '"."'])),
+    ("htone_module_find_parameter", "name"): Values('"weight"', refuse(['""', '"no_such_name"', '"0.weight"'])),
+    "names": Values("two_names", refuse(["equal_names", "dotted_names", "null_names"])),
     ("htone_safetensors_save", "path"): Values("fixture.safetensors_path", refuse(['""']) + refuse(['"/nowhere/file"'], "IO")),
     ("htone_safetensors_load", "path"): Values("fixture.safetensors_path",
                                                  refuse(['""']) + refuse(['"/nowhere/file"', '"/"'], "IO")),
@@ -410,7 +446,7 @@ BEFORE["htone_scope_end"] = "assert_ok(htone_no_grad_begin(&scope));"
 AFTER = {name + "_retain": f"assert_ok({name}_release({member}));" for name, (_, member, _) in HANDLES.items()
          if name != "htone_scope"}
 AFTER["htone_scope_end"] = "scope = fixture.scope;"
-for rule in ("adamw", "adam", "sgd", "lion"):
+for rule in ("adafactor", "adam", "adamw", "lion", "rmsprop", "sgd"):
     BEFORE[f"htone_optimizer_add_{rule}_group"] = "parameters = renew_spare_parameters();"
 for part in CHECKPOINT_PARTS:
     BEFORE[f"htone_checkpoint_add_{part}"] = "checkpoint = renew_checkpoint();"

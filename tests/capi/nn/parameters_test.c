@@ -105,6 +105,25 @@ static void a_set_keeps_its_parameters_alive(void** state) {
   assert_near(item_of(sum_of(weights)), 4, 0);
 }
 
+static void a_tensor_of_a_parameter_is_the_callers_to_change(void** state) {
+  (void)state;
+  htone_module* linear = make_linear(test_device(), 2, 1, 0);
+  htone_tensor *given = weights_of(linear, 0), *read = NULL;
+  int32_t requires_grad = -1;
+  assert_ok(htone_parameter_read(parameter_of(linear, 0), HTONE_F32, &read));
+  assert_ok(htone_tensor_set_requires_grad(keep_tensor(read), 1));
+  assert_ok(htone_tensor_set_requires_grad(given, 0));
+  htone_tensor* loss = sum_of(forward(linear, make_ramp(HTONE_F32, 2, 1, 2)));
+  assert_ok(htone_tensor_requires_grad(loss, &requires_grad));
+  assert_int_equal(requires_grad, 1);
+  backward(loss);
+  assert_values(grad_of(weights_of(linear, 0)), 0, 0, 1);
+  assert_ok(htone_parameter_set_frozen(parameter_of(linear, 0), 1));
+  assert_ok(htone_tensor_set_requires_grad(weights_of(linear, 0), 1));
+  assert_ok(htone_tensor_requires_grad(forward(linear, make_ramp(HTONE_F32, 2, 1, 2)), &requires_grad));
+  assert_int_equal(requires_grad, 0);
+}
+
 static void names_need_room_and_indices_an_end(void** state) {
   (void)state;
   htone_parameters* all = parameters_of_module(two_layers());
@@ -127,6 +146,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(patterns_part_a_set_in_two),
       cmocka_unit_test(a_set_grows_by_one_parameter_at_a_time_under_its_own_name),
       cmocka_unit_test(a_set_keeps_its_parameters_alive),
+      cmocka_unit_test(a_tensor_of_a_parameter_is_the_callers_to_change),
       cmocka_unit_test(names_need_room_and_indices_an_end),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

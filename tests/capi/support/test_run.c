@@ -46,16 +46,55 @@ static htone_status make_model(Run* run) {
   return status;
 }
 
-static htone_status make_optimizer(Run* run, const RunKind* kind) {
+static htone_status make_adamw(Run* run, const RunKind* kind) {
   htone_adamw_options adamw;
-  htone_schedule* schedule = NULL;
   TRY(htone_adamw_options_init(&adamw));
   adamw.compute_dtype = kind->compute_dtype;
   adamw.master_storage = kind->master_storage;
   adamw.moment1_dtype = kind->moment1_dtype;
   adamw.moment2_dtype = kind->moment2_dtype;
   adamw.lr = 1e-2;
-  htone_status status = htone_optimizer_create_adamw(run->model, &adamw, &run->optimizer);
+  return htone_optimizer_create_adamw(run->model, &adamw, &run->optimizer);
+}
+
+static htone_status make_rmsprop(Run* run, const RunKind* kind) {
+  htone_rmsprop_options rmsprop;
+  TRY(htone_rmsprop_options_init(&rmsprop));
+  rmsprop.compute_dtype = kind->compute_dtype;
+  rmsprop.master_storage = kind->master_storage;
+  rmsprop.moment1_dtype = kind->moment1_dtype;
+  rmsprop.moment2_dtype = kind->moment2_dtype;
+  rmsprop.epsilon = 1e-3;
+  rmsprop.lr = 1e-4;
+  rmsprop.momentum = 0.9;
+  rmsprop.centered = 1;
+  return htone_optimizer_create_rmsprop(run->model, &rmsprop, &run->optimizer);
+}
+
+static htone_status make_adafactor(Run* run, const RunKind* kind) {
+  htone_adafactor_options adafactor;
+  TRY(htone_adafactor_options_init(&adafactor));
+  adafactor.compute_dtype = kind->compute_dtype;
+  adafactor.master_storage = kind->master_storage;
+  adafactor.weight_decay = 0.1;
+  return htone_optimizer_create_adafactor(run->model, &adafactor, &run->optimizer);
+}
+
+static htone_status make_by_rule(Run* run, const RunKind* kind) {
+  switch (kind->rule) {
+    case kRunAdamw:
+      return make_adamw(run, kind);
+    case kRunRmsprop:
+      return make_rmsprop(run, kind);
+    case kRunAdafactor:
+      return make_adafactor(run, kind);
+  }
+  return HTONE_INVALID_ARGUMENT;
+}
+
+static htone_status make_optimizer(Run* run, const RunKind* kind) {
+  htone_schedule* schedule = NULL;
+  htone_status status = make_by_rule(run, kind);
   if (status == HTONE_OK) status = htone_schedule_create_cosine(40, 0.1, &schedule);
   if (status == HTONE_OK) status = htone_optimizer_set_schedule(run->optimizer, schedule);
   htone_schedule_release(schedule);

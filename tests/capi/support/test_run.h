@@ -1,5 +1,5 @@
-/* A small training run in 16 bits with everything that a checkpoint holds: a network, AdamW, a gradient scaler, a
- * sampler over eight samples, averages of the weights. Two runs of one kind are bitwise equal. The run owns its
+/* A small training run in 16 bits with everything that a checkpoint holds: a network, an optimizer, a gradient scaler,
+ * a sampler over eight samples, averages of the weights. Two runs of one kind are bitwise equal. The run owns its
  * handles, so runs may begin and end inside a test. Main thread only. */
 #ifndef HALFTONE_TESTS_CAPI_TEST_RUN_H
 #define HALFTONE_TESTS_CAPI_TEST_RUN_H
@@ -20,13 +20,17 @@ typedef struct Run {
   htone_batches* batches;
 } Run;
 
-/* How the run stores the weights that it trains. */
+/* kRunRmsprop is centered and has momentum: three moments. */
+typedef enum RunRule { kRunAdamw, kRunRmsprop, kRunAdafactor } RunRule;
+
+/* How the run stores the weights that it trains, and by which rule; Adafactor's variances are always FP32. */
 typedef struct RunKind {
   const char* name;
   htone_dtype compute_dtype;
   htone_master_storage master_storage;
   htone_dtype moment1_dtype;
   htone_dtype moment2_dtype;
+  RunRule rule;
 } RunKind;
 
 /* `options` are of the context; NULL means two threads and seed 7. The context may differ from the test's. */

@@ -1,0 +1,21 @@
+#include "nn/sequential.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include "core/error.h"
+
+namespace halftone::nn {
+
+Sequential::Sequential(std::vector<Ref<Module>> modules, std::vector<std::string> names)
+    : modules_(std::move(modules)), names_(std::move(names)) {
+  std::unordered_set<std::string> known;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const std::string& name = names_[i];
+    if (!name.empty() && name.find('.') == std::string::npos && known.insert(name).second) continue;
+    fail(Code::kInvalidArgument, "names", "names[%zu]=\"%.200s\" is empty, has a dot or stands twice", i, name.c_str());
+  }
+  set_depth(depth_with(modules_, "modules"));
+}
+
+}  // namespace halftone::nn
