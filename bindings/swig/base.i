@@ -33,23 +33,23 @@ enum class Status : int32_t {
 
 %{
 static_assert(int32_t(Status::OK) == HTONE_OK);
-static_assert(int32_t(Status::INVALID_ARGUMENT) == HTONE_INVALID_ARGUMENT);
-static_assert(int32_t(Status::INVALID_HANDLE) == HTONE_INVALID_HANDLE);
-static_assert(int32_t(Status::OUT_OF_MEMORY) == HTONE_OUT_OF_MEMORY);
-static_assert(int32_t(Status::UNSUPPORTED) == HTONE_UNSUPPORTED);
-static_assert(int32_t(Status::SHAPE_MISMATCH) == HTONE_SHAPE_MISMATCH);
-static_assert(int32_t(Status::DTYPE_MISMATCH) == HTONE_DTYPE_MISMATCH);
-static_assert(int32_t(Status::DEVICE) == HTONE_DEVICE);
-static_assert(int32_t(Status::COMM) == HTONE_COMM);
-static_assert(int32_t(Status::PEER_LOST) == HTONE_PEER_LOST);
-static_assert(int32_t(Status::TIMEOUT) == HTONE_TIMEOUT);
-static_assert(int32_t(Status::IO) == HTONE_IO);
-static_assert(int32_t(Status::FORMAT) == HTONE_FORMAT);
-static_assert(int32_t(Status::STATE) == HTONE_STATE);
-static_assert(int32_t(Status::BUFFER_TOO_SMALL) == HTONE_BUFFER_TOO_SMALL);
-static_assert(int32_t(Status::CALLBACK) == HTONE_CALLBACK);
-static_assert(int32_t(Status::CANCELLED) == HTONE_CANCELLED);
-static_assert(int32_t(Status::INTERNAL) == HTONE_INTERNAL);
+static_assert(int32_t(Status::INVALID_ARGUMENT) == HTONE_ERROR_INVALID_ARGUMENT);
+static_assert(int32_t(Status::INVALID_HANDLE) == HTONE_ERROR_INVALID_HANDLE);
+static_assert(int32_t(Status::OUT_OF_MEMORY) == HTONE_ERROR_OUT_OF_MEMORY);
+static_assert(int32_t(Status::UNSUPPORTED) == HTONE_ERROR_UNSUPPORTED);
+static_assert(int32_t(Status::SHAPE_MISMATCH) == HTONE_ERROR_SHAPE_MISMATCH);
+static_assert(int32_t(Status::DTYPE_MISMATCH) == HTONE_ERROR_DTYPE_MISMATCH);
+static_assert(int32_t(Status::DEVICE) == HTONE_ERROR_DEVICE);
+static_assert(int32_t(Status::COMM) == HTONE_ERROR_COMM);
+static_assert(int32_t(Status::PEER_LOST) == HTONE_ERROR_PEER_LOST);
+static_assert(int32_t(Status::TIMEOUT) == HTONE_ERROR_TIMEOUT);
+static_assert(int32_t(Status::IO) == HTONE_ERROR_IO);
+static_assert(int32_t(Status::FORMAT) == HTONE_ERROR_FORMAT);
+static_assert(int32_t(Status::STATE) == HTONE_ERROR_STATE);
+static_assert(int32_t(Status::BUFFER_TOO_SMALL) == HTONE_ERROR_BUFFER_TOO_SMALL);
+static_assert(int32_t(Status::CALLBACK) == HTONE_ERROR_CALLBACK);
+static_assert(int32_t(Status::CANCELLED) == HTONE_ERROR_CANCELLED);
+static_assert(int32_t(Status::INTERNAL) == HTONE_ERROR_INTERNAL);
 %}
 
 %inline %{

@@ -49,7 +49,7 @@ struct Tensor {};
   /* Writes the sizes to HTONE_MAX_NDIM entries and returns their number; each language makes an array of them. */
   int32_t shape(int64_t* sizes) {
     int32_t ndim = 0;
-    check(htone_tensor_shape($self, HTONE_MAX_NDIM, sizes, &ndim));
+    check(htone_tensor_shape($self, sizes, HTONE_MAX_NDIM, &ndim));
     return ndim;
   }
 }

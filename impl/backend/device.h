@@ -52,7 +52,7 @@ class Event {
   ~Event() = default;
 };
 
-// Must match htone_device_kind in capi/include/halftone/device.h.
+// Must match htone_device_type in capi/include/halftone/device.h.
 enum class DeviceKind : int32_t { kCpu = 1, kCuda = 2, kOther = 3 };
 
 class Device {

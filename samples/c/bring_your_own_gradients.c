@@ -174,7 +174,7 @@ static bool step_and_update_scale(trainer* t, train_record* record) {
   htone_step_outcome outcome = {.struct_size = sizeof outcome};
   if (!ok(htone_grad_scaler_step(t->scaler, t->optimizer)) ||
       !ok(htone_grad_scaler_outcome(t->scaler, t->optimizer, &outcome)) || !ok(htone_grad_scaler_update(t->scaler)) ||
-      !ok(htone_grad_scaler_get_scale(t->scaler, &next_scale))) {
+      !ok(htone_grad_scaler_current_scale(t->scaler, &next_scale))) {
     return false;
   }
   record->outcome = outcome.skipped ? "skipped" : "stepped";
@@ -188,7 +188,7 @@ static bool step_and_update_scale(trainer* t, train_record* record) {
 
 static bool train_step(trainer* t, model* m, const data_set* data, train_record* record) {
   const int first = (int)((record->step - 1) * kBatch % kSamples);
-  if (!ok(htone_grad_scaler_get_scale(t->scaler, &record->loss_scale))) return false;
+  if (!ok(htone_grad_scaler_current_scale(t->scaler, &record->loss_scale))) return false;
   record->loss = compute_gradients(m, data, first, record->loss_scale);
   return describe_step(t, record) && step_and_update_scale(t, record);
 }

@@ -53,7 +53,7 @@ static bool open_device(trainer* t, const train_options* options) {
   context_options.seed = options->seed;
   if (!ok(htone_context_create(&context_options, &t->context))) return false;
   const htone_status status = htone_device_create(t->context, options->device, &t->device);
-  if (status == HTONE_DEVICE || status == HTONE_INVALID_ARGUMENT) {
+  if (status == HTONE_ERROR_DEVICE || status == HTONE_ERROR_INVALID_ARGUMENT) {
     return print_usage_error(t, "--device", options->device, "a device that this machine has, such as cpu");
   }
   return ok(status);
@@ -126,7 +126,7 @@ static bool build_scaler(trainer* t, const train_options* options) {
 /* Describes the coming step. The norm is that of the unscaled gradients, and computed only for the log. */
 static bool describe_step(trainer* t, train_record* record) {
   return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
-         ok(htone_grad_scaler_get_scale(t->scaler, &record->loss_scale)) &&
+         ok(htone_grad_scaler_current_scale(t->scaler, &record->loss_scale)) &&
          (t->journal.log.file == NULL || (ok(htone_grad_scaler_unscale(t->scaler, t->optimizer)) &&
                                           ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm))));
 }
@@ -159,8 +159,8 @@ static bool measure_accuracy(htone_tensor* logits, htone_tensor* labels, double*
 
 static bool train_step(trainer* t, progress_bar* bar, train_record* record) {
   htone_tensor *images = NULL, *labels = NULL, *logits = NULL, *loss = NULL;
-  bool done = ok(htone_batches_next(t->batches)) && ok(htone_batches_get(t->batches, 0, &images)) &&
-              ok(htone_batches_get(t->batches, 1, &labels)) && forward(t, images, labels, &logits, &loss) &&
+  bool done = ok(htone_batches_next(t->batches)) && ok(htone_batches_tensor(t->batches, 0, &images)) &&
+              ok(htone_batches_tensor(t->batches, 1, &labels)) && forward(t, images, labels, &logits, &loss) &&
               backward_and_update(t, loss, record);
   if (done && progress_bar_wants_accuracy(bar)) {
     double accuracy;

@@ -31,7 +31,7 @@ static void keep_made(Machine* machine, htone_status status) {
 
 static void run_call(Machine* machine) {
   const htone_status status = kCalls[byte(machine) % (sizeof kCalls / sizeof *kCalls)](machine);
-  require(status != HTONE_INTERNAL, "no call fails for a reason of its own");
+  require(status != HTONE_ERROR_INTERNAL, "no call fails for a reason of its own");
   keep_made(machine, status);
 }
 

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   htone_checkpoint_latest(run.checkpoint, &step);
   const htone_status verified = htone_checkpoint_verify(run.checkpoint, 1);
   const htone_status loaded = htone_checkpoint_load(run.checkpoint, &step);
-  require(verified != HTONE_INTERNAL && loaded != HTONE_INTERNAL, "a status for bytes");
+  require(verified != HTONE_ERROR_INTERNAL && loaded != HTONE_ERROR_INTERNAL, "a status for bytes");
   require(verified == HTONE_OK || loaded != HTONE_OK, "what does not verify does not load");
   close_small_run(&run);
   require_no_handles();

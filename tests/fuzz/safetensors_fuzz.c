@@ -5,7 +5,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 static int is_an_answer_to_bytes(htone_status status) {
-  return status == HTONE_OK || status == HTONE_FORMAT || status == HTONE_UNSUPPORTED || status == HTONE_OUT_OF_MEMORY;
+  return status == HTONE_OK || status == HTONE_ERROR_FORMAT || status == HTONE_ERROR_UNSUPPORTED || status == HTONE_ERROR_OUT_OF_MEMORY;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

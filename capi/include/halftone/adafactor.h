@@ -1,4 +1,5 @@
-/* Adafactor: steps in proportion to the weights, with a variance of the gradient for each row and each column of a
+/** @file
+ * Adafactor: steps in proportion to the weights, with a variance of the gradient for each row and each column of a
  * matrix in place of one for each element.
  */
 #ifndef HALFTONE_ADAFACTOR_H
@@ -11,7 +12,7 @@
 extern "C" {
 #endif
 
-/* A parameter of two or more dimensions is a list of matrices of the last two; each keeps an FP32 number for each row,
+/** A parameter of two or more dimensions is a list of matrices of the last two; each keeps an FP32 number for each row,
  * for each column, and for itself. Other parameters keep one for each element. A step of a parameter is
  * max(epsilon2, RMS of the weights) min(lr, 1 / sqrt(t)) times the gradient over the root of its variance; the RMS of
  * this quotient is bounded by clip_threshold. t counts the steps of the group. Sums over a parameter are formed in an
@@ -19,67 +20,67 @@ extern "C" {
  */
 typedef struct htone_adafactor_options {
   uint32_t struct_size;
-  htone_dtype compute_dtype; /* as in htone_adamw_options */
-  double lr;                 /* default 1e-2; finite, at least 0 */
-  double beta2_decay;        /* the means take t to this power of each new square; default -0.8; finite, at most 0 */
-  double epsilon1;           /* least mean of row variances, least root of a variance; default 2^-23; above 0 */
-  double epsilon2;           /* least RMS of the weights; default 1e-3; finite, at least 0 */
-  double clip_threshold;     /* PyTorch's d; default 1; finite, at least 1 */
-  double weight_decay;       /* decoupled; default 0; finite, at least 0 */
-  htone_dtype grad_dtype;    /* these two as in htone_adamw_options */
+  htone_dtype compute_dtype; /**< as in htone_adamw_options */
+  double lr;                 /**< default 1e-2; finite, at least 0 */
+  double beta2_decay;        /**< the means take t to this power of each new square; default -0.8; finite, at most 0 */
+  double epsilon1;           /**< least mean of row variances, least root of a variance; default 2^-23; above 0 */
+  double epsilon2;           /**< least RMS of the weights; default 1e-3; finite, at least 0 */
+  double clip_threshold;     /**< PyTorch's d; default 1; finite, at least 1 */
+  double weight_decay;       /**< decoupled; default 0; finite, at least 0 */
+  htone_dtype grad_dtype;    /**< these two as in htone_adamw_options */
   htone_master_storage master_storage;
 } htone_adafactor_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_adafactor_options_init(htone_adafactor_options* options);
 
-/* Makes an Adafactor optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an Adafactor optimizer over a module's parameters but the frozen ones, in one group. All of its state is
  * allocated.
  *
- * [in] module: with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong to one
- *   optimizer at a time.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
+ * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
+ *   to one optimizer at a time.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
  *   UNSUPPORTED (also a parameter whose update ranks share), OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: Shazeer and Stern, arXiv:1804.04235; formulas and defaults of torch.optim.Adafactor.
- * Since: 0.1
+ * @precision FP32.
+ * @source Shazeer and Stern, arXiv:1804.04235; formulas and defaults of torch.optim.Adafactor.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_adafactor(htone_module* module, const htone_adafactor_options* options,
                                                         htone_optimizer** out);
 
-/* Makes an Adafactor optimizer over a set of parameters, in one group. All of its state is allocated.
+/** Makes an Adafactor optimizer over a set of parameters, in one group. All of its state is allocated.
  *
- * [in] parameters: in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may change
- *   afterwards.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
+ * @param[in] parameters in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may
+ *   change afterwards.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
  *   DEVICE (they are on several), UNSUPPORTED (also where ranks share a parameter), OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: Shazeer and Stern, arXiv:1804.04235; formulas and defaults of torch.optim.Adafactor.
- * Since: 0.1
+ * @precision FP32.
+ * @source Shazeer and Stern, arXiv:1804.04235; formulas and defaults of torch.optim.Adafactor.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_adafactor_over(htone_parameters* parameters,
                                                              const htone_adafactor_options* options,
                                                              htone_optimizer** out);
 
-/* Adds a group of parameters with settings and storage of its own, before the first step or later; its variances and
+/** Adds a group of parameters with settings and storage of its own, before the first step or later; its variances and
  * its count of steps begin then. Nothing changes where it fails.
  *
- * [in] optimizer: an Adafactor optimizer; borrowed.
- * [in] parameters: as for htone_optimizer_create_adafactor_over.
- * [in] options: optional; NULL means the defaults, not the first group's.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters; one
- *   is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE, UNSUPPORTED,
- *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] optimizer an Adafactor optimizer; borrowed.
+ * @param[in] parameters as for htone_optimizer_create_adafactor_over.
+ * @param[in] options optional; NULL means the defaults, not the first group's.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters;
+ *   one is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE,
+ *   UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_add_adafactor_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                            const htone_adafactor_options* options);

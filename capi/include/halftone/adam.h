@@ -1,4 +1,5 @@
-/* Adam: as AdamW, with the weight decay added to the gradient. Its options have AdamW's fields, so that they share the
+/** @file
+ * Adam: as AdamW, with the weight decay added to the gradient. Its options have AdamW's fields, so that they share the
  * type; the default of weight_decay alone is another. Moments are stored and rounded as in htone_adamw_options.
  */
 #ifndef HALFTONE_ADAM_H
@@ -10,55 +11,55 @@
 extern "C" {
 #endif
 
-/* Fills options with Adam's defaults: AdamW's, but for a weight_decay of 0.
+/** Fills options with Adam's defaults: AdamW's, but for a weight_decay of 0.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_adam_options_init(htone_adamw_options* options);
 
-/* Makes an Adam optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an Adam optimizer over a module's parameters but the frozen ones, in one group. All of its state is
  * allocated.
  *
- * [in] module: with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong to one
- *   optimizer at a time.
- * [in] options: optional; NULL means Adam's defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
+ * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
+ *   to one optimizer at a time.
+ * @param[in] options optional; NULL means Adam's defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
  *   UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: Kingma and Ba, arXiv:1412.6980; formulas and defaults of torch.optim.Adam.
- * Since: 0.1
+ * @precision FP32.
+ * @source Kingma and Ba, arXiv:1412.6980; formulas and defaults of torch.optim.Adam.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_adam(htone_module* module, const htone_adamw_options* options,
                                                    htone_optimizer** out);
 
-/* Makes an Adam optimizer over a set of parameters, in one group. All of its state is allocated.
+/** Makes an Adam optimizer over a set of parameters, in one group. All of its state is allocated.
  *
- * [in] parameters: in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may change
- *   afterwards.
- * [in] options: optional; NULL means Adam's defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
+ * @param[in] parameters in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may
+ *   change afterwards.
+ * @param[in] options optional; NULL means Adam's defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
  *   DEVICE (they are on several), UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: Kingma and Ba, arXiv:1412.6980; formulas and defaults of torch.optim.Adam.
- * Since: 0.1
+ * @precision FP32.
+ * @source Kingma and Ba, arXiv:1412.6980; formulas and defaults of torch.optim.Adam.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_adam_over(htone_parameters* parameters,
                                                         const htone_adamw_options* options, htone_optimizer** out);
 
-/* Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
+/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
  * count of steps begin then. Nothing changes where it fails.
  *
- * [in] optimizer: an Adam optimizer; borrowed.
- * [in] parameters: as for htone_optimizer_create_adam_over.
- * [in] options: optional; NULL means Adam's defaults, not the first group's.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters; one
- *   is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE, UNSUPPORTED,
- *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] optimizer an Adam optimizer; borrowed.
+ * @param[in] parameters as for htone_optimizer_create_adam_over.
+ * @param[in] options optional; NULL means Adam's defaults, not the first group's.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters;
+ *   one is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE,
+ *   UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_add_adam_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                       const htone_adamw_options* options);

@@ -1,4 +1,5 @@
-/* AdamW: Adam with decoupled weight decay.
+/** @file
+ * AdamW: Adam with decoupled weight decay.
  */
 #ifndef HALFTONE_ADAMW_H
 #define HALFTONE_ADAMW_H
@@ -10,75 +11,75 @@
 extern "C" {
 #endif
 
-/* Moments in 8-bit codes have an FP32 scale for each block of 256 elements, and an element that is not finite makes its
- * block NaN. Moments in 8-bit codes, BF16 first moments if beta1 is above 0.9, and weights without a master are rounded
- * stochastically, keyed by the context's seed, the parameter's number in the optimizer, the step and the element; BF16
- * first moments up to a beta1 of 0.9 are rounded to nearest. A first moment below a quarter of the least code, which is
- * 1/16129 of the block's largest, becomes 0.
+/** Moments in 8-bit codes have an FP32 scale for each block of 256 elements, and an element that is not finite makes
+ * its block NaN. Moments in 8-bit codes, BF16 first moments if beta1 is above 0.9, and weights without a master are
+ * rounded stochastically, keyed by the context's seed, the parameter's number in the optimizer, the step and the
+ * element; BF16 first moments up to a beta1 of 0.9 are rounded to nearest. A first moment below a quarter of the least
+ * code, which is 1/16129 of the block's largest, becomes 0.
  */
 typedef struct htone_adamw_options {
   uint32_t struct_size;
-  htone_dtype compute_dtype; /* of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
-  double lr;                 /* default 1e-3; finite, at least 0 */
-  double beta1;              /* default 0.9; in [0, 1) */
-  double beta2;              /* default 0.999; in [0, 1) */
-  double epsilon;            /* default 1e-8; above 0 */
-  double weight_decay;       /* decoupled; default 0.01; finite, at least 0 */
-  htone_dtype grad_dtype;    /* of stored gradients: HTONE_F32 (default) or compute_dtype */
-  htone_dtype moment1_dtype; /* of the first moment: HTONE_F32 (default), HTONE_BF16, or HTONE_I8 for 8-bit codes */
-  htone_master_storage master_storage; /* default HTONE_MASTER_FULL */
-  htone_dtype moment2_dtype;           /* of the second moment: HTONE_F32 (default), or HTONE_U8 for 8-bit codes */
+  htone_dtype compute_dtype; /**< of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
+  double lr;                 /**< default 1e-3; finite, at least 0 */
+  double beta1;              /**< default 0.9; in [0, 1) */
+  double beta2;              /**< default 0.999; in [0, 1) */
+  double epsilon;            /**< default 1e-8; above 0 */
+  double weight_decay;       /**< decoupled; default 0.01; finite, at least 0 */
+  htone_dtype grad_dtype;    /**< of stored gradients: HTONE_F32 (default) or compute_dtype */
+  htone_dtype moment1_dtype; /**< of the first moment: HTONE_F32 (default), HTONE_BF16, or HTONE_I8 for 8-bit codes */
+  htone_master_storage master_storage; /**< default HTONE_MASTER_FULL */
+  htone_dtype moment2_dtype;           /**< of the second moment: HTONE_F32 (default), or HTONE_U8 for 8-bit codes */
 } htone_adamw_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_adamw_options_init(htone_adamw_options* options);
 
-/* Makes an AdamW optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an AdamW optimizer over a module's parameters but the frozen ones, in one group. All of its state is
  * allocated.
  *
- * [in] module: with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong to one
- *   optimizer at a time.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
+ * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
+ *   to one optimizer at a time.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
  *   UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: Loshchilov and Hutter, arXiv:1711.05101; formulas and defaults of torch.optim.AdamW.
- * Since: 0.1
+ * @precision FP32.
+ * @source Loshchilov and Hutter, arXiv:1711.05101; formulas and defaults of torch.optim.AdamW.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adamw_options* options,
                                                     htone_optimizer** out);
 
-/* Makes an AdamW optimizer over a set of parameters, in one group. All of its state is allocated.
+/** Makes an AdamW optimizer over a set of parameters, in one group. All of its state is allocated.
  *
- * [in] parameters: in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may change
- *   afterwards.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
+ * @param[in] parameters in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may
+ *   change afterwards.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
  *   DEVICE (they are on several), UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: Loshchilov and Hutter, arXiv:1711.05101; formulas and defaults of torch.optim.AdamW.
- * Since: 0.1
+ * @precision FP32.
+ * @source Loshchilov and Hutter, arXiv:1711.05101; formulas and defaults of torch.optim.AdamW.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_adamw_over(htone_parameters* parameters,
                                                          const htone_adamw_options* options, htone_optimizer** out);
 
-/* Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
+/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
  * count of steps begin then. Nothing changes where it fails.
  *
- * [in] optimizer: an AdamW optimizer; borrowed.
- * [in] parameters: as for htone_optimizer_create_adamw_over.
- * [in] options: optional; NULL means the defaults, not the first group's.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters; one
- *   is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE, UNSUPPORTED,
- *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] optimizer an AdamW optimizer; borrowed.
+ * @param[in] parameters as for htone_optimizer_create_adamw_over.
+ * @param[in] options optional; NULL means the defaults, not the first group's.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters;
+ *   one is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE,
+ *   UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_add_adamw_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                        const htone_adamw_options* options);

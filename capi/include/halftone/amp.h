@@ -1,5 +1,7 @@
-/* Autocast: which operations compute in a low-precision dtype. Inside a scope, matrix products take their inputs in the
- * policy's dtype, losses, softmax and sums answer FP32, mixed elementwise operations answer the widest input. Weights
+/** @file
+ * @autocast which operations compute in a low-precision dtype. Inside a scope, matrix products take their inputs in
+ *   the
+ * policy's dtype, losses, softmax and sums return FP32, mixed elementwise operations return the widest input. Weights
  * are only read: their gradients arrive in the dtype that the optimizer asked for.
  */
 #ifndef HALFTONE_AMP_H
@@ -11,93 +13,92 @@
 extern "C" {
 #endif
 
-/* A table of what each operation does under autocast; not changed while scopes use it. */
+/** A table of what each operation does under autocast; not changed while scopes use it. */
 typedef struct htone_autocast_policy htone_autocast_policy;
 
-typedef int32_t htone_autocast_class;
+typedef enum htone_autocast_class {
+  HTONE_AUTOCAST_LOW = 1,    /**< inputs are cast to the policy's dtype */
+  HTONE_AUTOCAST_FP32 = 2,   /**< computes and returns in FP32 */
+  HTONE_AUTOCAST_WIDEST = 3, /**< returns the widest dtype among the f32, f16 and bf16 inputs */
+  HTONE_AUTOCAST_AS_IS = 4,  /**< as outside a scope */
+  HTONE_AUTOCAST_CLASS_MAX_ENUM = 0x7FFFFFFF
+} htone_autocast_class;
 
-enum {
-  HTONE_AUTOCAST_LOW = 1,    /* inputs are cast to the policy's dtype */
-  HTONE_AUTOCAST_FP32 = 2,   /* computes and answers in FP32 */
-  HTONE_AUTOCAST_WIDEST = 3, /* answers the widest dtype among the f32, f16 and bf16 inputs */
-  HTONE_AUTOCAST_AS_IS = 4   /* as outside a scope */
-};
-
-/* Makes a policy with the default table.
+/** Makes a policy with the default table.
  *
- * [in] dtype: HTONE_BF16 or HTONE_F16; HTONE_F32 makes a policy that changes nothing.
- * [out] out: the policy; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] dtype HTONE_BF16 or HTONE_F16; HTONE_F32 makes a policy that changes nothing.
+ * @param[out] out the policy; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_autocast_policy_create(htone_dtype dtype, htone_autocast_policy** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] policy: a policy.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] policy a policy.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_autocast_policy_retain(htone_autocast_policy* policy);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] policy: optional; a policy.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] policy optional; a policy.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_autocast_policy_release(htone_autocast_policy* policy);
+HTONE_EXPORT htone_status htone_autocast_policy_release(htone_autocast_policy* policy);
 
-/* Answers what an operation does under a policy.
+/** Returns what an operation does under a policy.
  *
- * [in] policy: borrowed.
- * [in] op: the function's name without its prefix: "matmul".
- * [out] out_class: one of HTONE_AUTOCAST_...
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (no such operation).
- * Since: 0.1
+ * @param[in] policy borrowed.
+ * @param[in] op the function's name without its prefix: "matmul".
+ * @param[out] out_class one of HTONE_AUTOCAST_...
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (no such operation).
+ * @since 0.1
  */
-HTONE_API htone_status htone_autocast_policy_get(htone_autocast_policy* policy, const char* op,
-                                                 htone_autocast_class* out_class);
+HTONE_API htone_status htone_autocast_policy_class(htone_autocast_policy* policy, const char* op,
+                                                   htone_autocast_class* out_class);
 
-/* Overrides what an operation does under a policy.
+/** Overrides what an operation does under a policy.
  *
- * [in] policy: borrowed.
- * [in] op: the function's name without its prefix: "matmul".
- * [in] autocast_class: one of HTONE_AUTOCAST_...; HTONE_AUTOCAST_AS_IS alone for accuracy, reshape, transpose, slice
- *   and cast.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] policy borrowed.
+ * @param[in] op the function's name without its prefix: "matmul".
+ * @param[in] autocast_class one of HTONE_AUTOCAST_...; HTONE_AUTOCAST_AS_IS alone for accuracy, reshape, transpose,
+ *   slice and cast.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
-HTONE_API htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char* op,
-                                                 htone_autocast_class autocast_class);
+HTONE_API htone_status htone_autocast_policy_set_class(htone_autocast_policy* policy, const char* op,
+                                                       htone_autocast_class autocast_class);
 
-/* Answers how many bytes the casts under a policy wrote since it was made or reset, by all threads: to tell whether the
- * weights' copies serve. A read that found a current copy, or operands in the wanted dtype already, writes none.
+/** Returns how many bytes the casts under a policy wrote since it was made or reset, by all threads: to tell whether
+ * the weights' copies serve. A read that found a current copy, or operands in the wanted dtype already, writes none.
  *
- * [in] policy: borrowed.
- * [out] out_parameters: of parameters that require a gradient and have no current copy in the dtype.
- * [out] out_tensors: of all other operands.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] policy borrowed.
+ * @param[out] out_parameters of parameters that require a gradient and have no current copy in the dtype.
+ * @param[out] out_tensors of all other operands.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_autocast_policy_cast_bytes(htone_autocast_policy* policy, int64_t* out_parameters,
                                                         int64_t* out_tensors);
 
-/* Sets both counts of htone_autocast_policy_cast_bytes to 0.
+/** Sets both counts of htone_autocast_policy_cast_bytes to 0.
  *
- * [in] policy: borrowed.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] policy borrowed.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_autocast_policy_reset_cast_bytes(htone_autocast_policy* policy);
 
-/* Puts this thread under a policy until the scope is ended.
+/** Puts this thread under a policy until the scope is ended.
  *
- * [in] policy: borrowed; kept by the scope.
- * [out] out: the scope, ended by htone_scope_end on this thread, or by any thread after this one ended; owned by the
- *   caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] policy borrowed; kept by the scope.
+ * @param[out] out the scope, ended by htone_scope_end on this thread, or by any thread after this one ended; owned by
+ *   the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_autocast_begin(htone_autocast_policy* policy, htone_scope** out);
 

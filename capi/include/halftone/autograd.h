@@ -1,4 +1,5 @@
-/* Gradients: which tensors want one, running backward, and the scopes that switch recording off. A tensor that a caller
+/** @file
+ * Gradients: which tensors want one, running backward, and the scopes that switch recording off. A tensor that a caller
  * made and asked a gradient for is a leaf; backward adds its gradient to what the leaf holds. Higher-order gradients
  * are not supported. Backward changes the leaves and the recorded operations behind a tensor: two threads must not run
  * it through shared ones at once.
@@ -12,85 +13,86 @@
 extern "C" {
 #endif
 
-/* A stretch of work of one thread under a changed mode; ended in reverse order on the thread that began it. */
+/** A stretch of work of one thread under a changed mode; ended in reverse order on the thread that began it. */
 typedef struct htone_scope htone_scope;
 
-/* Asks a leaf for a gradient, or no longer.
+/** Asks a leaf for a gradient, or no longer.
  *
- * [in] tensor: f64, f32, f16 or bf16; a leaf; borrowed.
- * [in] requires_grad: not 0 asks for one.
- * Errors: INVALID_HANDLE, DTYPE_MISMATCH, STATE (a result of an operation), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] tensor f64, f32, f16 or bf16; a leaf; borrowed.
+ * @param[in] requires_grad not 0 asks for one.
+ * @errors INVALID_HANDLE, DTYPE_MISMATCH, STATE (a result of an operation), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_set_requires_grad(htone_tensor* tensor, int32_t requires_grad);
 
-/* Answers whether backward reaches the tensor.
+/** Returns whether backward reaches the tensor.
  *
- * [in] tensor: borrowed.
- * [out] out_requires_grad: 1 or 0.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] tensor borrowed.
+ * @param[out] out_requires_grad 1 or 0.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t* out_requires_grad);
 
-/* Computes the gradients of a tensor's sum, weighted by `gradient`, and adds them to the leaves. Runs on this thread.
+/** Computes the gradients of a tensor's sum, weighted by `gradient`, and adds them to the leaves. Runs on this thread.
  * Where it fails on the way, the gradients of the leaves that it reaches are invalid until they are zeroed, also by
  * htone_optimizer_zero_grad, or another is brought: reading them and stepping is STATE, and what a later backward has
  * for them is dropped.
  *
- * [in] tensor: a result of recorded operations; borrowed.
- * [in] gradient: optional where tensor is a scalar, then 1; else shape of tensor, float; borrowed.
- * [in] retain_graph: not 0 keeps what backward saved, so that it can run again.
- * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without retain_graph;
- *   a tensor it saved was changed since; not a scalar and no gradient; called from a callback of a backward), DEVICE,
- *   UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the host's failed; native_code is what it answered),
- *   INVALID_ARGUMENT (indices or targets that the host rewrote are out of range, found before anything is written),
- *   and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one of them hands back.
- * Since: 0.1
+ * @param[in] tensor a result of recorded operations; borrowed.
+ * @param[in] gradient optional where tensor is a scalar, then 1; else shape of tensor, float; borrowed.
+ * @param[in] retain_graph not 0 keeps what backward saved, so that it can run again.
+ * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without
+ *   retain_graph; a tensor it saved was changed since; not a scalar and no gradient; called from a callback of a
+ *   backward), DEVICE, UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the host's failed; native_code is
+ *   what it returned), INVALID_ARGUMENT (indices or targets that the host rewrote are out of range, found before
+ *   anything is written), and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one
+ *   of them hands back.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor* gradient, int32_t retain_graph);
 
-/* Answers the gradient that backward left at a leaf.
+/** Returns the gradient that backward left at a leaf.
  *
- * [in] tensor: a leaf; borrowed.
- * [out] out: the gradient, shape of tensor; it changes with the next backward; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none; it is invalid since a failed backward; tensor is
- *   no leaf that requires a gradient).
- * Since: 0.1
+ * @param[in] tensor a leaf; borrowed.
+ * @param[out] out the gradient, shape of tensor; it changes with the next backward; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none; it is invalid since a failed backward; tensor is no
+ *   leaf that requires a gradient).
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** out);
 
-/* Forgets a leaf's gradient: the next backward writes it anew.
+/** Forgets a leaf's gradient: the next backward writes it anew.
  *
- * [in] tensor: a leaf; borrowed.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] tensor a leaf; borrowed.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_zero_grad(htone_tensor* tensor);
 
-/* Answers the same values cut off from what was recorded; shares storage.
+/** Returns the same values cut off from what was recorded; shares storage.
  *
- * [in] tensor: borrowed.
- * [out] out: requires no gradient; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] tensor borrowed.
+ * @param[out] out requires no gradient; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_detach(htone_tensor* tensor, htone_tensor** out);
 
-/* Stops this thread from recording until the scope is ended.
+/** Stops this thread from recording until the scope is ended.
  *
- * [out] out: the scope; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the scope; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_no_grad_begin(htone_scope** out);
 
-/* Ends a scope, brings back the modes from before it, and releases its handle.
+/** Ends a scope, brings back the modes from before it, and releases its handle.
  *
- * [in] scope: the innermost one of this thread; or any one of a thread that has ended. The modes ended with that
+ * @param[in] scope the innermost one of this thread; or any one of a thread that has ended. The modes ended with that
  *   thread, so the call only releases the handle then, and changes no mode of this thread.
- * Errors: INVALID_HANDLE, STATE (of another thread that still runs, or not the innermost; the scope lives on).
- * Since: 0.1
+ * @errors INVALID_HANDLE, STATE (of another thread that still runs, or not the innermost; the scope lives on).
+ * @since 0.1
  */
 HTONE_API htone_status htone_scope_end(htone_scope* scope);
 

@@ -1,4 +1,5 @@
-/* Checkpoints: a directory that always holds a whole one, and single files in the safetensors format.
+/** @file
+ * Checkpoints: a directory that always holds a whole one, and single files in the safetensors format.
  *
  * DIR/step-N/ holds rank-0-of-1.safetensors, which other programs can read, and index.json with a checksum of
  * everything.
@@ -22,7 +23,7 @@ extern "C" {
 
 typedef struct htone_checkpoint htone_checkpoint;
 
-/* Opens a directory of checkpoints for one training run, and locks it against other writers until the release. What
+/** Opens a directory of checkpoints for one training run, and locks it against other writers until the release. What
  * the run consists of is added next; the numbers of the context's random streams belong to it without that. After
  * fork() the child may load with this object but must open the directory again to save; with a custom htone_io, lock
  * inheritance is up to that table. A load writes nothing. If the directory holds checkpoints, and its lock file
@@ -31,178 +32,178 @@ typedef struct htone_checkpoint htone_checkpoint;
  * time: a load gets the newest checkpoint that is complete, never a mix of two, but fails with IO or FORMAT if the
  * other process removes the checkpoints that it tries while it reads them. It may then be repeated.
  *
- * [in] context: whose file and clock tables are used; borrowed.
- * [in] directory: UTF-8; made where there is none, in a directory that exists.
- * [out] out: the checkpoint object; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (also for a directory without checkpoints that may not be written to),
+ * @param[in] context whose file and clock tables are used; borrowed.
+ * @param[in] directory UTF-8; made where there is none, in a directory that exists.
+ * @param[out] out the checkpoint object; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (also for a directory without checkpoints that may not be written to),
  *   STATE (another writer has the directory), OUT_OF_MEMORY.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] checkpoint: a checkpoint object.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] checkpoint a checkpoint object.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_retain(htone_checkpoint* checkpoint);
 
-/* Gives a reference back; with the last one the directory is free for another writer.
+/** Gives a reference back; with the last one the directory is free for another writer.
  *
- * [in] checkpoint: optional; a checkpoint object.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] checkpoint optional; a checkpoint object.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_checkpoint_release(htone_checkpoint* checkpoint);
+HTONE_EXPORT htone_status htone_checkpoint_release(htone_checkpoint* checkpoint);
 
-/* Adds a module: its parameters and buffers by their names.
+/** Adds a module: its parameters and buffers by their names.
  *
- * [in] checkpoint: borrowed.
- * [in] name: of this part in the checkpoint, such as "model": 1 to 4096 bytes of UTF-8 without a slash or control
+ * @param[in] checkpoint borrowed.
+ * @param[in] name of this part in the checkpoint, such as "model": 1 to 4096 bytes of UTF-8 without a slash or control
  *   characters, not yet taken; copied.
- * [in] module: retained.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name,
                                                    htone_module* module);
 
-/* Adds an optimizer: its moments, step count, and the groups' learning rates. Its weights come with the module.
+/** Adds an optimizer: its moments, step count, and the groups' learning rates. Its weights come with the module.
  *
- * [in] checkpoint: borrowed.
- * [in] name: as of htone_checkpoint_add_module.
- * [in] optimizer: retained.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed.
+ * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] optimizer retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoint, const char* name,
                                                       htone_optimizer* optimizer);
 
-/* Adds a gradient scaler: its scale and what leads to the next change of it.
+/** Adds a gradient scaler: its scale and what leads to the next change of it.
  *
- * [in] checkpoint: borrowed.
- * [in] name: as of htone_checkpoint_add_module.
- * [in] scaler: retained.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed.
+ * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] scaler retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, const char* name,
                                                         htone_grad_scaler* scaler);
 
-/* Adds averages of weights, and how often they were updated. The weights themselves come with their module. A save and
- * a load answer STATE while the averages are swapped with the weights.
+/** Adds averages of weights, and how often they were updated. The weights themselves come with their module. A save and
+ * a load fail with STATE while the averages are swapped with the weights.
  *
- * [in] checkpoint: borrowed.
- * [in] name: as of htone_checkpoint_add_module.
- * [in] ema: retained.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed.
+ * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] ema retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_add_ema(htone_checkpoint* checkpoint, const char* name, htone_ema* ema);
 
-/* Adds a sampler: where it stands.
+/** Adds a sampler: where it stands.
  *
- * [in] checkpoint: borrowed.
- * [in] name: as of htone_checkpoint_add_module.
- * [in] sampler: retained.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed.
+ * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] sampler retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name,
                                                     htone_sampler* sampler);
 
-/* Adds tensors of the program's own, which a load writes in place. A load answers STATE where one of them is over
+/** Adds tensors of the program's own, which a load writes in place. A load fails with STATE where one of them is over
  * memory that is read-only, or has elements that overlap.
  *
- * [in] checkpoint: borrowed.
- * [in] name: as of htone_checkpoint_add_module.
- * [in] state_dict: retained, and looked at when something is saved or loaded.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed.
+ * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] state_dict retained, and looked at when something is saved or loaded.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpoint, const char* name,
                                                        htone_state_dict* state_dict);
 
-/* Saves everything that was added as the checkpoint of a step. It is durable when this returns; then all but the two
+/** Saves everything that was added as the checkpoint of a step. It is durable when this returns; then all but the two
  * newest checkpoints are removed. On a file system that cannot sync a directory (fsync reports EINVAL) names become
  * durable when that file system writes them.
  *
- * [in] checkpoint: borrowed; no other thread changes what was added meanwhile.
- * [in] step: at least 0, above that of every whole checkpoint in the directory.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update,
+ * @param[in] checkpoint borrowed; no other thread changes what was added meanwhile.
+ * @param[in] step at least 0, above that of every whole checkpoint in the directory.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update,
  *   averages are swapped with the weights, the last load ended half-way, the process that opened the directory forked
  *   this one, or another writer has a directory that took its name), IO (errno in native_code), FORMAT, OUT_OF_MEMORY.
  *   After an error the checkpoints are those of before, and the same step may be saved again. Where the disk would not
  *   let go of what was written, this object passes over it, and its next save removes it first.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step);
 
-/* Loads the newest checkpoint that verifies into everything that was added, all of it or nothing, so that training goes
- * on as if it had never stopped. Later checkpoints that are damaged are told to the log callback and passed over. The
- * files are read twice, and stay open, so their removal does no harm. The first reading verifies every byte, and all is
- * compared with what was added, before anything is written. The second one brings each tensor to its place, and
+/** Loads the newest checkpoint that verifies into everything that was added, all of it or nothing, so that training
+ * goes on as if it had never stopped. Later checkpoints that are damaged are told to the log callback and passed over.
+ * The files are read twice, and stay open, so their removal does no harm. The first reading verifies every byte, and
+ * all is compared with what was added, before anything is written. The second one brings each tensor to its place, and
  * verifies it again. If the disk or a device fails only then, or somebody changed a file in its place, the state is a
  * mix of two: the message of that error says that the state was partly loaded, and htone_checkpoint_save returns STATE
  * until a load succeeds. After any other error nothing has changed.
  *
- * [in] checkpoint: borrowed; no other thread uses what was added meanwhile.
- * [out] out_step: the step; -1 where the directory holds no checkpoint, and then nothing has changed.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit what was added), UNSUPPORTED
- *   (of a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed; no other thread uses what was added meanwhile.
+ * @param[out] out_step the step; -1 where the directory holds no checkpoint, and then nothing has changed.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit what was added), UNSUPPORTED (of
+ *   a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step);
 
-/* Answers the newest checkpoint of the directory, without looking whether it verifies.
+/** Returns the newest checkpoint of the directory, without looking whether it verifies.
  *
- * [in] checkpoint: borrowed.
- * [out] out_step: the step; -1 where the directory holds no checkpoint.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed.
+ * @param[out] out_step the step; -1 where the directory holds no checkpoint.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step);
 
-/* Reads all of a checkpoint against its checksums.
+/** Reads all of a checkpoint against its checksums.
  *
- * [in] checkpoint: borrowed.
- * [in] step: of a checkpoint in the directory.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (damaged), UNSUPPORTED, IO (ENOENT: no such
- *   checkpoint), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] checkpoint borrowed.
+ * @param[in] step of a checkpoint in the directory.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (damaged), UNSUPPORTED, IO (ENOENT: no such checkpoint),
+ *   OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step);
 
-/* Writes tensors as one file in the safetensors format. What stood at the path stays whole until the new file is; a
+/** Writes tensors as one file in the safetensors format. What stood at the path stays whole until the new file is; a
  * process that ends in the middle leaves what it has written beside it, as path.tmp-PID-NUMBER. The new file keeps the
  * read, write and execute bits of the file that it replaces, or of the file that a replaced link points to, already
  * while it is written. It belongs to the user who saves, not to the old owner. The group is kept if the system allows
  * it; otherwise the group keeps only the rights that everybody has. Access control lists are not kept. With a custom
  * htone_io the permissions are those that its `open` gives to a new file.
  *
- * [in] context: whose file table is used; borrowed.
- * [in] path: of the file, UTF-8; its directory exists.
- * [in] state_dict: borrowed.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (names of more than 100 MB; a
- *   tensor named __metadata__), OUT_OF_MEMORY.
- * Source: https://github.com/huggingface/safetensors
- * Since: 0.1
+ * @param[in] context whose file table is used; borrowed.
+ * @param[in] path of the file, UTF-8; its directory exists.
+ * @param[in] state_dict borrowed.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (names of more than 100 MB; a tensor
+ *   named __metadata__), OUT_OF_MEMORY.
+ * @source https://github.com/huggingface/safetensors
+ * @since 0.1
  */
 HTONE_API htone_status htone_safetensors_save(htone_context* context, const char* path, htone_state_dict* state_dict);
 
-/* Reads a file in the safetensors format. Its first byte after the header's length must be the opening brace, and only
+/** Reads a file in the safetensors format. Its first byte after the header's length must be the opening brace, and only
  * spaces may follow the closing one, as the format says; the format's own package also accepts tabs and line ends in
  * both places.
  *
- * [in] device: where the tensors are to be; borrowed.
- * [in] path: of the file, UTF-8.
- * [out] out: every tensor of the file, in the order of their bytes; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (no sound safetensors file, or more
- *   than 2^18 texts of metadata: the message names file and tensor), UNSUPPORTED (a dtype or number of dimensions that
- *   this library has not), OUT_OF_MEMORY.
- * Source: https://github.com/huggingface/safetensors
- * Since: 0.1
+ * @param[in] device where the tensors are to be; borrowed.
+ * @param[in] path of the file, UTF-8.
+ * @param[out] out every tensor of the file, in the order of their bytes; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (no sound safetensors file, or more than
+ *   2^18 texts of metadata: the message names file and tensor), UNSUPPORTED (a dtype or number of dimensions that this
+ *   library has not), OUT_OF_MEMORY.
+ * @source https://github.com/huggingface/safetensors
+ * @since 0.1
  */
 HTONE_API htone_status htone_safetensors_load(htone_device* device, const char* path, htone_state_dict** out);
 

@@ -1,7 +1,8 @@
-/* Comparisons, logic and choice on tensors. A tensor is compared with a number by a tensor without dimensions, which
+/** @file
+ * Comparisons, logic and choice on tensors. A tensor is compared with a number by a tensor without dimensions, which
  * htone_tensor_create_full makes.
  *
- * Broadcasting, promotion and dtypes are those of ops.h. All but htone_where answer bool and record nothing.
+ * Broadcasting, promotion and dtypes are those of ops.h. All but htone_where return bool and record nothing.
  */
 #ifndef HALFTONE_COMPARE_H
 #define HALFTONE_COMPARE_H
@@ -12,131 +13,131 @@
 extern "C" {
 #endif
 
-/* Compares element by element: out = a == b; false where either is NaN.
+/** Compares element by element: out = a == b; false where either is NaN.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @since 0.1
  */
 HTONE_API htone_status htone_eq(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Compares element by element: out = a != b; true where either is NaN.
+/** Compares element by element: out = a != b; true where either is NaN.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @since 0.1
  */
 HTONE_API htone_status htone_ne(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Compares element by element: out = a < b; false where either is NaN.
+/** Compares element by element: out = a < b; false where either is NaN.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @since 0.1
  */
 HTONE_API htone_status htone_lt(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Compares element by element: out = a <= b; false where either is NaN.
+/** Compares element by element: out = a <= b; false where either is NaN.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @since 0.1
  */
 HTONE_API htone_status htone_le(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Compares element by element: out = a > b; false where either is NaN.
+/** Compares element by element: out = a > b; false where either is NaN.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @since 0.1
  */
 HTONE_API htone_status htone_gt(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Compares element by element: out = a >= b; false where either is NaN.
+/** Compares element by element: out = a >= b; false where either is NaN.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @since 0.1
  */
 HTONE_API htone_status htone_ge(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Answers where both are true: not 0, as NaN is.
+/** Returns where both are true: not 0, as NaN is.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_logical_and(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Answers where one or both are true: not 0, as NaN is.
+/** Returns where one or both are true: not 0, as NaN is.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: bool, broadcast shape, without gradient; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_logical_or(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Answers where the input is 0, which NaN is not.
+/** Returns where the input is 0, which NaN is not.
  *
- * [in] input: any shape, float, integer or bool; borrowed.
- * [out] out: bool, shape of input, without gradient; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_logical_not(htone_tensor* input, htone_tensor** out);
 
-/* Answers where the input is NaN.
+/** Returns where the input is NaN.
  *
- * [in] input: any shape, float, integer or bool; borrowed.
- * [out] out: bool, shape of input, without gradient; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_is_nan(htone_tensor* input, htone_tensor** out);
 
-/* Answers where the input is neither infinite nor NaN.
+/** Returns where the input is neither infinite nor NaN.
  *
- * [in] input: any shape, float, integer or bool; borrowed.
- * [out] out: bool, shape of input, without gradient; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_is_finite(htone_tensor* input, htone_tensor** out);
 
-/* Chooses element by element: out = a where the condition is true, else b. What was not chosen gets gradient 0.
+/** Chooses element by element: out = a where the condition is true, else b. What was not chosen gets gradient 0.
  *
- * [in] condition: bool; borrowed.
- * [in] a, b: float, integer or bool; the shapes of all three broadcast; borrowed.
- * [out] out: broadcast shape, promoted dtype of a and b; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact, or one rounding to the promoted dtype.
- * Since: 0.1
+ * @param[in] condition bool; borrowed.
+ * @param[in] a,b float, integer or bool; the shapes of all three broadcast; borrowed.
+ * @param[out] out broadcast shape, promoted dtype of a and b; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact, or one rounding to the promoted dtype.
+ * @since 0.1
  */
 HTONE_API htone_status htone_where(htone_tensor* condition, htone_tensor* a, htone_tensor* b, htone_tensor** out);
 

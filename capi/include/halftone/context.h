@@ -1,4 +1,5 @@
-/* The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have
+/** @file
+ * The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have
  * many; tensors of two contexts never mix. Objects keep their context alive, so it may be released before them.
  */
 #ifndef HALFTONE_CONTEXT_H
@@ -12,21 +13,23 @@ extern "C" {
 
 typedef struct htone_context htone_context;
 
-/* Where host memory comes from. Both functions are called from any thread and never while a lock of the host is needed
- * by the library. They, and those of the other tables, run as callbacks do (custom.h). */
+/** Where host memory comes from. Both functions are called from any thread and never while a lock of the host is needed
+ * by the library. They, and those of the other tables, run as callbacks do (custom.h).
+ */
 typedef struct htone_allocator {
   uint32_t struct_size;
   uint32_t reserved;
   void* user;
-  /* Answers `size` bytes aligned to `alignment` (a power of two, at most 4096), or NULL. */
+  /** Returns `size` bytes aligned to `alignment` (a power of two, at most 4096), or NULL. */
   void* (*allocate)(void* user, size_t size, size_t alignment);
-  /* Takes back what allocate answered, with the same size. */
+  /** Takes back what allocate returned, with the same size. */
   void (*deallocate)(void* user, void* memory, size_t size);
 } htone_allocator;
 
-/* How files are reached. Every function answers at least 0, or -errno; reads and writes may be short, and those that
+/** How files are reached. Every function returns at least 0, or -errno; reads and writes may be short, and those that
  * tell of more bytes than were asked for are errors. `flags` are those of open(2). No lock of the library is held
- * meanwhile, and what the call is about stays alive, also where the function gives the last handle of it back. */
+ * meanwhile, and what the call is about stays alive, also where the function gives the last handle of it back.
+ */
 typedef struct htone_io {
   uint32_t struct_size;
   uint32_t reserved;
@@ -40,16 +43,16 @@ typedef struct htone_io {
   int64_t (*rename)(void* user, const char* from, const char* to);
   int64_t (*remove)(void* user, const char* path);
   int64_t (*make_directory)(void* user, const char* path, uint32_t mode);
-  /* Calls take(taker, name) for every name in a directory but "." and "..", until it answers below 0; answers 0 or
-   * what it answered. */
+  /** Calls take(taker, name) for every name in a directory but "." and "..", until it returns below 0; returns 0 or
+   * what it returned. */
   int64_t (*list)(void* user, const char* path, int64_t (*take)(void* taker, const char* name), void* taker);
-  /* Takes an exclusive lock that ends with close; -EWOULDBLOCK where another holds it. A fork calls nothing of this
+  /** Takes an exclusive lock that ends with close; -EWOULDBLOCK where another holds it. A fork calls nothing of this
    * table, since another thread may have been in it: where a child inherits the lock, as it does that of flock(2), it
    * is the host that closes the file there (pthread_atfork), or the directory stays locked until the child ends. */
   int64_t (*lock)(void* user, int64_t file);
 } htone_io;
 
-/* How time is read, in nanoseconds. */
+/** How time is read, in nanoseconds. */
 typedef struct htone_clock {
   uint32_t struct_size;
   uint32_t reserved;
@@ -60,72 +63,72 @@ typedef struct htone_clock {
 
 typedef struct htone_context_options {
   uint32_t struct_size;
-  int32_t num_threads; /* 0: variable HALFTONE_NUM_THREADS, else what affinity and cgroup quota allow; at most 256 */
-  uint64_t seed;       /* of initialisations and random tensors; default 0 */
-  /* NULL: the C library's, the operating system's. The tables are copied; their `user` must outlive the context. */
+  int32_t num_threads; /**< 0: variable HALFTONE_NUM_THREADS, else what affinity and cgroup quota allow; at most 256 */
+  uint64_t seed;       /**< of initialisations and random tensors; default 0 */
+  /** NULL: the C library's, the operating system's. The tables are copied; their `user` must outlive the context. */
   const htone_allocator* allocator;
   const htone_io* io;
   const htone_clock* clock;
 } htone_context_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_context_options_init(htone_context_options* options);
 
-/* Makes a context. Its threads start with the first work that needs them.
+/** Makes a context. Its threads start with the first work that needs them.
  *
- * [in] options: optional; NULL means the defaults.
- * [out] out: the context; owned by the caller.
- * Errors: INVALID_ARGUMENT (num_threads outside [0, 256], a table with a NULL function), UNSUPPORTED (options of a
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the context; owned by the caller.
+ * @errors INVALID_ARGUMENT (num_threads outside [0, 256], a table with a NULL function), UNSUPPORTED (options of a
  *   newer version), OUT_OF_MEMORY.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_context_create(const htone_context_options* options, htone_context** out);
 
-/* Answers the context that the library makes on first use, with default options, and keeps for the process.
+/** Returns the context that the library makes on first use, with default options, and keeps for the process.
  *
- * [out] out: the context; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the context; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_context_default(htone_context** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] context: a context.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] context a context.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_context_retain(htone_context* context);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] context: optional; a context.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] context optional; a context.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_context_release(htone_context* context);
+HTONE_EXPORT htone_status htone_context_release(htone_context* context);
 
-/* Answers how many threads compute, the caller's included.
+/** Returns how many threads compute, the caller's included.
  *
- * [in] context: borrowed.
- * [out] out_count: the number of threads.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] context borrowed.
+ * @param[out] out_count the number of threads.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_context_num_threads(htone_context* context, int32_t* out_count);
 
-/* Loads a plugin, a shared object that brings further devices. It stays loaded until the process ends.
+/** Loads a plugin, a shared object that brings further devices. It stays loaded until the process ends.
  *
- * [in] context: borrowed.
- * [in] path: of the file, UTF-8.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, IO (cannot be loaded), FORMAT (no plugin), UNSUPPORTED (of another build),
+ * @param[in] context borrowed.
+ * @param[in] path of the file, UTF-8.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (cannot be loaded), FORMAT (no plugin), UNSUPPORTED (of another build),
  *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_context_load_plugin(htone_context* context, const char* path);
 

@@ -1,4 +1,5 @@
-/* Convolutions over one and two dimensions, their transposes, and the layers made of them.
+/** @file
+ * Convolutions over one and two dimensions, their transposes, and the layers made of them.
  *
  * Images are [n, c, h, w], lines [n, c, l]. What follows is convolution as neural networks have it: kernels are not
  * mirrored.
@@ -12,155 +13,155 @@
 extern "C" {
 #endif
 
-/* How kernels move over their input. Over one dimension the fields of w count, and those of h keep their defaults. */
+/** How kernels move over their input. Over one dimension the fields of w count, and those of h keep their defaults. */
 typedef struct htone_conv_options {
   uint32_t struct_size;
-  int32_t bias;      /* of modules alone; not 0: with a bias; default 1 */
-  htone_dtype dtype; /* of modules alone: of the weights, HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  int32_t bias;      /**< of modules alone; not 0: with a bias; default 1 */
+  htone_dtype dtype; /**< of modules alone: of the weights, HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
   uint32_t reserved;
-  int64_t stride_h; /* at least 1; default 1 */
+  int64_t stride_h; /**< at least 1; default 1 */
   int64_t stride_w;
-  int64_t padding_h; /* zeros on each side, at least 0; default 0 */
+  int64_t padding_h; /**< zeros on each side, at least 0; default 0 */
   int64_t padding_w;
-  int64_t dilation_h; /* distance of a kernel's elements, at least 1; default 1 */
+  int64_t dilation_h; /**< distance of a kernel's elements, at least 1; default 1 */
   int64_t dilation_w;
-  int64_t output_padding_h; /* of transposes alone: added to the result's size; below stride or dilation; default 0 */
+  int64_t output_padding_h; /**< of transposes alone: added to the result's size; below stride or dilation; default 0 */
   int64_t output_padding_w;
-  int64_t groups; /* channels fall into so many groups that do not see each other; default 1 */
+  int64_t groups; /**< channels fall into so many groups that do not see each other; default 1 */
 } htone_conv_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_conv_options_init(htone_conv_options* options);
 
-/* Convolves lines: out[n, o, x] = bias[o] + the sum over channels c of o's group and elements j of the kernel of
+/** Convolves lines: out[n, o, x] = bias[o] + the sum over channels c of o's group and elements j of the kernel of
  * weight[o, c, j] * input[n, c, x * stride + j * dilation - padding].
  *
- * [in] input: [n, c, l], float; n may be 0; borrowed.
- * [in] weight: [o, c / groups, k], dtype of input; borrowed.
- * [in] bias: optional; [o], dtype of input; borrowed.
- * [in] options: optional; NULL means the defaults.
- * [out] out: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down; dtype of input; owned by the
- *   caller.
- * Autocast: low precision.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: as htone_matmul, with c k / groups products; the bias is added before the one rounding.
- * Since: 0.1
+ * @param[in] input [n, c, l], float; n may be 0; borrowed.
+ * @param[in] weight [o, c / groups, k], dtype of input; borrowed.
+ * @param[in] bias optional; [o], dtype of input; borrowed.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down; dtype of input; owned by
+ *   the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_matmul, with c k / groups products; the bias is added before the one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_conv1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv_options* options, htone_tensor** out);
 
-/* Convolves images: as htone_conv1d along both height and width.
+/** Convolves images: as htone_conv1d along both height and width.
  *
- * [in] input: [n, c, h, w], float; n may be 0; borrowed.
- * [in] weight: [o, c / groups, kh, kw], dtype of input; borrowed.
- * [in] bias: optional; [o], dtype of input; borrowed.
- * [in] options: optional; NULL means the defaults.
- * [out] out: [n, o, oh, ow], sizes as those of htone_conv1d; dtype of input; owned by the caller.
- * Autocast: low precision.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: as htone_matmul, with c kh kw / groups products; the bias is added before the one rounding.
- * Since: 0.1
+ * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] weight [o, c / groups, kh, kw], dtype of input; borrowed.
+ * @param[in] bias optional; [o], dtype of input; borrowed.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out [n, o, oh, ow], sizes as those of htone_conv1d; dtype of input; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_matmul, with c kh kw / groups products; the bias is added before the one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_conv2d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv_options* options, htone_tensor** out);
 
-/* Convolves lines the other way round: what htone_conv1d of the same options has for the gradient of its input.
+/** Convolves lines the other way round: what htone_conv1d of the same options has for the gradient of its input.
  *
- * [in] input: [n, c, l], float; n may be 0; borrowed.
- * [in] weight: [c, o / groups, k], dtype of input; borrowed.
- * [in] bias: optional; [o], dtype of input; borrowed.
- * [in] options: optional; NULL means the defaults.
- * [out] out: [n, o, (l - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1]; dtype of input; owned by the
- *   caller.
- * Autocast: low precision.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: products and sums in FP32 (f64: double), one rounding.
- * Source: Zeiler, Krishnan, Taylor and Fergus, "Deconvolutional Networks", 2010.
- * Since: 0.1
+ * @param[in] input [n, c, l], float; n may be 0; borrowed.
+ * @param[in] weight [c, o / groups, k], dtype of input; borrowed.
+ * @param[in] bias optional; [o], dtype of input; borrowed.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out [n, o, (l - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1]; dtype of input; owned by
+ *   the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision products and sums in FP32 (f64: double), one rounding.
+ * @source Zeiler, Krishnan, Taylor and Fergus, "Deconvolutional Networks", 2010.
+ * @since 0.1
  */
 HTONE_API htone_status htone_conv_transpose1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                               const htone_conv_options* options, htone_tensor** out);
 
-/* Convolves images the other way round: as htone_conv_transpose1d along both height and width.
+/** Convolves images the other way round: as htone_conv_transpose1d along both height and width.
  *
- * [in] input: [n, c, h, w], float; n may be 0; borrowed.
- * [in] weight: [c, o / groups, kh, kw], dtype of input; borrowed.
- * [in] bias: optional; [o], dtype of input; borrowed.
- * [in] options: optional; NULL means the defaults.
- * [out] out: [n, o, oh, ow], sizes as those of htone_conv_transpose1d; dtype of input; owned by the caller.
- * Autocast: low precision.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: products and sums in FP32 (f64: double), one rounding.
- * Source: Zeiler, Krishnan, Taylor and Fergus, "Deconvolutional Networks", 2010.
- * Since: 0.1
+ * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] weight [c, o / groups, kh, kw], dtype of input; borrowed.
+ * @param[in] bias optional; [o], dtype of input; borrowed.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out [n, o, oh, ow], sizes as those of htone_conv_transpose1d; dtype of input; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision products and sums in FP32 (f64: double), one rounding.
+ * @source Zeiler, Krishnan, Taylor and Fergus, "Deconvolutional Networks", 2010.
+ * @since 0.1
  */
 HTONE_API htone_status htone_conv_transpose2d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                               const htone_conv_options* options, htone_tensor** out);
 
-/* Makes a layer that applies htone_conv1d.
+/** Makes a layer that applies htone_conv1d.
  *
- * [in] device: of the parameters; borrowed.
- * [in] in_channels, out_channels: at least 1, multiples of options.groups.
- * [in] kernel_w: the kernel's length, at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" [out_channels, in_channels / groups, kernel_w] and "bias" [out_channels], both
- *   uniform in +-1/sqrt(in_channels / groups * kernel_w); owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Source: the defaults of torch.nn.Conv1d (Kaiming uniform with a = sqrt(5)).
- * Since: 0.1
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] in_channels,out_channels at least 1, multiples of options.groups.
+ * @param[in] kernel_w the kernel's length, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [out_channels, in_channels / groups, kernel_w] and "bias" [out_channels],
+ *   both uniform in +-1/sqrt(in_channels / groups * kernel_w); owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source the defaults of torch.nn.Conv1d (Kaiming uniform with a = sqrt(5)).
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_conv1d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out);
 
-/* Makes a layer that applies htone_conv2d.
+/** Makes a layer that applies htone_conv2d.
  *
- * [in] device: of the parameters; borrowed.
- * [in] in_channels, out_channels: at least 1, multiples of options.groups.
- * [in] kernel_h, kernel_w: the kernel's sizes, at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" [out_channels, in_channels / groups, kernel_h, kernel_w] and "bias"
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] in_channels,out_channels at least 1, multiples of options.groups.
+ * @param[in] kernel_h,kernel_w the kernel's sizes, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [out_channels, in_channels / groups, kernel_h, kernel_w] and "bias"
  *   [out_channels], both uniform in +-1/sqrt(in_channels / groups * kernel_h * kernel_w); owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Source: the defaults of torch.nn.Conv2d (Kaiming uniform with a = sqrt(5)).
- * Since: 0.1
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source the defaults of torch.nn.Conv2d (Kaiming uniform with a = sqrt(5)).
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_conv2d(htone_device* device, int64_t in_channels, int64_t out_channels,
                                                   int64_t kernel_h, int64_t kernel_w, const htone_conv_options* options,
                                                   htone_module** out);
 
-/* Makes a layer that applies htone_conv_transpose1d.
+/** Makes a layer that applies htone_conv_transpose1d.
  *
- * [in] device: of the parameters; borrowed.
- * [in] in_channels, out_channels: at least 1, multiples of options.groups.
- * [in] kernel_w: the kernel's length, at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" [in_channels, out_channels / groups, kernel_w] and "bias" [out_channels], both
- *   uniform in +-1/sqrt(out_channels / groups * kernel_w); owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Source: the defaults of torch.nn.ConvTranspose1d (Kaiming uniform with a = sqrt(5)).
- * Since: 0.1
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] in_channels,out_channels at least 1, multiples of options.groups.
+ * @param[in] kernel_w the kernel's length, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [in_channels, out_channels / groups, kernel_w] and "bias" [out_channels],
+ *   both uniform in +-1/sqrt(out_channels / groups * kernel_w); owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source the defaults of torch.nn.ConvTranspose1d (Kaiming uniform with a = sqrt(5)).
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_conv_transpose1d(htone_device* device, int64_t in_channels,
                                                             int64_t out_channels, int64_t kernel_w,
                                                             const htone_conv_options* options, htone_module** out);
 
-/* Makes a layer that applies htone_conv_transpose2d.
+/** Makes a layer that applies htone_conv_transpose2d.
  *
- * [in] device: of the parameters; borrowed.
- * [in] in_channels, out_channels: at least 1, multiples of options.groups.
- * [in] kernel_h, kernel_w: the kernel's sizes, at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" [in_channels, out_channels / groups, kernel_h, kernel_w] and "bias"
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] in_channels,out_channels at least 1, multiples of options.groups.
+ * @param[in] kernel_h,kernel_w the kernel's sizes, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [in_channels, out_channels / groups, kernel_h, kernel_w] and "bias"
  *   [out_channels], both uniform in +-1/sqrt(out_channels / groups * kernel_h * kernel_w); owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Source: the defaults of torch.nn.ConvTranspose2d (Kaiming uniform with a = sqrt(5)).
- * Since: 0.1
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source the defaults of torch.nn.ConvTranspose2d (Kaiming uniform with a = sqrt(5)).
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_conv_transpose2d(htone_device* device, int64_t in_channels,
                                                             int64_t out_channels, int64_t kernel_h, int64_t kernel_w,

@@ -1,7 +1,8 @@
-/* The caller's own functions and modules. A function brings its own backward: the caller computes results by whatever
+/** @file
+ * The caller's own functions and modules. A function brings its own backward: the caller computes results by whatever
  * code and has them recorded; a module brings its own forward and holds parameters, buffers and further modules.
  *
- * Callbacks answer HTONE_OK, or a status that stops what is under way: its caller gets CALLBACK, with that status as
+ * Callbacks return HTONE_OK, or a status that stops what is under way: its caller gets CALLBACK, with that status as
  * native_code. No lock is held meanwhile, and a callback may call the library, on the same objects too; scopes cannot
  * be begun or ended in one. Handles handed in are borrowed: one that is to outlive the callback is retained. A callback
  * neither throws nor jumps out.
@@ -21,130 +22,132 @@
 extern "C" {
 #endif
 
-/* A backward that the caller wrote. */
+/** A backward that the caller wrote. */
 typedef struct htone_function htone_function;
 
-/* What backward of a function works on. */
+/** What backward of a function works on. */
 typedef struct htone_backward_call {
-  uint32_t struct_size; /* what the library knows of this structure */
+  uint32_t struct_size; /**< what the library knows of this structure */
   uint32_t reserved;
   size_t saved_count;
   size_t output_count;
   size_t input_count;
-  htone_tensor* const* saved;        /* [saved_count]: as they were recorded */
-  htone_tensor* const* grad_outputs; /* [output_count]: shapes of the outputs; NULL where the gradient is zero */
-  const int32_t* needs_grad;         /* [input_count]: 1 where a gradient is asked for */
-  htone_tensor** out_grad_inputs;    /* [input_count]: NULL, which stands for zero. The callback puts references here,
-                                        which the library gives back, also where the callback fails: tensors of the
+  htone_tensor* const* saved;        /**< [saved_count]: as they were recorded */
+  htone_tensor* const* grad_outputs; /**< [output_count]: shapes of the outputs; NULL where the gradient is zero */
+  const int32_t* needs_grad;         /**< [input_count]: 1 where a gradient is asked for */
+  htone_tensor** out_grad_inputs;    /**< [input_count]: NULL, which stands for zero. The callback puts references here,
+                                        which the library releases, also where the callback fails: tensors of the
                                         inputs' shapes, of any of f64, f32, f16 and bf16 */
 } htone_backward_call;
 
-/* Sets out_grad_inputs where needs_grad asks for it. Recording and autocast are off. Runs on the thread that called
- * htone_tensor_backward. */
+/** Sets out_grad_inputs where needs_grad asks for it. Recording and autocast are off. Runs on the thread that called
+ * htone_tensor_backward.
+ */
 typedef htone_status (*htone_backward_fn)(const htone_backward_call* call, void* user);
 
-/* Makes a function of a backward, to be recorded any number of times.
+/** Makes a function of a backward, to be recorded any number of times.
  *
- * [in] name: stands in messages; 1 to 4096 bytes of UTF-8 without control characters; copied.
- * [in] callback: computes the gradients of the inputs. Its failure leaves the gradients of the leaves that backward
- *   reached invalid until they are zeroed.
- * [in] user: handed to both callbacks; optional.
- * [in] destroy: called once with `user`, from any thread, after the function and all graphs that it is recorded in were
- *   released; optional. On failure it does not run.
- * [out] out: the function; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] name stands in messages; 1 to 4096 bytes of UTF-8 without control characters; copied.
+ * @param[in] callback computes the gradients of the inputs. Its failure leaves the gradients of the leaves that
+ *   backward reached invalid until they are zeroed.
+ * @param[in] user handed to both callbacks; optional.
+ * @param[in] destroy called once with `user`, from any thread, after the function and all graphs that it is recorded
+ *   in were released; optional. On failure it does not run.
+ * @param[out] out the function; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_function_create(const char* name, htone_backward_fn callback, void* user,
                                              void (*destroy)(void* user), htone_function** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] function: a function.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] function a function.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_function_retain(htone_function* function);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] function: optional; a function.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] function optional; a function.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_function_release(htone_function* function);
+HTONE_EXPORT htone_status htone_function_release(htone_function* function);
 
-/* Records outputs that the caller computed as the results of a function. Gradients go through its backward alone: what
+/** Records outputs that the caller computed as the results of a function. Gradients go through its backward alone: what
  * else was recorded while the outputs were computed is not part of it. Autocast does nothing here: whoever wants inputs
  * in one dtype casts them first with htone_cast, which leads gradients back, and computes outside autocast.
  *
- * [in] function: retained while backward may run.
- * [in] input_count: at least 1.
- * [in] inputs: [input_count]; borrowed, their sources of gradients are retained.
- * [in] output_count: at least 1.
- * [in] outputs: [output_count]; what the caller computed from the inputs; borrowed.
- * [in] saved_count: may be 0.
- * [in] saved: [saved_count]; what backward is handed; retained until it ran; optional where saved_count is 0. Writing
- *   one of them before backward makes backward STATE.
- * [out] out_results: [output_count]; over the memory of outputs. They require a gradient where this thread records, an
- *   input requires one, and they are f64, f32, f16 or bf16. Owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (inside backward: no gradients of gradients), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] function retained while backward may run.
+ * @param[in] input_count at least 1.
+ * @param[in] inputs [input_count]; borrowed, their sources of gradients are retained.
+ * @param[in] output_count at least 1.
+ * @param[in] outputs [output_count]; what the caller computed from the inputs; borrowed.
+ * @param[in] saved_count may be 0.
+ * @param[in] saved [saved_count]; what backward is handed; retained until it ran; optional where saved_count is 0.
+ *   Writing one of them before backward makes backward STATE.
+ * @param[out] out_results [output_count]; over the memory of outputs. They require a gradient where this thread
+ *   records, an input requires one, and they are f64, f32, f16 or bf16. Owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (inside backward: no gradients of gradients), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_function_record(htone_function* function, size_t input_count, htone_tensor* const* inputs,
                                              size_t output_count, htone_tensor* const* outputs, size_t saved_count,
                                              htone_tensor* const* saved, htone_tensor** out_results);
 
-/* Computes a module's output: puts a reference at `out`, which the library gives back, also where the callback fails.
+/** Computes a module's output: puts a reference at `out`, which the library releases, also where the callback fails.
  * The modes of the thread are those of htone_module_forward's caller; parts are run by htone_module_forward with NULL
- * for the policy, which keeps those modes. Several threads may be in it at once where they run the module at once. */
+ * for the policy, which keeps those modes. Several threads may be in it at once where they run the module at once.
+ */
 typedef htone_status (*htone_forward_fn)(htone_module* module, htone_tensor* input, htone_tensor** out, void* user);
 
-/* Makes a module of a forward, which holds what is added to it under names. Adding is not to run beside another use of
+/** Makes a module of a forward, which holds what is added to it under names. Adding is not to run beside another use of
  * the module, and children are bounded in depth (htone_module_add_child).
  *
- * [in] callback: computes the output.
- * [in] user: handed to both callbacks; optional.
- * [in] destroy: called once with `user`, from any thread, after the last reference to the module went; optional. On
- *   failure it does not run.
- * [out] out: the module, without parameters; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] callback computes the output.
+ * @param[in] user handed to both callbacks; optional.
+ * @param[in] destroy called once with `user`, from any thread, after the last reference to the module went; optional.
+ *   On failure it does not run.
+ * @param[out] out the module, without parameters; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_custom(htone_forward_fn callback, void* user, void (*destroy)(void* user),
                                                   htone_module** out);
 
-/* Adds a parameter, which optimizers, state dicts and htone_module_parameter then see.
+/** Adds a parameter, which optimizers, state dicts and htone_module_parameter then see.
  *
- * [in] module: of htone_module_create_custom; borrowed.
- * [in] name: 1 to 4096 bytes of UTF-8 without control characters and dots, not yet in the module; copied.
- * [in] parameter: retained.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (not a custom module), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module of htone_module_create_custom; borrowed.
+ * @param[in] name 1 to 4096 bytes of UTF-8 without control characters and dots, not yet in the module; copied.
+ * @param[in] parameter retained.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (not a custom module), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_add_parameter(htone_module* module, const char* name, htone_parameter* parameter);
 
-/* Adds a buffer: a tensor of the module's state that no optimizer updates.
+/** Adds a buffer: a tensor of the module's state that no optimizer updates.
  *
- * [in] module: of htone_module_create_custom; borrowed.
- * [in] name: as in htone_module_add_parameter.
- * [in] tensor: its memory is retained, shows in state dicts, and is written by a load.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (not a custom module; tensor is read-only or the result of a recorded
- *   operation), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module of htone_module_create_custom; borrowed.
+ * @param[in] name as in htone_module_add_parameter.
+ * @param[in] tensor its memory is retained, shows in state dicts, and is written by a load.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (not a custom module; tensor is read-only or the result of a
+ *   recorded operation), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_add_buffer(htone_module* module, const char* name, htone_tensor* tensor);
 
-/* Adds a module as a part: its parameters and buffers are named "child.weight", and modes given to the module reach it.
- * Its forward runs where the module's callback calls htone_module_forward. At most 64 modules stand in one another, as
- * with htone_module_create_sequential.
+/** Adds a module as a part: its parameters and buffers are named "child.weight", and modes given to the module reach
+ * it. Its forward runs where the module's callback calls htone_module_forward. At most 64 modules stand in one another,
+ * as with htone_module_create_sequential.
  *
- * [in] module: of htone_module_create_custom; borrowed.
- * [in] name: as in htone_module_add_parameter.
- * [in] child: retained; keeps its mode until the module is given one.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it, or module would have more than 64 in
- *   one another), STATE (not a custom module), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module of htone_module_create_custom; borrowed.
+ * @param[in] name as in htone_module_add_parameter.
+ * @param[in] child retained; keeps its mode until the module is given one.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it, or module would have more than 64
+ *   in one another), STATE (not a custom module), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child);
 

@@ -1,4 +1,6 @@
-/* Data: an order of samples, and the batches gathered in that order. */
+/** @file
+ * Data: an order of samples, and the batches gathered in that order.
+ */
 #ifndef HALFTONE_DATA_H
 #define HALFTONE_DATA_H
 
@@ -13,126 +15,126 @@ typedef struct htone_batches htone_batches;
 
 typedef struct htone_sampler_options {
   uint32_t struct_size;
-  int32_t shuffle;    /* not 0: a new random order each epoch; default 1 */
-  uint64_t seed;      /* of the order; default 0 */
-  int64_t count;      /* samples in the data set; at least 1 */
-  int64_t batch_size; /* samples in a batch, on each rank; at least 1 */
-  int32_t drop_last;  /* not 0: leave out a last batch that is not full; default 1 */
-  int32_t rank;       /* default 0 */
-  int32_t world_size; /* ranks that share the data, each taking every world_size-th sample; default 1 */
+  int32_t shuffle;    /**< not 0: a new random order each epoch; default 1 */
+  uint64_t seed;      /**< of the order; default 0 */
+  int64_t count;      /**< samples in the data set; at least 1 */
+  int64_t batch_size; /**< samples in a batch, on each rank; at least 1 */
+  int32_t drop_last;  /**< not 0: leave out a last batch that is not full; default 1 */
+  int32_t rank;       /**< default 0 */
+  int32_t world_size; /**< ranks that share the data, each taking every world_size-th sample; default 1 */
   uint32_t reserved;
 } htone_sampler_options;
 
-/* Fills options with the defaults; count and batch_size are 0 and must be set.
+/** Fills options with the defaults; count and batch_size are 0 and must be set.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sampler_options_init(htone_sampler_options* options);
 
-/* Makes a sampler. Epoch e's order is a permutation that depends on (seed, e, count) alone.
+/** Makes a sampler. Epoch e's order is a permutation that depends on (seed, e, count) alone.
  *
- * [in] options: not optional, for it names count and batch_size.
- * [out] out: the sampler, before the first batch of epoch 0; owned by the caller.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Source: Fisher-Yates shuffle on Philox4x32-10.
- * Since: 0.1
+ * @param[in] options not optional, for it names count and batch_size.
+ * @param[out] out the sampler, before the first batch of epoch 0; owned by the caller.
+ * @errors INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source Fisher-Yates shuffle on Philox4x32-10.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sampler_create(const htone_sampler_options* options, htone_sampler** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] sampler: a sampler.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] sampler a sampler.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sampler_retain(htone_sampler* sampler);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] sampler: optional; a sampler.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] sampler optional; a sampler.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_sampler_release(htone_sampler* sampler);
+HTONE_EXPORT htone_status htone_sampler_release(htone_sampler* sampler);
 
-/* Answers how many batches an epoch has on this rank.
+/** Returns how many batches an epoch has on this rank.
  *
- * [in] sampler: borrowed.
- * [out] out_count: the number of batches.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] sampler borrowed.
+ * @param[out] out_count the number of batches.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sampler_batches_per_epoch(htone_sampler* sampler, int64_t* out_count);
 
-/* Answers where the sampler stands.
+/** Returns where the sampler stands.
  *
- * [in] sampler: borrowed.
- * [out] out_epoch: the current epoch, from 0.
- * [out] out_batch: batches already taken from it.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] sampler borrowed.
+ * @param[out] out_epoch the current epoch, from 0.
+ * @param[out] out_batch batches already taken from it.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sampler_position(htone_sampler* sampler, int64_t* out_epoch, int64_t* out_batch);
 
-/* Takes the next batch of sample indices; after the last of an epoch the next epoch begins.
+/** Takes the next batch of sample indices; after the last of an epoch the next epoch begins.
  *
- * [in] sampler: borrowed.
- * [in] capacity: entries at out_indices; batch_size always suffices.
- * [out] out_indices: [*out_count] sample indices.
- * [out] out_count: their number, also where the buffer is too small (then nothing is taken).
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] sampler borrowed.
+ * @param[in] capacity entries at out_indices; batch_size always suffices.
+ * @param[out] out_indices [*out_count] sample indices.
+ * @param[out] out_count their number, also where the buffer is too small (then nothing is taken).
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL, OUT_OF_MEMORY.
+ * @since 0.1
  */
-HTONE_API htone_status htone_sampler_next(htone_sampler* sampler, size_t capacity, int64_t* out_indices,
+HTONE_API htone_status htone_sampler_next(htone_sampler* sampler, int64_t* out_indices, size_t capacity,
                                           size_t* out_count);
 
-/* Makes a source of batches: rows of tensors, gathered in a sampler's order.
+/** Makes a source of batches: rows of tensors, gathered in a sampler's order.
  *
- * [in] sampler: retained; shared, so that taking a batch moves it.
- * [in] count: number of tensors.
- * [in] tensors: [count]; each of first size equal to the sampler's count, any dtype, one device; retained.
- * [out] out: before the first batch; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] sampler retained; shared, so that taking a batch moves it.
+ * @param[in] count number of tensors.
+ * @param[in] tensors [count]; each of first size equal to the sampler's count, any dtype, one device; retained.
+ * @param[out] out before the first batch; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_batches_create(htone_sampler* sampler, size_t count, htone_tensor* const* tensors,
                                             htone_batches** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] batches: a source of batches.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] batches a source of batches.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_batches_retain(htone_batches* batches);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] batches: optional; a source of batches.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] batches optional; a source of batches.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_batches_release(htone_batches* batches);
+HTONE_EXPORT htone_status htone_batches_release(htone_batches* batches);
 
-/* Gathers the next batch; on failure the sampler stays where it was.
+/** Gathers the next batch; on failure the sampler stays where it was.
  *
- * [in] batches: borrowed.
- * Errors: INVALID_HANDLE, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] batches borrowed.
+ * @errors INVALID_HANDLE, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_batches_next(htone_batches* batches);
 
-/* Answers one tensor of the current batch.
+/** Returns one tensor of the current batch.
  *
- * [in] batches: borrowed.
- * [in] index: which of the tensors that the source was made of.
- * [out] out: [batch, ...], dtype and row shape of the source's; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (no batch was taken yet), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] batches borrowed.
+ * @param[in] index which of the tensors that the source was made of.
+ * @param[out] out [batch, ...], dtype and row shape of the source's; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no batch was taken yet), OUT_OF_MEMORY.
+ * @since 0.1
  */
-HTONE_API htone_status htone_batches_get(htone_batches* batches, size_t index, htone_tensor** out);
+HTONE_API htone_status htone_batches_tensor(htone_batches* batches, size_t index, htone_tensor** out);
 
 #ifdef __cplusplus
 }

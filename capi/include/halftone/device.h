@@ -1,4 +1,6 @@
-/* Devices and their memory. A device belongs to a context; tensors live on it. */
+/** @file
+ * Devices and their memory. A device belongs to a context; tensors live on it.
+ */
 #ifndef HALFTONE_DEVICE_H
 #define HALFTONE_DEVICE_H
 
@@ -10,11 +12,14 @@ extern "C" {
 
 typedef struct htone_device htone_device;
 
-typedef int32_t htone_device_kind;
+typedef enum htone_device_type {
+  HTONE_DEVICE_CPU = 1,
+  HTONE_DEVICE_CUDA = 2,
+  HTONE_DEVICE_OTHER = 3,
+  HTONE_DEVICE_TYPE_MAX_ENUM = 0x7FFFFFFF
+} htone_device_type;
 
-enum { HTONE_DEVICE_CPU = 1, HTONE_DEVICE_CUDA = 2, HTONE_DEVICE_OTHER = 3 };
-
-/* What memory is for; the index into htone_memory_stats.by_category. */
+/** What memory is for; the index into htone_memory_stats.by_category. */
 enum {
   HTONE_MEMORY_OTHER = 0,
   HTONE_MEMORY_PARAMETERS = 1,
@@ -26,102 +31,102 @@ enum {
 };
 
 typedef struct htone_memory_stats {
-  uint32_t struct_size; /* set by the caller to sizeof(htone_memory_stats) */
+  uint32_t struct_size; /**< set by the caller to sizeof(htone_memory_stats) */
   uint32_t reserved_field;
-  int64_t current;            /* requested bytes that are alive */
-  int64_t peak;               /* the highest `current` since the last reset */
-  int64_t reserved;           /* bytes taken from the device, in use or cached */
-  int64_t limit;              /* bound on `reserved`; 0 is none */
-  int64_t allocations;        /* requests served */
-  int64_t device_allocations; /* requests that the cache could not serve */
-  int64_t by_category[8];     /* `current` by HTONE_MEMORY_...; unused entries are 0 */
+  int64_t current;            /**< requested bytes that are alive */
+  int64_t peak;               /**< the highest `current` since the last reset */
+  int64_t reserved;           /**< bytes taken from the device, in use or cached */
+  int64_t limit;              /**< bound on `reserved`; 0 is none */
+  int64_t allocations;        /**< requests served */
+  int64_t device_allocations; /**< requests that the cache could not serve */
+  int64_t by_category[8];     /**< `current` by HTONE_MEMORY_...; unused entries are 0 */
 } htone_memory_stats;
 
-/* Finds a device by name: "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves.
+/** Finds a device by name: "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves.
  *
- * [in] context: borrowed.
- * [in] name: zero-terminated.
- * [out] out: the device; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (there is no such device), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] context borrowed.
+ * @param[in] name zero-terminated.
+ * @param[out] out the device; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (there is no such device), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_create(htone_context* context, const char* name, htone_device** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] device: a device.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] device a device.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_retain(htone_device* device);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] device: optional; a device.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] device optional; a device.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_device_release(htone_device* device);
+HTONE_EXPORT htone_status htone_device_release(htone_device* device);
 
-/* Answers what kind of device this is.
+/** Returns what kind of device this is.
  *
- * [in] device: borrowed.
- * [out] out_kind: HTONE_DEVICE_CPU, HTONE_DEVICE_CUDA or HTONE_DEVICE_OTHER.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] device borrowed.
+ * @param[out] out_kind HTONE_DEVICE_CPU, HTONE_DEVICE_CUDA or HTONE_DEVICE_OTHER.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
-HTONE_API htone_status htone_device_get_kind(htone_device* device, htone_device_kind* out_kind);
+HTONE_API htone_status htone_device_kind(htone_device* device, htone_device_type* out_kind);
 
-/* Answers the device's full name: "cpu", "cuda:0".
+/** Returns the device's full name: "cpu", "cuda:0".
  *
- * [in] device: borrowed.
- * [out] out_name: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_name.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] device borrowed.
+ * @param[out] out_name caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_name.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_name(htone_device* device, char* out_name, size_t capacity, size_t* out_length);
 
-/* Waits until all work given to the device so far has run.
+/** Waits until all work given to the device so far has run.
  *
- * [in] device: borrowed.
- * Errors: INVALID_HANDLE, DEVICE (an earlier operation failed).
- * Since: 0.1
+ * @param[in] device borrowed.
+ * @errors INVALID_HANDLE, DEVICE (an earlier operation failed).
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_synchronize(htone_device* device);
 
-/* Reads the memory counters.
+/** Reads the memory counters.
  *
- * [in] device: borrowed.
- * [in,out] out_stats: struct_size set by the caller; the other fields are written.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] device borrowed.
+ * @param[in,out] out_stats struct_size set by the caller; the other fields are written.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_memory_stats(htone_device* device, htone_memory_stats* out_stats);
 
-/* Sets the peak counter back to what is in use now.
+/** Sets the peak counter back to what is in use now.
  *
- * [in] device: borrowed.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] device borrowed.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_reset_peak_memory(htone_device* device);
 
-/* Bounds the memory that the library takes from the device; a request beyond it is OUT_OF_MEMORY.
+/** Bounds the memory that the library takes from the device; a request beyond it is OUT_OF_MEMORY.
  *
- * [in] device: borrowed.
- * [in] bytes: the bound on reserved bytes; 0 lifts it. What is in use already stays.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (negative).
- * Since: 0.1
+ * @param[in] device borrowed.
+ * @param[in] bytes the bound on reserved bytes; 0 lifts it. What is in use already stays.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (negative).
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_set_memory_limit(htone_device* device, int64_t bytes);
 
-/* Gives cached memory that is not in use back to the system.
+/** Gives cached memory that is not in use back to the system.
  *
- * [in] device: borrowed.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] device borrowed.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_device_release_cached(htone_device* device);
 

@@ -1,4 +1,5 @@
-/* DLPack: lending memory between array libraries of one process without a copy (dmlc/dlpack). The structures
+/** @file
+ * DLPack: lending memory between array libraries of one process without a copy (dmlc/dlpack). The structures
  * are the standard's own and not defined here; a host that fills or reads them includes the standard's header, before
  * or after this one.
  *
@@ -17,56 +18,58 @@ extern "C" {
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-/* Makes a tensor over memory that another library lends, in DLPack's structure of version 1. With the read-only flag,
- * or where elements share memory by their strides, it is for reading: what writes in place answers STATE.
+/** Makes a tensor over memory that another library lends, in DLPack's structure of version 1. With the read-only flag,
+ * or where elements share memory by their strides, it is for reading: what writes in place fails with STATE.
  *
- * [in] device: a CPU device; borrowed.
- * [in] managed: CPU memory of one of halftone's dtypes in one lane, at most HTONE_MAX_NDIM dimensions, no negative
- *   strides, aligned to the element size. On success its deleter runs once after the last reference went, from any
- *   thread. On failure it does not run and the caller still owns managed, for another major version too.
- * [out] out: the tensor, with managed's strides; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (negative or uncountable sizes or strides, misaligned, a byte_offset
- *   beyond all memory), DEVICE (not of the CPU), UNSUPPORTED (another major version, unknown flags, dtype, lanes or too
- *   many dimensions), OUT_OF_MEMORY.
- * Source: the DLPack specification, version 1.1.
- * Since: 0.1
+ * @param[in] device a CPU device; borrowed.
+ * @param[in] managed CPU memory of one of halftone's dtypes in one lane, at most HTONE_MAX_NDIM dimensions, no
+ *   negative strides, aligned to the element size. On success its deleter runs once after the last reference went,
+ *   from any thread. On failure it does not run and the caller still owns managed, for another major version too.
+ * @param[out] out the tensor, with managed's strides; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (negative or uncountable sizes or strides, misaligned, a byte_offset beyond
+ *   all memory), DEVICE (not of the CPU), UNSUPPORTED (another major version, unknown flags, dtype, lanes or too many
+ *   dimensions), OUT_OF_MEMORY.
+ * @source the DLPack specification, version 1.1.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_from_dlpack_versioned(htone_device* device,
                                                           struct DLManagedTensorVersioned* managed, htone_tensor** out);
 
-/* Makes a tensor over memory that another library lends, in DLPack's structure from before version 1.
+/** Makes a tensor over memory that another library lends, in DLPack's structure from before version 1.
  *
- * [in] device: a CPU device; borrowed.
- * [in] managed: as in htone_tensor_from_dlpack_versioned; NULL strides mean row-major order.
- * [out] out: the tensor; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DEVICE, UNSUPPORTED (as in htone_tensor_from_dlpack_versioned),
+ * @param[in] device a CPU device; borrowed.
+ * @param[in] managed as in htone_tensor_from_dlpack_versioned; NULL strides mean row-major order.
+ * @param[out] out the tensor; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE, UNSUPPORTED (as in htone_tensor_from_dlpack_versioned),
  *   OUT_OF_MEMORY.
- * Source: the DLPack specification, version 1.1.
- * Since: 0.1
+ * @source the DLPack specification, version 1.1.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_from_dlpack(htone_device* device, struct DLManagedTensor* managed,
                                                 htone_tensor** out);
 
-/* Lends a tensor's memory in DLPack's structure of version 1. As in PyTorch, a tensor that
+/** Lends a tensor's memory in DLPack's structure of version 1. As in PyTorch, a tensor that
  * requires a gradient is refused, since what the borrower does with it would escape backward.
  *
- * [in] tensor: on a CPU device, not requiring a gradient; its memory is retained until the deleter runs.
- * [out] out: owned by the caller, who calls out->deleter(out) once, from any thread, whatever was released before.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (not on the CPU), STATE (requires a gradient; detach it),
+ * @param[in] tensor on a CPU device, not requiring a gradient; its memory is retained until the deleter runs.
+ * @param[out] out owned by the caller, who calls out->deleter(out) once, from any thread, whatever was released
+ *   before.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (not on the CPU), STATE (requires a gradient; detach it),
  *   OUT_OF_MEMORY.
- * Source: the DLPack specification, version 1.1.
- * Since: 0.1
+ * @source the DLPack specification, version 1.1.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_to_dlpack_versioned(htone_tensor* tensor, struct DLManagedTensorVersioned** out);
 
-/* Lends a tensor's memory in DLPack's structure from before version 1.
+/** Lends a tensor's memory in DLPack's structure from before version 1.
  *
- * [in] tensor: as in htone_tensor_to_dlpack_versioned.
- * [out] out: owned by the caller, who calls out->deleter(out) once, from any thread, whatever was released before.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (not on the CPU), STATE (requires a gradient; read-only, which this
+ * @param[in] tensor as in htone_tensor_to_dlpack_versioned.
+ * @param[out] out owned by the caller, who calls out->deleter(out) once, from any thread, whatever was released
+ *   before.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (not on the CPU), STATE (requires a gradient; read-only, which this
  *   structure cannot tell), OUT_OF_MEMORY.
- * Source: the DLPack specification, version 1.1.
- * Since: 0.1
+ * @source the DLPack specification, version 1.1.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_to_dlpack(htone_tensor* tensor, struct DLManagedTensor** out);
 

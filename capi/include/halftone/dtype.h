@@ -1,4 +1,6 @@
-/* Element types. 16-bit and 8-bit floats cross the interface as integers of their size. */
+/** @file
+ * Element types. 16-bit and 8-bit floats cross the interface as integers of their size.
+ */
 #ifndef HALFTONE_DTYPE_H
 #define HALFTONE_DTYPE_H
 
@@ -8,47 +10,46 @@
 extern "C" {
 #endif
 
-typedef int32_t htone_dtype;
-
-enum {
+typedef enum htone_dtype {
   HTONE_F64 = 1,
   HTONE_F32 = 2,
-  HTONE_F16 = 3,    /* IEEE binary16 */
-  HTONE_BF16 = 4,   /* the upper half of an FP32 */
-  HTONE_F8E4M3 = 5, /* OCP e4m3fn: no infinities, largest finite 448 */
-  HTONE_F8E5M2 = 6, /* OCP e5m2 */
+  HTONE_F16 = 3,    /**< IEEE binary16 */
+  HTONE_BF16 = 4,   /**< the upper half of an FP32 */
+  HTONE_F8E4M3 = 5, /**< OCP e4m3fn: no infinities, largest finite 448 */
+  HTONE_F8E5M2 = 6, /**< OCP e5m2 */
   HTONE_I64 = 7,
   HTONE_I32 = 8,
   HTONE_I16 = 9,
   HTONE_I8 = 10,
   HTONE_U8 = 11,
-  HTONE_BOOL = 12 /* one byte, 0 or 1 */
-};
+  HTONE_BOOL = 12, /**< one byte, 0 or 1 */
+  HTONE_DTYPE_MAX_ENUM = 0x7FFFFFFF
+} htone_dtype;
 
-/* Names a dtype: "bf16"; "invalid" for a value that is none.
+/** Names a dtype: "bf16"; "invalid" for a value that is none.
  *
- * [in] dtype: any value.
- * Returns: a string that lives as long as the library.
- * Since: 0.1
+ * @param[in] dtype any value.
+ * @return a string that lives as long as the library.
+ * @since 0.1
  */
 HTONE_API const char* htone_dtype_name(htone_dtype dtype);
 
-/* Answers the size of one element.
+/** Returns the size of one element.
  *
- * [in] dtype: a dtype.
- * [out] out_bytes: 1, 2, 4 or 8.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] dtype a dtype.
+ * @param[out] out_bytes 1, 2, 4 or 8.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_dtype_size(htone_dtype dtype, size_t* out_bytes);
 
-/* Answers the dtype in which elementwise operations on two tensors compute their result.
+/** Returns the dtype in which elementwise operations on two tensors compute their result.
  *
- * [in] a, b: dtypes.
- * [out] out_dtype: the common dtype.
- * Errors: INVALID_ARGUMENT.
- * Source: torch.promote_types; additionally two different 8-bit floats give f16.
- * Since: 0.1
+ * @param[in] a,b dtypes.
+ * @param[out] out_dtype the common dtype.
+ * @errors INVALID_ARGUMENT.
+ * @source torch.promote_types; additionally two different 8-bit floats give f16.
+ * @since 0.1
  */
 HTONE_API htone_status htone_dtype_promote(htone_dtype a, htone_dtype b, htone_dtype* out_dtype);
 

@@ -1,4 +1,6 @@
-/* Sums and products of tensors in Einstein's notation. */
+/** @file
+ * Sums and products of tensors in Einstein's notation.
+ */
 #ifndef HALFTONE_EINSUM_H
 #define HALFTONE_EINSUM_H
 
@@ -8,25 +10,26 @@
 extern "C" {
 #endif
 
-/* Multiplies two tensors and sums over dimensions, as an equation such as "bij,bjk->bik" says: each letter names a
+/** Multiplies two tensors and sums over dimensions, as an equation such as "bij,bjk->bik" says: each letter names a
  * dimension of a, of b and of the result, and products are summed over the letters that the result lacks. The work is
  * done by htone_matmul; operands are copied where their strides do not merge. Of one tensor ("ij->ji", "bij->b") it is
  * a sum and a permutation.
  *
- * [in] equation: letters, one for each dimension of a, a comma, those of b, then "->" and those of the result; without
- *   "->" the result has what "..." covers and then the letters that stand in one operand alone, in alphabetical order.
- *   "..." stands for all dimensions that no letter names; those of both operands are aligned at the last. Sizes of 1
- *   repeat. Spaces count nothing. Unlike in PyTorch there are at most two operands, and no letter twice in one of them.
- * [in] a: float; borrowed.
- * [in] b: optional, where the equation has one operand; dtype of a; borrowed.
- * [out] out: dtype of a; of one operand it may be a view of a; owned by the caller.
- * Autocast: low precision; of one operand as htone_sum and htone_permute.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (the equation, with the place), UNSUPPORTED (a letter twice in an operand),
+ * @param[in] equation letters, one for each dimension of a, a comma, those of b, then "->" and those of the result;
+ *   without "->" the result has what "..." covers and then the letters that stand in one operand alone, in
+ *   alphabetical order. "..." stands for all dimensions that no letter names; those of both operands are aligned at
+ *   the last. Sizes of 1 repeat. Spaces count nothing. Unlike in PyTorch there are at most two operands, and no letter
+ *   twice in one of them.
+ * @param[in] a float; borrowed.
+ * @param[in] b optional, where the equation has one operand; dtype of a; borrowed.
+ * @param[out] out dtype of a; of one operand it may be a view of a; owned by the caller.
+ * @autocast low precision; of one operand as htone_sum and htone_permute.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (the equation, with the place), UNSUPPORTED (a letter twice in an operand),
  *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: as htone_matmul; a letter of one operand alone that the result lacks is summed first, as htone_sum does,
+ * @precision as htone_matmul; a letter of one operand alone that the result lacks is summed first, as htone_sum does,
  *   which rounds once more.
- * Source: torch.einsum.
- * Since: 0.1
+ * @source torch.einsum.
+ * @since 0.1
  */
 HTONE_API htone_status htone_einsum(const char* equation, htone_tensor* a, htone_tensor* b, htone_tensor** out);
 

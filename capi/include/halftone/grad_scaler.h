@@ -1,8 +1,9 @@
-/* The gradient scaler: multiplies the loss so that small gradients do not vanish in FP16, takes the factor out again
+/** @file
+ * The gradient scaler: multiplies the loss so that small gradients do not vanish in FP16, takes the factor out again
  * before the update, skips steps whose gradients overflowed, and moves the scale by what it met.
  *
  * One step is: scale the loss, backward, optionally unscale and clip, step, update. With several optimizers each is
- * stepped and the scaler updated once. Gradients are never rewritten: reading one answers the stored, scaled values,
+ * stepped and the scaler updated once. Gradients are never rewritten: reading one returns the stored, scaled values,
  * and htone_optimizer_grad_factor what the update multiplies them by.
  */
 #ifndef HALFTONE_GRAD_SCALER_H
@@ -16,33 +17,32 @@ extern "C" {
 
 typedef struct htone_grad_scaler htone_grad_scaler;
 
-typedef int32_t htone_at_minimum;
+/** What happens where a scale at its minimum would have to fall. */
+typedef enum htone_at_minimum {
+  HTONE_AT_MINIMUM_HOLD = 0, /**< it stays */
+  HTONE_AT_MINIMUM_ERROR =
+      1, /**< it stays, and htone_grad_scaler_update fails with STATE; update then waits each time */
+  HTONE_AT_MINIMUM_CONTINUE = 2, /**< it falls all the same, down to the smallest normal FP32 */
+  HTONE_AT_MINIMUM_MAX_ENUM = 0x7FFFFFFF
+} htone_at_minimum;
 
-/* What happens where a scale at its minimum would have to fall. */
-enum {
-  HTONE_AT_MINIMUM_HOLD = 0,    /* it stays */
-  HTONE_AT_MINIMUM_ERROR = 1,   /* it stays, and htone_grad_scaler_update answers STATE; update then waits each time */
-  HTONE_AT_MINIMUM_CONTINUE = 2 /* it falls all the same, down to the smallest normal FP32 */
-};
-
-typedef int32_t htone_scaler_preset;
-
-/* The rules of other systems, with their defaults. */
-enum {
-  /* torch.amp.GradScaler. */
+/** The rules of other systems, with their defaults. */
+typedef enum htone_scaler_preset {
+  /** torch.amp.GradScaler. */
   HTONE_SCALER_TORCH = 0,
-  /* DynamicLossScaler of DeepSpeed 0.17.1 (June 2025) to 0.19.8: window 1000, hysteresis 2, error at minimum 1. The
+  /** DynamicLossScaler of DeepSpeed 0.17.1 (June 2025) to 0.19.8: window 1000, hysteresis 2, error at minimum 1. The
    * scale grows in the 1001st finite step after the start or an overflow, then every 1000 finite steps. Until 0.17.0 it
    * grew in the 1000th; that rule is this preset with grow_after_interval set to 0.
    */
   HTONE_SCALER_DEEPSPEED = 1,
-  /* Megatron-LM's DynamicGradScaler: interval 1000, hysteresis 2, held at minimum 1, factors rounded to FP32. */
+  /** Megatron-LM's DynamicGradScaler: interval 1000, hysteresis 2, held at minimum 1, factors rounded to FP32. */
   HTONE_SCALER_MEGATRON = 2,
-  /* halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4. */
-  HTONE_SCALER_HISTOGRAM = 3
-};
+  /** halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4. */
+  HTONE_SCALER_HISTOGRAM = 3,
+  HTONE_SCALER_PRESET_MAX_ENUM = 0x7FFFFFFF
+} htone_scaler_preset;
 
-/* With a histogram_limit the scale does not creep up by growth_factor. Where it would grow, the gradients of that step
+/** With a histogram_limit the scale does not creep up by growth_factor. Where it would grow, the gradients of that step
  * that are finite and not 0 are counted by exponent, and the scale becomes the largest power of two at which all of
  * them but a share of histogram_share stay below histogram_limit, each taken for the power of two above it. That may
  * raise or lower it by any factor, between min_scale and max_scale. Overflows skip the step and lower the scale as
@@ -51,170 +51,175 @@ enum {
  */
 typedef struct htone_grad_scaler_options {
   uint32_t struct_size;
-  int32_t enabled;         /* 0: everything passes through; default 1 */
-  double initial_scale;    /* default 65536; a normal FP32 above 0 */
-  double growth_factor;    /* default 2; at least 1. With backoff_factor 1 as well, the scale is static */
-  double backoff_factor;   /* default 0.5; in (0, 1] */
-  double min_scale;        /* default 0; at least 0 */
-  double max_scale;        /* default the largest FP32; a growth beyond it does not take place */
-  int64_t growth_interval; /* finite steps in a row, in the last of which the scale grows; default 2000; at least 1 */
-  int32_t hysteresis;      /* overflows before the scale falls, renewed when it grows; default 1; at least 1 */
-  int32_t renew_hysteresis_each_step; /* not 0: every finite step renews it; default 0 */
-  htone_at_minimum at_minimum;        /* default HTONE_AT_MINIMUM_CONTINUE */
+  int32_t enabled;         /**< 0: everything passes through; default 1 */
+  double initial_scale;    /**< default 65536; a normal FP32 above 0 */
+  double growth_factor;    /**< default 2; at least 1. With backoff_factor 1 as well, the scale is static */
+  double backoff_factor;   /**< default 0.5; in (0, 1] */
+  double min_scale;        /**< default 0; at least 0 */
+  double max_scale;        /**< default the largest FP32; a growth beyond it does not take place */
+  int64_t growth_interval; /**< finite steps in a row, in the last of which the scale grows; default 2000; at least 1 */
+  int32_t hysteresis;      /**< overflows before the scale falls, renewed when it grows; default 1; at least 1 */
+  int32_t renew_hysteresis_each_step; /**< not 0: every finite step renews it; default 0 */
+  htone_at_minimum at_minimum;        /**< default HTONE_AT_MINIMUM_CONTINUE */
   uint32_t reserved;
-  double histogram_limit;      /* above 0: the scale follows the gradients, see above; default 0 */
-  double histogram_share;      /* of the counted gradients, which may lie above the limit; default 0; in [0, 1) */
-  int32_t grow_after_interval; /* not 0: the scale grows in the finite step that follows the interval, and that step
+  double histogram_limit;      /**< above 0: the scale follows the gradients, see above; default 0 */
+  double histogram_share;      /**< of the counted gradients, which may lie above the limit; default 0; in [0, 1) */
+  int32_t grow_after_interval; /**< not 0: the scale grows in the finite step that follows the interval, and that step
                                 * is the first of the next interval; default 0 */
-  int32_t fp32_factors; /* not 0: growth_factor and backoff_factor are rounded to FP32 before they multiply the scale;
+  int32_t fp32_factors; /**< not 0: growth_factor and backoff_factor are rounded to FP32 before they multiply the scale;
                          * default 0: they are doubles, and the product is rounded to FP32 */
 } htone_grad_scaler_options;
 
-/* All that moves in a scaler, to be saved and put back. */
-typedef struct htone_grad_scaler_state {
-  uint32_t struct_size;    /* set by the caller to sizeof(htone_grad_scaler_state) */
-  int32_t hysteresis_left; /* overflows until the scale falls */
+/** All that moves in a scaler, to be saved and put back. */
+typedef struct htone_scaler_state {
+  uint32_t struct_size;    /**< set by the caller to sizeof(htone_scaler_state) */
+  int32_t hysteresis_left; /**< overflows until the scale falls */
   double scale;
-  int64_t growth_tracker; /* finite steps since the last overflow or growth; with grow_after_interval the step that
+  int64_t growth_tracker; /**< finite steps since the last overflow or growth; with grow_after_interval the step that
                            * grew counts */
-  double ceiling;         /* with a histogram: what the scale stays under since an overflow; 0: max_scale alone */
-} htone_grad_scaler_state;
+  double ceiling;         /**< with a histogram: what the scale stays under since an overflow; 0: max_scale alone */
+} htone_scaler_state;
 
-typedef int32_t htone_not_finite;
+typedef enum htone_not_finite {
+  HTONE_NOT_FINITE_NOTHING = 0,
+  HTONE_NOT_FINITE_INFINITY = 1,
+  HTONE_NOT_FINITE_NAN = 2,
+  HTONE_NOT_FINITE_MAX_ENUM = 0x7FFFFFFF
+} htone_not_finite;
 
-enum { HTONE_NOT_FINITE_NOTHING = 0, HTONE_NOT_FINITE_INFINITY = 1, HTONE_NOT_FINITE_NAN = 2 };
-
-/* What a step did. */
+/** What a step did. */
 typedef struct htone_step_outcome {
-  uint32_t struct_size;  /* set by the caller to sizeof(htone_step_outcome) */
-  int32_t skipped;       /* 1 where the weights stayed, since a gradient was not finite */
-  htone_not_finite kind; /* what the first such element was */
-  int32_t rank;          /* where it was; 0 in one process */
-  char parameter[256];   /* the first parameter with such a gradient; empty where none was */
+  uint32_t struct_size;  /**< set by the caller to sizeof(htone_step_outcome) */
+  int32_t skipped;       /**< 1 where the weights stayed, since a gradient was not finite */
+  htone_not_finite kind; /**< what the first such element was */
+  int32_t rank;          /**< where it was; 0 in one process */
+  char parameter[256];   /**< the first parameter with such a gradient; empty where none was */
 } htone_step_outcome;
 
-/* Fills options with the defaults, torch's.
+/** Fills options with the defaults, torch's.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options);
 
-/* Fills options with the rules and defaults of another system.
+/** Fills options with the rules and defaults of another system.
  *
- * [in] preset: one of HTONE_SCALER_...
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Source: torch.amp.GradScaler; deepspeed.runtime.fp16.loss_scaler; megatron.core.optimizer.grad_scaler; for the
+ * @param[in] preset one of HTONE_SCALER_...
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @source torch.amp.GradScaler; deepspeed.runtime.fp16.loss_scaler; megatron.core.optimizer.grad_scaler; for the
  *   histogram section 3.2 of Micikevicius et al., "Mixed Precision Training", ICLR 2018.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_grad_scaler_options* options);
 
-/* Makes a scaler.
+/** Makes a scaler.
  *
- * [in] device: where losses and gradients are; borrowed.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the scaler; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] device where losses and gradients are; borrowed.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the scaler; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_create(htone_device* device, const htone_grad_scaler_options* options,
                                                 htone_grad_scaler** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] scaler: a scaler.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] scaler a scaler.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_retain(htone_grad_scaler* scaler);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] scaler: optional; a scaler.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] scaler optional; a scaler.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_grad_scaler_release(htone_grad_scaler* scaler);
+HTONE_EXPORT htone_status htone_grad_scaler_release(htone_grad_scaler* scaler);
 
-/* Multiplies a loss by the scale; backward of the result leaves scaled gradients. Legal at any time.
+/** Multiplies a loss by the scale; backward of the result leaves scaled gradients. Legal at any time.
  *
- * [in] scaler: borrowed.
- * [in] loss: float, on the scaler's device; borrowed.
- * [out] out: loss times scale, f32 for a 16-bit scalar; loss itself where the scaler is not enabled; owned by the
+ * @param[in] scaler borrowed.
+ * @param[in] loss float, on the scaler's device; borrowed.
+ * @param[out] out loss times scale, f32 for a 16-bit scalar; loss itself where the scaler is not enabled; owned by the
  *   caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: as htone_mul.
- * Since: 0.1
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_mul.
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_tensor* loss, htone_tensor** out);
 
-/* Looks at all gradients of an optimizer and sets their factor to 1/scale, so that they can be clipped before the step.
+/** Looks at all gradients of an optimizer and sets their factor to 1/scale, so that they can be clipped before the
+ * step.
  *
- * [in] scaler: borrowed.
- * [in] optimizer: on the scaler's device; retained until the next update.
- * Errors: INVALID_HANDLE, DEVICE, STATE (unscaled or stepped since the last update; no gradient), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] scaler borrowed.
+ * @param[in] optimizer on the scaler's device; retained until the next update.
+ * @errors INVALID_HANDLE, DEVICE, STATE (unscaled or stepped since the last update; no gradient), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimizer* optimizer);
 
-/* Unscales unless that was done, and steps the optimizer unless a gradient is not finite; then weights, moments, step
+/** Unscales unless that was done, and steps the optimizer unless a gradient is not finite; then weights, moments, step
  * count and schedule stay as they are. Never waits for the device.
  *
- * [in] scaler: borrowed.
- * [in] optimizer: on the scaler's device; retained until the next update.
- * Errors: INVALID_HANDLE, DEVICE, STATE (stepped since the last update; no gradient), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] scaler borrowed.
+ * @param[in] optimizer on the scaler's device; retained until the next update.
+ * @errors INVALID_HANDLE, DEVICE, STATE (stepped since the last update; no gradient), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* optimizer);
 
-/* Moves the scale by what was found since the last update, and makes every optimizer ready for its next step.
+/** Moves the scale by what was found since the last update, and makes every optimizer ready for its next step.
  *
- * [in] scaler: borrowed.
- * Errors: INVALID_HANDLE, STATE (no optimizer was unscaled or stepped; HTONE_AT_MINIMUM_ERROR struck, and the update
+ * @param[in] scaler borrowed.
+ * @errors INVALID_HANDLE, STATE (no optimizer was unscaled or stepped; HTONE_AT_MINIMUM_ERROR struck, and the update
  *   took place).
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_update(htone_grad_scaler* scaler);
 
-/* Answers the scale that the next loss is multiplied by; waits for the device.
+/** Returns the scale that the next loss is multiplied by; waits for the device.
  *
- * [in] scaler: borrowed.
- * [out] out_scale: the scale; 1 where the scaler is not enabled.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] scaler borrowed.
+ * @param[out] out_scale the scale; 1 where the scaler is not enabled.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
-HTONE_API htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, double* out_scale);
+HTONE_API htone_status htone_grad_scaler_current_scale(htone_grad_scaler* scaler, double* out_scale);
 
-/* Reads all that moves in a scaler; waits for the device.
+/** Reads all that moves in a scaler; waits for the device.
  *
- * [in] scaler: borrowed. One that is not enabled tells where an enabled one with its state would begin: at its initial
- *   scale, or at what was set.
- * [in,out] out_state: struct_size set by the caller; the other fields are written.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] scaler borrowed. One that is not enabled tells where an enabled one with its state would begin: at its
+ *   initial scale, or at what was set.
+ * @param[in,out] out_state struct_size set by the caller; the other fields are written.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
-HTONE_API htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_scaler_state* out_state);
+HTONE_API htone_status htone_grad_scaler_state(htone_grad_scaler* scaler, htone_scaler_state* out_state);
 
-/* Puts a saved state back.
+/** Puts a saved state back.
  *
- * [in] scaler: between an update and the next unscale or step; borrowed.
- * [in] saved: scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0 or as
- *   scale.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the update).
- * Since: 0.1
+ * @param[in] scaler between an update and the next unscale or step; borrowed.
+ * @param[in] saved scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0
+ *   or as scale.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the
+ *   update).
+ * @since 0.1
  */
-HTONE_API htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_grad_scaler_state* saved);
+HTONE_API htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_scaler_state* saved);
 
-/* Tells what an optimizer's last step through a scaler did; waits for the device.
+/** Tells what an optimizer's last step through a scaler did; waits for the device.
  *
- * [in] scaler: borrowed.
- * [in] optimizer: borrowed.
- * [in,out] out_outcome: struct_size set by the caller; the other fields are written.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] scaler borrowed.
+ * @param[in] optimizer borrowed.
+ * @param[in,out] out_outcome struct_size set by the caller; the other fields are written.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimizer* optimizer,
                                                  htone_step_outcome* out_outcome);

@@ -1,4 +1,5 @@
-/* halftone: mixed-precision training of neural networks for C programs. This header includes all others; each of them
+/** @file
+ * halftone: mixed-precision training of neural networks for C programs. This header includes all others; each of them
  * also stands alone. The conventions of the interface are told in base.h.
  */
 #ifndef HALFTONE_HALFTONE_H
@@ -19,11 +20,11 @@
 #include "halftone/device.h"
 #include "halftone/dlpack.h"
 #include "halftone/dtype.h"
-#include "halftone/ema.h"
+#include "halftone/einsum.h"
 #include "halftone/elementwise.h"
+#include "halftone/ema.h"
 #include "halftone/grad_scaler.h"
 #include "halftone/hooks.h"
-#include "halftone/einsum.h"
 #include "halftone/index.h"
 #include "halftone/init.h"
 #include "halftone/introspection.h"
@@ -36,8 +37,8 @@
 #include "halftone/optim.h"
 #include "halftone/parameters.h"
 #include "halftone/pool.h"
-#include "halftone/reduce.h"
 #include "halftone/random.h"
+#include "halftone/reduce.h"
 #include "halftone/rmsprop.h"
 #include "halftone/schedule.h"
 #include "halftone/sgd.h"

@@ -1,4 +1,5 @@
-/* Hooks: callbacks before and after a module's forward, on a gradient that arrives at a tensor, and on a parameter
+/** @file
+ * Hooks: callbacks before and after a module's forward, on a gradient that arrives at a tensor, and on a parameter
  * whose gradient is complete. Hooks of one kind on one object are called in the order in which they were added. A hook
  * that is removed during such a round is not begun any more; one that is added is first called by the next round.
  * Adding changes the object, which other threads do not use meanwhile; removing is safe from any thread.
@@ -15,107 +16,110 @@
 extern "C" {
 #endif
 
-/* One registration. Releasing the handle leaves the hook in place, and keeping it keeps neither the hook nor the object
- * that the hook is on. */
+/** One registration. Releasing the handle leaves the hook in place, and keeping it keeps neither the hook nor the
+ * object that the hook is on.
+ */
 typedef struct htone_hook htone_hook;
 
-/* May put a reference to another input at out_input, which the library gives back; NULL keeps the input. */
+/** May put a reference to another input at out_input, which the library releases; NULL keeps the input. */
 typedef htone_status (*htone_forward_pre_hook_fn)(htone_module* module, htone_tensor* input, htone_tensor** out_input,
                                                   void* user);
-/* May put a reference to another output at out_output, which the library gives back; NULL keeps the output. `input` is
- * what forward was given. */
+/** May put a reference to another output at out_output, which the library releases; NULL keeps the output. `input` is
+ * what forward was given.
+ */
 typedef htone_status (*htone_forward_hook_fn)(htone_module* module, htone_tensor* input, htone_tensor* output,
                                               htone_tensor** out_output, void* user);
-/* May put a reference to another gradient at out_gradient, which the library gives back: shape of gradient, any of f64,
- * f32, f16 and bf16; NULL keeps the gradient. `gradient` must not be written. */
+/** May put a reference to another gradient at out_gradient, which the library releases: shape of gradient, any of f64,
+ * f32, f16 and bf16; NULL keeps the gradient. `gradient` must not be written.
+ */
 typedef htone_status (*htone_gradient_hook_fn)(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
 typedef htone_status (*htone_parameter_hook_fn)(htone_parameter* parameter, void* user);
 
-/* Calls a hook before each forward of a module, alone or as a part of another.
+/** Calls a hook before each forward of a module, alone or as a part of another.
  *
- * [in] module: borrowed.
- * [in] callback: in evaluation mode from several threads at once where they run the module at once.
- * [in] user: handed to both callbacks; optional.
- * [in] destroy: called once with `user`, from any thread, when the hook was removed or the module is gone; optional. On
- *   failure it does not run.
- * [out] out: the registration; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] callback in evaluation mode from several threads at once where they run the module at once.
+ * @param[in] user handed to both callbacks; optional.
+ * @param[in] destroy called once with `user`, from any thread, when the hook was removed or the module is gone;
+ *   optional. On failure it does not run.
+ * @param[out] out the registration; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_add_forward_pre_hook(htone_module* module, htone_forward_pre_hook_fn callback,
                                                          void* user, void (*destroy)(void* user), htone_hook** out);
 
-/* Calls a hook after each forward of a module.
+/** Calls a hook after each forward of a module.
  *
- * [in] module: borrowed.
- * [in] callback: as in htone_module_add_forward_pre_hook.
- * [in] user: handed to both callbacks; optional.
- * [in] destroy: as in htone_module_add_forward_pre_hook; optional.
- * [out] out: the registration; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] callback as in htone_module_add_forward_pre_hook.
+ * @param[in] user handed to both callbacks; optional.
+ * @param[in] destroy as in htone_module_add_forward_pre_hook; optional.
+ * @param[out] out the registration; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_add_forward_hook(htone_module* module, htone_forward_hook_fn callback, void* user,
                                                      void (*destroy)(void* user), htone_hook** out);
 
-/* Calls a hook when backward brings a tensor's gradient, with the sum of all contributions, before it goes on or, at a
+/** Calls a hook when backward brings a tensor's gradient, with the sum of all contributions, before it goes on or, at a
  * leaf, before it is added to what the leaf holds. Called once a backward, and not where no gradient arrives.
  *
- * [in] tensor: requires a gradient; borrowed. The hook belongs to what the tensor's gradient source is: tensors that
- *   stand for one parameter share it.
- * [in] callback: runs on the thread that runs backward, with recording and autocast off.
- * [in] user: handed to both callbacks; optional.
- * [in] destroy: called once with `user`, from any thread, when the hook was removed or what it stands on is gone;
+ * @param[in] tensor requires a gradient; borrowed. The hook belongs to what the tensor's gradient source is: tensors
+ *   that stand for one parameter share it.
+ * @param[in] callback runs on the thread that runs backward, with recording and autocast off.
+ * @param[in] user handed to both callbacks; optional.
+ * @param[in] destroy called once with `user`, from any thread, when the hook was removed or what it stands on is gone;
  *   optional. On failure it does not run.
- * [out] out: the registration; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (tensor requires no gradient), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the registration; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (tensor requires no gradient), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_add_gradient_hook(htone_tensor* tensor, htone_gradient_hook_fn callback, void* user,
                                                       void (*destroy)(void* user), htone_hook** out);
 
-/* Calls a hook when a backward has added everything it has for a parameter: its gradient is then complete, while that
+/** Calls a hook when a backward has added everything it has for a parameter: its gradient is then complete, while that
  * of others may be under way. The hook may read, clip or zero the gradient, or update the parameter. A gradient that is
  * invalid since an earlier backward failed is not complete, and the hook is not called. The hook ends with the
  * parameter, also where a graph that was recorded before still runs backward.
  *
- * [in] parameter: borrowed.
- * [in] callback: runs on the thread that runs backward.
- * [in] user: handed to both callbacks; optional.
- * [in] destroy: called once with `user`, from any thread, when the hook was removed or the parameter is gone; optional.
- *   On failure it does not run.
- * [out] out: the registration; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[in] callback runs on the thread that runs backward.
+ * @param[in] user handed to both callbacks; optional.
+ * @param[in] destroy called once with `user`, from any thread, when the hook was removed or the parameter is gone;
+ *   optional. On failure it does not run.
+ * @param[out] out the registration; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_add_post_accumulate_hook(htone_parameter* parameter,
                                                                 htone_parameter_hook_fn callback, void* user,
                                                                 void (*destroy)(void* user), htone_hook** out);
 
-/* Takes a hook away. A call of it that is under way ends first where it is this thread's own, and may still run on
+/** Takes a hook away. A call of it that is under way ends first where it is this thread's own, and may still run on
  * others. Doing it again does nothing.
  *
- * [in] hook: borrowed.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] hook borrowed.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_hook_remove(htone_hook* hook);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] hook: a registration.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] hook a registration.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_hook_retain(htone_hook* hook);
 
-/* Gives a reference back; the hook stays in place.
+/** Gives a reference back; the hook stays in place.
  *
- * [in] hook: optional; a registration.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] hook optional; a registration.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_hook_release(htone_hook* hook);
+HTONE_EXPORT htone_status htone_hook_release(htone_hook* hook);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* Operations that read and write by index, and the embedding layer made of them.
+/** @file
+ * Operations that read and write by index, and the embedding layer made of them.
  *
  * Indices are i64 or i32 and count from 0; every one is checked before anything is written. Unlike in PyTorch none
  * counts from the end.
@@ -12,107 +13,109 @@
 extern "C" {
 #endif
 
-/* Picks elements along a dimension, each by an index of its own: out[i, j] = input[index[i, j], j] for dimension 0 of
+/** Picks elements along a dimension, each by an index of its own: out[i, j] = input[index[i, j], j] for dimension 0 of
  * two.
  *
- * [in] input: at least one dimension, any dtype; borrowed.
- * [in] dim: the dimension, negative from the end.
- * [in] index: i64 or i32, in [0, size of dim); as many dimensions as input, no larger than it in any other than dim;
- *   borrowed.
- * [out] out: shape of index, dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
+ * @param[in] input at least one dimension, any dtype; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[in] index i64 or i32, in [0, size of dim); as many dimensions as input, no larger than it in any other than
+ *   dim; borrowed.
+ * @param[out] out shape of index, dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY.
- * Precision: exact; gradients add up as in htone_scatter_add.
- * Since: 0.1
+ * @precision exact; gradients add up as in htone_scatter_add.
+ * @since 0.1
  */
 HTONE_API htone_status htone_gather(htone_tensor* input, int64_t dim, htone_tensor* index, htone_tensor** out);
 
-/* Adds elements to a copy of a tensor, each at an index of its own: out = input, then out[index[i, j], j] +=
+/** Adds elements to a copy of a tensor, each at an index of its own: out = input, then out[index[i, j], j] +=
  * source[i, j] for dimension 0 of two.
  *
- * [in] input: at least one dimension; borrowed.
- * [in] dim: the dimension, negative from the end.
- * [in] index: i64 or i32, in [0, size of dim); as many dimensions as input, no larger than source in any, nor than
- *   input in any other than dim; borrowed.
- * [in] source: dtype of input; borrowed. Elements that index does not reach are left out.
- * [out] out: shape and dtype of input; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
+ * @param[in] input at least one dimension; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[in] index i64 or i32, in [0, size of dim); as many dimensions as input, no larger than source in any, nor
+ *   than input in any other than dim; borrowed.
+ * @param[in] source dtype of input; borrowed. Elements that index does not reach are left out.
+ * @param[out] out shape and dtype of input; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY.
- * Precision: every element adds up in FP32 (f64: double, integers: i64 that wraps) in the order of the index, for any
+ * @precision every element adds up in FP32 (f64: double, integers: i64 that wraps) in the order of the index, for any
  *   number of threads the same, and is rounded once.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone_tensor* index, htone_tensor* source,
                                          htone_tensor** out);
 
-/* Picks whole slices along a dimension.
+/** Picks whole slices along a dimension.
  *
- * [in] input: at least one dimension, any dtype; borrowed.
- * [in] dim: the dimension, negative from the end.
- * [in] indices: [n], i64 or i32, in [0, size of dim); borrowed.
- * [out] out: as input, with n in the place of dim's size; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
+ * @param[in] input at least one dimension, any dtype; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[in] indices [n], i64 or i32, in [0, size of dim); borrowed.
+ * @param[out] out as input, with n in the place of dim's size; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY.
- * Precision: exact; gradients add up as in htone_scatter_add.
- * Since: 0.1
+ * @precision exact; gradients add up as in htone_scatter_add.
+ * @since 0.1
  */
 HTONE_API htone_status htone_index_select(htone_tensor* input, int64_t dim, htone_tensor* indices, htone_tensor** out);
 
-/* Puts a value where a mask is true.
+/** Puts a value where a mask is true.
  *
- * [in] input: any dtype but an 8-bit float; borrowed.
- * [in] mask: bool, of a shape that broadcasts with input's; borrowed.
- * [in] value: converted to the dtype of input; may be infinite.
- * [out] out: of the broadcast shape, dtype of input; owned by the caller. No gradient flows where the mask is true.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] input any dtype but an 8-bit float; borrowed.
+ * @param[in] mask bool, of a shape that broadcasts with input's; borrowed.
+ * @param[in] value converted to the dtype of input; may be infinite.
+ * @param[out] out of the broadcast shape, dtype of input; owned by the caller. No gradient flows where the mask is
+ *   true.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_masked_fill(htone_tensor* input, htone_tensor* mask, double value, htone_tensor** out);
 
-/* Looks rows of a table up.
+/** Looks rows of a table up.
  *
- * [in] weight: [n, d], float; borrowed.
- * [in] indices: any shape of at most 7 dimensions, i64 or i32, in [0, n); borrowed.
- * [in] padding_index: a row that takes no gradient; -1 for none. Unlike in PyTorch no other negative number is taken.
- * [out] out: shape of indices with d behind it, dtype of weight; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
+ * @param[in] weight [n, d], float; borrowed.
+ * @param[in] indices any shape of at most 7 dimensions, i64 or i32, in [0, n); borrowed.
+ * @param[in] padding_index a row that takes no gradient; -1 for none. Unlike in PyTorch no other negative number is
+ *   taken.
+ * @param[out] out shape of indices with d behind it, dtype of weight; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY.
- * Precision: exact. Gradients of a row add up in FP32 (f64: double) in the order of indices, for any number of threads
+ * @precision exact. Gradients of a row add up in FP32 (f64: double) in the order of indices, for any number of threads
  *   the same; into the gradient of a leaf directly where that is FP32.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_embedding(htone_tensor* weight, htone_tensor* indices, int64_t padding_index,
                                        htone_tensor** out);
 
 typedef struct htone_embedding_options {
   uint32_t struct_size;
-  htone_dtype dtype;     /* of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  int64_t padding_index; /* a row that begins as 0 and takes no gradient; default -1, none */
+  htone_dtype dtype;     /**< of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  int64_t padding_index; /**< a row that begins as 0 and takes no gradient; default -1, none */
 } htone_embedding_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_embedding_options_init(htone_embedding_options* options);
 
-/* Makes a layer that applies htone_embedding: indices of any shape to [..., embedding_dim].
+/** Makes a layer that applies htone_embedding: indices of any shape to [..., embedding_dim].
  *
- * [in] device: of the parameters; borrowed.
- * [in] num_embeddings, embedding_dim: rows and columns of the table, at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with the parameter "weight" [num_embeddings, embedding_dim], normal with mean 0 and deviation 1; owned by
- *   the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Source: the defaults of torch.nn.Embedding.
- * Since: 0.1
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] num_embeddings,embedding_dim rows and columns of the table, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with the parameter "weight" [num_embeddings, embedding_dim], normal with mean 0 and deviation 1;
+ *   owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source the defaults of torch.nn.Embedding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_embedding(htone_device* device, int64_t num_embeddings,
                                                      int64_t embedding_dim, const htone_embedding_options* options,

@@ -1,4 +1,5 @@
-/* What a model and a tensor look like: kinds, children and paths of modules, parameters by name, and texts to print.
+/** @file
+ * What a model and a tensor look like: kinds, children and paths of modules, parameters by name, and texts to print.
  * A path joins the names from a module to one inside it with dots: "encoder.0.fc1". An error that arises inside a
  * module's forward names the layer by its path and kind.
  */
@@ -11,149 +12,149 @@
 extern "C" {
 #endif
 
-/* Returns a module's kind: the name of the function that makes it, without "htone_module_create_": "linear".
+/** Returns a module's kind: the name of the function that makes it, without "htone_module_create_": "linear".
  *
- * [in] module: borrowed.
- * [out] out_kind: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_kind.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[out] out_kind caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_kind.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_kind(htone_module* module, char* out_kind, size_t capacity, size_t* out_length);
 
-/* Returns how many modules a module applies or was given: 0 for a layer.
+/** Returns how many modules a module applies or was given: 0 for a layer.
  *
- * [in] module: borrowed.
- * [out] out_count: the number of children, without theirs.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[out] out_count the number of children, without theirs.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_child_count(htone_module* module, size_t* out_count);
 
-/* Returns a child.
+/** Returns a child.
  *
- * [in] module: borrowed.
- * [in] index: below the child count.
- * [out] out: the child itself, not a copy; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] index below the child count.
+ * @param[out] out the child itself, not a copy; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_child(htone_module* module, size_t index, htone_module** out);
 
-/* Returns a child's name: its position in a sequential module unless that was given names.
+/** Returns a child's name: its position in a sequential module unless that was given names.
  *
- * [in] module: borrowed.
- * [in] index: below the child count.
- * [out] out_name: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_name.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] index below the child count.
+ * @param[out] out_name caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_name.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_child_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                                size_t* out_length);
 
-/* Returns the module at a path.
+/** Returns the module at a path.
  *
- * [in] module: where the path begins; borrowed.
- * [in] path: names with dots between them; "" is module itself.
- * [out] out: the module itself, not a copy; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: there is none at the path), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module where the path begins; borrowed.
+ * @param[in] path names with dots between them; "" is module itself.
+ * @param[out] out the module itself, not a copy; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: there is none at the path), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_find(htone_module* module, const char* path, htone_module** out);
 
-/* Returns a parameter by its name within a module.
+/** Returns a parameter by its name within a module.
  *
- * [in] module: borrowed.
- * [in] name: as htone_module_parameter_name writes it: "0.weight".
- * [out] out: the parameter; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: there is none of the name), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] name as htone_module_parameter_name writes it: "0.weight".
+ * @param[out] out the parameter; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: there is none of the name), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_find_parameter(htone_module* module, const char* name, htone_parameter** out);
 
-/* Returns the name that a parameter was made with: "weight".
+/** Returns the name that a parameter was made with: "weight".
  *
- * [in] parameter: borrowed.
- * [out] out_name: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_name.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[out] out_name caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_name.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_name(htone_parameter* parameter, char* out_name, size_t capacity,
                                             size_t* out_length);
 
-/* Returns a parameter's shape.
+/** Returns a parameter's shape.
  *
- * [in] parameter: borrowed.
- * [in] capacity: entries at out_shape; HTONE_MAX_NDIM always suffices.
- * [out] out_shape: [*out_ndim] sizes; optional where capacity is 0.
- * [out] out_ndim: the number of dimensions, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[in] capacity entries at out_shape; HTONE_MAX_NDIM always suffices.
+ * @param[out] out_shape [*out_ndim] sizes; optional where capacity is 0.
+ * @param[out] out_ndim the number of dimensions, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
-HTONE_API htone_status htone_parameter_shape(htone_parameter* parameter, int32_t capacity, int64_t* out_shape,
+HTONE_API htone_status htone_parameter_shape(htone_parameter* parameter, int64_t* out_shape, int32_t capacity,
                                              int32_t* out_ndim);
 
-/* Returns the dtype of a parameter's weights: f32 for split ones, which are bf16 with a remainder.
+/** Returns the dtype of a parameter's weights: f32 for split ones, which are bf16 with a remainder.
  *
- * [in] parameter: borrowed.
- * [out] out_dtype: the dtype.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[out] out_dtype the dtype.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_dtype(htone_parameter* parameter, htone_dtype* out_dtype);
 
-/* Returns a parameter's gradient.
+/** Returns a parameter's gradient.
  *
- * [in] parameter: borrowed.
- * [out] out: the gradient, shape of the parameter; it changes with the next backward; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none, or it is invalid since a failed backward),
+ * @param[in] parameter borrowed.
+ * @param[out] out the gradient, shape of the parameter; it changes with the next backward; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none, or it is invalid since a failed backward),
  *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_grad(htone_parameter* parameter, htone_tensor** out);
 
-/* Makes a module that applies others one after another, each with a name of its own.
+/** Makes a module that applies others one after another, each with a name of its own.
  *
- * [in] count: number of modules.
- * [in] names: [count]; each UTF-8 without a dot, and used once; optional where count is 0.
- * [in] modules: [count]; retained; optional where count is 0. Their parameters are named by theirs: "fc1.weight".
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 would stand in one another), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] count number of modules.
+ * @param[in] names [count]; each UTF-8 without a dot, and used once; optional where count is 0.
+ * @param[in] modules [count]; retained; optional where count is 0. Their parameters are named by theirs: "fc1.weight".
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 would stand in one another), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_named_sequential(size_t count, const char* const* names,
                                                             htone_module* const* modules, htone_module** out);
 
-/* Writes a table of a module: a line for each layer inside, at any depth, with its path, kind, own parameters, their
+/** Writes a table of a module: a line for each layer inside, at any depth, with its path, kind, own parameters, their
  * number of elements and bytes, and a line of totals. A parameter that is held several times counts once in the totals.
  * Bytes are those of the weights, with an optimizer's 16-bit copy; gradients and moments are not among them.
  *
- * [in] module: borrowed.
- * [out] out_text: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_text.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: more than 262144 modules, each counted once per path),
+ * @param[in] module borrowed.
+ * @param[out] out_text caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_text.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 262144 modules, each counted once per path),
  *   OUT_OF_MEMORY, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_summary(htone_module* module, char* out_text, size_t capacity, size_t* out_length);
 
-/* Writes a tensor as PyTorch prints it: "tensor([[1., 2.], [3., 4.]], f32)" with a line for each row. Of more than 1000
- * elements each dimension shows its first three and last three. Four digits after the point; whole numbers end with
- * the point; all in one form, which is that of 1.2346e-05 where sizes differ by more than 1000 times. Waits for the
- * device.
+/** Writes a tensor as PyTorch prints it: "tensor([[1., 2.], [3., 4.]], f32)" with a line for each row. Of more than
+ * 1000 elements each dimension shows its first three and last three. Four digits after the point; whole numbers end
+ * with the point; all in one form, which is that of 1.2346e-05 where sizes differ by more than 1000 times. Waits for
+ * the device.
  *
- * [in] tensor: any shape and dtype; borrowed.
- * [out] out_text: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_text.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DEVICE, OUT_OF_MEMORY, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] tensor any shape and dtype; borrowed.
+ * @param[out] out_text caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_text.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE, OUT_OF_MEMORY, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_tensor_format(htone_tensor* tensor, char* out_text, size_t capacity, size_t* out_length);
 

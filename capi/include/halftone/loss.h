@@ -1,4 +1,5 @@
-/* Losses. What ops.h says of operations holds here; htone_cross_entropy stands there. Sizes are never broadcast against
+/** @file
+ * Losses. What ops.h says of operations holds here; htone_cross_entropy stands there. Sizes are never broadcast against
  * each other: a loss between tensors of different shapes is mostly a mistake.
  *
  * A reduced loss of 16-bit inputs is f32, inside an autocast scope and outside: backward of a scaled f16 loss would
@@ -13,145 +14,145 @@
 extern "C" {
 #endif
 
-/* What becomes of the losses of the elements or rows. */
-typedef int32_t htone_reduction;
-
-enum {
-  HTONE_REDUCTION_MEAN = 0, /* their mean: a scalar, NaN for none */
-  HTONE_REDUCTION_SUM = 1,  /* a scalar */
+/** What becomes of the losses of the elements or rows. */
+typedef enum htone_reduction {
+  HTONE_REDUCTION_MEAN = 0, /**< their mean: a scalar, NaN for none */
+  HTONE_REDUCTION_SUM = 1,  /**< a scalar */
   HTONE_REDUCTION_NONE = 2,
-  HTONE_REDUCTION_BATCH_MEAN = 3 /* htone_kl_div alone: their sum through the first size; NaN where that is 0 */
-};
+  HTONE_REDUCTION_BATCH_MEAN = 3, /**< htone_kl_div alone: their sum through the first size; NaN where that is 0 */
+  HTONE_REDUCTION_MAX_ENUM = 0x7FFFFFFF
+} htone_reduction;
 
-/* Answers the squared difference: (input - target)^2.
+/** Returns the squared difference: (input - target)^2.
  *
- * [in] input: any shape, float; borrowed.
- * [in] target: shape of input, float; borrowed.
- * [in] reduction: MEAN, SUM or NONE.
- * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] target shape of input, float; borrowed.
+ * @param[in] reduction MEAN, SUM or NONE.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.
- * Autocast: FP32; 16-bit operands are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), summed pairwise, one rounding.
- * Since: 0.1
+ * @autocast FP32; 16-bit operands are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), summed pairwise, one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_mse_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction,
                                       htone_tensor** out);
 
-/* Answers the absolute difference: |input - target|; the gradient at 0 is 0, NaN stays NaN.
+/** Returns the absolute difference: |input - target|; the gradient at 0 is 0, NaN stays NaN.
  *
- * [in] input: any shape, float; borrowed.
- * [in] target: shape of input, float; borrowed.
- * [in] reduction: MEAN, SUM or NONE.
- * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] target shape of input, float; borrowed.
+ * @param[in] reduction MEAN, SUM or NONE.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.
- * Autocast: FP32; 16-bit operands are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), summed pairwise, one rounding.
- * Since: 0.1
+ * @autocast FP32; 16-bit operands are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), summed pairwise, one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction,
                                      htone_tensor** out);
 
-/* Answers d^2 / (2 beta) where the difference d is below beta in size, else |d| - beta / 2.
+/** Returns d^2 / (2 beta) where the difference d is below beta in size, else |d| - beta / 2.
  *
- * [in] input: any shape, float; borrowed.
- * [in] target: shape of input, float; borrowed.
- * [in] beta: not negative, finite; 0 gives htone_l1_loss.
- * [in] reduction: MEAN, SUM or NONE.
- * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] target shape of input, float; borrowed.
+ * @param[in] beta not negative, finite; 0 gives htone_l1_loss.
+ * @param[in] reduction MEAN, SUM or NONE.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.
- * Autocast: FP32; 16-bit operands are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), summed pairwise, one rounding.
- * Source: Girshick, arXiv:1504.08083, with beta as in torch.nn.SmoothL1Loss.
- * Since: 0.1
+ * @autocast FP32; 16-bit operands are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), summed pairwise, one rounding.
+ * @source Girshick, arXiv:1504.08083, with beta as in torch.nn.SmoothL1Loss.
+ * @since 0.1
  */
 HTONE_API htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* target, double beta,
                                             htone_reduction reduction, htone_tensor** out);
 
-/* Answers the Kullback-Leibler divergence of targets from log-probabilities: t (log(t) - input), 0 log(0) being 0.
+/** Returns the Kullback-Leibler divergence of targets from log-probabilities: t (log(t) - input), 0 log(0) being 0.
  *
- * [in] input: log-probabilities of any shape, float; borrowed.
- * [in] target: shape of input, float: probabilities, or their logarithms; borrowed.
- * [in] log_target: not 0: target holds logarithms.
- * [in] reduction: any; MEAN divides by the number of elements, which is not the divergence: that is BATCH_MEAN.
- * [out] out: an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
+ * @param[in] input log-probabilities of any shape, float; borrowed.
+ * @param[in] target shape of input, float: probabilities, or their logarithms; borrowed.
+ * @param[in] log_target not 0: target holds logarithms.
+ * @param[in] reduction any; MEAN divides by the number of elements, which is not the divergence: that is BATCH_MEAN.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.
- * Autocast: FP32; 16-bit operands are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), summed pairwise, one rounding.
- * Source: torch.nn.functional.kl_div.
- * Since: 0.1
+ * @autocast FP32; 16-bit operands are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), summed pairwise, one rounding.
+ * @source torch.nn.functional.kl_div.
+ * @since 0.1
  */
 HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, int32_t log_target,
                                     htone_reduction reduction, htone_tensor** out);
 
-/* Answers the binary cross entropy of logits x: p t log(1 + e^-x) + (1 - t) log(1 + e^x), p being pos_weight.
+/** Returns the binary cross entropy of logits x: p t log(1 + e^-x) + (1 - t) log(1 + e^x), p being pos_weight.
  *
- * [in] logits: any shape, float; borrowed.
- * [in] targets: shape of logits, float, usually in [0, 1]; borrowed.
- * [in] pos_weight: optional; float, broadcasts to logits; gets no gradient; borrowed.
- * [in] reduction: MEAN, SUM or NONE.
- * [out] out: an f32 scalar (f64 for f64), or for NONE shape of logits in the promoted dtype (f32 under autocast);
+ * @param[in] logits any shape, float; borrowed.
+ * @param[in] targets shape of logits, float, usually in [0, 1]; borrowed.
+ * @param[in] pos_weight optional; float, broadcasts to logits; gets no gradient; borrowed.
+ * @param[in] reduction MEAN, SUM or NONE.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of logits in the promoted dtype (f32 under autocast);
  *   owned by the caller.
- * Autocast: FP32; 16-bit operands are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), without overflow for any logit; summed pairwise, one rounding. A loss is within 5 ulp
- *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it cancels
- *   where sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
- * Source: torch.nn.functional.binary_cross_entropy_with_logits.
- * Since: 0.1
+ * @autocast FP32; 16-bit operands are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), without overflow for any logit; summed pairwise, one rounding. A loss is within 5 ulp
+ *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it
+ *   cancels where sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
+ * @source torch.nn.functional.binary_cross_entropy_with_logits.
+ * @since 0.1
  */
 HTONE_API htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
                                              htone_reduction reduction, htone_tensor** out);
 
 typedef struct htone_cross_entropy_options {
   uint32_t struct_size;
-  htone_reduction reduction; /* MEAN, SUM or NONE; default MEAN */
-  int64_t ignore_index;      /* rows with this target give no loss and no gradient and do not count; default -100 */
-  double label_smoothing;    /* share of the target that is spread evenly over the classes, in [0, 1]; default 0 */
+  htone_reduction reduction; /**< MEAN, SUM or NONE; default MEAN */
+  int64_t ignore_index;      /**< rows with this target give no loss and no gradient and do not count; default -100 */
+  double label_smoothing;    /**< share of the target that is spread evenly over the classes, in [0, 1]; default 0 */
 } htone_cross_entropy_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options);
 
-/* Answers the cross entropy between logits and class indices, with weights, ignored rows and smoothed labels.
+/** Returns the cross entropy between logits and class indices, with weights, ignored rows and smoothed labels.
  *
- * [in] logits: [n, c], float; borrowed.
- * [in] targets: [n], i64, each in [0, c) or ignore_index; borrowed.
- * [in] weight: optional; [c], float: of each class; gets no gradient; borrowed.
- * [in] options: optional; defaults where NULL.
- * [out] out: an f32 scalar (f64 for f64), or for NONE [n] in the dtype of logits (f32 under autocast); owned by the
- *   caller. MEAN divides by the sum of the weights of the rows' targets, ignored rows left out; NaN where that is 0.
- * Autocast: FP32; 16-bit logits are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
+ * @param[in] logits [n, c], float; borrowed.
+ * @param[in] targets [n], i64, each in [0, c) or ignore_index; borrowed.
+ * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
+ * @param[in] options optional; defaults where NULL.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE [n] in the dtype of logits (f32 under autocast); owned by
+ *   the caller. MEAN divides by the sum of the weights of the rows' targets, ignored rows left out; NaN where that is
+ *   0.
+ * @autocast FP32; 16-bit logits are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: by log-sum-exp in FP32 (f64: double), summed pairwise.
- * Source: torch.nn.functional.cross_entropy; Szegedy et al., arXiv:1512.00567, for smoothing.
- * Since: 0.1
+ * @precision by log-sum-exp in FP32 (f64: double), summed pairwise.
+ * @source torch.nn.functional.cross_entropy; Szegedy et al., arXiv:1512.00567, for smoothing.
+ * @since 0.1
  */
 HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,
                                                 const htone_cross_entropy_options* options, htone_tensor** out);
 
-/* Answers the negative log-likelihood: minus the log-probability of each row's target.
+/** Returns the negative log-likelihood: minus the log-probability of each row's target.
  *
- * [in] log_probabilities: [n, c], float; borrowed.
- * [in] targets: [n], i64, each in [0, c) or ignore_index; borrowed.
- * [in] weight: optional; [c], float: of each class; gets no gradient; borrowed.
- * [in] ignore_index: rows with this target give no loss and no gradient and do not count; -100 is usual.
- * [in] reduction: MEAN, SUM or NONE.
- * [out] out: as htone_cross_entropy_with; owned by the caller.
- * Autocast: FP32; 16-bit input is read as it is and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
+ * @param[in] log_probabilities [n, c], float; borrowed.
+ * @param[in] targets [n], i64, each in [0, c) or ignore_index; borrowed.
+ * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
+ * @param[in] ignore_index rows with this target give no loss and no gradient and do not count; -100 is usual.
+ * @param[in] reduction MEAN, SUM or NONE.
+ * @param[out] out as htone_cross_entropy_with; owned by the caller.
+ * @autocast FP32; 16-bit input is read as it is and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: one product in FP32 (f64: double), summed pairwise.
- * Since: 0.1
+ * @precision one product in FP32 (f64: double), summed pairwise.
+ * @since 0.1
  */
 HTONE_API htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_tensor* targets, htone_tensor* weight,
                                       int64_t ignore_index, htone_reduction reduction, htone_tensor** out);

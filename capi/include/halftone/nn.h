@@ -1,4 +1,5 @@
-/* Modules: layers with parameters. A new linear layer holds FP32 weights drawn as PyTorch does by default, from the
+/** @file
+ * Modules: layers with parameters. A new linear layer holds FP32 weights drawn as PyTorch does by default, from the
  * context's seed in the order of creation.
  */
 #ifndef HALFTONE_NN_H
@@ -16,225 +17,225 @@ typedef struct htone_module htone_module;
 
 typedef struct htone_linear_options {
   uint32_t struct_size;
-  int32_t bias;      /* not 0: with a bias; default 1 */
-  htone_dtype dtype; /* of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  int32_t bias;      /**< not 0: with a bias; default 1 */
+  htone_dtype dtype; /**< of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
   uint32_t reserved;
 } htone_linear_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_linear_options_init(htone_linear_options* options);
 
-/* Makes a linear layer: [..., in_features] to [..., out_features].
+/** Makes a linear layer: [..., in_features] to [..., out_features].
  *
- * [in] device: of the parameters; borrowed.
- * [in] in_features, out_features: at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" [out_features, in_features] and "bias" [out_features], both uniform in
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] in_features,out_features at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [out_features, in_features] and "bias" [out_features], both uniform in
  *   +-1/sqrt(in_features); owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Source: the defaults of torch.nn.Linear (Kaiming uniform with a = sqrt(5)).
- * Since: 0.1
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @source the defaults of torch.nn.Linear (Kaiming uniform with a = sqrt(5)).
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
                                                   const htone_linear_options* options, htone_module** out);
 
-/* Makes a module that applies htone_relu.
+/** Makes a module that applies htone_relu.
  *
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_relu(htone_module** out);
 
-/* Makes a module that applies htone_gelu.
+/** Makes a module that applies htone_gelu.
  *
- * [in] form: HTONE_GELU_ERF or HTONE_GELU_TANH.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] form HTONE_GELU_ERF or HTONE_GELU_TANH.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_gelu(htone_gelu_form form, htone_module** out);
 
-/* Makes a module that applies htone_silu.
+/** Makes a module that applies htone_silu.
  *
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_silu(htone_module** out);
 
-/* Makes a module that applies htone_sigmoid.
+/** Makes a module that applies htone_sigmoid.
  *
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_sigmoid(htone_module** out);
 
-/* Makes a module that applies htone_tanh.
+/** Makes a module that applies htone_tanh.
  *
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_tanh(htone_module** out);
 
-/* Makes a module that merges all dimensions after the first: [n, ...] to [n, m].
+/** Makes a module that merges all dimensions after the first: [n, ...] to [n, m].
  *
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_flatten(htone_module** out);
 
-/* Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale, of whatever that takes.
+/** Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale, of whatever that takes.
  *
- * [in] scale, offset: finite; 1/255 and 0 bring bytes to [0, 1].
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] scale,offset finite; 1/255 and 0 bring bytes to [0, 1].
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_rescaling(double scale, double offset, htone_module** out);
 
-/* Makes a module that applies others one after another. At most 64 modules stand in one another, counted from the
+/** Makes a module that applies others one after another. At most 64 modules stand in one another, counted from the
  * outermost to the innermost, so that forward needs no more than 64 KiB of stack. A module that became deeper because a
  * part of it was given parts later is refused by htone_module_forward and by every call that needs names, both with
  * INVALID_ARGUMENT. So is a forward inside 64 others of the thread. A module may be part of several others; a call that
  * needs names, of parameters, buffers or a state, counts it once per path and returns INVALID_ARGUMENT beyond 262144
  * modules.
  *
- * [in] count: number of modules.
- * [in] modules: [count]; retained; optional where count is 0. Their parameters are named by position: "0.weight".
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 would stand in one another), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] count number of modules.
+ * @param[in] modules [count]; retained; optional where count is 0. Their parameters are named by position: "0.weight".
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 would stand in one another), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] module: a module.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] module a module.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_retain(htone_module* module);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] module: optional; a module.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] module optional; a module.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_module_release(htone_module* module);
+HTONE_EXPORT htone_status htone_module_release(htone_module* module);
 
-/* Runs a module. In evaluation mode several threads may do so at once; in training mode a layer that keeps running
+/** Runs a module. In evaluation mode several threads may do so at once; in training mode a layer that keeps running
  * statistics writes them, and the caller orders such calls.
  *
- * [in] module: borrowed.
- * [in] input: what the first layer takes; borrowed.
- * [in] policy: optional; autocast for this call, whatever scope the thread is in; borrowed.
- * [out] out: the result; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY,
+ * @param[in] module borrowed.
+ * @param[in] input what the first layer takes; borrowed.
+ * @param[in] policy optional; autocast for this call, whatever scope the thread is in; borrowed.
+ * @param[out] out the result; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY,
  *   as the layers' operations tell; CALLBACK (a hook or a module of the host's failed).
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_forward(htone_module* module, htone_tensor* input, htone_autocast_policy* policy,
                                             htone_tensor** out);
 
-/* Answers how many parameters a module and its parts have.
+/** Returns how many parameters a module and its parts have.
  *
- * [in] module: borrowed.
- * [out] out_count: the number of parameter tensors.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[out] out_count the number of parameter tensors.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_parameter_count(htone_module* module, size_t* out_count);
 
-/* Answers one parameter, in the order of creation.
+/** Returns one parameter, in the order of creation.
  *
- * [in] module: borrowed.
- * [in] index: below the parameter count.
- * [out] out: the parameter; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] index below the parameter count.
+ * @param[out] out the parameter; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_parameter(htone_module* module, size_t index, htone_parameter** out);
 
-/* Answers a parameter's name within a module: "0.weight".
+/** Returns a parameter's name within a module: "0.weight".
  *
- * [in] module: borrowed.
- * [in] index: below the parameter count.
- * [out] out_name: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_name.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] index below the parameter count.
+ * @param[out] out_name caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_name.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_parameter_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                                    size_t* out_length);
 
-/* Answers how many buffers a module and its parts have: tensors of their state that no optimizer updates.
+/** Returns how many buffers a module and its parts have: tensors of their state that no optimizer updates.
  *
- * [in] module: borrowed.
- * [out] out_count: the number of buffers.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[out] out_count the number of buffers.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_buffer_count(htone_module* module, size_t* out_count);
 
-/* Answers one buffer, in the order of creation.
+/** Returns one buffer, in the order of creation.
  *
- * [in] module: borrowed.
- * [in] index: below the buffer count.
- * [out] out: the live tensor: the module reads and writes the same elements; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] index below the buffer count.
+ * @param[out] out the live tensor: the module reads and writes the same elements; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_buffer(htone_module* module, size_t index, htone_tensor** out);
 
-/* Answers a buffer's name within a module: "1.running_mean".
+/** Returns a buffer's name within a module: "1.running_mean".
  *
- * [in] module: borrowed.
- * [in] index: below the buffer count.
- * [out] out_name: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_name.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[in] index below the buffer count.
+ * @param[out] out_name caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_name.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_buffer_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                                 size_t* out_length);
 
-/* Brings a module and its parts into training or evaluation mode. A new module is in training mode.
+/** Brings a module and its parts into training or evaluation mode. A new module is in training mode.
  *
- * [in] module: borrowed; no other thread uses it meanwhile.
- * [in] training: not 0: training.
- * Errors: INVALID_HANDLE, OUT_OF_MEMORY (the mode is as before).
- * Since: 0.1
+ * @param[in] module borrowed; no other thread uses it meanwhile.
+ * @param[in] training not 0: training.
+ * @errors INVALID_HANDLE, OUT_OF_MEMORY (the mode is as before).
+ * @since 0.1
  */
-HTONE_API htone_status htone_module_train(htone_module* module, int32_t training);
+HTONE_API htone_status htone_module_set_training(htone_module* module, int32_t training);
 
-/* Answers the mode of a module; its parts may have been given others.
+/** Returns the mode of a module; its parts may have been given others.
  *
- * [in] module: borrowed.
- * [out] out_training: 1 in training mode, 0 in evaluation mode.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[out] out_training 1 in training mode, 0 in evaluation mode.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_is_training(htone_module* module, int32_t* out_training);
 
-/* Makes a set of all parameters of a module and its parts, with their names in it: "0.weight". A parameter that stands
+/** Makes a set of all parameters of a module and its parts, with their names in it: "0.weight". A parameter that stands
  * in the module twice is in the set once, under its first name.
  *
- * [in] module: borrowed.
- * [out] out: the set; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] module borrowed.
+ * @param[out] out the set; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_create_from_module(htone_module* module, htone_parameters** out);
 

@@ -1,4 +1,5 @@
-/* Normalisation operations: layer, RMS, group and batch normalisation. Statistics are computed in FP32 (f64: double),
+/** @file
+ * Normalisation operations: layer, RMS, group and batch normalisation. Statistics are computed in FP32 (f64: double),
  * by two passes, whatever the input's dtype. The layers made of them are in norm_modules.h.
  */
 #ifndef HALFTONE_NORM_H
@@ -10,78 +11,78 @@
 extern "C" {
 #endif
 
-/* Normalises over the last dimensions: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
+/** Normalises over the last dimensions: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
  *
- * [in] input: its shape ends in normalized_shape, float; borrowed.
- * [in] ndim: number of the last dimensions, at least 1.
- * [in] normalized_shape: [ndim] their sizes.
- * [in] weight: optional; of normalized_shape, any float; borrowed.
- * [in] bias: optional; of normalized_shape, any float; borrowed.
- * [in] epsilon: at least 0. A constant row gives bias where it is above 0, NaN where it is 0.
- * [out] out: shape and dtype of input; owned by the caller.
- * Autocast: FP32; 16-bit inputs are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), one rounding; the mean is subtracted in two parts, so that rows far from 0 keep their
+ * @param[in] input its shape ends in normalized_shape, float; borrowed.
+ * @param[in] ndim number of the last dimensions, at least 1.
+ * @param[in] normalized_shape [ndim] their sizes.
+ * @param[in] weight optional; of normalized_shape, any float; borrowed.
+ * @param[in] bias optional; of normalized_shape, any float; borrowed.
+ * @param[in] epsilon at least 0. A constant row gives bias where it is above 0, NaN where it is 0.
+ * @param[out] out shape and dtype of input; owned by the caller.
+ * @autocast FP32; 16-bit inputs are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), one rounding; the mean is subtracted in two parts, so that rows far from 0 keep their
  *   digits. The gradients of weight and bias are summed in a fixed order.
- * Source: Ba, Kiros and Hinton, arXiv:1607.06450.
- * Since: 0.1
+ * @source Ba, Kiros and Hinton, arXiv:1607.06450.
+ * @since 0.1
  */
 HTONE_API htone_status htone_layer_norm(htone_tensor* input, int32_t ndim, const int64_t* normalized_shape,
                                         htone_tensor* weight, htone_tensor* bias, double epsilon, htone_tensor** out);
 
-/* Normalises by the root mean square over the last dimensions: out = input / sqrt(mean(input^2) + epsilon) * weight.
+/** Normalises by the root mean square over the last dimensions: out = input / sqrt(mean(input^2) + epsilon) * weight.
  *
- * [in] input: its shape ends in normalized_shape, float; borrowed.
- * [in] ndim: number of the last dimensions, at least 1.
- * [in] normalized_shape: [ndim] their sizes.
- * [in] weight: optional; of normalized_shape, any float; borrowed.
- * [in] epsilon: at least 0. A row of zeros gives zeros where it is above 0, NaN where it is 0.
- * [out] out: shape and dtype of input; owned by the caller.
- * Autocast: FP32; 16-bit inputs are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), one rounding. A mean square beyond FP32 gives zeros.
- * Source: Zhang and Sennrich, arXiv:1910.07467.
- * Since: 0.1
+ * @param[in] input its shape ends in normalized_shape, float; borrowed.
+ * @param[in] ndim number of the last dimensions, at least 1.
+ * @param[in] normalized_shape [ndim] their sizes.
+ * @param[in] weight optional; of normalized_shape, any float; borrowed.
+ * @param[in] epsilon at least 0. A row of zeros gives zeros where it is above 0, NaN where it is 0.
+ * @param[out] out shape and dtype of input; owned by the caller.
+ * @autocast FP32; 16-bit inputs are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), one rounding. A mean square beyond FP32 gives zeros.
+ * @source Zhang and Sennrich, arXiv:1910.07467.
+ * @since 0.1
  */
 HTONE_API htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const int64_t* normalized_shape,
                                       htone_tensor* weight, double epsilon, htone_tensor** out);
 
-/* Normalises groups of channels of each sample: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
+/** Normalises groups of channels of each sample: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
  *
- * [in] input: [n, channels, ...], float; borrowed.
- * [in] groups: divides channels.
- * [in] weight: optional; [channels], any float; borrowed.
- * [in] bias: optional; [channels], any float; borrowed.
- * [in] epsilon: at least 0. A constant group gives bias where it is above 0, NaN where it is 0.
- * [out] out: shape and dtype of input; owned by the caller.
- * Autocast: FP32; 16-bit inputs are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: as htone_layer_norm.
- * Source: Wu and He, arXiv:1803.08494.
- * Since: 0.1
+ * @param[in] input [n, channels, ...], float; borrowed.
+ * @param[in] groups divides channels.
+ * @param[in] weight optional; [channels], any float; borrowed.
+ * @param[in] bias optional; [channels], any float; borrowed.
+ * @param[in] epsilon at least 0. A constant group gives bias where it is above 0, NaN where it is 0.
+ * @param[out] out shape and dtype of input; owned by the caller.
+ * @autocast FP32; 16-bit inputs are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_layer_norm.
+ * @source Wu and He, arXiv:1803.08494.
+ * @since 0.1
  */
 HTONE_API htone_status htone_group_norm(htone_tensor* input, int64_t groups, htone_tensor* weight, htone_tensor* bias,
                                         double epsilon, htone_tensor** out);
 
-/* Normalises each channel over the batch: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
+/** Normalises each channel over the batch: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
  *
- * [in] input: [n, channels, ...], float; borrowed. In training a channel has more than one element.
- * [in] running_mean: optional where training is not 0; [channels], f32 or f64; read, in training written. Given with
- *   running_var or not at all.
- * [in] running_var: optional where training is not 0; likewise. Moves towards the unbiased variance.
- * [in] weight: optional; [channels], any float; borrowed.
- * [in] bias: optional; [channels], any float; borrowed.
- * [in] training: not 0: normalise with the batch's own statistics, else with the running ones.
- * [in] momentum: finite; in training the running statistics become (1 - momentum) old + momentum batch, when the call
- *   has succeeded; in a callback, when the outermost call has.
- * [in] epsilon: at least 0.
- * [out] out: shape and dtype of input; owned by the caller.
- * Autocast: FP32; 16-bit inputs are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH (one element a channel in training too), DTYPE_MISMATCH,
+ * @param[in] input [n, channels, ...], float; borrowed. In training a channel has more than one element.
+ * @param[in] running_mean optional where training is not 0; [channels], f32 or f64; read, in training written. Given
+ *   with running_var or not at all.
+ * @param[in] running_var optional where training is not 0; likewise. Moves towards the unbiased variance.
+ * @param[in] weight optional; [channels], any float; borrowed.
+ * @param[in] bias optional; [channels], any float; borrowed.
+ * @param[in] training not 0: normalise with the batch's own statistics, else with the running ones.
+ * @param[in] momentum finite; in training the running statistics become (1 - momentum) old + momentum batch, when the
+ *   call has succeeded; in a callback, when the outermost call has.
+ * @param[in] epsilon at least 0.
+ * @param[out] out shape and dtype of input; owned by the caller.
+ * @autocast FP32; 16-bit inputs are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH (one element a channel in training too), DTYPE_MISMATCH,
  *   DEVICE, STATE (running statistics that are a recorded result), OUT_OF_MEMORY.
- * Precision: as htone_layer_norm. An empty batch leaves the running statistics.
- * Source: Ioffe and Szegedy, arXiv:1502.03167.
- * Since: 0.1
+ * @precision as htone_layer_norm. An empty batch leaves the running statistics.
+ * @source Ioffe and Szegedy, arXiv:1502.03167.
+ * @since 0.1
  */
 HTONE_API htone_status htone_batch_norm(htone_tensor* input, htone_tensor* running_mean, htone_tensor* running_var,
                                         htone_tensor* weight, htone_tensor* bias, int32_t training, double momentum,

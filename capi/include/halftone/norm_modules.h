@@ -1,4 +1,5 @@
-/* Normalisation layers. Weights begin as 1 and biases as 0; parameters and buffers have PyTorch's names.
+/** @file
+ * Normalisation layers. Weights begin as 1 and biases as 0; parameters and buffers have PyTorch's names.
  */
 #ifndef HALFTONE_NORM_MODULES_H
 #define HALFTONE_NORM_MODULES_H
@@ -10,108 +11,109 @@
 extern "C" {
 #endif
 
-/* Of layer, RMS and group normalisation. */
+/** Of layer, RMS and group normalisation. */
 typedef struct htone_norm_options {
   uint32_t struct_size;
-  int32_t affine;    /* not 0: with a weight, and a bias where the layer has one; default 1 */
-  int32_t bias;      /* not 0: with a bias beside the weight; default 1; RMS normalisation has none */
-  htone_dtype dtype; /* of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  double epsilon;    /* at least 0; default 1e-5 */
+  int32_t affine;    /**< not 0: with a weight, and a bias where the layer has one; default 1 */
+  int32_t bias;      /**< not 0: with a bias beside the weight; default 1; RMS normalisation has none */
+  htone_dtype dtype; /**< of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  double epsilon;    /**< at least 0; default 1e-5 */
 } htone_norm_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_norm_options_init(htone_norm_options* options);
 
-/* Makes a layer that applies htone_layer_norm.
+/** Makes a layer that applies htone_layer_norm.
  *
- * [in] device: of the parameters; borrowed.
- * [in] ndim: number of the last dimensions, at least 1.
- * [in] normalized_shape: [ndim] their sizes.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" and "bias" of normalized_shape; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] ndim number of the last dimensions, at least 1.
+ * @param[in] normalized_shape [ndim] their sizes.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" and "bias" of normalized_shape; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_layer_norm(htone_device* device, int32_t ndim,
                                                       const int64_t* normalized_shape,
                                                       const htone_norm_options* options, htone_module** out);
 
-/* Makes a layer that applies htone_rms_norm.
+/** Makes a layer that applies htone_rms_norm.
  *
- * [in] device: of the parameters; borrowed.
- * [in] ndim: number of the last dimensions, at least 1.
- * [in] normalized_shape: [ndim] their sizes.
- * [in] options: optional; NULL means the defaults. PyTorch's default epsilon is the step of the input's dtype at 1.
- * [out] out: with the parameter "weight" of normalized_shape; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] ndim number of the last dimensions, at least 1.
+ * @param[in] normalized_shape [ndim] their sizes.
+ * @param[in] options optional; NULL means the defaults. PyTorch's default epsilon is the step of the input's dtype at
+ *   1.
+ * @param[out] out with the parameter "weight" of normalized_shape; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_rms_norm(htone_device* device, int32_t ndim, const int64_t* normalized_shape,
                                                     const htone_norm_options* options, htone_module** out);
 
-/* Makes a layer that applies htone_group_norm.
+/** Makes a layer that applies htone_group_norm.
  *
- * [in] device: of the parameters; borrowed.
- * [in] groups: divides channels.
- * [in] channels: of the input; at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" [channels] and "bias" [channels]; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] groups divides channels.
+ * @param[in] channels of the input; at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [channels] and "bias" [channels]; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_group_norm(htone_device* device, int64_t groups, int64_t channels,
                                                       const htone_norm_options* options, htone_module** out);
 
 typedef struct htone_batch_norm_options {
   uint32_t struct_size;
-  int32_t affine;              /* not 0: with weight and bias; default 1 */
-  int32_t track_running_stats; /* not 0: keeps running statistics for evaluation; default 1 */
-  int32_t cumulative;          /* not 0: they are means over all batches (PyTorch's momentum None); default 0 */
-  double epsilon;              /* at least 0; default 1e-5 */
-  double momentum;             /* share of a batch in the running statistics, in [0, 1]; default 0.1 */
-  htone_dtype dtype;           /* of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  int32_t affine;              /**< not 0: with weight and bias; default 1 */
+  int32_t track_running_stats; /**< not 0: keeps running statistics for evaluation; default 1 */
+  int32_t cumulative;          /**< not 0: they are means over all batches (PyTorch's momentum None); default 0 */
+  double epsilon;              /**< at least 0; default 1e-5 */
+  double momentum;             /**< share of a batch in the running statistics, in [0, 1]; default 0.1 */
+  htone_dtype dtype;           /**< of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
   uint32_t reserved;
 } htone_batch_norm_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_batch_norm_options_init(htone_batch_norm_options* options);
 
-/* Makes a layer that applies htone_batch_norm to [n, channels] and [n, channels, length]: in training mode with the
+/** Makes a layer that applies htone_batch_norm to [n, channels] and [n, channels, length]: in training mode with the
  * batch's statistics, which it then adds to the running ones; in evaluation mode with those. The running ones change
  * when the call of forward has succeeded; in a callback, when the outermost call has.
  *
- * [in] device: of the parameters and buffers; borrowed.
- * [in] channels: of the input; at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with parameters "weight" [channels] and "bias" [channels], and buffers "running_mean" [channels],
+ * @param[in] device of the parameters and buffers; borrowed.
+ * @param[in] channels of the input; at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with parameters "weight" [channels] and "bias" [channels], and buffers "running_mean" [channels],
  *   "running_var" [channels] (f32; f64 where dtype is) and "num_batches_tracked" (i64 scalar); owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
-HTONE_API htone_status htone_module_create_batch_norm_1d(htone_device* device, int64_t channels,
-                                                         const htone_batch_norm_options* options, htone_module** out);
+HTONE_API htone_status htone_module_create_batch_norm1d(htone_device* device, int64_t channels,
+                                                        const htone_batch_norm_options* options, htone_module** out);
 
-/* Makes a layer like that of htone_module_create_batch_norm_1d, for [n, channels, height, width].
+/** Makes a layer like that of htone_module_create_batch_norm1d, for [n, channels, height, width].
  *
- * [in] device: of the parameters and buffers; borrowed.
- * [in] channels: of the input; at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: with the same parameters and buffers; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] device of the parameters and buffers; borrowed.
+ * @param[in] channels of the input; at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out with the same parameters and buffers; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
-HTONE_API htone_status htone_module_create_batch_norm_2d(htone_device* device, int64_t channels,
-                                                         const htone_batch_norm_options* options, htone_module** out);
+HTONE_API htone_status htone_module_create_batch_norm2d(htone_device* device, int64_t channels,
+                                                        const htone_batch_norm_options* options, htone_module** out);
 
 #ifdef __cplusplus
 }

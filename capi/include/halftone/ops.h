@@ -1,9 +1,9 @@
-/* Operations on tensors. Each makes a new tensor and, where an input requires a gradient, records itself for backward.
+/** @file
+ * Operations on tensors. Each makes a new tensor and, where an input requires a gradient, records itself for backward.
  *
- * Inputs of one call live on one device of one context, else HTONE_DEVICE. "float" is any of f64, f32, f16 and bf16;
- * 8-bit floats are storage, which operations that compute answer DTYPE_MISMATCH: cast them first.
- * Floats are loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Broadcasting is
- * NumPy's.
+ * Inputs of one call live on one device of one context, else HTONE_ERROR_DEVICE. "float" is any of f64, f32, f16 and
+ * bf16; 8-bit floats are storage, which operations that compute refuse with DTYPE_MISMATCH: cast them first. Floats are
+ * loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Broadcasting is NumPy's.
  */
 #ifndef HALFTONE_OPS_H
 #define HALFTONE_OPS_H
@@ -14,243 +14,246 @@
 extern "C" {
 #endif
 
-/* Adds element by element: out = a + b.
+/** Adds element by element: out = a + b.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: broadcast shape, promoted dtype; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: 0.5 ulp. Integers wrap; two bools give "or".
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out broadcast shape, promoted dtype; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision 0.5 ulp. Integers wrap; two bools give "or".
+ * @since 0.1
  */
 HTONE_API htone_status htone_add(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Subtracts element by element: out = a - b.
+/** Subtracts element by element: out = a - b.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool, but not two bools; borrowed.
- * [out] out: broadcast shape, promoted dtype; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: 0.5 ulp. Integers wrap.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool, but not two bools; borrowed.
+ * @param[out] out broadcast shape, promoted dtype; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision 0.5 ulp. Integers wrap.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sub(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Multiplies element by element: out = a * b.
+/** Multiplies element by element: out = a * b.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: broadcast shape, promoted dtype; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: 0.5 ulp. Integers wrap.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out broadcast shape, promoted dtype; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision 0.5 ulp. Integers wrap.
+ * @since 0.1
  */
 HTONE_API htone_status htone_mul(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Divides element by element: out = a / b.
+/** Divides element by element: out = a / b.
  *
- * [in] a, b: any shapes that broadcast, float, integer or bool; borrowed.
- * [out] out: broadcast shape; promoted dtype, f32 for two integers; owned by the caller.
- * Autocast: widest.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: 0.5 ulp. x / 0 is an infinity or NaN.
- * Since: 0.1
+ * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
+ * @param[out] out broadcast shape; promoted dtype, f32 for two integers; owned by the caller.
+ * @autocast widest.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision 0.5 ulp. x / 0 is an infinity or NaN.
+ * @since 0.1
  */
 HTONE_API htone_status htone_div(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Multiplies matrices: out = a b; further leading dimensions are batches that broadcast.
+/** Multiplies matrices: out = a b; further leading dimensions are batches that broadcast.
  *
- * [in] a: [..., m, k], float; borrowed.
- * [in] b: [..., k, n], dtype of a; borrowed.
- * [out] out: [..., m, n], dtype of a; owned by the caller.
- * Autocast: low precision.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: products and sums in FP32 (f64: double), one rounding; error at most k eps times the sum of |a| |b|.
- *   bf16 may take subnormal elements and sums as zero: 2 k 2^-126 max(1, |a|, |b|) more.
- * Since: 0.1
+ * @param[in] a [..., m, k], float; borrowed.
+ * @param[in] b [..., k, n], dtype of a; borrowed.
+ * @param[out] out [..., m, n], dtype of a; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision products and sums in FP32 (f64: double), one rounding; error at most k eps times the sum of |a| |b|. bf16
+ *   may take subnormal elements and sums as zero: 2 k 2^-126 max(1, |a|, |b|) more.
+ * @since 0.1
  */
 HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/* Applies a linear layer: out = input weight^T + bias.
+/** Applies a linear layer: out = input weight^T + bias.
  *
- * [in] input: [..., in], float; borrowed.
- * [in] weight: [out, in], dtype of input; borrowed.
- * [in] bias: optional; [out], dtype of input; borrowed.
- * [out] out: [..., out], dtype of input; owned by the caller.
- * Autocast: low precision.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: as htone_matmul; the bias is added before the one rounding.
- * Since: 0.1
+ * @param[in] input [..., in], float; borrowed.
+ * @param[in] weight [out, in], dtype of input; borrowed.
+ * @param[in] bias optional; [out], dtype of input; borrowed.
+ * @param[out] out [..., out], dtype of input; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_matmul; the bias is added before the one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_linear(htone_tensor* input, htone_tensor* weight, htone_tensor* bias, htone_tensor** out);
 
-/* Sums over dimensions.
+/** Sums over dimensions.
  *
- * [in] input: any shape, float, integer or bool; borrowed.
- * [in] dim_count: number of dimensions; 0 means all.
- * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
- * [in] keepdim: not 0 keeps the summed dimensions with size 1.
- * [out] out: dtype of input for floats, i64 for integers and bool; owned by the caller. An empty sum is 0.
- * Autocast: FP32.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: pairwise in FP32 (f64: double), one rounding; integers in 64 bits, wrapping.
- * Since: 0.1
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] dim_count number of dimensions; 0 means all.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] keepdim not 0 keeps the summed dimensions with size 1.
+ * @param[out] out dtype of input for floats, i64 for integers and bool; owned by the caller. An empty sum is 0.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision pairwise in FP32 (f64: double), one rounding; integers in 64 bits, wrapping.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sum(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                  htone_tensor** out);
 
-/* Averages over dimensions.
+/** Averages over dimensions.
  *
- * [in] input: any shape, float; borrowed.
- * [in] dim_count: number of dimensions; 0 means all.
- * [in] dims: [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
- * [in] keepdim: not 0 keeps the averaged dimensions with size 1.
- * [out] out: dtype of input; owned by the caller. An empty mean is NaN.
- * Autocast: FP32.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: as htone_sum, one more rounding for the division.
- * Since: 0.1
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] dim_count number of dimensions; 0 means all.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] keepdim not 0 keeps the averaged dimensions with size 1.
+ * @param[out] out dtype of input; owned by the caller. An empty mean is NaN.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision as htone_sum, one more rounding for the division.
+ * @since 0.1
  */
 HTONE_API htone_status htone_mean(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                   htone_tensor** out);
 
-/* Rectifies: out = max(input, 0); NaN stays NaN, the gradient at 0 is 0.
+/** Rectifies: out = max(input, 0); NaN stays NaN, the gradient at 0 is 0.
  *
- * [in] input: any shape, float; borrowed.
- * [out] out: as input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: exact.
- * Since: 0.1
+ * @param[in] input any shape, float; borrowed.
+ * @param[out] out as input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact.
+ * @since 0.1
  */
 HTONE_API htone_status htone_relu(htone_tensor* input, htone_tensor** out);
 
-typedef int32_t htone_gelu_form;
+typedef enum htone_gelu_form {
+  HTONE_GELU_ERF = 0,
+  HTONE_GELU_TANH = 1,
+  HTONE_GELU_FORM_MAX_ENUM = 0x7FFFFFFF
+} htone_gelu_form;
 
-enum { HTONE_GELU_ERF = 0, HTONE_GELU_TANH = 1 };
-
-/* Applies the Gaussian error linear unit: x Phi(x), or its tanh form.
+/** Applies the Gaussian error linear unit: x Phi(x), or its tanh form.
  *
- * [in] input: any shape, float; borrowed.
- * [in] form: HTONE_GELU_ERF or HTONE_GELU_TANH.
- * [out] out: as input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: absolute error at most 2.4e-7 |x| before rounding; 3 ulp of FP32 for the erf form where |x| is at most
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] form HTONE_GELU_ERF or HTONE_GELU_TANH.
+ * @param[out] out as input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision absolute error at most 2.4e-7 |x| before rounding; 3 ulp of FP32 for the erf form where |x| is at most
  *   0.7. Below -1, where the result is small beside x, its relative error grows.
- * Source: Hendrycks and Gimpel, arXiv:1606.08415.
- * Since: 0.1
+ * @source Hendrycks and Gimpel, arXiv:1606.08415.
+ * @since 0.1
  */
 HTONE_API htone_status htone_gelu(htone_tensor* input, htone_gelu_form form, htone_tensor** out);
 
-/* Normalises exponentials along a dimension: out = exp(x) / sum exp(x). A row of -inf throughout gives NaN.
+/** Normalises exponentials along a dimension: out = exp(x) / sum exp(x). A row of -inf throughout gives NaN.
  *
- * [in] input: any shape, float; borrowed.
- * [in] dim: the dimension, negative from the end.
- * [out] out: as input; owned by the caller.
- * Autocast: FP32.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double) after subtracting the largest entry.
- * Since: 0.1
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[out] out as input; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double) after subtracting the largest entry.
+ * @since 0.1
  */
 HTONE_API htone_status htone_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
 
-/* Answers the logarithm of htone_softmax, without forming it.
+/** Returns the logarithm of htone_softmax, without forming it.
  *
- * [in] input: any shape, float; borrowed.
- * [in] dim: the dimension, negative from the end.
- * [out] out: as input; owned by the caller.
- * Autocast: FP32.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: by log-sum-exp in FP32 (f64: double).
- * Since: 0.1
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[out] out as input; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision by log-sum-exp in FP32 (f64: double).
+ * @since 0.1
  */
 HTONE_API htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
 
-/* Answers the mean cross entropy between logits and class indices: htone_cross_entropy_with of loss.h by its defaults.
+/** Returns the mean cross entropy between logits and class indices: htone_cross_entropy_with of loss.h by its defaults.
  *
- * [in] logits: [n, c], float; borrowed.
- * [in] targets: [n], i64, each in [0, c), or -100 for a row that is left out; borrowed.
- * [out] out: an f32 scalar, f64 for f64 logits; owned by the caller. NaN where no row counts.
- * Autocast: FP32; 16-bit logits are read as they are and widened.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written), SHAPE_MISMATCH,
- *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: by log-sum-exp in FP32 (f64: double).
- * Since: 0.1
+ * @param[in] logits [n, c], float; borrowed.
+ * @param[in] targets [n], i64, each in [0, c), or -100 for a row that is left out; borrowed.
+ * @param[out] out an f32 scalar, f64 for f64 logits; owned by the caller. NaN where no row counts.
+ * @autocast FP32; 16-bit logits are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written),
+ *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision by log-sum-exp in FP32 (f64: double).
+ * @since 0.1
  */
 HTONE_API htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out);
 
-/* Answers the share of rows whose largest logit stands at the target. Never records for backward.
+/** Returns the share of rows whose largest logit stands at the target. Never records for backward.
  *
- * [in] logits: [n, c], float; borrowed.
- * [in] targets: [n], i64, each in [0, c); borrowed.
- * [out] out: scalar f32 in [0, 1]; owned by the caller. NaN where n is 0.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * Precision: exact count; one rounding.
- * Since: 0.1
+ * @param[in] logits [n, c], float; borrowed.
+ * @param[in] targets [n], i64, each in [0, c); borrowed.
+ * @param[out] out scalar f32 in [0, 1]; owned by the caller. NaN where n is 0.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact count; one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_accuracy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out);
 
-/* Gives the elements another shape; shares storage where strides allow it, else copies.
+/** Gives the elements another shape; shares storage where strides allow it, else copies.
  *
- * [in] input: any shape and dtype; borrowed.
- * [in] ndim: number of dimensions.
- * [in] shape: [ndim] sizes with the same product; one may be -1; optional where ndim is 0.
- * [out] out: dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] ndim number of dimensions.
+ * @param[in] shape [ndim] sizes with the same product; one may be -1; optional where ndim is 0.
+ * @param[out] out dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_reshape(htone_tensor* input, int32_t ndim, const int64_t* shape, htone_tensor** out);
 
-/* Swaps two dimensions; shares storage.
+/** Swaps two dimensions; shares storage.
  *
- * [in] input: any shape and dtype; borrowed.
- * [in] dim0, dim1: dimensions, negative from the end.
- * [out] out: a view of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] dim0,dim1 dimensions, negative from the end.
+ * @param[out] out a view of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_transpose(htone_tensor* input, int64_t dim0, int64_t dim1, htone_tensor** out);
 
-/* Takes every step-th index of [start, end) of one dimension; shares storage.
+/** Takes every step-th index of [start, end) of one dimension; shares storage.
  *
- * [in] input: at least one dimension, any dtype; borrowed.
- * [in] dim: the dimension, negative from the end.
- * [in] start, end: indices, negative from the end, clamped to the size; end at or before start gives an empty tensor.
- * [in] step: at least 1.
- * [out] out: a view of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] input at least one dimension, any dtype; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[in] start,end indices, negative from the end, clamped to the size; end at or before start gives an empty
+ *   tensor.
+ * @param[in] step at least 1.
+ * @param[out] out a view of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_slice(htone_tensor* input, int64_t dim, int64_t start, int64_t end, int64_t step,
                                    htone_tensor** out);
 
-/* Converts the elements to another dtype. Gradients flow between floats.
+/** Converts the elements to another dtype. Gradients flow between floats.
  *
- * [in] input: any shape and dtype; borrowed.
- * [in] dtype: of the result.
- * [out] out: shape of input; owned by the caller. The same tensor where the dtype is its own.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Precision: round to nearest even, subnormals and NaN kept. f8e4m3 saturates at 448. Float to integer truncates and
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] dtype of the result.
+ * @param[out] out shape of input; owned by the caller. The same tensor where the dtype is its own.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @precision round to nearest even, subnormals and NaN kept. f8e4m3 saturates at 448. Float to integer truncates and
  *   saturates, NaN gives 0. To bool: is not zero.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_cast(htone_tensor* input, htone_dtype dtype, htone_tensor** out);
 
-/* Scales and shifts: out = input * scale + offset.
+/** Scales and shifts: out = input * scale + offset.
  *
- * [in] input: any shape, float, integer or bool; borrowed.
- * [in] scale, offset: finite factors.
- * [out] out: dtype of input where that is a float, else f32; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: FP32 (f64: double), one rounding after each of the two operations.
- * Since: 0.1
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] scale,offset finite factors.
+ * @param[out] out dtype of input where that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double), one rounding after each of the two operations.
+ * @since 0.1
  */
 HTONE_API htone_status htone_rescale(htone_tensor* input, double scale, double offset, htone_tensor** out);
 

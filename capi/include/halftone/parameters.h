@@ -1,4 +1,5 @@
-/* Parameters and sets of them. A parameter is a tensor that training changes, with its gradient and whatever an
+/** @file
+ * Parameters and sets of them. A parameter is a tensor that training changes, with its gradient and whatever an
  * optimizer keeps beside it. A set is an ordered list of parameters by name, for optimizers and averages; sets made
  * from others do not follow them. One set, and one parameter's settings, belong to one thread at a time.
  */
@@ -14,187 +15,188 @@ extern "C" {
 typedef struct htone_parameter htone_parameter;
 typedef struct htone_parameters htone_parameters;
 
-/* Makes a parameter over a tensor, whose elements are the FP32 master weights from now on and stay where they are: with
- * htone_tensor_from_buffer or DLPack an optimizer's step writes the host's own array. Such weights keep their
+/** Makes a parameter over a tensor, whose elements are the FP32 master weights from now on and stay where they are:
+ * with htone_tensor_from_buffer or DLPack an optimizer's step writes the host's own array. Such weights keep their
  * master: HTONE_MASTER_FULL alone is supported.
  *
- * [in] name: of 1 to 4096 bytes of UTF-8 without control characters; copied.
- * [in] tensor: f32, row-major, not read-only, not requiring a gradient; its memory is retained. A host that writes it
- *   by itself says so by htone_tensor_mark_written.
- * [out] out: the parameter; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (not row-major), DTYPE_MISMATCH, STATE (read-only; requires a gradient),
+ * @param[in] name of 1 to 4096 bytes of UTF-8 without control characters; copied.
+ * @param[in] tensor f32, row-major, not read-only, not requiring a gradient; its memory is retained. A host that
+ *   writes it by itself says so by htone_tensor_mark_written.
+ * @param[out] out the parameter; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (not row-major), DTYPE_MISMATCH, STATE (read-only; requires a gradient),
  *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out);
 
-/* Brings a parameter's gradient, in place of what it has, valid or not. Norms, the gradient scaler and the optimizer's
+/** Brings a parameter's gradient, in place of what it has, valid or not. Norms, the gradient scaler and the optimizer's
  * step read it where it is, so a host that rewrites the memory brings it once; nothing writes it. A later backward or
  * htone_parameter_accumulate_grad adds to a copy. Not between htone_grad_scaler_unscale and the step.
  *
- * [in] parameter: borrowed.
- * [in] gradient: f32, f16 or bf16, shape of parameter; multiplied by the scale where a gradient scaler steps. Its
+ * @param[in] parameter borrowed.
+ * @param[in] gradient f32, f16 or bf16, shape of parameter; multiplied by the scale where a gradient scaler steps. Its
  *   memory is retained until another gradient is brought or the gradient is zeroed. Copied where it is not row-major.
- * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE (frozen), OUT_OF_MEMORY.
- * Since: 0.1
+ * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE (frozen), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_set_grad(htone_parameter* parameter, htone_tensor* gradient);
 
-/* Adds to a parameter's gradient in memory of the library's own, as backward does; writes it where there is none.
+/** Adds to a parameter's gradient in memory of the library's own, as backward does; writes it where there is none.
  * Neither belongs between htone_grad_scaler_unscale and the step, whose verdict and norm are of the gradients before.
  *
- * [in] parameter: borrowed.
- * [in] gradient: f32, f16 or bf16, shape of parameter; borrowed.
- * Errors: INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE (frozen; its gradient is invalid since a failed
- *   backward), OUT_OF_MEMORY.
- * Precision: one FP32 addition, rounded to the gradient's dtype.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[in] gradient f32, f16 or bf16, shape of parameter; borrowed.
+ * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE (frozen; its gradient is invalid since a
+ *   failed backward), OUT_OF_MEMORY.
+ * @precision one FP32 addition, rounded to the gradient's dtype.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_accumulate_grad(htone_parameter* parameter, htone_tensor* gradient);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] parameter: a parameter.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] parameter a parameter.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_retain(htone_parameter* parameter);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] parameter: optional; a parameter.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] parameter optional; a parameter.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_parameter_release(htone_parameter* parameter);
+HTONE_EXPORT htone_status htone_parameter_release(htone_parameter* parameter);
 
-/* Answers the leaf tensor that stands for a parameter in operations: its master weights, or the bf16 part
+/** Returns the leaf tensor that stands for a parameter in operations: its master weights, or the bf16 part
  * of weights that an optimizer has split. A leaf, or a graph recorded from it, may outlive the parameter: its gradient
  * then arrives at the leaf, and autocast casts the leaf as it does every tensor.
  *
- * [in] parameter: borrowed.
- * [out] out: the leaf; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[out] out the leaf; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** out);
 
-/* Answers a parameter's values in a dtype: the master, the copy that the optimizer keeps, or a fresh cast.
+/** Returns a parameter's values in a dtype: the master, the copy that the optimizer keeps, or a fresh cast.
  *
- * [in] parameter: borrowed.
- * [in] dtype: f64, f32, f16 or bf16.
- * [out] out: outside autograd, to be read only; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[in] dtype f64, f32, f16 or bf16.
+ * @param[out] out outside autograd, to be read only; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out);
 
-/* Freezes a parameter, or lets it train again. A frozen one requires no gradient: its leaves taken from now on are
+/** Freezes a parameter, or lets it train again. A frozen one requires no gradient: its leaves taken from now on are
  * constants, its gradient's memory is given back, and what a graph made before delivers is dropped. An optimizer that
  * has it leaves it as it is until it is free again; optimizers made afterwards from a module leave it out.
  *
- * [in] parameter: borrowed; not while a backward runs.
- * [in] frozen: not 0: frozen.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] parameter borrowed; not while a backward runs.
+ * @param[in] frozen not 0: frozen.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_set_frozen(htone_parameter* parameter, int32_t frozen);
 
-/* Answers whether a parameter is frozen.
+/** Returns whether a parameter is frozen.
  *
- * [in] parameter: borrowed.
- * [out] out_frozen: 1 or 0.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] parameter borrowed.
+ * @param[out] out_frozen 1 or 0.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameter_is_frozen(htone_parameter* parameter, int32_t* out_frozen);
 
-/* Makes an empty set.
+/** Makes an empty set.
  *
- * [out] out: the set; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[out] out the set; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_create(htone_parameters** out);
 
-/* Puts a parameter at the end of a set, under the name that it was made with.
+/** Puts a parameter at the end of a set, under the name that it was made with.
  *
- * [in] parameters: a set; borrowed.
- * [in] parameter: retained.
- * Errors: INVALID_HANDLE, STATE (it is in the set already), OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] parameters a set; borrowed.
+ * @param[in] parameter retained.
+ * @errors INVALID_HANDLE, STATE (it is in the set already), OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_add(htone_parameters* parameters, htone_parameter* parameter);
 
-/* Makes a set of those whose name matches a pattern, in the same order.
+/** Makes a set of those whose name matches a pattern, in the same order.
  *
- * [in] parameters: a set; borrowed.
- * [in] pattern: '*' stands for any run of bytes, dots and none included, '?' for one byte, everything else for itself.
- * [out] out: the set, which may be empty; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] parameters a set; borrowed.
+ * @param[in] pattern '*' stands for any run of bytes, dots and none included, '?' for one byte, everything else for
+ *   itself.
+ * @param[out] out the set, which may be empty; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_select(htone_parameters* parameters, const char* pattern,
                                                htone_parameters** out);
 
-/* Makes a set of those whose name does not match a pattern, in the same order.
+/** Makes a set of those whose name does not match a pattern, in the same order.
  *
- * [in] parameters: a set; borrowed.
- * [in] pattern: as in htone_parameters_select.
- * [out] out: the set, which may be empty; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] parameters a set; borrowed.
+ * @param[in] pattern as in htone_parameters_select.
+ * @param[out] out the set, which may be empty; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_exclude(htone_parameters* parameters, const char* pattern,
                                                 htone_parameters** out);
 
-/* Answers how many parameters are in a set.
+/** Returns how many parameters are in a set.
  *
- * [in] parameters: a set; borrowed.
- * [out] out_count: the number of parameters.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[in] parameters a set; borrowed.
+ * @param[out] out_count the number of parameters.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_count(htone_parameters* parameters, size_t* out_count);
 
-/* Answers one parameter of a set.
+/** Returns one parameter of a set.
  *
- * [in] parameters: a set; borrowed.
- * [in] index: below the count.
- * [out] out: the parameter; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] parameters a set; borrowed.
+ * @param[in] index below the count.
+ * @param[out] out the parameter; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
-HTONE_API htone_status htone_parameters_get(htone_parameters* parameters, size_t index, htone_parameter** out);
+HTONE_API htone_status htone_parameters_at(htone_parameters* parameters, size_t index, htone_parameter** out);
 
-/* Answers a parameter's name in a set: "0.weight".
+/** Returns a parameter's name in a set: "0.weight".
  *
- * [in] parameters: a set; borrowed.
- * [in] index: below the count.
- * [out] out_name: caller's memory; always ends with a zero byte.
- * [in] capacity: bytes at out_name.
- * [out] out_length: the length without the zero byte, also where the buffer is too small.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
- * Since: 0.1
+ * @param[in] parameters a set; borrowed.
+ * @param[in] index below the count.
+ * @param[out] out_name caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_name.
+ * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_name(htone_parameters* parameters, size_t index, char* out_name,
                                              size_t capacity, size_t* out_length);
 
-/* Adds a reference.
+/** Adds a reference.
  *
- * [in] parameters: a set.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] parameters a set.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
 HTONE_API htone_status htone_parameters_retain(htone_parameters* parameters);
 
-/* Gives a reference back.
+/** Releases a reference.
  *
- * [in] parameters: optional; a set.
- * Errors: INVALID_HANDLE.
- * Since: 0.1
+ * @param[in] parameters optional; a set.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
  */
-HTONE_API htone_status htone_parameters_release(htone_parameters* parameters);
+HTONE_EXPORT htone_status htone_parameters_release(htone_parameters* parameters);
 
 #ifdef __cplusplus
 }

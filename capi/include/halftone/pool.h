@@ -1,4 +1,6 @@
-/* Pooling: maxima and averages over windows of images [n, c, h, w] and lines [n, c, l], and the layers made of them. */
+/** @file
+ * Pooling: maxima and averages over windows of images [n, c, h, w] and lines [n, c, l], and the layers made of them.
+ */
 #ifndef HALFTONE_POOL_H
 #define HALFTONE_POOL_H
 
@@ -8,218 +10,218 @@
 extern "C" {
 #endif
 
-/* How windows move over their input. Over one dimension the fields of w count, and those of h keep their defaults. */
+/** How windows move over their input. Over one dimension the fields of w count, and those of h keep their defaults. */
 typedef struct htone_pool_options {
   uint32_t struct_size;
-  int32_t count_include_pad; /* of averages: not 0 counts what a window covers of the padding as zeros; default 1 */
-  int64_t stride_h;          /* at least 1; default 0: as far as the window is large */
+  int32_t count_include_pad; /**< of averages: not 0 counts what a window covers of the padding as zeros; default 1 */
+  int64_t stride_h;          /**< at least 1; default 0: as far as the window is large */
   int64_t stride_w;
-  int64_t padding_h; /* on each side, at most half of the window; default 0 */
+  int64_t padding_h; /**< on each side, at most half of the window; default 0 */
   int64_t padding_w;
-  int64_t dilation_h; /* of maxima alone: distance of a window's elements, at least 1; default 1 */
+  int64_t dilation_h; /**< of maxima alone: distance of a window's elements, at least 1; default 1 */
   int64_t dilation_w;
-  int32_t ceil_mode; /* not 0: a last window that the padded input cuts off counts, as far as it begins in the input or
-                        in the padding in front; default 0 */
+  int32_t ceil_mode; /**< not 0: a last window that the padded input cuts off counts, as far as it begins in the input
+                        or in the padding in front; default 0 */
   uint32_t reserved;
 } htone_pool_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_pool_options_init(htone_pool_options* options);
 
-/* Takes the largest element of each window of a line. A NaN is larger than all; the gradient goes to the first of equal
- * maxima.
+/** Takes the largest element of each window of a line. A NaN is larger than all; the gradient goes to the first of
+ * equal maxima.
  *
- * [in] input: [n, c, l], float; n may be 0; borrowed.
- * [in] kernel_w: elements of a window, at least 1.
- * [in] options: optional; NULL means the defaults. Padding is never the maximum.
- * [out] out: [n, c, (l + 2 padding - dilation (kernel_w - 1) - 1) / stride + 1], rounded down (up where
+ * @param[in] input [n, c, l], float; n may be 0; borrowed.
+ * @param[in] kernel_w elements of a window, at least 1.
+ * @param[in] options optional; NULL means the defaults. Padding is never the maximum.
+ * @param[out] out [n, c, (l + 2 padding - dilation (kernel_w - 1) - 1) / stride + 1], rounded down (up where
  *   ceil_mode); dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: exact; gradients that meet add up in FP32 (f64: double).
- * Since: 0.1
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @since 0.1
  */
 HTONE_API htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, const htone_pool_options* options,
                                         htone_tensor** out);
 
-/* Takes the largest element of each window of an image: as htone_max_pool1d along both height and width.
+/** Takes the largest element of each window of an image: as htone_max_pool1d along both height and width.
  *
- * [in] input: [n, c, h, w], float; n may be 0; borrowed.
- * [in] kernel_h, kernel_w: the window's sizes, at least 1.
- * [in] options: optional; NULL means the defaults. Padding is never the maximum.
- * [out] out: [n, c, oh, ow], sizes as those of htone_max_pool1d; dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: exact; gradients that meet add up in FP32 (f64: double).
- * Since: 0.1
+ * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] kernel_h,kernel_w the window's sizes, at least 1.
+ * @param[in] options optional; NULL means the defaults. Padding is never the maximum.
+ * @param[out] out [n, c, oh, ow], sizes as those of htone_max_pool1d; dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @since 0.1
  */
 HTONE_API htone_status htone_max_pool2d(htone_tensor* input, int64_t kernel_h, int64_t kernel_w,
                                         const htone_pool_options* options, htone_tensor** out);
 
-/* Averages each window of a line.
+/** Averages each window of a line.
  *
- * [in] input: [n, c, l], float; n may be 0; borrowed.
- * [in] kernel_w: elements of a window, at least 1.
- * [in] options: optional; NULL means the defaults. Dilation is 1.
- * [out] out: [n, c, (l + 2 padding - kernel_w) / stride + 1], rounded down (up where ceil_mode); dtype of input; owned
- *   by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: sums in FP32 (f64: double), one rounding.
- * Since: 0.1
+ * @param[in] input [n, c, l], float; n may be 0; borrowed.
+ * @param[in] kernel_w elements of a window, at least 1.
+ * @param[in] options optional; NULL means the defaults. Dilation is 1.
+ * @param[out] out [n, c, (l + 2 padding - kernel_w) / stride + 1], rounded down (up where ceil_mode); dtype of input;
+ *   owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision sums in FP32 (f64: double), one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_avg_pool1d(htone_tensor* input, int64_t kernel_w, const htone_pool_options* options,
                                         htone_tensor** out);
 
-/* Averages each window of an image: as htone_avg_pool1d along both height and width.
+/** Averages each window of an image: as htone_avg_pool1d along both height and width.
  *
- * [in] input: [n, c, h, w], float; n may be 0; borrowed.
- * [in] kernel_h, kernel_w: the window's sizes, at least 1.
- * [in] options: optional; NULL means the defaults. Dilation is 1.
- * [out] out: [n, c, oh, ow], sizes as those of htone_avg_pool1d; dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: sums in FP32 (f64: double), one rounding.
- * Since: 0.1
+ * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] kernel_h,kernel_w the window's sizes, at least 1.
+ * @param[in] options optional; NULL means the defaults. Dilation is 1.
+ * @param[out] out [n, c, oh, ow], sizes as those of htone_avg_pool1d; dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision sums in FP32 (f64: double), one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_avg_pool2d(htone_tensor* input, int64_t kernel_h, int64_t kernel_w,
                                         const htone_pool_options* options, htone_tensor** out);
 
-/* Averages a line over as many windows as asked for: window p of result_w begins at p l / result_w rounded down and
+/** Averages a line over as many windows as asked for: window p of result_w begins at p l / result_w rounded down and
  * ends before (p + 1) l / result_w rounded up.
  *
- * [in] input: [n, c, l], float; n may be 0; borrowed.
- * [in] result_w: 1 to 2^31 - 1.
- * [out] out: [n, c, result_w]; dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: sums in FP32 (f64: double), one rounding.
- * Since: 0.1
+ * @param[in] input [n, c, l], float; n may be 0; borrowed.
+ * @param[in] result_w 1 to 2^31 - 1.
+ * @param[out] out [n, c, result_w]; dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision sums in FP32 (f64: double), one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_adaptive_avg_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out);
 
-/* Averages an image over as many windows as asked for: as htone_adaptive_avg_pool1d along both height and width.
+/** Averages an image over as many windows as asked for: as htone_adaptive_avg_pool1d along both height and width.
  *
- * [in] input: [n, c, h, w], float; n may be 0; borrowed.
- * [in] result_h, result_w: 1 to 2^31 - 1.
- * [out] out: [n, c, result_h, result_w]; dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: sums in FP32 (f64: double), one rounding.
- * Since: 0.1
+ * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] result_h,result_w 1 to 2^31 - 1.
+ * @param[out] out [n, c, result_h, result_w]; dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision sums in FP32 (f64: double), one rounding.
+ * @since 0.1
  */
 HTONE_API htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w,
                                                  htone_tensor** out);
 
-/* Takes the largest element of each of as many windows of a line as asked for, those of htone_adaptive_avg_pool1d. NaN
+/** Takes the largest element of each of as many windows of a line as asked for, those of htone_adaptive_avg_pool1d. NaN
  * and equal maxima as in htone_max_pool1d.
  *
- * [in] input: [n, c, l], float; n may be 0; borrowed.
- * [in] result_w: 1 to 2^31 - 1.
- * [out] out: [n, c, result_w]; dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: exact; gradients that meet add up in FP32 (f64: double).
- * Since: 0.1
+ * @param[in] input [n, c, l], float; n may be 0; borrowed.
+ * @param[in] result_w 1 to 2^31 - 1.
+ * @param[out] out [n, c, result_w]; dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @since 0.1
  */
 HTONE_API htone_status htone_adaptive_max_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out);
 
-/* Takes the largest element of each of as many windows of an image as asked for: as htone_adaptive_max_pool1d along
+/** Takes the largest element of each of as many windows of an image as asked for: as htone_adaptive_max_pool1d along
  * both height and width.
  *
- * [in] input: [n, c, h, w], float; n may be 0; borrowed.
- * [in] result_h, result_w: 1 to 2^31 - 1.
- * [out] out: [n, c, result_h, result_w]; dtype of input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: exact; gradients that meet add up in FP32 (f64: double).
- * Since: 0.1
+ * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
+ * @param[in] result_h,result_w 1 to 2^31 - 1.
+ * @param[out] out [n, c, result_h, result_w]; dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @since 0.1
  */
 HTONE_API htone_status htone_adaptive_max_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w,
                                                  htone_tensor** out);
 
-/* Makes a module that applies htone_max_pool1d.
+/** Makes a module that applies htone_max_pool1d.
  *
- * [in] kernel_w: elements of a window, at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] kernel_w elements of a window, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_max_pool1d(int64_t kernel_w, const htone_pool_options* options,
                                                       htone_module** out);
 
-/* Makes a module that applies htone_max_pool2d.
+/** Makes a module that applies htone_max_pool2d.
  *
- * [in] kernel_h, kernel_w: the window's sizes, at least 1.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] kernel_h,kernel_w the window's sizes, at least 1.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_max_pool2d(int64_t kernel_h, int64_t kernel_w,
                                                       const htone_pool_options* options, htone_module** out);
 
-/* Makes a module that applies htone_avg_pool1d.
+/** Makes a module that applies htone_avg_pool1d.
  *
- * [in] kernel_w: elements of a window, at least 1.
- * [in] options: optional; NULL means the defaults. Dilation is 1.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] kernel_w elements of a window, at least 1.
+ * @param[in] options optional; NULL means the defaults. Dilation is 1.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_avg_pool1d(int64_t kernel_w, const htone_pool_options* options,
                                                       htone_module** out);
 
-/* Makes a module that applies htone_avg_pool2d.
+/** Makes a module that applies htone_avg_pool2d.
  *
- * [in] kernel_h, kernel_w: the window's sizes, at least 1.
- * [in] options: optional; NULL means the defaults. Dilation is 1.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] kernel_h,kernel_w the window's sizes, at least 1.
+ * @param[in] options optional; NULL means the defaults. Dilation is 1.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_avg_pool2d(int64_t kernel_h, int64_t kernel_w,
                                                       const htone_pool_options* options, htone_module** out);
 
-/* Makes a module that applies htone_adaptive_avg_pool1d.
+/** Makes a module that applies htone_adaptive_avg_pool1d.
  *
- * [in] result_w: 1 to 2^31 - 1.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] result_w 1 to 2^31 - 1.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_adaptive_avg_pool1d(int64_t result_w, htone_module** out);
 
-/* Makes a module that applies htone_adaptive_avg_pool2d.
+/** Makes a module that applies htone_adaptive_avg_pool2d.
  *
- * [in] result_h, result_w: 1 to 2^31 - 1.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] result_h,result_w 1 to 2^31 - 1.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_adaptive_avg_pool2d(int64_t result_h, int64_t result_w, htone_module** out);
 
-/* Makes a module that applies htone_adaptive_max_pool1d.
+/** Makes a module that applies htone_adaptive_max_pool1d.
  *
- * [in] result_w: 1 to 2^31 - 1.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] result_w 1 to 2^31 - 1.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_adaptive_max_pool1d(int64_t result_w, htone_module** out);
 
-/* Makes a module that applies htone_adaptive_max_pool2d.
+/** Makes a module that applies htone_adaptive_max_pool2d.
  *
- * [in] result_h, result_w: 1 to 2^31 - 1.
- * [out] out: the module; owned by the caller.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] result_h,result_w 1 to 2^31 - 1.
+ * @param[out] out the module; owned by the caller.
+ * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_module_create_adaptive_max_pool2d(int64_t result_h, int64_t result_w, htone_module** out);
 

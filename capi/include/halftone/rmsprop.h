@@ -1,4 +1,5 @@
-/* RMSprop: the gradient divided by the root of the running mean of its square.
+/** @file
+ * RMSprop: the gradient divided by the root of the running mean of its square.
  */
 #ifndef HALFTONE_RMSPROP_H
 #define HALFTONE_RMSPROP_H
@@ -10,75 +11,75 @@
 extern "C" {
 #endif
 
-/* A momentum buffer and a mean of gradients are first moments: in 8-bit codes they are rounded stochastically, and in
+/** A momentum buffer and a mean of gradients are first moments: in 8-bit codes they are rounded stochastically, and in
  * BF16 they are if momentum (of the buffer) or alpha (of the mean) is above 0.9. If centered is set, the second moment
  * is the variance of the gradients, which PyTorch computes as a difference and which here is never negative.
  */
 typedef struct htone_rmsprop_options {
   uint32_t struct_size;
-  htone_dtype compute_dtype; /* as in htone_adamw_options */
-  double lr;                 /* default 1e-2; finite, at least 0 */
-  double alpha;              /* of the running means; default 0.99; in [0, 1) */
-  double epsilon;            /* default 1e-8; above 0 */
-  double weight_decay;       /* added to the gradient; default 0; finite, at least 0 */
-  double momentum;           /* default 0; in [0, 1) */
-  int32_t centered;          /* not 0: divides by the standard deviation of the gradient; default 0 */
-  htone_dtype grad_dtype;    /* these four as in htone_adamw_options; moment1 is the buffer and the mean */
+  htone_dtype compute_dtype; /**< as in htone_adamw_options */
+  double lr;                 /**< default 1e-2; finite, at least 0 */
+  double alpha;              /**< of the running means; default 0.99; in [0, 1) */
+  double epsilon;            /**< default 1e-8; above 0 */
+  double weight_decay;       /**< added to the gradient; default 0; finite, at least 0 */
+  double momentum;           /**< default 0; in [0, 1) */
+  int32_t centered;          /**< not 0: divides by the standard deviation of the gradient; default 0 */
+  htone_dtype grad_dtype;    /**< these four as in htone_adamw_options; moment1 is the buffer and the mean */
   htone_dtype moment1_dtype;
   htone_master_storage master_storage;
   htone_dtype moment2_dtype;
   uint32_t reserved;
 } htone_rmsprop_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_rmsprop_options_init(htone_rmsprop_options* options);
 
-/* Makes an RMSprop optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an RMSprop optimizer over a module's parameters but the frozen ones, in one group. All of its state is
  * allocated.
  *
- * [in] module: with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong to one
- *   optimizer at a time.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
+ * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
+ *   to one optimizer at a time.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
  *   UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: formulas and defaults of torch.optim.RMSprop.
- * Since: 0.1
+ * @precision FP32.
+ * @source formulas and defaults of torch.optim.RMSprop.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_rmsprop(htone_module* module, const htone_rmsprop_options* options,
                                                       htone_optimizer** out);
 
-/* Makes an RMSprop optimizer over a set of parameters, in one group. All of its state is allocated.
+/** Makes an RMSprop optimizer over a set of parameters, in one group. All of its state is allocated.
  *
- * [in] parameters: in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may change
- *   afterwards.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
+ * @param[in] parameters in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may
+ *   change afterwards.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
  *   DEVICE (they are on several), UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: formulas and defaults of torch.optim.RMSprop.
- * Since: 0.1
+ * @precision FP32.
+ * @source formulas and defaults of torch.optim.RMSprop.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_rmsprop_over(htone_parameters* parameters,
                                                            const htone_rmsprop_options* options, htone_optimizer** out);
 
-/* Adds a group of parameters with settings and storage of its own, before the first step or later; its moments begin
+/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments begin
  * then. Nothing changes where it fails.
  *
- * [in] optimizer: an RMSprop optimizer; borrowed.
- * [in] parameters: as for htone_optimizer_create_rmsprop_over.
- * [in] options: optional; NULL means the defaults, not the first group's.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters; one
- *   is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE, UNSUPPORTED,
- *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] optimizer an RMSprop optimizer; borrowed.
+ * @param[in] parameters as for htone_optimizer_create_rmsprop_over.
+ * @param[in] options optional; NULL means the defaults, not the first group's.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters;
+ *   one is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE,
+ *   UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_add_rmsprop_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                          const htone_rmsprop_options* options);

@@ -1,4 +1,5 @@
-/* SGD: gradient descent with momentum, dampening and Nesterov's form. A momentum buffer in 8-bit codes is rounded
+/** @file
+ * SGD: gradient descent with momentum, dampening and Nesterov's form. A momentum buffer in 8-bit codes is rounded
  * stochastically, and one in BF16 is if momentum is above 0.9, so both decay as in FP32 in the mean.
  */
 #ifndef HALFTONE_SGD_H
@@ -13,66 +14,66 @@ extern "C" {
 
 typedef struct htone_sgd_options {
   uint32_t struct_size;
-  htone_dtype compute_dtype; /* as in htone_adamw_options */
-  double lr;                 /* default 1e-3; finite, at least 0 */
-  double momentum;           /* default 0; in [0, 1) */
-  double dampening;          /* default 0; in [0, 1] */
-  double weight_decay;       /* added to the gradient; default 0; finite, at least 0 */
-  int32_t nesterov;          /* not 0: needs momentum above 0 and no dampening; default 0 */
-  htone_dtype grad_dtype;    /* these three as in htone_adamw_options; moment1 is the momentum buffer */
+  htone_dtype compute_dtype; /**< as in htone_adamw_options */
+  double lr;                 /**< default 1e-3; finite, at least 0 */
+  double momentum;           /**< default 0; in [0, 1) */
+  double dampening;          /**< default 0; in [0, 1] */
+  double weight_decay;       /**< added to the gradient; default 0; finite, at least 0 */
+  int32_t nesterov;          /**< not 0: needs momentum above 0 and no dampening; default 0 */
+  htone_dtype grad_dtype;    /**< these three as in htone_adamw_options; moment1 is the momentum buffer */
   htone_dtype moment1_dtype;
   htone_master_storage master_storage;
 } htone_sgd_options;
 
-/* Fills options with the defaults.
+/** Fills options with the defaults.
  *
- * [out] options: caller's memory.
- * Errors: INVALID_ARGUMENT.
- * Since: 0.1
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
  */
 HTONE_API htone_status htone_sgd_options_init(htone_sgd_options* options);
 
-/* Makes an SGD optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an SGD optimizer over a module's parameters but the frozen ones, in one group. All of its state is
  * allocated.
  *
- * [in] module: with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong to one
- *   optimizer at a time.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
+ * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
+ *   to one optimizer at a time.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
  *   UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: formulas and defaults of torch.optim.SGD.
- * Since: 0.1
+ * @precision FP32.
+ * @source formulas and defaults of torch.optim.SGD.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options,
                                                   htone_optimizer** out);
 
-/* Makes an SGD optimizer over a set of parameters, in one group. All of its state is allocated.
+/** Makes an SGD optimizer over a set of parameters, in one group. All of its state is allocated.
  *
- * [in] parameters: in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may change
- *   afterwards.
- * [in] options: optional; NULL means the defaults.
- * [out] out: the optimizer, before step 0; owned by the caller.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
+ * @param[in] parameters in f32, or for HTONE_MASTER_NONE in compute_dtype; retained, none of them frozen. The set may
+ *   change afterwards.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the optimizer, before step 0; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
  *   DEVICE (they are on several), UNSUPPORTED, OUT_OF_MEMORY.
- * Precision: FP32.
- * Source: formulas and defaults of torch.optim.SGD.
- * Since: 0.1
+ * @precision FP32.
+ * @source formulas and defaults of torch.optim.SGD.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_create_sgd_over(htone_parameters* parameters, const htone_sgd_options* options,
                                                        htone_optimizer** out);
 
-/* Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
+/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
  * count of steps begin then. Nothing changes where it fails.
  *
- * [in] optimizer: an SGD optimizer; borrowed.
- * [in] parameters: as for htone_optimizer_create_sgd_over.
- * [in] options: optional; NULL means the defaults, not the first group's.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters; one
- *   is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE, UNSUPPORTED,
- *   OUT_OF_MEMORY.
- * Since: 0.1
+ * @param[in] optimizer an SGD optimizer; borrowed.
+ * @param[in] parameters as for htone_optimizer_create_sgd_over.
+ * @param[in] options optional; NULL means the defaults, not the first group's.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer), DTYPE_MISMATCH, STATE (no parameters;
+ *   one is frozen, or in another group or optimizer; htone_grad_scaler_unscale ran and no step since), DEVICE,
+ *   UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_add_sgd_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                      const htone_sgd_options* options);

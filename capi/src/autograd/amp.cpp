@@ -68,11 +68,11 @@ htone_status htone_autocast_policy_create(htone_dtype dtype, htone_autocast_poli
   return Call(make<AutocastPolicy>, as<autocast_dtype>(dtype), out);
 }
 
-htone_status htone_autocast_policy_get(htone_autocast_policy* policy, const char* op, htone_autocast_class* out_class) {
+htone_status htone_autocast_policy_class(htone_autocast_policy* policy, const char* op, htone_autocast_class* out_class) {
   return Pure(&AutocastPolicy::get, policy, as<known_op>(op), out_class);
 }
 
-htone_status htone_autocast_policy_set(htone_autocast_policy* policy, const char* op,
+htone_status htone_autocast_policy_set_class(htone_autocast_policy* policy, const char* op,
                                        htone_autocast_class autocast_class) {
   return Call(set_class, policy, as<known_op>(op), as<known_class>(autocast_class));
 }

@@ -6,10 +6,10 @@
 using namespace halftone;
 using namespace halftone::capi;
 
-static_assert(static_cast<int32_t>(Code::kInvalidArgument) == HTONE_INVALID_ARGUMENT);
-static_assert(static_cast<int32_t>(Code::kDevice) == HTONE_DEVICE);
-static_assert(static_cast<int32_t>(Code::kState) == HTONE_STATE);
-static_assert(static_cast<int32_t>(Code::kInternal) == HTONE_INTERNAL);
+static_assert(static_cast<int32_t>(Code::kInvalidArgument) == HTONE_ERROR_INVALID_ARGUMENT);
+static_assert(static_cast<int32_t>(Code::kDevice) == HTONE_ERROR_DEVICE);
+static_assert(static_cast<int32_t>(Code::kState) == HTONE_ERROR_STATE);
+static_assert(static_cast<int32_t>(Code::kInternal) == HTONE_ERROR_INTERNAL);
 
 const char* htone_status_name(htone_status status) {
   static constexpr const char* kNames[] = {
@@ -32,12 +32,12 @@ const char* htone_status_name(htone_status status) {
       "CANCELLED",
       "INTERNAL",
   };
-  return status >= HTONE_OK && status <= HTONE_INTERNAL ? kNames[status] : "UNKNOWN";
+  return status >= HTONE_OK && status <= HTONE_ERROR_INTERNAL ? kNames[status] : "UNKNOWN";
 }
 
 // Has no guard, because reading the last error must not change it.
 htone_status htone_error_last(htone_error_info* out_info) {
-  if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096) return HTONE_INVALID_ARGUMENT;
+  if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096) return HTONE_ERROR_INVALID_ARGUMENT;
   copy_structure(last_error(), out_info, offsetof(htone_error_info, message));
   return HTONE_OK;
 }

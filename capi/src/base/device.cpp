@@ -41,7 +41,7 @@ htone_status htone_device_create(htone_context* context, const char* name, htone
   return Call(find_device, context, name, out);
 }
 
-htone_status htone_device_get_kind(htone_device* device, htone_device_kind* out_kind) {
+htone_status htone_device_kind(htone_device* device, htone_device_type* out_kind) {
   return Pure([](const ContextDevice& target) { return target.device->kind(); }, device, out_kind);
 }
 

@@ -96,7 +96,7 @@ htone_status htone_sampler_position(htone_sampler* sampler, int64_t* out_epoch, 
   return Pure(std::identity(), sampler, PositionResult{out_epoch, out_batch});
 }
 
-htone_status htone_sampler_next(htone_sampler* sampler, size_t capacity, int64_t* out_indices, size_t* out_count) {
+htone_status htone_sampler_next(htone_sampler* sampler, int64_t* out_indices, size_t capacity, size_t* out_count) {
   return Call(std::identity(), sampler, IndicesResult{capacity, out_indices, out_count});
 }
 
@@ -107,6 +107,6 @@ htone_status htone_batches_create(htone_sampler* sampler, size_t count, htone_te
 
 htone_status htone_batches_next(htone_batches* batches) { return Call(&data::Batches::next, batches); }
 
-htone_status htone_batches_get(htone_batches* batches, size_t index, htone_tensor** out) {
+htone_status htone_batches_tensor(htone_batches* batches, size_t index, htone_tensor** out) {
   return Call(current, batches, index, out);
 }

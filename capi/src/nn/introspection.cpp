@@ -104,7 +104,7 @@ htone_status htone_parameter_name(htone_parameter* parameter, char* out_name, si
   return Pure(&Parameter::name, parameter, text(out_name, capacity, out_length));
 }
 
-htone_status htone_parameter_shape(htone_parameter* parameter, int32_t capacity, int64_t* out_shape,
+htone_status htone_parameter_shape(htone_parameter* parameter, int64_t* out_shape, int32_t capacity,
                                    int32_t* out_ndim) {
   return Pure([](const Parameter& own) { return own.weights().shape(); }, parameter,
               sizes(capacity, out_shape, out_ndim));

@@ -118,7 +118,7 @@ htone_status htone_module_buffer_name(htone_module* module, size_t index, char* 
               index, text(out_name, capacity, out_length));
 }
 
-htone_status htone_module_train(htone_module* module, int32_t training) {
+htone_status htone_module_set_training(htone_module* module, int32_t training) {
   return Call(&nn::Module::set_training, module, training);
 }
 

@@ -122,12 +122,12 @@ htone_status htone_batch_norm_options_init(htone_batch_norm_options* options) {
   return Call(default_batch_norm_options, options);
 }
 
-htone_status htone_module_create_batch_norm_1d(htone_device* device, int64_t channels,
+htone_status htone_module_create_batch_norm1d(htone_device* device, int64_t channels,
                                                const htone_batch_norm_options* options, htone_module** out) {
   return Call(make_batch_norm<2, 3>, device, as<channel_shape>(channels), as<batch_norm_settings>(options), out);
 }
 
-htone_status htone_module_create_batch_norm_2d(htone_device* device, int64_t channels,
+htone_status htone_module_create_batch_norm2d(htone_device* device, int64_t channels,
                                                const htone_batch_norm_options* options, htone_module** out) {
   return Call(make_batch_norm<4, 4>, device, as<channel_shape>(channels), as<batch_norm_settings>(options), out);
 }

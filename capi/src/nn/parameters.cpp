@@ -113,7 +113,7 @@ htone_status htone_parameters_count(htone_parameters* parameters, size_t* out_co
   return Pure([](const ParameterSet& set) { return set.items().size(); }, parameters, out_count);
 }
 
-htone_status htone_parameters_get(htone_parameters* parameters, size_t index, htone_parameter** out) {
+htone_status htone_parameters_at(htone_parameters* parameters, size_t index, htone_parameter** out) {
   return Call([](const ParameterSet& set, size_t i) { return item_at(set, i).parameter; }, parameters, index, out);
 }
 

@@ -127,7 +127,7 @@ ScalerSettings settings_of(const htone_grad_scaler_options& options) {
           .reserved = 0};
 }
 
-ScalerState checked_state(const htone_grad_scaler_state& given) {
+ScalerState checked_state(const htone_scaler_state& given) {
   if (!(given.scale >= kSmallestScale && given.scale <= kLargestFloat)) {
     fail(Code::kInvalidArgument, "saved", "saved.scale=%g, expected a normal FP32 above 0", given.scale);
   }
@@ -163,9 +163,9 @@ Ref<optim::GradScaler> make_scaler(ContextDevice& device, const NewScaler& optio
   return make_ref<optim::GradScaler>(device, options.settings, options.initial_scale, options.enabled);
 }
 
-htone_grad_scaler_state state_of(const optim::GradScaler& scaler) {
+htone_scaler_state state_of(const optim::GradScaler& scaler) {
   const ScalerState state = scaler.state();
-  htone_grad_scaler_state result = {};
+  htone_scaler_state result = {};
   result.hysteresis_left = state.hysteresis_left;
   result.scale = state.scale;
   result.growth_tracker = state.growth_tracker;
@@ -173,7 +173,7 @@ htone_grad_scaler_state state_of(const optim::GradScaler& scaler) {
   return result;
 }
 
-ScalerState saved_state(const htone_grad_scaler_state* saved) {
+ScalerState saved_state(const htone_scaler_state* saved) {
   return checked_state(options_or_default(&require(saved, "saved"), {}, "saved"));
 }
 
@@ -213,15 +213,15 @@ htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* 
 
 htone_status htone_grad_scaler_update(htone_grad_scaler* scaler) { return Call(&optim::GradScaler::update, scaler); }
 
-htone_status htone_grad_scaler_get_scale(htone_grad_scaler* scaler, double* out_scale) {
+htone_status htone_grad_scaler_current_scale(htone_grad_scaler* scaler, double* out_scale) {
   return Pure(&optim::GradScaler::current_scale, scaler, out_scale);
 }
 
-htone_status htone_grad_scaler_get_state(htone_grad_scaler* scaler, htone_grad_scaler_state* out_state) {
+htone_status htone_grad_scaler_state(htone_grad_scaler* scaler, htone_scaler_state* out_state) {
   return Pure(state_of, scaler, structure(out_state));
 }
 
-htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_grad_scaler_state* saved) {
+htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_scaler_state* saved) {
   return Call(&optim::GradScaler::set_state, scaler, as<saved_state>(saved));
 }
 

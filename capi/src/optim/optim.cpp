@@ -81,6 +81,6 @@ htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double m
   return Call(&optim::Optimizer::clip_grad_norm, optimizer, as<norm_bound>(max_norm));
 }
 
-htone_status htone_optimizer_set_clip_value(htone_optimizer* optimizer, double value) {
+htone_status htone_optimizer_set_grad_value_limit(htone_optimizer* optimizer, double value) {
   return Call(&optim::Optimizer::set_clip_value, optimizer, as<value_bound>(value));
 }

@@ -143,11 +143,11 @@ htone_status htone_tensor_numel(htone_tensor* tensor, int64_t* out_count) {
   return Pure(&Tensor::numel, tensor, out_count);
 }
 
-htone_status htone_tensor_shape(htone_tensor* tensor, int32_t capacity, int64_t* out_shape, int32_t* out_ndim) {
+htone_status htone_tensor_shape(htone_tensor* tensor, int64_t* out_shape, int32_t capacity, int32_t* out_ndim) {
   return Pure(&Tensor::shape, tensor, sizes(capacity, out_shape, out_ndim));
 }
 
-htone_status htone_tensor_strides(htone_tensor* tensor, int32_t capacity, int64_t* out_strides, int32_t* out_ndim) {
+htone_status htone_tensor_strides(htone_tensor* tensor, int64_t* out_strides, int32_t capacity, int32_t* out_ndim) {
   return Pure(&Tensor::strides, tensor, sizes(capacity, out_strides, out_ndim));
 }
 

@@ -27,7 +27,7 @@ static void the_default_table_is_what_the_operations_document(void** state) {
   htone_autocast_policy* policy = make_policy(HTONE_BF16);
   for (size_t i = 0; i < COUNT_OF(kAutocastRows); ++i) {
     htone_autocast_class actual = 0;
-    assert_ok(htone_autocast_policy_get(policy, kAutocastRows[i].op, &actual));
+    assert_ok(htone_autocast_policy_class(policy, kAutocastRows[i].op, &actual));
     if (actual != kAutocastRows[i].autocast_class) print_error("%s\n", kAutocastRows[i].op);
     assert_int_equal(actual, kAutocastRows[i].autocast_class);
   }
@@ -38,15 +38,15 @@ static void a_row_of_the_table_can_be_overridden(void** state) {
   htone_autocast_policy* policy = make_policy(HTONE_BF16);
   htone_autocast_class actual = 0;
   htone_scope* scope = NULL;
-  assert_ok(htone_autocast_policy_set(policy, "matmul", HTONE_AUTOCAST_FP32));
-  assert_ok(htone_autocast_policy_set(policy, "sum", HTONE_AUTOCAST_AS_IS));
-  assert_ok(htone_autocast_policy_get(policy, "matmul", &actual));
+  assert_ok(htone_autocast_policy_set_class(policy, "matmul", HTONE_AUTOCAST_FP32));
+  assert_ok(htone_autocast_policy_set_class(policy, "sum", HTONE_AUTOCAST_AS_IS));
+  assert_ok(htone_autocast_policy_class(policy, "matmul", &actual));
   assert_int_equal(actual, HTONE_AUTOCAST_FP32);
   assert_ok(htone_autocast_begin(policy, &scope));
   assert_int_equal(product_dtype(HTONE_BF16, HTONE_BF16), HTONE_F32);
   assert_int_equal(dtype_of(sum_of(square_matrix(HTONE_BF16))), HTONE_BF16);
   assert_ok(htone_scope_end(scope));
-  assert_ok(htone_autocast_policy_get(make_policy(HTONE_BF16), "matmul", &actual));
+  assert_ok(htone_autocast_policy_class(make_policy(HTONE_BF16), "matmul", &actual));
   assert_int_equal(actual, HTONE_AUTOCAST_LOW);
 }
 
@@ -59,14 +59,14 @@ static void every_row_but_the_fixed_ones_can_be_overridden(void** state) {
     for (size_t k = 0; k < COUNT_OF(others); ++k) {
       htone_autocast_class actual = 0;
       if (kAutocastRows[i].is_fixed) {
-        assert_fails(htone_autocast_policy_set(policy, op, others[k]), HTONE_INVALID_ARGUMENT, "autocast_class");
+        assert_fails(htone_autocast_policy_set_class(policy, op, others[k]), HTONE_ERROR_INVALID_ARGUMENT, "autocast_class");
       } else {
-        assert_ok(htone_autocast_policy_set(policy, op, others[k]));
+        assert_ok(htone_autocast_policy_set_class(policy, op, others[k]));
       }
-      assert_ok(htone_autocast_policy_get(policy, op, &actual));
+      assert_ok(htone_autocast_policy_class(policy, op, &actual));
       assert_int_equal(actual, kAutocastRows[i].is_fixed ? HTONE_AUTOCAST_AS_IS : others[k]);
     }
-    assert_ok(htone_autocast_policy_set(policy, op, HTONE_AUTOCAST_AS_IS));
+    assert_ok(htone_autocast_policy_set_class(policy, op, HTONE_AUTOCAST_AS_IS));
   }
 }
 
@@ -76,8 +76,8 @@ static void only_names_of_operations_have_a_row(void** state) {
   htone_autocast_policy* policy = make_policy(HTONE_BF16);
   for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
     htone_autocast_class actual = 77;
-    assert_fails(htone_autocast_policy_get(policy, wrong[i], &actual), HTONE_INVALID_ARGUMENT, "op");
-    assert_fails(htone_autocast_policy_set(policy, wrong[i], HTONE_AUTOCAST_LOW), HTONE_INVALID_ARGUMENT, "op");
+    assert_fails(htone_autocast_policy_class(policy, wrong[i], &actual), HTONE_ERROR_INVALID_ARGUMENT, "op");
+    assert_fails(htone_autocast_policy_set_class(policy, wrong[i], HTONE_AUTOCAST_LOW), HTONE_ERROR_INVALID_ARGUMENT, "op");
     assert_int_equal(actual, 77);
   }
 }
@@ -146,7 +146,7 @@ static void scopes_nest_and_bring_back_what_was(void** state) {
   assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F16);
   htone_scope* innermost = begin_autocast(HTONE_F32);
   assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F32);
-  assert_fails(htone_scope_end(inner), HTONE_STATE, "scope");
+  assert_fails(htone_scope_end(inner), HTONE_ERROR_STATE, "scope");
   assert_ok(htone_scope_end(innermost));
   assert_int_equal(product_dtype(HTONE_F32, HTONE_F32), HTONE_F16);
   assert_ok(htone_scope_end(inner));
@@ -160,7 +160,7 @@ static void a_policy_of_fp32_changes_nothing(void** state) {
   htone_scope* scope = begin_autocast(HTONE_F32);
   assert_int_equal(product_dtype(HTONE_BF16, HTONE_BF16), HTONE_BF16);
   assert_int_equal(dtype_of(sum_of(square_matrix(HTONE_BF16))), HTONE_BF16);
-  assert_fails(htone_matmul(square_matrix(HTONE_BF16), square_matrix(HTONE_F32), &out), HTONE_DTYPE_MISMATCH, "");
+  assert_fails(htone_matmul(square_matrix(HTONE_BF16), square_matrix(HTONE_F32), &out), HTONE_ERROR_DTYPE_MISMATCH, "");
   assert_ok(htone_scope_end(scope));
 }
 

@@ -67,7 +67,7 @@ static void backward_adds_until_the_gradient_is_zeroed(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_tensor(HTONE_F32, (const double[]){2}, 1, 1));
   htone_tensor* out = NULL;
-  assert_fails(htone_tensor_grad(x, &out), HTONE_STATE, "");
+  assert_fails(htone_tensor_grad(x, &out), HTONE_ERROR_STATE, "");
   backward(sum_of(apply2(htone_mul, x, x)));
   htone_tensor* gradient = grad_of(x);
   backward(sum_of(apply2(htone_mul, x, x)));
@@ -89,9 +89,9 @@ static void a_leaf_can_stop_asking_for_a_gradient(void** state) {
 static void only_float_leaves_may_ask_for_a_gradient(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 2));
-  assert_fails(htone_tensor_set_requires_grad(make_ramp(HTONE_I32, 1, 2), 1), HTONE_DTYPE_MISMATCH, "tensor");
-  assert_fails(htone_tensor_set_requires_grad(make_ramp(HTONE_F8E4M3, 1, 2), 1), HTONE_DTYPE_MISMATCH, "tensor");
-  assert_fails(htone_tensor_set_requires_grad(sum_of(x), 0), HTONE_STATE, "tensor");
+  assert_fails(htone_tensor_set_requires_grad(make_ramp(HTONE_I32, 1, 2), 1), HTONE_ERROR_DTYPE_MISMATCH, "tensor");
+  assert_fails(htone_tensor_set_requires_grad(make_ramp(HTONE_F8E4M3, 1, 2), 1), HTONE_ERROR_DTYPE_MISMATCH, "tensor");
+  assert_fails(htone_tensor_set_requires_grad(sum_of(x), 0), HTONE_ERROR_STATE, "tensor");
 }
 
 static void nothing_is_recorded_under_no_grad(void** state) {
@@ -112,11 +112,11 @@ static void a_scope_ends_once_and_in_order(void** state) {
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 2));
   htone_scope* outer = begin_no_grad();
   htone_scope* inner = begin_no_grad();
-  assert_fails(htone_scope_end(outer), HTONE_STATE, "scope");
+  assert_fails(htone_scope_end(outer), HTONE_ERROR_STATE, "scope");
   assert_int_equal(requires_grad(sum_of(x)), 0);
   assert_ok(htone_scope_end(inner));
   assert_ok(htone_scope_end(outer));
-  assert_fails(htone_scope_end(outer), HTONE_INVALID_HANDLE, "scope");
+  assert_fails(htone_scope_end(outer), HTONE_ERROR_INVALID_HANDLE, "scope");
 }
 
 typedef struct Visit {
@@ -142,7 +142,7 @@ static void a_scope_belongs_to_its_thread(void** state) {
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, visit_from_another_thread, &visit), 0);
   pthread_join(thread, NULL);
-  assert_int_equal(visit.ended, HTONE_STATE);
+  assert_int_equal(visit.ended, HTONE_ERROR_STATE);
   assert_int_equal(visit.computed, HTONE_OK);
   assert_int_equal(visit.recorded, 1);
   assert_int_equal(requires_grad(sum_of(visit.tensor)), 0);
@@ -167,7 +167,7 @@ static void* leave_scopes_open(void* argument) {
 /* Its modes are gone with the thread, and those of the thread that ends the scope stay. */
 static void a34_a_scope_of_a_thread_that_ended_is_ended_by_any_thread(void** state) {
   (void)state;
-  LeftScopes left = {NULL, NULL, HTONE_INTERNAL};
+  LeftScopes left = {NULL, NULL, HTONE_ERROR_INTERNAL};
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 2));
   htone_scope* own = begin_no_grad();
   pthread_t thread;
@@ -179,7 +179,7 @@ static void a34_a_scope_of_a_thread_that_ended_is_ended_by_any_thread(void** sta
   assert_int_equal(requires_grad(sum_of(x)), 0);
   assert_ok(htone_scope_end(own));
   assert_int_equal(requires_grad(sum_of(x)), 1);
-  assert_fails(htone_scope_end(left.recording), HTONE_INVALID_HANDLE, "scope");
+  assert_fails(htone_scope_end(left.recording), HTONE_ERROR_INVALID_HANDLE, "scope");
 }
 
 static void a_detached_tensor_shares_values_and_no_gradient(void** state) {
@@ -198,10 +198,10 @@ static void backward_needs_a_recorded_scalar_or_a_gradient(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 3));
   htone_tensor* y = apply2(htone_mul, x, x);
-  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_STATE, "scalar");
-  assert_fails(htone_tensor_backward(y, make_ramp(HTONE_F32, 1, 2), 0), HTONE_SHAPE_MISMATCH, "gradient");
-  assert_fails(htone_tensor_backward(y, make_ramp(HTONE_I32, 1, 3), 0), HTONE_DTYPE_MISMATCH, "gradient");
-  assert_fails(htone_tensor_backward(sum_of(make_ramp(HTONE_F32, 1, 3)), NULL, 0), HTONE_STATE, "tensor");
+  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_ERROR_STATE, "scalar");
+  assert_fails(htone_tensor_backward(y, make_ramp(HTONE_F32, 1, 2), 0), HTONE_ERROR_SHAPE_MISMATCH, "gradient");
+  assert_fails(htone_tensor_backward(y, make_ramp(HTONE_I32, 1, 3), 0), HTONE_ERROR_DTYPE_MISMATCH, "gradient");
+  assert_fails(htone_tensor_backward(sum_of(make_ramp(HTONE_F32, 1, 3)), NULL, 0), HTONE_ERROR_STATE, "tensor");
   assert_ok(htone_tensor_backward(y, make_tensor(HTONE_F32, (const double[]){1, 10, 100}, 1, 3), 0));
   assert_values(grad_of(x), 0, 0, 20, 400);
 }
@@ -214,7 +214,7 @@ static void backward_runs_again_only_where_the_graph_was_retained(void** state) 
   assert_ok(htone_tensor_backward(loss, NULL, 1));
   assert_ok(htone_tensor_backward(loss, NULL, 0));
   assert_values(grad_of(x), 0, 12);
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "retain_graph");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_STATE, "retain_graph");
   assert_values(grad_of(x), 0, 12);
 }
 
@@ -225,9 +225,9 @@ static void a_changed_tensor_that_was_saved_stops_backward(void** state) {
   htone_tensor* factor = make_ramp(HTONE_F32, 1, 4);
   htone_tensor* loss = sum_of(apply2(htone_mul, x, factor));
   assert_ok(htone_tensor_fill(slice_of(factor, 0, 1, 2, 1), 9)); /* through a view of the same storage */
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_STATE, "");
   htone_tensor* out = NULL;
-  assert_fails(htone_tensor_grad(x, &out), HTONE_STATE, "");
+  assert_fails(htone_tensor_grad(x, &out), HTONE_ERROR_STATE, "");
   assert_ok(htone_tensor_zero_grad(x));
   backward(sum_of(apply2(htone_mul, x, factor)));
   assert_values(grad_of(x), 0, 0, 9, 2, 3);
@@ -248,10 +248,10 @@ static void a_result_that_backward_needs_is_not_written(void** state) {
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 2));
   htone_tensor* y = apply2(htone_mul, x, x);
   const float values[2] = {7, 7};
-  assert_fails(htone_tensor_write(y, HTONE_F32, values, sizeof values), HTONE_STATE, "tensor");
-  assert_fails(htone_tensor_fill(y, 7), HTONE_STATE, "tensor");
-  assert_fails(htone_init_uniform(y, 0, 1), HTONE_STATE, "tensor");
-  assert_fails(htone_init_normal(y, 0, 1), HTONE_STATE, "tensor");
+  assert_fails(htone_tensor_write(y, HTONE_F32, values, sizeof values), HTONE_ERROR_STATE, "tensor");
+  assert_fails(htone_tensor_fill(y, 7), HTONE_ERROR_STATE, "tensor");
+  assert_fails(htone_init_uniform(y, 0, 1), HTONE_ERROR_STATE, "tensor");
+  assert_fails(htone_init_normal(y, 0, 1), HTONE_ERROR_STATE, "tensor");
   assert_values(y, 0, 0, 1);
   assert_ok(htone_tensor_write(x, HTONE_F32, values, sizeof values));
 }

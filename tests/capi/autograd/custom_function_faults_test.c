@@ -43,9 +43,9 @@ static void handed_back_gradients_are_looked_at(void** state) {
     htone_status expected;
     const char* text;
   } cases[] = {
-      {of_another_shape, HTONE_SHAPE_MISMATCH, "square: gradient of input 0 is [], expected [3]"},
-      {in_integers, HTONE_DTYPE_MISMATCH, "square: gradient of input 0 is i32"},
-      {a_module, HTONE_INVALID_HANDLE, "backward of square left a function, expected a tensor"},
+      {of_another_shape, HTONE_ERROR_SHAPE_MISMATCH, "square: gradient of input 0 is [], expected [3]"},
+      {in_integers, HTONE_ERROR_DTYPE_MISMATCH, "square: gradient of input 0 is i32"},
+      {a_module, HTONE_ERROR_INVALID_HANDLE, "backward of square left a function, expected a tensor"},
   };
   static Square square;
   make_square(&square);
@@ -68,12 +68,12 @@ static void a_failed_backward_tells_the_code_and_invalidates_gradients(void** st
   make_square(&square);
   htone_tensor *x = ramp_leaf(), *out = NULL;
   htone_tensor* y = sum_of(squared(&square, x));
-  square.answer = HTONE_IO;
-  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_CALLBACK, "backward of square returned 11 (IO)");
-  assert_int_equal(last_native_code(), HTONE_IO);
-  assert_fails(htone_tensor_grad(x, &out), HTONE_STATE, "invalid");
+  square.answer = HTONE_ERROR_IO;
+  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_ERROR_CALLBACK, "backward of square returned 11 (IO)");
+  assert_int_equal(last_native_code(), HTONE_ERROR_IO);
+  assert_fails(htone_tensor_grad(x, &out), HTONE_ERROR_STATE, "invalid");
   square.answer = 4711;
-  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_CALLBACK, "4711 (UNKNOWN)");
+  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_ERROR_CALLBACK, "4711 (UNKNOWN)");
   assert_int_equal(last_native_code(), 4711);
   square.answer = HTONE_OK;
   assert_ok(htone_tensor_zero_grad(x));
@@ -92,12 +92,12 @@ static void a_failure_that_is_passed_on_keeps_its_message(void** state) {
   make_square(&square);
   square.instead = add_what_does_not_fit;
   htone_tensor* y = sum_of(squared(&square, ramp_leaf()));
-  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_CALLBACK,
+  assert_fails(htone_tensor_backward(y, NULL, 1), HTONE_ERROR_CALLBACK,
                "backward of square returned 5 (SHAPE_MISMATCH): htone_matmul: a");
   square.instead = NULL;
-  square.answer = HTONE_SHAPE_MISMATCH; /* the callback's own error: the message must not repeat an older one */
+  square.answer = HTONE_ERROR_SHAPE_MISMATCH; /* the callback's own error: the message must not repeat an older one */
   htone_error_info info = {.struct_size = sizeof info};
-  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_CALLBACK, "returned 5 (SHAPE_MISMATCH)");
+  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_ERROR_CALLBACK, "returned 5 (SHAPE_MISMATCH)");
   assert_ok(htone_error_last(&info));
   assert_null(strstr(info.message, "htone_matmul"));
 }
@@ -126,7 +126,7 @@ static void a_callback_that_gives_back_what_it_borrowed_harms_nothing(void** sta
 static htone_status fail_with_a_gradient(const htone_backward_call* call, Square* square) {
   (void)square;
   const htone_status status = square_gradient(call, &call->out_grad_inputs[0]);
-  return status == HTONE_OK ? HTONE_CANCELLED : status;
+  return status == HTONE_OK ? HTONE_ERROR_CANCELLED : status;
 }
 
 static void gradients_of_a_failed_backward_are_given_back(void** state) {
@@ -136,7 +136,7 @@ static void gradients_of_a_failed_backward_are_given_back(void** state) {
   square.instead = fail_with_a_gradient;
   htone_tensor* y = sum_of(squared(&square, ramp_leaf()));
   const int64_t before = live_handles();
-  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_CALLBACK, "CANCELLED");
+  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_ERROR_CALLBACK, "CANCELLED");
   assert_int_equal(live_handles(), before);
 }
 
@@ -147,7 +147,7 @@ static void a_saved_tensor_that_was_written_stops_backward(void** state) {
   htone_tensor* x = ramp_leaf();
   htone_tensor* y = sum_of(squared(&square, x));
   assert_ok(htone_tensor_write(x, HTONE_F64, (const double[]){1, 1, 1}, 3 * sizeof(double)));
-  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_STATE, "written");
+  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_ERROR_STATE, "written");
   assert_int_equal(square.calls, 0);
 }
 
@@ -171,7 +171,7 @@ static htone_status require_a_gradient_inside(const htone_backward_call* call, S
   if (status == HTONE_OK) status = htone_tensor_requires_grad(y, &required);
   htone_tensor_release(x);
   htone_tensor_release(y);
-  return status == HTONE_OK && required != 0 ? HTONE_INTERNAL : status;
+  return status == HTONE_OK && required != 0 ? HTONE_ERROR_INTERNAL : status;
 }
 
 static void gradients_of_gradients_are_refused(void** state) {
@@ -181,9 +181,9 @@ static void gradients_of_gradients_are_refused(void** state) {
   htone_tensor* x = ramp_leaf();
   other_loss = sum_of(apply2(htone_mul, x, x));
   square.instead = record_inside;
-  assert_fails(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0), HTONE_CALLBACK, "13 (STATE)");
+  assert_fails(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0), HTONE_ERROR_CALLBACK, "13 (STATE)");
   square.instead = run_backward_inside;
-  assert_fails(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0), HTONE_CALLBACK, "13 (STATE)");
+  assert_fails(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0), HTONE_ERROR_CALLBACK, "13 (STATE)");
   square.instead = require_a_gradient_inside; /* operations on a new leaf are not recorded */
   assert_ok(htone_tensor_backward(sum_of(squared(&square, x)), NULL, 0));
   assert_ok(htone_tensor_zero_grad(x));

@@ -39,7 +39,7 @@ static htone_status difference_backward(const htone_backward_call* call, void* u
   assert_int_equal(call->needs_grad[1], 1);
   *missing += call->grad_outputs[1] == NULL;
   call->out_grad_inputs[0] = call->grad_outputs[0]; /* not requested, so it is dropped */
-  if (htone_tensor_retain(call->grad_outputs[0]) != HTONE_OK) return HTONE_INTERNAL;
+  if (htone_tensor_retain(call->grad_outputs[0]) != HTONE_OK) return HTONE_ERROR_INTERNAL;
   return htone_rescale(call->grad_outputs[0], -1, 0, &call->out_grad_inputs[1]);
 }
 
@@ -72,7 +72,7 @@ static void backward_runs_again_where_the_graph_was_retained(void** state) {
   assert_ok(htone_tensor_backward(y, NULL, 1));
   backward(y);
   assert_values(grad_of(x), 0, 0, 4, 8);
-  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_STATE, "before");
+  assert_fails(htone_tensor_backward(y, NULL, 0), HTONE_ERROR_STATE, "before");
   assert_int_equal(square.calls, 2);
 }
 
@@ -89,7 +89,7 @@ static void user_data_is_destroyed_once_with_the_last_graph(void** state) {
   assert_ok(htone_tensor_release(y));
   assert_int_equal(square.destroyed, 1);
   assert_fails(htone_function_create("", square_backward, &square, square_destroy, &square.function),
-               HTONE_INVALID_ARGUMENT, "name is empty");
+               HTONE_ERROR_INVALID_ARGUMENT, "name is empty");
   assert_int_equal(square.destroyed, 1);
 }
 

@@ -26,7 +26,7 @@ static htone_status act(HookState* hook, htone_tensor* arriving, htone_tensor** 
   const size_t length = strlen(call_log);
   if (length + 1 < kMaxLog) call_log[length] = hook->letter;
   if (hook->answer != HTONE_OK) return hook->answer;
-  if (hook->remove != NULL && htone_hook_remove(hook->remove) != HTONE_OK) return HTONE_INTERNAL;
+  if (hook->remove != NULL && htone_hook_remove(hook->remove) != HTONE_OK) return HTONE_ERROR_INTERNAL;
   return hook->factor == 0 ? HTONE_OK : htone_rescale(arriving, hook->factor, 0, out);
 }
 
@@ -241,13 +241,13 @@ static void a_failed_forward_hook_stops_the_forward(void** state) {
   hook_before(relu, &hooks[0]);
   hook_before(relu, &hooks[1]);
   hook_after(relu, &hooks[2]);
-  hooks[0].answer = HTONE_IO;
-  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_CALLBACK, "a forward pre-hook returned 11 (IO)");
-  assert_int_equal(last_native_code(), HTONE_IO);
+  hooks[0].answer = HTONE_ERROR_IO;
+  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_ERROR_CALLBACK, "a forward pre-hook returned 11 (IO)");
+  assert_int_equal(last_native_code(), HTONE_ERROR_IO);
   assert_string_equal(call_log, "a");
   hooks[0].answer = HTONE_OK;
-  hooks[2].answer = HTONE_CANCELLED;
-  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_CALLBACK, "a forward hook returned");
+  hooks[2].answer = HTONE_ERROR_CANCELLED;
+  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_ERROR_CALLBACK, "a forward hook returned");
   assert_null(out);
 }
 
@@ -289,8 +289,8 @@ static void a_replaced_gradient_keeps_its_shape(void** state) {
   htone_tensor* x = leaf(ones());
   assert_ok(htone_tensor_add_gradient_hook(x, two_dimensions, NULL, NULL, &hook));
   keep_hook(hook);
-  assert_fails(htone_tensor_backward(sum_of(x), NULL, 0), HTONE_SHAPE_MISMATCH, "gradient hook");
-  assert_fails(htone_tensor_add_gradient_hook(ones(), on_gradient, NULL, NULL, &hook), HTONE_STATE, "tensor");
+  assert_fails(htone_tensor_backward(sum_of(x), NULL, 0), HTONE_ERROR_SHAPE_MISMATCH, "gradient hook");
+  assert_fails(htone_tensor_add_gradient_hook(ones(), on_gradient, NULL, NULL, &hook), HTONE_ERROR_STATE, "tensor");
 }
 
 /* A20 */
@@ -299,10 +299,10 @@ static void a_failed_gradient_hook_leaves_gradients_invalid(void** state) {
   reset_hooks();
   htone_tensor *x = leaf(ones()), *out = NULL;
   htone_tensor* y = apply2(htone_mul, x, x);
-  hooks[0].answer = HTONE_IO;
+  hooks[0].answer = HTONE_ERROR_IO;
   hook_gradient(y, &hooks[0]);
-  assert_fails(htone_tensor_backward(sum_of(y), NULL, 0), HTONE_CALLBACK, "a gradient hook returned 11 (IO)");
-  assert_fails(htone_tensor_grad(x, &out), HTONE_STATE, "invalid");
+  assert_fails(htone_tensor_backward(sum_of(y), NULL, 0), HTONE_ERROR_CALLBACK, "a gradient hook returned 11 (IO)");
+  assert_fails(htone_tensor_grad(x, &out), HTONE_ERROR_STATE, "invalid");
   assert_ok(htone_tensor_zero_grad(x));
   backward(sum_of(x));
   assert_values(grad_of(x), 0, 1, 1);
@@ -329,11 +329,11 @@ static void a_failed_post_accumulate_hook_leaves_gradients_invalid(void** state)
   reset_hooks();
   htone_module* linear = make_linear(test_device(), 2, 1, 0);
   htone_tensor* out = NULL;
-  hooks[0].answer = HTONE_CANCELLED;
+  hooks[0].answer = HTONE_ERROR_CANCELLED;
   hook_parameter(parameter_of(linear, 0), &hooks[0]);
   htone_tensor* loss = sum_of(forward(linear, make_ramp(HTONE_F32, 2, 1, 2)));
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_CALLBACK, "post-accumulate");
-  assert_fails(htone_tensor_grad(weights_of(linear, 0), &out), HTONE_STATE, "invalid");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_CALLBACK, "post-accumulate");
+  assert_fails(htone_tensor_grad(weights_of(linear, 0), &out), HTONE_ERROR_STATE, "invalid");
 }
 
 static htone_status step_at_once(htone_parameter* parameter, void* user) {
@@ -362,7 +362,7 @@ static void a_parameter_may_be_updated_as_soon_as_its_gradient_is_complete(void*
   htone_tensor* loss = sum_of(forward(layers[1], hidden));
   backward(loss);
   assert_values(apply2(htone_sub, last_weights(layers), keep_tensor(expected)), 0, 0, 0);
-  assert_fails(htone_tensor_grad(last_weights(layers), &out), HTONE_STATE, "no gradient");
+  assert_fails(htone_tensor_grad(last_weights(layers), &out), HTONE_ERROR_STATE, "no gradient");
   /* computed from the weights before the step */
   assert_values(grad_of(weights_of(layers[0], 0)), 0, 0, before[0], 0, before[1]);
   free(before);

@@ -51,7 +51,7 @@ static void an_absurd_number_of_threads_is_refused(void** state) {
     htone_context* context = NULL;
     htone_context_options options = default_options();
     options.num_threads = wrong[i];
-    assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "num_threads");
+    assert_fails(htone_context_create(&options, &context), HTONE_ERROR_INVALID_ARGUMENT, "num_threads");
     assert_null(context);
   }
 }
@@ -102,11 +102,11 @@ static void tensors_of_two_contexts_do_not_mix(void** state) {
   (void)state;
   htone_device* other = make_device(make_context(1, 0));
   htone_tensor *here = ones_on(test_device(), HTONE_F32, 2), *there = ones_on(other, HTONE_F32, 2), *out = NULL;
-  assert_fails(htone_add(here, there, &out), HTONE_DEVICE, "b");
-  assert_fails(htone_matmul(there, here, &out), HTONE_DEVICE, "b");
-  assert_fails(htone_linear(here, here, ones_on(other, HTONE_F32, 1), &out), HTONE_DEVICE, "bias");
-  assert_fails(htone_cross_entropy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_DEVICE, "targets");
-  assert_fails(htone_accuracy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_DEVICE, "targets");
+  assert_fails(htone_add(here, there, &out), HTONE_ERROR_DEVICE, "b");
+  assert_fails(htone_matmul(there, here, &out), HTONE_ERROR_DEVICE, "b");
+  assert_fails(htone_linear(here, here, ones_on(other, HTONE_F32, 1), &out), HTONE_ERROR_DEVICE, "bias");
+  assert_fails(htone_cross_entropy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_ERROR_DEVICE, "targets");
+  assert_fails(htone_accuracy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_ERROR_DEVICE, "targets");
   assert_null(out);
 }
 
@@ -116,7 +116,7 @@ static void a_device_that_is_not_there_is_refused(void** state) {
   static const char* const wrong[] = {"cpu:99", "cuda:99", "", "gpu", "CPU", "cpu ", "cpu:", "cpu:-1", "a\nb"};
   for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
     htone_device* device = NULL;
-    assert_fails(htone_device_create(test_context(), wrong[i], &device), HTONE_DEVICE, "name");
+    assert_fails(htone_device_create(test_context(), wrong[i], &device), HTONE_ERROR_DEVICE, "name");
     assert_null(device);
   }
   assert_values(make_ramp(HTONE_F32, 1, 2), 0, 0, 1);
@@ -126,20 +126,20 @@ static void a_device_that_is_not_there_is_refused(void** state) {
 static void cuda_is_refused_where_there_is_none_and_cpu_keeps_working(void** state) {
   (void)state;
   htone_device* device = NULL;
-  assert_fails(htone_device_create(test_context(), "cuda", &device), HTONE_DEVICE, "cuda");
-  assert_fails(htone_device_create(test_context(), "cuda:0", &device), HTONE_DEVICE, "cuda");
+  assert_fails(htone_device_create(test_context(), "cuda", &device), HTONE_ERROR_DEVICE, "cuda");
+  assert_fails(htone_device_create(test_context(), "cuda:0", &device), HTONE_ERROR_DEVICE, "cuda");
   assert_null(device);
   assert_values(apply2(htone_add, make_ramp(HTONE_F32, 1, 2), make_ramp(HTONE_F32, 1, 2)), 0, 0, 2);
 }
 
 static void a_device_tells_kind_and_name(void** state) {
   (void)state;
-  htone_device_kind kind = 0;
+  htone_device_type kind = 0;
   char name[4] = {'#', '#', '#', '#'};
   size_t length = 0;
-  assert_ok(htone_device_get_kind(test_device(), &kind));
+  assert_ok(htone_device_kind(test_device(), &kind));
   assert_int_equal(kind, HTONE_DEVICE_CPU);
-  assert_fails(htone_device_name(test_device(), name, 3, &length), HTONE_BUFFER_TOO_SMALL, "capacity");
+  assert_fails(htone_device_name(test_device(), name, 3, &length), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity");
   assert_int_equal(length, 3);
   assert_int_equal(name[3], '#');
   assert_non_null(memchr(name, 0, 3));
@@ -162,7 +162,7 @@ static void objects_outlive_the_handle_of_their_context(void** state) {
   assert_ok(htone_device_release(device));
   keep_tensor(tensor);
   assert_near(item_of(sum_of(apply2(htone_mul, tensor, tensor))), 400000, 0);
-  assert_fails(htone_device_create(context, "cpu", &device), HTONE_INVALID_HANDLE, "context");
+  assert_fails(htone_device_create(context, "cpu", &device), HTONE_ERROR_INVALID_HANDLE, "context");
 }
 
 static void a_table_with_a_missing_function_is_refused(void** state) {
@@ -173,13 +173,13 @@ static void a_table_with_a_missing_function_is_refused(void** state) {
   const htone_clock clock = {.struct_size = sizeof clock};
   htone_context_options options = default_options();
   options.allocator = &allocator;
-  assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "allocator");
+  assert_fails(htone_context_create(&options, &context), HTONE_ERROR_INVALID_ARGUMENT, "allocator");
   options = default_options();
   options.io = &io;
-  assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "io");
+  assert_fails(htone_context_create(&options, &context), HTONE_ERROR_INVALID_ARGUMENT, "io");
   options = default_options();
   options.clock = &clock;
-  assert_fails(htone_context_create(&options, &context), HTONE_INVALID_ARGUMENT, "clock");
+  assert_fails(htone_context_create(&options, &context), HTONE_ERROR_INVALID_ARGUMENT, "clock");
   assert_null(context);
 }
 
@@ -241,16 +241,16 @@ static void a_name_of_64_kib_is_refused_with_a_message_of_one_line(void** state)
   name[kLength] = 0;
   name[3] = '\n';
   name[4] = '\xff'; /* not UTF-8 */
-  assert_fails(htone_device_create(test_context(), name, &device), HTONE_DEVICE, "name");
-  assert_fails(htone_context_load_plugin(test_context(), name), HTONE_IO, "path");
+  assert_fails(htone_device_create(test_context(), name, &device), HTONE_ERROR_DEVICE, "name");
+  assert_fails(htone_context_load_plugin(test_context(), name), HTONE_ERROR_IO, "path");
 }
 
 /* A13 */
 static void a_file_that_is_no_plugin_is_refused(void** state) {
   (void)state;
-  assert_fails(htone_context_load_plugin(test_context(), "/nowhere/libnothing.so"), HTONE_IO, "path");
-  assert_fails(htone_context_load_plugin(test_context(), "/proc/self/cmdline"), HTONE_IO, "path");
-  assert_fails(htone_context_load_plugin(test_context(), "libm.so.6"), HTONE_FORMAT, "path");
+  assert_fails(htone_context_load_plugin(test_context(), "/nowhere/libnothing.so"), HTONE_ERROR_IO, "path");
+  assert_fails(htone_context_load_plugin(test_context(), "/proc/self/cmdline"), HTONE_ERROR_IO, "path");
+  assert_fails(htone_context_load_plugin(test_context(), "libm.so.6"), HTONE_ERROR_FORMAT, "path");
 }
 
 static void the_last_error_stays_until_the_next_failure(void** state) {
@@ -258,20 +258,20 @@ static void the_last_error_stays_until_the_next_failure(void** state) {
   htone_error_info info = {.struct_size = sizeof info};
   htone_tensor* tensor = make_ramp(HTONE_F32, 1, 2);
   double value = 0;
-  assert_int_equal(htone_tensor_item(tensor, &value), HTONE_SHAPE_MISMATCH);
+  assert_int_equal(htone_tensor_item(tensor, &value), HTONE_ERROR_SHAPE_MISMATCH);
   assert_int_equal(numel_of(tensor), 2);
   assert_ok(htone_error_last(&info));
-  assert_int_equal(info.status, HTONE_SHAPE_MISMATCH);
+  assert_int_equal(info.status, HTONE_ERROR_SHAPE_MISMATCH);
   assert_int_equal(info.argument_index, 0);
   assert_int_equal(strncmp(info.message, "htone_tensor_item: ", 19), 0);
   assert_null(strchr(info.message, '\n'));
-  assert_int_equal(htone_error_last(NULL), HTONE_INVALID_ARGUMENT);
+  assert_int_equal(htone_error_last(NULL), HTONE_ERROR_INVALID_ARGUMENT);
   info.struct_size = 15;
-  assert_int_equal(htone_error_last(&info), HTONE_INVALID_ARGUMENT);
+  assert_int_equal(htone_error_last(&info), HTONE_ERROR_INVALID_ARGUMENT);
   htone_error_info short_info = {.struct_size = 20};
   memset(short_info.message, '#', sizeof short_info.message);
   assert_ok(htone_error_last(&short_info));
-  assert_int_equal(short_info.status, HTONE_SHAPE_MISMATCH);
+  assert_int_equal(short_info.status, HTONE_ERROR_SHAPE_MISMATCH);
   assert_int_equal(short_info.message[4], '#');
 }
 

@@ -64,7 +64,7 @@ static htone_module* make_network(htone_device* device, int cumulative) {
   assert_ok(htone_batch_norm_options_init(&norm));
   norm.cumulative = cumulative;
   assert_ok(htone_module_create_conv2d(device, 1, 6, 3, 3, &conv, &layers[0]));
-  assert_ok(htone_module_create_batch_norm_2d(device, 6, &norm, &layers[1]));
+  assert_ok(htone_module_create_batch_norm2d(device, 6, &norm, &layers[1]));
   assert_ok(htone_module_create_relu(&layers[2]));
   assert_ok(htone_module_create_max_pool2d(2, 2, NULL, &layers[3]));
   assert_ok(htone_module_create_flatten(&layers[4]));
@@ -189,7 +189,7 @@ static void a_bad_target_is_reported_where_the_loss_is_read(void** state) {
   keep_tensor(target);
   assert_ok(htone_cross_entropy(logits, target, &loss));
   keep_tensor(loss);
-  assert_fails(htone_tensor_item(loss, &value), HTONE_INVALID_ARGUMENT, "3");
+  assert_fails(htone_tensor_item(loss, &value), HTONE_ERROR_INVALID_ARGUMENT, "3");
   assert_true(item_of(step(&trainer, 0)) > 0);
 }
 

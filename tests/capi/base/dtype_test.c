@@ -26,9 +26,9 @@ static void a_value_that_is_no_dtype_is_refused(void** state) {
     size_t bytes = 77;
     htone_dtype out = 77;
     assert_string_equal(htone_dtype_name(wrong[i]), "invalid");
-    assert_fails(htone_dtype_size(wrong[i], &bytes), HTONE_INVALID_ARGUMENT, "dtype");
-    assert_fails(htone_dtype_promote(wrong[i], HTONE_F32, &out), HTONE_INVALID_ARGUMENT, "a");
-    assert_fails(htone_dtype_promote(HTONE_F32, wrong[i], &out), HTONE_INVALID_ARGUMENT, "b");
+    assert_fails(htone_dtype_size(wrong[i], &bytes), HTONE_ERROR_INVALID_ARGUMENT, "dtype");
+    assert_fails(htone_dtype_promote(wrong[i], HTONE_F32, &out), HTONE_ERROR_INVALID_ARGUMENT, "a");
+    assert_fails(htone_dtype_promote(HTONE_F32, wrong[i], &out), HTONE_ERROR_INVALID_ARGUMENT, "b");
     assert_int_equal(bytes, 77);
     assert_int_equal(out, 77);
   }
@@ -70,9 +70,9 @@ static void promotion_follows_the_table_of_torch(void** state) {
 static void statuses_have_names(void** state) {
   (void)state;
   assert_string_equal(htone_status_name(HTONE_OK), "OK");
-  assert_string_equal(htone_status_name(HTONE_INVALID_ARGUMENT), "INVALID_ARGUMENT");
-  assert_string_equal(htone_status_name(HTONE_BUFFER_TOO_SMALL), "BUFFER_TOO_SMALL");
-  assert_string_equal(htone_status_name(HTONE_INTERNAL), "INTERNAL");
+  assert_string_equal(htone_status_name(HTONE_ERROR_INVALID_ARGUMENT), "INVALID_ARGUMENT");
+  assert_string_equal(htone_status_name(HTONE_ERROR_BUFFER_TOO_SMALL), "BUFFER_TOO_SMALL");
+  assert_string_equal(htone_status_name(HTONE_ERROR_INTERNAL), "INTERNAL");
   assert_string_equal(htone_status_name(18), "UNKNOWN");
   assert_string_equal(htone_status_name(-1), "UNKNOWN");
 }
@@ -86,7 +86,7 @@ static void the_library_tells_the_version_of_its_headers(void** state) {
   assert_int_equal(strlen(text), length);
   char small[4] = {'x', 'x', 'x', '#'};
   size_t needed = 0;
-  assert_fails(htone_build_info(small, 3, &needed), HTONE_BUFFER_TOO_SMALL, "capacity");
+  assert_fails(htone_build_info(small, 3, &needed), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity");
   assert_int_equal(needed, length);
   assert_int_equal(small[3], '#');
 }

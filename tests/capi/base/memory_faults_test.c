@@ -48,7 +48,7 @@ static int end_call(Trial* trial, htone_status status, const char* call) {
   if (status == HTONE_OK) return 1;
   ++trial->failures;
   trial->failed_call = call;
-  if (trial->is_clean || status != HTONE_OUT_OF_MEMORY) check_status(status, HTONE_OK, "", call, __FILE__, __LINE__);
+  if (trial->is_clean || status != HTONE_ERROR_OUT_OF_MEMORY) check_status(status, HTONE_OK, "", call, __FILE__, __LINE__);
   if (print_of(trial) != trial->prints[index]) fail_msg("%s changed the run although it failed", call);
   fail_allocation(-1, 0);
   ignore_allocations();
@@ -76,8 +76,8 @@ static htone_status make_run(Trial* trial) {
 static htone_tensor* scaled_loss(Trial* trial) {
   Run* run = &trial->run;
   htone_tensor *features = NULL, *labels = NULL, *logits = NULL, *loss = NULL, *scaled = NULL;
-  ATTEMPT(trial, htone_batches_get(run->batches, 0, &features));
-  ATTEMPT(trial, htone_batches_get(run->batches, 1, &labels));
+  ATTEMPT(trial, htone_batches_tensor(run->batches, 0, &features));
+  ATTEMPT(trial, htone_batches_tensor(run->batches, 1, &labels));
   ATTEMPT(trial, htone_module_forward(run->model, features, run->policy, &logits));
   ATTEMPT(trial, htone_cross_entropy(logits, labels, &loss));
   ATTEMPT(trial, htone_grad_scaler_scale(run->scaler, loss, &scaled));
@@ -92,7 +92,7 @@ static htone_tensor* scaled_loss(Trial* trial) {
 static void refuse_half_of_the_gradients(Trial* trial) {
   const uint64_t before = fingerprint(&trial->run);
   const htone_status status = htone_grad_scaler_step(trial->run.scaler, trial->run.optimizer);
-  check_status(status, HTONE_STATE, "", "a step after a backward that failed", __FILE__, __LINE__);
+  check_status(status, HTONE_ERROR_STATE, "", "a step after a backward that failed", __FILE__, __LINE__);
   assert_true(fingerprint(&trial->run) == before);
   assert_ok(htone_optimizer_zero_grad(trial->run.optimizer));
 }

@@ -45,7 +45,7 @@ static htone_status step(Work* work) { return htone_grad_scaler_step(work->scale
 static htone_module* make_model(htone_device* device) {
   htone_module *layers[4] = {NULL, NULL, NULL, NULL}, *model = NULL;
   assert_ok(htone_module_create_linear(device, 4, 5, NULL, &layers[0]));
-  assert_ok(htone_module_create_batch_norm_1d(device, 5, NULL, &layers[1]));
+  assert_ok(htone_module_create_batch_norm1d(device, 5, NULL, &layers[1]));
   assert_ok(htone_module_create_dropout(0.5, &layers[2]));
   assert_ok(htone_module_create_linear(device, 5, 2, NULL, &layers[3]));
   assert_ok(htone_module_create_sequential(4, layers, &model));
@@ -138,8 +138,8 @@ static uint64_t print_of(const Work* work) {
 
 /* A scaler refuses this between an unscale or step and the update. */
 static htone_status set_state_anew(const Work* work) {
-  htone_grad_scaler_state saved = {.struct_size = sizeof saved};
-  assert_ok(htone_grad_scaler_get_state(work->scaler, &saved));
+  htone_scaler_state saved = {.struct_size = sizeof saved};
+  assert_ok(htone_grad_scaler_state(work->scaler, &saved));
   return htone_grad_scaler_set_state(work->scaler, &saved);
 }
 
@@ -166,7 +166,7 @@ static int expect_the_same_end(const char* name, Call call, int64_t failing, int
   fail_allocation(-1, 0);
   ignore_allocations();
   if (status != HTONE_OK) {
-    if (status != HTONE_OUT_OF_MEMORY || !has_failed) fail_msg("%s returned %s", name, htone_status_name(status));
+    if (status != HTONE_ERROR_OUT_OF_MEMORY || !has_failed) fail_msg("%s returned %s", name, htone_status_name(status));
     if (print_of(&work) != before) fail_msg("%s: allocation %d failed and something changed", name, (int)failing);
     assert_ok(set_state_anew(&work));
     assert_ok(call(&work));

@@ -47,7 +47,7 @@ static void a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was(void*
   htone_tensor* refused = NULL;
   const int64_t size = 64 << 20;
   assert_ok(htone_device_set_memory_limit(device, before.reserved));
-  assert_fails(htone_tensor_create(device, HTONE_U8, 1, &size, &refused), HTONE_OUT_OF_MEMORY, "67108864");
+  assert_fails(htone_tensor_create(device, HTONE_U8, 1, &size, &refused), HTONE_ERROR_OUT_OF_MEMORY, "67108864");
   assert_null(refused);
   htone_memory_stats after = stats_of(device);
   assert_true(after.current == before.current && after.limit == before.reserved);
@@ -134,7 +134,7 @@ static void any_request_of_the_hosts_allocator_may_fail(void** state) {
     CountingAllocator counts = {.failing_request = k};
     assert_ok(counted_context(&counts, &context));
     const htone_status status = work(context);
-    assert_true(status == HTONE_OK || status == HTONE_OUT_OF_MEMORY);
+    assert_true(status == HTONE_OK || status == HTONE_ERROR_OUT_OF_MEMORY);
     assert_ok(work(context));
     assert_ok(htone_context_release(context));
     assert_true(counts.blocks == 0 && counts.bytes == 0);
@@ -147,7 +147,7 @@ static void misaligned_memory_of_the_hosts_allocator_is_refused(void** state) {
   CountingAllocator counts = {.offset = 4};
   htone_context* context = NULL;
   assert_ok(counted_context(&counts, &context));
-  assert_fails(work(context), HTONE_INVALID_ARGUMENT, "allocator");
+  assert_fails(work(context), HTONE_ERROR_INVALID_ARGUMENT, "allocator");
   assert_ok(htone_context_release(context));
   assert_true(counts.blocks == 0);
 }

@@ -57,11 +57,11 @@ static void a12_tensors_of_two_devices_do_not_mix(void** state) {
   (void)state;
   htone_device* stub = make_stub();
   htone_tensor *here = make_ramp(HTONE_F32, 1, 3), *there = kept_filled(stub, 3, 5), *out = NULL;
-  assert_fails(htone_add(here, there, &out), HTONE_DEVICE, "b");
-  assert_fails(htone_add(there, here, &out), HTONE_DEVICE, "b");
+  assert_fails(htone_add(here, there, &out), HTONE_ERROR_DEVICE, "b");
+  assert_fails(htone_add(there, here, &out), HTONE_ERROR_DEVICE, "b");
   assert_null(out);
   /* this context has not loaded the plugin */
-  assert_fails(htone_device_create(test_context(), "fake", &stub), HTONE_DEVICE, "name");
+  assert_fails(htone_device_create(test_context(), "fake", &stub), HTONE_ERROR_DEVICE, "name");
   assert_values(apply2(htone_add, here, here), 0, 0, 2, 4);
   assert_near(first_of(apply2(htone_add, there, there)), 10, 0);
 }
@@ -94,7 +94,7 @@ static void expect_script_to_survive(htone_device* device, int64_t request, int 
   const htone_status status = run_script(device, tensors);
   const int reached = memory_requests() > request;
   if (for_ever && reached) {
-    assert_fails(status, HTONE_OUT_OF_MEMORY, "free among these");
+    assert_fails(status, HTONE_ERROR_OUT_OF_MEMORY, "free among these");
   } else {
     assert_int_equal(status, HTONE_OK); /* one retry makes up for one failure */
   }
@@ -131,7 +131,7 @@ static void m3_cached_memory_gives_way_before_a_request_fails(void** state) {
   htone_tensor* large = kept_filled(stub, 3 * kMiB / 2, 2); /* 6 MiB: enough room after the cached 4 MiB are released */
   assert_true(memory_requests() == 3);
   htone_tensor* refused = NULL;
-  assert_fails(filled(stub, kMiB, 3, &refused), HTONE_OUT_OF_MEMORY, "requested 4194304 bytes");
+  assert_fails(filled(stub, kMiB, 3, &refused), HTONE_ERROR_OUT_OF_MEMORY, "requested 4194304 bytes");
   assert_null(refused);
   assert_true(memory_requests() == 5);
   assert_near(first_of(large), 2, 0);
@@ -145,7 +145,7 @@ static void m3_memory_in_pieces_is_told_from_memory_in_use(void** state) {
   set_memory(2 * kMiB, -1, 0);
   for (int i = 0; i < kPieces; ++i) assert_ok(filled(stub, kPiece, i, &pieces[i]));
   for (int i = 0; i < kPieces; i += 2) assert_ok(htone_tensor_release(pieces[i]));
-  assert_fails(filled(stub, 2 * kPiece, 1, &refused), HTONE_OUT_OF_MEMORY,
+  assert_fails(filled(stub, 2 * kPiece, 1, &refused), HTONE_ERROR_OUT_OF_MEMORY,
                "requested 131072 bytes, current 1048576, reserved 2097152, free among these 1048576");
   assert_null(refused);
   for (int i = 1; i < kPieces; i += 2) assert_ok(htone_tensor_release(pieces[i]));

@@ -139,9 +139,9 @@ static void* create_and_release(void* argument) {
     if (worker->status == HTONE_OK) worker->status = htone_tensor_retain(tensor);
     if (worker->status == HTONE_OK) worker->status = htone_tensor_release(tensor);
     if (worker->status == HTONE_OK) worker->status = htone_tensor_release(tensor);
-    if (htone_tensor_numel(tensor, &count) != HTONE_INVALID_HANDLE) worker->status = HTONE_INTERNAL;
+    if (htone_tensor_numel(tensor, &count) != HTONE_ERROR_INVALID_HANDLE) worker->status = HTONE_ERROR_INTERNAL;
     if (worker->status == HTONE_OK) worker->status = htone_tensor_numel(view, &count);
-    if (count != size) worker->status = HTONE_INTERNAL;
+    if (count != size) worker->status = HTONE_ERROR_INTERNAL;
     htone_tensor_release(view);
   }
   return NULL;
@@ -181,7 +181,7 @@ static void one_handle_is_retained_and_released_by_many(void** state) {
   }
   run_workers(workers, kThreads, retain_and_release);
   assert_ok(htone_tensor_release(tensor));
-  assert_fails(htone_tensor_release(tensor), HTONE_INVALID_HANDLE, "tensor");
+  assert_fails(htone_tensor_release(tensor), HTONE_ERROR_INVALID_HANDLE, "tensor");
 }
 
 /* Passes a dimension that encodes the thread's number; the thread's error message must contain it. */
@@ -192,12 +192,12 @@ static void* fail_in_own_way(void* argument) {
     htone_tensor* out = NULL;
     htone_error_info info = {.struct_size = sizeof info};
     snprintf(expected, sizeof expected, "%d", 1000 + worker->number);
-    if (htone_softmax(worker->tensor, 1000 + worker->number, &out) != HTONE_INVALID_ARGUMENT) {
-      worker->status = HTONE_INTERNAL;
+    if (htone_softmax(worker->tensor, 1000 + worker->number, &out) != HTONE_ERROR_INVALID_ARGUMENT) {
+      worker->status = HTONE_ERROR_INTERNAL;
     }
     htone_error_last(&info);
-    if (info.status != HTONE_INVALID_ARGUMENT || strstr(info.message, expected) == NULL)
-      worker->status = HTONE_INTERNAL;
+    if (info.status != HTONE_ERROR_INVALID_ARGUMENT || strstr(info.message, expected) == NULL)
+      worker->status = HTONE_ERROR_INTERNAL;
   }
   return NULL;
 }
@@ -208,17 +208,17 @@ static void every_thread_has_its_own_last_error(void** state) {
   htone_error_info info = {.struct_size = sizeof info};
   double value = 0;
   for (int i = 0; i < kThreads; ++i) workers[i].tensor = make_ramp(HTONE_F32, 1, 3);
-  assert_int_equal(htone_tensor_item(workers[0].tensor, &value), HTONE_SHAPE_MISMATCH);
+  assert_int_equal(htone_tensor_item(workers[0].tensor, &value), HTONE_ERROR_SHAPE_MISMATCH);
   run_workers(workers, kThreads, fail_in_own_way);
   assert_ok(htone_error_last(&info));
-  assert_int_equal(info.status, HTONE_SHAPE_MISMATCH);
+  assert_int_equal(info.status, HTONE_ERROR_SHAPE_MISMATCH);
 }
 
 static void* new_thread_error(void* argument) {
   Worker* worker = argument;
-  htone_error_info info = {.struct_size = sizeof info, .status = HTONE_INTERNAL, .message = "#"};
+  htone_error_info info = {.struct_size = sizeof info, .status = HTONE_ERROR_INTERNAL, .message = "#"};
   worker->status = htone_error_last(&info);
-  if (info.status != HTONE_OK || info.message[0] != 0) worker->status = HTONE_INTERNAL;
+  if (info.status != HTONE_OK || info.message[0] != 0) worker->status = HTONE_ERROR_INTERNAL;
   return NULL;
 }
 
@@ -226,7 +226,7 @@ static void a_new_thread_has_no_error(void** state) {
   (void)state;
   Worker worker = {0};
   double value = 0;
-  assert_int_equal(htone_tensor_item(NULL, &value), HTONE_INVALID_HANDLE);
+  assert_int_equal(htone_tensor_item(NULL, &value), HTONE_ERROR_INVALID_HANDLE);
   run_workers(&worker, 1, new_thread_error);
 }
 

@@ -37,7 +37,7 @@ static void a24_a_part_has_a_name_that_a_file_can_hold(void** state) {
   htone_state_dict* dict = make_dict("values", make_ones(2));
   static const char* const names[] = {"\xff", "two\nlines", "\x7f", long_name};
   for (size_t i = 0; i < COUNT_OF(names); ++i) {
-    assert_fails(htone_checkpoint_add_state_dict(checkpoint, names[i], dict), HTONE_INVALID_ARGUMENT, "name");
+    assert_fails(htone_checkpoint_add_state_dict(checkpoint, names[i], dict), HTONE_ERROR_INVALID_ARGUMENT, "name");
   }
   assert_ok(htone_checkpoint_add_state_dict(checkpoint, "\xc3\xa4", dict));
   assert_ok(htone_checkpoint_save(checkpoint, 1));
@@ -58,7 +58,7 @@ static void parts_that_have_nothing_are_saved_and_loaded(void** state) {
   assert_ok(htone_checkpoint_load(checkpoint, &step));
   assert_true(step == 1);
   assert_ok(htone_state_dict_add(dict, "later", make_ones(2)));
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_FORMAT, "no part own");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "no part own");
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 
@@ -84,7 +84,7 @@ static void a14_a_load_into_elements_that_overlap_is_refused_and_changes_nothing
   htone_tensor* wide = NULL;
   assert_ok(htone_broadcast_to(make_ones(1), 1, shape, &wide));
   keep_tensor(wide);
-  assert_int_equal(load_beside(wide), HTONE_STATE);
+  assert_int_equal(load_beside(wide), HTONE_ERROR_STATE);
 }
 
 /* The page is read-only: a write would kill the process. */
@@ -95,7 +95,7 @@ static void a14_a_load_into_memory_that_is_read_only_is_refused_and_changes_noth
   assert_true(page != MAP_FAILED);
   htone_tensor* constant = NULL;
   assert_ok(htone_tensor_from_buffer_strided(test_device(), HTONE_F32, 1, shape, strides, page, NULL, NULL, &constant));
-  assert_int_equal(load_beside(constant), HTONE_STATE);
+  assert_int_equal(load_beside(constant), HTONE_ERROR_STATE);
   assert_ok(htone_tensor_release(constant));
   munmap(page, 4096);
 }
@@ -117,8 +117,8 @@ static void averages_swapped_with_the_weights_are_neither_saved_nor_loaded(void*
   assert_ok(htone_checkpoint_save(checkpoint, 1));
   assert_ok(htone_tensor_fill(weights_of(module, 0), 3));
   assert_ok(htone_ema_swap(ema));
-  assert_fails(htone_checkpoint_save(checkpoint, 2), HTONE_STATE, "swap");
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_STATE, "swap");
+  assert_fails(htone_checkpoint_save(checkpoint, 2), HTONE_ERROR_STATE, "swap");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_STATE, "swap");
   assert_ok(htone_checkpoint_latest(checkpoint, &step));
   assert_true(step == 1);
   assert_ok(htone_ema_swap(ema));
@@ -141,7 +141,7 @@ static void averages_of_other_parameters_are_refused_and_nothing_changes(void** 
     htone_ema* ema = make_averages(others[i]);
     checkpoint = open_checkpoint();
     assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", ema));
-    assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_FORMAT, "averages");
+    assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "averages");
     assert_ok(htone_ema_read(ema, 0, &averages));
     double* values = values_of(keep_tensor(averages));
     for (int element = 0; element < 4; ++element) assert_true(values[element] == 3);

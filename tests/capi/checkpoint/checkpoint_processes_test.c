@@ -34,7 +34,7 @@ static htone_checkpoint* open_directory(const Run* run) {
 static int write_beside_another(void* argument) {
   htone_checkpoint* second = NULL;
   const htone_status status = htone_checkpoint_create(argument, directory(), &second);
-  return status == HTONE_STATE && second == NULL ? kRefused : status;
+  return status == HTONE_ERROR_STATE && second == NULL ? kRefused : status;
 }
 
 static void s8_another_process_is_refused_while_this_one_writes(void** state) {
@@ -60,7 +60,7 @@ static int work_until_told(const Worker* worker) {
   char byte = 0;
   int64_t step = 0;
   close(worker->stop[1]);
-  if (htone_checkpoint_save(worker->checkpoint, 2) != HTONE_STATE) byte = 1;
+  if (htone_checkpoint_save(worker->checkpoint, 2) != HTONE_ERROR_STATE) byte = 1;
   if (htone_checkpoint_load(worker->checkpoint, &step) != HTONE_OK || step != 1) byte = 2;
   if (write(worker->ready[1], &byte, 1) != 1 || byte != 0) return 1;
   if (read(worker->stop[0], &byte, 1) != 0) return 2;
@@ -90,7 +90,7 @@ static void h3_a_forked_child_does_not_hold_the_directory(void** state) {
   assert_ok(htone_checkpoint_save(worker.checkpoint, 1));
   const pid_t child = start_worker(&worker);
   htone_checkpoint* second = NULL;
-  assert_fails(htone_checkpoint_create(run.context, directory(), &second), HTONE_STATE, "writes into");
+  assert_fails(htone_checkpoint_create(run.context, directory(), &second), HTONE_ERROR_STATE, "writes into");
   assert_ok(htone_checkpoint_save(worker.checkpoint, 2));
   assert_ok(htone_checkpoint_release(worker.checkpoint));
   worker.checkpoint = open_directory(&run);

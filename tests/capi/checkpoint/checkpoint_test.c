@@ -95,13 +95,13 @@ static void f15_a_checkpoint_that_does_not_fit_changes_nothing(void** state) {
   assert_ok(htone_checkpoint_create(run.context, path_of("run"), &checkpoint));
   assert_ok(htone_checkpoint_add_optimizer(checkpoint, "optimizer", run.optimizer));
   assert_ok(htone_checkpoint_add_module(checkpoint, "model", other));
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_FORMAT, "does not fit model");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "does not fit model");
   assert_ok(htone_checkpoint_release(checkpoint));
 
   assert_ok(htone_checkpoint_create(run.context, path_of("run"), &checkpoint));
   assert_ok(add_parts(checkpoint, &run));
   assert_ok(htone_checkpoint_add_module(checkpoint, "second", other));
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_FORMAT, "no part second");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "no part second");
   assert_ok(htone_checkpoint_release(checkpoint));
   assert_true(fingerprint(&run) == before);
   train(&run, 1);
@@ -118,7 +118,7 @@ static void another_kind_of_optimizer_state_does_not_fit(void** state) {
   end_run(&run);
   assert_ok(begin_run(&other, &kKinds[3], NULL));
   htone_checkpoint* checkpoint = open_checkpoint(&other);
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_FORMAT, "does not fit optimizer");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "does not fit optimizer");
   assert_ok(htone_checkpoint_release(checkpoint));
   end_run(&other);
 }
@@ -150,7 +150,7 @@ static void a_scaler_that_waits_for_its_update_is_not_saved(void** state) {
   train(&run, 1);
   htone_checkpoint* checkpoint = open_checkpoint(&run);
   assert_ok(htone_grad_scaler_unscale(run.scaler, run.optimizer));
-  assert_fails(htone_checkpoint_save(checkpoint, 1), HTONE_STATE, "update");
+  assert_fails(htone_checkpoint_save(checkpoint, 1), HTONE_ERROR_STATE, "update");
   assert_ok(htone_grad_scaler_update(run.scaler));
   assert_ok(htone_checkpoint_save(checkpoint, 1));
   assert_ok(htone_checkpoint_release(checkpoint));
@@ -164,7 +164,7 @@ static void s8_a_second_writer_is_refused_until_the_first_is_gone(void** state) 
   htone_checkpoint* second = NULL;
   assert_ok(begin_run(&run, kPlain, NULL));
   htone_checkpoint* first = open_checkpoint(&run);
-  assert_fails(htone_checkpoint_create(run.context, path_of("run"), &second), HTONE_STATE, "writes into");
+  assert_fails(htone_checkpoint_create(run.context, path_of("run"), &second), HTONE_ERROR_STATE, "writes into");
   assert_ok(htone_checkpoint_release(first));
   assert_ok(htone_checkpoint_create(run.context, path_of("run"), &second));
   assert_ok(htone_checkpoint_release(second));
@@ -177,11 +177,11 @@ static void names_of_parts_are_distinct_and_plain(void** state) {
   Run run;
   assert_ok(begin_run(&run, kPlain, NULL));
   htone_checkpoint* checkpoint = open_checkpoint(&run);
-  assert_fails(htone_checkpoint_add_module(checkpoint, "model", run.model), HTONE_INVALID_ARGUMENT, "another part");
-  assert_fails(htone_checkpoint_add_module(checkpoint, "random", run.model), HTONE_INVALID_ARGUMENT, "another part");
-  assert_fails(htone_checkpoint_add_module(checkpoint, "", run.model), HTONE_INVALID_ARGUMENT, "empty");
-  assert_fails(htone_checkpoint_add_module(checkpoint, "a/b", run.model), HTONE_INVALID_ARGUMENT, "slash");
-  assert_fails(htone_checkpoint_save(checkpoint, -1), HTONE_INVALID_ARGUMENT, "step=-1");
+  assert_fails(htone_checkpoint_add_module(checkpoint, "model", run.model), HTONE_ERROR_INVALID_ARGUMENT, "another part");
+  assert_fails(htone_checkpoint_add_module(checkpoint, "random", run.model), HTONE_ERROR_INVALID_ARGUMENT, "another part");
+  assert_fails(htone_checkpoint_add_module(checkpoint, "", run.model), HTONE_ERROR_INVALID_ARGUMENT, "empty");
+  assert_fails(htone_checkpoint_add_module(checkpoint, "a/b", run.model), HTONE_ERROR_INVALID_ARGUMENT, "slash");
+  assert_fails(htone_checkpoint_save(checkpoint, -1), HTONE_ERROR_INVALID_ARGUMENT, "step=-1");
   assert_ok(htone_checkpoint_release(checkpoint));
   end_run(&run);
 }
@@ -198,8 +198,8 @@ static void a_step_is_saved_once_and_verified_by_name(void** state) {
   assert_ok(htone_checkpoint_latest(checkpoint, &latest));
   assert_true(latest == 4);
   assert_ok(htone_checkpoint_verify(checkpoint, 4));
-  assert_fails(htone_checkpoint_save(checkpoint, 4), HTONE_STATE, "step 4 already");
-  assert_fails(htone_checkpoint_verify(checkpoint, 3), HTONE_IO, "index.json");
+  assert_fails(htone_checkpoint_save(checkpoint, 4), HTONE_ERROR_STATE, "step 4 already");
+  assert_fails(htone_checkpoint_verify(checkpoint, 3), HTONE_ERROR_IO, "index.json");
   assert_ok(htone_checkpoint_release(checkpoint));
   end_run(&run);
 }
@@ -250,10 +250,10 @@ static void f21_f25_what_is_no_safetensors_file_is_told_by_name(void** state) {
   FILE* file = fopen(path_of("pickle.pt"), "wb");
   fputs("PK\003\004 not a tensor in sight", file);
   fclose(file);
-  assert_fails(htone_safetensors_load(test_device(), path_of("pickle.pt"), &read), HTONE_FORMAT, "pickle.pt");
-  assert_fails(htone_safetensors_load(test_device(), path_of("none"), &read), HTONE_IO, "No such file");
-  assert_fails(htone_safetensors_load(test_device(), test_folder(), &read), HTONE_IO, "no regular file");
-  assert_fails(htone_safetensors_load(test_device(), path_of("none"), &read), HTONE_IO, "none");
+  assert_fails(htone_safetensors_load(test_device(), path_of("pickle.pt"), &read), HTONE_ERROR_FORMAT, "pickle.pt");
+  assert_fails(htone_safetensors_load(test_device(), path_of("none"), &read), HTONE_ERROR_IO, "No such file");
+  assert_fails(htone_safetensors_load(test_device(), test_folder(), &read), HTONE_ERROR_IO, "no regular file");
+  assert_fails(htone_safetensors_load(test_device(), path_of("none"), &read), HTONE_ERROR_IO, "none");
   assert_int_equal(last_native_code(), 2); /* ENOENT */
 }
 

@@ -37,7 +37,7 @@ static size_t take_epoch(htone_sampler* sampler, int64_t* indices) {
   size_t taken = 0;
   for (int64_t batch = batches_per_epoch(sampler); batch > 0; --batch) {
     size_t count = 0;
-    assert_ok(htone_sampler_next(sampler, kMost - taken, indices + taken, &count));
+    assert_ok(htone_sampler_next(sampler, indices + taken, kMost - taken, &count));
     taken += count;
   }
   return taken;
@@ -132,7 +132,7 @@ static void a_last_batch_that_is_not_full_is_dropped_or_short(void** state) {
   options.drop_last = 0;
   htone_sampler* keeping = make_sampler(options);
   assert_int_equal(batches_per_epoch(keeping), 3);
-  for (int i = 0; i < 3; ++i) assert_ok(htone_sampler_next(keeping, 8, indices, &count));
+  for (int i = 0; i < 3; ++i) assert_ok(htone_sampler_next(keeping, indices, 8, &count));
   assert_int_equal(count, 2);
 }
 
@@ -142,10 +142,10 @@ static void the_next_epoch_follows_by_itself(void** state) {
   size_t count = 0;
   htone_sampler* sampler = make_sampler(sampler_options(10, 4));
   assert_position(sampler, 0, 0);
-  assert_ok(htone_sampler_next(sampler, 4, indices, &count));
+  assert_ok(htone_sampler_next(sampler, indices, 4, &count));
   assert_position(sampler, 0, 1);
-  assert_ok(htone_sampler_next(sampler, 4, indices, &count));
-  assert_ok(htone_sampler_next(sampler, 4, indices, &count));
+  assert_ok(htone_sampler_next(sampler, indices, 4, &count));
+  assert_ok(htone_sampler_next(sampler, indices, 4, &count));
   assert_position(sampler, 1, 1);
 }
 
@@ -154,18 +154,18 @@ static void a_buffer_too_small_takes_nothing(void** state) {
   int64_t indices[4] = {-1, -1, -1, -1}, expected[4];
   size_t count = 0;
   htone_sampler* sampler = make_sampler(sampler_options(10, 4));
-  assert_fails(htone_sampler_next(sampler, 3, indices, &count), HTONE_BUFFER_TOO_SMALL, "capacity");
+  assert_fails(htone_sampler_next(sampler, indices, 3, &count), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity");
   assert_int_equal(count, 4);
   assert_true(indices[0] == -1 && indices[3] == -1);
   assert_position(sampler, 0, 0);
-  assert_ok(htone_sampler_next(sampler, 4, indices, &count));
-  assert_ok(htone_sampler_next(make_sampler(sampler_options(10, 4)), 4, expected, &count));
+  assert_ok(htone_sampler_next(sampler, indices, 4, &count));
+  assert_ok(htone_sampler_next(make_sampler(sampler_options(10, 4)), expected, 4, &count));
   assert_memory_equal(indices, expected, sizeof expected);
 }
 
 static void assert_refused(htone_sampler_options options, const char* field) {
   htone_sampler* sampler = NULL;
-  assert_fails(htone_sampler_create(&options, &sampler), HTONE_INVALID_ARGUMENT, field);
+  assert_fails(htone_sampler_create(&options, &sampler), HTONE_ERROR_INVALID_ARGUMENT, field);
   assert_null(sampler);
 }
 
@@ -193,7 +193,7 @@ static htone_batches* make_batches(htone_sampler* sampler, size_t count, htone_t
 
 static htone_tensor* batch_of(htone_batches* batches, size_t index) {
   htone_tensor* out = NULL;
-  assert_ok(htone_batches_get(batches, index, &out));
+  assert_ok(htone_batches_tensor(batches, index, &out));
   return keep_tensor(out);
 }
 
@@ -207,7 +207,7 @@ static void batches_hold_the_rows_of_the_samples(void** state) {
   for (int batch = 0; batch < 6; ++batch) {
     int64_t indices[4];
     size_t count = 0;
-    assert_ok(htone_sampler_next(same_order, 4, indices, &count));
+    assert_ok(htone_sampler_next(same_order, indices, 4, &count));
     assert_ok(htone_batches_next(batches));
     htone_tensor *images = batch_of(batches, 0), *labels = batch_of(batches, 1);
     assert_shape(images, (int64_t)count, 2, 2);
@@ -245,7 +245,7 @@ static void batches_move_the_sampler_they_share(void** state) {
   htone_batches* batches = make_batches(sampler, 1, &source);
   int64_t indices[2];
   size_t count = 0;
-  assert_ok(htone_sampler_next(sampler, 2, indices, &count));
+  assert_ok(htone_sampler_next(sampler, indices, 2, &count));
   assert_ok(htone_batches_next(batches));
   assert_values(batch_of(batches, 0), 0, 2, 3);
   assert_position(sampler, 0, 2);
@@ -267,17 +267,17 @@ static void batches_in_the_wrong_order_or_shape_are_refused(void** state) {
   htone_tensor* scalar = make_scalar(HTONE_F32, 1);
   htone_sampler* sampler = make_sampler(sampler_options(6, 2));
   htone_batches *none = NULL, *batches = make_batches(sampler, 1, &source);
-  assert_fails(htone_batches_get(batches, 0, &out), HTONE_STATE, "");
+  assert_fails(htone_batches_tensor(batches, 0, &out), HTONE_ERROR_STATE, "");
   assert_ok(htone_batches_next(batches));
-  assert_fails(htone_batches_get(batches, 1, &out), HTONE_INVALID_ARGUMENT, "index");
-  assert_fails(htone_batches_get(batches, SIZE_MAX, &out), HTONE_INVALID_ARGUMENT, "index");
-  assert_fails(htone_batches_create(sampler, 1, &shorter, &none), HTONE_SHAPE_MISMATCH, "tensors");
-  assert_fails(htone_batches_create(sampler, 1, &scalar, &none), HTONE_SHAPE_MISMATCH, "tensors");
+  assert_fails(htone_batches_tensor(batches, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "index");
+  assert_fails(htone_batches_tensor(batches, SIZE_MAX, &out), HTONE_ERROR_INVALID_ARGUMENT, "index");
+  assert_fails(htone_batches_create(sampler, 1, &shorter, &none), HTONE_ERROR_SHAPE_MISMATCH, "tensors");
+  assert_fails(htone_batches_create(sampler, 1, &scalar, &none), HTONE_ERROR_SHAPE_MISMATCH, "tensors");
   htone_tensor *foreign = NULL, *pair[2] = {source, NULL};
   const int64_t shape = 6;
   assert_ok(htone_tensor_create_full(make_device(make_context(1, 0)), HTONE_F32, 1, &shape, 0, &foreign));
   pair[1] = keep_tensor(foreign);
-  assert_fails(htone_batches_create(sampler, 2, pair, &none), HTONE_DEVICE, "tensors");
+  assert_fails(htone_batches_create(sampler, 2, pair, &none), HTONE_ERROR_DEVICE, "tensors");
   assert_null(none);
   assert_null(out);
 }
@@ -292,7 +292,7 @@ static void a_batch_without_memory_leaves_the_sampler_where_it_was(void** state)
   htone_sampler* sampler = make_sampler(sampler_options(4, 2));
   htone_batches* batches = make_batches(sampler, 1, &source);
   assert_ok(htone_device_set_memory_limit(device, 1));
-  assert_fails(htone_batches_next(batches), HTONE_OUT_OF_MEMORY, "");
+  assert_fails(htone_batches_next(batches), HTONE_ERROR_OUT_OF_MEMORY, "");
   assert_position(sampler, 0, 0);
   assert_ok(htone_device_set_memory_limit(device, 0));
   assert_ok(htone_batches_next(batches));

@@ -51,7 +51,7 @@ static void a_gradient_is_kept_until_it_is_replaced_or_zeroed(void** state) {
   assert_int_equal(host.deletions, 1);
   assert_ok(htone_optimizer_zero_grad(optimizer));
   assert_int_equal(host.deletions, 2);
-  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "no parameter has a gradient");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_STATE, "no parameter has a gradient");
 }
 
 static void a_gradient_is_seen_by_clipping_and_norms_and_never_written(void** state) {
@@ -65,7 +65,7 @@ static void a_gradient_is_seen_by_clipping_and_norms_and_never_written(void** st
   assert_ok(htone_optimizer_step(optimizer));
   assert_near(host.weights[0], -0.6, 1e-6);
   assert_near(host.weights[2], -0.8, 1e-6);
-  assert_ok(htone_optimizer_set_clip_value(optimizer, 0.5));
+  assert_ok(htone_optimizer_set_grad_value_limit(optimizer, 0.5));
   assert_ok(htone_optimizer_step(optimizer));
   assert_near(host.weights[0], -1.1, 1e-6);
   assert_floats(host.gradient, 3, 0, 4, 0);
@@ -89,7 +89,7 @@ static void an_infinite_gradient_of_the_hosts_skips_the_step(void** state) {
   assert_true(outcome.skipped == 1 && outcome.kind == HTONE_NOT_FINITE_INFINITY);
   assert_string_equal(outcome.parameter, "lent");
   assert_floats(host.weights, 1, 2, 3, 4);
-  assert_ok(htone_grad_scaler_get_scale(scaler, &scale));
+  assert_ok(htone_grad_scaler_current_scale(scaler, &scale));
   assert_near(scale, 32768, 0);
   /* Finite gradients are divided by the scale that the caller multiplied by. */
   host.half_gradient[2] = kHalfOne;
@@ -159,11 +159,11 @@ static void what_cannot_be_a_gradient_is_refused_and_the_one_there_stays(void** 
   htone_status (*const functions[])(htone_parameter*, htone_tensor*) = {htone_parameter_set_grad,
                                                                         htone_parameter_accumulate_grad};
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
-    assert_fails(functions[i](parameter, make_ramp(HTONE_F32, 1, 3)), HTONE_SHAPE_MISMATCH, "[3]");
-    assert_fails(functions[i](parameter, make_ramp(HTONE_F32, 2, 1, 4)), HTONE_SHAPE_MISMATCH, "[1, 4]");
-    assert_fails(functions[i](parameter, make_ramp(HTONE_F64, 1, 4)), HTONE_DTYPE_MISMATCH, "f64");
-    assert_fails(functions[i](parameter, make_ramp(HTONE_I32, 1, 4)), HTONE_DTYPE_MISMATCH, "i32");
-    assert_fails(functions[i](parameter, elsewhere), HTONE_DEVICE, "device");
+    assert_fails(functions[i](parameter, make_ramp(HTONE_F32, 1, 3)), HTONE_ERROR_SHAPE_MISMATCH, "[3]");
+    assert_fails(functions[i](parameter, make_ramp(HTONE_F32, 2, 1, 4)), HTONE_ERROR_SHAPE_MISMATCH, "[1, 4]");
+    assert_fails(functions[i](parameter, make_ramp(HTONE_F64, 1, 4)), HTONE_ERROR_DTYPE_MISMATCH, "f64");
+    assert_fails(functions[i](parameter, make_ramp(HTONE_I32, 1, 4)), HTONE_ERROR_DTYPE_MISMATCH, "i32");
+    assert_fails(functions[i](parameter, elsewhere), HTONE_ERROR_DEVICE, "device");
   }
   assert_values(grad_of(tensor_of(parameter)), 0, 1, 2, 3, 4);
 }
@@ -177,8 +177,8 @@ static void a_frozen_parameter_takes_no_gradient_and_lets_go_of_what_was_brought
   assert_ok(htone_tensor_release(gradient));
   assert_ok(htone_parameter_set_frozen(parameter, 1));
   assert_int_equal(host.deletions, 1);
-  assert_fails(htone_parameter_set_grad(parameter, make_ramp(HTONE_F32, 1, 4)), HTONE_STATE, "frozen");
-  assert_fails(htone_parameter_accumulate_grad(parameter, make_ramp(HTONE_F32, 1, 4)), HTONE_STATE, "frozen");
+  assert_fails(htone_parameter_set_grad(parameter, make_ramp(HTONE_F32, 1, 4)), HTONE_ERROR_STATE, "frozen");
+  assert_fails(htone_parameter_accumulate_grad(parameter, make_ramp(HTONE_F32, 1, 4)), HTONE_ERROR_STATE, "frozen");
 }
 
 int main(int argc, char** argv) {

@@ -25,7 +25,7 @@ static htone_state_dict* dict_of(htone_tensor* tensor) {
 }
 
 static void assert_overflow(htone_status status) {
-  assert_int_equal(status, HTONE_IO);
+  assert_int_equal(status, HTONE_ERROR_IO);
   assert_int_equal(last_native_code(), EOVERFLOW);
 }
 
@@ -100,13 +100,13 @@ static void a32_an_io_that_tells_of_sizes_and_names_that_are_none_is_refused(voi
   begin_io(&io, NULL, NULL);
   io.table.size = absurd_size;
   checkpoint = open_run(make_io_context(&io), dict);
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_FORMAT, "");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "");
   assert_ok(htone_checkpoint_release(checkpoint));
 
   begin_io(&io, NULL, NULL);
   io.table.list = name_without_text;
   checkpoint = open_run(make_io_context(&io), dict);
-  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_IO, "");
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_IO, "");
   assert_ok(htone_checkpoint_release(checkpoint));
   assert_values(values, 0, 5);
 }

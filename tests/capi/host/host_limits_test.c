@@ -46,7 +46,7 @@ static int exhaust_addresses(void* argument) {
     status = htone_tensor_create_full(run->device, HTONE_U8, 1, &size, 1, &tensors[made]);
     made += status == HTONE_OK;
   }
-  if (status != HTONE_OUT_OF_MEMORY || made < 4) return 11;
+  if (status != HTONE_ERROR_OUT_OF_MEMORY || made < 4) return 11;
   for (int i = 0; i < made; ++i) htone_tensor_release(tensors[i]);
   for (int i = 0; i < 4; ++i) {
     if (train_step(run) != HTONE_OK) return 12;

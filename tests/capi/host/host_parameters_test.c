@@ -47,7 +47,7 @@ static void the_low_precision_copy_is_stale_once_the_host_says_that_it_wrote(voi
   assert_values(read_as(parameter, HTONE_F16), 0, 1, 2, 3, 4);
   assert_ok(htone_tensor_mark_written(weights));
   assert_values(read_as(parameter, HTONE_F16), 0, 100, 2, 3, 4);
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "written after the forward");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_STATE, "written after the forward");
   assert_ok(htone_parameter_set_grad(parameter, over(HTONE_F32, host.gradient)));
   assert_ok(htone_optimizer_step(optimizer));
   assert_values(read_as(parameter, HTONE_F16), 0, 99, 1, 2, 3);
@@ -94,7 +94,7 @@ static void weights_of_the_host_are_not_moved_to_another_storage(void** state) {
     htone_optimizer* optimizer = NULL;
     options.master_storage = storages[i];
     options.grad_dtype = HTONE_BF16;
-    assert_fails(htone_optimizer_create_sgd_over(set, &options, &optimizer), HTONE_UNSUPPORTED, "lent");
+    assert_fails(htone_optimizer_create_sgd_over(set, &options, &optimizer), HTONE_ERROR_UNSUPPORTED, "lent");
     assert_null(optimizer);
   }
   options.master_storage = HTONE_MASTER_FULL;
@@ -114,11 +114,11 @@ static void what_cannot_be_a_parameter_is_refused(void** state) {
   assert_ok(
       htone_tensor_from_buffer_strided(test_device(), HTONE_F32, 1, &shape, &same, weights, NULL, NULL, &repeated));
   keep_tensor(repeated);
-  assert_fails(htone_parameter_create("w", make_ramp(HTONE_F16, 1, 3), &out), HTONE_DTYPE_MISMATCH, "f16");
-  assert_fails(htone_parameter_create("w", strided, &out), HTONE_INVALID_ARGUMENT, "row-major");
-  assert_fails(htone_parameter_create("w", repeated, &out), HTONE_STATE, "read-only");
-  assert_fails(htone_parameter_create("w", leaf(make_ramp(HTONE_F32, 1, 3)), &out), HTONE_STATE, "detach");
-  assert_fails(htone_parameter_create("", fine, &out), HTONE_INVALID_ARGUMENT, "name");
+  assert_fails(htone_parameter_create("w", make_ramp(HTONE_F16, 1, 3), &out), HTONE_ERROR_DTYPE_MISMATCH, "f16");
+  assert_fails(htone_parameter_create("w", strided, &out), HTONE_ERROR_INVALID_ARGUMENT, "row-major");
+  assert_fails(htone_parameter_create("w", repeated, &out), HTONE_ERROR_STATE, "read-only");
+  assert_fails(htone_parameter_create("w", leaf(make_ramp(HTONE_F32, 1, 3)), &out), HTONE_ERROR_STATE, "detach");
+  assert_fails(htone_parameter_create("", fine, &out), HTONE_ERROR_INVALID_ARGUMENT, "name");
   assert_null(out);
 }
 

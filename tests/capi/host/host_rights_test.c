@@ -49,7 +49,7 @@ static const char* inside(const Place* place, const char* name) {
 /* True if the system refused the last call with this errno. */
 static int refused_with(htone_status status, int number) {
   htone_error_info info = {.struct_size = sizeof info};
-  return status == HTONE_IO && htone_error_last(&info) == HTONE_OK && info.native_code == number;
+  return status == HTONE_ERROR_IO && htone_error_last(&info) == HTONE_OK && info.native_code == number;
 }
 
 /* The folders above the place may be closed to other users. */

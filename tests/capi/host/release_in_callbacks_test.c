@@ -59,7 +59,7 @@ static void a31_a_module_and_its_input_may_go_while_it_runs(void** state) {
   victim = (Victim){.module = model, .tensors = {input}};
   assert_ok(htone_module_forward(model, input, NULL, &output));
   assert_values(keep_tensor(output), 0, 1, 1, 1);
-  assert_fails(htone_module_release(model), HTONE_INVALID_HANDLE, "module");
+  assert_fails(htone_module_release(model), HTONE_ERROR_INVALID_HANDLE, "module");
 }
 
 static htone_status on_gradient(htone_tensor* gradient, htone_tensor** out_gradient, void* user) {
@@ -80,7 +80,7 @@ static void a31_a_loss_and_its_leaf_may_go_while_backward_runs(void** state) {
   assert_ok(htone_hook_release(hook));
   victim = (Victim){.tensors = {leaf, loss}};
   assert_ok(htone_tensor_backward(loss, NULL, 0));
-  assert_fails(htone_tensor_release(loss), HTONE_INVALID_HANDLE, "tensor");
+  assert_fails(htone_tensor_release(loss), HTONE_ERROR_INVALID_HANDLE, "tensor");
 }
 
 static htone_status factor(int64_t position, double* out_factor, void* user) {
@@ -128,7 +128,7 @@ static void a31_an_optimizer_or_a_schedule_may_go_while_the_factor_is_asked_for(
   assert_ok(htone_tensor_backward(keep_tensor(loss), NULL, 0));
   victim = (Victim){.optimizer = optimizer};
   assert_ok(htone_optimizer_step(optimizer));
-  assert_fails(htone_optimizer_release(optimizer), HTONE_INVALID_HANDLE, "optimizer");
+  assert_fails(htone_optimizer_release(optimizer), HTONE_ERROR_INVALID_HANDLE, "optimizer");
 }
 
 /* User data of a schedule, and the optimizer whose schedule its callback replaces. */

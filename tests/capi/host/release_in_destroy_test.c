@@ -42,7 +42,7 @@ static void a31_a_tensor_may_go_with_its_hook_when_it_requires_no_gradient(void*
   assert_ok(htone_tensor_add_gradient_hook(tensor, keep_gradient, tensor, release_tensor, &hook));
   assert_ok(htone_hook_release(hook));
   assert_ok(htone_tensor_set_requires_grad(tensor, 0));
-  assert_fails(htone_tensor_release(tensor), HTONE_INVALID_HANDLE, "tensor");
+  assert_fails(htone_tensor_release(tensor), HTONE_ERROR_INVALID_HANDLE, "tensor");
 }
 
 /* A parameter whose gradient is in memory with this deleter, which gets the parameter. */
@@ -62,21 +62,21 @@ static void a31_a_parameter_may_go_with_the_gradient_that_another_replaces(void*
   (void)state;
   htone_parameter* parameter = make_parameter(release_parameter);
   assert_ok(htone_parameter_set_grad(parameter, keep_tensor(loose_full(2))));
-  assert_fails(htone_parameter_release(parameter), HTONE_INVALID_HANDLE, "parameter");
+  assert_fails(htone_parameter_release(parameter), HTONE_ERROR_INVALID_HANDLE, "parameter");
 }
 
 static void a31_a_parameter_may_go_with_its_gradient_when_it_is_frozen(void** state) {
   (void)state;
   htone_parameter* parameter = make_parameter(release_parameter);
   assert_ok(htone_parameter_set_frozen(parameter, 1));
-  assert_fails(htone_parameter_release(parameter), HTONE_INVALID_HANDLE, "parameter");
+  assert_fails(htone_parameter_release(parameter), HTONE_ERROR_INVALID_HANDLE, "parameter");
 }
 
 static void a31_a_parameter_may_go_with_the_gradient_that_another_is_added_to(void** state) {
   (void)state;
   htone_parameter* parameter = make_parameter(release_parameter);
   assert_ok(htone_parameter_accumulate_grad(parameter, keep_tensor(loose_full(2))));
-  assert_fails(htone_parameter_release(parameter), HTONE_INVALID_HANDLE, "parameter");
+  assert_fails(htone_parameter_release(parameter), HTONE_ERROR_INVALID_HANDLE, "parameter");
 }
 
 static void a31_a_leaf_may_go_with_the_gradient_that_is_zeroed(void** state) {
@@ -84,7 +84,7 @@ static void a31_a_leaf_may_go_with_the_gradient_that_is_zeroed(void** state) {
   htone_parameter* parameter = make_parameter(release_leaf_and_parameter);
   assert_ok(htone_parameter_tensor(parameter, &released_leaf));
   assert_ok(htone_tensor_zero_grad(released_leaf));
-  assert_fails(htone_tensor_release(released_leaf), HTONE_INVALID_HANDLE, "tensor");
+  assert_fails(htone_tensor_release(released_leaf), HTONE_ERROR_INVALID_HANDLE, "tensor");
 }
 
 static htone_status keep_input(htone_module* module, htone_tensor* input, htone_tensor** out_input, void* user) {
@@ -106,7 +106,7 @@ static void a31_a_hook_may_go_with_its_user_data_when_it_is_removed(void** state
   assert_ok(htone_module_create_relu(&module));
   assert_ok(htone_module_add_forward_pre_hook(module, keep_input, NULL, release_own_hook, &own_hook));
   assert_ok(htone_hook_remove(own_hook));
-  assert_fails(htone_hook_release(own_hook), HTONE_INVALID_HANDLE, "hook");
+  assert_fails(htone_hook_release(own_hook), HTONE_ERROR_INVALID_HANDLE, "hook");
   assert_ok(htone_module_release(module));
 }
 
@@ -150,7 +150,7 @@ static void a31_a_scaler_may_go_with_the_optimizer_that_it_forgets(void** state)
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
   assert_ok(htone_optimizer_release(optimizer));
   assert_ok(htone_grad_scaler_update(scaler));
-  assert_fails(htone_grad_scaler_release(scaler), HTONE_INVALID_HANDLE, "scaler");
+  assert_fails(htone_grad_scaler_release(scaler), HTONE_ERROR_INVALID_HANDLE, "scaler");
 }
 
 int main(int argc, char** argv) {

@@ -94,7 +94,7 @@ class Writer:
         self.line(f"  const BadHandle bad = bad_handle({kind}, i);")
         if element:
             self.line(f"  {parameter.name}[1] = bad.handle;")
-        self.line(f'  refused((Wrong){{"{parameter.name}", {index}, bad.what, HTONE_INVALID_HANDLE, ""}}, '
+        self.line(f'  refused((Wrong){{"{parameter.name}", {index}, bad.what, HTONE_ERROR_INVALID_HANDLE, ""}}, '
                   f"{self.call(**{parameter.name: value})});")
         self.line("}")
         if element:

@@ -27,7 +27,7 @@ static void make_options(void) {
   fixture.sampler_options.batch_size = 2;
   assert_ok(htone_grad_scaler_options_init(&fixture.grad_scaler_options));
   fixture.grad_scaler_state =
-      (htone_grad_scaler_state){.struct_size = sizeof fixture.grad_scaler_state, .hysteresis_left = 1, .scale = 1024};
+      (htone_scaler_state){.struct_size = sizeof fixture.grad_scaler_state, .hysteresis_left = 1, .scale = 1024};
 }
 
 htone_status no_backward(const htone_backward_call* call, void* user) {
@@ -149,7 +149,7 @@ static void make_objects(void) {
   fixture.tensor = keep_tensor(make_object(kTensorHandle));
   fixture.policy = keep_policy(make_object(kPolicyHandle));
   fixture.module = keep_module(make_object(kModuleHandle));
-  assert_ok(htone_module_create_batch_norm_1d(fixture.device, 2, NULL, &fixture.buffered_module));
+  assert_ok(htone_module_create_batch_norm1d(fixture.device, 2, NULL, &fixture.buffered_module));
   keep_module(fixture.buffered_module);
   fixture.parent_module = make_sequential(1, &fixture.module);
   fixture.free_module = keep_module(make_object(kModuleHandle));

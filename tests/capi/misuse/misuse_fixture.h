@@ -85,7 +85,7 @@ typedef struct Fixture {
   htone_sampler_options sampler_options;
   htone_cross_entropy_options cross_entropy_options;
   htone_grad_scaler_options grad_scaler_options;
-  htone_grad_scaler_state grad_scaler_state;
+  htone_scaler_state grad_scaler_state;
   htone_context_options context_options;
   char free_directory[256];   /* for checkpoints */
   char safetensors_path[256]; /* a file that holds state_dict */

@@ -169,7 +169,7 @@ void a_million_random_handles_are_refused(void** state) {
     bits ^= bits >> 7;
     bits ^= bits << 17;
     if ((void*)(uintptr_t)bits == (void*)tensor) continue;
-    wrong += htone_tensor_dtype((htone_tensor*)(uintptr_t)bits, &dtype) != HTONE_INVALID_HANDLE || dtype != 77;
+    wrong += htone_tensor_dtype((htone_tensor*)(uintptr_t)bits, &dtype) != HTONE_ERROR_INVALID_HANDLE || dtype != 77;
   }
   assert_int_equal(wrong, 0);
 }

@@ -128,5 +128,5 @@ htone_status release_object(HandleKind kind, void* handle) {
     case kHandleKinds:
       break;
   }
-  return HTONE_INTERNAL;
+  return HTONE_ERROR_INTERNAL;
 }

@@ -141,7 +141,7 @@ OPTIONS = {
     "htone_sampler_options": ("sampler_options", False),
     "htone_cross_entropy_options": ("cross_entropy_options", True),
     "htone_grad_scaler_options": ("grad_scaler_options", True),
-    "htone_grad_scaler_state": ("grad_scaler_state", False),
+    "htone_scaler_state": ("grad_scaler_state", False),
 }
 
 NOT_FINITE = ["NAN", "INFINITY", "-INFINITY"]
@@ -262,14 +262,14 @@ FIELDS = {
     ("htone_grad_scaler_options", "at_minimum"): ["-1", "3", "INT32_MAX"],
     ("htone_grad_scaler_options", "histogram_limit"): NOT_FINITE + ["-1.0", "1e39", "1e-40"],
     ("htone_grad_scaler_options", "histogram_share"): NOT_FINITE + ["-0.1", "1.0"],
-    ("htone_grad_scaler_state", "ceiling"): NOT_FINITE + ["-1.0", "1e39", "1e-40"],
-    ("htone_grad_scaler_state", "hysteresis_left"): ["-1", "INT32_MIN"],
-    ("htone_grad_scaler_state", "scale"): NOT_FINITE + ["0.0", "-1.0", "1e39"],
-    ("htone_grad_scaler_state", "growth_tracker"): ["-1", "INT64_MIN"],
+    ("htone_scaler_state", "ceiling"): NOT_FINITE + ["-1.0", "1e39", "1e-40"],
+    ("htone_scaler_state", "hysteresis_left"): ["-1", "INT32_MIN"],
+    ("htone_scaler_state", "scale"): NOT_FINITE + ["0.0", "-1.0", "1e39"],
+    ("htone_scaler_state", "growth_tracker"): ["-1", "INT64_MIN"],
 }
 
 # Result structures whose struct_size the caller sets.
-RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_grad_scaler_state", "htone_step_outcome")
+RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome")
 
 
 @dataclass
@@ -436,7 +436,7 @@ VALUES = {
     "total_steps": Values("10", refuse(["0", "-1", "INT64_MIN"])),
     "user": Values("NULL"),
     "value": Values("1.0"),
-    ("htone_optimizer_set_clip_value", "value"): Values("1.0", refuse(["NAN", "0.0", "-1.0", "-INFINITY"])),
+    ("htone_optimizer_set_grad_value_limit", "value"): Values("1.0", refuse(["NAN", "0.0", "-1.0", "-INFINITY"])),
 }
 
 # Calls that a valid call needs before it (BEFORE), and calls that undo it (AFTER).

@@ -80,7 +80,7 @@ static void its_state_and_mode_reach_parameters_buffers_and_children(void** stat
     assert_string_equal(name, names[i]);
   }
   int32_t training = -1;
-  assert_ok(htone_module_train(model, 0));
+  assert_ok(htone_module_set_training(model, 0));
   assert_ok(htone_module_is_training(scaling.part, &training));
   assert_int_equal(training, 0);
   forward(model, make_ramp(HTONE_F32, 2, 1, 2));
@@ -93,15 +93,15 @@ static void a_module_takes_no_name_twice_no_dot_and_not_itself(void** state) {
   make_scaling(&scaling);
   htone_module* model = make_sequential(1, &scaling.module);
   htone_tensor* tensor = make_scalar(HTONE_F32, 0);
-  assert_fails(htone_module_add_buffer(scaling.module, "scale", tensor), HTONE_INVALID_ARGUMENT, "already");
-  assert_fails(htone_module_add_child(scaling.module, "scale", scaling.part), HTONE_INVALID_ARGUMENT, "already");
-  assert_fails(htone_module_add_parameter(scaling.module, "inner", scaling.scale), HTONE_INVALID_ARGUMENT, "already");
-  assert_fails(htone_module_add_buffer(scaling.module, "a.b", tensor), HTONE_INVALID_ARGUMENT, "dot");
-  assert_fails(htone_module_add_child(scaling.module, "itself", scaling.module), HTONE_INVALID_ARGUMENT, "child");
-  assert_fails(htone_module_add_child(scaling.module, "around", model), HTONE_INVALID_ARGUMENT, "child");
-  assert_fails(htone_module_add_buffer(model, "seen", tensor), HTONE_STATE, "custom");
+  assert_fails(htone_module_add_buffer(scaling.module, "scale", tensor), HTONE_ERROR_INVALID_ARGUMENT, "already");
+  assert_fails(htone_module_add_child(scaling.module, "scale", scaling.part), HTONE_ERROR_INVALID_ARGUMENT, "already");
+  assert_fails(htone_module_add_parameter(scaling.module, "inner", scaling.scale), HTONE_ERROR_INVALID_ARGUMENT, "already");
+  assert_fails(htone_module_add_buffer(scaling.module, "a.b", tensor), HTONE_ERROR_INVALID_ARGUMENT, "dot");
+  assert_fails(htone_module_add_child(scaling.module, "itself", scaling.module), HTONE_ERROR_INVALID_ARGUMENT, "child");
+  assert_fails(htone_module_add_child(scaling.module, "around", model), HTONE_ERROR_INVALID_ARGUMENT, "child");
+  assert_fails(htone_module_add_buffer(model, "seen", tensor), HTONE_ERROR_STATE, "custom");
   htone_tensor* x = leaf(make_scalar(HTONE_F32, 0));
-  assert_fails(htone_module_add_buffer(scaling.module, "seen", apply2(htone_mul, x, x)), HTONE_STATE, "tensor");
+  assert_fails(htone_module_add_buffer(scaling.module, "seen", apply2(htone_mul, x, x)), HTONE_ERROR_STATE, "tensor");
   size_t count = 0;
   assert_ok(htone_module_parameter_count(scaling.module, &count));
   assert_int_equal(count, 2);
@@ -113,12 +113,12 @@ static void a_failed_forward_tells_the_code(void** state) {
   static Scaling scaling;
   make_scaling(&scaling);
   htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 1, 2);
-  scaling.answer = HTONE_CANCELLED;
-  assert_fails(htone_module_forward(make_sequential(1, &scaling.module), input, NULL, &out), HTONE_CALLBACK,
+  scaling.answer = HTONE_ERROR_CANCELLED;
+  assert_fails(htone_module_forward(make_sequential(1, &scaling.module), input, NULL, &out), HTONE_ERROR_CALLBACK,
                "CANCELLED");
-  assert_int_equal(last_native_code(), HTONE_CANCELLED);
+  assert_int_equal(last_native_code(), HTONE_ERROR_CANCELLED);
   scaling.leaves_nothing = 1;
-  assert_fails(htone_module_forward(scaling.module, input, NULL, &out), HTONE_INVALID_HANDLE, "left no output");
+  assert_fails(htone_module_forward(scaling.module, input, NULL, &out), HTONE_ERROR_INVALID_HANDLE, "left no output");
   assert_null(out);
 }
 
@@ -144,7 +144,7 @@ static void a_module_destroys_its_user_data_once(void** state) {
   assert_int_equal(scaling.destroyed, 0);
   assert_ok(htone_module_release(model));
   assert_int_equal(scaling.destroyed, 1);
-  assert_fails(htone_module_create_custom(NULL, &scaling, scaling_destroy, NULL), HTONE_INVALID_ARGUMENT, "callback");
+  assert_fails(htone_module_create_custom(NULL, &scaling, scaling_destroy, NULL), HTONE_ERROR_INVALID_ARGUMENT, "callback");
   assert_int_equal(scaling.destroyed, 1);
 }
 

@@ -37,7 +37,7 @@ static void an_optimizer_of_a_module_leaves_the_frozen_out(void** state) {
   htone_optimizer* refused = NULL;
   freeze(module, 1, 1);
   htone_optimizer* optimizer = make_sgd_with(module, NULL);
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL), HTONE_STATE,
+  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL), HTONE_ERROR_STATE,
                "bias");
   freeze(module, 1, 0);
   assert_ok(
@@ -45,7 +45,7 @@ static void an_optimizer_of_a_module_leaves_the_frozen_out(void** state) {
       htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL));
   htone_module* still = one_by_one(1);
   for (size_t i = 0; i < 2; ++i) freeze(still, i, 1);
-  assert_fails(htone_optimizer_create_sgd(still, NULL, &refused), HTONE_STATE, "module");
+  assert_fails(htone_optimizer_create_sgd(still, NULL, &refused), HTONE_ERROR_STATE, "module");
 }
 
 /* Weight decay would change the weights, and so would a gradient from before the freeze. */

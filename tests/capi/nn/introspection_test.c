@@ -68,11 +68,11 @@ static void children_are_found_by_index_and_by_path(void** state) {
   expect_kind(module_at(named, "act3"), "gelu");
   assert_ok(htone_module_child_count(module_at(named, "act3"), &count));
   assert_int_equal(count, 0);
-  assert_fails(htone_module_child(named, kLayers, &child), HTONE_INVALID_ARGUMENT, "index=12");
-  assert_fails(htone_module_child_name(named, kLayers, name, sizeof name, &length), HTONE_INVALID_ARGUMENT, "index=12");
+  assert_fails(htone_module_child(named, kLayers, &child), HTONE_ERROR_INVALID_ARGUMENT, "index=12");
+  assert_fails(htone_module_child_name(named, kLayers, name, sizeof name, &length), HTONE_ERROR_INVALID_ARGUMENT, "index=12");
   for (size_t i = 0; i < 4; ++i) {
     const char* const wrong[] = {"1", "0.fc6", "0.fc1.weight", "0."};
-    assert_fails(htone_module_find(model, wrong[i], &child), HTONE_INVALID_ARGUMENT, "leads to no module");
+    assert_fails(htone_module_find(model, wrong[i], &child), HTONE_ERROR_INVALID_ARGUMENT, "leads to no module");
   }
 }
 
@@ -81,7 +81,7 @@ static void a_found_child_is_no_copy(void** state) {
   (void)state;
   htone_module* model = make_model(-1);
   int32_t training = -1;
-  assert_ok(htone_module_train(module_at(model, "0.norm"), 0));
+  assert_ok(htone_module_set_training(module_at(model, "0.norm"), 0));
   assert_ok(htone_module_is_training(module_at(model, "0.norm"), &training));
   assert_int_equal(training, 0);
   assert_ok(htone_module_is_training(model, &training));
@@ -103,15 +103,15 @@ static void parameters_are_found_by_name_and_describe_themselves(void** state) {
   keep_parameter(parameter);
   assert_ok(htone_parameter_name(parameter, name, sizeof name, &length));
   assert_string_equal(name, "weight");
-  assert_ok(htone_parameter_shape(parameter, HTONE_MAX_NDIM, shape, &ndim));
+  assert_ok(htone_parameter_shape(parameter, shape, HTONE_MAX_NDIM, &ndim));
   assert_true(ndim == 2 && shape[0] == 4 && shape[1] == 4);
   assert_ok(htone_parameter_dtype(parameter, &dtype));
   assert_int_equal(dtype, HTONE_F32);
-  assert_fails(htone_parameter_grad(parameter, &gradient), HTONE_STATE, "weight has no gradient");
+  assert_fails(htone_parameter_grad(parameter, &gradient), HTONE_ERROR_STATE, "weight has no gradient");
   backward(sum_of(forward(model, make_tensor(HTONE_F32, ones, 2, 1, 4))));
   assert_ok(htone_parameter_grad(parameter, &gradient));
   assert_int_equal(dtype_of(keep_tensor(gradient)), HTONE_F32);
-  assert_fails(htone_module_find_parameter(model, "0.fc2.scale", &none), HTONE_INVALID_ARGUMENT, "0.fc2.scale");
+  assert_fails(htone_module_find_parameter(model, "0.fc2.scale", &none), HTONE_ERROR_INVALID_ARGUMENT, "0.fc2.scale");
 }
 
 /* The seventh layer, in a module inside another one, is told by its path and kind. */
@@ -119,10 +119,10 @@ static void an_error_names_the_layer_by_path_and_kind(void** state) {
   (void)state;
   const double ones[] = {1, 1, 1, 1};
   htone_tensor *input = make_tensor(HTONE_F32, ones, 2, 1, 4), *out = NULL;
-  assert_fails(htone_module_forward(make_model(6), input, NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_module_forward(make_model(6), input, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "htone_module_forward: layer 0.fc4 (linear): input [1, 4] does not end in weight.shape[1]=5");
   /* A layer that is called itself has no path. */
-  assert_fails(htone_module_forward(make_linear(test_device(), 5, 2, 1), input, NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_module_forward(make_linear(test_device(), 5, 2, 1), input, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "htone_module_forward: input [1, 4]");
 }
 
@@ -141,7 +141,7 @@ static void a_layer_inside_a_callback_has_its_whole_path(void** state) {
   keep_module(custom);
   assert_ok(htone_module_add_child(custom, "inner", linear));
   assert_fails(htone_module_forward(make_sequential(1, &custom), make_tensor(HTONE_F32, ones, 2, 1, 4), NULL, &out),
-               HTONE_CALLBACK, "0.inner (linear)");
+               HTONE_ERROR_CALLBACK, "0.inner (linear)");
 }
 
 static void names_of_a_sequential_are_checked(void** state) {
@@ -149,7 +149,7 @@ static void names_of_a_sequential_are_checked(void** state) {
   htone_module *layers[] = {layer("fc", 4), layer("act", 4)}, *out = NULL;
   const char* const wrong[][2] = {{"a", "b.c"}, {"a", "a"}};
   for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
-    assert_fails(htone_module_create_named_sequential(2, wrong[i], layers, &out), HTONE_INVALID_ARGUMENT, "names[1]");
+    assert_fails(htone_module_create_named_sequential(2, wrong[i], layers, &out), HTONE_ERROR_INVALID_ARGUMENT, "names[1]");
   }
   assert_ok(htone_module_create_named_sequential(0, NULL, NULL, &out));
   expect_kind(keep_module(out), "sequential");
@@ -182,7 +182,7 @@ static void the_table_lists_layers_and_counts_what_is_shared_once(void** state) 
   assert_ok(htone_module_summary(model, text, sizeof text, &length));
   assert_string_equal(text, kExpected);
   assert_int_equal(length, strlen(kExpected));
-  assert_fails(htone_module_summary(model, little, sizeof little, &length), HTONE_BUFFER_TOO_SMALL, "capacity");
+  assert_fails(htone_module_summary(model, little, sizeof little, &length), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity");
   assert_int_equal(length, strlen(kExpected));
 }
 

@@ -54,10 +54,10 @@ static void a33_sequences_stand_64_deep_and_no_deeper(void** state) {
   expect_gradients_through(module);
   assert_ok(htone_module_parameter_count(module, &count));
   assert_int_equal(count, 0);
-  assert_ok(htone_module_train(module, 0));
+  assert_ok(htone_module_set_training(module, 0));
   const int64_t before = live_handles();
   htone_module* modules[] = {keep_module(make_relu()), module};
-  assert_fails(htone_module_create_sequential(2, modules, &outer), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_create_sequential(2, modules, &outer), HTONE_ERROR_INVALID_ARGUMENT,
                "modules would lead to 65 modules in one another, expected at most 64");
   assert_null(outer);
   assert_int_equal(live_handles(), before + 1);
@@ -79,12 +79,12 @@ static void a33_modules_of_the_callers_stand_64_deep(void** state) {
   make_chain(chain, kMaxDepth);
   expect_gradients_through(chain[0]);
   htone_module *parent = make_custom(&no_child), *deepest = keep_module(wrap(make_relu(), kMaxDepth - 1));
-  assert_fails(htone_module_add_child(parent, "deepest", deepest), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_add_child(parent, "deepest", deepest), HTONE_ERROR_INVALID_ARGUMENT,
                "child would lead to 65 modules in one another, expected at most 64");
   assert_ok(htone_module_add_child(parent, "deepest", chain[1])); /* the name is still free */
-  assert_fails(htone_module_add_child(chain[kMaxDepth - 2], "around", chain[0]), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_add_child(chain[kMaxDepth - 2], "around", chain[0]), HTONE_ERROR_INVALID_ARGUMENT,
                "child is the module itself or holds it");
-  assert_fails(htone_module_add_child(parent, "itself", parent), HTONE_INVALID_ARGUMENT, "child is the module");
+  assert_fails(htone_module_add_child(parent, "itself", parent), HTONE_ERROR_INVALID_ARGUMENT, "child is the module");
 }
 
 /* A module does not know its parents. One that became too deep through a part is refused when it is used. */
@@ -97,11 +97,11 @@ static void a33_a_module_that_became_too_deep_is_refused_when_it_is_used(void** 
   size_t count = 0;
   int32_t training = -1;
   make_chain(chain, kLength);
-  assert_fails(htone_module_forward(chain[0], x, NULL, &out), HTONE_CALLBACK, "forward of a custom module");
-  assert_fails(htone_module_parameter_count(chain[0], &count), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_forward(chain[0], x, NULL, &out), HTONE_ERROR_CALLBACK, "forward of a custom module");
+  assert_fails(htone_module_parameter_count(chain[0], &count), HTONE_ERROR_INVALID_ARGUMENT,
                "module has more than 64 modules in one another");
-  assert_fails(htone_module_state_dict(chain[0], &dict), HTONE_INVALID_ARGUMENT, "64");
-  assert_ok(htone_module_train(chain[0], 0));
+  assert_fails(htone_module_state_dict(chain[0], &dict), HTONE_ERROR_INVALID_ARGUMENT, "64");
+  assert_ok(htone_module_set_training(chain[0], 0));
   assert_ok(htone_module_is_training(chain[kLength - 1], &training));
   assert_int_equal(training, 0);
   assert_values(forward(chain[kLength - kMaxDepth], x), 0, 0, 2);
@@ -121,7 +121,7 @@ static void a33_a_forward_that_calls_itself_ends(void** state) {
   htone_tensor *x = make_tensor(HTONE_F32, (const double[]){-1, 2}, 1, 2), *out = NULL;
   assert_ok(htone_module_create_custom(run_itself, &calls, NULL, &itself));
   keep_module(itself);
-  assert_fails(htone_module_forward(itself, x, NULL, &out), HTONE_CALLBACK, "forward of a custom module");
+  assert_fails(htone_module_forward(itself, x, NULL, &out), HTONE_ERROR_CALLBACK, "forward of a custom module");
   assert_int_equal(calls, kMaxDepth);
   assert_values(forward(keep_module(make_relu()), x), 0, 0, 2);
 }
@@ -148,7 +148,7 @@ static void use(htone_module* module, htone_status* status) {
   try_to(status, htone_module_forward(module, x, NULL, &y));
   try_to(status, htone_sum(y, 0, NULL, 0, &loss));
   try_to(status, htone_tensor_backward(loss, NULL, 0));
-  try_to(status, htone_module_train(module, 0));
+  try_to(status, htone_module_set_training(module, 0));
   try_to(status, htone_module_parameter_count(module, &count));
   try_to(status, htone_module_state_dict(module, &dict));
   try_to(status, htone_module_load_state_dict(module, dict, NULL));
@@ -233,16 +233,16 @@ static void a33_parts_on_too_many_paths_have_no_names(void** state) {
     assert_ok(htone_module_parameter_count(module, &count));
     assert_int_equal(count, 1 << 18);
   }
-  assert_fails(htone_module_parameter_count(module, &count), HTONE_INVALID_ARGUMENT, "more than 262144 modules");
-  assert_fails(htone_module_buffer_count(module, &count), HTONE_INVALID_ARGUMENT, "262144");
-  assert_fails(htone_module_state_dict(module, &dict), HTONE_INVALID_ARGUMENT, "262144");
-  assert_fails(htone_parameters_create_from_module(module, &parameters), HTONE_INVALID_ARGUMENT, "262144");
-  assert_fails(htone_optimizer_create_sgd(module, NULL, &optimizer), HTONE_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_module_parameter_count(module, &count), HTONE_ERROR_INVALID_ARGUMENT, "more than 262144 modules");
+  assert_fails(htone_module_buffer_count(module, &count), HTONE_ERROR_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_module_state_dict(module, &dict), HTONE_ERROR_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_parameters_create_from_module(module, &parameters), HTONE_ERROR_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_optimizer_create_sgd(module, NULL, &optimizer), HTONE_ERROR_INVALID_ARGUMENT, "262144");
   assert_ok(htone_checkpoint_create(test_context(), test_folder(), &checkpoint));
   assert_ok(htone_checkpoint_add_module(checkpoint, "model", module));
-  assert_fails(htone_checkpoint_save(checkpoint, 1), HTONE_INVALID_ARGUMENT, "262144");
+  assert_fails(htone_checkpoint_save(checkpoint, 1), HTONE_ERROR_INVALID_ARGUMENT, "262144");
   assert_ok(htone_checkpoint_release(checkpoint));
-  assert_ok(htone_module_train(module, 0));
+  assert_ok(htone_module_set_training(module, 0));
   assert_ok(htone_module_is_training(inner, &training));
   assert_int_equal(training, 0);
 }
@@ -263,7 +263,7 @@ static void parts_on_many_paths_are_walked_once(void** state) {
   }
   htone_module* pair[] = {levels[0], levels[0]};
   make_sequential(2, pair);
-  assert_fails(htone_module_add_child(levels[40], "around", levels[0]), HTONE_INVALID_ARGUMENT, "child is the module");
+  assert_fails(htone_module_add_child(levels[40], "around", levels[0]), HTONE_ERROR_INVALID_ARGUMENT, "child is the module");
   assert_ok(htone_module_add_child(levels[0], "last", levels[40]));
 }
 

@@ -19,14 +19,14 @@ static void the_mode_reaches_every_part(void** state) {
   htone_module* linear = make_linear(test_device(), 2, 3, 1);
   htone_module* inner = make_sequential(1, &linear);
   htone_module* module = make_sequential(1, &inner);
-  assert_ok(htone_module_train(module, 0));
+  assert_ok(htone_module_set_training(module, 0));
   assert_int_equal(is_training(module), 0);
   assert_int_equal(is_training(inner), 0);
   assert_int_equal(is_training(linear), 0);
-  assert_ok(htone_module_train(linear, 7));
+  assert_ok(htone_module_set_training(linear, 7));
   assert_int_equal(is_training(linear), 1);
   assert_int_equal(is_training(module), 0);
-  assert_ok(htone_module_train(module, 1));
+  assert_ok(htone_module_set_training(module, 1));
   assert_int_equal(is_training(inner), 1);
 }
 

@@ -13,7 +13,7 @@ static htone_tensor* buffer_of(htone_module* module, size_t index) {
 
 static htone_module* make_batch_norm_1d(int64_t channels, const htone_batch_norm_options* options) {
   htone_module* module = NULL;
-  assert_ok(htone_module_create_batch_norm_1d(test_device(), channels, options, &module));
+  assert_ok(htone_module_create_batch_norm1d(test_device(), channels, options, &module));
   return keep_module(module);
 }
 
@@ -69,7 +69,7 @@ static void layers_normalise_with_their_weights(void** state) {
   assert_values(forward(keep_module(rms), input), 1e-6, 1 / sqrt(13), 1 / sqrt(13), 5 / sqrt(13), 5 / sqrt(13));
   assert_values(forward(keep_module(group), input), 1e-6, -1, -1, 1, 1);
   htone_tensor* out = NULL;
-  assert_fails(htone_module_forward(group, make_ramp(HTONE_F32, 2, 2, 2), NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_module_forward(group, make_ramp(HTONE_F32, 2, 2, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "the layer's 4 channels");
 }
 
@@ -95,12 +95,12 @@ static void batch_norm_keeps_running_statistics_in_training_alone(void** state) 
   assert_values(buffer_of(module, 1), 1e-6, 0.9 + 1.6 / 3, 0.9 + 1.6);
   assert_int_equal(dtype_of(buffer_of(module, 2)), HTONE_I64);
   assert_values(buffer_of(module, 2), 0, 1);
-  assert_ok(htone_module_train(module, 0));
+  assert_ok(htone_module_set_training(module, 0));
   htone_tensor* first = slice_of(forward(module, make_batch()), 0, 0, 1, 1);
   assert_values(first, 1e-5, 0.7 / sqrt(0.9 + 1.6 / 3 + 1e-5), -0.2 / sqrt(2.5 + 1e-5));
   assert_values(buffer_of(module, 2), 0, 1);
   htone_tensor* out = NULL;
-  assert_fails(htone_module_buffer(module, 3, &out), HTONE_INVALID_ARGUMENT, "index=3 is outside [0, 3)");
+  assert_fails(htone_module_buffer(module, 3, &out), HTONE_ERROR_INVALID_ARGUMENT, "index=3 is outside [0, 3)");
 }
 
 static void cumulative_statistics_are_means_over_all_batches(void** state) {
@@ -130,7 +130,7 @@ static void batch_norm_without_running_statistics_uses_the_batch_always(void** s
   size_t count = 7;
   assert_ok(htone_module_buffer_count(module, &count));
   assert_int_equal(count, 0);
-  assert_ok(htone_module_train(module, 0));
+  assert_ok(htone_module_set_training(module, 0));
   assert_values(slice_of(forward(module, make_batch()), 0, 3, 4, 1), 1e-6, 1, sqrt(3));
 }
 
@@ -138,14 +138,14 @@ static void a_failed_forward_leaves_the_running_statistics(void** state) {
   (void)state;
   htone_module *module = make_batch_norm_1d(2, NULL), *image = NULL;
   htone_tensor* out = NULL;
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 1, 2), NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 1, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "one element a channel");
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 4, 3), NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 4, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "the layer's 2 channels");
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 4, 1, 2, 2, 2), NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 4, 1, 2, 2, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "has 4 dimensions, expected 2 to 3");
-  assert_ok(htone_module_create_batch_norm_2d(test_device(), 2, NULL, &image));
-  assert_fails(htone_module_forward(keep_module(image), make_batch(), NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_ok(htone_module_create_batch_norm2d(test_device(), 2, NULL, &image));
+  assert_fails(htone_module_forward(keep_module(image), make_batch(), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "has 2 dimensions, expected 4 to 4");
   assert_shape(forward(image, make_ramp(HTONE_F32, 4, 1, 2, 2, 2)), 1, 2, 2, 2);
   assert_values(buffer_of(module, 0), 0, 0, 0);

@@ -104,7 +104,7 @@ static void a_name_that_does_not_fit_still_ends(void** state) {
   size_t length = 0;
   for (size_t capacity = 1; capacity < 8; ++capacity) {
     memset(name, '#', sizeof name);
-    assert_fails(htone_module_parameter_name(module, 0, name, capacity, &length), HTONE_BUFFER_TOO_SMALL, "capacity");
+    assert_fails(htone_module_parameter_name(module, 0, name, capacity, &length), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity");
     assert_int_equal(length, 10);
     assert_non_null(memchr(name, 0, capacity));
     if (capacity < sizeof name) assert_int_equal(name[capacity], '#');
@@ -114,7 +114,7 @@ static void a_name_that_does_not_fit_still_ends(void** state) {
   assert_ok(htone_module_parameter_name(module, 0, exact, 11, &length));
   assert_string_equal(exact, "1.0.weight");
   assert_int_equal(exact[11], '#');
-  assert_fails(htone_module_parameter_name(module, 3, name, sizeof name, &length), HTONE_INVALID_ARGUMENT, "index");
+  assert_fails(htone_module_parameter_name(module, 3, name, sizeof name, &length), HTONE_ERROR_INVALID_ARGUMENT, "index");
 }
 
 static void set_ramp(htone_module* module, size_t index) {
@@ -194,8 +194,8 @@ static void errors_of_layers_reach_the_caller(void** state) {
   (void)state;
   htone_tensor* out = NULL;
   htone_module* module = make_nested();
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 2, 3), NULL, &out), HTONE_SHAPE_MISMATCH, "3");
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_BF16, 2, 2, 4), NULL, &out), HTONE_DTYPE_MISMATCH, "bf16");
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 2, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "3");
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_BF16, 2, 2, 4), NULL, &out), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
   assert_null(out);
 }
 
@@ -217,7 +217,7 @@ static void a_parameter_is_read_in_any_float(void** state) {
   assert_int_equal(dtype_of(read_parameter(module, 0, HTONE_F16)), HTONE_F16);
   assert_int_equal(requires_grad(read_parameter(module, 0, HTONE_F32)), 0);
   htone_tensor* out = NULL;
-  assert_fails(htone_parameter_read(parameter_of(module, 0), HTONE_I32, &out), HTONE_INVALID_ARGUMENT, "dtype");
+  assert_fails(htone_parameter_read(parameter_of(module, 0), HTONE_I32, &out), HTONE_ERROR_INVALID_ARGUMENT, "dtype");
 }
 
 static htone_tensor* filled(htone_device* device, int64_t count, htone_dtype dtype) {
@@ -265,10 +265,10 @@ static void random_numbers_have_the_asked_moments(void** state) {
 static void random_fills_refuse_what_they_cannot_draw(void** state) {
   (void)state;
   htone_tensor* tensor = make_ramp(HTONE_F32, 1, 3);
-  assert_fails(htone_init_uniform(tensor, 1, 1), HTONE_INVALID_ARGUMENT, "low");
-  assert_fails(htone_init_uniform(tensor, 2, 1), HTONE_INVALID_ARGUMENT, "low");
-  assert_fails(htone_init_uniform(make_ramp(HTONE_I32, 1, 3), 0, 1), HTONE_DTYPE_MISMATCH, "tensor");
-  assert_fails(htone_init_normal(make_ramp(HTONE_F8E5M2, 1, 3), 0, 1), HTONE_DTYPE_MISMATCH, "tensor");
+  assert_fails(htone_init_uniform(tensor, 1, 1), HTONE_ERROR_INVALID_ARGUMENT, "low");
+  assert_fails(htone_init_uniform(tensor, 2, 1), HTONE_ERROR_INVALID_ARGUMENT, "low");
+  assert_fails(htone_init_uniform(make_ramp(HTONE_I32, 1, 3), 0, 1), HTONE_ERROR_DTYPE_MISMATCH, "tensor");
+  assert_fails(htone_init_normal(make_ramp(HTONE_F8E5M2, 1, 3), 0, 1), HTONE_ERROR_DTYPE_MISMATCH, "tensor");
   assert_values(tensor, 0, 0, 1, 2);
 }
 

@@ -40,7 +40,7 @@ static void a_modules_set_has_its_parameters_in_order_with_their_names(void** st
   htone_parameters* all = parameters_of_module(module);
   assert_names(all, "0.weight 0.bias 1.weight 1.bias");
   htone_parameter* third = NULL;
-  assert_ok(htone_parameters_get(all, 2, &third));
+  assert_ok(htone_parameters_at(all, 2, &third));
   htone_tensor* weights = NULL;
   assert_ok(htone_parameter_tensor(keep_parameter(third), &weights));
   assert_ok(htone_tensor_fill(keep_tensor(weights), 7)); /* shares memory with the module's parameter */
@@ -85,7 +85,7 @@ static void a_set_grows_by_one_parameter_at_a_time_under_its_own_name(void** sta
   assert_ok(htone_parameters_add(set, parameter_of(module, 0)));
   assert_ok(htone_parameters_add(set, parameter_of(module, 2))); /* another parameter of the same name */
   assert_names(set, "bias weight weight");
-  assert_fails(htone_parameters_add(set, parameter_of(module, 0)), HTONE_STATE, "weight");
+  assert_fails(htone_parameters_add(set, parameter_of(module, 0)), HTONE_ERROR_STATE, "weight");
   assert_names(set, "bias weight weight");
 }
 
@@ -98,7 +98,7 @@ static void a_set_keeps_its_parameters_alive(void** state) {
   assert_ok(htone_module_create_linear(test_device(), 2, 2, NULL, &module));
   assert_ok(htone_parameters_create_from_module(module, &set));
   assert_ok(htone_module_release(module));
-  assert_ok(htone_parameters_get(set, 0, &parameter));
+  assert_ok(htone_parameters_at(set, 0, &parameter));
   assert_ok(htone_parameters_release(set));
   assert_ok(htone_parameter_tensor(keep_parameter(parameter), &weights));
   assert_ok(htone_tensor_fill(keep_tensor(weights), 1));
@@ -130,11 +130,11 @@ static void names_need_room_and_indices_an_end(void** state) {
   char name[9] = "........";
   size_t length = 0;
   htone_parameter* parameter = NULL;
-  assert_fails(htone_parameters_name(all, 0, name, 8, &length), HTONE_BUFFER_TOO_SMALL, "9");
+  assert_fails(htone_parameters_name(all, 0, name, 8, &length), HTONE_ERROR_BUFFER_TOO_SMALL, "9");
   assert_true(length == 8 && name[0] == '\0');
   assert_ok(htone_parameters_name(all, 0, name, 9, &length));
   assert_string_equal(name, "0.weight");
-  assert_fails(htone_parameters_get(all, 4, &parameter), HTONE_INVALID_ARGUMENT, "index=4 is outside [0, 4)");
+  assert_fails(htone_parameters_at(all, 4, &parameter), HTONE_ERROR_INVALID_ARGUMENT, "index=4 is outside [0, 4)");
   assert_null(parameter);
 }
 

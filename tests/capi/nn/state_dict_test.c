@@ -52,8 +52,8 @@ static void tensors_are_found_by_name_and_by_place(void** state) {
   assert_values(find(state_dict, "a"), 0, 4, 4, 4);
   assert_ok(htone_state_dict_tensor(state_dict, 0, &by_place));
   assert_values(keep_tensor(by_place), 0, 0, 1);
-  assert_fails(htone_state_dict_find(state_dict, "c", &absent), HTONE_INVALID_ARGUMENT, "name=\"c\"");
-  assert_fails(htone_state_dict_tensor(state_dict, 2, &absent), HTONE_INVALID_ARGUMENT, "index=2 is outside [0, 2)");
+  assert_fails(htone_state_dict_find(state_dict, "c", &absent), HTONE_ERROR_INVALID_ARGUMENT, "name=\"c\"");
+  assert_fails(htone_state_dict_tensor(state_dict, 2, &absent), HTONE_ERROR_INVALID_ARGUMENT, "index=2 is outside [0, 2)");
   assert_null(absent);
 }
 
@@ -66,15 +66,15 @@ static void a_name_is_one_line_of_text_that_is_not_there_yet(void** state) {
   assert_non_null(longest);
   memset(longest, 'n', 65536);
   longest[65536] = 0;
-  assert_fails(htone_state_dict_add(state_dict, longest, tensor), HTONE_INVALID_ARGUMENT, "65536 bytes");
+  assert_fails(htone_state_dict_add(state_dict, longest, tensor), HTONE_ERROR_INVALID_ARGUMENT, "65536 bytes");
   longest[4096] = 0;
   assert_ok(htone_state_dict_add(state_dict, longest, tensor));
   free(longest);
   assert_ok(htone_state_dict_add(state_dict, "../up", tensor));
-  assert_fails(htone_state_dict_add(state_dict, "../up", tensor), HTONE_INVALID_ARGUMENT, "stands twice");
-  assert_fails(htone_state_dict_add(state_dict, "", tensor), HTONE_INVALID_ARGUMENT, "name is empty");
-  assert_fails(htone_state_dict_add(state_dict, "a\nb", tensor), HTONE_INVALID_ARGUMENT, "0x0a at byte 1");
-  assert_fails(htone_state_dict_add(state_dict, "a\xff", tensor), HTONE_INVALID_ARGUMENT, "no UTF-8");
+  assert_fails(htone_state_dict_add(state_dict, "../up", tensor), HTONE_ERROR_INVALID_ARGUMENT, "stands twice");
+  assert_fails(htone_state_dict_add(state_dict, "", tensor), HTONE_ERROR_INVALID_ARGUMENT, "name is empty");
+  assert_fails(htone_state_dict_add(state_dict, "a\nb", tensor), HTONE_ERROR_INVALID_ARGUMENT, "0x0a at byte 1");
+  assert_fails(htone_state_dict_add(state_dict, "a\xff", tensor), HTONE_ERROR_INVALID_ARGUMENT, "no UTF-8");
   size_t count = 0;
   assert_ok(htone_state_dict_count(state_dict, &count));
   assert_int_equal(count, 2);
@@ -170,7 +170,7 @@ static void names_that_differ_are_told_and_refused_unless_asked_for(void** state
   assert_names(compare(module, state_dict, htone_module_unexpected_state), "2.bias ");
 
   const double before = item_of(weights_of(module, 3));
-  assert_fails(htone_module_load_state_dict(module, state_dict, NULL), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_load_state_dict(module, state_dict, NULL), HTONE_ERROR_INVALID_ARGUMENT,
                "missing: 3 (0.weight, 0.bias, 1.weight); unexpected: 1 (2.bias)");
   assert_near(item_of(weights_of(module, 3)), before, 0);
   htone_load_options options;
@@ -192,7 +192,7 @@ static void a_message_tells_ten_names_at_most(void** state) {
     name[1] = 0;
     assert_ok(htone_state_dict_add(state_dict, name, make_scalar(HTONE_F32, 1)));
   }
-  assert_fails(htone_module_load_state_dict(module, state_dict, NULL), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_load_state_dict(module, state_dict, NULL), HTONE_ERROR_INVALID_ARGUMENT,
                "missing: 0; unexpected: 12 (a, b, c, d, e, f, g, h, i, j, ...)");
 }
 
@@ -207,11 +207,11 @@ static void shapes_and_dtypes_that_differ_are_told_and_nothing_is_loaded(void** 
   assert_ok(htone_state_dict_add(shapes, "1.bias", other));
   assert_ok(htone_state_dict_add(shapes, "0.bias", make_ramp(HTONE_F32, 1, 3)));
   assert_ok(htone_state_dict_add(shapes, "1.weight", make_ramp(HTONE_F32, 2, 2, 1)));
-  assert_fails(htone_module_load_state_dict(module, shapes, &options), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_module_load_state_dict(module, shapes, &options), HTONE_ERROR_SHAPE_MISMATCH,
                "2 (0.bias [3] for [2], 1.weight [2, 1] for [1, 2])");
   assert_ok(htone_state_dict_add(dtypes, "1.bias", other));
   assert_ok(htone_state_dict_add(dtypes, "0.bias", make_ramp(HTONE_I32, 1, 2)));
-  assert_fails(htone_module_load_state_dict(module, dtypes, &options), HTONE_DTYPE_MISMATCH, "0.bias i32 for f32");
+  assert_fails(htone_module_load_state_dict(module, dtypes, &options), HTONE_ERROR_DTYPE_MISMATCH, "0.bias i32 for f32");
   assert_near(item_of(weights_of(module, 3)), before, 0);
 }
 

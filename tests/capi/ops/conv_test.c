@@ -152,19 +152,19 @@ static void shapes_that_do_not_fit_are_named(void** state) {
   (void)state;
   htone_tensor *out = NULL, *images = make_ramp(HTONE_F32, 4, 1, 4, 5, 5),
                *kernel = make_ramp(HTONE_F32, 4, 6, 3, 3, 3);
-  assert_fails(htone_conv2d(images, kernel, NULL, NULL, &out), HTONE_SHAPE_MISMATCH, "input.shape[1]=4");
-  assert_fails(htone_conv1d(images, kernel, NULL, NULL, &out), HTONE_SHAPE_MISMATCH, "expected 3");
-  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_conv2d(images, kernel, NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "input.shape[1]=4");
+  assert_fails(htone_conv1d(images, kernel, NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "expected 3");
+  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight [6, 4, 3]");
-  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 7), NULL, NULL, &out), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 7), NULL, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "weight spans 7");
-  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 0, 1), NULL, NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 0, 1), NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight.shape[2]=0");
   assert_fails(htone_conv2d(make_ramp(HTONE_F32, 4, 1, 4, 0, 5), make_ramp(HTONE_F32, 4, 6, 4, 1, 1), NULL, NULL, &out),
-               HTONE_SHAPE_MISMATCH, "input.shape[2]=0");
+               HTONE_ERROR_SHAPE_MISMATCH, "input.shape[2]=0");
   assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 3), make_ramp(HTONE_F32, 1, 5), NULL, &out),
-               HTONE_SHAPE_MISMATCH, "bias [5] differs from [6]");
-  assert_fails(htone_conv2d(images, make_ramp(HTONE_BF16, 4, 6, 4, 3, 3), NULL, NULL, &out), HTONE_DTYPE_MISMATCH,
+               HTONE_ERROR_SHAPE_MISMATCH, "bias [5] differs from [6]");
+  assert_fails(htone_conv2d(images, make_ramp(HTONE_BF16, 4, 6, 4, 3, 3), NULL, NULL, &out), HTONE_ERROR_DTYPE_MISMATCH,
                "bf16");
   assert_null(out);
 }
@@ -175,31 +175,31 @@ static void windows_that_cannot_be_are_named(void** state) {
                *kernel = make_ramp(HTONE_F32, 4, 6, 4, 3, 3);
   htone_conv_options options = defaults();
   options.stride_w = 0;
-  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_INVALID_ARGUMENT, "options.stride_w=0");
+  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.stride_w=0");
   options = defaults();
   options.padding_h = -1;
-  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_INVALID_ARGUMENT, "options.padding_h=-1");
+  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.padding_h=-1");
   options = defaults();
   options.dilation_h = 3;
-  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_INVALID_ARGUMENT, "along h");
+  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "along h");
   options = defaults();
   options.groups = 4;
-  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_INVALID_ARGUMENT, "options.groups=4");
+  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.groups=4");
   options = defaults();
   options.padding_h = options.padding_w = INT32_MAX;
-  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_INVALID_ARGUMENT, "options");
+  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options");
   options = defaults();
   options.padding_h = 4;
   assert_fails(htone_conv_transpose2d(images, make_ramp(HTONE_F32, 4, 4, 2, 3, 3), NULL, &options, &out),
-               HTONE_INVALID_ARGUMENT, "less than 1");
+               HTONE_ERROR_INVALID_ARGUMENT, "less than 1");
   options = defaults();
   options.output_padding_w = 1;
   assert_fails(htone_conv_transpose2d(images, make_ramp(HTONE_F32, 4, 4, 2, 3, 3), NULL, &options, &out),
-               HTONE_INVALID_ARGUMENT, "options.output_padding_w=1");
+               HTONE_ERROR_INVALID_ARGUMENT, "options.output_padding_w=1");
   options = defaults();
   options.stride_h = 2;
   assert_fails(htone_conv1d(make_ramp(HTONE_F32, 3, 1, 4, 5), make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, &options, &out),
-               HTONE_INVALID_ARGUMENT, "there is no height");
+               HTONE_ERROR_INVALID_ARGUMENT, "there is no height");
   assert_null(out);
 }
 
@@ -265,9 +265,9 @@ static void layers_that_cannot_be_are_refused(void** state) {
   htone_conv_options options = defaults();
   htone_module* module = NULL;
   options.groups = 2;
-  assert_fails(htone_module_create_conv2d(test_device(), 3, 4, 3, 3, &options, &module), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_create_conv2d(test_device(), 3, 4, 3, 3, &options, &module), HTONE_ERROR_INVALID_ARGUMENT,
                "options.groups=2");
-  assert_fails(htone_module_create_conv2d(test_device(), 4, 4, 0, 3, NULL, &module), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_module_create_conv2d(test_device(), 4, 4, 0, 3, NULL, &module), HTONE_ERROR_INVALID_ARGUMENT,
                "kernel_h=0");
   assert_null(module);
 }

@@ -187,25 +187,25 @@ static void operands_that_do_not_fit_are_refused(void** state) {
   htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 3), *flat = make_ramp(HTONE_F32, 1, 3);
   for (size_t i = 0; i < 3; ++i) {
     const htone_reduction mean = HTONE_REDUCTION_MEAN;
-    assert_fails(kElementLosses[i](input, flat, mean, &out), HTONE_SHAPE_MISMATCH, "target");
-    assert_fails(kElementLosses[i](input, make_ramp(HTONE_I64, 2, 2, 3), mean, &out), HTONE_DTYPE_MISMATCH, "target");
-    assert_fails(kElementLosses[i](make_ramp(HTONE_I32, 2, 2, 3), input, mean, &out), HTONE_DTYPE_MISMATCH, "input");
-    assert_fails(kElementLosses[i](input, input, HTONE_REDUCTION_BATCH_MEAN, &out), HTONE_INVALID_ARGUMENT,
+    assert_fails(kElementLosses[i](input, flat, mean, &out), HTONE_ERROR_SHAPE_MISMATCH, "target");
+    assert_fails(kElementLosses[i](input, make_ramp(HTONE_I64, 2, 2, 3), mean, &out), HTONE_ERROR_DTYPE_MISMATCH, "target");
+    assert_fails(kElementLosses[i](make_ramp(HTONE_I32, 2, 2, 3), input, mean, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
+    assert_fails(kElementLosses[i](input, input, HTONE_REDUCTION_BATCH_MEAN, &out), HTONE_ERROR_INVALID_ARGUMENT,
                  "reduction");
   }
-  assert_fails(bce(input, flat, HTONE_REDUCTION_MEAN, &out), HTONE_SHAPE_MISMATCH, "targets");
+  assert_fails(bce(input, flat, HTONE_REDUCTION_MEAN, &out), HTONE_ERROR_SHAPE_MISMATCH, "targets");
   assert_fails(htone_bce_with_logits(input, input, make_ramp(HTONE_F32, 1, 2), HTONE_REDUCTION_MEAN, &out),
-               HTONE_SHAPE_MISMATCH, "pos_weight");
+               HTONE_ERROR_SHAPE_MISMATCH, "pos_weight");
   assert_fails(htone_bce_with_logits(flat, flat, make_ramp(HTONE_F32, 2, 1, 3), HTONE_REDUCTION_MEAN, &out),
-               HTONE_SHAPE_MISMATCH, "pos_weight");
+               HTONE_ERROR_SHAPE_MISMATCH, "pos_weight");
   htone_tensor* scalar = make_scalar(HTONE_F32, 1);
-  assert_fails(kl_div(scalar, scalar, HTONE_REDUCTION_BATCH_MEAN, &out), HTONE_SHAPE_MISMATCH, "input");
+  assert_fails(kl_div(scalar, scalar, HTONE_REDUCTION_BATCH_MEAN, &out), HTONE_ERROR_SHAPE_MISMATCH, "input");
   htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, 3}, 1, 2);
-  assert_fails(htone_cross_entropy_with(input, targets, NULL, NULL, &out), HTONE_INVALID_ARGUMENT, "targets");
-  assert_fails(htone_nll_loss(input, targets, NULL, -1, HTONE_REDUCTION_MEAN, &out), HTONE_INVALID_ARGUMENT, "targets");
-  assert_fails(htone_cross_entropy_with(input, targets, make_ramp(HTONE_F32, 1, 2), NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_cross_entropy_with(input, targets, NULL, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "targets");
+  assert_fails(htone_nll_loss(input, targets, NULL, -1, HTONE_REDUCTION_MEAN, &out), HTONE_ERROR_INVALID_ARGUMENT, "targets");
+  assert_fails(htone_cross_entropy_with(input, targets, make_ramp(HTONE_F32, 1, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight");
-  assert_fails(htone_nll_loss(flat, targets, NULL, -100, HTONE_REDUCTION_MEAN, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_nll_loss(flat, targets, NULL, -100, HTONE_REDUCTION_MEAN, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "log_probabilities");
   assert_null(out);
 }
@@ -227,8 +227,8 @@ static void targets_that_left_the_classes_are_refused_by_backward(void** state) 
                      : htone_cross_entropy_with(input, targets, weight, &options, &loss));
     keep_tensor(loss);
     classes[1] = 3;
-    assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_INVALID_ARGUMENT, "targets[1]=3 is outside [0, 3)");
-    assert_fails(htone_tensor_grad(input, &out), HTONE_STATE, "invalid");
+    assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_ERROR_INVALID_ARGUMENT, "targets[1]=3 is outside [0, 3)");
+    assert_fails(htone_tensor_grad(input, &out), HTONE_ERROR_STATE, "invalid");
     classes[1] = -100; /* an ignored row is still a valid target */
     assert_ok(htone_tensor_zero_grad(input));
     assert_ok(htone_tensor_backward(loss, NULL, 0));

@@ -147,7 +147,7 @@ static void one_element_a_channel_is_refused_in_training_and_an_empty_batch_chan
   htone_tensor *one = make_ramp(HTONE_F32, 2, 1, 2), *mean = make_ramp(HTONE_F32, 1, 2), *out = NULL, *none = NULL;
   htone_tensor* variance = make_ramp(HTONE_F32, 1, 2);
   const int64_t empty[] = {0, 2};
-  assert_fails(htone_batch_norm(one, mean, variance, NULL, NULL, 1, 0.1, 1e-5, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_batch_norm(one, mean, variance, NULL, NULL, 1, 0.1, 1e-5, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "input [1, 2] has one element a channel");
   assert_ok(htone_tensor_create(test_device(), HTONE_F32, 2, empty, &none));
   assert_shape(batch_norm(keep_tensor(none), mean, variance, 1), 0, 2);
@@ -159,16 +159,16 @@ static void batch_norm_tells_which_argument_does_not_fit(void** state) {
   (void)state;
   htone_tensor *input = make_ramp(HTONE_F32, 2, 4, 2), *two = make_ramp(HTONE_F32, 1, 2), *out = NULL;
   htone_tensor* half = make_ramp(HTONE_F16, 1, 2);
-  assert_fails(htone_batch_norm(input, NULL, NULL, NULL, NULL, 0, 0.1, 0, &out), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_batch_norm(input, NULL, NULL, NULL, NULL, 0, 0.1, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "running_mean is NULL");
-  assert_fails(htone_batch_norm(input, two, NULL, NULL, NULL, 1, 0.1, 0, &out), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_batch_norm(input, two, NULL, NULL, NULL, 1, 0.1, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "running_var is NULL");
   assert_fails(htone_batch_norm(input, two, make_ramp(HTONE_F32, 1, 3), NULL, NULL, 1, 0.1, 0, &out),
-               HTONE_SHAPE_MISMATCH, "running_var [3] differs from [2]");
-  assert_fails(htone_batch_norm(input, half, two, NULL, NULL, 1, 0.1, 0, &out), HTONE_DTYPE_MISMATCH,
+               HTONE_ERROR_SHAPE_MISMATCH, "running_var [3] differs from [2]");
+  assert_fails(htone_batch_norm(input, half, two, NULL, NULL, 1, 0.1, 0, &out), HTONE_ERROR_DTYPE_MISMATCH,
                "running_mean is f16, expected f32 or f64");
   assert_fails(htone_batch_norm(input, two, apply2(htone_mul, leaf(two), two), NULL, NULL, 1, 0.1, 0, &out),
-               HTONE_STATE, "running_var");
+               HTONE_ERROR_STATE, "running_var");
   assert_values(two, 0, 0, 1);
   assert_null(out);
 }
@@ -221,21 +221,21 @@ static void arguments_that_do_not_fit_are_told(void** state) {
   htone_tensor *rows = make_rows(HTONE_F32), *three = make_ramp(HTONE_F32, 1, 3), *out = NULL;
   htone_tensor* integers = make_ramp(HTONE_I32, 2, 2, 4);
   const int64_t too_many[] = {1, 2, 4};
-  assert_fails(htone_layer_norm(rows, 1, kTwo, NULL, NULL, 0, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_layer_norm(rows, 1, kTwo, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "normalized_shape [2] is not the end of input [2, 4]");
-  assert_fails(htone_rms_norm(rows, 3, too_many, NULL, 0, &out), HTONE_SHAPE_MISMATCH, "normalized_shape [1, 2, 4]");
-  assert_fails(htone_layer_norm(rows, 1, kFour, three, NULL, 0, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_rms_norm(rows, 3, too_many, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "normalized_shape [1, 2, 4]");
+  assert_fails(htone_layer_norm(rows, 1, kFour, three, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight [3] differs from [4]");
-  assert_fails(htone_layer_norm(rows, 1, kFour, NULL, three, 0, &out), HTONE_SHAPE_MISMATCH, "bias [3]");
-  assert_fails(htone_layer_norm(integers, 1, kFour, NULL, NULL, 0, &out), HTONE_DTYPE_MISMATCH, "input is i32");
-  assert_fails(htone_layer_norm(rows, 1, kFour, make_ramp(HTONE_I64, 1, 4), NULL, 0, &out), HTONE_DTYPE_MISMATCH,
+  assert_fails(htone_layer_norm(rows, 1, kFour, NULL, three, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "bias [3]");
+  assert_fails(htone_layer_norm(integers, 1, kFour, NULL, NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input is i32");
+  assert_fails(htone_layer_norm(rows, 1, kFour, make_ramp(HTONE_I64, 1, 4), NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH,
                "weight is i64");
-  assert_fails(htone_group_norm(rows, 3, NULL, NULL, 0, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_group_norm(rows, 3, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "groups=3 does not divide input.shape[1]=4");
-  assert_fails(htone_group_norm(three, 1, NULL, NULL, 0, &out), HTONE_SHAPE_MISMATCH, "input [3] has 1 dimensions");
+  assert_fails(htone_group_norm(three, 1, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "input [3] has 1 dimensions");
   htone_tensor* elsewhere = NULL;
   assert_ok(htone_tensor_create_full(make_device(make_context(1, 1)), HTONE_F32, 1, kFour, 1, &elsewhere));
-  assert_fails(htone_layer_norm(rows, 1, kFour, keep_tensor(elsewhere), NULL, 0, &out), HTONE_DEVICE, "weight");
+  assert_fails(htone_layer_norm(rows, 1, kFour, keep_tensor(elsewhere), NULL, 0, &out), HTONE_ERROR_DEVICE, "weight");
   assert_null(out);
 }
 

@@ -57,7 +57,7 @@ static void bools_add_to_or_multiply_to_and_and_do_not_subtract(void** state) {
   assert_values(apply2(htone_mul, a, b), 0, 0, 0, 0, 1);
   assert_int_equal(dtype_of(apply2(htone_div, a, b)), HTONE_F32);
   assert_values(apply2(htone_div, a, b), 0, NAN, 0, INFINITY, 1);
-  assert_fails(htone_sub(a, b, &out), HTONE_DTYPE_MISMATCH, "bool");
+  assert_fails(htone_sub(a, b, &out), HTONE_ERROR_DTYPE_MISMATCH, "bool");
   assert_null(out);
 }
 
@@ -134,9 +134,9 @@ static void shapes_that_do_not_broadcast_are_both_named(void** state) {
   static const BinaryFn functions[] = {htone_add, htone_sub, htone_mul, htone_div};
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
     htone_tensor* out = NULL;
-    assert_fails(functions[i](a, b, &out), HTONE_SHAPE_MISMATCH, "[2, 3]");
-    assert_fails(functions[i](a, b, &out), HTONE_SHAPE_MISMATCH, "[4]");
-    assert_fails(functions[i](make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 2, 3), &out), HTONE_SHAPE_MISMATCH,
+    assert_fails(functions[i](a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "[2, 3]");
+    assert_fails(functions[i](a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "[4]");
+    assert_fails(functions[i](make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 2, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
                  "[0, 3]");
     assert_null(out);
   }
@@ -174,11 +174,11 @@ static void float_operations_refuse_integers(void** state) {
   (void)state;
   htone_tensor* integers = make_ramp(HTONE_I32, 2, 2, 2);
   htone_tensor* out = NULL;
-  assert_fails(htone_relu(integers, &out), HTONE_DTYPE_MISMATCH, "i32");
-  assert_fails(htone_gelu(integers, HTONE_GELU_ERF, &out), HTONE_DTYPE_MISMATCH, "i32");
-  assert_fails(htone_softmax(integers, 0, &out), HTONE_DTYPE_MISMATCH, "i32");
-  assert_fails(htone_log_softmax(integers, 0, &out), HTONE_DTYPE_MISMATCH, "i32");
-  assert_fails(htone_mean(integers, 0, NULL, 0, &out), HTONE_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_relu(integers, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_gelu(integers, HTONE_GELU_ERF, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_softmax(integers, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_log_softmax(integers, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_mean(integers, 0, NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
   assert_null(out);
 }
 

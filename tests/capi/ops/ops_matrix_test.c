@@ -93,25 +93,25 @@ static void the_linear_layer_multiplies_by_the_transpose_and_adds_the_bias(void*
 static void inner_sizes_that_differ_are_both_named(void** state) {
   (void)state;
   htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 17), *b = make_ramp(HTONE_F32, 2, 19, 3);
-  assert_fails(htone_matmul(a, b, &out), HTONE_SHAPE_MISMATCH, "17");
-  assert_fails(htone_matmul(a, b, &out), HTONE_SHAPE_MISMATCH, "19");
-  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 19), NULL, &out), HTONE_SHAPE_MISMATCH, "17");
-  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 19), NULL, &out), HTONE_SHAPE_MISMATCH, "19");
-  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 17), make_ramp(HTONE_F32, 1, 23), &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_matmul(a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "17");
+  assert_fails(htone_matmul(a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "19");
+  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 19), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "17");
+  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 19), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "19");
+  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 17), make_ramp(HTONE_F32, 1, 23), &out), HTONE_ERROR_SHAPE_MISMATCH,
                "23");
   assert_fails(htone_matmul(make_ramp(HTONE_F32, 3, 2, 2, 2), make_ramp(HTONE_F32, 3, 3, 2, 2), &out),
-               HTONE_SHAPE_MISMATCH, "[3, 2, 2]");
+               HTONE_ERROR_SHAPE_MISMATCH, "[3, 2, 2]");
   assert_null(out);
 }
 
 static void a_vector_is_no_matrix(void** state) {
   (void)state;
   htone_tensor* out = NULL;
-  assert_fails(htone_matmul(make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 2, 3, 2), &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_matmul(make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 2, 3, 2), &out), HTONE_ERROR_SHAPE_MISMATCH,
                "a");
-  assert_fails(htone_matmul(make_ramp(HTONE_F32, 2, 2, 3), make_ramp(HTONE_F32, 1, 3), &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_matmul(make_ramp(HTONE_F32, 2, 2, 3), make_ramp(HTONE_F32, 1, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
                "b");
-  assert_fails(htone_linear(make_scalar(HTONE_F32, 1), make_ramp(HTONE_F32, 2, 2, 3), NULL, &out), HTONE_SHAPE_MISMATCH,
+  assert_fails(htone_linear(make_scalar(HTONE_F32, 1), make_ramp(HTONE_F32, 2, 2, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "input");
   assert_null(out);
 }
@@ -121,14 +121,14 @@ static void mixed_and_integer_dtypes_are_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 2), *low = make_ramp(HTONE_BF16, 2, 2, 2);
   htone_tensor* bias = make_ramp(HTONE_BF16, 1, 2);
-  assert_fails(htone_matmul(a, low, &out), HTONE_DTYPE_MISMATCH, "bf16");
-  assert_fails(htone_matmul(low, a, &out), HTONE_DTYPE_MISMATCH, "f32");
-  assert_fails(htone_linear(a, low, NULL, &out), HTONE_DTYPE_MISMATCH, "weight");
-  assert_fails(htone_linear(a, a, bias, &out), HTONE_DTYPE_MISMATCH, "bias");
+  assert_fails(htone_matmul(a, low, &out), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
+  assert_fails(htone_matmul(low, a, &out), HTONE_ERROR_DTYPE_MISMATCH, "f32");
+  assert_fails(htone_linear(a, low, NULL, &out), HTONE_ERROR_DTYPE_MISMATCH, "weight");
+  assert_fails(htone_linear(a, a, bias, &out), HTONE_ERROR_DTYPE_MISMATCH, "bias");
   htone_tensor* integers = make_ramp(HTONE_I32, 2, 2, 2);
-  assert_fails(htone_matmul(integers, integers, &out), HTONE_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_matmul(integers, integers, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
   assert_fails(htone_matmul(make_ramp(HTONE_F8E4M3, 2, 2, 2), make_ramp(HTONE_F8E4M3, 2, 2, 2), &out),
-               HTONE_DTYPE_MISMATCH, "f8e4m3");
+               HTONE_ERROR_DTYPE_MISMATCH, "f8e4m3");
   assert_null(out);
 }
 

@@ -87,12 +87,12 @@ static void long_sums_are_pairwise(void** state) {
 static void bad_dimensions_of_a_sum_are_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 2);
-  assert_fails(htone_sum(input, 1, (const int64_t[]){2}, 0, &out), HTONE_INVALID_ARGUMENT, "dims");
-  assert_fails(htone_sum(input, 1, (const int64_t[]){-3}, 0, &out), HTONE_INVALID_ARGUMENT, "dims");
-  assert_fails(htone_sum(input, 2, (const int64_t[]){1, -1}, 0, &out), HTONE_INVALID_ARGUMENT, "dims");
-  assert_fails(htone_mean(input, -1, (const int64_t[]){1}, 0, &out), HTONE_INVALID_ARGUMENT, "dim_count");
-  assert_fails(htone_softmax(input, 2, &out), HTONE_INVALID_ARGUMENT, "dim");
-  assert_fails(htone_log_softmax(input, INT64_MIN, &out), HTONE_INVALID_ARGUMENT, "dim");
+  assert_fails(htone_sum(input, 1, (const int64_t[]){2}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
+  assert_fails(htone_sum(input, 1, (const int64_t[]){-3}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
+  assert_fails(htone_sum(input, 2, (const int64_t[]){1, -1}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
+  assert_fails(htone_mean(input, -1, (const int64_t[]){1}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim_count");
+  assert_fails(htone_softmax(input, 2, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
+  assert_fails(htone_log_softmax(input, INT64_MIN, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
   assert_null(out);
 }
 
@@ -145,10 +145,10 @@ static void a_target_that_is_no_class_is_refused(void** state) {
     htone_tensor *targets = NULL, *out = NULL;
     assert_ok(htone_tensor_create_copy(test_device(), HTONE_I64, 1, &shape, values, &targets));
     keep_tensor(targets);
-    assert_fails(htone_cross_entropy(logits, targets, &out), HTONE_INVALID_ARGUMENT, "targets");
-    assert_fails(htone_accuracy(logits, targets, &out), HTONE_INVALID_ARGUMENT, "targets");
+    assert_fails(htone_cross_entropy(logits, targets, &out), HTONE_ERROR_INVALID_ARGUMENT, "targets");
+    assert_fails(htone_accuracy(logits, targets, &out), HTONE_ERROR_INVALID_ARGUMENT, "targets");
     assert_null(out);
-    assert_fails(htone_tensor_grad(logits, &out), HTONE_STATE, "");
+    assert_fails(htone_tensor_grad(logits, &out), HTONE_ERROR_STATE, "");
   }
 }
 
@@ -159,10 +159,10 @@ static void logits_and_targets_must_fit(void** state) {
   htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, 1, 2}, 1, 3);
   for (size_t i = 0; i < COUNT_OF(functions); ++i) {
     htone_tensor* out = NULL;
-    assert_fails(functions[i](logits, targets, &out), HTONE_SHAPE_MISMATCH, "targets");
-    assert_fails(functions[i](make_ramp(HTONE_F32, 1, 3), targets, &out), HTONE_SHAPE_MISMATCH, "logits");
-    assert_fails(functions[i](logits, make_ramp(HTONE_I32, 1, 2), &out), HTONE_DTYPE_MISMATCH, "targets");
-    assert_fails(functions[i](make_ramp(HTONE_I64, 2, 3, 3), targets, &out), HTONE_DTYPE_MISMATCH, "logits");
+    assert_fails(functions[i](logits, targets, &out), HTONE_ERROR_SHAPE_MISMATCH, "targets");
+    assert_fails(functions[i](make_ramp(HTONE_F32, 1, 3), targets, &out), HTONE_ERROR_SHAPE_MISMATCH, "logits");
+    assert_fails(functions[i](logits, make_ramp(HTONE_I32, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH, "targets");
+    assert_fails(functions[i](make_ramp(HTONE_I64, 2, 3, 3), targets, &out), HTONE_ERROR_DTYPE_MISMATCH, "logits");
     assert_null(out);
   }
 }

@@ -144,7 +144,7 @@ static void no_window_begins_behind_the_input(void** state) {
   /* the first window may be partial, too */
   assert_values(max_of_lines(make_ramp(HTONE_F32, 3, 1, 1, 2), 3, &options), 0, 1);
   htone_tensor* out = NULL;
-  assert_fails(htone_max_pool1d(make_ramp(HTONE_F32, 3, 1, 1, 2), 4, &options, &out), HTONE_INVALID_ARGUMENT,
+  assert_fails(htone_max_pool1d(make_ramp(HTONE_F32, 3, 1, 1, 2), 4, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "kernel_w spans 4");
   assert_null(out);
 }
@@ -205,19 +205,19 @@ static void windows_that_cannot_be_are_named(void** state) {
   (void)state;
   htone_tensor *out = NULL, *images = make_ramp(HTONE_F32, 4, 1, 1, 4, 4);
   htone_pool_options options = defaults();
-  assert_fails(htone_max_pool2d(images, 5, 2, NULL, &out), HTONE_INVALID_ARGUMENT, "kernel_h spans 5");
-  assert_fails(htone_avg_pool2d(images, 2, 0, NULL, &out), HTONE_INVALID_ARGUMENT, "kernel_w=0");
+  assert_fails(htone_max_pool2d(images, 5, 2, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "kernel_h spans 5");
+  assert_fails(htone_avg_pool2d(images, 2, 0, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "kernel_w=0");
   options.padding_w = 2;
-  assert_fails(htone_max_pool2d(images, 2, 2, &options, &out), HTONE_INVALID_ARGUMENT, "options.padding_w=2");
+  assert_fails(htone_max_pool2d(images, 2, 2, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.padding_w=2");
   options = defaults();
   options.dilation_h = 2;
-  assert_fails(htone_avg_pool2d(images, 2, 2, &options, &out), HTONE_INVALID_ARGUMENT, "dilation_h=2");
+  assert_fails(htone_avg_pool2d(images, 2, 2, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "dilation_h=2");
   options = defaults();
   options.stride_h = -1;
-  assert_fails(htone_max_pool2d(images, 2, 2, &options, &out), HTONE_INVALID_ARGUMENT, "options.stride_h=-1");
-  assert_fails(htone_max_pool1d(images, 2, NULL, &out), HTONE_SHAPE_MISMATCH, "expected 3");
-  assert_fails(htone_max_pool2d(make_ramp(HTONE_I32, 4, 1, 1, 2, 2), 1, 1, NULL, &out), HTONE_DTYPE_MISMATCH, "i32");
-  assert_fails(htone_adaptive_avg_pool2d(images, 0, 1, &out), HTONE_INVALID_ARGUMENT, "result_h=0");
+  assert_fails(htone_max_pool2d(images, 2, 2, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.stride_h=-1");
+  assert_fails(htone_max_pool1d(images, 2, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "expected 3");
+  assert_fails(htone_max_pool2d(make_ramp(HTONE_I32, 4, 1, 1, 2, 2), 1, 1, NULL, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_adaptive_avg_pool2d(images, 0, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "result_h=0");
   assert_null(out);
 }
 
@@ -253,8 +253,8 @@ static void layers_of_lines_do_so_too(void** state) {
   assert_values(forward(keep_module(module), line), 0, 2, 4);
   module = NULL;
   options.stride_h = 2;
-  assert_fails(htone_module_create_max_pool1d(2, &options, &module), HTONE_INVALID_ARGUMENT, "there is no height");
-  assert_fails(htone_module_create_adaptive_max_pool1d(0, &module), HTONE_INVALID_ARGUMENT, "result_w=0");
+  assert_fails(htone_module_create_max_pool1d(2, &options, &module), HTONE_ERROR_INVALID_ARGUMENT, "there is no height");
+  assert_fails(htone_module_create_adaptive_max_pool1d(0, &module), HTONE_ERROR_INVALID_ARGUMENT, "result_w=0");
   assert_null(module);
 }
 

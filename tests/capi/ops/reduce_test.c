@@ -108,10 +108,10 @@ static void nothing_has_no_extreme(void** state) {
   htone_tensor *empty = make_ramp(HTONE_F32, 2, 0, 3), *out = NULL, *other = NULL;
   const int64_t first = 0;
   for (int i = 0; i < 2; ++i) {
-    assert_fails(reductions[i](empty, 0, NULL, 0, &out), HTONE_INVALID_ARGUMENT, "dims");
-    assert_fails(reductions[i](empty, 1, &first, 0, &out), HTONE_INVALID_ARGUMENT, "dims");
-    assert_fails(places[i](empty, 0, 1, &out), HTONE_INVALID_ARGUMENT, "dim");
-    assert_fails(pairs[i](empty, 0, 0, &out, &other), HTONE_INVALID_ARGUMENT, "dim");
+    assert_fails(reductions[i](empty, 0, NULL, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
+    assert_fails(reductions[i](empty, 1, &first, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
+    assert_fails(places[i](empty, 0, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
+    assert_fails(pairs[i](empty, 0, 0, &out, &other), HTONE_ERROR_INVALID_ARGUMENT, "dim");
     assert_null(out);
     assert_null(other);
     assert_shape(over(reductions[i], empty, 1), 0);
@@ -248,16 +248,16 @@ static void what_cannot_be_reduced_is_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *other = NULL, *input = make_ramp(HTONE_F32, 2, 2, 2);
   htone_tensor* stored = cast_of(input, HTONE_F8E4M3);
-  assert_fails(htone_amax(stored, 0, NULL, 0, &out), HTONE_DTYPE_MISMATCH, "input");
-  assert_fails(htone_max_dim(stored, 0, 0, &out, &other), HTONE_DTYPE_MISMATCH, "input");
-  assert_fails(htone_argmin(stored, 0, 0, &out), HTONE_DTYPE_MISMATCH, "input");
-  assert_fails(htone_cumsum(stored, 0, &out), HTONE_DTYPE_MISMATCH, "input");
-  assert_fails(htone_log_sum_exp(make_ramp(HTONE_I64, 1, 2), 0, NULL, 0, &out), HTONE_DTYPE_MISMATCH, "input");
-  assert_fails(htone_amin(input, 2, (const int64_t[]){1, -1}, 0, &out), HTONE_INVALID_ARGUMENT, "dims");
-  assert_fails(htone_argmax(input, 2, 0, &out), HTONE_INVALID_ARGUMENT, "dim");
-  assert_fails(htone_cumsum(input, -3, &out), HTONE_INVALID_ARGUMENT, "dim");
-  assert_fails(htone_min_dim(input, 0, 0, &out, NULL), HTONE_INVALID_ARGUMENT, "out_indices");
-  assert_fails(htone_min_dim(input, 0, 0, NULL, &out), HTONE_INVALID_ARGUMENT, "out_values");
+  assert_fails(htone_amax(stored, 0, NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
+  assert_fails(htone_max_dim(stored, 0, 0, &out, &other), HTONE_ERROR_DTYPE_MISMATCH, "input");
+  assert_fails(htone_argmin(stored, 0, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
+  assert_fails(htone_cumsum(stored, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
+  assert_fails(htone_log_sum_exp(make_ramp(HTONE_I64, 1, 2), 0, NULL, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input");
+  assert_fails(htone_amin(input, 2, (const int64_t[]){1, -1}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
+  assert_fails(htone_argmax(input, 2, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
+  assert_fails(htone_cumsum(input, -3, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
+  assert_fails(htone_min_dim(input, 0, 0, &out, NULL), HTONE_ERROR_INVALID_ARGUMENT, "out_indices");
+  assert_fails(htone_min_dim(input, 0, 0, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "out_values");
   assert_null(out);
   assert_null(other);
 }

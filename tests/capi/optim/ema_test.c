@@ -180,8 +180,8 @@ static void swapped_averages_are_neither_read_nor_moved(void** state) {
   htone_ema* ema = make_ema(module, 0.5, 0);
   htone_tensor* out = NULL;
   assert_ok(htone_ema_swap(ema));
-  assert_fails(htone_ema_update(ema), HTONE_STATE, "swap");
-  assert_fails(htone_ema_read(ema, 0, &out), HTONE_STATE, "swap");
+  assert_fails(htone_ema_update(ema), HTONE_ERROR_STATE, "swap");
+  assert_fails(htone_ema_read(ema, 0, &out), HTONE_ERROR_STATE, "swap");
   assert_null(out);
   assert_ok(htone_ema_swap(ema));
   assert_ok(htone_ema_update(ema));
@@ -194,7 +194,7 @@ static void a_swap_between_forward_and_backward_is_found(void** state) {
   htone_tensor* weights = weights_of(module, 0);
   htone_tensor* loss = sum_of(apply2(htone_mul, weights, weights));
   assert_ok(htone_ema_swap(ema));
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_STATE, "");
 }
 
 static int64_t allocations_of(htone_device* device) {
@@ -227,9 +227,9 @@ static void averages_need_parameters_of_at_most_32_bits(void** state) {
   assert_ok(htone_linear_options_init(&options));
   options.dtype = HTONE_F64;
   assert_ok(htone_module_create_linear(test_device(), 2, 2, &options, &wide));
-  assert_fails(htone_ema_create(parameters_of_module(keep_module(wide)), NULL, &ema), HTONE_DTYPE_MISMATCH, "weight");
+  assert_fails(htone_ema_create(parameters_of_module(keep_module(wide)), NULL, &ema), HTONE_ERROR_DTYPE_MISMATCH, "weight");
   assert_ok(htone_parameters_create(&none));
-  assert_fails(htone_ema_create(keep_parameters(none), NULL, &ema), HTONE_STATE, "parameters");
+  assert_fails(htone_ema_create(keep_parameters(none), NULL, &ema), HTONE_ERROR_STATE, "parameters");
   assert_null(ema);
 }
 

@@ -44,7 +44,7 @@ static htone_status train(Trained trained, double input) {
 
 static double scale_of(Trained trained) {
   double scale = 0;
-  assert_ok(htone_grad_scaler_get_scale(trained.scaler, &scale));
+  assert_ok(htone_grad_scaler_current_scale(trained.scaler, &scale));
   return scale;
 }
 
@@ -72,7 +72,7 @@ static void n5_a_scale_that_collapsed_is_told_where_asked(void** state) {
   options.at_minimum = HTONE_AT_MINIMUM_ERROR;
   const Trained trained = make_trained(&options);
   for (int i = 0; i < 14; ++i) assert_ok(train(trained, INFINITY));
-  for (int i = 0; i < 2; ++i) assert_fails(train(trained, INFINITY), HTONE_STATE, "scaler");
+  for (int i = 0; i < 2; ++i) assert_fails(train(trained, INFINITY), HTONE_ERROR_STATE, "scaler");
   assert_near(scale_of(trained), options.min_scale, 0);
   assert_ok(train(trained, 1));
 }

@@ -45,9 +45,9 @@ static void train(Training t, double first, double second) {
   assert_ok(htone_grad_scaler_update(t.scaler));
 }
 
-static htone_grad_scaler_state state_of(htone_grad_scaler* scaler) {
-  htone_grad_scaler_state moving = {.struct_size = sizeof moving};
-  assert_ok(htone_grad_scaler_get_state(scaler, &moving));
+static htone_scaler_state state_of(htone_grad_scaler* scaler) {
+  htone_scaler_state moving = {.struct_size = sizeof moving};
+  assert_ok(htone_grad_scaler_state(scaler, &moving));
   return moving;
 }
 
@@ -135,13 +135,13 @@ static void a_saved_state_carries_the_ceiling_and_continues_to_the_bit(void** st
   const Training first = make_training(&options), second = make_training(&options);
   train(first, 2, 1);
   train(first, 0x1p-20, 0x1p-30);
-  const htone_grad_scaler_state saved = state_of(first.scaler);
+  const htone_scaler_state saved = state_of(first.scaler);
   assert_float_equal(saved.ceiling, 32768, 0);
   assert_ok(htone_grad_scaler_set_state(second.scaler, &saved));
   for (int i = 0; i < 3 * kInterval; ++i) {
     train(first, 0x1p-20, 0x1p-30);
     train(second, 0x1p-20, 0x1p-30);
-    const htone_grad_scaler_state a = state_of(first.scaler), b = state_of(second.scaler);
+    const htone_scaler_state a = state_of(first.scaler), b = state_of(second.scaler);
     assert_memory_equal(&a, &b, sizeof a);
   }
   assert_float_equal(state_of(first.scaler).ceiling, 8 * 32768, 0);
@@ -152,10 +152,10 @@ static void a_shorter_state_has_no_ceiling(void** state) {
   (void)state;
   htone_grad_scaler_options options = options_of(HTONE_SCALER_HISTOGRAM);
   const Training t = make_training(&options);
-  htone_grad_scaler_state moving = {
-      .struct_size = offsetof(htone_grad_scaler_state, ceiling), .hysteresis_left = 1, .scale = 4, .ceiling = NAN};
+  htone_scaler_state moving = {
+      .struct_size = offsetof(htone_scaler_state, ceiling), .hysteresis_left = 1, .scale = 4, .ceiling = NAN};
   assert_ok(htone_grad_scaler_set_state(t.scaler, &moving));
-  assert_ok(htone_grad_scaler_get_state(t.scaler, &moving));
+  assert_ok(htone_grad_scaler_state(t.scaler, &moving));
   assert_true(isnan(moving.ceiling));
   assert_float_equal(state_of(t.scaler).ceiling, 0, 0);
   assert_float_equal(state_of(t.scaler).scale, 4, 0);

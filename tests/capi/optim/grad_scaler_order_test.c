@@ -58,7 +58,7 @@ static void unscale(Game* game, Player* player) {
     assert_ok(htone_grad_scaler_unscale(game->scaler, player->optimizer));
     player->stage = kUnscaled;
   } else {
-    assert_fails(htone_grad_scaler_unscale(game->scaler, player->optimizer), HTONE_STATE,
+    assert_fails(htone_grad_scaler_unscale(game->scaler, player->optimizer), HTONE_ERROR_STATE,
                  stage == kUnscaled ? "unscaled already" : "stepped already");
   }
 }
@@ -70,7 +70,7 @@ static void step(Game* game, Player* player) {
     player->stage = kStepped;
     ++player->steps;
   } else {
-    assert_fails(htone_grad_scaler_step(game->scaler, player->optimizer), HTONE_STATE, "stepped already");
+    assert_fails(htone_grad_scaler_step(game->scaler, player->optimizer), HTONE_ERROR_STATE, "stepped already");
   }
 }
 
@@ -80,7 +80,7 @@ static void update(Game* game) {
     assert_ok(htone_grad_scaler_update(game->scaler));
     game->players[0].stage = game->players[1].stage = kReady;
   } else {
-    assert_fails(htone_grad_scaler_update(game->scaler), HTONE_STATE, "no optimizer was unscaled or stepped");
+    assert_fails(htone_grad_scaler_update(game->scaler), HTONE_ERROR_STATE, "no optimizer was unscaled or stepped");
   }
 }
 

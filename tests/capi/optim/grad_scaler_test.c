@@ -16,7 +16,7 @@ static htone_grad_scaler* make_scaler(double scale) {
 
 static double scale_of(htone_grad_scaler* scaler) {
   double scale = 0;
-  assert_ok(htone_grad_scaler_get_scale(scaler, &scale));
+  assert_ok(htone_grad_scaler_current_scale(scaler, &scale));
   return scale;
 }
 
@@ -158,9 +158,9 @@ static void two_optimizers_have_stages_of_their_own_and_share_the_verdict(void**
   read_weights(second, before);
   assert_ok(htone_grad_scaler_unscale(scaler, first.optimizer));
   assert_ok(htone_grad_scaler_step(scaler, second.optimizer));
-  assert_fails(htone_grad_scaler_unscale(scaler, first.optimizer), HTONE_STATE, "optimizer");
+  assert_fails(htone_grad_scaler_unscale(scaler, first.optimizer), HTONE_ERROR_STATE, "optimizer");
   assert_ok(htone_grad_scaler_step(scaler, first.optimizer));
-  assert_fails(htone_grad_scaler_step(scaler, second.optimizer), HTONE_STATE, "optimizer");
+  assert_fails(htone_grad_scaler_step(scaler, second.optimizer), HTONE_ERROR_STATE, "optimizer");
   assert_int_equal(outcome_of(scaler, first.optimizer).skipped, 1);
   assert_int_equal(outcome_of(scaler, second.optimizer).skipped, 0);
   read_weights(second, after);
@@ -219,14 +219,14 @@ static void a_scaler_that_is_not_enabled_passes_everything_through(void** state)
 static void the_state_of_a_scaler_that_is_not_enabled_begins_an_enabled_one(void** state) {
   (void)state;
   htone_grad_scaler_options options;
-  htone_grad_scaler_state saved = {.struct_size = sizeof saved};
+  htone_scaler_state saved = {.struct_size = sizeof saved};
   htone_grad_scaler* passive = NULL;
   assert_ok(htone_grad_scaler_options_init(&options));
   options.enabled = 0;
   options.initial_scale = 512;
   assert_ok(htone_grad_scaler_create(test_device(), &options, &passive));
   keep_grad_scaler(passive);
-  assert_ok(htone_grad_scaler_get_state(passive, &saved));
+  assert_ok(htone_grad_scaler_state(passive, &saved));
   assert_float_equal(saved.scale, 512, 0);
   assert_float_equal(scale_of(passive), 1, 0);
   htone_grad_scaler* active = make_scaler(4);
@@ -234,7 +234,7 @@ static void the_state_of_a_scaler_that_is_not_enabled_begins_an_enabled_one(void
   assert_float_equal(scale_of(active), 512, 0);
   saved.scale = 64;
   assert_ok(htone_grad_scaler_set_state(passive, &saved));
-  assert_ok(htone_grad_scaler_get_state(passive, &saved));
+  assert_ok(htone_grad_scaler_state(passive, &saved));
   assert_float_equal(saved.scale, 64, 0);
   assert_float_equal(scale_of(passive), 1, 0);
 }
@@ -251,7 +251,7 @@ static void an_error_at_the_minimum_is_reported_by_update(void** state) {
   keep_grad_scaler(scaler);
   run_backward(scaler, trained, NAN);
   assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
-  assert_fails(htone_grad_scaler_update(scaler), HTONE_STATE, "scaler");
+  assert_fails(htone_grad_scaler_update(scaler), HTONE_ERROR_STATE, "scaler");
   assert_float_equal(scale_of(scaler), 1, 0);
   run_backward(scaler, trained, 1);
   assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
@@ -307,15 +307,15 @@ static void a_saved_state_one_step_before_growth_grows_on_the_next(void** state)
   (void)state;
   htone_grad_scaler* scaler = make_scaler(4);
   Trained trained = make_trained();
-  htone_grad_scaler_state saved = {
+  htone_scaler_state saved = {
       .struct_size = sizeof saved, .hysteresis_left = 1, .scale = 64, .growth_tracker = 1999};
   assert_ok(htone_grad_scaler_set_state(scaler, &saved));
   assert_float_equal(scale_of(scaler), 64, 0);
   run_backward(scaler, trained, 1);
   assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
-  assert_fails(htone_grad_scaler_set_state(scaler, &saved), HTONE_STATE, "scaler");
+  assert_fails(htone_grad_scaler_set_state(scaler, &saved), HTONE_ERROR_STATE, "scaler");
   assert_ok(htone_grad_scaler_update(scaler));
-  assert_ok(htone_grad_scaler_get_state(scaler, &saved));
+  assert_ok(htone_grad_scaler_state(scaler, &saved));
   assert_float_equal(saved.scale, 128, 0);
   assert_int_equal(saved.growth_tracker, 0);
 }
@@ -343,9 +343,9 @@ static void an_outcome_is_of_the_last_step_whatever_is_looked_at_since(void** st
 static void a_state_that_no_checkpoint_could_bring_back_is_refused(void** state) {
   (void)state;
   htone_grad_scaler* scaler = make_scaler(2);
-  htone_grad_scaler_state saved = {.struct_size = sizeof saved, .hysteresis_left = 1, .scale = 8};
+  htone_scaler_state saved = {.struct_size = sizeof saved, .hysteresis_left = 1, .scale = 8};
   saved.growth_tracker = (INT64_C(1) << 62) + 1;
-  assert_fails(htone_grad_scaler_set_state(scaler, &saved), HTONE_INVALID_ARGUMENT, "growth_tracker");
+  assert_fails(htone_grad_scaler_set_state(scaler, &saved), HTONE_ERROR_INVALID_ARGUMENT, "growth_tracker");
   saved.growth_tracker = INT64_C(1) << 62;
   assert_ok(htone_grad_scaler_set_state(scaler, &saved));
 }
@@ -355,7 +355,7 @@ static void a_bound_on_values_holds_in_every_step(void** state) {
   htone_module* module = make_linear(test_device(), 2, 1, 1);
   htone_optimizer* optimizer = make_sgd(module, 1);
   float before[2], after[2];
-  assert_ok(htone_optimizer_set_clip_value(optimizer, 0.25));
+  assert_ok(htone_optimizer_set_grad_value_limit(optimizer, 0.25));
   const Trained trained = {module, optimizer};
   read_weights(trained, before);
   run_backward(make_scaler(1), trained, -7);

@@ -103,7 +103,7 @@ static void a_schedule_of_the_host_is_asked_once_a_step_and_sees_no_skipped_one(
 
 static void nothing_is_stepped_where_the_hosts_schedule_fails(void** state) {
   (void)state;
-  Host host = {.status = HTONE_TIMEOUT};
+  Host host = {.status = HTONE_ERROR_TIMEOUT};
   htone_module* module = one_by_one(1);
   htone_optimizer* optimizer = make_groups(module, 0.5, 0.5);
   htone_schedule* schedule = NULL;
@@ -111,7 +111,7 @@ static void nothing_is_stepped_where_the_hosts_schedule_fails(void** state) {
   assert_ok(htone_schedule_create_callback(halve_each_time, &host, NULL, &schedule));
   assert_ok(htone_optimizer_set_schedule(optimizer, keep_schedule(schedule)));
   give_gradient(module, 0, 1);
-  assert_fails(htone_optimizer_step(optimizer), HTONE_CALLBACK, "TIMEOUT");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_CALLBACK, "TIMEOUT");
   assert_near(value_of(module, 0), 1, 0);
   assert_ok(htone_optimizer_step_count(optimizer, &count));
   assert_int_equal(count, 0);
@@ -204,9 +204,9 @@ static void a_parameter_is_in_one_group_alone(void** state) {
   htone_module* module = make_sequential(2, parts);
   const htone_sgd_options options = sgd_options(1);
   htone_optimizer *optimizer = make_sgd_over(parameters_matching(module, "1.bias"), &options), *other = NULL;
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*.*"), &options), HTONE_STATE,
+  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*.*"), &options), HTONE_ERROR_STATE,
                "1.bias");
-  assert_fails(htone_optimizer_create_sgd_over(parameters_of_module(module), &options, &other), HTONE_STATE, "1.bias");
+  assert_fails(htone_optimizer_create_sgd_over(parameters_of_module(module), &options, &other), HTONE_ERROR_STATE, "1.bias");
   assert_null(other);
   assert_int_equal(group_count_of(optimizer), 1);
   assert_ok(
@@ -218,21 +218,21 @@ static void a_group_needs_parameters_and_an_optimizer_of_its_kind(void** state) 
   (void)state;
   htone_module* module = one_by_one(1);
   htone_optimizer *optimizer = NULL, *none = NULL;
-  assert_fails(htone_optimizer_create_adamw_over(parameters_matching(module, "nothing*"), NULL, &none), HTONE_STATE,
+  assert_fails(htone_optimizer_create_adamw_over(parameters_matching(module, "nothing*"), NULL, &none), HTONE_ERROR_STATE,
                "parameters");
   assert_ok(htone_optimizer_create_adamw_over(parameters_matching(module, "weight"), NULL, &optimizer));
   keep_optimizer(optimizer);
-  assert_fails(htone_optimizer_add_adamw_group(optimizer, parameters_matching(module, "nothing*"), NULL), HTONE_STATE,
+  assert_fails(htone_optimizer_add_adamw_group(optimizer, parameters_matching(module, "nothing*"), NULL), HTONE_ERROR_STATE,
                "parameters");
   assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL),
-               HTONE_INVALID_ARGUMENT, "adamw");
+               HTONE_ERROR_INVALID_ARGUMENT, "adamw");
   assert_fails(htone_optimizer_add_adam_group(optimizer, parameters_matching(module, "bias"), NULL),
-               HTONE_INVALID_ARGUMENT, "adamw");
+               HTONE_ERROR_INVALID_ARGUMENT, "adamw");
   assert_fails(htone_optimizer_add_lion_group(optimizer, parameters_matching(module, "bias"), NULL),
-               HTONE_INVALID_ARGUMENT, "adamw");
+               HTONE_ERROR_INVALID_ARGUMENT, "adamw");
   assert_int_equal(group_count_of(optimizer), 1);
   double lr = -1;
-  assert_fails(htone_optimizer_group_lr(optimizer, 1, &lr), HTONE_INVALID_ARGUMENT, "index=1 is outside [0, 1)");
+  assert_fails(htone_optimizer_group_lr(optimizer, 1, &lr), HTONE_ERROR_INVALID_ARGUMENT, "index=1 is outside [0, 1)");
 }
 
 static void the_norm_and_its_clip_are_over_all_groups(void** state) {
@@ -280,7 +280,7 @@ static void no_group_comes_between_unscale_and_step(void** state) {
   keep_grad_scaler(scaler);
   give_gradient(module, 0, 1);
   assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options), HTONE_STATE,
+  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options), HTONE_ERROR_STATE,
                "unscaled");
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
   assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options));

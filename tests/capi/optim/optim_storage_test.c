@@ -199,8 +199,8 @@ static void modules_of_16_bits_train_without_a_master_alone(void** state) {
   const htone_adamw_options f16 = storage(HTONE_MASTER_NONE, HTONE_F16, HTONE_F32);
   const htone_adamw_options full = storage(HTONE_MASTER_FULL, HTONE_BF16, HTONE_F32);
   const htone_adamw_options none = storage(HTONE_MASTER_NONE, HTONE_BF16, HTONE_BF16);
-  assert_fails(htone_optimizer_create_adamw(module, &f16, &optimizer), HTONE_DTYPE_MISMATCH, "bf16");
-  assert_fails(htone_optimizer_create_adamw(module, &full, &optimizer), HTONE_DTYPE_MISMATCH, "bf16");
+  assert_fails(htone_optimizer_create_adamw(module, &f16, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
+  assert_fails(htone_optimizer_create_adamw(module, &full, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
   assert_ok(htone_optimizer_create_adamw(module, &none, &optimizer));
   train(keep_optimizer(optimizer), module, 3);
 }

@@ -106,7 +106,7 @@ static void the_norm_is_taken_over_all_gradients(void** state) {
   htone_module* module = make_linear(test_device(), 1, 2, 1);
   htone_optimizer* optimizer = make_sgd(module, 1);
   double norm = -7;
-  assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_STATE, "");
+  assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_ERROR_STATE, "");
   assert_near(norm, -7, 0);
   give_gradient(module, 0, make_tensor(HTONE_F32, (const double[]){1, 2}, 2, 2, 1));
   assert_near(grad_norm_of(optimizer), sqrt(5), 1e-6);
@@ -128,10 +128,10 @@ static void a_step_needs_a_gradient_since_it_was_zeroed(void** state) {
   htone_module* module = small_module();
   htone_optimizer* optimizer = make_adamw(module, NULL);
   const double before = first_weight(module);
-  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_STATE, "");
   give_gradient(module, 0, ones());
   assert_ok(htone_optimizer_zero_grad(optimizer));
-  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_STATE, "");
   assert_near(first_weight(module), before, 0);
   assert_int_equal(step_count_of(optimizer), 0);
 }
@@ -241,7 +241,7 @@ static void a_step_between_forward_and_backward_is_found(void** state) {
   give_gradient(module, 0, ones());
   htone_tensor* loss = sum_of(forward(module, input));
   assert_ok(htone_optimizer_step(optimizer));
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_STATE, "");
 }
 
 static void a_parameter_has_one_optimizer_at_a_time(void** state) {
@@ -249,8 +249,8 @@ static void a_parameter_has_one_optimizer_at_a_time(void** state) {
   htone_module* module = small_module();
   htone_optimizer *first = NULL, *second = NULL;
   assert_ok(htone_optimizer_create_adamw(module, NULL, &first));
-  assert_fails(htone_optimizer_create_adamw(module, NULL, &second), HTONE_STATE, "module");
-  assert_fails(htone_optimizer_create_sgd(module, NULL, &second), HTONE_STATE, "module");
+  assert_fails(htone_optimizer_create_adamw(module, NULL, &second), HTONE_ERROR_STATE, "module");
+  assert_fails(htone_optimizer_create_sgd(module, NULL, &second), HTONE_ERROR_STATE, "module");
   assert_null(second);
   assert_ok(htone_optimizer_release(first));
   make_sgd(module, 1);
@@ -264,9 +264,9 @@ static void only_fp32_parameters_have_an_optimizer(void** state) {
   assert_ok(htone_linear_options_init(&options));
   options.dtype = HTONE_BF16;
   assert_ok(htone_module_create_linear(test_device(), 2, 2, &options, &low));
-  assert_fails(htone_optimizer_create_adamw(keep_module(low), NULL, &optimizer), HTONE_DTYPE_MISMATCH, "module");
+  assert_fails(htone_optimizer_create_adamw(keep_module(low), NULL, &optimizer), HTONE_ERROR_DTYPE_MISMATCH, "module");
   assert_ok(htone_module_create_relu(&relu));
-  assert_fails(htone_optimizer_create_sgd(keep_module(relu), NULL, &optimizer), HTONE_STATE, "module");
+  assert_fails(htone_optimizer_create_sgd(keep_module(relu), NULL, &optimizer), HTONE_ERROR_STATE, "module");
   assert_null(optimizer);
 }
 
@@ -310,10 +310,10 @@ static void a_backward_without_memory_leaves_no_step_to_take(void** state) {
   assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 1, &input));
   htone_tensor* loss = sum_of(forward(module, keep_tensor(input)));
   exhaust(device);
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_OUT_OF_MEMORY, "");
-  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_OUT_OF_MEMORY, "");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_STATE, "");
   assert_ok(htone_device_set_memory_limit(device, 0));
-  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_STATE, "");
   assert_ok(htone_optimizer_zero_grad(optimizer));
   backward(sum_of(forward(module, input)));
   assert_ok(htone_optimizer_step(optimizer));
@@ -322,7 +322,7 @@ static void a_backward_without_memory_leaves_no_step_to_take(void** state) {
 
 static htone_status refuse(const htone_backward_call* call, void* user) {
   (void)call, (void)user;
-  return HTONE_CANCELLED;
+  return HTONE_ERROR_CANCELLED;
 }
 
 static htone_tensor* loss_that_fails(htone_tensor* input) {
@@ -342,13 +342,13 @@ static void gradients_of_a_failed_backward_are_not_used_whatever_follows(void** 
   htone_tensor *input = make_ramp(HTONE_F32, 2, 1, 2), *weights = weights_of(module, 0), *out = NULL;
   double norm = 0;
   backward(sum_of(forward(module, input)));
-  assert_fails(htone_tensor_backward(loss_that_fails(weights), NULL, 0), HTONE_CALLBACK, "refuse");
+  assert_fails(htone_tensor_backward(loss_that_fails(weights), NULL, 0), HTONE_ERROR_CALLBACK, "refuse");
   backward(sum_of(forward(module, input)));
-  assert_fails(htone_tensor_grad(weights, &out), HTONE_STATE, "invalid");
-  assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_STATE, "invalid");
-  assert_fails(htone_optimizer_clip_grad_norm(optimizer, 1), HTONE_STATE, "invalid");
-  assert_fails(htone_parameter_accumulate_grad(parameter_of(module, 0), input), HTONE_STATE, "invalid");
-  assert_fails(htone_optimizer_step(optimizer), HTONE_STATE, "invalid");
+  assert_fails(htone_tensor_grad(weights, &out), HTONE_ERROR_STATE, "invalid");
+  assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_ERROR_STATE, "invalid");
+  assert_fails(htone_optimizer_clip_grad_norm(optimizer, 1), HTONE_ERROR_STATE, "invalid");
+  assert_fails(htone_parameter_accumulate_grad(parameter_of(module, 0), input), HTONE_ERROR_STATE, "invalid");
+  assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_STATE, "invalid");
   assert_ok(htone_parameter_set_grad(parameter_of(module, 0), input));
   assert_values(grad_of(weights), 0, 0, 1);
   assert_ok(htone_optimizer_zero_grad(optimizer));

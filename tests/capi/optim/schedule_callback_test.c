@@ -72,7 +72,7 @@ static void a21_parameters_that_a_schedule_freezes_or_zeroes_stay(void** state) 
   for (size_t i = 0; i < COUNT_OF(acts); ++i) {
     int64_t steps = -1;
     begin(2, acts[i]);
-    assert_fails(htone_optimizer_step(host.trained.optimizer), HTONE_STATE, "gradient");
+    assert_fails(htone_optimizer_step(host.trained.optimizer), HTONE_ERROR_STATE, "gradient");
     assert_ok(htone_optimizer_step_count(host.trained.optimizer, &steps));
     assert_true(steps == 0 && host.times == 1);
     assert_weights(1);
@@ -90,7 +90,7 @@ static void a_schedule_is_not_asked_where_there_is_nothing_to_step(void** state)
   (void)state;
   begin(2, NULL);
   assert_ok(htone_optimizer_zero_grad(host.trained.optimizer));
-  assert_fails(htone_optimizer_step(host.trained.optimizer), HTONE_STATE, "gradient");
+  assert_fails(htone_optimizer_step(host.trained.optimizer), HTONE_ERROR_STATE, "gradient");
   assert_int_equal(host.times, 0);
 }
 
@@ -109,7 +109,7 @@ static void a21_a_schedule_may_unscale_other_optimizers(void** state) {
   for (int i = 0; i < kOptimizers; ++i) {
     assert_ok(htone_grad_scaler_step(host.scaler, host.others[i].optimizer));
   }
-  assert_fails(htone_grad_scaler_step(host.scaler, host.trained.optimizer), HTONE_STATE, "stepped already");
+  assert_fails(htone_grad_scaler_step(host.scaler, host.trained.optimizer), HTONE_ERROR_STATE, "stepped already");
   assert_ok(htone_grad_scaler_update(host.scaler));
 }
 
@@ -124,7 +124,7 @@ static void a21_a_schedule_that_updates_the_scaler_takes_no_verdict_from_the_ste
     begin(65536, update_scaler);
     if (unscaled) assert_ok(htone_grad_scaler_unscale(host.scaler, host.trained.optimizer));
     assert_ok(htone_grad_scaler_step(host.scaler, host.trained.optimizer));
-    assert_int_equal(updated, unscaled ? HTONE_OK : HTONE_STATE);
+    assert_int_equal(updated, unscaled ? HTONE_OK : HTONE_ERROR_STATE);
     assert_weights(0);
     assert_ok(htone_grad_scaler_update(host.scaler));
     begin(INFINITY, update_scaler);

@@ -63,7 +63,7 @@ static void a_warm_up_before_a_warm_up_is_refused(void** state) {
   (void)state;
   htone_schedule* out = NULL;
   htone_schedule* once = make_warmup(4, 0.2, make_cosine(4, 0));
-  assert_fails(htone_schedule_create_warmup(4, 0.2, once, &out), HTONE_INVALID_ARGUMENT, "after");
+  assert_fails(htone_schedule_create_warmup(4, 0.2, once, &out), HTONE_ERROR_INVALID_ARGUMENT, "after");
   assert_null(out);
 }
 
@@ -118,16 +118,16 @@ static void a_callback_follows_a_warm_up_and_does_not_see_it(void** state) {
 static void a_callback_that_fails_is_told_with_its_code(void** state) {
   (void)state;
   static Host host;
-  host = (Host){.factor = 1, .status = HTONE_CANCELLED};
+  host = (Host){.factor = 1, .status = HTONE_ERROR_CANCELLED};
   htone_schedule* schedule = keep_schedule(make_callback(&host));
   double factor = -1;
-  assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_CALLBACK, "position 3");
-  assert_int_equal(last_native_code(), HTONE_CANCELLED);
+  assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_ERROR_CALLBACK, "position 3");
+  assert_int_equal(last_native_code(), HTONE_ERROR_CANCELLED);
   host.status = HTONE_OK;
   static const double kWrong[] = {-0.5, NAN, INFINITY};
   for (size_t i = 0; i < COUNT_OF(kWrong); ++i) {
     host.factor = kWrong[i];
-    assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_INVALID_ARGUMENT, "factor");
+    assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_ERROR_INVALID_ARGUMENT, "factor");
   }
   assert_true(factor == -1);
 }
@@ -135,7 +135,7 @@ static void a_callback_that_fails_is_told_with_its_code(void** state) {
 static void a_callback_that_was_not_taken_stays_the_callers(void** state) {
   (void)state;
   Host host = {.factor = 1};
-  assert_fails(htone_schedule_create_callback(answer, &host, destroy_host, NULL), HTONE_INVALID_ARGUMENT, "out");
+  assert_fails(htone_schedule_create_callback(answer, &host, destroy_host, NULL), HTONE_ERROR_INVALID_ARGUMENT, "out");
   assert_int_equal(host.destroyed, 0);
 }
 

@@ -132,7 +132,7 @@ static htone_status release(Kept entry) {
     case kContext:
       return htone_context_release(entry.handle);
   }
-  return HTONE_INTERNAL;
+  return HTONE_ERROR_INTERNAL;
 }
 
 htone_context* make_context(int32_t num_threads, uint64_t seed) {

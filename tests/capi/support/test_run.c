@@ -89,7 +89,7 @@ static htone_status make_by_rule(Run* run, const RunKind* kind) {
     case kRunAdafactor:
       return make_adafactor(run, kind);
   }
-  return HTONE_INVALID_ARGUMENT;
+  return HTONE_ERROR_INVALID_ARGUMENT;
 }
 
 static htone_status make_optimizer(Run* run, const RunKind* kind) {
@@ -145,8 +145,8 @@ htone_status begin_run_on(Run* run, const RunKind* kind, const htone_context_opt
 
 static htone_status loss_of(Run* run, htone_tensor** out) {
   htone_tensor *features = NULL, *labels = NULL, *logits = NULL;
-  htone_status status = htone_batches_get(run->batches, 0, &features);
-  if (status == HTONE_OK) status = htone_batches_get(run->batches, 1, &labels);
+  htone_status status = htone_batches_tensor(run->batches, 0, &features);
+  if (status == HTONE_OK) status = htone_batches_tensor(run->batches, 1, &labels);
   if (status == HTONE_OK) status = htone_module_forward(run->model, features, run->policy, &logits);
   if (status == HTONE_OK) status = htone_cross_entropy(logits, labels, out);
   htone_tensor_release(logits);
@@ -212,7 +212,7 @@ static void mix_values(uint64_t* hash, htone_tensor* values) {
 uint64_t fingerprint(const Run* run) {
   uint64_t hash = 14695981039346656037u;
   double scale = 0;
-  assert_ok(htone_grad_scaler_get_scale(run->scaler, &scale));
+  assert_ok(htone_grad_scaler_current_scale(run->scaler, &scale));
   mix(&hash, &scale, sizeof scale);
   for (size_t i = 0; i < kRunParameters; ++i) {
     htone_parameter* parameter = NULL;

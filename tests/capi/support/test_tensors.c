@@ -182,7 +182,7 @@ void check_values(htone_tensor* tensor, double tolerance, const double* expected
 void check_shape(htone_tensor* tensor, const int64_t* expected, int ndim, const char* file, int line) {
   int64_t shape[HTONE_MAX_NDIM];
   int32_t actual = -1;
-  assert_ok(htone_tensor_shape(tensor, HTONE_MAX_NDIM, shape, &actual));
+  assert_ok(htone_tensor_shape(tensor, shape, HTONE_MAX_NDIM, &actual));
   int wrong = 0;
   while (actual == ndim && wrong < ndim && shape[wrong] == expected[wrong]) ++wrong;
   if (actual == ndim && wrong == ndim) return;

@@ -124,7 +124,7 @@ static void lent_elements_that_overlap_are_read_only(void** state) {
   lender.strides[0] = 0;
   htone_tensor* rows = import_kept(&lender);
   assert_values(rows, 0, 0, 1, 2, 0, 1, 2);
-  assert_fails(htone_tensor_fill(rows, 1), HTONE_STATE, "read-only");
+  assert_fails(htone_tensor_fill(rows, 1), HTONE_ERROR_STATE, "read-only");
   assert_near(item_of(sum_of(rows)), 6, 0);
 }
 
@@ -136,11 +136,11 @@ static void read_only_memory_is_never_written(void** state) {
   lender.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED;
   htone_tensor *tensor = import_kept(&lender), *view = slice_of(tensor, 0, 0, 1, 1);
   assert_values(tensor, 0, 0, 1, 2, 3, 4, 5);
-  assert_fails(htone_tensor_fill(view, 1), HTONE_STATE, "read-only");
-  assert_fails(htone_tensor_write(tensor, HTONE_F32, replacement, sizeof replacement), HTONE_STATE, "read-only");
-  assert_fails(htone_init_uniform(tensor, 0, 1), HTONE_STATE, "read-only");
+  assert_fails(htone_tensor_fill(view, 1), HTONE_ERROR_STATE, "read-only");
+  assert_fails(htone_tensor_write(tensor, HTONE_F32, replacement, sizeof replacement), HTONE_ERROR_STATE, "read-only");
+  assert_fails(htone_init_uniform(tensor, 0, 1), HTONE_ERROR_STATE, "read-only");
   DLManagedTensor* old = NULL;
-  assert_fails(htone_tensor_to_dlpack(view, &old), HTONE_STATE, "read-only");
+  assert_fails(htone_tensor_to_dlpack(view, &old), HTONE_ERROR_STATE, "read-only");
   assert_null(old);
   DLManagedTensorVersioned* managed = export_of(view);
   assert_true(managed->flags == DLPACK_FLAG_BITMASK_READ_ONLY);
@@ -210,31 +210,31 @@ static void be_of_version_2(Lender* l) { l->managed.version.major = 2; }
 static void be_of_version_0(Lender* l) { l->managed.version = (DLPackVersion){0, 8}; }
 
 static const Wrong kWrong[] = {
-    {name_cuda, HTONE_DEVICE, "device type 2, expected 1"},
-    {have_no_device, HTONE_DEVICE, "device type 0"},
-    {have_lanes, HTONE_UNSUPPORTED, "4 lanes"},
-    {have_no_lanes, HTONE_UNSUPPORTED, "0 lanes"},
-    {be_complex, HTONE_UNSUPPORTED, "type code 5 with 64 bits"},
-    {be_wide_unsigned, HTONE_UNSUPPORTED, "type code 1 with 16 bits"},
-    {be_wide_bool, HTONE_UNSUPPORTED, "type code 6 with 32 bits"},
-    {be_handles, HTONE_UNSUPPORTED, "type code 3"},
-    {be_ieee_fp8, HTONE_UNSUPPORTED, "type code 8 with 8 bits"},
-    {be_fp4, HTONE_UNSUPPORTED, "type code 17 with 4 bits"},
-    {have_negative_rank, HTONE_INVALID_ARGUMENT, "-1 dimensions"},
-    {have_nine_dimensions, HTONE_UNSUPPORTED, "9 dimensions"},
-    {have_no_shape, HTONE_INVALID_ARGUMENT, "NULL shape"},
-    {have_negative_size, HTONE_INVALID_ARGUMENT, "managed[1]=-3"},
-    {be_uncountable, HTONE_INVALID_ARGUMENT, "managed"},
-    {run_backwards, HTONE_INVALID_ARGUMENT, "negative stride -1"},
-    {step_too_far, HTONE_INVALID_ARGUMENT, "beyond all memory"},
-    {step_beyond_counting, HTONE_INVALID_ARGUMENT, "beyond all memory"},
-    {have_no_data, HTONE_INVALID_ARGUMENT, "NULL data"},
-    {be_misaligned, HTONE_INVALID_ARGUMENT, "not aligned to the 4 bytes of f32"},
-    {begin_beyond_memory, HTONE_INVALID_ARGUMENT, "beyond all memory"},
-    {begin_before_the_data, HTONE_INVALID_ARGUMENT, "byte_offset of 9223372036854775808, beyond all memory"},
-    {have_unknown_flags, HTONE_UNSUPPORTED, "flags 0x8"},
-    {be_of_version_2, HTONE_UNSUPPORTED, "DLPack 2.0, expected 1"},
-    {be_of_version_0, HTONE_UNSUPPORTED, "DLPack 0.8"},
+    {name_cuda, HTONE_ERROR_DEVICE, "device type 2, expected 1"},
+    {have_no_device, HTONE_ERROR_DEVICE, "device type 0"},
+    {have_lanes, HTONE_ERROR_UNSUPPORTED, "4 lanes"},
+    {have_no_lanes, HTONE_ERROR_UNSUPPORTED, "0 lanes"},
+    {be_complex, HTONE_ERROR_UNSUPPORTED, "type code 5 with 64 bits"},
+    {be_wide_unsigned, HTONE_ERROR_UNSUPPORTED, "type code 1 with 16 bits"},
+    {be_wide_bool, HTONE_ERROR_UNSUPPORTED, "type code 6 with 32 bits"},
+    {be_handles, HTONE_ERROR_UNSUPPORTED, "type code 3"},
+    {be_ieee_fp8, HTONE_ERROR_UNSUPPORTED, "type code 8 with 8 bits"},
+    {be_fp4, HTONE_ERROR_UNSUPPORTED, "type code 17 with 4 bits"},
+    {have_negative_rank, HTONE_ERROR_INVALID_ARGUMENT, "-1 dimensions"},
+    {have_nine_dimensions, HTONE_ERROR_UNSUPPORTED, "9 dimensions"},
+    {have_no_shape, HTONE_ERROR_INVALID_ARGUMENT, "NULL shape"},
+    {have_negative_size, HTONE_ERROR_INVALID_ARGUMENT, "managed[1]=-3"},
+    {be_uncountable, HTONE_ERROR_INVALID_ARGUMENT, "managed"},
+    {run_backwards, HTONE_ERROR_INVALID_ARGUMENT, "negative stride -1"},
+    {step_too_far, HTONE_ERROR_INVALID_ARGUMENT, "beyond all memory"},
+    {step_beyond_counting, HTONE_ERROR_INVALID_ARGUMENT, "beyond all memory"},
+    {have_no_data, HTONE_ERROR_INVALID_ARGUMENT, "NULL data"},
+    {be_misaligned, HTONE_ERROR_INVALID_ARGUMENT, "not aligned to the 4 bytes of f32"},
+    {begin_beyond_memory, HTONE_ERROR_INVALID_ARGUMENT, "beyond all memory"},
+    {begin_before_the_data, HTONE_ERROR_INVALID_ARGUMENT, "byte_offset of 9223372036854775808, beyond all memory"},
+    {have_unknown_flags, HTONE_ERROR_UNSUPPORTED, "flags 0x8"},
+    {be_of_version_2, HTONE_ERROR_UNSUPPORTED, "DLPack 2.0, expected 1"},
+    {be_of_version_0, HTONE_ERROR_UNSUPPORTED, "DLPack 0.8"},
 };
 
 static void a_refused_loan_stays_the_lenders(void** state) {
@@ -280,8 +280,8 @@ static void a_tensor_with_a_gradient_to_come_is_not_lent(void** state) {
   for (size_t i = 0; i < COUNT_OF(tensors); ++i) {
     DLManagedTensorVersioned* managed = NULL;
     DLManagedTensor* old = NULL;
-    assert_fails(htone_tensor_to_dlpack_versioned(tensors[i], &managed), HTONE_STATE, "detach");
-    assert_fails(htone_tensor_to_dlpack(tensors[i], &old), HTONE_STATE, "detach");
+    assert_fails(htone_tensor_to_dlpack_versioned(tensors[i], &managed), HTONE_ERROR_STATE, "detach");
+    assert_fails(htone_tensor_to_dlpack(tensors[i], &old), HTONE_ERROR_STATE, "detach");
     assert_true(managed == NULL && old == NULL);
   }
   assert_ok(htone_tensor_detach(root, &detached));
@@ -302,13 +302,13 @@ static void memory_of_another_device_neither_comes_nor_goes(void** state) {
   assert_ok(htone_context_load_plugin(context, FAKE_PLUGIN));
   assert_ok(htone_device_create(context, "fake", &device));
   keep_device(device);
-  assert_fails(htone_tensor_from_dlpack(device, &lender.old, &tensor), HTONE_DEVICE, "device is fake");
-  assert_fails(htone_tensor_from_dlpack_versioned(device, &lender.managed, &tensor), HTONE_DEVICE, "device is fake");
+  assert_fails(htone_tensor_from_dlpack(device, &lender.old, &tensor), HTONE_ERROR_DEVICE, "device is fake");
+  assert_fails(htone_tensor_from_dlpack_versioned(device, &lender.managed, &tensor), HTONE_ERROR_DEVICE, "device is fake");
   assert_int_equal(lender.ends, 0);
   assert_ok(htone_tensor_create(device, HTONE_F32, 1, &shape, &tensor));
   keep_tensor(tensor);
-  assert_fails(htone_tensor_to_dlpack(tensor, &old), HTONE_DEVICE, "tensor is on fake");
-  assert_fails(htone_tensor_to_dlpack_versioned(tensor, &managed), HTONE_DEVICE, "tensor is on fake");
+  assert_fails(htone_tensor_to_dlpack(tensor, &old), HTONE_ERROR_DEVICE, "tensor is on fake");
+  assert_fails(htone_tensor_to_dlpack_versioned(tensor, &managed), HTONE_ERROR_DEVICE, "tensor is on fake");
   assert_true(old == NULL && managed == NULL);
 }
 
@@ -369,7 +369,7 @@ static void a_write_by_the_borrower_shows_and_can_be_told_to_backward(void** sta
   ((float*)managed->dl_tensor.data)[1] = 7;
   assert_values(values, 0, 0, 7);
   assert_ok(htone_tensor_mark_written(values));
-  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_STATE, "written after the forward");
+  assert_fails(htone_tensor_backward(loss, NULL, 0), HTONE_ERROR_STATE, "written after the forward");
   managed->deleter(managed);
 }
 

@@ -23,7 +23,7 @@ static htone_status lend(htone_status status) {
 
 /* Makes the callback's result from its input, as the action demands. */
 static htone_status act_on(htone_tensor* input, htone_tensor** out, const int* act) {
-  if (*act == kFails) return HTONE_CALLBACK;
+  if (*act == kFails) return HTONE_ERROR_CALLBACK;
   if (*act == kNothing || input == NULL) return HTONE_OK;
   if (*act == kComputes) return htone_rescale(input, 2, 0, out);
   *out = input;
@@ -57,12 +57,12 @@ static htone_status see_gradient(htone_tensor* gradient, htone_tensor** out, voi
 
 static htone_status see_parameter(htone_parameter* parameter, void* user) {
   int32_t frozen = 0;
-  if (*(int*)user == kFails) return HTONE_CALLBACK;
+  if (*(int*)user == kFails) return HTONE_ERROR_CALLBACK;
   return htone_parameter_is_frozen(parameter, &frozen);
 }
 
 static htone_status factor_at(int64_t position, double* out_factor, void* user) {
-  if (*(int*)user == kFails) return HTONE_CALLBACK;
+  if (*(int*)user == kFails) return HTONE_ERROR_CALLBACK;
   *out_factor = *(int*)user == kNothing ? -1 : 1.0 / ((double)position + 1);
   return HTONE_OK;
 }

@@ -88,8 +88,8 @@ static htone_status make_batch_norm(Machine* machine, int64_t channels, htone_mo
   options.track_running_stats = flag(machine);
   options.cumulative = flag(machine);
   if (flag(machine)) options.momentum = number(machine);
-  return flag(machine) ? htone_module_create_batch_norm_1d(machine->device, channels, &options, made)
-                       : htone_module_create_batch_norm_2d(machine->device, channels, &options, made);
+  return flag(machine) ? htone_module_create_batch_norm1d(machine->device, channels, &options, made)
+                       : htone_module_create_batch_norm2d(machine->device, channels, &options, made);
 }
 
 static htone_status create_module(Machine* machine, htone_module** made) {
@@ -172,7 +172,7 @@ htone_status join_modules(Machine* machine) {
 htone_status use_module(Machine* machine) {
   const uint8_t choice = byte(machine) % 4;
   htone_module* module = module_in(machine);
-  if (choice == 0) return htone_module_train(module, flag(machine));
+  if (choice == 0) return htone_module_set_training(module, flag(machine));
   htone_tensor* input = tensor_in(machine);
   return htone_module_forward(module, input, choice == 1 ? policy_in(machine) : NULL, &machine->made[0]);
 }

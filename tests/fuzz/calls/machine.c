@@ -106,13 +106,13 @@ static htone_status release_handle(Kind kind, void* handle) {
     case kKinds:
       break;
   }
-  return HTONE_INTERNAL;
+  return HTONE_ERROR_INTERNAL;
 }
 
 htone_status release_slot(Machine* machine, Kind kind, int slot) {
   Slot* place = &machine->slots[kind][slot];
   const htone_status status = release_handle(kind, place->handle);
-  require(place->owned || place->handle == NULL ? status == HTONE_OK : status == HTONE_INVALID_HANDLE,
+  require(place->owned || place->handle == NULL ? status == HTONE_OK : status == HTONE_ERROR_INVALID_HANDLE,
           "a release succeeds for an owned handle and fails for a stale one");
   place->owned = 0;
   return status;

@@ -13,10 +13,10 @@ htone_status use_policy(Machine* machine) {
   int64_t parameters = 0, tensors = 0;
   htone_autocast_policy* policy = policy_in(machine);
   const char* op = ops[byte(machine) % (sizeof ops / sizeof *ops)];
-  htone_autocast_policy_get(policy, op, &autocast_class);
+  htone_autocast_policy_class(policy, op, &autocast_class);
   htone_autocast_policy_cast_bytes(policy, &parameters, &tensors);
   if (flag(machine)) return htone_autocast_policy_reset_cast_bytes(policy);
-  return htone_autocast_policy_set(policy, op, byte(machine) % 6);
+  return htone_autocast_policy_set_class(policy, op, byte(machine) % 6);
 }
 
 htone_status begin_scope(Machine* machine) {
@@ -32,7 +32,7 @@ htone_status begin_scope(Machine* machine) {
 /* The outer scope cannot be ended first. */
 htone_status end_scope(Machine* machine) {
   const int inner = machine->scopes[1] != NULL;
-  if (inner) require(htone_scope_end(machine->scopes[0]) == HTONE_STATE, "scopes end from the inside");
+  if (inner) require(htone_scope_end(machine->scopes[0]) == HTONE_ERROR_STATE, "scopes end from the inside");
   const htone_status status = htone_scope_end(machine->scopes[inner]);
   machine->scopes[inner] = NULL;
   return status;
@@ -43,13 +43,13 @@ htone_status ask_device(Machine* machine) {
   char name[8];
   size_t length = 0, bytes = 0;
   htone_dtype promoted = 0;
-  htone_device_kind kind = 0;
+  htone_device_type kind = 0;
   htone_memory_stats stats = {.struct_size = sizeof stats};
   const htone_dtype a = dtype_in(machine), b = dtype_in(machine);
   htone_dtype_size(a, &bytes);
   htone_dtype_promote(a, b, &promoted);
   require(htone_dtype_name(a) != NULL && htone_status_name(b) != NULL, "a name for any number");
-  htone_device_get_kind(machine->device, &kind);
+  htone_device_kind(machine->device, &kind);
   htone_device_name(machine->device, name, byte(machine) % (sizeof name + 1), &length);
   if (flag(machine)) htone_device_release_cached(machine->device);
   return htone_device_memory_stats(machine->device, &stats);

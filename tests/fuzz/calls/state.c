@@ -84,12 +84,12 @@ htone_status use_sampler(Machine* machine) {
   if (choice == 0) return htone_batches_next(batches_in(machine));
   if (choice == 1) {
     htone_batches* batches = batches_in(machine);
-    return htone_batches_get(batches, byte(machine) % 3, &machine->made[0]);
+    return htone_batches_tensor(batches, byte(machine) % 3, &machine->made[0]);
   }
   htone_sampler* sampler = sampler_in(machine);
   htone_sampler_position(sampler, &epoch, &batch);
   htone_sampler_batches_per_epoch(sampler, &count);
-  return htone_sampler_next(sampler, byte(machine) % 9, indices, &taken);
+  return htone_sampler_next(sampler, indices, byte(machine) % 9, &taken);
 }
 
 htone_status make_checkpoint(Machine* machine) {

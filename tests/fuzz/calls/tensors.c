@@ -110,8 +110,8 @@ htone_status describe_tensor(Machine* machine) {
   htone_dtype dtype = 0;
   htone_tensor* tensor = tensor_in(machine);
   const int32_t capacity = byte(machine) % (kMaxDims + 1);
-  htone_tensor_shape(tensor, capacity, sizes, &ndim);
-  htone_tensor_strides(tensor, capacity, sizes, &ndim);
+  htone_tensor_shape(tensor, sizes, capacity, &ndim);
+  htone_tensor_strides(tensor, sizes, capacity, &ndim);
   htone_tensor_numel(tensor, &count);
   htone_tensor_dtype(tensor, &dtype);
   htone_tensor_requires_grad(tensor, &requires_grad);

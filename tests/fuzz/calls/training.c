@@ -51,7 +51,7 @@ htone_status read_parameters(Machine* machine) {
   const size_t index = (size_t)integer(machine);
   htone_parameters_count(parameters, &count);
   htone_parameters_name(parameters, index, name, byte(machine) % (sizeof name + 1), &length);
-  const htone_status status = htone_parameters_get(parameters, index, &parameter);
+  const htone_status status = htone_parameters_at(parameters, index, &parameter);
   return keep(machine, kParameter, status, parameter);
 }
 
@@ -206,7 +206,7 @@ htone_status use_optimizer(Machine* machine) {
     case 1:
       return htone_optimizer_clip_grad_norm(optimizer, number(machine));
     case 2:
-      return htone_optimizer_set_clip_value(optimizer, number(machine));
+      return htone_optimizer_set_grad_value_limit(optimizer, number(machine));
     case 3:
       return htone_optimizer_set_schedule(optimizer, schedule_in(machine));
     case 4:
@@ -256,11 +256,11 @@ htone_status make_scaler(Machine* machine) {
 }
 
 static htone_status change_scaler(Machine* machine, htone_grad_scaler* scaler) {
-  htone_grad_scaler_state state = {.struct_size = sizeof state};
+  htone_scaler_state state = {.struct_size = sizeof state};
   double scale = 0;
-  const htone_status status = htone_grad_scaler_get_state(scaler, &state);
+  const htone_status status = htone_grad_scaler_state(scaler, &state);
   if (status != HTONE_OK) return status;
-  require(htone_grad_scaler_get_scale(scaler, &scale) == HTONE_OK, "what has a state has a scale");
+  require(htone_grad_scaler_current_scale(scaler, &scale) == HTONE_OK, "what has a state has a scale");
   state.scale = number(machine);
   state.growth_tracker = integer(machine);
   return htone_grad_scaler_set_state(scaler, &state);

@@ -41,7 +41,7 @@ htone_dtype dtype_of_tensor(htone_tensor* tensor) {
 std::vector<int64_t> shape_of_tensor(htone_tensor* tensor) {
   std::array<int64_t, HTONE_MAX_NDIM> shape = {};
   int32_t ndim = 0;
-  ok(htone_tensor_shape(tensor, HTONE_MAX_NDIM, shape.data(), &ndim));
+  ok(htone_tensor_shape(tensor, shape.data(), HTONE_MAX_NDIM, &ndim));
   return {shape.begin(), shape.begin() + ndim};
 }
 

@@ -64,7 +64,7 @@ void compare_errors(const Answer& answer, const Json& expected) {
     throw Mismatch(answer.error.empty() ? "is no error" : "an error of the " + answer.error + ": " + last_error());
   }
   if (!status.empty() && status != htone_status_name(answer.status)) throw Mismatch("another status: " + last_error());
-  if (answer.status == HTONE_INTERNAL || answer.status == HTONE_OUT_OF_MEMORY) throw Mismatch(last_error());
+  if (answer.status == HTONE_ERROR_INTERNAL || answer.status == HTONE_ERROR_OUT_OF_MEMORY) throw Mismatch(last_error());
 }
 
 void compare_gradient(htone_tensor* input, const Json& expected, const Tolerance& tolerance) {

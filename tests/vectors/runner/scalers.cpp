@@ -67,7 +67,7 @@ htone_grad_scaler_options options_of(const Json& vector) {
 }
 
 void restore(htone_grad_scaler* scaler, const Json& saved) {
-  htone_grad_scaler_state moving = {};
+  htone_scaler_state moving = {};
   moving.struct_size = sizeof moving;
   moving.scale = saved["scale"];
   moving.growth_tracker = saved["growth_tracker"];
@@ -83,9 +83,9 @@ size_t most_gradients(const Json& runs) {
 }
 
 void compare(htone_grad_scaler* scaler, htone_optimizer* optimizer, const Json& expected, bool error) {
-  htone_grad_scaler_state moving = {};
+  htone_scaler_state moving = {};
   moving.struct_size = sizeof moving;
-  ok(htone_grad_scaler_get_state(scaler, &moving));
+  ok(htone_grad_scaler_state(scaler, &moving));
   htone_step_outcome outcome = {};
   outcome.struct_size = sizeof outcome;
   ok(htone_grad_scaler_outcome(scaler, optimizer, &outcome));
@@ -117,8 +117,8 @@ struct Trace {
     weights.backward(scaler.get(), gradients);
     ok(htone_grad_scaler_step(scaler.get(), optimizer.get()));
     const htone_status status = htone_grad_scaler_update(scaler.get());
-    if (status != HTONE_OK && status != HTONE_STATE) throw Mismatch(last_error());
-    return status == HTONE_STATE;
+    if (status != HTONE_OK && status != HTONE_ERROR_STATE) throw Mismatch(last_error());
+    return status == HTONE_ERROR_STATE;
   }
 
   Weights weights;
