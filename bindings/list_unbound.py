@@ -22,7 +22,7 @@ def without_comments(text):
 def declared():
     """The functions that the headers export."""
     text = "\n".join(without_comments(path.read_text()) for path in sorted(HEADERS.glob("*.h")))
-    return set(re.findall(r"HTONE_API\s[^;(]*?\b(htone_\w+)\s*\(", text))
+    return set(re.findall(r"HTONE_(?:API|EXPORT)\s[^;(]*?\b(htone_\w+)\s*\(", text))
 
 
 def called(functions):

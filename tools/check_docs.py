@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Checks that every public function has the comment that the rules of the C API ask for, and that headers stay short.
 
-A comment has, in this order: a sentence; per parameter its direction and meaning; Autocast for an operation; Errors for a
-function that returns a status, else Returns; Since. Prints each fault with its place; exits with 1 where there is one.
+A comment has, in this order: a sentence; per parameter its direction and meaning; @autocast for an operation; @errors for
+a function that returns a status, else @return; @since. Prints each fault with its place; exits with 1 where there is one.
 """
 import argparse
 import re
@@ -13,8 +13,8 @@ from public_headers import REPOSITORY, Function, all_functions, handle_types, he
 
 MAX_LINES = 300
 MAX_COLUMNS = 120
-PARAMETER = re.compile(r"^\[(in|out|in,out)\] (\w+(?:, \w+)*): \S")
-LABEL = re.compile(r"^(Autocast|Errors|Returns|Precision|Source|Since): (.*)")
+PARAMETER = re.compile(r"^@param\[(in|out|in,out)\] (\w+(?:,\w+)*) \S")
+LABEL = re.compile(r"^@(autocast|errors|return|precision|source|since) (.*)")
 
 
 def entries(function: Function) -> list[str]:
@@ -43,7 +43,7 @@ def parameter_faults(function: Function) -> list[str]:
     documented = []
     faults = []
     for match in filter(None, map(PARAMETER.match, entries(function))):
-        for name in match[2].split(", "):
+        for name in match[2].split(","):
             documented.append(name)
             if name in results and match[1] == "in":
                 faults.append(f"calls the result {name} [in]")
@@ -55,11 +55,11 @@ def parameter_faults(function: Function) -> list[str]:
 
 def label_faults(function: Function, statuses: set[str], handles: set[str]) -> list[str]:
     labels = {match[1]: match[2] for match in filter(None, map(LABEL.match, entries(function)))}
-    answer = "Errors" if function.result == "htone_status" else "Returns"
-    faults = [f"has no {label} line" for label in (answer, "Since") if label not in labels]
-    if not re.fullmatch(r"\d+\.\d+", labels.get("Since", "0.0")):
-        faults.append(f"Since is no version: {labels['Since']!r}")
-    named = set(re.findall(r"\b[A-Z][A-Z_]{2,}\b", re.sub(r"\([^()]*\)", "", labels.get("Errors", ""))))
+    answer = "errors" if function.result == "htone_status" else "return"
+    faults = [f"has no @{label}" for label in (answer, "since") if label not in labels]
+    if not re.fullmatch(r"\d+\.\d+", labels.get("since", "0.0")):
+        faults.append(f"@since is no version: {labels['since']!r}")
+    named = set(re.findall(r"\b[A-Z][A-Z_]{2,}\b", re.sub(r"\([^()]*\)", "", labels.get("errors", ""))))
     faults += [f"names the unknown status {status}" for status in sorted(named - statuses)]
     takes_handle = any(parameter.type().rstrip("*") in handles and not parameter.type().endswith("**")
                        for parameter in function.parameters)
@@ -85,7 +85,7 @@ def main() -> int:
     arguments.add_argument("--root", type=Path, default=REPOSITORY)
     root = arguments.parse_args().root
     base = (root / "capi/include/halftone/base.h").read_text(encoding="utf-8")
-    statuses = set(re.findall(r"^  HTONE_(\w+) = \d+,?$", base, re.M))
+    statuses = set(re.findall(r"^  HTONE_ERROR_(\w+) = \d+,", base, re.M))
     functions, handles = all_functions(root), handle_types(root)
     faults = [fault for header in header_paths(root) for fault in size_faults(header)]
     for function in functions:

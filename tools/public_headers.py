@@ -1,4 +1,4 @@
-"""Reads the public headers: every HTONE_API function with its parameters and its comment, every structure.
+"""Reads the public headers: every exported function with its parameters and its comment, structures, enumerations.
 
 Used by generate_api.py and the checks beside this file. Python's standard library is enough.
 """
@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-DECLARATION = re.compile(r"(?:/\*(?P<comment>(?:(?!\*/).)*)\*/\s*)?^HTONE_API (?P<declaration>[^;]*);", re.S | re.M)
+DECLARATION = re.compile(r"(?:/\*\*(?P<comment>(?:(?!\*/).)*)\*/\s*)?^HTONE_(?:API|EXPORT) (?P<declaration>[^;]*);",
+                         re.S | re.M)
 SIGNATURE = re.compile(r"(?P<result>.*?)\b(?P<name>htone_\w+)\((?P<parameters>.*)\)$", re.S)
 STRUCTURE = re.compile(r"^(?:typedef )?struct (\w+) \{(.*?)^\}", re.S | re.M)
 MEMBER = re.compile(r"(.*?)(\w+)((?:\[\w+\])*)$", re.S)
 HANDLE_TYPE = re.compile(r"^typedef struct (htone_\w+) \1;", re.M)
 FUNCTION_POINTER = re.compile(r"\(\*\s*(\w+)\)")
+ENUMERATION = re.compile(r"^typedef enum (\w+) \{(.*?)^\} \1;", re.S | re.M)
+INITIALIZER = re.compile(r"^#define HTONE_(\w+)_INIT\b", re.M)
 
 
 @dataclass
@@ -110,3 +113,18 @@ def structures(root: Path = REPOSITORY) -> dict[str, list[Member]]:
         for name, body in STRUCTURE.findall(text):
             found[name] = [member_of(declaration) for declaration in body.split(";")[:-1]]
     return found
+
+
+def enumerations(root: Path = REPOSITORY) -> dict[str, list[str]]:
+    """Each named enumeration with its constants."""
+    found = {}
+    for header in header_paths(root):
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
+        for name, body in ENUMERATION.findall(text):
+            found[name] = re.findall(r"\b(HTONE_\w+)\b =", body)
+    return found
+
+
+def initializers(root: Path = REPOSITORY) -> set[str]:
+    """The macros HTONE_<NAME>_INIT, by <NAME>."""
+    return {name for header in header_paths(root) for name in INITIALIZER.findall(header.read_text(encoding="utf-8"))}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/anomaly.h"
 #include "autograd/gradient_spec.h"
 #include "autograd/node.h"
 #include "autograd/scope.h"
@@ -48,6 +49,13 @@ struct CustomBackward final : Node {
   void release_saved() noexcept override { saved.clear(); }
 };
 
+void check_results(const CustomFunction& function, const std::vector<Tensor>& results,
+                   const std::vector<Tensor>& inputs) {
+  std::vector<const Tensor*> given;
+  for (const Tensor& input : inputs) given.push_back(&input);
+  for (const Tensor& result : results) check_result(function.name(), result, given);
+}
+
 }  // namespace
 
 std::vector<Tensor> record_custom(const Ref<CustomFunction>& function, const CustomApplication& application) {
@@ -57,11 +65,13 @@ std::vector<Tensor> record_custom(const Ref<CustomFunction>& function, const Cus
   }
   std::vector<Tensor> results;
   for (const Tensor& output : application.outputs) results.push_back(output.detach());
+  if (in_anomaly_mode()) check_results(*function, results, application.inputs);
   if (!scope().grad_enabled || std::none_of(application.inputs.begin(), application.inputs.end(), requires_grad)) {
     return results;
   }
   const Ref<Node> node = make_ref<CustomBackward>(function, application);
   node->set_sequence(++scope().next_sequence);
+  if (in_anomaly_mode() && scope().layer != nullptr) node->set_layer(scope().layer->place());
   for (size_t i = 0; i < results.size(); ++i) {
     if (has_gradients(results[i].dtype())) results[i].set_gradient_source(node, static_cast<uint32_t>(i));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/accumulate_grad.h"
+#include "autograd/anomaly.h"
 #include "autograd/scope.h"
 #include "core/error.h"
 #include "tensor/factory.h"
@@ -78,6 +79,7 @@ class Engine {
     const bool reached =
         node.is_leaf() || std::any_of(grads_.begin(), grads_.end(), [](const Tensor& grad) { return grad.defined(); });
     if (reached) node.backward(grads_, inputs);
+    if (in_anomaly_mode()) check_gradients(node, input_grads_);
     for (size_t i = 0; i < node.edges_.size(); ++i) {
       if (node.edges_[i].node) deliver(node.edges_[i], std::move(input_grads_[i]));
     }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "autograd/hook_list.h"
@@ -94,6 +96,10 @@ class Node : public GradientSource {
   uint64_t sequence() const noexcept { return sequence_; }
   void set_sequence(uint64_t sequence) noexcept { sequence_ = sequence; }
 
+  // The layer that recorded it, if that was in anomaly mode: "layer 0.fc1 (linear)".
+  const std::string& layer() const noexcept { return layer_ ? *layer_ : no_layer(); }
+  void set_layer(std::string layer) { layer_ = std::make_unique<const std::string>(std::move(layer)); }
+
  protected:
   ~Node() override = default;
   // Without recursion: graphs may be a million nodes deep.
@@ -103,9 +109,12 @@ class Node : public GradientSource {
   friend class Engine;
   friend class DeadList<Node>;
 
+  static const std::string& no_layer() noexcept;
+
   Edges edges_;
   Hooks<GradientHook> gradient_hooks_;
   uint64_t sequence_ = 0;
+  std::unique_ptr<const std::string> layer_;
   Node* next_dead_ = nullptr;
 
   // The engine's own notes, valid for the backward run `run_`.

@@ -3,20 +3,37 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace halftone {
 
 class AutocastPolicy;  // ops/dispatch/autocast.h
 class Engine;          // autograd/engine.cpp
 
+// The layer that a thread computes, for messages. nn::Module::run has one on its stack.
+class RunningLayer {
+ public:
+  // "layer 0.fc1 (linear)"; empty for the outermost module.
+  virtual std::string place() const = 0;
+
+ protected:
+  ~RunningLayer() = default;
+};
+
+// The values that operations look for in their results (autograd/anomaly.h).
+enum class Anomaly : uint8_t { kNothing, kNan, kNotFinite };
+
 struct Scope {
   bool grad_enabled = true;
-  bool in_backward = false;                  // a backward of this thread is under way
-  Engine* engine = nullptr;                  // that backward
+  bool in_backward = false;  // a backward of this thread is under way
+  Engine* engine = nullptr;  // that backward
+  Anomaly anomaly = Anomaly::kNothing;
   const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
+  const RunningLayer* layer = nullptr;       // the innermost
   uint64_t next_sequence = 0;                // numbers the nodes that this thread records
   int64_t depth = 0;                         // scopes of the C API that are open
-  int64_t guards = 0;                        // ScopeGuards that are open: calls of the library under way
+  int64_t base = 0;                          // depth at which the innermost callback under way began
+  int64_t guards = 0;                        // ScopeGuards that are open since then: calls that set the modes back
 };
 
 inline Scope& scope() noexcept {

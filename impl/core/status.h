@@ -28,6 +28,7 @@ enum class Code : int32_t {
   kCallback = 15,
   kCancelled = 16,
   kInternal = 17,
+  kNotFinite = 18,
 };
 
 struct Status {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "autograd/scope.h"
 #include "core/error.h"
 #include "core/fork_hook.h"
 
@@ -23,21 +24,34 @@ ForkMutex& contents_mutex() {
 
 // The modules of this thread that run inside one another, from the innermost. They need not be children of each other:
 // a callback may run any module.
-class RunLevel {
+class RunLevel final : public RunningLayer {
  public:
   explicit RunLevel(const Module& module)
-      : module_(module), outer_(innermost_), level_(outer_ == nullptr ? 1 : outer_->level_ + 1) {
+      : module_(module),
+        outer_(innermost_),
+        layer_around_(scope().layer),
+        level_(outer_ == nullptr ? 1 : outer_->level_ + 1) {
     if (level_ > kMaxModuleDepth) {
       fail(Code::kInvalidArgument, "module",
            "module would be number %d of the modules that run inside one another, %s %d", kMaxModuleDepth + 1,
            "expected at most", kMaxModuleDepth);
     }
     innermost_ = this;
+    scope().layer = this;
   }
-  ~RunLevel() { innermost_ = outer_; }
+  ~RunLevel() {
+    innermost_ = outer_;
+    scope().layer = layer_around_;
+  }
   RunLevel(const RunLevel&) = delete;
   RunLevel& operator=(const RunLevel&) = delete;
 
+  std::string place() const override {
+    const std::string names = path();
+    return names.empty() ? names : "layer " + names + " (" + module_.kind() + ")";
+  }
+
+ private:
   // The names from the outermost module to this one: "0.fc1"; of one that is held several times, the first. A module
   // that is no child of the one around it begins a path of its own. Empty for the outermost.
   std::string path() const {
@@ -51,9 +65,9 @@ class RunLevel {
     return {};
   }
 
- private:
   const Module& module_;
   const RunLevel* outer_;
+  const RunningLayer* layer_around_;
   int level_;
   static thread_local constinit const RunLevel* innermost_;
 };
@@ -61,10 +75,10 @@ class RunLevel {
 thread_local constinit const RunLevel* RunLevel::innermost_ = nullptr;
 
 // "layer 0.fc1 (linear): ". Empty where there is no memory for it.
-std::string place_of(const RunLevel& level, const Module& module) noexcept {
+std::string lead_of(const RunLevel& level) noexcept {
   try {
-    const std::string path = level.path();
-    return path.empty() ? path : "layer " + path + " (" + module.kind() + "): ";
+    const std::string place = level.place();
+    return place.empty() ? place : place + ": ";
   } catch (...) {
     return {};
   }
@@ -77,7 +91,7 @@ Tensor Module::run(const Tensor& input) const {
   try {
     return forward_with_hooks(input);
   } catch (Error& error) {
-    error.tell_place(place_of(level, *this).c_str());
+    error.tell_place(lead_of(level).c_str());
     throw;
   }
 }

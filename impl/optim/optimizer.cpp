@@ -89,8 +89,25 @@ Schedule Optimizer::ask_schedule() const {
 }
 
 void Optimizer::step() {
-  update_weights(ask_schedule());
+  const Schedule schedule = ask_schedule();
+  guard_step();
+  update_weights(schedule);
   order_.bypass();
+}
+
+// The result of the check stays in the state, where the update finds it. After unscale it is there already.
+void Optimizer::guard_step() {
+  if (guard_ == Guard::kError) require_finite();
+  if (guard_ == Guard::kSkip && !order_.is_unscaled()) check_gradients(current_plan(), state());
+}
+
+void Optimizer::require_finite() {
+  const OptimizerState checked = order_.is_unscaled() ? read_state() : checked_state();
+  if (checked.found_inf == 0.0f) return;
+  const char* what = checked.offending_kind == NotFinite::kNan ? "NaN" : "an infinity";
+  if (checked.offending_parameter < 0) fail(Code::kNotFinite, "optimizer", "a gradient of another rank holds %s", what);
+  fail(Code::kNotFinite, "optimizer", "the gradient of %s holds %s",
+       parameters_[static_cast<size_t>(checked.offending_parameter)].name(), what);
 }
 
 void Optimizer::step_unscaled(const Schedule& schedule) {
@@ -149,15 +166,19 @@ void Optimizer::set_clip_value(double value) {
 }
 
 double Optimizer::grad_norm() {
-  const Plan& plan = current_plan();
+  current_plan();  // there is a gradient
   const OptimizerState current = read_state();
   if (order_.is_unscaled()) return std::sqrt(current.grad_norm_squared) * current.grad_factor;
-  // Into a copy of the state: asking for the norm must not change the next step.
+  return std::sqrt(checked_state().grad_norm_squared) * current.grad_factor;
+}
+
+OptimizerState Optimizer::checked_state() {
+  const Plan& plan = current_plan();
   OptimizerState scratch;
   const Tensor copy = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof scratch)}, &scratch);
   check_gradients(plan, static_cast<OptimizerState*>(copy.data()));
   read_to_host(copy, DType::kU8, &scratch);
-  return std::sqrt(scratch.grad_norm_squared) * current.grad_factor;
+  return scratch;
 }
 
 Optimizer::Outcome Optimizer::outcome() const {

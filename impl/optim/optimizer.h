@@ -32,8 +32,12 @@ class Optimizer : public RefCounted {
   // The schedule of the next step. A schedule of the caller's waits for the device. Its callback may freeze parameters,
   // bring gradients and use the scaler; where it fails, nothing has changed. Throws STATE for no gradient.
   Schedule ask_schedule() const;
-  // Updates the parameters that have a gradient, without a scaler; unless unscale found some that are not finite.
+  // Updates the parameters that have a gradient, without a scaler; unless unscale, or the guard, found some that are
+  // not finite.
   void step();
+  // The check of the gradients in step(). kError throws STATE, which waits for the device.
+  enum class Guard { kNone, kSkip, kError };
+  void set_guard(Guard guard) noexcept { guard_ = guard; }
 
   // The calls of a scaler. optim/step_order.h gives the order, which the scaler checks.
   const StepOrder& order() const noexcept { return order_; }
@@ -49,6 +53,8 @@ class Optimizer : public RefCounted {
 
   // Lowers the factor so that the norm of all gradients together is at most `max_norm`.
   void clip_grad_norm(double max_norm);
+  // Throws STATE if a gradient is not finite, naming it; waits for the device.
+  void require_finite();
   // The check of the gradients in progress, for ranks that each check a shard. A hook replaces grad_norm_squared,
   // found_inf and the offender in `state` by those of all ranks: it collects the nodes and partials of all ranks in the
   // order of parameters and blocks and calls OptimKernels::sum_norm. It runs between the check and everything that
@@ -139,6 +145,9 @@ class Optimizer : public RefCounted {
   OptimizerState* state() const { return static_cast<OptimizerState*>(state_.data()); }
   // Runs pass 1 into `state`.
   void check_gradients(const Plan& plan, OptimizerState* state);
+  // Runs pass 1 into a copy of the state: asking must not change the next step. Waits for the device.
+  OptimizerState checked_state();
+  void guard_step();
 
   std::vector<OwnedParameter> parameters_;
   ScheduleRule schedule_;
@@ -146,6 +155,7 @@ class Optimizer : public RefCounted {
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
   StepOrder order_;
+  Guard guard_ = Guard::kNone;
 };
 
 }  // namespace halftone::optim

@@ -35,6 +35,7 @@ typedef struct model {
 
 /* Owned by the library. */
 typedef struct trainer {
+  htone_scope* objects; /* releases everything that follows */
   htone_context* context;
   htone_device* device;
   htone_parameters* parameters;
@@ -120,14 +121,10 @@ static bool add_parameter(trainer* t, const char* name, htone_tensor* weights, i
                           uint16_t* grad) {
   htone_parameter* parameter = NULL;
   htone_tensor* gradient = NULL;
-  const bool done = ok(htone_parameter_create(name, weights, &parameter)) &&
-                    ok(htone_tensor_from_buffer(t->device, HTONE_F16, ndim, shape, grad, NULL, NULL, &gradient)) &&
-                    ok(htone_parameter_set_grad(parameter, gradient)) &&
-                    ok(htone_parameters_add(t->parameters, parameter)) &&
-                    ok(htone_state_dict_add(t->weights, name, weights));
-  htone_tensor_release(gradient);
-  htone_parameter_release(parameter);
-  return done;
+  return ok(htone_parameter_create(name, weights, &parameter)) &&
+         ok(htone_tensor_from_buffer(t->device, HTONE_F16, ndim, shape, grad, NULL, NULL, &gradient)) &&
+         ok(htone_parameter_set_grad(parameter, gradient)) && ok(htone_parameters_add(t->parameters, parameter)) &&
+         ok(htone_state_dict_add(t->weights, name, weights));
 }
 
 /* A lent array must live until its deleter runs. This one has no deleter: main keeps the model and the loan until after
@@ -137,14 +134,11 @@ static bool add_parameters(trainer* t, model* m, DLManagedTensorVersioned* loan)
   htone_tensor *weight = NULL, *bias = NULL;
   loan->version = (DLPackVersion){1, 0};
   loan->dl_tensor = (DLTensor){.data = &m->bias, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 32, 1}}; /* a scalar */
-  const bool done = ok(htone_parameters_create(&t->parameters)) && ok(htone_state_dict_create(&t->weights)) &&
-                    ok(htone_tensor_from_buffer(t->device, HTONE_F32, 1, &shape, m->weight, NULL, NULL, &weight)) &&
-                    ok(htone_tensor_from_dlpack_versioned(t->device, loan, &bias)) &&
-                    add_parameter(t, "weight", weight, 1, &shape, m->weight_grad) &&
-                    add_parameter(t, "bias", bias, 0, NULL, &m->bias_grad);
-  htone_tensor_release(bias);
-  htone_tensor_release(weight);
-  return done;
+  return ok(htone_parameters_create(&t->parameters)) && ok(htone_state_dict_create(&t->weights)) &&
+         ok(htone_tensor_from_buffer(t->device, HTONE_F32, 1, &shape, m->weight, NULL, NULL, &weight)) &&
+         ok(htone_tensor_from_dlpack_versioned(t->device, loan, &bias)) &&
+         add_parameter(t, "weight", weight, 1, &shape, m->weight_grad) &&
+         add_parameter(t, "bias", bias, 0, NULL, &m->bias_grad);
 }
 
 static bool open_journal(trainer* t, const short_options* options) {
@@ -154,11 +148,11 @@ static bool open_journal(trainer* t, const short_options* options) {
 }
 
 static bool open_trainer(trainer* t, model* m, DLManagedTensorVersioned* loan) {
-  htone_adamw_options options;
-  if (!ok(htone_adamw_options_init(&options))) return false;
+  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
   options.lr = 0.05;
-  return ok(htone_context_create(NULL, &t->context)) && ok(htone_device_create(t->context, "cpu", &t->device)) &&
-         add_parameters(t, m, loan) && ok(htone_optimizer_create_adamw_over(t->parameters, &options, &t->optimizer)) &&
+  return ok(htone_handles_begin(&t->objects)) && ok(htone_context_create(NULL, &t->context)) &&
+         ok(htone_device_create(t->context, "cpu", &t->device)) && add_parameters(t, m, loan) &&
+         ok(htone_optimizer_create_adamw_over(t->parameters, &options, &t->optimizer)) &&
          ok(htone_grad_scaler_create(t->device, NULL, &t->scaler));
 }
 
@@ -171,10 +165,9 @@ static bool describe_step(trainer* t, train_record* record) {
 
 static bool step_and_update_scale(trainer* t, train_record* record) {
   double next_scale;
-  htone_step_outcome outcome = {.struct_size = sizeof outcome};
-  if (!ok(htone_grad_scaler_step(t->scaler, t->optimizer)) ||
-      !ok(htone_grad_scaler_outcome(t->scaler, t->optimizer, &outcome)) || !ok(htone_grad_scaler_update(t->scaler)) ||
-      !ok(htone_grad_scaler_current_scale(t->scaler, &next_scale))) {
+  htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
+  if (!ok(htone_grad_scaler_step(t->scaler, t->optimizer)) || !ok(htone_optimizer_outcome(t->optimizer, &outcome)) ||
+      !ok(htone_grad_scaler_update(t->scaler)) || !ok(htone_grad_scaler_current_scale(t->scaler, &next_scale))) {
     return false;
   }
   record->outcome = outcome.skipped ? "skipped" : "stepped";
@@ -206,12 +199,7 @@ static bool train(trainer* t, model* m, const data_set* data, int64_t steps) {
 static bool release(trainer* t) {
   int64_t handles;
   const bool closed = journal_close(&t->journal);
-  htone_grad_scaler_release(t->scaler);
-  htone_optimizer_release(t->optimizer);
-  htone_state_dict_release(t->weights);
-  htone_parameters_release(t->parameters);
-  htone_device_release(t->device);
-  htone_context_release(t->context);
+  if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
   if (!ok(htone_debug_live_handles(&handles))) return false;
   if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
   return closed && handles == 0;
@@ -224,7 +212,7 @@ int main(int argc, char** argv) {
   short_options options;
   int status;
   if (!short_options_parse(argc, argv, kSummary, &options, &status)) return status;
-  trainer t = {.context = NULL};
+  trainer t = {.objects = NULL};
   make_data(&data);
   const bool done = open_trainer(&t, &m, &loan) && open_journal(&t, &options) && train(&t, &m, &data, options.steps);
   if (done) printf("accuracy %.4f\n", accuracy_of(&m, &data));

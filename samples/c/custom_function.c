@@ -16,6 +16,7 @@ static const char kSummary[] =
 enum { kPoints = 256, kHidden = 32, kLayers = 3 };
 
 typedef struct trainer {
+  htone_scope* objects; /* releases everything that follows */
   htone_context* context;
   htone_device* device;
   htone_function* function; /* the activation */
@@ -41,9 +42,7 @@ static htone_status squared_relu(htone_function* function, htone_tensor* x, hton
   htone_status status = htone_relu(x, &positive);
   if (status == HTONE_OK) status = htone_mul(positive, positive, &square);
   if (status == HTONE_OK) status = htone_function_record(function, 1, &x, 1, &square, 1, &positive, out);
-  htone_tensor_release(square);
-  htone_tensor_release(positive);
-  return status;
+  return status; /* the scope of the training step, or of the check below, releases the two */
 }
 
 /* The activation as a layer, for htone_module_create_sequential. */
@@ -53,29 +52,26 @@ static htone_status activation_forward(htone_module* module, htone_tensor* input
 }
 
 static bool sum_at(htone_device* cpu, htone_function* function, const double* points, int64_t count, double* out) {
-  htone_tensor *x = NULL, *y = NULL, *sum = NULL;
+  htone_scope* temporaries = NULL;
+  htone_tensor *x, *y, *sum;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
   const bool done = ok(htone_tensor_create_copy(cpu, HTONE_F64, 1, &count, points, &x)) &&
                     ok(squared_relu(function, x, &y)) && ok(htone_sum(y, 0, NULL, 0, &sum)) &&
                     ok(htone_tensor_item(sum, out));
-  htone_tensor_release(sum);
-  htone_tensor_release(y);
-  htone_tensor_release(x);
-  return done;
+  return ok(htone_scope_end(temporaries)) && done;
 }
 
 /* The gradient of the sum at some points, computed by backward in double precision. */
 static bool gradient_at(htone_device* cpu, htone_function* function, const double* points, int64_t count, double* out) {
-  htone_tensor *x = NULL, *y = NULL, *sum = NULL, *gradient = NULL;
+  htone_scope* temporaries = NULL;
+  htone_tensor *x, *y, *sum, *gradient;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
   const bool done = ok(htone_tensor_create_copy(cpu, HTONE_F64, 1, &count, points, &x)) &&
                     ok(htone_tensor_set_requires_grad(x, 1)) && ok(squared_relu(function, x, &y)) &&
                     ok(htone_sum(y, 0, NULL, 0, &sum)) && ok(htone_tensor_backward(sum, NULL, 0)) &&
                     ok(htone_tensor_grad(x, &gradient)) &&
                     ok(htone_tensor_read(gradient, HTONE_F64, out, (size_t)count * sizeof *out));
-  htone_tensor_release(gradient);
-  htone_tensor_release(sum);
-  htone_tensor_release(y);
-  htone_tensor_release(x);
-  return done;
+  return ok(htone_scope_end(temporaries)) && done;
 }
 
 static bool check_gradient(htone_device* cpu, htone_function* function) {
@@ -113,12 +109,10 @@ static bool make_data(htone_device* cpu, htone_tensor** out_points, htone_tensor
 
 static bool make_model(htone_device* cpu, htone_function* function, htone_module** out_model) {
   htone_module* layers[kLayers] = {NULL};
-  const bool done = ok(htone_module_create_linear(cpu, 2, kHidden, NULL, &layers[0])) &&
-                    ok(htone_module_create_custom(activation_forward, function, NULL, &layers[1])) &&
-                    ok(htone_module_create_linear(cpu, kHidden, 2, NULL, &layers[2])) &&
-                    ok(htone_module_create_sequential(kLayers, layers, out_model));
-  for (int i = 0; i < kLayers; ++i) htone_module_release(layers[i]);
-  return done;
+  return ok(htone_module_create_linear(cpu, 2, kHidden, NULL, &layers[0])) &&
+         ok(htone_module_create_custom(activation_forward, function, NULL, &layers[1])) &&
+         ok(htone_module_create_linear(cpu, kHidden, 2, NULL, &layers[2])) &&
+         ok(htone_module_create_sequential(kLayers, layers, out_model));
 }
 
 static bool backward_and_update(trainer* t, htone_tensor* loss, train_record* record) {
@@ -130,12 +124,12 @@ static bool backward_and_update(trainer* t, htone_tensor* loss, train_record* re
 }
 
 static bool train_step(trainer* t, train_record* record) {
-  htone_tensor *logits = NULL, *loss = NULL;
+  htone_scope* temporaries = NULL;
+  htone_tensor *logits, *loss;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
   const bool done = ok(htone_module_forward(t->model, t->points, NULL, &logits)) &&
                     ok(htone_cross_entropy(logits, t->classes, &loss)) && backward_and_update(t, loss, record);
-  htone_tensor_release(loss);
-  htone_tensor_release(logits);
-  return done;
+  return ok(htone_scope_end(temporaries)) && done;
 }
 
 static bool train(trainer* t, int64_t steps) {
@@ -153,17 +147,12 @@ static bool print_accuracy(trainer* t) {
   const bool done = ok(htone_module_forward(t->model, t->points, NULL, &logits)) &&
                     ok(htone_accuracy(logits, t->classes, &accuracy)) && ok(htone_tensor_item(accuracy, &value));
   if (done) printf("accuracy %.4f\n", value);
-  htone_tensor_release(accuracy);
-  htone_tensor_release(logits);
   return done;
 }
 
 static bool open_trainer(trainer* t, const short_options* options) {
-  htone_adamw_options adamw;
-  if (!make_data(t->device, &t->points, &t->classes) || !make_model(t->device, t->function, &t->model) ||
-      !ok(htone_adamw_options_init(&adamw))) {
-    return false;
-  }
+  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  if (!make_data(t->device, &t->points, &t->classes) || !make_model(t->device, t->function, &t->model)) return false;
   adamw.lr = 0.01;
   if (!ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer))) return false;
   const checkpoint_parts parts = {.context = t->context, .model = t->model, .optimizer = t->optimizer};
@@ -171,7 +160,8 @@ static bool open_trainer(trainer* t, const short_options* options) {
 }
 
 static bool run(trainer* t, const short_options* options) {
-  return ok(htone_context_create(NULL, &t->context)) && ok(htone_device_create(t->context, "cpu", &t->device)) &&
+  return ok(htone_handles_begin(&t->objects)) && ok(htone_context_create(NULL, &t->context)) &&
+         ok(htone_device_create(t->context, "cpu", &t->device)) &&
          ok(htone_function_create("squared_relu", squared_relu_backward, NULL, NULL, &t->function)) &&
          check_gradient(t->device, t->function) && open_trainer(t, options) && train(t, options->steps) &&
          print_accuracy(t);
@@ -181,13 +171,7 @@ static bool run(trainer* t, const short_options* options) {
 static bool release(trainer* t) {
   int64_t handles;
   const bool closed = journal_close(&t->journal);
-  htone_optimizer_release(t->optimizer);
-  htone_module_release(t->model);
-  htone_tensor_release(t->classes);
-  htone_tensor_release(t->points);
-  htone_function_release(t->function);
-  htone_device_release(t->device);
-  htone_context_release(t->context);
+  if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
   if (!ok(htone_debug_live_handles(&handles))) return false;
   if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
   return closed && handles == 0;
@@ -197,7 +181,7 @@ int main(int argc, char** argv) {
   short_options options;
   int status;
   if (!short_options_parse(argc, argv, kSummary, &options, &status)) return status;
-  trainer t = {.context = NULL};
+  trainer t = {.objects = NULL};
   const bool done = run(&t, &options);
   return release(&t) && done ? kExitOk : kExitFailure;
 }

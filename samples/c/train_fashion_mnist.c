@@ -3,8 +3,9 @@
  * weights and activations, while the optimizer keeps FP32 masters. In FP16 the loss is also scaled, so that small
  * gradients do not underflow.
  *
- * Every call of the library is wrapped in ok(), which prints the library's message on failure. Functions then return
- * false, and main releases all objects. */
+ * Every call of the library is wrapped in ok(), which prints the library's message on failure; the function then
+ * returns false. No object is released by hand: one scope of handles owns those of the program, and a scope in each
+ * step owns those of the step. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ static const char kSummary[] =
 enum { kTestBatch = 1000 };
 
 typedef struct trainer {
+  htone_scope* objects; /* owns everything that follows */
   htone_context* context;
   htone_device* device;
   htone_sampler* sampler; /* of training images, in a new random order each epoch */
@@ -47,8 +49,7 @@ static bool print_usage_error(trainer* t, const char* flag, const char* value, c
 }
 
 static bool open_device(trainer* t, const train_options* options) {
-  htone_context_options context_options;
-  if (!ok(htone_context_options_init(&context_options))) return false;
+  htone_context_options context_options = HTONE_CONTEXT_OPTIONS_INIT;
   context_options.num_threads = options->threads;
   context_options.seed = options->seed;
   if (!ok(htone_context_create(&context_options, &t->context))) return false;
@@ -61,8 +62,8 @@ static bool open_device(trainer* t, const train_options* options) {
 
 static bool make_batches(trainer* t, const train_options* options, htone_tensor* images, htone_tensor* labels) {
   int64_t count;
-  htone_sampler_options sampler_options;
-  if (!ok(htone_tensor_numel(labels, &count)) || !ok(htone_sampler_options_init(&sampler_options))) return false;
+  htone_sampler_options sampler_options = HTONE_SAMPLER_OPTIONS_INIT;
+  if (!ok(htone_tensor_numel(labels, &count))) return false;
   if (options->batch > count) {
     char batch[32], expected[64];
     snprintf(batch, sizeof batch, "%lld", (long long)options->batch);
@@ -81,44 +82,36 @@ static bool make_batches(trainer* t, const train_options* options, htone_tensor*
 /* Reads all four files before the first step, so that a broken file is found at once. */
 static bool open_data(trainer* t, const train_options* options) {
   htone_tensor *images = NULL, *labels = NULL;
-  const bool done = fashion_mnist_load(t->device, options->data, "train", &images, &labels) &&
-                    fashion_mnist_load(t->device, options->data, "t10k", &t->test_images, &t->test_labels) &&
-                    make_batches(t, options, images, labels);
-  htone_tensor_release(labels);
-  htone_tensor_release(images);
-  if (!done) return false;
+  if (!fashion_mnist_load(t->device, options->data, "train", &images, &labels) ||
+      !fashion_mnist_load(t->device, options->data, "t10k", &t->test_images, &t->test_labels) ||
+      !make_batches(t, options, images, labels)) {
+    return false;
+  }
   t->total_steps = options->epochs * t->steps_per_epoch;
   if (t->total_steps > options->steps) t->total_steps = options->steps;
   return true;
 }
 
 static bool build_optimizer(trainer* t, const train_options* options) {
-  htone_adamw_options adamw;
+  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_schedule* schedule = NULL;
-  if (!ok(htone_adamw_options_init(&adamw))) return false;
   adamw.compute_dtype = options->precision;
   adamw.lr = options->lr;
-  const bool done = ok(options->cosine ? htone_schedule_create_cosine(t->total_steps, 0.0, &schedule)
-                                       : htone_schedule_create_constant(&schedule)) &&
-                    ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer)) &&
-                    ok(htone_optimizer_set_schedule(t->optimizer, schedule));
-  htone_schedule_release(schedule);
-  return done;
+  return ok(options->cosine ? htone_schedule_create_cosine(t->total_steps, 0.0, &schedule)
+                            : htone_schedule_create_constant(&schedule)) &&
+         ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer)) &&
+         ok(htone_optimizer_set_schedule(t->optimizer, schedule));
 }
 
-/* The loss is also computed inside the autocast scope, so it is FP32 over BF16 logits. */
+/* The loss is FP32, also over BF16 logits. */
 static bool forward(trainer* t, htone_tensor* images, htone_tensor* labels, htone_tensor** out_logits,
                     htone_tensor** out_loss) {
-  htone_scope* scope = NULL;
-  if (!ok(htone_autocast_begin(t->policy, &scope))) return false;
-  const bool done = ok(htone_module_forward(t->model, images, t->policy, out_logits)) &&
-                    ok(htone_cross_entropy(*out_logits, labels, out_loss));
-  return ok(htone_scope_end(scope)) && done;
+  return ok(htone_module_forward(t->model, images, t->policy, out_logits)) &&
+         ok(htone_cross_entropy(*out_logits, labels, out_loss));
 }
 
 static bool build_scaler(trainer* t, const train_options* options) {
-  htone_grad_scaler_options scaler_options;
-  if (!ok(htone_grad_scaler_options_init(&scaler_options))) return false;
+  htone_grad_scaler_options scaler_options = HTONE_GRAD_SCALER_OPTIONS_INIT;
   scaler_options.enabled = options->precision == HTONE_F16;
   return ok(htone_grad_scaler_create(t->device, &scaler_options, &t->scaler));
 }
@@ -132,33 +125,29 @@ static bool describe_step(trainer* t, train_record* record) {
 }
 
 static bool step_and_update_scale(trainer* t, train_record* record) {
-  htone_step_outcome outcome = {.struct_size = sizeof outcome};
+  htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
   const bool done = ok(htone_grad_scaler_step(t->scaler, t->optimizer)) &&
-                    ok(htone_grad_scaler_outcome(t->scaler, t->optimizer, &outcome)) &&
-                    ok(htone_grad_scaler_update(t->scaler));
+                    ok(htone_optimizer_outcome(t->optimizer, &outcome)) && ok(htone_grad_scaler_update(t->scaler));
   record->outcome = outcome.skipped ? "skipped" : "stepped";
   return done;
 }
 
 static bool backward_and_update(trainer* t, htone_tensor* loss, train_record* record) {
   htone_tensor* scaled = NULL;
-  const bool done = ok(htone_tensor_item(loss, &record->loss)) &&
-                    ok(htone_grad_scaler_scale(t->scaler, loss, &scaled)) &&
-                    ok(htone_optimizer_zero_grad(t->optimizer)) && ok(htone_tensor_backward(scaled, NULL, 0)) &&
-                    describe_step(t, record) && step_and_update_scale(t, record);
-  htone_tensor_release(scaled);
-  return done;
+  return ok(htone_tensor_item(loss, &record->loss)) && ok(htone_grad_scaler_scale(t->scaler, loss, &scaled)) &&
+         ok(htone_optimizer_zero_grad(t->optimizer)) && ok(htone_tensor_backward(scaled, NULL, 0)) &&
+         describe_step(t, record) && step_and_update_scale(t, record);
 }
 
 static bool measure_accuracy(htone_tensor* logits, htone_tensor* labels, double* out) {
   htone_tensor* accuracy = NULL;
-  const bool done = ok(htone_accuracy(logits, labels, &accuracy)) && ok(htone_tensor_item(accuracy, out));
-  htone_tensor_release(accuracy);
-  return done;
+  return ok(htone_accuracy(logits, labels, &accuracy)) && ok(htone_tensor_item(accuracy, out));
 }
 
 static bool train_step(trainer* t, progress_bar* bar, train_record* record) {
-  htone_tensor *images = NULL, *labels = NULL, *logits = NULL, *loss = NULL;
+  htone_scope* temporaries = NULL;
+  htone_tensor *images, *labels, *logits, *loss;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
   bool done = ok(htone_batches_next(t->batches)) && ok(htone_batches_tensor(t->batches, 0, &images)) &&
               ok(htone_batches_tensor(t->batches, 1, &labels)) && forward(t, images, labels, &logits, &loss) &&
               backward_and_update(t, loss, record);
@@ -167,11 +156,7 @@ static bool train_step(trainer* t, progress_bar* bar, train_record* record) {
     done = measure_accuracy(logits, labels, &accuracy);
     if (done) progress_bar_take_accuracy(bar, accuracy);
   }
-  htone_tensor_release(loss);
-  htone_tensor_release(logits);
-  htone_tensor_release(labels);
-  htone_tensor_release(images);
-  return done;
+  return ok(htone_scope_end(temporaries)) && done;
 }
 
 static bool train(trainer* t, const train_options* options) {
@@ -192,17 +177,17 @@ static bool train(trainer* t, const train_options* options) {
 
 /* Counts the correct predictions for up to kTestBatch test images, beginning at `begin`. */
 static bool count_right(trainer* t, int64_t begin, double* right) {
-  htone_tensor *images = NULL, *labels = NULL, *logits = NULL;
+  htone_scope* temporaries = NULL;
+  htone_tensor *images, *labels, *logits;
   int64_t count;
   double accuracy;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
   const bool done = ok(htone_slice(t->test_images, 0, begin, begin + kTestBatch, 1, &images)) &&
                     ok(htone_slice(t->test_labels, 0, begin, begin + kTestBatch, 1, &labels)) &&
                     ok(htone_tensor_numel(labels, &count)) &&
                     ok(htone_module_forward(t->model, images, t->policy, &logits)) &&
                     measure_accuracy(logits, labels, &accuracy);
-  htone_tensor_release(logits);
-  htone_tensor_release(labels);
-  htone_tensor_release(images);
+  if (!ok(htone_scope_end(temporaries))) return false;
   if (done) *right += accuracy * (double)count;
   return done;
 }
@@ -236,7 +221,8 @@ static bool open_journal(trainer* t, const train_options* options) {
 }
 
 static bool run(trainer* t, const train_options* options) {
-  return open_device(t, options) && open_data(t, options) && fashion_model_create(t->device, options->cnn, &t->model) &&
+  return ok(htone_handles_begin(&t->objects)) && open_device(t, options) && open_data(t, options) &&
+         fashion_model_create(t->device, options->cnn, &t->model) &&
          ok(htone_autocast_policy_create(options->precision, &t->policy)) && build_optimizer(t, options) &&
          build_scaler(t, options) && open_journal(t, options) && announce(t, options) && train(t, options) &&
          (t->journal.steps_done < t->total_steps || evaluate(t));
@@ -245,17 +231,8 @@ static bool run(trainer* t, const train_options* options) {
 /* Returns whether the log was closed without an error and every object of the library is released. */
 static bool release(trainer* t) {
   const bool closed = journal_close(&t->journal);
-  htone_grad_scaler_release(t->scaler);
-  htone_optimizer_release(t->optimizer);
-  htone_autocast_policy_release(t->policy);
-  htone_module_release(t->model);
-  htone_tensor_release(t->test_labels);
-  htone_tensor_release(t->test_images);
-  htone_batches_release(t->batches);
-  htone_sampler_release(t->sampler);
-  htone_device_release(t->device);
-  htone_context_release(t->context);
   int64_t handles;
+  if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
   if (!ok(htone_debug_live_handles(&handles))) return false;
   if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
   return closed && handles == 0;

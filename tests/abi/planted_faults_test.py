@@ -65,7 +65,7 @@ class PlantedFaults(unittest.TestCase):
 
     def test_an_operation_without_a_documented_class_is_found(self):
         path = self.root / "capi/include/halftone/ops.h"
-        path.write_text(path.read_text(encoding="utf-8").replace(" * Autocast:", " *", 1), encoding="utf-8")
+        path.write_text(path.read_text(encoding="utf-8").replace(" * @autocast ", " * ", 1), encoding="utf-8")
         self.assert_refused("has no line")
 
 

@@ -41,10 +41,10 @@ class ReadmeExample(unittest.TestCase):
             return prefix.run_program(folder / "example")
 
     def test_its_model_and_input_look_as_shown(self):
-        before, end = self.program().rsplit("  return 0;\n", 1)
+        before, end = self.program().rsplit("  check(htone_scope_end(program));\n", 1)
         shown = SHOWN.findall(README.read_text(encoding="utf-8"))
         self.assertEqual(len(shown), 1)
-        self.assertTrue(self.output_of(before + SHOW + "  return 0;\n" + end).endswith(shown[0]))
+        self.assertTrue(self.output_of(before + SHOW + "  check(htone_scope_end(program));\n" + end).endswith(shown[0]))
 
     def test_it_compiles_as_strict_c99_and_its_loss_falls(self):
         lines = self.output_of(self.program()).splitlines()

@@ -166,17 +166,17 @@ class Docs(PlantedFault):
         self.assert_clean()
 
     def test_each_part_of_a_comment_is_missed(self):
-        relu = """ * [in] input: any shape, float; borrowed.
- * [out] out: as input; owned by the caller.
- * Autocast: as is.
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * Precision: exact.
- * Since: 0.1
+        relu = """ * @param[in] input any shape, float; borrowed.
+ * @param[out] out as input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact.
+ * @since 0.1
  */
 HTONE_API htone_status htone_relu("""
         original = (self.root / self.ops).read_text(encoding="utf-8")
-        cases = ((" * [in] input: any shape, float; borrowed.\n", "htone_relu: documents the parameters ['out']"),
-                 (" * Since: 0.1\n", "htone_relu: has no Since line"),
+        cases = ((" * @param[in] input any shape, float; borrowed.\n", "htone_relu: documents the parameters ['out']"),
+                 (" * @since 0.1\n", "htone_relu: has no @since"),
                  ("INVALID_HANDLE, ", "htone_relu: takes a handle, but INVALID_HANDLE"))
         for part, expected in cases:
             with self.subTest(part=part):
@@ -185,15 +185,15 @@ HTONE_API htone_status htone_relu("""
                 self.assert_fault(expected)
 
     def test_a_function_without_errors_is_found(self):
-        self.replace(self.ops, " * Errors: ", " * ")
-        self.assert_fault("htone_add: has no Errors line")
+        self.replace(self.ops, " * @errors ", " * ")
+        self.assert_fault("htone_add: has no @errors")
 
     def test_a_status_that_does_not_exist_is_found(self):
         self.replace(self.ops, "SHAPE_MISMATCH, DTYPE_MISMATCH", "WRONG_SHAPE, DTYPE_MISMATCH")
         self.assert_fault("htone_add: names the unknown status WRONG_SHAPE")
 
     def test_a_function_without_a_comment_is_found(self):
-        self.replace(self.ops, "typedef int32_t htone_gelu_form;", "HTONE_API htone_status htone_planted(void);")
+        self.replace(self.ops, "typedef enum htone_gelu_form {", "HTONE_API htone_status htone_planted(void);")
         self.assert_fault("htone_planted: has no comment")
 
     def test_a_long_line_and_a_long_header_are_found(self):

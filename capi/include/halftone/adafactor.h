@@ -31,6 +31,13 @@ typedef struct htone_adafactor_options {
   htone_master_storage master_storage;
 } htone_adafactor_options;
 
+/** The defaults, to initialize an htone_adafactor_options where it is declared. */
+#define HTONE_ADAFACTOR_OPTIONS_INIT                                                                          \
+  {                                                                                                           \
+    sizeof(htone_adafactor_options), HTONE_F32, 1e-2, -0.8, 1.1920928955078125e-7, 1e-3, 1.0, 0.0, HTONE_F32, \
+        HTONE_MASTER_FULL                                                                                     \
+  }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

@@ -11,6 +11,13 @@
 extern "C" {
 #endif
 
+/** Adam's defaults, to initialize an htone_adamw_options where it is declared. */
+#define HTONE_ADAM_OPTIONS_INIT                                                                                   \
+  {                                                                                                               \
+    sizeof(htone_adamw_options), HTONE_F32, 1e-3, 0.9, 0.999, 1e-8, 0.0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, \
+        HTONE_F32                                                                                                 \
+  }
+
 /** Fills options with Adam's defaults: AdamW's, but for a weight_decay of 0.
  *
  * @param[out] options caller's memory.

@@ -31,6 +31,13 @@ typedef struct htone_adamw_options {
   htone_dtype moment2_dtype;           /**< of the second moment: HTONE_F32 (default), or HTONE_U8 for 8-bit codes */
 } htone_adamw_options;
 
+/** The defaults, to initialize an htone_adamw_options where it is declared. */
+#define HTONE_ADAMW_OPTIONS_INIT                                                                                   \
+  {                                                                                                                \
+    sizeof(htone_adamw_options), HTONE_F32, 1e-3, 0.9, 0.999, 1e-8, 0.01, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, \
+        HTONE_F32                                                                                                  \
+  }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

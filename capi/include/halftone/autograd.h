@@ -7,14 +7,12 @@
 #ifndef HALFTONE_AUTOGRAD_H
 #define HALFTONE_AUTOGRAD_H
 
+#include "halftone/scope.h"
 #include "halftone/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** A stretch of work of one thread under a changed mode; ended in reverse order on the thread that began it. */
-typedef struct htone_scope htone_scope;
 
 /** Asks a leaf for a gradient, or no longer.
  *
@@ -87,14 +85,24 @@ HTONE_API htone_status htone_tensor_detach(htone_tensor* tensor, htone_tensor** 
  */
 HTONE_API htone_status htone_no_grad_begin(htone_scope** out);
 
-/** Ends a scope, brings back the modes from before it, and releases its handle.
+/** What anomaly mode looks for. */
+typedef enum htone_anomaly {
+  HTONE_ANOMALY_NAN = 1,        /**< NaN alone: for models that mask with infinities */
+  HTONE_ANOMALY_NOT_FINITE = 2, /**< NaN and infinities */
+  HTONE_ANOMALY_MAX_ENUM = 0x7FFFFFFF
+} htone_anomaly;
+
+/** Checks the results of this thread's operations, and the gradients that backward computes from them, until the scope
+ * is ended. The call that makes the first NaN or infinity fails with NOT_FINITE; its message names the layer, the
+ * operation, the element, and whether the inputs were finite. Every check waits for the device and reads the tensor:
+ * use it to find a fault. Comparisons and operations on integers are not checked.
  *
- * @param[in] scope the innermost one of this thread; or any one of a thread that has ended. The modes ended with that
- *   thread, so the call only releases the handle then, and changes no mode of this thread.
- * @errors INVALID_HANDLE, STATE (of another thread that still runs, or not the innermost; the scope lives on).
+ * @param[in] anomaly one of HTONE_ANOMALY_...
+ * @param[out] out the scope; owned by the caller.
+ * @errors INVALID_ARGUMENT, STATE, OUT_OF_MEMORY.
  * @since 0.1
  */
-HTONE_API htone_status htone_scope_end(htone_scope* scope);
+HTONE_API htone_status htone_anomaly_begin(htone_anomaly anomaly, htone_scope** out);
 
 #ifdef __cplusplus
 }

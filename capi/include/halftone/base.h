@@ -3,18 +3,21 @@
  * stands on.
  *
  * Conventions of the whole interface, stated once:
- *  - Every function returns a htone_status; results come last and are named `out...`. On failure no result is written.
- *  - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and releases with the
- *    type's `_release`; arguments are borrowed for the call, and what the library keeps it retains by itself.
- *  - Handles are checked: NULL, a released handle, a handle of another type and a random value return
+ *  - Functions return an htone_status; results come last and are named `out...`. A failed call writes no result.
+ *  - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and releases with the type's
+ *    `_release`, or that a scope of htone_handles_begin (scope.h) releases. Arguments are borrowed for the call; what
+ *    the library keeps, it retains by itself.
+ *  - Handles are checked: for NULL, a released handle, a handle of another type and a random value a call returns
  *    HTONE_ERROR_INVALID_HANDLE. `_release(NULL)` does nothing.
- *  - An `_options` pointer may be NULL, which means the defaults; otherwise the structure was filled by the type's
- *    `_options_init`.
- *  - Different handles may be used from different threads at once, and one handle may be read from many. Changing an
- *    object while others use it is up to the caller to synchronize.
+ *  - An `_options` pointer may be NULL, which means the defaults; otherwise the structure was initialized by the type's
+ *    macro `HTONE_..._OPTIONS_INIT` or filled by its `_options_init`.
+ *  - Text and arrays are written to the caller's memory: `(out, capacity, out_length)`.
+ *  - Different handles may be used from different threads at once, and one handle may be read from many. A caller must
+ *    order the changes of an object against its other uses.
  *  - The library never prints, exits, installs a signal handler or changes the floating-point modes of the caller.
  *  - A thread that is cancelled (pthread_cancel) finishes the call that it is in, with the callbacks of that call. No
  *    call is a cancellation point. A thread must not call the library while its cancellation is asynchronous.
+ *  - The `errors` lists of functions leave the lead HTONE_ERROR_ out.
  */
 #ifndef HALFTONE_BASE_H
 #define HALFTONE_BASE_H
@@ -22,12 +25,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(SWIG)
-#define HTONE_API
+/* HTONE_EXPORT declares a function of the library. HTONE_API declares one whose result the caller must not ignore;
+ * compilers that know warn_unused_result warn otherwise, unless HTONE_ALLOW_UNUSED_RESULTS is defined.
+ */
+#if defined(SWIG) || defined(HALFTONE_STATIC)
+#define HTONE_EXPORT
+#elif defined(_WIN32) && defined(HALFTONE_BUILDING_LIBRARY)
+#define HTONE_EXPORT __declspec(dllexport)
+#elif defined(_WIN32)
+#define HTONE_EXPORT __declspec(dllimport)
 #elif defined(__GNUC__)
-#define HTONE_API __attribute__((visibility("default")))
+#define HTONE_EXPORT __attribute__((visibility("default")))
 #else
-#define HTONE_API
+#define HTONE_EXPORT
+#endif
+
+#if defined(__GNUC__) && !defined(SWIG) && !defined(HTONE_ALLOW_UNUSED_RESULTS)
+#define HTONE_API HTONE_EXPORT __attribute__((warn_unused_result))
+#else
+#define HTONE_API HTONE_EXPORT
 #endif
 
 #ifdef __cplusplus
@@ -53,6 +69,7 @@ typedef enum htone_status {
   HTONE_ERROR_CALLBACK = 15,
   HTONE_ERROR_CANCELLED = 16,
   HTONE_ERROR_INTERNAL = 17,
+  HTONE_ERROR_NOT_FINITE = 18, /**< a NaN or an infinity where the caller asked for an error */
   HTONE_STATUS_MAX_ENUM = 0x7FFFFFFF
 } htone_status;
 
@@ -65,6 +82,10 @@ typedef struct htone_error_info {
   char message[512];      /**< one line: the function, the argument, expected against actual */
 } htone_error_info;
 
+/** An empty htone_error_info of the right size, to initialize one where it is declared. */
+#define HTONE_ERROR_INFO_INIT \
+  { sizeof(htone_error_info), HTONE_OK, -1, 0, "" }
+
 /** Names a status: "INVALID_ARGUMENT"; "UNKNOWN" for a value that is none.
  *
  * @param[in] status any value.
@@ -72,6 +93,14 @@ typedef struct htone_error_info {
  * @since 0.1
  */
 HTONE_API const char* htone_status_name(htone_status status);
+
+/** Sets struct_size and empties the other fields, as HTONE_ERROR_INFO_INIT does.
+ *
+ * @param[out] info caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_error_info_init(htone_error_info* info);
 
 /** Tells what the last failed call of this thread was about; successful calls leave it as it is.
  *
@@ -81,6 +110,18 @@ HTONE_API const char* htone_status_name(htone_status status);
  */
 HTONE_EXPORT htone_status htone_error_last(htone_error_info* out_info);
 
+/** Says why a callback fails: sets the last error of this thread and returns its status, so that a callback can end
+ * with `return htone_error_set(HTONE_ERROR_UNSUPPORTED, "the mask is missing");`. The call that ran the callback then
+ * fails with CALLBACK and repeats the message.
+ *
+ * @param[in] status any value but HTONE_OK.
+ * @param[in] message zero-terminated, UTF-8; cut at 511 bytes; copied.
+ * @return status.
+ * @errors INVALID_ARGUMENT (status is HTONE_OK, message is NULL).
+ * @since 0.1
+ */
+HTONE_API htone_status htone_error_set(htone_status status, const char* message);
+
 /** Counts the handles of all types that are alive in this process; a program that released everything sees 0.
  *
  * @param[out] out_count the number of live handles.
@@ -88,6 +129,27 @@ HTONE_EXPORT htone_status htone_error_last(htone_error_info* out_info);
  * @since 0.1
  */
 HTONE_API htone_status htone_debug_live_handles(int64_t* out_count);
+
+/** Begins or ends noting where handles are made, for htone_debug_describe_handles; off at first. A note takes about a
+ * microsecond. Ending forgets all notes.
+ *
+ * @param[in] enabled not 0 begins.
+ * @errors OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_debug_track_handles(int32_t enabled);
+
+/** Lists the live handles of this process by type, a line each: "tensor: 3". Handles that were made while
+ * htone_debug_track_handles was on also tell the function and its caller: "tensor: 2 from htone_mul, called at
+ * train_step+0x2f (./train)"; where the program has no symbol, the offset is that in its file, as addr2line takes it.
+ *
+ * @param[out] out_text caller's memory; always ends with a zero byte.
+ * @param[in] capacity bytes at out_text.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
+ * @errors INVALID_ARGUMENT, BUFFER_TOO_SMALL, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_debug_describe_handles(char* out_text, size_t capacity, size_t* out_length);
 
 /** Receives warnings of the library, each one line without a newline. Called without any lock held, from any thread. */
 typedef void (*htone_log_fn)(const char* message, void* user);

@@ -26,6 +26,10 @@ typedef struct htone_allocator {
   void (*deallocate)(void* user, void* memory, size_t size);
 } htone_allocator;
 
+/** An empty htone_allocator of the right size, to initialize one where it is declared. */
+#define HTONE_ALLOCATOR_INIT \
+  { sizeof(htone_allocator), 0, NULL, NULL, NULL }
+
 /** How files are reached. Every function returns at least 0, or -errno; reads and writes may be short, and those that
  * tell of more bytes than were asked for are errors. `flags` are those of open(2). No lock of the library is held
  * meanwhile, and what the call is about stays alive, also where the function gives the last handle of it back.
@@ -52,6 +56,10 @@ typedef struct htone_io {
   int64_t (*lock)(void* user, int64_t file);
 } htone_io;
 
+/** An empty htone_io of the right size, to initialize one where it is declared. */
+#define HTONE_IO_INIT \
+  { sizeof(htone_io), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
 /** How time is read, in nanoseconds. */
 typedef struct htone_clock {
   uint32_t struct_size;
@@ -60,6 +68,10 @@ typedef struct htone_clock {
   int64_t (*monotonic_ns)(void* user);
   int64_t (*wall_ns)(void* user);
 } htone_clock;
+
+/** An empty htone_clock of the right size, to initialize one where it is declared. */
+#define HTONE_CLOCK_INIT \
+  { sizeof(htone_clock), 0, NULL, NULL, NULL }
 
 typedef struct htone_context_options {
   uint32_t struct_size;
@@ -70,6 +82,34 @@ typedef struct htone_context_options {
   const htone_io* io;
   const htone_clock* clock;
 } htone_context_options;
+
+/** The defaults, to initialize a htone_context_options where it is declared. */
+#define HTONE_CONTEXT_OPTIONS_INIT \
+  { sizeof(htone_context_options), 0, 0, NULL, NULL, NULL }
+
+/** Sets struct_size and empties the other fields, as HTONE_ALLOCATOR_INIT does.
+ *
+ * @param[out] allocator caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_allocator_init(htone_allocator* allocator);
+
+/** Sets struct_size and empties the other fields, as HTONE_IO_INIT does.
+ *
+ * @param[out] io caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_io_init(htone_io* io);
+
+/** Sets struct_size and empties the other fields, as HTONE_CLOCK_INIT does.
+ *
+ * @param[out] clock caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_clock_init(htone_clock* clock);
 
 /** Fills options with the defaults.
  *

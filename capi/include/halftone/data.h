@@ -25,6 +25,10 @@ typedef struct htone_sampler_options {
   uint32_t reserved;
 } htone_sampler_options;
 
+/** The defaults, to initialize a htone_sampler_options where it is declared. */
+#define HTONE_SAMPLER_OPTIONS_INIT \
+  { sizeof(htone_sampler_options), 1, 0, 0, 0, 1, 0, 1, 0 }
+
 /** Fills options with the defaults; count and batch_size are 0 and must be set.
  *
  * @param[out] options caller's memory.
@@ -81,8 +85,8 @@ HTONE_API htone_status htone_sampler_position(htone_sampler* sampler, int64_t* o
 /** Takes the next batch of sample indices; after the last of an epoch the next epoch begins.
  *
  * @param[in] sampler borrowed.
- * @param[in] capacity entries at out_indices; batch_size always suffices.
  * @param[out] out_indices [*out_count] sample indices.
+ * @param[in] capacity entries at out_indices; batch_size always suffices.
  * @param[out] out_count their number, also where the buffer is too small (then nothing is taken).
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL, OUT_OF_MEMORY.
  * @since 0.1

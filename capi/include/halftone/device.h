@@ -42,6 +42,12 @@ typedef struct htone_memory_stats {
   int64_t by_category[8];     /**< `current` by HTONE_MEMORY_...; unused entries are 0 */
 } htone_memory_stats;
 
+/** An empty htone_memory_stats of the right size, to initialize one where it is declared. */
+#define HTONE_MEMORY_STATS_INIT                                                 \
+  {                                                                             \
+    sizeof(htone_memory_stats), 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } \
+  }
+
 /** Finds a device by name: "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves.
  *
  * @param[in] context borrowed.
@@ -95,6 +101,14 @@ HTONE_API htone_status htone_device_name(htone_device* device, char* out_name, s
  * @since 0.1
  */
 HTONE_API htone_status htone_device_synchronize(htone_device* device);
+
+/** Sets struct_size and empties the other fields, as HTONE_MEMORY_STATS_INIT does.
+ *
+ * @param[out] stats caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_memory_stats_init(htone_memory_stats* stats);
 
 /** Reads the memory counters.
  *

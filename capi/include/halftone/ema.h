@@ -18,6 +18,10 @@ typedef struct htone_ema_options {
   double decay;   /**< default 0.999; in [0, 1) */
 } htone_ema_options;
 
+/** The defaults, to initialize an htone_ema_options where it is declared. */
+#define HTONE_EMA_OPTIONS_INIT \
+  { sizeof(htone_ema_options), 0, 0.999 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

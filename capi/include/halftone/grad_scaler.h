@@ -70,6 +70,13 @@ typedef struct htone_grad_scaler_options {
                          * default 0: they are doubles, and the product is rounded to FP32 */
 } htone_grad_scaler_options;
 
+/** The defaults, to initialize a htone_grad_scaler_options where it is declared. */
+#define HTONE_GRAD_SCALER_OPTIONS_INIT                                                               \
+  {                                                                                                  \
+    sizeof(htone_grad_scaler_options), 1, 65536.0, 2.0, 0.5, 0.0, 3.4028234663852886e38, 2000, 1, 0, \
+        HTONE_AT_MINIMUM_CONTINUE, 0, 0.0, 0.0, 0, 0                                                 \
+  }
+
 /** All that moves in a scaler, to be saved and put back. */
 typedef struct htone_scaler_state {
   uint32_t struct_size;    /**< set by the caller to sizeof(htone_scaler_state) */
@@ -80,21 +87,9 @@ typedef struct htone_scaler_state {
   double ceiling;         /**< with a histogram: what the scale stays under since an overflow; 0: max_scale alone */
 } htone_scaler_state;
 
-typedef enum htone_not_finite {
-  HTONE_NOT_FINITE_NOTHING = 0,
-  HTONE_NOT_FINITE_INFINITY = 1,
-  HTONE_NOT_FINITE_NAN = 2,
-  HTONE_NOT_FINITE_MAX_ENUM = 0x7FFFFFFF
-} htone_not_finite;
-
-/** What a step did. */
-typedef struct htone_step_outcome {
-  uint32_t struct_size;  /**< set by the caller to sizeof(htone_step_outcome) */
-  int32_t skipped;       /**< 1 where the weights stayed, since a gradient was not finite */
-  htone_not_finite kind; /**< what the first such element was */
-  int32_t rank;          /**< where it was; 0 in one process */
-  char parameter[256];   /**< the first parameter with such a gradient; empty where none was */
-} htone_step_outcome;
+/** An empty htone_scaler_state of the right size, to initialize one where it is declared. */
+#define HTONE_SCALER_STATE_INIT \
+  { sizeof(htone_scaler_state), 0, 0.0, 0, 0.0 }
 
 /** Fills options with the defaults, torch's.
  *
@@ -192,6 +187,14 @@ HTONE_API htone_status htone_grad_scaler_update(htone_grad_scaler* scaler);
  */
 HTONE_API htone_status htone_grad_scaler_current_scale(htone_grad_scaler* scaler, double* out_scale);
 
+/** Sets struct_size and empties the other fields, as HTONE_SCALER_STATE_INIT does.
+ *
+ * @param[out] empty caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_scaler_state_init(htone_scaler_state* empty);
+
 /** Reads all that moves in a scaler; waits for the device.
  *
  * @param[in] scaler borrowed. One that is not enabled tells where an enabled one with its state would begin: at its
@@ -212,17 +215,6 @@ HTONE_API htone_status htone_grad_scaler_state(htone_grad_scaler* scaler, htone_
  * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_scaler_state* saved);
-
-/** Tells what an optimizer's last step through a scaler did; waits for the device.
- *
- * @param[in] scaler borrowed.
- * @param[in] optimizer borrowed.
- * @param[in,out] out_outcome struct_size set by the caller; the other fields are written.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT.
- * @since 0.1
- */
-HTONE_API htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimizer* optimizer,
-                                                 htone_step_outcome* out_outcome);
 
 #ifdef __cplusplus
 }

@@ -98,6 +98,10 @@ typedef struct htone_embedding_options {
   int64_t padding_index; /**< a row that begins as 0 and takes no gradient; default -1, none */
 } htone_embedding_options;
 
+/** The defaults, to initialize an htone_embedding_options where it is declared. */
+#define HTONE_EMBEDDING_OPTIONS_INIT \
+  { sizeof(htone_embedding_options), HTONE_F32, -1 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

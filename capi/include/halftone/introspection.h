@@ -90,8 +90,8 @@ HTONE_API htone_status htone_parameter_name(htone_parameter* parameter, char* ou
 /** Returns a parameter's shape.
  *
  * @param[in] parameter borrowed.
- * @param[in] capacity entries at out_shape; HTONE_MAX_NDIM always suffices.
  * @param[out] out_shape [*out_ndim] sizes; optional where capacity is 0.
+ * @param[in] capacity entries at out_shape; HTONE_MAX_NDIM always suffices.
  * @param[out] out_ndim the number of dimensions, also where the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1

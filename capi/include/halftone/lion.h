@@ -26,6 +26,10 @@ typedef struct htone_lion_options {
   uint32_t reserved;
 } htone_lion_options;
 
+/** The defaults, to initialize a htone_lion_options where it is declared. */
+#define HTONE_LION_OPTIONS_INIT \
+  { sizeof(htone_lion_options), HTONE_F32, 1e-4, 0.9, 0.99, 0.0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, 0 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

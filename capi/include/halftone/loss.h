@@ -113,6 +113,10 @@ typedef struct htone_cross_entropy_options {
   double label_smoothing;    /**< share of the target that is spread evenly over the classes, in [0, 1]; default 0 */
 } htone_cross_entropy_options;
 
+/** The defaults, to initialize a htone_cross_entropy_options where it is declared. */
+#define HTONE_CROSS_ENTROPY_OPTIONS_INIT \
+  { sizeof(htone_cross_entropy_options), HTONE_REDUCTION_MEAN, -100, 0.0 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

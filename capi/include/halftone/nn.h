@@ -22,6 +22,10 @@ typedef struct htone_linear_options {
   uint32_t reserved;
 } htone_linear_options;
 
+/** The defaults, to initialize a htone_linear_options where it is declared. */
+#define HTONE_LINEAR_OPTIONS_INIT \
+  { sizeof(htone_linear_options), 1, HTONE_F32, 0 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

@@ -20,6 +20,10 @@ typedef struct htone_norm_options {
   double epsilon;    /**< at least 0; default 1e-5 */
 } htone_norm_options;
 
+/** The defaults, to initialize a htone_norm_options where it is declared. */
+#define HTONE_NORM_OPTIONS_INIT \
+  { sizeof(htone_norm_options), 1, 1, HTONE_F32, 1e-5 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.
@@ -79,6 +83,10 @@ typedef struct htone_batch_norm_options {
   htone_dtype dtype;           /**< of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
   uint32_t reserved;
 } htone_batch_norm_options;
+
+/** The defaults, to initialize a htone_batch_norm_options where it is declared. */
+#define HTONE_BATCH_NORM_OPTIONS_INIT \
+  { sizeof(htone_batch_norm_options), 1, 1, 0, 1e-5, 0.1, HTONE_F32, 0 }
 
 /** Fills options with the defaults.
  *

@@ -41,6 +41,34 @@ typedef enum htone_master_storage {
   HTONE_MASTER_STORAGE_MAX_ENUM = 0x7FFFFFFF
 } htone_master_storage;
 
+typedef enum htone_not_finite {
+  HTONE_NOT_FINITE_NOTHING = 0,
+  HTONE_NOT_FINITE_INFINITY = 1,
+  HTONE_NOT_FINITE_NAN = 2,
+  HTONE_NOT_FINITE_MAX_ENUM = 0x7FFFFFFF
+} htone_not_finite;
+
+/** What a step did. */
+typedef struct htone_step_outcome {
+  uint32_t struct_size;  /**< set by the caller to sizeof(htone_step_outcome) */
+  int32_t skipped;       /**< 1 where the weights stayed, since a gradient was not finite */
+  htone_not_finite kind; /**< what the first such element was */
+  int32_t rank;          /**< where it was; 0 in one process */
+  char parameter[256];   /**< the first parameter with such a gradient; empty where none was */
+} htone_step_outcome;
+
+/** An empty htone_step_outcome of the right size, to initialize one where it is declared. */
+#define HTONE_STEP_OUTCOME_INIT \
+  { sizeof(htone_step_outcome), 0, HTONE_NOT_FINITE_NOTHING, 0, "" }
+
+/** What a step without a gradient scaler does with a gradient that holds an infinity or NaN. */
+typedef enum htone_gradient_guard {
+  HTONE_GRADIENT_GUARD_NONE = 0,  /**< it is not looked for, and reaches the weights, as in PyTorch */
+  HTONE_GRADIENT_GUARD_SKIP = 1,  /**< the step leaves the weights as they are; htone_optimizer_outcome says so */
+  HTONE_GRADIENT_GUARD_ERROR = 2, /**< the step fails with NOT_FINITE and names the parameter; it waits */
+  HTONE_GRADIENT_GUARD_MAX_ENUM = 0x7FFFFFFF
+} htone_gradient_guard;
+
 /** Adds a reference.
  *
  * @param[in] optimizer an optimizer.
@@ -71,7 +99,8 @@ HTONE_API htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer);
  *
  * @param[in] optimizer borrowed.
  * @errors INVALID_HANDLE, STATE (no parameter has a gradient; a failed backward left invalid ones), CALLBACK and
- *   INVALID_ARGUMENT (from a schedule of the host; nothing is stepped then).
+ *   INVALID_ARGUMENT (from the callback of a schedule; nothing is stepped then), NOT_FINITE (under
+ *   HTONE_GRADIENT_GUARD_ERROR; nothing is stepped then).
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_step(htone_optimizer* optimizer);
@@ -161,11 +190,14 @@ HTONE_API htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, d
  *
  * @param[in] optimizer borrowed.
  * @param[in] max_norm finite, above 0.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient).
+ * @param[in] error_if_nonfinite not 0: fails where a gradient holds an infinity or NaN, and changes nothing; waits for
+ *   the device. 0: does not look, and does not wait.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient), NOT_FINITE.
  * @source the formula of torch.nn.utils.clip_grad_norm_.
  * @since 0.1
  */
-HTONE_API htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm);
+HTONE_API htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm,
+                                                      int32_t error_if_nonfinite);
 
 /** Bounds every element of a gradient, after the factor, to [-value, value] in all steps to come.
  *
@@ -175,6 +207,34 @@ HTONE_API htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_set_grad_value_limit(htone_optimizer* optimizer, double value);
+
+/** Chooses what steps do from now on with gradients that are not finite. A step through an enabled gradient scaler
+ * always skips them, whatever is chosen here.
+ *
+ * @param[in] optimizer borrowed.
+ * @param[in] guard HTONE_GRADIENT_GUARD_NONE, which is the default, _SKIP or _ERROR.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_optimizer_set_gradient_guard(htone_optimizer* optimizer, htone_gradient_guard guard);
+
+/** Sets struct_size and empties the other fields, as HTONE_STEP_OUTCOME_INIT does.
+ *
+ * @param[out] outcome caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_step_outcome_init(htone_step_outcome* outcome);
+
+/** Returns whether the last step of an optimizer changed the weights, and which gradient kept it from doing so; waits
+ * for the device. Gradients are checked in steps through a gradient scaler and under a gradient guard.
+ *
+ * @param[in] optimizer borrowed.
+ * @param[in,out] out_outcome struct_size set by the caller; the other fields are written.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_optimizer_outcome(htone_optimizer* optimizer, htone_step_outcome* out_outcome);
 
 #ifdef __cplusplus
 }

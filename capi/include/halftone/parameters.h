@@ -15,9 +15,9 @@ extern "C" {
 typedef struct htone_parameter htone_parameter;
 typedef struct htone_parameters htone_parameters;
 
-/** Makes a parameter over a tensor, whose elements are the FP32 master weights from now on and stay where they are:
- * with htone_tensor_from_buffer or DLPack an optimizer's step writes the host's own array. Such weights keep their
- * master: HTONE_MASTER_FULL alone is supported.
+/** Makes a parameter over a tensor of the caller's, whose elements are the FP32 master weights from now on and stay
+ * where they are: with htone_tensor_from_buffer or DLPack an optimizer's step writes the host's own array. Such weights
+ * keep their master: HTONE_MASTER_FULL alone is supported.
  *
  * @param[in] name of 1 to 4096 bytes of UTF-8 without control characters; copied.
  * @param[in] tensor f32, row-major, not read-only, not requiring a gradient; its memory is retained. A host that
@@ -28,6 +28,22 @@ typedef struct htone_parameters htone_parameters;
  * @since 0.1
  */
 HTONE_API htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out);
+
+/** Makes a parameter of zeros in memory of the library's own, as modules do; htone_init_normal and the other functions
+ * of init.h fill htone_parameter_tensor's result. Every master_storage of optimizers is supported.
+ *
+ * @param[in] device borrowed.
+ * @param[in] name of 1 to 4096 bytes of UTF-8 without control characters; copied.
+ * @param[in] dtype of the weights: HTONE_F32, HTONE_F64, HTONE_F16 or HTONE_BF16. Optimizers take f32 weights, and
+ *   those in 16 bits under HTONE_MASTER_NONE.
+ * @param[in] ndim number of dimensions, at most HTONE_MAX_NDIM.
+ * @param[in] shape [ndim] sizes; optional where ndim is 0.
+ * @param[out] out the parameter; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_parameter_create_new(htone_device* device, const char* name, htone_dtype dtype,
+                                                  int32_t ndim, const int64_t* shape, htone_parameter** out);
 
 /** Brings a parameter's gradient, in place of what it has, valid or not. Norms, the gradient scaler and the optimizer's
  * step read it where it is, so a host that rewrites the memory brings it once; nothing writes it. A later backward or

@@ -25,6 +25,10 @@ typedef struct htone_pool_options {
   uint32_t reserved;
 } htone_pool_options;
 
+/** The defaults, to initialize a htone_pool_options where it is declared. */
+#define HTONE_POOL_OPTIONS_INIT \
+  { sizeof(htone_pool_options), 1, 0, 0, 0, 0, 1, 1, 0, 0 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

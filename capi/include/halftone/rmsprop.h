@@ -31,6 +31,13 @@ typedef struct htone_rmsprop_options {
   uint32_t reserved;
 } htone_rmsprop_options;
 
+/** The defaults, to initialize a htone_rmsprop_options where it is declared. */
+#define HTONE_RMSPROP_OPTIONS_INIT                                                                                    \
+  {                                                                                                                   \
+    sizeof(htone_rmsprop_options), HTONE_F32, 1e-2, 0.99, 1e-8, 0.0, 0.0, 0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, \
+        HTONE_F32, 0                                                                                                  \
+  }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

@@ -25,6 +25,10 @@ typedef struct htone_sgd_options {
   htone_master_storage master_storage;
 } htone_sgd_options;
 
+/** The defaults, to initialize a htone_sgd_options where it is declared. */
+#define HTONE_SGD_OPTIONS_INIT \
+  { sizeof(htone_sgd_options), HTONE_F32, 1e-3, 0.0, 0.0, 0.0, 0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

@@ -105,6 +105,10 @@ typedef struct htone_load_options {
   int32_t strict; /**< not 0: every name of the module must be in the state dict and the reverse; default 1 */
 } htone_load_options;
 
+/** The defaults, to initialize a htone_load_options where it is declared. */
+#define HTONE_LOAD_OPTIONS_INIT \
+  { sizeof(htone_load_options), 1 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

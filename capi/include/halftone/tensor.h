@@ -149,8 +149,8 @@ HTONE_API htone_status htone_tensor_numel(htone_tensor* tensor, int64_t* out_cou
 /** Returns the shape.
  *
  * @param[in] tensor borrowed.
- * @param[in] capacity entries at out_shape; HTONE_MAX_NDIM always suffices.
  * @param[out] out_shape [*out_ndim] sizes; optional where capacity is 0.
+ * @param[in] capacity entries at out_shape; HTONE_MAX_NDIM always suffices.
  * @param[out] out_ndim the number of dimensions, also where the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
@@ -161,8 +161,8 @@ HTONE_API htone_status htone_tensor_shape(htone_tensor* tensor, int64_t* out_sha
 /** Returns the strides in elements.
  *
  * @param[in] tensor borrowed.
- * @param[in] capacity entries at out_strides; HTONE_MAX_NDIM always suffices.
  * @param[out] out_strides [*out_ndim] strides; optional where capacity is 0.
+ * @param[in] capacity entries at out_strides; HTONE_MAX_NDIM always suffices.
  * @param[out] out_ndim the number of dimensions, also where the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1

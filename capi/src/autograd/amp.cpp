@@ -68,12 +68,13 @@ htone_status htone_autocast_policy_create(htone_dtype dtype, htone_autocast_poli
   return Call(make<AutocastPolicy>, as<autocast_dtype>(dtype), out);
 }
 
-htone_status htone_autocast_policy_class(htone_autocast_policy* policy, const char* op, htone_autocast_class* out_class) {
+htone_status htone_autocast_policy_class(htone_autocast_policy* policy, const char* op,
+                                         htone_autocast_class* out_class) {
   return Pure(&AutocastPolicy::get, policy, as<known_op>(op), out_class);
 }
 
 htone_status htone_autocast_policy_set_class(htone_autocast_policy* policy, const char* op,
-                                       htone_autocast_class autocast_class) {
+                                             htone_autocast_class autocast_class) {
   return Call(set_class, policy, as<known_op>(op), as<known_class>(autocast_class));
 }
 
@@ -92,8 +93,7 @@ htone_status htone_autocast_begin(htone_autocast_policy* policy, htone_scope** o
     open->policy = hold(policy, "policy").reference();
     const AutocastPolicy* table = open->policy.get();
     require_memory(out, "out");
-    wrap(out, std::move(open));
-    ++scope().depth;
+    enter(std::move(open), out);
     scope().autocast = table;
   });
 }

@@ -23,6 +23,12 @@ void zero_grad(const Tensor& tensor) {
   if (AccumulateGrad* accumulator = accumulator_of(tensor)) accumulator->zero_grad();
 }
 
+Anomaly checked_anomaly(htone_anomaly anomaly) {
+  if (anomaly == HTONE_ANOMALY_NAN) return Anomaly::kNan;
+  if (anomaly == HTONE_ANOMALY_NOT_FINITE) return Anomaly::kNotFinite;
+  fail(Code::kInvalidArgument, "anomaly", "anomaly=%d, expected one of HTONE_ANOMALY_...", anomaly);
+}
+
 }  // namespace
 
 htone_status htone_tensor_set_requires_grad(htone_tensor* tensor, int32_t requires_grad) {
@@ -49,28 +55,17 @@ htone_status htone_no_grad_begin(htone_scope** out) {
   return guard([&] {
     Ref<OpenScope> open = open_scope();
     require_memory(out, "out");
-    wrap(out, std::move(open));
-    ++scope().depth;
+    enter(std::move(open), out);
     scope().grad_enabled = false;
   });
 }
 
-htone_status htone_scope_end(htone_scope* scope) {
+htone_status htone_anomaly_begin(htone_anomaly anomaly, htone_scope** out) {
   return guard([&] {
-    const auto open = hold(scope, "scope");
-    Scope& current = halftone::scope();
-    require_no_call_under_way();
-    if (open->owner.get() != ScopeOwner::current()) {
-      if (!open->owner->has_ended()) fail(Code::kState, "scope", "scope was begun on another thread, which still runs");
-      return release_handle(scope, "scope");  // the modes ended with their thread
-    }
-    if (open->depth != current.depth) {
-      fail(Code::kState, "scope", "scope is number %lld of the %lld open ones; end the inner ones first",
-           static_cast<long long>(open->depth), static_cast<long long>(current.depth));
-    }
-    current.grad_enabled = open->before.grad_enabled;
-    current.autocast = open->before.autocast;
-    current.depth = open->before.depth;
-    release_handle(scope, "scope");
+    const Anomaly sought = checked_anomaly(anomaly);
+    Ref<OpenScope> open = open_scope();
+    require_memory(out, "out");
+    enter(std::move(open), out);
+    scope().anomaly = sought;
   });
 }

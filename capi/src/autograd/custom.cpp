@@ -98,7 +98,7 @@ htone_status htone_function_create(const char* name, htone_backward_fn callback,
     checked_name(name, "name");
     const Ref<Callback<htone_backward_fn>> owned = make_callback(callback, user);
     require_memory(out, "out");
-    wrap(out, make_ref<CallbackFunction>(name, owned));
+    give_handle(out, make_ref<CallbackFunction>(name, owned));
     owned->set_destroy(destroy);
   });
 }
@@ -115,7 +115,7 @@ htone_status htone_module_create_custom(htone_forward_fn callback, void* user, v
   return guard([&] {
     const Ref<Callback<htone_forward_fn>> owned = make_callback(callback, user);
     require_memory(out, "out");
-    wrap(out, make_ref<CallbackModule>(owned));
+    give_handle(out, make_ref<CallbackModule>(owned));
     owned->set_destroy(destroy);
   });
 }

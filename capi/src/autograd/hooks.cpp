@@ -16,7 +16,7 @@ void add_hook(Function function, void* user, void (*destroy)(void*), htone_hook*
   require(out, "out");
   const Ref<Hook> hook = add(callback);
   try {
-    wrap(out, hook);
+    give_handle(out, hook);
   } catch (...) {
     hook->remove();
     throw;

@@ -49,14 +49,6 @@ void copy_text(const char* text, char* out, size_t capacity, size_t* out_length)
 // Copies a list of sizes in the same way.
 void copy_sizes(const Shape& sizes, int32_t capacity, int64_t* out, int32_t* out_ndim);
 
-// Options that know their size; all other fields are 0.
-template <class Options>
-Options zero_options() {
-  Options options = {};
-  options.struct_size = sizeof options;
-  return options;
-}
-
 // The caller's options over the defaults: missing fields of an older caller keep their default, unknown bytes of a
 // newer one must be zero.
 void copy_options(void* defaults, size_t size, const void* options, ArgumentName argument);

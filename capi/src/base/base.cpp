@@ -10,6 +10,7 @@ static_assert(static_cast<int32_t>(Code::kInvalidArgument) == HTONE_ERROR_INVALI
 static_assert(static_cast<int32_t>(Code::kDevice) == HTONE_ERROR_DEVICE);
 static_assert(static_cast<int32_t>(Code::kState) == HTONE_ERROR_STATE);
 static_assert(static_cast<int32_t>(Code::kInternal) == HTONE_ERROR_INTERNAL);
+static_assert(static_cast<int32_t>(Code::kNotFinite) == HTONE_ERROR_NOT_FINITE);
 
 const char* htone_status_name(htone_status status) {
   static constexpr const char* kNames[] = {
@@ -31,19 +32,37 @@ const char* htone_status_name(htone_status status) {
       "CALLBACK",
       "CANCELLED",
       "INTERNAL",
+      "NOT_FINITE",
   };
-  return status >= HTONE_OK && status <= HTONE_ERROR_INTERNAL ? kNames[status] : "UNKNOWN";
+  return status >= HTONE_OK && status <= HTONE_ERROR_NOT_FINITE ? kNames[status] : "UNKNOWN";
 }
 
 // Has no guard, because reading the last error must not change it.
 htone_status htone_error_last(htone_error_info* out_info) {
-  if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096) return HTONE_ERROR_INVALID_ARGUMENT;
+  if (out_info == nullptr || out_info->struct_size < 16 || out_info->struct_size > 4096)
+    return HTONE_ERROR_INVALID_ARGUMENT;
   copy_structure(last_error(), out_info, offsetof(htone_error_info, message));
   return HTONE_OK;
 }
 
+htone_status htone_error_set(htone_status status, const char* message) {
+  const htone_status checked = guard([&] {
+    if (status == HTONE_OK) fail(Code::kInvalidArgument, "status", "status is HTONE_OK, expected an error");
+    require_memory(message, "message");
+  });
+  if (checked != HTONE_OK) return checked;
+  record_reported(status, message);
+  return status;
+}
+
 htone_status htone_debug_live_handles(int64_t* out_count) {
   return Call([] { return HandleTable::instance().live_count(); }, out_count);
+}
+
+htone_status htone_debug_track_handles(int32_t enabled) { return Call(HandleOrigins::set_on, enabled != 0); }
+
+htone_status htone_debug_describe_handles(char* out_text, size_t capacity, size_t* out_length) {
+  return Call(HandleOrigins::report, text(out_text, capacity, out_length));
 }
 
 htone_status htone_log_set_callback(htone_log_fn callback, void* user, void (*destroy)(void* user)) {

@@ -59,12 +59,22 @@ Shared<Handle> shared(Handle* handle) {
   return {handle};
 }
 
+// Throws INVALID_HANDLE, naming the place in the array.
+template <IsHandle Handle>
+const ObjectOf<Handle>& object_at(Handle* const* handles, size_t index, ArgumentName array) {
+  constexpr HandleType type = TraitsOf<Handle>::kType;
+  HandleEntry* entry = HandleTable::instance().find(handles[index], type);
+  if (entry == nullptr) [[unlikely]]
+    fail_handle_at(handles[index], type, array, index);
+  return *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry->object));
+}
+
 // An array of handles with its length before it.
 template <IsHandle Handle>
 std::vector<ObjectOf<Handle>> held_objects(size_t count, Handle* const* handles, ArgumentName array) {
   std::vector<ObjectOf<Handle>> objects;
   if (count > 0) require(handles, array);
-  for (size_t i = 0; i < count; ++i) objects.push_back(hold(handles[i], array).reference());
+  for (size_t i = 0; i < count; ++i) objects.push_back(object_at(handles, i, array));
   return objects;
 }
 template <IsHandle Handle>

@@ -20,8 +20,8 @@ struct PlainResult {
   void require(ArgumentName name) const { require_memory(out, name); }
   template <class Value>
   void give(Value&& value) const {
-    if constexpr (requires { wrap(out, std::forward<Value>(value)); }) {
-      wrap(out, std::forward<Value>(value));
+    if constexpr (requires { give_handle(out, std::forward<Value>(value)); }) {
+      give_handle(out, std::forward<Value>(value));
     } else {
       *out = static_cast<T>(value);
     }
@@ -45,18 +45,18 @@ inline TextResult text(char* out, size_t capacity, size_t* out_length) { return 
 
 struct SizesResult {
   static constexpr int kParameters = 3;
-  int32_t capacity;
   int64_t* out;
+  int32_t capacity;
   int32_t* out_ndim;
 
   void require(ArgumentName name) const {
     if (capacity < 0) fail(Code::kInvalidArgument, "capacity", "capacity=%d is negative", capacity);
-    if (capacity > 0) require_memory(out, name.next());
+    if (capacity > 0) require_memory(out, name);
     require_memory(out_ndim, "out_ndim");
   }
   void give(const Shape& sizes) const { copy_sizes(sizes, capacity, out, out_ndim); }
 };
-inline SizesResult sizes(int32_t capacity, int64_t* out, int32_t* out_ndim) { return {capacity, out, out_ndim}; }
+inline SizesResult sizes(int64_t* out, int32_t capacity, int32_t* out_ndim) { return {out, capacity, out_ndim}; }
 
 // An array of handles, of which all are made or none.
 struct TensorsResult {

@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "base/lent_handles.h"
+#include "base/scope.h"
 #include "core/foreign_function.h"
 
 namespace halftone::capi {
@@ -26,13 +27,19 @@ class Callback final : public RefCounted {
   template <class... Arguments>
   void call(const char* what, Arguments... arguments) const {
     const uint64_t errors_before = error_count();
-    const htone_status status = function_(arguments..., user_);
+    const htone_status status = run(arguments...);
     if (status == HTONE_OK) return;
     const bool is_passed_on = error_count() != errors_before && last_error().status == status;
     fail_callback(what, status, is_passed_on ? last_error().message : "");
   }
 
  private:
+  template <class... Arguments>
+  htone_status run(Arguments... arguments) const {
+    const CallbackScope scopes;
+    return function_(arguments..., user_);
+  }
+
   [[noreturn]] static void fail_callback(const char* what, htone_status status, const char* reason) {
     std::string message =
         std::string(what) + " returned " + std::to_string(status) + " (" + htone_status_name(status) + ")";

@@ -12,11 +12,6 @@ namespace {
 
 constexpr int32_t kMaxThreadsOption = 256;
 
-htone_context_options default_context_options() {
-  auto options = zero_options<htone_context_options>();
-  return options;
-}
-
 template <class Table>
 Table checked_table(const Table* table, const char* field) {
   if (table->struct_size != sizeof *table) {
@@ -87,7 +82,7 @@ Ref<Context> default_context() {
   if (*context) return *context;
   lock.unlock();
   // The lock is not held, because a context registers for forks. Two threads may make one each; the first is kept.
-  Ref<Context> made = make_context(default_context_options());
+  Ref<Context> made = make_context(htone_context_options(HTONE_CONTEXT_OPTIONS_INIT));
   const std::lock_guard relock(*mutex);
   if (!*context) *context = std::move(made);
   return *context;
@@ -95,7 +90,7 @@ Ref<Context> default_context() {
 
 // The caller's options in full. The tables that they point to are read when the context is made.
 htone_context_options context_options(const htone_context_options* options) {
-  return options_or_default(options, default_context_options());
+  return options_or_default(options, htone_context_options(HTONE_CONTEXT_OPTIONS_INIT));
 }
 
 const char* plugin_path(const char* path, ArgumentName name) {
@@ -104,10 +99,6 @@ const char* plugin_path(const char* path, ArgumentName name) {
 }
 
 }  // namespace
-
-htone_status htone_context_options_init(htone_context_options* options) {
-  return Call(default_context_options, options);
-}
 
 htone_status htone_context_create(const htone_context_options* options, htone_context** out) {
   return Call(make_context, as<context_options>(options), out);

@@ -89,6 +89,15 @@ htone_status record_current_exception(const char* function) noexcept {
   }
 }
 
+void record_reported(htone_status status, const char* message) noexcept {
+  ++errors;
+  error_record.status = status;
+  error_record.native_code = 0;
+  error_record.argument_index = -1;
+  std::snprintf(error_record.message, sizeof error_record.message, "%s", message);
+  make_one_line(error_record.message);
+}
+
 const htone_error_info& last_error() noexcept { return error_record; }
 
 uint64_t error_count() noexcept { return errors; }

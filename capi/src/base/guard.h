@@ -27,6 +27,9 @@ template <class Body>
   }
 }
 
+// Records an error that a callback of the caller reports.
+void record_reported(htone_status status, const char* message) noexcept;
+
 // This thread's last error, and how many it has had. The count tells whether a callback caused one.
 const htone_error_info& last_error() noexcept;
 uint64_t error_count() noexcept;

@@ -83,6 +83,18 @@ class HandleTable {
   // The type of a live handle, kNone for anything else; for messages.
   HandleType type_of(const void* handle) noexcept;
   int64_t live_count() noexcept;
+  // Calls visit(handle) for every live handle. Others may come and go meanwhile.
+  template <class Visit>
+  void for_each_live(const Visit& visit) {
+    for (auto& slot : pages_) {
+      HandleEntry* page = slot.load(std::memory_order_acquire);
+      if (page == nullptr) return;
+      for (uint32_t i = 0; i < kEntriesPerPage; ++i) {
+        const uint64_t key = page[i].key.load(std::memory_order_acquire);
+        if (key != 0) visit(reinterpret_cast<void*>(key));
+      }
+    }
+  }
 
  private:
   static HandleTable table_;

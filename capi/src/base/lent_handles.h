@@ -55,8 +55,14 @@ class TensorHandles {
 
   htone_tensor** data() noexcept { return handles_.data(); }
   htone_tensor* const* data() const noexcept { return handles_.data(); }
-  // Moves the handles to a caller, who owns them from now on.
-  void hand_over(htone_tensor** out) noexcept {
+  // Moves the handles to a caller, or the caller's innermost scope of handles, that owns them from now on.
+  void hand_over(htone_tensor** out) {
+    if (GivenHandles* const scope = GivenHandles::innermost()) {
+      scope->reserve(handles_.size());
+      for (htone_tensor* handle : handles_) {
+        if (handle != nullptr) scope->note(handle);
+      }
+    }
     std::copy(handles_.begin(), handles_.end(), out);
     handles_.clear();
   }

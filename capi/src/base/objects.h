@@ -10,8 +10,9 @@
 #include "autograd/hook_list.h"
 #include "autograd/parameter_set.h"
 #include "base/argument_name.h"
+#include "base/given_handles.h"
+#include "base/handle_origins.h"
 #include "base/handles.h"
-#include "base/scope.h"
 #include "core/error.h"
 #include "data/batches.h"
 #include "halftone/halftone.h"
@@ -26,6 +27,8 @@
 #include "trainer/checkpoint.h"
 
 namespace halftone::capi {
+
+struct OpenScope;  // base/scope.h
 
 // A device that a caller has a handle of. It keeps the context alive.
 struct DeviceReference final : RefCounted {
@@ -77,6 +80,8 @@ using ObjectOf = typename TraitsOf<Handle>::Object;
 
 // Throws INVALID_HANDLE; the message says what the value is instead.
 [[noreturn]] void fail_handle(const void* handle, HandleType expected, ArgumentName argument);
+// For an element of an array.
+[[noreturn]] void fail_handle_at(const void* handle, HandleType expected, ArgumentName array, size_t index);
 
 template <IsHandle Handle>
 HandleEntry& entry_of(Handle* handle, ArgumentName argument) {
@@ -123,10 +128,23 @@ Held<ObjectOf<Handle>> hold(Handle* handle, ArgumentName argument) {
   return Held<ObjectOf<Handle>>(object_of(handle, argument));
 }
 
-// Makes a handle for the object and leaves it to the caller.
+// Makes a handle for the object.
 template <IsHandle Handle>
 void wrap(Handle** out, ObjectOf<Handle> object) {
   *out = static_cast<Handle*>(HandleTable::instance().add(TraitsOf<Handle>::kType, std::move(object)));
+}
+
+// Makes a handle for the object and leaves it to the caller, or to the caller's innermost scope of handles.
+template <IsHandle Handle>
+void give_handle(Handle** out, ObjectOf<Handle> object) {
+  GivenHandles* const scope = GivenHandles::innermost();
+  if (scope != nullptr) [[unlikely]]
+    scope->reserve(1);
+  wrap(out, std::move(object));
+  if (scope != nullptr) [[unlikely]]
+    scope->note(*out);
+  if (HandleOrigins::is_on()) [[unlikely]]
+    HandleOrigins::note(*out);
 }
 
 template <IsHandle Handle>

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/lent_handles.h"
+
 namespace halftone::capi {
 
 namespace {
@@ -12,7 +14,9 @@ namespace {
 void end_thread(void* pointer) {
   scope().grad_enabled = true;
   scope().autocast = nullptr;
+  scope().anomaly = Anomaly::kNothing;
   scope().depth = 0;
+  OpenScope::innermost() = nullptr;
   const auto owner = Ref<ScopeOwner>::adopt(static_cast<ScopeOwner*>(pointer));
   owner->mark_ended();
 }
@@ -62,6 +66,90 @@ void ScopeOwner::forget_current() noexcept {
   } catch (...) {
     // Without the key no scope was opened.
   }
+}
+
+namespace {
+
+// Releases the handle, of whatever type it is; does nothing if it is not alive.
+template <IsHandle... Handles>
+void drop_one_of(void* handle) noexcept {
+  (drop_handle(static_cast<Handles*>(handle)), ...);
+}
+
+void drop_any(void* handle) noexcept {
+  drop_one_of<htone_tensor, htone_context, htone_device, htone_autocast_policy, htone_parameter, htone_parameters,
+              htone_module, htone_state_dict, htone_optimizer, htone_schedule, htone_grad_scaler, htone_ema,
+              htone_sampler, htone_batches, htone_checkpoint, htone_function, htone_hook>(handle);
+}
+
+}  // namespace
+
+OpenScope::~OpenScope() {
+  if (scope().depth == 0) ScopeOwner::forget_current();
+}
+
+std::unique_ptr<GivenHandles> new_handle_list() { return std::make_unique<GivenHandles>(drop_any); }
+
+Ref<OpenScope> open_scope() {
+  if (scope().guards > 0) {
+    fail(Code::kState, "",
+         "scopes cannot be begun inside another call of this thread, outside of a callback whose header allows it");
+  }
+  Ref<OpenScope> open = make_ref<OpenScope>();
+  open->before = scope();
+  open->depth = scope().depth + 1;
+  open->outer = OpenScope::innermost();
+  open->owner = ScopeOwner::current_or_new();
+  return open;
+}
+
+void enter(Ref<OpenScope> open, htone_scope** out) {
+  OpenScope& entered = *open;
+  wrap(out, std::move(open));
+  entered.handle = *out;
+  OpenScope::innermost() = &entered;
+  ++scope().depth;
+}
+
+namespace {
+
+// Brings back the modes from before the innermost scope of this thread, and releases its handles.
+void end_innermost() noexcept {
+  OpenScope& open = *OpenScope::innermost();
+  Scope& current = scope();
+  current.grad_enabled = open.before.grad_enabled;
+  current.autocast = open.before.autocast;
+  current.anomaly = open.before.anomaly;
+  current.depth = open.before.depth;
+  OpenScope::innermost() = open.outer;
+  open.given.reset();
+  drop_handle(open.handle);
+}
+
+}  // namespace
+
+void end_scope(htone_scope* handle) {
+  const auto open = hold(handle, "scope");
+  const Scope& current = scope();
+  if (open->owner.get() != ScopeOwner::current()) {
+    if (!open->owner->has_ended()) fail(Code::kState, "scope", "scope was begun on another thread, which still runs");
+    open->given.reset();
+    return release_handle(handle, "scope");  // the modes ended with their thread
+  }
+  if (current.guards > 0 || open->depth <= current.base) {
+    fail(Code::kState, "scope", "scope was begun before the call that is under way on this thread; end it afterwards");
+  }
+  if (open->depth != current.depth) {
+    fail(Code::kState, "scope", "scope is number %lld of the %lld open ones; end the inner ones first",
+         static_cast<long long>(open->depth), static_cast<long long>(current.depth));
+  }
+  end_innermost();
+}
+
+CallbackScope::~CallbackScope() {
+  while (scope().depth > before_.depth) end_innermost();
+  scope().base = before_.base;
+  scope().guards = before_.guards;
 }
 
 }  // namespace halftone::capi

@@ -1,14 +1,18 @@
-// A scope that a caller opened: the modes of the thread before it, and its owner.
+// A scope that a caller opened: the modes of the thread before it, its owner, and the handles that it will release.
 #pragma once
 
 #include <sys/types.h>
 
 #include <atomic>
+#include <memory>
 
 #include "autograd/scope.h"
+#include "base/given_handles.h"
 #include "core/error.h"
 #include "core/ref.h"
 #include "ops/dispatch/autocast.h"
+
+struct htone_scope;
 
 namespace halftone::capi {
 
@@ -34,29 +38,47 @@ class ScopeOwner final : public RefCounted {
 };
 
 struct OpenScope final : RefCounted {
-  ~OpenScope() override {
-    if (scope().depth == 0) ScopeOwner::forget_current();
+  ~OpenScope() override;
+
+  // The innermost scope of this thread; null where none is open.
+  static OpenScope*& innermost() noexcept {
+    static thread_local constinit OpenScope* scope = nullptr;
+    return scope;
   }
 
   Scope before;
   Ref<ScopeOwner> owner;
-  int64_t depth = 0;           // how many scopes were open with this one
-  Ref<AutocastPolicy> policy;  // kept for as long as the thread points to it
+  int64_t depth = 0;                    // how many scopes were open with this one
+  OpenScope* outer = nullptr;           // the scope around this one
+  htone_scope* handle = nullptr;        // the caller's
+  Ref<AutocastPolicy> policy;           // kept for as long as the thread points to it
+  std::unique_ptr<GivenHandles> given;  // only in a scope of htone_handles_begin
 };
 
-// Throws STATE in a callback during a call: the end of the call would undo the change.
-inline void require_no_call_under_way() {
-  if (scope().guards > 0) fail(Code::kState, "", "scopes cannot be begun or ended inside another call of this thread");
-}
+// The list of a scope that is about to open, from now on the innermost of this thread.
+std::unique_ptr<GivenHandles> new_handle_list();
 
-// Saves the thread's modes before a change.
-inline Ref<OpenScope> open_scope() {
-  require_no_call_under_way();
-  Ref<OpenScope> open = make_ref<OpenScope>();
-  open->before = scope();
-  open->depth = scope().depth + 1;
-  open->owner = ScopeOwner::current_or_new();
-  return open;
-}
+// Saves the thread's modes before a change. Throws STATE inside a call that sets the modes back at its end.
+Ref<OpenScope> open_scope();
+// Makes the scope the innermost one and leaves its handle to the caller. Nothing can fail after it.
+void enter(Ref<OpenScope> open, htone_scope** out);
+// Ends a scope: brings back the modes from before it and releases its handles. Throws STATE where it is not the
+// innermost scope of the calling thread, or was open before the callback under way began.
+void end_scope(htone_scope* handle);
+
+// Stands around a callback, in which scopes may be opened: those that it leaves open end with it.
+class CallbackScope {
+ public:
+  CallbackScope() noexcept : before_(scope()) {
+    scope().base = before_.depth;
+    scope().guards = 0;
+  }
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+ private:
+  const Scope before_;
+};
 
 }  // namespace halftone::capi

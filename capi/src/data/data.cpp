@@ -10,16 +10,9 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_sampler_options default_sampler_options() {
-  auto options = zero_options<htone_sampler_options>();
-  options.shuffle = 1;
-  options.drop_last = 1;
-  options.world_size = 1;
-  return options;
-}
-
 data::SamplerOptions sampler_options(const htone_sampler_options* options) {
-  const htone_sampler_options given = options_or_default(&require(options, "options"), default_sampler_options());
+  const htone_sampler_options given =
+      options_or_default(&require(options, "options"), htone_sampler_options(HTONE_SAMPLER_OPTIONS_INIT));
   return {.count = given.count,
           .batch_size = given.batch_size,
           .seed = given.seed,
@@ -47,12 +40,12 @@ struct PositionResult {
 // The sampler advances after the caller has the indices.
 struct IndicesResult {
   static constexpr int kParameters = 3;
-  size_t capacity;
   int64_t* out_indices;
+  size_t capacity;
   size_t* out_count;
 
   void require(ArgumentName name) const {
-    require_memory(out_indices, name.next());
+    require_memory(out_indices, name);
     require_memory(out_count, name.next().next());
   }
   void give(data::Sampler& sampler) const {
@@ -80,10 +73,6 @@ Tensor current(const data::Batches& batches, size_t index) {
 
 }  // namespace
 
-htone_status htone_sampler_options_init(htone_sampler_options* options) {
-  return Call(default_sampler_options, options);
-}
-
 htone_status htone_sampler_create(const htone_sampler_options* options, htone_sampler** out) {
   return Call(make<data::Sampler>, as<sampler_options>(options), out);
 }
@@ -97,7 +86,7 @@ htone_status htone_sampler_position(htone_sampler* sampler, int64_t* out_epoch, 
 }
 
 htone_status htone_sampler_next(htone_sampler* sampler, int64_t* out_indices, size_t capacity, size_t* out_count) {
-  return Call(std::identity(), sampler, IndicesResult{capacity, out_indices, out_count});
+  return Call(std::identity(), sampler, IndicesResult{out_indices, capacity, out_count});
 }
 
 htone_status htone_batches_create(htone_sampler* sampler, size_t count, htone_tensor* const* tensors,

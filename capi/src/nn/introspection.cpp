@@ -107,7 +107,7 @@ htone_status htone_parameter_name(htone_parameter* parameter, char* out_name, si
 htone_status htone_parameter_shape(htone_parameter* parameter, int64_t* out_shape, int32_t capacity,
                                    int32_t* out_ndim) {
   return Pure([](const Parameter& own) { return own.weights().shape(); }, parameter,
-              sizes(capacity, out_shape, out_ndim));
+              sizes(out_shape, capacity, out_ndim));
 }
 
 htone_status htone_parameter_dtype(htone_parameter* parameter, htone_dtype* out_dtype) {

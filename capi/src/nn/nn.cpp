@@ -11,15 +11,8 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_linear_options default_linear_options() {
-  auto options = zero_options<htone_linear_options>();
-  options.bias = 1;
-  options.dtype = HTONE_F32;
-  return options;
-}
-
 htone_linear_options linear_options(const htone_linear_options* options) {
-  const htone_linear_options given = options_or_default(options, default_linear_options());
+  const htone_linear_options given = options_or_default(options, htone_linear_options(HTONE_LINEAR_OPTIONS_INIT));
   checked_weight_dtype(given.dtype, "options", "options.dtype");
   return given;
 }
@@ -53,8 +46,6 @@ const Named& element_at(const std::vector<Named>& list, size_t index) {
 }
 
 }  // namespace
-
-htone_status htone_linear_options_init(htone_linear_options* options) { return Call(default_linear_options, options); }
 
 htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
                                         const htone_linear_options* options, htone_module** out) {

@@ -11,35 +11,17 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_norm_options default_norm_options() {
-  auto options = zero_options<htone_norm_options>();
-  options.affine = 1;
-  options.bias = 1;
-  options.dtype = HTONE_F32;
-  options.epsilon = 1e-5;
-  return options;
-}
-
-htone_batch_norm_options default_batch_norm_options() {
-  auto options = zero_options<htone_batch_norm_options>();
-  options.affine = 1;
-  options.track_running_stats = 1;
-  options.epsilon = 1e-5;
-  options.momentum = 0.1;
-  options.dtype = HTONE_F32;
-  return options;
-}
-
 // The caller's options, checked.
 htone_norm_options norm_settings(const htone_norm_options* options) {
-  const htone_norm_options settings = options_or_default(options, default_norm_options());
+  const htone_norm_options settings = options_or_default(options, htone_norm_options(HTONE_NORM_OPTIONS_INIT));
   checked_weight_dtype(settings.dtype, "options", "options.dtype");
   require_epsilon(settings.epsilon, "options", "options.epsilon");
   return settings;
 }
 
 htone_batch_norm_options batch_norm_settings(const htone_batch_norm_options* options) {
-  const htone_batch_norm_options settings = options_or_default(options, default_batch_norm_options());
+  const htone_batch_norm_options settings =
+      options_or_default(options, htone_batch_norm_options(HTONE_BATCH_NORM_OPTIONS_INIT));
   checked_weight_dtype(settings.dtype, "options", "options.dtype");
   require_epsilon(settings.epsilon, "options", "options.epsilon");
   if (!(settings.momentum >= 0.0 && settings.momentum <= 1.0)) {
@@ -101,8 +83,6 @@ Ref<nn::Module> make_batch_norm(ContextDevice& device, const Shape& channels,
 
 }  // namespace
 
-htone_status htone_norm_options_init(htone_norm_options* options) { return Call(default_norm_options, options); }
-
 htone_status htone_module_create_layer_norm(htone_device* device, int32_t ndim, const int64_t* normalized_shape,
                                             const htone_norm_options* options, htone_module** out) {
   return Call(make_layer_norm, device, as<normalized_dims>(ndim, normalized_shape), as<norm_settings>(options), out);
@@ -118,16 +98,12 @@ htone_status htone_module_create_group_norm(htone_device* device, int64_t groups
   return Call(make_group_norm, device, as<channel_groups>(groups, channels), as<norm_settings>(options), out);
 }
 
-htone_status htone_batch_norm_options_init(htone_batch_norm_options* options) {
-  return Call(default_batch_norm_options, options);
-}
-
 htone_status htone_module_create_batch_norm1d(htone_device* device, int64_t channels,
-                                               const htone_batch_norm_options* options, htone_module** out) {
+                                              const htone_batch_norm_options* options, htone_module** out) {
   return Call(make_batch_norm<2, 3>, device, as<channel_shape>(channels), as<batch_norm_settings>(options), out);
 }
 
 htone_status htone_module_create_batch_norm2d(htone_device* device, int64_t channels,
-                                               const htone_batch_norm_options* options, htone_module** out) {
+                                              const htone_batch_norm_options* options, htone_module** out) {
   return Call(make_batch_norm<4, 4>, device, as<channel_shape>(channels), as<batch_norm_settings>(options), out);
 }

@@ -25,6 +25,10 @@ Ref<Parameter> make_parameter(const char* name, const Tensor& tensor) {
   return make_ref<Parameter>(name, tensor.detach(), MasterMemory::kShared);
 }
 
+Ref<Parameter> new_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape) {
+  return make_ref<Parameter>(name, full(device, dtype, shape, 0.0, Category::kParameters));
+}
+
 // A gradient that a caller sets must fit the parameter.
 void require_gradient(const Parameter& parameter, const Tensor& grad) {
   if (parameter.is_frozen()) fail(Code::kState, "parameter", "parameter %s is frozen", parameter.name());
@@ -69,6 +73,12 @@ const NamedParameter& item_at(const ParameterSet& set, size_t index) {
 
 htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out) {
   return Call(make_parameter, as<checked_name>(name), tensor, out);
+}
+
+htone_status htone_parameter_create_new(htone_device* device, const char* name, htone_dtype dtype, int32_t ndim,
+                                        const int64_t* shape, htone_parameter** out) {
+  return Call(new_parameter, device, as<checked_name>(name), as<weight_dtype>(dtype), as<fixed_shape>(ndim, shape),
+              out);
 }
 
 htone_status htone_parameter_set_grad(htone_parameter* parameter, htone_tensor* gradient) {

@@ -8,14 +8,8 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_load_options default_load_options() {
-  auto options = zero_options<htone_load_options>();
-  options.strict = 1;
-  return options;
-}
-
 bool is_strict(const htone_load_options* options) {
-  return options_or_default(options, default_load_options()).strict != 0;
+  return options_or_default(options, htone_load_options(HTONE_LOAD_OPTIONS_INIT)).strict != 0;
 }
 
 // A caller's state dict has tensors alone: split weights are joined here.
@@ -74,8 +68,6 @@ htone_status htone_state_dict_find(htone_state_dict* state_dict, const char* nam
 htone_status htone_module_state_dict(htone_module* module, htone_state_dict** out) {
   return Call([](const nn::Module& layer) { return shared_state(nn::state_of(layer)); }, module, out);
 }
-
-htone_status htone_load_options_init(htone_load_options* options) { return Call(default_load_options, options); }
 
 htone_status htone_module_load_state_dict(htone_module* module, htone_state_dict* state_dict,
                                           const htone_load_options* options) {

@@ -12,19 +12,9 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_conv_options default_conv_options() {
-  auto options = zero_options<htone_conv_options>();
-  options.bias = 1;
-  options.dtype = HTONE_F32;
-  options.stride_h = options.stride_w = 1;
-  options.dilation_h = options.dilation_w = 1;
-  options.groups = 1;
-  return options;
-}
-
 // Checks the fields that only modules use; the operation checks the others.
 htone_conv_options checked_conv_options(const htone_conv_options* options) {
-  const htone_conv_options settings = options_or_default(options, default_conv_options());
+  const htone_conv_options settings = options_or_default(options, htone_conv_options(HTONE_CONV_OPTIONS_INIT));
   if (!is_arithmetic_float(static_cast<DType>(settings.dtype))) {
     fail(Code::kInvalidArgument, "options", "options.dtype=%s, expected f64, f32, f16 or bf16",
          htone_dtype_name(settings.dtype));
@@ -103,8 +93,6 @@ Ref<nn::Module> make_layer(ContextDevice& device, const LayerSizes& sizes, const
 }
 
 }  // namespace
-
-htone_status htone_conv_options_init(htone_conv_options* options) { return Call(default_conv_options, options); }
 
 htone_status htone_conv1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                           const htone_conv_options* options, htone_tensor** out) {

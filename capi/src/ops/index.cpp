@@ -8,13 +8,6 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_embedding_options default_embedding_options() {
-  auto options = zero_options<htone_embedding_options>();
-  options.dtype = HTONE_F32;
-  options.padding_index = -1;
-  return options;
-}
-
 // The sizes of a table, which must be countable in bytes.
 Shape table_shape(int64_t num_embeddings, int64_t embedding_dim) {
   const Shape shape = {positive(num_embeddings, "num_embeddings"), positive(embedding_dim, "embedding_dim")};
@@ -30,7 +23,8 @@ Ref<nn::Embedding> make_embedding(ContextDevice& device, const Shape& table, con
 }
 
 htone_embedding_options embedding_options(const htone_embedding_options* options) {
-  const htone_embedding_options given = options_or_default(options, default_embedding_options());
+  const htone_embedding_options given =
+      options_or_default(options, htone_embedding_options(HTONE_EMBEDDING_OPTIONS_INIT));
   checked_weight_dtype(given.dtype, "options", "options.dtype");
   return given;
 }
@@ -56,10 +50,6 @@ htone_status htone_masked_fill(htone_tensor* input, htone_tensor* mask, double v
 
 htone_status htone_embedding(htone_tensor* weight, htone_tensor* indices, int64_t padding_index, htone_tensor** out) {
   return Pure(ops::embedding, weight, indices, padding_index, out);
-}
-
-htone_status htone_embedding_options_init(htone_embedding_options* options) {
-  return Call(default_embedding_options, options);
 }
 
 htone_status htone_module_create_embedding(htone_device* device, int64_t num_embeddings, int64_t embedding_dim,

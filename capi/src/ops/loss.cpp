@@ -31,14 +31,9 @@ double checked_beta(double beta, ArgumentName name) {
   return beta;
 }
 
-htone_cross_entropy_options default_cross_entropy_options() {
-  auto options = zero_options<htone_cross_entropy_options>();
-  options.ignore_index = -100;
-  return options;
-}
-
 ops::ClassLossOptions class_loss_options(const htone_cross_entropy_options* options) {
-  const htone_cross_entropy_options given = options_or_default(options, default_cross_entropy_options());
+  const htone_cross_entropy_options given =
+      options_or_default(options, htone_cross_entropy_options(HTONE_CROSS_ENTROPY_OPTIONS_INIT));
   if (!(given.label_smoothing >= 0 && given.label_smoothing <= 1)) {
     fail(Code::kInvalidArgument, "options", "options.label_smoothing=%g is outside [0, 1]", given.label_smoothing);
   }
@@ -75,10 +70,6 @@ htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, int32_t log
 htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
                                    htone_reduction reduction, htone_tensor** out) {
   return Pure(ops::bce_with_logits, logits, targets, optional(pos_weight), as<loss_reduction>(reduction), out);
-}
-
-htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options) {
-  return Call(default_cross_entropy_options, options);
 }
 
 htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,

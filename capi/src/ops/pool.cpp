@@ -8,17 +8,9 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_pool_options default_pool_options() {
-  auto options = zero_options<htone_pool_options>();
-  options.count_include_pad = 1;
-  options.dilation_h = 1;
-  options.dilation_w = 1;
-  return options;
-}
-
 // The sizes of a window: {kernel_h, kernel_w}, or {1, kernel_w} over one dimension.
 ops::PoolOptions checked_options(const htone_pool_options* options, int64_t kernel_h, int64_t kernel_w, int dims) {
-  const htone_pool_options settings = options_or_default(options, default_pool_options());
+  const htone_pool_options settings = options_or_default(options, htone_pool_options(HTONE_POOL_OPTIONS_INIT));
   const ops::PoolOptions converted = {.kernel = {kernel_h, kernel_w},
                                       .window = {.stride = {settings.stride_h == 0 ? kernel_h : settings.stride_h,
                                                             settings.stride_w == 0 ? kernel_w : settings.stride_w},
@@ -71,8 +63,6 @@ Ref<nn::AdaptivePool2d> make_adaptive2d(int64_t result_h, int64_t result_w) {
 }
 
 }  // namespace
-
-htone_status htone_pool_options_init(htone_pool_options* options) { return Call(default_pool_options, options); }
 
 htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, const htone_pool_options* options,
                               htone_tensor** out) {

@@ -10,18 +10,6 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_adafactor_options default_adafactor() {
-  auto options = zero_options<htone_adafactor_options>();
-  options.compute_dtype = HTONE_F32;
-  options.lr = 1e-2;
-  options.beta2_decay = -0.8;
-  options.epsilon1 = FLT_EPSILON;
-  options.epsilon2 = 1e-3;
-  options.clip_threshold = 1.0;
-  options.grad_dtype = HTONE_F32;
-  return options;
-}
-
 AdafactorGroup checked_group(const htone_adafactor_options& options) {
   require_not_negative("lr", options.lr);
   require_setting(std::isfinite(options.beta2_decay) && options.beta2_decay <= 0.0, "beta2_decay", options.beta2_decay,
@@ -40,13 +28,12 @@ AdafactorGroup checked_group(const htone_adafactor_options& options) {
 }
 
 OptimizerSettings<optim::AdafactorRule> adafactor_settings(const htone_adafactor_options* options) {
-  const htone_adafactor_options given = options_or_default(options, default_adafactor());
+  const htone_adafactor_options given =
+      options_or_default(options, htone_adafactor_options(HTONE_ADAFACTOR_OPTIONS_INIT));
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
 }  // namespace
-
-htone_status htone_adafactor_options_init(htone_adafactor_options* options) { return Call(default_adafactor, options); }
 
 htone_status htone_optimizer_create_adafactor(htone_module* module, const htone_adafactor_options* options,
                                               htone_optimizer** out) {

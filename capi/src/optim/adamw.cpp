@@ -9,20 +9,6 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_adamw_options default_adam_options(double weight_decay) {
-  auto options = zero_options<htone_adamw_options>();
-  options.compute_dtype = HTONE_F32;
-  options.lr = 1e-3;
-  options.beta1 = 0.9;
-  options.beta2 = 0.999;
-  options.epsilon = 1e-8;
-  options.weight_decay = weight_decay;
-  options.grad_dtype = HTONE_F32;
-  options.moment1_dtype = HTONE_F32;
-  options.moment2_dtype = HTONE_F32;
-  return options;
-}
-
 AdamwGroup checked_adamw_group(const htone_adamw_options& options) {
   require_not_negative("lr", options.lr);
   require_fraction("beta1", options.beta1);
@@ -43,19 +29,14 @@ OptimizerSettings<Rule> settings_of(const htone_adamw_options* options, const ht
   return {.precision = checked_precision(given), .group = checked_adamw_group(given)};
 }
 
-htone_adamw_options default_adamw() { return default_adam_options(0.01); }
-htone_adamw_options default_adam() { return default_adam_options(0.0); }
-
 OptimizerSettings<optim::AdamWRule> adamw_settings(const htone_adamw_options* options) {
-  return settings_of<optim::AdamWRule>(options, default_adamw());
+  return settings_of<optim::AdamWRule>(options, htone_adamw_options(HTONE_ADAMW_OPTIONS_INIT));
 }
 OptimizerSettings<optim::AdamRule> adam_settings(const htone_adamw_options* options) {
-  return settings_of<optim::AdamRule>(options, default_adam());
+  return settings_of<optim::AdamRule>(options, htone_adamw_options(HTONE_ADAM_OPTIONS_INIT));
 }
 
 }  // namespace
-
-htone_status htone_adamw_options_init(htone_adamw_options* options) { return Call(default_adamw, options); }
 
 htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adamw_options* options,
                                           htone_optimizer** out) {
@@ -71,8 +52,6 @@ htone_status htone_optimizer_add_adamw_group(htone_optimizer* optimizer, htone_p
                                              const htone_adamw_options* options) {
   return Call(add_group<optim::AdamWRule>, optimizer, parameters, as<adamw_settings>(options));
 }
-
-htone_status htone_adam_options_init(htone_adamw_options* options) { return Call(default_adam, options); }
 
 htone_status htone_optimizer_create_adam(htone_module* module, const htone_adamw_options* options,
                                          htone_optimizer** out) {

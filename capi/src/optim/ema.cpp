@@ -7,14 +7,8 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_ema_options default_ema() {
-  auto options = zero_options<htone_ema_options>();
-  options.decay = 0.999;
-  return options;
-}
-
 optim::EmaSettings ema_settings(const htone_ema_options* options) {
-  const htone_ema_options given = options_or_default(options, default_ema());
+  const htone_ema_options given = options_or_default(options, htone_ema_options(HTONE_EMA_OPTIONS_INIT));
   if (!(given.decay >= 0.0 && given.decay < 1.0)) {
     fail(Code::kInvalidArgument, "options", "options.decay=%g, expected a number in [0, 1)", given.decay);
   }
@@ -31,8 +25,6 @@ Tensor average_at(const optim::Ema& ema, size_t index) {
 }
 
 }  // namespace
-
-htone_status htone_ema_options_init(htone_ema_options* options) { return Call(default_ema, options); }
 
 htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_options* options, htone_ema** out) {
   return Call(make_ema, parameters, as<ema_settings>(options), out);

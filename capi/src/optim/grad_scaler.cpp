@@ -19,22 +19,9 @@ namespace {
 
 constexpr double kLargestFloat = std::numeric_limits<float>::max();
 
-htone_grad_scaler_options torch_options() {
-  auto options = zero_options<htone_grad_scaler_options>();
-  options.enabled = 1;
-  options.initial_scale = 65536.0;
-  options.growth_factor = 2.0;
-  options.backoff_factor = 0.5;
-  options.max_scale = kLargestFloat;
-  options.growth_interval = 2000;
-  options.hysteresis = 1;
-  options.at_minimum = HTONE_AT_MINIMUM_CONTINUE;
-  return options;
-}
-
 // The settings that DeepSpeed and Megatron-LM share.
 htone_grad_scaler_options delayed_options(double initial_scale, htone_at_minimum at_minimum) {
-  htone_grad_scaler_options options = torch_options();
+  htone_grad_scaler_options options = HTONE_GRAD_SCALER_OPTIONS_INIT;
   options.initial_scale = initial_scale;
   options.min_scale = 1.0;
   options.growth_interval = 1000;
@@ -59,7 +46,7 @@ htone_grad_scaler_options megatron_options() {
 
 // Keeps gradients 4 or 5 powers of two below FP16's largest number, as room for the outliers that the share ignores.
 htone_grad_scaler_options histogram_options() {
-  htone_grad_scaler_options options = torch_options();
+  htone_grad_scaler_options options = HTONE_GRAD_SCALER_OPTIONS_INIT;
   options.growth_interval = 100;
   options.histogram_limit = 2048.0;
   options.histogram_share = 1e-4;
@@ -69,15 +56,16 @@ htone_grad_scaler_options histogram_options() {
 htone_grad_scaler_options preset_options(htone_scaler_preset preset) {
   switch (preset) {
     case HTONE_SCALER_TORCH:
-      return torch_options();
+      return htone_grad_scaler_options(HTONE_GRAD_SCALER_OPTIONS_INIT);
     case HTONE_SCALER_DEEPSPEED:
       return deepspeed_options();
     case HTONE_SCALER_MEGATRON:
       return megatron_options();
     case HTONE_SCALER_HISTOGRAM:
       return histogram_options();
+    default:
+      fail(Code::kInvalidArgument, "preset", "preset=%d is none of HTONE_SCALER_...", preset);
   }
-  fail(Code::kInvalidArgument, "preset", "preset=%d is none of HTONE_SCALER_...", preset);
 }
 
 void require_option(bool holds, const char* field, double value, const char* expected) {
@@ -155,7 +143,8 @@ struct NewScaler {
   bool enabled;
 };
 NewScaler scaler_options(const htone_grad_scaler_options* options) {
-  const htone_grad_scaler_options given = options_or_default(options, torch_options());
+  const htone_grad_scaler_options given =
+      options_or_default(options, htone_grad_scaler_options(HTONE_GRAD_SCALER_OPTIONS_INIT));
   return {settings_of(given), static_cast<float>(given.initial_scale), given.enabled != 0};
 }
 
@@ -177,18 +166,7 @@ ScalerState saved_state(const htone_scaler_state* saved) {
   return checked_state(options_or_default(&require(saved, "saved"), {}, "saved"));
 }
 
-htone_step_outcome outcome_of(const optim::GradScaler&, const optim::Optimizer& optimizer) {
-  const optim::Optimizer::Outcome outcome = optimizer.outcome();
-  htone_step_outcome result = {};
-  result.skipped = outcome.skipped ? 1 : 0;
-  result.kind = static_cast<htone_not_finite>(outcome.kind);
-  if (outcome.offending != nullptr) std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
-  return result;
-}
-
 }  // namespace
-
-htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options) { return Call(torch_options, options); }
 
 htone_status htone_grad_scaler_options_preset(htone_scaler_preset preset, htone_grad_scaler_options* options) {
   return Call(preset_options, preset, options);
@@ -223,9 +201,4 @@ htone_status htone_grad_scaler_state(htone_grad_scaler* scaler, htone_scaler_sta
 
 htone_status htone_grad_scaler_set_state(htone_grad_scaler* scaler, const htone_scaler_state* saved) {
   return Call(&optim::GradScaler::set_state, scaler, as<saved_state>(saved));
-}
-
-htone_status htone_grad_scaler_outcome(htone_grad_scaler* scaler, htone_optimizer* optimizer,
-                                       htone_step_outcome* out_outcome) {
-  return Pure(outcome_of, scaler, optimizer, structure(out_outcome, offsetof(htone_step_outcome, parameter)));
 }

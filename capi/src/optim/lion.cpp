@@ -8,17 +8,6 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_lion_options default_lion() {
-  auto options = zero_options<htone_lion_options>();
-  options.compute_dtype = HTONE_F32;
-  options.lr = 1e-4;
-  options.beta1 = 0.9;
-  options.beta2 = 0.99;
-  options.grad_dtype = HTONE_F32;
-  options.moment1_dtype = HTONE_F32;
-  return options;
-}
-
 LionGroup checked_group(const htone_lion_options& options) {
   require_not_negative("lr", options.lr);
   require_fraction("beta1", options.beta1);
@@ -28,13 +17,11 @@ LionGroup checked_group(const htone_lion_options& options) {
 }
 
 OptimizerSettings<optim::LionRule> lion_settings(const htone_lion_options* options) {
-  const htone_lion_options given = options_or_default(options, default_lion());
+  const htone_lion_options given = options_or_default(options, htone_lion_options(HTONE_LION_OPTIONS_INIT));
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
 }  // namespace
-
-htone_status htone_lion_options_init(htone_lion_options* options) { return Call(default_lion, options); }
 
 htone_status htone_optimizer_create_lion(htone_module* module, const htone_lion_options* options,
                                          htone_optimizer** out) {

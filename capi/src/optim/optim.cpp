@@ -1,5 +1,7 @@
 #include "halftone/optim.h"
 
+#include <cstdio>
+
 #include "base/call.h"
 
 using namespace halftone;
@@ -36,6 +38,33 @@ void set_group_lr(optim::Optimizer& optimizer, size_t index, double lr) {
 }
 
 void step(optim::Optimizer& optimizer) { optimizer.step(); }
+
+void clip_grad_norm(optim::Optimizer& optimizer, double max_norm, bool error_if_nonfinite) {
+  if (error_if_nonfinite) optimizer.require_finite();
+  optimizer.clip_grad_norm(max_norm);
+}
+
+htone_step_outcome outcome_of(const optim::Optimizer& optimizer) {
+  const optim::Optimizer::Outcome outcome = optimizer.outcome();
+  htone_step_outcome result = {};
+  result.skipped = outcome.skipped ? 1 : 0;
+  result.kind = static_cast<htone_not_finite>(outcome.kind);
+  if (outcome.offending != nullptr) std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
+  return result;
+}
+
+optim::Optimizer::Guard checked_guard(htone_gradient_guard guard) {
+  switch (guard) {
+    case HTONE_GRADIENT_GUARD_NONE:
+      return optim::Optimizer::Guard::kNone;
+    case HTONE_GRADIENT_GUARD_SKIP:
+      return optim::Optimizer::Guard::kSkip;
+    case HTONE_GRADIENT_GUARD_ERROR:
+      return optim::Optimizer::Guard::kError;
+    default:
+      fail(Code::kInvalidArgument, "guard", "guard=%d, expected one of HTONE_GRADIENT_GUARD_...", guard);
+  }
+}
 
 }  // namespace
 
@@ -77,10 +106,18 @@ htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out
   return Pure(&optim::Optimizer::grad_factor, optimizer, out_factor);
 }
 
-htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm) {
-  return Call(&optim::Optimizer::clip_grad_norm, optimizer, as<norm_bound>(max_norm));
+htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm, int32_t error_if_nonfinite) {
+  return Call(clip_grad_norm, optimizer, as<norm_bound>(max_norm), error_if_nonfinite != 0);
 }
 
 htone_status htone_optimizer_set_grad_value_limit(htone_optimizer* optimizer, double value) {
   return Call(&optim::Optimizer::set_clip_value, optimizer, as<value_bound>(value));
+}
+
+htone_status htone_optimizer_set_gradient_guard(htone_optimizer* optimizer, htone_gradient_guard guard) {
+  return Call(&optim::Optimizer::set_guard, optimizer, as<checked_guard>(guard));
+}
+
+htone_status htone_optimizer_outcome(htone_optimizer* optimizer, htone_step_outcome* out_outcome) {
+  return Pure(outcome_of, optimizer, structure(out_outcome, offsetof(htone_step_outcome, parameter)));
 }

@@ -8,18 +8,6 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_rmsprop_options default_rmsprop() {
-  auto options = zero_options<htone_rmsprop_options>();
-  options.compute_dtype = HTONE_F32;
-  options.lr = 1e-2;
-  options.alpha = 0.99;
-  options.epsilon = 1e-8;
-  options.grad_dtype = HTONE_F32;
-  options.moment1_dtype = HTONE_F32;
-  options.moment2_dtype = HTONE_F32;
-  return options;
-}
-
 RmspropGroup checked_group(const htone_rmsprop_options& options) {
   require_not_negative("lr", options.lr);
   require_fraction("alpha", options.alpha);
@@ -36,13 +24,11 @@ RmspropGroup checked_group(const htone_rmsprop_options& options) {
 }
 
 OptimizerSettings<optim::RmspropRule> rmsprop_settings(const htone_rmsprop_options* options) {
-  const htone_rmsprop_options given = options_or_default(options, default_rmsprop());
+  const htone_rmsprop_options given = options_or_default(options, htone_rmsprop_options(HTONE_RMSPROP_OPTIONS_INIT));
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
 }  // namespace
-
-htone_status htone_rmsprop_options_init(htone_rmsprop_options* options) { return Call(default_rmsprop, options); }
 
 htone_status htone_optimizer_create_rmsprop(htone_module* module, const htone_rmsprop_options* options,
                                             htone_optimizer** out) {

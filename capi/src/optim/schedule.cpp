@@ -87,7 +87,7 @@ htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* us
     if (callback == nullptr) fail(Code::kInvalidArgument, "callback", "callback is NULL");
     require_memory(out, "out");
     const Ref<CallbackSchedule> owner = make_ref<CallbackSchedule>(callback, user);
-    wrap(out, make_ref<ScheduleSettings>(optim::ScheduleRule{{.kind = ScheduleKind::kGiven}, owner}));
+    give_handle(out, make_ref<ScheduleSettings>(optim::ScheduleRule{{.kind = ScheduleKind::kGiven}, owner}));
     owner->own_user(destroy);
   });
 }

@@ -8,15 +8,6 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_sgd_options default_sgd() {
-  auto options = zero_options<htone_sgd_options>();
-  options.compute_dtype = HTONE_F32;
-  options.lr = 1e-3;
-  options.grad_dtype = HTONE_F32;
-  options.moment1_dtype = HTONE_F32;
-  return options;
-}
-
 SgdGroup checked_group(const htone_sgd_options& options) {
   require_not_negative("lr", options.lr);
   require_fraction("momentum", options.momentum);
@@ -36,13 +27,11 @@ SgdGroup checked_group(const htone_sgd_options& options) {
 }
 
 OptimizerSettings<optim::SgdRule> sgd_settings(const htone_sgd_options* options) {
-  const htone_sgd_options given = options_or_default(options, default_sgd());
+  const htone_sgd_options given = options_or_default(options, htone_sgd_options(HTONE_SGD_OPTIONS_INIT));
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
 }  // namespace
-
-htone_status htone_sgd_options_init(htone_sgd_options* options) { return Call(default_sgd, options); }
 
 htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options, htone_optimizer** out) {
   return Call(make_optimizer<optim::SgdRule>, module, as<sgd_settings>(options), out);

@@ -13,7 +13,7 @@ template <class Managed>
 void borrow(ContextDevice& device, Managed* managed, htone_tensor** out) {
   const Tensor tensor = from_dlpack(device, require(managed, "managed"));
   require_memory(out, "out");
-  wrap(out, tensor);
+  give_handle(out, tensor);
   take_over(tensor, *managed);
 }
 

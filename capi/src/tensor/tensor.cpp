@@ -63,7 +63,7 @@ struct BufferResult {
 
   void require(ArgumentName) const { require_memory(out, "out"); }
   void give(const Tensor& tensor) const {
-    wrap(out, tensor);
+    give_handle(out, tensor);
     tensor.storage()->set_deleter(deleter, user);
   }
 };
@@ -144,11 +144,11 @@ htone_status htone_tensor_numel(htone_tensor* tensor, int64_t* out_count) {
 }
 
 htone_status htone_tensor_shape(htone_tensor* tensor, int64_t* out_shape, int32_t capacity, int32_t* out_ndim) {
-  return Pure(&Tensor::shape, tensor, sizes(capacity, out_shape, out_ndim));
+  return Pure(&Tensor::shape, tensor, sizes(out_shape, capacity, out_ndim));
 }
 
 htone_status htone_tensor_strides(htone_tensor* tensor, int64_t* out_strides, int32_t capacity, int32_t* out_ndim) {
-  return Pure(&Tensor::strides, tensor, sizes(capacity, out_strides, out_ndim));
+  return Pure(&Tensor::strides, tensor, sizes(out_strides, capacity, out_ndim));
 }
 
 htone_status htone_tensor_device(htone_tensor* tensor, htone_device** out) { return Pure(device_of, tensor, out); }

@@ -160,7 +160,7 @@ Tensor convolve(const ConvKind& kind, const Operands& given, const ConvOptions& 
             .weight = weights.view(),
             .output = (kind.transposes ? input : result).view(),
             .bias = bias.defined() ? bias.view() : View{}});
-  if (auto* node = record<ConvBackward>(result, {&input, &weight, &bias})) {
+  if (auto* node = record<ConvBackward>(result, {&input, &weight, &bias}, call.operation)) {
     node->input = SavedTensor(input);
     node->weight = SavedTensor(weight);
     node->call = call;

@@ -22,6 +22,7 @@ void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const
   node->set_edges(std::move(edges));
   // The engine runs later operations first.
   node->set_sequence(++scope().next_sequence);
+  if (in_anomaly_mode() && scope().layer != nullptr) node->set_layer(scope().layer->place());
   result.set_gradient_source(std::move(node));
 }
 

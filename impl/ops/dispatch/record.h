@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "autograd/node.h"
+#include "autograd/anomaly.h"
 #include "autograd/scope.h"
 
 namespace halftone {
@@ -18,8 +18,11 @@ bool should_record(std::span<const Tensor* const> inputs) noexcept;
 void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const> inputs);
 
 // Returns the new node, in which the operation saves the values that backward needs; null if nothing is recorded.
+// `op` names the operation where the node's name is not known before it is filled.
 template <class BackwardNode>
-BackwardNode* record(const Tensor& result, std::span<const Tensor* const> inputs) {
+BackwardNode* record(const Tensor& result, std::span<const Tensor* const> inputs, const char* op = nullptr) {
+  if (in_anomaly_mode()) [[unlikely]]
+    check_result(op != nullptr ? op : make_ref<BackwardNode>()->name(), result, inputs);
   if (!should_record(inputs)) return nullptr;
   Ref<BackwardNode> node = make_ref<BackwardNode>();
   BackwardNode* recorded = node.get();
@@ -27,8 +30,8 @@ BackwardNode* record(const Tensor& result, std::span<const Tensor* const> inputs
   return recorded;
 }
 template <class BackwardNode>
-BackwardNode* record(const Tensor& result, std::initializer_list<const Tensor*> inputs) {
-  return record<BackwardNode>(result, std::span(inputs.begin(), inputs.size()));
+BackwardNode* record(const Tensor& result, std::initializer_list<const Tensor*> inputs, const char* op = nullptr) {
+  return record<BackwardNode>(result, std::span(inputs.begin(), inputs.size()), op);
 }
 
 }  // namespace halftone

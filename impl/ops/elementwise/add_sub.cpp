@@ -23,7 +23,7 @@ struct AddBackward final : Node {
 };
 
 void record_add(const Tensor& result, const Tensor& a, const Tensor& b, double sign_b) {
-  auto* node = record<AddBackward>(result, {&a, &b});
+  auto* node = record<AddBackward>(result, {&a, &b}, sign_b > 0 ? "add" : "sub");
   if (node == nullptr) return;
   node->shape_a = a.shape();
   node->shape_b = b.shape();

@@ -44,7 +44,7 @@ Tensor choose(Op op, BinaryOp kernel, const Tensor& given_a, const Tensor& given
   const Tensor x = rounded_to_common(a, common);
   const Tensor y = rounded_to_common(b, common);
   Tensor result = apply_binary(name_of(op), kernel, x, y, common);
-  if (auto* node = record<MaximumBackward>(result, {&a, &b})) {
+  if (auto* node = record<MaximumBackward>(result, {&a, &b}, name_of(op))) {
     node->a = SavedTensor(x);
     node->b = SavedTensor(y);
     node->dtype_a = a.dtype();

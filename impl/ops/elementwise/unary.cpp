@@ -22,7 +22,7 @@ Tensor apply_unary(const UnaryFunction& function, Keeps keeps, const Tensor& inp
   Tensor result = empty(x.device(), is_float(own) || keeps_integers ? own : DType::kF32, x.shape());
   launch(name_of(function.op), x.device(), &Kernels::elementwise, &ElementwiseKernels::unary, function.forward,
          x.view(), result.view());
-  if (auto* node = record<UnaryBackward>(result, {&x})) {
+  if (auto* node = record<UnaryBackward>(result, {&x}, name_of(function.op))) {
     node->kept = SavedTensor(keeps == Keeps::kInput ? x : result.detach());
     node->function = function;
     node->dtype = x.dtype();

@@ -47,7 +47,7 @@ Tensor apply(const LossKind& kind, const Tensor& input, const Tensor& target, Lo
   launch(name_of(kind.op), x.device(), &Kernels::loss, &LossKernels::loss, kind.formula, kind.beta, x.view(), t.view(),
          losses.view());
   const Tensor result = reduced_losses(kind.op, losses, reduction);
-  if (auto* node = record<LossBackward>(result, {&x, &t})) {
+  if (auto* node = record<LossBackward>(result, {&x, &t}, name_of(kind.op))) {
     node->kind = kind;
     node->input = SavedTensor(x);
     node->target = SavedTensor(t);

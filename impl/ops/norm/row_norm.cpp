@@ -104,7 +104,7 @@ Tensor apply_row_norm(Op op, const RowNorm& norm, const NormOperands& operands, 
   launch(name_of(op), x.device(), &Kernels::norm, &NormKernels::row_norm, norm, rows_of(x, operands.by_channel),
          NormAffine{.weight = view_or_null(weight), .bias = view_or_null(bias)},
          RowNormBackward::row_statistics(statistics), rows_of(result, operands.by_channel));
-  if (auto* node = record<RowNormBackward>(result, {&x, &operands.weight, &operands.bias})) {
+  if (auto* node = record<RowNormBackward>(result, {&x, &operands.weight, &operands.bias}, name_of(op))) {
     node->op = op;
     node->norm = norm;
     node->by_channel = operands.by_channel;

@@ -32,7 +32,7 @@ Tensor average(const PoolCall& call) {
   PoolArgs args = pool_args(call.options, x, result);
   args.is_adaptive = call.is_adaptive;
   launch(name_of(call.op), x.device(), &Kernels::pool, &PoolKernels::average, args);
-  if (auto* node = record<AvgPoolBackward>(result, {&x})) {
+  if (auto* node = record<AvgPoolBackward>(result, {&x}, name_of(call.op))) {
     node->options = call.options;
     node->op = call.op;
     node->is_adaptive = call.is_adaptive;

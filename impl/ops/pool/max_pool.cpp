@@ -47,7 +47,7 @@ Tensor maximum(const PoolCall& call) {
   args.indices = as_image(indices.view());
   args.is_adaptive = call.is_adaptive;
   launch(name_of(call.op), x.device(), &Kernels::pool, &PoolKernels::max, args);
-  if (auto* node = record<MaxPoolBackward>(result, {&x})) {
+  if (auto* node = record<MaxPoolBackward>(result, {&x}, name_of(call.op))) {
     node->indices = SavedTensor(indices);
     node->options = call.options;
     node->op = call.op;

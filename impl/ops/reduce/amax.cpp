@@ -38,7 +38,7 @@ Tensor choose(const MinMaxKind& kind, const Tensor& input, const Shape& dims, bo
   const Reduction reduction = plan_reduction(input.shape(), dims, keepdim);
   const Tensor result = apply_min_max(kind, input, reduction, "dims").result;
   if (!is_float(input.dtype())) return result;  // integers have no gradient
-  if (auto* node = record<MinMaxBackward>(result, {&input})) {
+  if (auto* node = record<MinMaxBackward>(result, {&input}, kind.name())) {
     node->op = kind.op;
     node->input = SavedTensor(input);
     node->values = SavedTensor(reshaped(result.detach(), reduction.kept));

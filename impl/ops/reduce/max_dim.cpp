@@ -44,7 +44,7 @@ ValuesAndIndices choose(const MinMaxKind& kind, const Tensor& input, int64_t dim
   const Reduction reduction = plan_reduction(input.shape(), {along}, keepdim);
   ValuesAndIndices found = find(kind, input, reduction);
   if (!is_float(input.dtype())) return found;  // integers have no gradient
-  if (auto* node = record<MinMaxDimBackward>(found.values, {&input})) {
+  if (auto* node = record<MinMaxDimBackward>(found.values, {&input}, kind.name())) {
     node->op = kind.op;
     node->indices = SavedTensor(reshaped(found.indices, reduction.kept));
     node->shape = input.shape();

@@ -59,7 +59,7 @@ Tensor deviate(Op op, const Tensor& input, const Shape& dims, double correction,
   const auto [result, kept] = empty_reduced(x, reduction, dtype);
   const Tensor means = empty(x.device(), DType::kF64, reduction.kept);
   launch(name_of(op), x.device(), &Kernels::reduce, &ReduceKernels::variance, variance, x.view(), means.view(), kept);
-  if (auto* node = record<VarianceBackward>(result, {&x})) {
+  if (auto* node = record<VarianceBackward>(result, {&x}, name_of(op))) {
     node->op = op;
     node->input = SavedTensor(x);
     node->means = SavedTensor(means);

@@ -33,7 +33,7 @@ Tensor triangle(const Tensor& input, Triangle kept, int64_t diagonal) {
          ShapeText(input.shape()).text, input.rank());
   }
   Tensor result = apply_triangle(input, kept, diagonal);
-  if (auto* node = record<TriangleBackward>(result, {&input})) {
+  if (auto* node = record<TriangleBackward>(result, {&input}, kept == Triangle::kLower ? "tril" : "triu")) {
     node->kept = kept;
     node->diagonal = diagonal;
   }

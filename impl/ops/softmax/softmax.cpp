@@ -46,7 +46,7 @@ Tensor apply(const SoftmaxKind& kind, const Tensor& input, int64_t dim) {
   const auto [x, dtype] = autocast_unary(kind.op, input);
   Tensor result = empty(x.device(), dtype, x.shape());
   launch(kind.name, x.device(), &Kernels::norm, kind.forward, x.view(), along, result.view());
-  if (auto* node = record<SoftmaxBackward>(result, {&x})) {
+  if (auto* node = record<SoftmaxBackward>(result, {&x}, kind.name)) {
     node->kind = &kind;
     node->result = SavedTensor(result.detach());
     node->dim = along;

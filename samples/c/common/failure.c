@@ -10,7 +10,7 @@ enum { kLineCapacity = 4608 };
 
 bool ok(htone_status status) {
   if (status == HTONE_OK) return true;
-  htone_error_info info = {.struct_size = sizeof info};
+  htone_error_info info = HTONE_ERROR_INFO_INIT;
   if (htone_error_last(&info) == HTONE_OK && info.message[0] != '\0') {
     print_error("%s", info.message);
   } else {

@@ -20,8 +20,7 @@ static bool make_mlp_layers(htone_device* device, htone_module** layers, size_t*
  * 128 and 10. */
 static bool make_cnn_layers(htone_device* device, htone_module** layers, size_t* out_count) {
   enum { kPooledPixels = kImagePixels / 16 };
-  htone_conv_options conv;
-  if (!ok(htone_conv_options_init(&conv))) return false;
+  htone_conv_options conv = HTONE_CONV_OPTIONS_INIT;
   conv.padding_h = conv.padding_w = 1;
   *out_count = 11;
   /* Scales to mean 0 and deviation 1, because the convolutions pad with zeros. */
@@ -39,8 +38,6 @@ static bool make_cnn_layers(htone_device* device, htone_module** layers, size_t*
 bool fashion_model_create(htone_device* device, bool cnn, htone_module** out) {
   htone_module* layers[kMaxLayers] = {NULL};
   size_t count;
-  const bool done = (cnn ? make_cnn_layers : make_mlp_layers)(device, layers, &count) &&
-                    ok(htone_module_create_sequential(count, layers, out));
-  for (int i = 0; i < kMaxLayers; ++i) htone_module_release(layers[i]);
-  return done;
+  return (cnn ? make_cnn_layers : make_mlp_layers)(device, layers, &count) &&
+         ok(htone_module_create_sequential(count, layers, out));
 }

@@ -59,7 +59,8 @@ static void every_row_but_the_fixed_ones_can_be_overridden(void** state) {
     for (size_t k = 0; k < COUNT_OF(others); ++k) {
       htone_autocast_class actual = 0;
       if (kAutocastRows[i].is_fixed) {
-        assert_fails(htone_autocast_policy_set_class(policy, op, others[k]), HTONE_ERROR_INVALID_ARGUMENT, "autocast_class");
+        assert_fails(htone_autocast_policy_set_class(policy, op, others[k]), HTONE_ERROR_INVALID_ARGUMENT,
+                     "autocast_class");
       } else {
         assert_ok(htone_autocast_policy_set_class(policy, op, others[k]));
       }
@@ -77,7 +78,8 @@ static void only_names_of_operations_have_a_row(void** state) {
   for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
     htone_autocast_class actual = 77;
     assert_fails(htone_autocast_policy_class(policy, wrong[i], &actual), HTONE_ERROR_INVALID_ARGUMENT, "op");
-    assert_fails(htone_autocast_policy_set_class(policy, wrong[i], HTONE_AUTOCAST_LOW), HTONE_ERROR_INVALID_ARGUMENT, "op");
+    assert_fails(htone_autocast_policy_set_class(policy, wrong[i], HTONE_AUTOCAST_LOW), HTONE_ERROR_INVALID_ARGUMENT,
+                 "op");
     assert_int_equal(actual, 77);
   }
 }

@@ -131,7 +131,7 @@ static void* visit_from_another_thread(void* argument) {
   htone_tensor* out = NULL;
   visit->ended = htone_scope_end(visit->scope);
   visit->computed = htone_mul(visit->tensor, visit->tensor, &out);
-  if (visit->computed == HTONE_OK) htone_tensor_requires_grad(out, &visit->recorded);
+  if (visit->computed == HTONE_OK) visit->computed = htone_tensor_requires_grad(out, &visit->recorded);
   htone_tensor_release(out);
   return NULL;
 }

@@ -242,7 +242,8 @@ static void a_failed_forward_hook_stops_the_forward(void** state) {
   hook_before(relu, &hooks[1]);
   hook_after(relu, &hooks[2]);
   hooks[0].answer = HTONE_ERROR_IO;
-  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_ERROR_CALLBACK, "a forward pre-hook returned 11 (IO)");
+  assert_fails(htone_module_forward(relu, input, NULL, &out), HTONE_ERROR_CALLBACK,
+               "a forward pre-hook returned 11 (IO)");
   assert_int_equal(last_native_code(), HTONE_ERROR_IO);
   assert_string_equal(call_log, "a");
   hooks[0].answer = HTONE_OK;

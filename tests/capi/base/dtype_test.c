@@ -3,7 +3,7 @@
 
 #include "run_tests.h"
 
-enum { kFirst = HTONE_F64, kLast = HTONE_BOOL };
+static const htone_dtype kFirst = HTONE_F64, kLast = HTONE_BOOL;
 
 static void every_dtype_has_its_size_and_name(void** state) {
   (void)state;
@@ -39,9 +39,9 @@ static void a_value_that_is_no_dtype_is_refused(void** state) {
  * f16. */
 static void promotion_follows_the_table_of_torch(void** state) {
   (void)state;
-  enum { d = HTONE_F64, f = HTONE_F32, h = HTONE_F16, b = HTONE_BF16, x = HTONE_F8E4M3, y = HTONE_F8E5M2 };
-  enum { l = HTONE_I64, i = HTONE_I32, s = HTONE_I16, c = HTONE_I8, u = HTONE_U8, o = HTONE_BOOL };
-  static const htone_dtype table[12][12] = {
+  const htone_dtype d = HTONE_F64, f = HTONE_F32, h = HTONE_F16, b = HTONE_BF16, x = HTONE_F8E4M3, y = HTONE_F8E5M2;
+  const htone_dtype l = HTONE_I64, i = HTONE_I32, s = HTONE_I16, c = HTONE_I8, u = HTONE_U8, o = HTONE_BOOL;
+  const htone_dtype table[12][12] = {
       {d, d, d, d, d, d, d, d, d, d, d, d}, /* f64 */
       {d, f, f, f, f, f, f, f, f, f, f, f}, /* f32 */
       {d, f, h, f, h, h, h, h, h, h, h, h}, /* f16 */
@@ -73,8 +73,9 @@ static void statuses_have_names(void** state) {
   assert_string_equal(htone_status_name(HTONE_ERROR_INVALID_ARGUMENT), "INVALID_ARGUMENT");
   assert_string_equal(htone_status_name(HTONE_ERROR_BUFFER_TOO_SMALL), "BUFFER_TOO_SMALL");
   assert_string_equal(htone_status_name(HTONE_ERROR_INTERNAL), "INTERNAL");
-  assert_string_equal(htone_status_name(18), "UNKNOWN");
-  assert_string_equal(htone_status_name(-1), "UNKNOWN");
+  assert_string_equal(htone_status_name(HTONE_ERROR_NOT_FINITE), "NOT_FINITE");
+  assert_string_equal(htone_status_name((htone_status)19), "UNKNOWN");
+  assert_string_equal(htone_status_name((htone_status)-1), "UNKNOWN");
 }
 
 static void the_library_tells_the_version_of_its_headers(void** state) {
@@ -82,6 +83,7 @@ static void the_library_tells_the_version_of_its_headers(void** state) {
   char text[256];
   size_t length = 0;
   assert_int_equal(htone_version(), HTONE_VERSION);
+  assert_string_equal(htone_version_string(), HTONE_VERSION_STRING);
   assert_ok(htone_build_info(text, sizeof text, &length));
   assert_int_equal(strlen(text), length);
   char small[4] = {'x', 'x', 'x', '#'};

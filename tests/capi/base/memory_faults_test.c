@@ -48,7 +48,8 @@ static int end_call(Trial* trial, htone_status status, const char* call) {
   if (status == HTONE_OK) return 1;
   ++trial->failures;
   trial->failed_call = call;
-  if (trial->is_clean || status != HTONE_ERROR_OUT_OF_MEMORY) check_status(status, HTONE_OK, "", call, __FILE__, __LINE__);
+  if (trial->is_clean || status != HTONE_ERROR_OUT_OF_MEMORY)
+    check_status(status, HTONE_OK, "", call, __FILE__, __LINE__);
   if (print_of(trial) != trial->prints[index]) fail_msg("%s changed the run although it failed", call);
   fail_allocation(-1, 0);
   ignore_allocations();

@@ -107,7 +107,8 @@ static void a_scale_never_falls_where_its_reciprocal_is_infinite(void** state) {
   double scale = 0;
   assert_ok(htone_grad_scaler_options_init(&options));
   options.initial_scale = 1e-46; /* 0 in FP32 */
-  assert_fails(htone_grad_scaler_create(test_device(), &options, &scaler), HTONE_ERROR_INVALID_ARGUMENT, "initial_scale");
+  assert_fails(htone_grad_scaler_create(test_device(), &options, &scaler), HTONE_ERROR_INVALID_ARGUMENT,
+               "initial_scale");
   htone_scaler_state saved = {.struct_size = sizeof saved, .hysteresis_left = 1, .scale = 1e-40};
   assert_fails(htone_grad_scaler_set_state(make_scaler(NULL), &saved), HTONE_ERROR_INVALID_ARGUMENT, "scale");
   options.initial_scale = FLT_MIN;

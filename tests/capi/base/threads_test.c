@@ -46,14 +46,13 @@ static htone_status train_step(htone_module* module, htone_optimizer* optimizer,
 
 static void* train_in_own_context(void* argument) {
   Worker* worker = argument;
-  htone_context_options options;
+  htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
   htone_context* context = NULL;
   htone_device* device = NULL;
   htone_module* module = NULL;
   htone_optimizer* optimizer = NULL;
   htone_tensor* input = NULL;
   const int64_t shape[] = {64, 48};
-  htone_context_options_init(&options);
   options.num_threads = 2;
   options.seed = 11;
   worker->status = htone_context_create(&options, &context);

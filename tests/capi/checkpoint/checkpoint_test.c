@@ -177,8 +177,10 @@ static void names_of_parts_are_distinct_and_plain(void** state) {
   Run run;
   assert_ok(begin_run(&run, kPlain, NULL));
   htone_checkpoint* checkpoint = open_checkpoint(&run);
-  assert_fails(htone_checkpoint_add_module(checkpoint, "model", run.model), HTONE_ERROR_INVALID_ARGUMENT, "another part");
-  assert_fails(htone_checkpoint_add_module(checkpoint, "random", run.model), HTONE_ERROR_INVALID_ARGUMENT, "another part");
+  assert_fails(htone_checkpoint_add_module(checkpoint, "model", run.model), HTONE_ERROR_INVALID_ARGUMENT,
+               "another part");
+  assert_fails(htone_checkpoint_add_module(checkpoint, "random", run.model), HTONE_ERROR_INVALID_ARGUMENT,
+               "another part");
   assert_fails(htone_checkpoint_add_module(checkpoint, "", run.model), HTONE_ERROR_INVALID_ARGUMENT, "empty");
   assert_fails(htone_checkpoint_add_module(checkpoint, "a/b", run.model), HTONE_ERROR_INVALID_ARGUMENT, "slash");
   assert_fails(htone_checkpoint_save(checkpoint, -1), HTONE_ERROR_INVALID_ARGUMENT, "step=-1");

@@ -87,7 +87,8 @@ static void train_and_save(Work* work, Objects* made) {
   try_to(work, htone_optimizer_step(made->optimizer));
   try_to(work, htone_checkpoint_save(made->checkpoint, 1));
   try_to(work, htone_checkpoint_load(made->checkpoint, &step));
-  if (htone_context_load_plugin(made->context, "/nowhere/libnothing.so") != HTONE_ERROR_IO) work->status = HTONE_ERROR_INTERNAL;
+  if (htone_context_load_plugin(made->context, "/nowhere/libnothing.so") != HTONE_ERROR_IO)
+    work->status = HTONE_ERROR_INTERNAL;
 }
 
 static void release_all(Work* work, Objects* made) {

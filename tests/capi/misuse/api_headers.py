@@ -61,11 +61,11 @@ def comment_text(comment):
 
 
 def described_parameters(text):
-    """Maps each name to (direction, text), from paragraphs such as "[in] a, b: any shapes"."""
+    """Maps each name to (direction, text), from paragraphs such as "@param[in] a,b any shapes"."""
     paragraphs = {}
-    for match in re.finditer(r"\n\[(in|out|in,out)\] ([\w, ]+): (.*?)(?=\n\[|\n[A-Z][\w ]*:|\Z)", text, re.S):
+    for match in re.finditer(r"\n@param\[(in|out|in,out)\] ([\w,]+) (.*?)(?=\n@|\Z)", text, re.S):
         for name in match[2].split(","):
-            paragraphs[name.strip()] = (match[1], " ".join(match[3].split()))
+            paragraphs[name] = (match[1], " ".join(match[3].split()))
     return paragraphs
 
 
@@ -95,7 +95,7 @@ def parse_function(comment, answer, name, parameters):
         if parameter not in described:
             raise GeneratorError(f"{name}: the comment does not describe {parameter}")
         parsed.append(Parameter(type_name, parameter, *described[parameter]))
-    errors = re.search(r"\nErrors: (.*?)(?=\n[A-Z][a-z]+: |\Z)", text, re.S)
+    errors = re.search(r"\n@errors (.*?)(?=\n@|\Z)", text, re.S)
     return Function(name, answer, parsed, " ".join(errors[1].split()) if errors else "")
 
 
@@ -103,10 +103,10 @@ def parse_headers(paths):
     functions, structures = [], {}
     for path in paths:
         text = Path(path).read_text(encoding="utf-8")
-        for match in re.finditer(r"/\*((?:[^*]|\*(?!/))*)\*/\s*HTONE_API ([^;(]*?)(\w+)\(([^;]*)\);", text):
+        for match in re.finditer(r"/\*\*((?:[^*]|\*(?!/))*)\*/\s*HTONE_(?:API|EXPORT) ([^;(]*?)(\w+)\(([^;]*)\);", text):
             functions.append(parse_function(match[1], match[2].strip(), match[3], match[4]))
-        declared = len(re.findall(r"^HTONE_API ", text, re.M))
-        if declared != sum(1 for _ in re.finditer(r"\*/\s*HTONE_API [^;(]*?\w+\([^;]*\);", text)):
+        declared = len(re.findall(r"^HTONE_(?:API|EXPORT) ", text, re.M))
+        if declared != sum(1 for _ in re.finditer(r"\*/\s*HTONE_(?:API|EXPORT) [^;(]*?\w+\([^;]*\);", text)):
             raise GeneratorError(f"{path}: a function has no comment right above it")
         for match in re.finditer(r"typedef struct (\w+) \{(.*?)\n\} \1;", text, re.S):
             body = re.sub(r"/\*.*?\*/", "", match[2], flags=re.S)

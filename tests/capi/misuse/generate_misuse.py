@@ -61,7 +61,7 @@ class Writer:
         self.function.requires(status)
         judge = "refused_silently" if self.function.name in tables.UNRECORDED else "refused"
         quoted = what.replace('"', '\\"')
-        self.line(f'{judge}((Wrong){{"{parameter.name}", {index}, "{quoted}", HTONE_{status}, "{text}"}}, '
+        self.line(f'{judge}((Wrong){{"{parameter.name}", {index}, "{quoted}", HTONE_ERROR_{status}, "{text}"}}, '
                   f"{self.call(**{parameter.name: value})});")
 
     def accept(self, what, **replaced):

@@ -319,6 +319,7 @@ VALUES = {
     "saved_count": Values("2"),
     "capacity": Values("100"),
     ("htone_module_summary", "capacity"): Values("200"),
+    ("htone_debug_describe_handles", "capacity"): Values("500"),
     ("htone_parameter_shape", "capacity"): Values("8", refuse(["-1", "INT32_MIN"])),
     ("htone_tensor_shape", "capacity"): Values("8", refuse(["-1", "INT32_MIN"])),
     ("htone_tensor_strides", "capacity"): Values("8", refuse(["-1", "INT32_MIN"])),
@@ -354,6 +355,7 @@ VALUES = {
     "diagonal": Values("0"),
     "dtype": Values("HTONE_F32", DTYPES),
     ("htone_parameter_read", "dtype"): Values("HTONE_F32", FLOATS),
+    ("htone_parameter_create_new", "dtype"): Values("HTONE_F32", FLOATS),
     ("htone_autocast_policy_create", "dtype"): Values("HTONE_BF16", FLOATS + refuse(["HTONE_F64", "HTONE_F8E4M3"])),
     "end": Values("2"),
     ("htone_arange", "start"): Values("0.0", FINITE),
@@ -388,6 +390,7 @@ VALUES = {
     ("htone_state_dict_add", "name"): Values('"another"', refuse(['""', '"a\\nb"', '"\\xff"', '"weight"'])),
     ("htone_state_dict_find", "name"): Values('"weight"', refuse(['""', '"no_such_name"'])),
     ("htone_parameter_create", "name"): Values('"host"', refuse(['""', '"a\\nb"', '"\\xff"'])),
+    ("htone_parameter_create_new", "name"): Values('"own"', refuse(['""', '"a\\nb"', '"\\xff"'])),
     ("htone_layer_norm", "ndim"): Values("2", refuse(["0", "-1", "9", "INT32_MAX", "INT32_MIN"])),
     ("htone_module_create_layer_norm", "ndim"): Values("2", refuse(["0", "-1", "9", "INT32_MAX", "INT32_MIN"])),
     ("htone_module_create_rms_norm", "ndim"): Values("2", refuse(["0", "-1", "9", "INT32_MAX", "INT32_MIN"])),
@@ -422,11 +425,17 @@ VALUES = {
     "step_size": Values("10", refuse(["0", "-1", "INT64_MIN"])),
     "warmup_steps": Values("10", refuse(["0", "-1", "INT64_MIN"])),
     "momentum": Values("0.1", FINITE),
+    "anomaly": Values("HTONE_ANOMALY_NAN", refuse(["0", "3", "-1", "INT32_MAX"])),
+    "message": Values('"text"'),
+    "error_if_nonfinite": Values("0"),
+    "enabled": Values("0"),
+    "guard": Values("HTONE_GRADIENT_GUARD_NONE", refuse(["-1", "3", "INT32_MAX"])),
+    ("htone_keep", "handle"): Values("fixture.tensor", refuse(["numbers"], "INVALID_HANDLE")),
     "max_norm": Values("1.0", FINITE + refuse(["0.0", "-1.0"])),
     "preset": Values("HTONE_SCALER_TORCH", refuse(["-1", "4", "INT32_MAX"])),
     "size": Values("sizeof numbers", refuse(["0", "1", "SIZE_MAX"])),
     "start": Values("0"),
-    "status": Values("HTONE_OK"),
+    "status": Values("HTONE_ERROR_STATE", refuse(["HTONE_OK"])),
     "strides": Values("square_strides", refuse(["negative_shape", "overflowing_shape"])),
     "std": Values("1.0", FINITE + refuse(["-1.0"])),
     "step": Values("1", refuse(["0", "-1", "INT64_MIN"])),
@@ -457,7 +466,8 @@ AFTER["htone_grad_scaler_unscale"] = "assert_ok(htone_grad_scaler_update(scaler)
 AFTER["htone_grad_scaler_step"] = "assert_ok(htone_grad_scaler_update(scaler));"
 
 # Functions that cannot succeed in this test, with the reason.
-NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load"}
+NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load",
+               "htone_error_set": "it returns the error that it is given"}
 # Failures that are not recorded as the last error.
 UNRECORDED = {"htone_error_last"}
 # Functions that return no status: with each of these values they must return a string or a number.
@@ -465,4 +475,5 @@ PLAIN = {
     "htone_status_name": ["HTONE_OK", "-1", "18", "INT32_MAX", "INT32_MIN"],
     "htone_dtype_name": ["HTONE_F32", "0", "-1", "200", "INT32_MIN"],
     "htone_version": [""],
+    "htone_version_string": [""],
 }

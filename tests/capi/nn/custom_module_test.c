@@ -95,7 +95,8 @@ static void a_module_takes_no_name_twice_no_dot_and_not_itself(void** state) {
   htone_tensor* tensor = make_scalar(HTONE_F32, 0);
   assert_fails(htone_module_add_buffer(scaling.module, "scale", tensor), HTONE_ERROR_INVALID_ARGUMENT, "already");
   assert_fails(htone_module_add_child(scaling.module, "scale", scaling.part), HTONE_ERROR_INVALID_ARGUMENT, "already");
-  assert_fails(htone_module_add_parameter(scaling.module, "inner", scaling.scale), HTONE_ERROR_INVALID_ARGUMENT, "already");
+  assert_fails(htone_module_add_parameter(scaling.module, "inner", scaling.scale), HTONE_ERROR_INVALID_ARGUMENT,
+               "already");
   assert_fails(htone_module_add_buffer(scaling.module, "a.b", tensor), HTONE_ERROR_INVALID_ARGUMENT, "dot");
   assert_fails(htone_module_add_child(scaling.module, "itself", scaling.module), HTONE_ERROR_INVALID_ARGUMENT, "child");
   assert_fails(htone_module_add_child(scaling.module, "around", model), HTONE_ERROR_INVALID_ARGUMENT, "child");
@@ -144,7 +145,8 @@ static void a_module_destroys_its_user_data_once(void** state) {
   assert_int_equal(scaling.destroyed, 0);
   assert_ok(htone_module_release(model));
   assert_int_equal(scaling.destroyed, 1);
-  assert_fails(htone_module_create_custom(NULL, &scaling, scaling_destroy, NULL), HTONE_ERROR_INVALID_ARGUMENT, "callback");
+  assert_fails(htone_module_create_custom(NULL, &scaling, scaling_destroy, NULL), HTONE_ERROR_INVALID_ARGUMENT,
+               "callback");
   assert_int_equal(scaling.destroyed, 1);
 }
 

@@ -69,7 +69,8 @@ static void children_are_found_by_index_and_by_path(void** state) {
   assert_ok(htone_module_child_count(module_at(named, "act3"), &count));
   assert_int_equal(count, 0);
   assert_fails(htone_module_child(named, kLayers, &child), HTONE_ERROR_INVALID_ARGUMENT, "index=12");
-  assert_fails(htone_module_child_name(named, kLayers, name, sizeof name, &length), HTONE_ERROR_INVALID_ARGUMENT, "index=12");
+  assert_fails(htone_module_child_name(named, kLayers, name, sizeof name, &length), HTONE_ERROR_INVALID_ARGUMENT,
+               "index=12");
   for (size_t i = 0; i < 4; ++i) {
     const char* const wrong[] = {"1", "0.fc6", "0.fc1.weight", "0."};
     assert_fails(htone_module_find(model, wrong[i], &child), HTONE_ERROR_INVALID_ARGUMENT, "leads to no module");
@@ -149,7 +150,8 @@ static void names_of_a_sequential_are_checked(void** state) {
   htone_module *layers[] = {layer("fc", 4), layer("act", 4)}, *out = NULL;
   const char* const wrong[][2] = {{"a", "b.c"}, {"a", "a"}};
   for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
-    assert_fails(htone_module_create_named_sequential(2, wrong[i], layers, &out), HTONE_ERROR_INVALID_ARGUMENT, "names[1]");
+    assert_fails(htone_module_create_named_sequential(2, wrong[i], layers, &out), HTONE_ERROR_INVALID_ARGUMENT,
+                 "names[1]");
   }
   assert_ok(htone_module_create_named_sequential(0, NULL, NULL, &out));
   expect_kind(keep_module(out), "sequential");

@@ -263,7 +263,8 @@ static void parts_on_many_paths_are_walked_once(void** state) {
   }
   htone_module* pair[] = {levels[0], levels[0]};
   make_sequential(2, pair);
-  assert_fails(htone_module_add_child(levels[40], "around", levels[0]), HTONE_ERROR_INVALID_ARGUMENT, "child is the module");
+  assert_fails(htone_module_add_child(levels[40], "around", levels[0]), HTONE_ERROR_INVALID_ARGUMENT,
+               "child is the module");
   assert_ok(htone_module_add_child(levels[0], "last", levels[40]));
 }
 

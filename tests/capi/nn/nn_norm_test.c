@@ -142,8 +142,8 @@ static void a_failed_forward_leaves_the_running_statistics(void** state) {
                "one element a channel");
   assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 4, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "the layer's 2 channels");
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 4, 1, 2, 2, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "has 4 dimensions, expected 2 to 3");
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 4, 1, 2, 2, 2), NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "has 4 dimensions, expected 2 to 3");
   assert_ok(htone_module_create_batch_norm2d(test_device(), 2, NULL, &image));
   assert_fails(htone_module_forward(keep_module(image), make_batch(), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "has 2 dimensions, expected 4 to 4");

@@ -104,7 +104,8 @@ static void a_name_that_does_not_fit_still_ends(void** state) {
   size_t length = 0;
   for (size_t capacity = 1; capacity < 8; ++capacity) {
     memset(name, '#', sizeof name);
-    assert_fails(htone_module_parameter_name(module, 0, name, capacity, &length), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity");
+    assert_fails(htone_module_parameter_name(module, 0, name, capacity, &length), HTONE_ERROR_BUFFER_TOO_SMALL,
+                 "capacity");
     assert_int_equal(length, 10);
     assert_non_null(memchr(name, 0, capacity));
     if (capacity < sizeof name) assert_int_equal(name[capacity], '#');
@@ -114,7 +115,8 @@ static void a_name_that_does_not_fit_still_ends(void** state) {
   assert_ok(htone_module_parameter_name(module, 0, exact, 11, &length));
   assert_string_equal(exact, "1.0.weight");
   assert_int_equal(exact[11], '#');
-  assert_fails(htone_module_parameter_name(module, 3, name, sizeof name, &length), HTONE_ERROR_INVALID_ARGUMENT, "index");
+  assert_fails(htone_module_parameter_name(module, 3, name, sizeof name, &length), HTONE_ERROR_INVALID_ARGUMENT,
+               "index");
 }
 
 static void set_ramp(htone_module* module, size_t index) {
@@ -194,8 +196,10 @@ static void errors_of_layers_reach_the_caller(void** state) {
   (void)state;
   htone_tensor* out = NULL;
   htone_module* module = make_nested();
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 2, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "3");
-  assert_fails(htone_module_forward(module, make_ramp(HTONE_BF16, 2, 2, 4), NULL, &out), HTONE_ERROR_DTYPE_MISMATCH, "bf16");
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 2, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "3");
+  assert_fails(htone_module_forward(module, make_ramp(HTONE_BF16, 2, 2, 4), NULL, &out), HTONE_ERROR_DTYPE_MISMATCH,
+               "bf16");
   assert_null(out);
 }
 

@@ -53,7 +53,8 @@ static void tensors_are_found_by_name_and_by_place(void** state) {
   assert_ok(htone_state_dict_tensor(state_dict, 0, &by_place));
   assert_values(keep_tensor(by_place), 0, 0, 1);
   assert_fails(htone_state_dict_find(state_dict, "c", &absent), HTONE_ERROR_INVALID_ARGUMENT, "name=\"c\"");
-  assert_fails(htone_state_dict_tensor(state_dict, 2, &absent), HTONE_ERROR_INVALID_ARGUMENT, "index=2 is outside [0, 2)");
+  assert_fails(htone_state_dict_tensor(state_dict, 2, &absent), HTONE_ERROR_INVALID_ARGUMENT,
+               "index=2 is outside [0, 2)");
   assert_null(absent);
 }
 
@@ -211,7 +212,8 @@ static void shapes_and_dtypes_that_differ_are_told_and_nothing_is_loaded(void** 
                "2 (0.bias [3] for [2], 1.weight [2, 1] for [1, 2])");
   assert_ok(htone_state_dict_add(dtypes, "1.bias", other));
   assert_ok(htone_state_dict_add(dtypes, "0.bias", make_ramp(HTONE_I32, 1, 2)));
-  assert_fails(htone_module_load_state_dict(module, dtypes, &options), HTONE_ERROR_DTYPE_MISMATCH, "0.bias i32 for f32");
+  assert_fails(htone_module_load_state_dict(module, dtypes, &options), HTONE_ERROR_DTYPE_MISMATCH,
+               "0.bias i32 for f32");
   assert_near(item_of(weights_of(module, 3)), before, 0);
 }
 

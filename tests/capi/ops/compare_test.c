@@ -134,7 +134,8 @@ static void where_refuses_what_does_not_fit(void** state) {
   assert_fails(htone_where(make_ramp(HTONE_U8, 1, 2), pair, pair, &out), HTONE_ERROR_DTYPE_MISMATCH, "expected bool");
   assert_fails(htone_where(condition, triple, triple, &out), HTONE_ERROR_SHAPE_MISMATCH, "condition [2]");
   assert_fails(htone_where(condition, pair, triple, &out), HTONE_ERROR_SHAPE_MISMATCH, "a [2] and b [3]");
-  assert_fails(htone_where(condition, pair, make_ramp(HTONE_F8E4M3, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH, "b is f8e4m3");
+  assert_fails(htone_where(condition, pair, make_ramp(HTONE_F8E4M3, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH,
+               "b is f8e4m3");
   for (size_t i = 0; i < COUNT_OF(kComparisons); ++i) {
     assert_fails(kComparisons[i].apply(pair, triple, &out), HTONE_ERROR_SHAPE_MISMATCH, "[3]");
     assert_fails(kComparisons[i].apply(pair, make_ramp(HTONE_F8E5M2, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH, "b is");

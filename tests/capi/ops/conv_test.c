@@ -156,8 +156,8 @@ static void shapes_that_do_not_fit_are_named(void** state) {
   assert_fails(htone_conv1d(images, kernel, NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "expected 3");
   assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 3, 6, 4, 3), NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight [6, 4, 3]");
-  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 7), NULL, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "weight spans 7");
+  assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 3, 7), NULL, NULL, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "weight spans 7");
   assert_fails(htone_conv2d(images, make_ramp(HTONE_F32, 4, 6, 4, 0, 1), NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight.shape[2]=0");
   assert_fails(htone_conv2d(make_ramp(HTONE_F32, 4, 1, 4, 0, 5), make_ramp(HTONE_F32, 4, 6, 4, 1, 1), NULL, NULL, &out),
@@ -178,7 +178,8 @@ static void windows_that_cannot_be_are_named(void** state) {
   assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.stride_w=0");
   options = defaults();
   options.padding_h = -1;
-  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.padding_h=-1");
+  assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.padding_h=-1");
   options = defaults();
   options.dilation_h = 3;
   assert_fails(htone_conv2d(images, kernel, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "along h");

@@ -220,7 +220,8 @@ static void equations_that_make_no_sense_are_refused_with_the_place(void** state
 static void operands_that_do_not_fit_are_named(void** state) {
   (void)state;
   htone_tensor *out = NULL, *a = make_ramp(HTONE_F32, 2, 2, 3), *b = make_ramp(HTONE_F32, 2, 4, 2);
-  assert_fails(htone_einsum("ij,jk->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "label 'j' is 3 in a [2, 3] and 4 in b");
+  assert_fails(htone_einsum("ij,jk->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "label 'j' is 3 in a [2, 3] and 4 in b");
   assert_fails(htone_einsum("ijl,jk->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "a [2, 3] has 2 dimensions");
   assert_fails(htone_einsum("ij,k->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "b [4, 2] has 2 dimensions");
   assert_fails(htone_einsum("...ijl,jk->ik", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "equation names at least 3");
@@ -230,7 +231,8 @@ static void operands_that_do_not_fit_are_named(void** state) {
   assert_fails(htone_einsum("ij,kl->ik", a, cast_of(b, HTONE_F16), &out), HTONE_ERROR_DTYPE_MISMATCH, "b is f16");
   assert_fails(htone_einsum("ij,kl->ik", cast_of(a, HTONE_I32), b, &out), HTONE_ERROR_DTYPE_MISMATCH, "a is i32");
   htone_tensor* many = make_ramp(HTONE_F32, 5, 1, 1, 1, 1, 1);
-  assert_fails(htone_einsum("abcde,fghij", many, many, &out), HTONE_ERROR_INVALID_ARGUMENT, "10 dimensions of the result");
+  assert_fails(htone_einsum("abcde,fghij", many, many, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "10 dimensions of the result");
   assert_null(out);
 }
 

@@ -232,7 +232,8 @@ static void pow_names_its_operands(void** state) {
                "base");
   assert_fails(htone_pow(make_ramp(HTONE_F32, 1, 2), make_ramp(HTONE_F8E5M2, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH,
                "exponent");
-  assert_fails(htone_pow(make_ramp(HTONE_F32, 1, 2), make_ramp(HTONE_F32, 1, 3), &out), HTONE_ERROR_SHAPE_MISMATCH, "[3]");
+  assert_fails(htone_pow(make_ramp(HTONE_F32, 1, 2), make_ramp(HTONE_F32, 1, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "[3]");
   assert_null(out);
 }
 

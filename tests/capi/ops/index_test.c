@@ -194,7 +194,8 @@ static void an_index_outside_is_named_before_anything_is_written(void** state) {
     assert_fails(htone_embedding(table, indices, -1, &out), HTONE_ERROR_INVALID_ARGUMENT, "indices[1, 1]=");
     assert_fails(htone_gather(table, 0, indices, &out), HTONE_ERROR_INVALID_ARGUMENT, "is outside [0, 4)");
     assert_fails(htone_scatter_add(table, 0, indices, table, &out), HTONE_ERROR_INVALID_ARGUMENT, "index[1, 1]=");
-    assert_fails(htone_index_select(table, 0, indices_of(outside[i]), &out), HTONE_ERROR_INVALID_ARGUMENT, "indices[0]=");
+    assert_fails(htone_index_select(table, 0, indices_of(outside[i]), &out), HTONE_ERROR_INVALID_ARGUMENT,
+                 "indices[0]=");
   }
   assert_fails(htone_embedding(make_ramp(HTONE_F32, 2, 0, 2), indices_of(0), -1, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "outside [0, 0)");
@@ -205,10 +206,12 @@ static void an_index_outside_is_named_before_anything_is_written(void** state) {
 static void tensors_that_do_not_fit_are_named(void** state) {
   (void)state;
   htone_tensor *out = NULL, *table = make_ramp(HTONE_F32, 2, 4, 2), *indices = indices_of(0, 1);
-  assert_fails(htone_gather(table, 0, indices, &out), HTONE_ERROR_SHAPE_MISMATCH, "index [2] reaches beyond input [4, 2]");
+  assert_fails(htone_gather(table, 0, indices, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "index [2] reaches beyond input [4, 2]");
   assert_fails(htone_gather(table, 1, make_ramp(HTONE_I64, 2, 5, 1), &out), HTONE_ERROR_SHAPE_MISMATCH, "[5, 1]");
   assert_fails(htone_gather(table, 0, table, &out), HTONE_ERROR_DTYPE_MISMATCH, "index is f32");
-  assert_fails(htone_gather(make_scalar(HTONE_F32, 1), 0, indices, &out), HTONE_ERROR_INVALID_ARGUMENT, "input is a scalar");
+  assert_fails(htone_gather(make_scalar(HTONE_F32, 1), 0, indices, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "input is a scalar");
   assert_fails(htone_scatter_add(table, 0, make_ramp(HTONE_I64, 2, 2, 2), make_ramp(HTONE_F32, 2, 1, 2), &out),
                HTONE_ERROR_SHAPE_MISMATCH, "beyond source [1, 2]");
   assert_fails(htone_scatter_add(table, 0, make_ramp(HTONE_I64, 2, 1, 2), make_ramp(HTONE_F16, 2, 1, 2), &out),
@@ -216,7 +219,8 @@ static void tensors_that_do_not_fit_are_named(void** state) {
   assert_fails(htone_index_select(table, 0, make_ramp(HTONE_I64, 2, 1, 2), &out), HTONE_ERROR_SHAPE_MISMATCH,
                "indices [1, 2]");
   assert_fails(htone_embedding(indices, indices, -1, &out), HTONE_ERROR_DTYPE_MISMATCH, "weight is i64");
-  assert_fails(htone_embedding(make_ramp(HTONE_F32, 1, 4), indices, -1, &out), HTONE_ERROR_SHAPE_MISMATCH, "weight [4]");
+  assert_fails(htone_embedding(make_ramp(HTONE_F32, 1, 4), indices, -1, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "weight [4]");
   assert_fails(htone_embedding(table, indices, 4, &out), HTONE_ERROR_INVALID_ARGUMENT, "padding_index=4");
   assert_null(out);
 }
@@ -302,7 +306,8 @@ static void indices_that_left_the_range_are_refused_by_backward(void** state) {
   htone_tensor* loss = sum_of(scatter_of(sum, 0, keep_tensor(index), source));
   for (int i = 0; i < 2; ++i) {
     places[1] = i == 0 ? 3 : -1;
-    assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_ERROR_INVALID_ARGUMENT, i == 0 ? "index[1]=3" : "index[1]=-1");
+    assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_ERROR_INVALID_ARGUMENT,
+                 i == 0 ? "index[1]=3" : "index[1]=-1");
     assert_fails(htone_tensor_grad(source, &out), HTONE_ERROR_STATE, "invalid");
   }
 }

@@ -223,7 +223,8 @@ static void arguments_that_do_not_fit_are_told(void** state) {
   const int64_t too_many[] = {1, 2, 4};
   assert_fails(htone_layer_norm(rows, 1, kTwo, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "normalized_shape [2] is not the end of input [2, 4]");
-  assert_fails(htone_rms_norm(rows, 3, too_many, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "normalized_shape [1, 2, 4]");
+  assert_fails(htone_rms_norm(rows, 3, too_many, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "normalized_shape [1, 2, 4]");
   assert_fails(htone_layer_norm(rows, 1, kFour, three, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "weight [3] differs from [4]");
   assert_fails(htone_layer_norm(rows, 1, kFour, NULL, three, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "bias [3]");
@@ -232,7 +233,8 @@ static void arguments_that_do_not_fit_are_told(void** state) {
                "weight is i64");
   assert_fails(htone_group_norm(rows, 3, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "groups=3 does not divide input.shape[1]=4");
-  assert_fails(htone_group_norm(three, 1, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "input [3] has 1 dimensions");
+  assert_fails(htone_group_norm(three, 1, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "input [3] has 1 dimensions");
   htone_tensor* elsewhere = NULL;
   assert_ok(htone_tensor_create_full(make_device(make_context(1, 1)), HTONE_F32, 1, kFour, 1, &elsewhere));
   assert_fails(htone_layer_norm(rows, 1, kFour, keep_tensor(elsewhere), NULL, 0, &out), HTONE_ERROR_DEVICE, "weight");

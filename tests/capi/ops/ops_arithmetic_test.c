@@ -136,8 +136,8 @@ static void shapes_that_do_not_broadcast_are_both_named(void** state) {
     htone_tensor* out = NULL;
     assert_fails(functions[i](a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "[2, 3]");
     assert_fails(functions[i](a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "[4]");
-    assert_fails(functions[i](make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 2, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
-                 "[0, 3]");
+    assert_fails(functions[i](make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 2, 3), &out),
+                 HTONE_ERROR_SHAPE_MISMATCH, "[0, 3]");
     assert_null(out);
   }
 }

@@ -97,8 +97,8 @@ static void inner_sizes_that_differ_are_both_named(void** state) {
   assert_fails(htone_matmul(a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "19");
   assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 19), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "17");
   assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 19), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "19");
-  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 17), make_ramp(HTONE_F32, 1, 23), &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "23");
+  assert_fails(htone_linear(a, make_ramp(HTONE_F32, 2, 3, 17), make_ramp(HTONE_F32, 1, 23), &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "23");
   assert_fails(htone_matmul(make_ramp(HTONE_F32, 3, 2, 2, 2), make_ramp(HTONE_F32, 3, 3, 2, 2), &out),
                HTONE_ERROR_SHAPE_MISMATCH, "[3, 2, 2]");
   assert_null(out);
@@ -107,12 +107,12 @@ static void inner_sizes_that_differ_are_both_named(void** state) {
 static void a_vector_is_no_matrix(void** state) {
   (void)state;
   htone_tensor* out = NULL;
-  assert_fails(htone_matmul(make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 2, 3, 2), &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "a");
-  assert_fails(htone_matmul(make_ramp(HTONE_F32, 2, 2, 3), make_ramp(HTONE_F32, 1, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "b");
-  assert_fails(htone_linear(make_scalar(HTONE_F32, 1), make_ramp(HTONE_F32, 2, 2, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "input");
+  assert_fails(htone_matmul(make_ramp(HTONE_F32, 1, 3), make_ramp(HTONE_F32, 2, 3, 2), &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "a");
+  assert_fails(htone_matmul(make_ramp(HTONE_F32, 2, 2, 3), make_ramp(HTONE_F32, 1, 3), &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "b");
+  assert_fails(htone_linear(make_scalar(HTONE_F32, 1), make_ramp(HTONE_F32, 2, 2, 3), NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "input");
   assert_null(out);
 }
 

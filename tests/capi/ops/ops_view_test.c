@@ -52,8 +52,8 @@ static void reshape_to_another_count_is_refused(void** state) {
   assert_fails(htone_reshape(input, 2, (const int64_t[]){-1, -1}, &out), HTONE_ERROR_INVALID_ARGUMENT, "shape");
   assert_fails(htone_reshape(input, 2, (const int64_t[]){-2, -3}, &out), HTONE_ERROR_INVALID_ARGUMENT, "shape");
   assert_fails(htone_reshape(input, 2, (const int64_t[]){INT64_MAX, 4}, &out), HTONE_ERROR_INVALID_ARGUMENT, "shape");
-  assert_fails(htone_reshape(input, 9, (const int64_t[9]){6, 1, 1, 1, 1, 1, 1, 1, 1}, &out), HTONE_ERROR_INVALID_ARGUMENT,
-               "ndim");
+  assert_fails(htone_reshape(input, 9, (const int64_t[9]){6, 1, 1, 1, 1, 1, 1, 1, 1}, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "ndim");
   assert_null(out);
 }
 

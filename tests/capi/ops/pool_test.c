@@ -216,7 +216,8 @@ static void windows_that_cannot_be_are_named(void** state) {
   options.stride_h = -1;
   assert_fails(htone_max_pool2d(images, 2, 2, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.stride_h=-1");
   assert_fails(htone_max_pool1d(images, 2, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "expected 3");
-  assert_fails(htone_max_pool2d(make_ramp(HTONE_I32, 4, 1, 1, 2, 2), 1, 1, NULL, &out), HTONE_ERROR_DTYPE_MISMATCH, "i32");
+  assert_fails(htone_max_pool2d(make_ramp(HTONE_I32, 4, 1, 1, 2, 2), 1, 1, NULL, &out), HTONE_ERROR_DTYPE_MISMATCH,
+               "i32");
   assert_fails(htone_adaptive_avg_pool2d(images, 0, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "result_h=0");
   assert_null(out);
 }
@@ -253,7 +254,8 @@ static void layers_of_lines_do_so_too(void** state) {
   assert_values(forward(keep_module(module), line), 0, 2, 4);
   module = NULL;
   options.stride_h = 2;
-  assert_fails(htone_module_create_max_pool1d(2, &options, &module), HTONE_ERROR_INVALID_ARGUMENT, "there is no height");
+  assert_fails(htone_module_create_max_pool1d(2, &options, &module), HTONE_ERROR_INVALID_ARGUMENT,
+               "there is no height");
   assert_fails(htone_module_create_adaptive_max_pool1d(0, &module), HTONE_ERROR_INVALID_ARGUMENT, "result_w=0");
   assert_null(module);
 }

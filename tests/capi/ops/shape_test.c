@@ -78,7 +78,8 @@ static void permute_orders_dimensions_in_place(void** state) {
   assert_scalar(permuted(make_scalar(HTONE_F32, 3), 0, NULL));
   htone_tensor* out = NULL;
   assert_fails(htone_permute(base, 2, (const int64_t[]){0, 1}, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim_count=2");
-  assert_fails(htone_permute(base, 3, (const int64_t[]){0, 1, -3}, &out), HTONE_ERROR_INVALID_ARGUMENT, "dimension 0 twice");
+  assert_fails(htone_permute(base, 3, (const int64_t[]){0, 1, -3}, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "dimension 0 twice");
   assert_fails(htone_permute(base, 3, (const int64_t[]){0, 1, 3}, &out), HTONE_ERROR_INVALID_ARGUMENT, "dims");
   assert_null(out);
 }
@@ -97,7 +98,8 @@ static void sizes_of_one_come_and_go_in_place(void** state) {
   htone_tensor *out = NULL, *full = make_ramp(HTONE_F32, 8, 1, 1, 1, 1, 1, 1, 1, 2);
   assert_fails(htone_unsqueeze(base, 3, &out), HTONE_ERROR_INVALID_ARGUMENT, "dim");
   assert_fails(htone_unsqueeze(full, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "input [1, 1, 1, 1, 1, 1, 1, 2]");
-  assert_fails(htone_squeeze(wide, 2, (const int64_t[]){1, -3}, &out), HTONE_ERROR_INVALID_ARGUMENT, "dimension 1 twice");
+  assert_fails(htone_squeeze(wide, 2, (const int64_t[]){1, -3}, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "dimension 1 twice");
   assert_null(out);
 }
 
@@ -246,8 +248,8 @@ static void sizes_that_do_not_add_up_are_refused(void** state) {
   assert_fails(htone_split(base, 1, 2, (const int64_t[]){2, 4}, parts), HTONE_ERROR_SHAPE_MISMATCH, "sizes[1]=4");
   assert_fails(htone_split(base, 1, 2, (const int64_t[]){6, -1}, parts), HTONE_ERROR_SHAPE_MISMATCH, "sizes[0]=6");
   assert_fails(htone_split(base, 1, 2, (const int64_t[]){5, -1}, parts), HTONE_ERROR_SHAPE_MISMATCH, "sizes[1]=-1");
-  assert_fails(htone_split(make_scalar(HTONE_F32, 1), 0, 2, (const int64_t[]){1, 1}, parts), HTONE_ERROR_INVALID_ARGUMENT,
-               "input is a scalar");
+  assert_fails(htone_split(make_scalar(HTONE_F32, 1), 0, 2, (const int64_t[]){1, 1}, parts),
+               HTONE_ERROR_INVALID_ARGUMENT, "input is a scalar");
   assert_null(parts[0]);
   assert_null(parts[1]);
 }
@@ -276,7 +278,8 @@ static void padding_that_cannot_be_is_refused(void** state) {
   for (size_t i = 0; i < COUNT_OF(large); ++i) {
     assert_fails(htone_pad(base, 1, large[i], 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "padding");
   }
-  assert_fails(htone_pad(base, 1, (const int64_t[]){-2, -2}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "input.shape[1]=3");
+  assert_fails(htone_pad(base, 1, (const int64_t[]){-2, -2}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "input.shape[1]=3");
   assert_fails(htone_pad(base, 3, (const int64_t[]){0, 0, 0, 0, 0, 0}, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "pair_count=3");
   assert_null(out);

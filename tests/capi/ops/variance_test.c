@@ -111,7 +111,8 @@ static void what_has_no_variance_is_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 2);
   assert_fails(htone_var(make_ramp(HTONE_I64, 1, 2), 0, NULL, 1, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input is i64");
-  assert_fails(htone_std(cast_of(input, HTONE_F8E5M2), 0, NULL, 1, 0, &out), HTONE_ERROR_DTYPE_MISMATCH, "input is f8e5m2");
+  assert_fails(htone_std(cast_of(input, HTONE_F8E5M2), 0, NULL, 1, 0, &out), HTONE_ERROR_DTYPE_MISMATCH,
+               "input is f8e5m2");
   assert_fails(htone_var(input, 0, NULL, NAN, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "correction");
   assert_fails(htone_std(input, 2, (const int64_t[]){0, -2}, 1, 0, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "dims names dimension 0 twice");

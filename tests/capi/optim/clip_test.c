@@ -37,7 +37,7 @@ static void zeroing_gradients_ends_their_clip(void** state) {
   for (int i = 0; i < 2; ++i) {
     const Clipped clipped = make_clipped();
     add_gradient(&clipped, first[i]);
-    assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1));
+    assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1, 0));
     assert_true(factor_of(&clipped) != 1);
     assert_ok(htone_optimizer_zero_grad(clipped.optimizer));
     assert_near(factor_of(&clipped), 1, 0);
@@ -52,10 +52,10 @@ static void a_second_clip_only_lowers_what_the_first_has_left(void** state) {
   (void)state;
   const Clipped clipped = make_clipped();
   add_gradient(&clipped, kFirst);
-  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1));
-  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 100));
+  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1, 0));
+  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 100, 0));
   assert_near(grad_norm_of(clipped.optimizer), 1, 1e-5);
-  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 0.5));
+  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 0.5, 0));
   assert_near(grad_norm_of(clipped.optimizer), 0.5, 1e-5);
   assert_ok(htone_optimizer_step(clipped.optimizer));
   assert_values(clipped.weights, 1e-5, -0.3, -0.4);
@@ -66,9 +66,9 @@ static void gradients_added_after_a_clip_are_clipped_with_the_others_by_the_next
   (void)state;
   const Clipped clipped = make_clipped();
   add_gradient(&clipped, kSecond);
-  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1));
+  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1, 0));
   add_gradient(&clipped, kFirst);
-  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1));
+  assert_ok(htone_optimizer_clip_grad_norm(clipped.optimizer, 1, 0));
   assert_near(grad_norm_of(clipped.optimizer), 1, 1e-5);
 }
 

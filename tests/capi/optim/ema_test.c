@@ -227,7 +227,8 @@ static void averages_need_parameters_of_at_most_32_bits(void** state) {
   assert_ok(htone_linear_options_init(&options));
   options.dtype = HTONE_F64;
   assert_ok(htone_module_create_linear(test_device(), 2, 2, &options, &wide));
-  assert_fails(htone_ema_create(parameters_of_module(keep_module(wide)), NULL, &ema), HTONE_ERROR_DTYPE_MISMATCH, "weight");
+  assert_fails(htone_ema_create(parameters_of_module(keep_module(wide)), NULL, &ema), HTONE_ERROR_DTYPE_MISMATCH,
+               "weight");
   assert_ok(htone_parameters_create(&none));
   assert_fails(htone_ema_create(keep_parameters(none), NULL, &ema), HTONE_ERROR_STATE, "parameters");
   assert_null(ema);

@@ -204,9 +204,10 @@ static void a_parameter_is_in_one_group_alone(void** state) {
   htone_module* module = make_sequential(2, parts);
   const htone_sgd_options options = sgd_options(1);
   htone_optimizer *optimizer = make_sgd_over(parameters_matching(module, "1.bias"), &options), *other = NULL;
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*.*"), &options), HTONE_ERROR_STATE,
+  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "*.*"), &options),
+               HTONE_ERROR_STATE, "1.bias");
+  assert_fails(htone_optimizer_create_sgd_over(parameters_of_module(module), &options, &other), HTONE_ERROR_STATE,
                "1.bias");
-  assert_fails(htone_optimizer_create_sgd_over(parameters_of_module(module), &options, &other), HTONE_ERROR_STATE, "1.bias");
   assert_null(other);
   assert_int_equal(group_count_of(optimizer), 1);
   assert_ok(
@@ -218,12 +219,12 @@ static void a_group_needs_parameters_and_an_optimizer_of_its_kind(void** state) 
   (void)state;
   htone_module* module = one_by_one(1);
   htone_optimizer *optimizer = NULL, *none = NULL;
-  assert_fails(htone_optimizer_create_adamw_over(parameters_matching(module, "nothing*"), NULL, &none), HTONE_ERROR_STATE,
-               "parameters");
+  assert_fails(htone_optimizer_create_adamw_over(parameters_matching(module, "nothing*"), NULL, &none),
+               HTONE_ERROR_STATE, "parameters");
   assert_ok(htone_optimizer_create_adamw_over(parameters_matching(module, "weight"), NULL, &optimizer));
   keep_optimizer(optimizer);
-  assert_fails(htone_optimizer_add_adamw_group(optimizer, parameters_matching(module, "nothing*"), NULL), HTONE_ERROR_STATE,
-               "parameters");
+  assert_fails(htone_optimizer_add_adamw_group(optimizer, parameters_matching(module, "nothing*"), NULL),
+               HTONE_ERROR_STATE, "parameters");
   assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), NULL),
                HTONE_ERROR_INVALID_ARGUMENT, "adamw");
   assert_fails(htone_optimizer_add_adam_group(optimizer, parameters_matching(module, "bias"), NULL),
@@ -244,7 +245,7 @@ static void the_norm_and_its_clip_are_over_all_groups(void** state) {
   give_gradient(module, 1, 4);
   assert_ok(htone_optimizer_grad_norm(optimizer, &norm));
   assert_near(norm, 5, 1e-6);
-  assert_ok(htone_optimizer_clip_grad_norm(optimizer, 1));
+  assert_ok(htone_optimizer_clip_grad_norm(optimizer, 1, 0));
   assert_ok(htone_optimizer_step(optimizer));
   assert_near(value_of(module, 0), -0.6, 1e-6);
   assert_near(value_of(module, 1), -1.6, 1e-6);
@@ -262,7 +263,7 @@ static void a_step_is_skipped_for_all_groups_and_the_offender_named(void** state
   give_gradient(module, 0, 1);
   give_gradient(module, 1, INFINITY);
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
-  assert_ok(htone_grad_scaler_outcome(scaler, optimizer, &outcome));
+  assert_ok(htone_optimizer_outcome(optimizer, &outcome));
   assert_ok(htone_grad_scaler_update(scaler));
   assert_true(outcome.skipped != 0);
   assert_string_equal(outcome.parameter, "0.bias");
@@ -280,8 +281,8 @@ static void no_group_comes_between_unscale_and_step(void** state) {
   keep_grad_scaler(scaler);
   give_gradient(module, 0, 1);
   assert_ok(htone_grad_scaler_unscale(scaler, optimizer));
-  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options), HTONE_ERROR_STATE,
-               "unscaled");
+  assert_fails(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options),
+               HTONE_ERROR_STATE, "unscaled");
   assert_ok(htone_grad_scaler_step(scaler, optimizer));
   assert_ok(htone_optimizer_add_sgd_group(optimizer, parameters_matching(module, "bias"), &options));
 }

@@ -346,7 +346,7 @@ static void gradients_of_a_failed_backward_are_not_used_whatever_follows(void** 
   backward(sum_of(forward(module, input)));
   assert_fails(htone_tensor_grad(weights, &out), HTONE_ERROR_STATE, "invalid");
   assert_fails(htone_optimizer_grad_norm(optimizer, &norm), HTONE_ERROR_STATE, "invalid");
-  assert_fails(htone_optimizer_clip_grad_norm(optimizer, 1), HTONE_ERROR_STATE, "invalid");
+  assert_fails(htone_optimizer_clip_grad_norm(optimizer, 1, 0), HTONE_ERROR_STATE, "invalid");
   assert_fails(htone_parameter_accumulate_grad(parameter_of(module, 0), input), HTONE_ERROR_STATE, "invalid");
   assert_fails(htone_optimizer_step(optimizer), HTONE_ERROR_STATE, "invalid");
   assert_ok(htone_parameter_set_grad(parameter_of(module, 0), input));

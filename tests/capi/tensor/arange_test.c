@@ -49,14 +49,21 @@ static void numbers_that_cannot_be_are_named(void** state) {
   htone_tensor* out = NULL;
   htone_device* device = test_device();
   assert_fails(htone_arange(device, HTONE_F32, 0, 1, 0, &out), HTONE_ERROR_INVALID_ARGUMENT, "step is 0");
-  assert_fails(htone_arange(device, HTONE_F32, 0, 1, -1, &out), HTONE_ERROR_INVALID_ARGUMENT, "step=-1 leads from start=0");
-  assert_fails(htone_arange(device, HTONE_F32, NAN, 1, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "start=nan is not finite");
-  assert_fails(htone_arange(device, HTONE_F64, -1e308, 1e308, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "more than memory");
+  assert_fails(htone_arange(device, HTONE_F32, 0, 1, -1, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "step=-1 leads from start=0");
+  assert_fails(htone_arange(device, HTONE_F32, NAN, 1, 1, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "start=nan is not finite");
+  assert_fails(htone_arange(device, HTONE_F64, -1e308, 1e308, 1, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "more than memory");
   assert_fails(htone_arange(device, HTONE_F64, 0, 1e30, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "end=1e+30");
-  assert_fails(htone_arange(device, HTONE_I32, 0.5, 3, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "start=0.5, expected a whole");
-  assert_fails(htone_arange(device, HTONE_I64, 0, 1e17, 1e16, &out), HTONE_ERROR_INVALID_ARGUMENT, "end=1e+17, expected");
-  assert_fails(htone_arange(device, HTONE_U8, -1, 3, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "start=-1 makes -1 an element");
-  assert_fails(htone_arange(device, HTONE_I8, 0, 130, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "end=130 makes 129 an element");
+  assert_fails(htone_arange(device, HTONE_I32, 0.5, 3, 1, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "start=0.5, expected a whole");
+  assert_fails(htone_arange(device, HTONE_I64, 0, 1e17, 1e16, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "end=1e+17, expected");
+  assert_fails(htone_arange(device, HTONE_U8, -1, 3, 1, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "start=-1 makes -1 an element");
+  assert_fails(htone_arange(device, HTONE_I8, 0, 130, 1, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "end=130 makes 129 an element");
   assert_fails(htone_arange(device, HTONE_BOOL, 0, 1, 1, &out), HTONE_ERROR_INVALID_ARGUMENT, "dtype=bool");
   assert_null(out);
 }

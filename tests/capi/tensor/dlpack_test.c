@@ -303,7 +303,8 @@ static void memory_of_another_device_neither_comes_nor_goes(void** state) {
   assert_ok(htone_device_create(context, "fake", &device));
   keep_device(device);
   assert_fails(htone_tensor_from_dlpack(device, &lender.old, &tensor), HTONE_ERROR_DEVICE, "device is fake");
-  assert_fails(htone_tensor_from_dlpack_versioned(device, &lender.managed, &tensor), HTONE_ERROR_DEVICE, "device is fake");
+  assert_fails(htone_tensor_from_dlpack_versioned(device, &lender.managed, &tensor), HTONE_ERROR_DEVICE,
+               "device is fake");
   assert_int_equal(lender.ends, 0);
   assert_ok(htone_tensor_create(device, HTONE_F32, 1, &shape, &tensor));
   keep_tensor(tensor);

@@ -68,7 +68,8 @@ static void a_negative_or_overflowing_shape_is_refused(void** state) {
   };
   for (size_t i = 0; i < COUNT_OF(wrong); ++i) {
     htone_tensor* tensor = NULL;
-    assert_fails(htone_tensor_create(test_device(), HTONE_U8, 3, wrong[i], &tensor), HTONE_ERROR_INVALID_ARGUMENT, "shape");
+    assert_fails(htone_tensor_create(test_device(), HTONE_U8, 3, wrong[i], &tensor), HTONE_ERROR_INVALID_ARGUMENT,
+                 "shape");
     assert_null(tensor);
   }
 }

@@ -36,7 +36,8 @@ static void a_capacity_too_small_leaves_the_buffer_alone(void** state) {
   (void)state;
   htone_tensor* tensor = make_ramp(HTONE_F32, 2, 2, 2);
   float values[4] = {-1, -1, -1, -1};
-  assert_fails(htone_tensor_read(tensor, HTONE_F32, values, sizeof values - 1), HTONE_ERROR_BUFFER_TOO_SMALL, "capacity");
+  assert_fails(htone_tensor_read(tensor, HTONE_F32, values, sizeof values - 1), HTONE_ERROR_BUFFER_TOO_SMALL,
+               "capacity");
   assert_true(values[0] == -1 && values[3] == -1);
   int64_t sizes[2] = {-1, -1};
   int32_t ndim = 0;

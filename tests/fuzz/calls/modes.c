@@ -48,7 +48,7 @@ htone_status ask_device(Machine* machine) {
   const htone_dtype a = dtype_in(machine), b = dtype_in(machine);
   htone_dtype_size(a, &bytes);
   htone_dtype_promote(a, b, &promoted);
-  require(htone_dtype_name(a) != NULL && htone_status_name(b) != NULL, "a name for any number");
+  require(htone_dtype_name(a) != NULL && htone_status_name((htone_status)b) != NULL, "a name for any number");
   htone_device_kind(machine->device, &kind);
   htone_device_name(machine->device, name, byte(machine) % (sizeof name + 1), &length);
   if (flag(machine)) htone_device_release_cached(machine->device);

@@ -204,7 +204,7 @@ htone_status use_optimizer(Machine* machine) {
     case 0:
       return htone_optimizer_zero_grad(optimizer);
     case 1:
-      return htone_optimizer_clip_grad_norm(optimizer, number(machine));
+      return htone_optimizer_clip_grad_norm(optimizer, number(machine), 0);
     case 2:
       return htone_optimizer_set_grad_value_limit(optimizer, number(machine));
     case 3:
@@ -280,7 +280,7 @@ htone_status use_scaler(Machine* machine) {
     case 3:
       return htone_grad_scaler_update(scaler);
     case 4:
-      return htone_grad_scaler_outcome(scaler, optimizer_in(machine), &outcome);
+      return htone_optimizer_outcome(optimizer_in(machine), &outcome);
     default:
       return change_scaler(machine, scaler);
   }

@@ -13,7 +13,7 @@ Tensor one(htone_device* device, const std::string& dtype, int32_t ndim) {
 
 std::string dtype_of_result(const std::string& operation, const Call& call) {
   try {
-    htone_dtype dtype = 0;
+    htone_dtype dtype = HTONE_F32;
     ok(htone_tensor_dtype(call_operation(operation, call).at(0).get(), &dtype));
     return htone_dtype_name(dtype);
   } catch (const Refused&) {
@@ -22,7 +22,7 @@ std::string dtype_of_result(const std::string& operation, const Call& call) {
 }
 
 std::string promoted(const std::string& a, const std::string& b) {
-  htone_dtype dtype = 0;
+  htone_dtype dtype = HTONE_F32;
   return htone_dtype_promote(dtype_of(a), dtype_of(b), &dtype) == HTONE_OK ? htone_dtype_name(dtype) : "error";
 }
 

@@ -30,7 +30,7 @@ std::vector<double> Weights::read() const {
 // `gradient` is the gradient of sum(weights * gradient).
 void Weights::backward(htone_grad_scaler* scaler, const std::vector<double>& gradient) const {
   const Tensor leaf = make<Tensor>(htone_parameter_tensor, parameter_.get());
-  htone_dtype dtype = 0;
+  htone_dtype dtype = HTONE_F32;
   ok(htone_tensor_dtype(leaf.get(), &dtype));
   const Tensor product = make<Tensor>(htone_mul, leaf.get(), make_matrix(device_, dtype, gradient, rows_).get());
   Tensor loss = make<Tensor>(htone_sum, product.get(), 0, static_cast<const int64_t*>(nullptr), 0);

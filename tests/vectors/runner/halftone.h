@@ -52,7 +52,8 @@ Owned make(Function function, Arguments... arguments) {
 }
 
 inline htone_dtype dtype_of(const std::string& name) {
-  for (htone_dtype dtype = HTONE_F64; dtype <= HTONE_BOOL; ++dtype) {
+  for (int value = HTONE_F64; value <= HTONE_BOOL; ++value) {
+    const auto dtype = static_cast<htone_dtype>(value);
     if (name == htone_dtype_name(dtype)) return dtype;
   }
   throw Mismatch("no dtype " + name);

@@ -33,7 +33,7 @@ Described described(const Json& given) {
 bool is_float(htone_dtype dtype) { return dtype <= HTONE_F8E5M2; }
 
 htone_dtype dtype_of_tensor(htone_tensor* tensor) {
-  htone_dtype dtype = 0;
+  htone_dtype dtype = HTONE_F32;
   ok(htone_tensor_dtype(tensor, &dtype));
   return dtype;
 }

@@ -138,7 +138,7 @@ class Run {
     ok(htone_optimizer_zero_grad(optimizer_.get()));
     weights_.backward(scaler_.get(), gradient);
     if (scaler_) ok(htone_grad_scaler_unscale(scaler_.get(), optimizer_.get()));
-    if (!vector_["clip_norm"].is_null()) ok(htone_optimizer_clip_grad_norm(optimizer_.get(), vector_["clip_norm"]));
+    if (!vector_["clip_norm"].is_null()) ok(htone_optimizer_clip_grad_norm(optimizer_.get(), vector_["clip_norm"], 0));
     if (!scaler_) return ok(htone_optimizer_step(optimizer_.get()));
     ok(htone_grad_scaler_step(scaler_.get(), optimizer_.get()));
     ok(htone_grad_scaler_update(scaler_.get()));

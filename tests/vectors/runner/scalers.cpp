@@ -27,7 +27,7 @@ void apply(const Json& settings, htone_grad_scaler_options& options) {
     if (name == "growth_interval") options.growth_interval = value;
     if (name == "hysteresis") options.hysteresis = value;
     if (name == "renew_hysteresis_each_step") options.renew_hysteresis_each_step = value.get<bool>() ? 1 : 0;
-    if (name == "at_minimum") options.at_minimum = index_of(kAtMinimum, value);
+    if (name == "at_minimum") options.at_minimum = static_cast<htone_at_minimum>(index_of(kAtMinimum, value));
     if (name == "histogram_limit") options.histogram_limit = value;
     if (name == "histogram_share") options.histogram_share = value;
     if (name == "grow_after_interval") options.grow_after_interval = value.get<bool>() ? 1 : 0;
@@ -55,7 +55,8 @@ Json described(const htone_grad_scaler_options& options) {
 htone_grad_scaler_options options_of(const Json& vector) {
   htone_grad_scaler_options options;
   if (vector.contains("preset")) {
-    ok(htone_grad_scaler_options_preset(index_of(kPresets, vector["preset"]), &options));
+    const auto preset = static_cast<htone_scaler_preset>(index_of(kPresets, vector["preset"]));
+    ok(htone_grad_scaler_options_preset(preset, &options));
     apply(vector["changes"], options);
   } else {
     ok(htone_grad_scaler_options_init(&options));
@@ -88,7 +89,7 @@ void compare(htone_grad_scaler* scaler, htone_optimizer* optimizer, const Json& 
   ok(htone_grad_scaler_state(scaler, &moving));
   htone_step_outcome outcome = {};
   outcome.struct_size = sizeof outcome;
-  ok(htone_grad_scaler_outcome(scaler, optimizer, &outcome));
+  ok(htone_optimizer_outcome(optimizer, &outcome));
   Json actual = {{"scale", moving.scale},
                  {"growth_tracker", moving.growth_tracker},
                  {"hysteresis_left", moving.hysteresis_left},

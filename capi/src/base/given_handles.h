@@ -1,0 +1,38 @@
+// The handles that a scope of htone_handles_begin owns. Used by the thread of the scope.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace halftone::capi {
+
+// Handles that calls of one thread gave out while a scope of htone_handles_begin was the innermost of its kind. A
+// handle that was released meanwhile stays in the list: its value never becomes that of another handle.
+class GivenHandles {
+ public:
+  // The innermost of this thread, which notes the handles; null where none is open.
+  static GivenHandles* innermost() noexcept { return innermost_; }
+
+  // `drop` releases a reference of a handle of any type; it does nothing for one that is dead.
+  using Drop = void (*)(void* handle) noexcept;
+  explicit GivenHandles(Drop drop) noexcept : drop_(drop), outer_(innermost_) { innermost_ = this; }
+  // Releases the handles, the last one first. On the thread of the scope that is the innermost list there.
+  ~GivenHandles();
+  GivenHandles(const GivenHandles&) = delete;
+  GivenHandles& operator=(const GivenHandles&) = delete;
+
+  // Makes place for more handles, so that noting them cannot fail. Throws std::bad_alloc.
+  void reserve(size_t count);
+  void note(void* handle) noexcept { handles_.push_back(handle); }
+  // Moves a handle to the list around this one, or to the caller where there is none. Does nothing if it is not here.
+  void keep(void* handle);
+
+ private:
+  static thread_local constinit inline GivenHandles* innermost_ = nullptr;
+
+  const Drop drop_;
+  GivenHandles* const outer_;
+  std::vector<void*> handles_;
+};
+
+}  // namespace halftone::capi
