@@ -344,8 +344,7 @@ VALUES = {
     ("htone_split", "count"): Values("1", refuse(["0"])),
     ("htone_split", "sizes"): Values("outside_dim", refuse(["zero_dim", "overflowing_shape"], "SHAPE_MISMATCH")),
     "embedding_dim": SIZE,
-    "equation": Values('"ij,jk->ik"', refuse(['""', '"ij"', '"ij,jk->il"', '"i1,jk"', '"ij,jk-ik"']) +
-                       refuse(['"ii,jk->k"'], "UNSUPPORTED")),
+    "equation": Values('"ij,jk->ik"', refuse(['""', '"ij"', '"ij,jk->il"', '"i1,jk"', '"ij,jk-ik"', '"ij,jk->ii"'])),
     "num_embeddings": SIZE,
     "p": Values("0.5", FINITE + refuse(["-0.1", "1.1"])),
     "padding_index": Values("-1", refuse(["-2", "2"] + EXTREMES)),
