@@ -14,6 +14,7 @@ extern const PoolKernels kPoolKernels;
 extern const NormKernels kNormKernels;
 extern const LossKernels kLossKernels;
 extern const IndexKernels kIndexKernels;
+extern const SelectKernels kSelectKernels;
 extern const RandomKernels kRandomKernels;
 extern const OptimKernels kOptimKernels;
 

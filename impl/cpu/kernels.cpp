@@ -15,6 +15,7 @@ const Kernels& kernels() noexcept {
       .norm = kNormKernels,
       .loss = kLossKernels,
       .index = kIndexKernels,
+      .select = kSelectKernels,
       .random = kRandomKernels,
       .optim = kOptimKernels,
   };

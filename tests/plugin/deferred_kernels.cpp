@@ -37,6 +37,7 @@ constexpr auto table_of(const PoolKernels*) { return &Kernels::pool; }
 constexpr auto table_of(const NormKernels*) { return &Kernels::norm; }
 constexpr auto table_of(const LossKernels*) { return &Kernels::loss; }
 constexpr auto table_of(const IndexKernels*) { return &Kernels::index; }
+constexpr auto table_of(const SelectKernels*) { return &Kernels::select; }
 constexpr auto table_of(const RandomKernels*) { return &Kernels::random; }
 constexpr auto table_of(const OptimKernels*) { return &Kernels::optim; }
 
@@ -148,6 +149,14 @@ const IndexKernels kIndex = {
     .triangle = queued<&IndexKernels::triangle>,
 };
 
+const SelectKernels kSelect = {
+    .order_workspace = queued<&SelectKernels::order_workspace>,
+    .order = queued<&SelectKernels::order>,
+    .draw_workspace = queued<&SelectKernels::draw_workspace>,
+    .draw_categories = queued<&SelectKernels::draw_categories>,
+    .nonzero = queued<&SelectKernels::nonzero>,
+};
+
 const RandomKernels kRandom = {
     .uniform = queued<&RandomKernels::uniform>,
     .normal = queued<&RandomKernels::normal>,
@@ -191,6 +200,7 @@ const Kernels& kernels() noexcept {
       .norm = kNorm,
       .loss = kLoss,
       .index = kIndex,
+      .select = kSelect,
       .random = kRandom,
       .optim = kOptim,
   };

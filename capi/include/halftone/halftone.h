@@ -41,6 +41,7 @@
 #include "halftone/reduce.h"
 #include "halftone/rmsprop.h"
 #include "halftone/schedule.h"
+#include "halftone/select.h"
 #include "halftone/sgd.h"
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"

@@ -17,6 +17,7 @@
 #include "backend/kernels/pool.h"
 #include "backend/kernels/random.h"
 #include "backend/kernels/reduce.h"
+#include "backend/kernels/select.h"
 
 namespace halftone {
 
@@ -30,6 +31,7 @@ struct Kernels {
   NormKernels norm;
   LossKernels loss;
   IndexKernels index;
+  SelectKernels select;
   RandomKernels random;
   OptimKernels optim;
 };
