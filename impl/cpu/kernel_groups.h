@@ -11,6 +11,7 @@ extern const ReduceKernels kReduceKernels;
 extern const GemmKernels kGemmKernels;
 extern const ConvKernels kConvKernels;
 extern const PoolKernels kPoolKernels;
+extern const ResampleKernels kResampleKernels;
 extern const NormKernels kNormKernels;
 extern const LossKernels kLossKernels;
 extern const IndexKernels kIndexKernels;

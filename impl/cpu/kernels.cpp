@@ -12,6 +12,7 @@ const Kernels& kernels() noexcept {
       .gemm = kGemmKernels,
       .conv = kConvKernels,
       .pool = kPoolKernels,
+      .resample = kResampleKernels,
       .norm = kNormKernels,
       .loss = kLossKernels,
       .index = kIndexKernels,

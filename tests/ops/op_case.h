@@ -100,6 +100,7 @@ std::vector<OpCase> join_cases();
 std::vector<OpCase> index_cases();
 std::vector<OpCase> random_cases();
 std::vector<OpCase> select_cases();
+std::vector<OpCase> upsample_cases();
 
 // All cases; every call returns the same objects.
 const std::vector<OpCase>& op_cases();

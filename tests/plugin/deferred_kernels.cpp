@@ -34,6 +34,7 @@ constexpr auto table_of(const ReduceKernels*) { return &Kernels::reduce; }
 constexpr auto table_of(const GemmKernels*) { return &Kernels::gemm; }
 constexpr auto table_of(const ConvKernels*) { return &Kernels::conv; }
 constexpr auto table_of(const PoolKernels*) { return &Kernels::pool; }
+constexpr auto table_of(const ResampleKernels*) { return &Kernels::resample; }
 constexpr auto table_of(const NormKernels*) { return &Kernels::norm; }
 constexpr auto table_of(const LossKernels*) { return &Kernels::loss; }
 constexpr auto table_of(const IndexKernels*) { return &Kernels::index; }
@@ -121,6 +122,11 @@ const PoolKernels kPool = {
     .average_backward = queued<&PoolKernels::average_backward>,
 };
 
+const ResampleKernels kResample = {
+    .forward = queued<&ResampleKernels::forward>,
+    .backward = queued<&ResampleKernels::backward>,
+};
+
 const NormKernels kNorm = {
     .softmax = queued<&NormKernels::softmax>,
     .log_softmax = queued<&NormKernels::log_softmax>,
@@ -197,6 +203,7 @@ const Kernels& kernels() noexcept {
       .gemm = kGemm,
       .conv = kConv,
       .pool = kPool,
+      .resample = kResample,
       .norm = kNorm,
       .loss = kLoss,
       .index = kIndex,

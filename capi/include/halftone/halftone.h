@@ -46,6 +46,7 @@
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"
 #include "halftone/tensor.h"
+#include "halftone/upsample.h"
 #include "halftone/version.h"
 
 #endif
