@@ -87,6 +87,7 @@ std::vector<OpCase> binary_cases();
 std::vector<OpCase> compare_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> conv_cases();
+std::vector<OpCase> conv3d_cases();
 std::vector<OpCase> pool_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> min_max_cases();

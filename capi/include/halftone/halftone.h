@@ -15,6 +15,7 @@
 #include "halftone/compare.h"
 #include "halftone/context.h"
 #include "halftone/conv.h"
+#include "halftone/conv3d.h"
 #include "halftone/custom.h"
 #include "halftone/data.h"
 #include "halftone/device.h"

@@ -29,6 +29,7 @@ constexpr Row kRows[] = {
     {Op::kConv2d, "conv2d", AutocastClass::kLow},
     {Op::kConvTranspose1d, "conv_transpose1d", AutocastClass::kLow},
     {Op::kConvTranspose2d, "conv_transpose2d", AutocastClass::kLow},
+    {Op::kConv3d, "conv3d", AutocastClass::kLow},
     {Op::kMaxPool1d, "max_pool1d", AutocastClass::kAsIs},
     {Op::kMaxPool2d, "max_pool2d", AutocastClass::kAsIs},
     {Op::kAvgPool1d, "avg_pool1d", AutocastClass::kAsIs},

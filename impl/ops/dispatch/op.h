@@ -18,6 +18,7 @@ enum class Op : int32_t {
   kConv2d,
   kConvTranspose1d,
   kConvTranspose2d,
+  kConv3d,
   kMaxPool1d,
   kMaxPool2d,
   kAvgPool1d,
