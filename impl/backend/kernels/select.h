@@ -12,7 +12,7 @@ namespace halftone {
 
 // The order of the elements along one dimension. NaN counts as the largest, -0 equals 0, and equal elements keep the
 // order of their indices.
-struct Order {
+struct SortOrder {
   int dim = 0;
   bool descending = false;
   bool sorts_chosen = true;  // false: the chosen indices come in ascending order, whatever their elements
@@ -26,11 +26,11 @@ struct CategoryDraws {
 
 struct SelectKernels {
   // Bytes of scratch that `order` needs.
-  size_t (*order_workspace)(Stream&, const Order& order, const View& in, const View& out) noexcept;
+  size_t (*order_workspace)(Stream&, const SortOrder& order, const View& in, const View& out) noexcept;
   // out (i64, contiguous) = the indices of the first out.shape[dim] elements of each line of `in` in this order. `in`
   // has at least one dimension, any strides, and any dtype but an 8-bit float. The shapes are equal except at dim,
   // where out is not larger.
-  Status (*order)(Stream&, const Order& order, const View& in, void* workspace, const View& out) noexcept;
+  Status (*order)(Stream&, const SortOrder& order, const View& in, void* workspace, const View& out) noexcept;
   // Bytes of scratch that `draw_categories` needs.
   size_t (*draw_workspace)(Stream&, const View& weights) noexcept;
   // out (i64 [rows, draws], contiguous) = categories drawn in proportion to the weights of the row; weights [rows,

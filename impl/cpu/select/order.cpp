@@ -17,13 +17,13 @@ namespace halftone::cpu {
 namespace {
 
 struct Task {
-  const Order& order;
+  const SortOrder& order;
   const View& in;
   const View& out;
   Lines lines;   // of `out`
   int64_t size;  // of a line of `in`
 
-  Task(const Order& its_order, const View& input, const View& output)
+  Task(const SortOrder& its_order, const View& input, const View& output)
       : order(its_order), in(input), out(output), lines(output, its_order.dim), size(input.shape[its_order.dim]) {}
 
   int64_t line_count() const { return lines.outer * lines.inner; }
@@ -116,14 +116,14 @@ using OrderedTypes = TypeList<double, float, Float16, BFloat16, int64_t, int32_t
 
 }  // namespace
 
-size_t order_workspace(Stream& stream, const Order& order, const View& in, const View& out) noexcept {
+size_t order_workspace(Stream& stream, const SortOrder& order, const View& in, const View& out) noexcept {
   if (out.numel() == 0) return 0;
   const Task task(order, in, out);
   const size_t entry = has_narrow_entries(in.dtype, task.size) ? sizeof(NarrowEntry) : sizeof(WideEntry);
   return scratch_bytes(task.size, task.scratch(pool_of(stream)), entry);
 }
 
-Status order(Stream& stream, const Order& order, const View& in, void* workspace, const View& out) noexcept {
+Status order(Stream& stream, const SortOrder& order, const View& in, void* workspace, const View& out) noexcept {
   if (out.numel() == 0) return {};
   const Task task(order, in, out);
   ThreadPool& pool = pool_of(stream);

@@ -14,7 +14,7 @@ namespace halftone::ops {
 namespace {
 
 // REQUIRES: the input has at least one dimension and `count` elements along order.dim.
-Tensor indices_in_order(const char* operation, const Tensor& input, const Order& order, int64_t count) {
+Tensor indices_in_order(const char* operation, const Tensor& input, const SortOrder& order, int64_t count) {
   ContextDevice& device = input.device();
   const SelectKernels& select = device.device->kernels().select;
   if (select.order == nullptr || select.order_workspace == nullptr) fail_not_implemented(operation, *device.device);
@@ -44,20 +44,20 @@ int checked_line_dim(const Tensor& input, int64_t dim) {
 }  // namespace
 
 ValuesAndIndices sort(const Tensor& input, int64_t dim, bool descending) {
-  const Order order = {.dim = checked_line_dim(input, dim), .descending = descending};
+  const SortOrder order = {.dim = checked_line_dim(input, dim), .descending = descending};
   const Tensor lines = as_lines(input);
   const Tensor indices = indices_in_order("sort", lines, order, lines.size(order.dim));
   return in_shape_of(input, {gather(lines, order.dim, indices), indices});
 }
 
 Tensor argsort(const Tensor& input, int64_t dim, bool descending) {
-  const Order order = {.dim = checked_line_dim(input, dim), .descending = descending};
+  const SortOrder order = {.dim = checked_line_dim(input, dim), .descending = descending};
   const Tensor lines = reshaped(input, input.rank() == 0 ? Shape{1} : input.shape());
   return reshaped(indices_in_order("argsort", lines, order, lines.size(order.dim)), input.shape());
 }
 
 ValuesAndIndices topk(const Tensor& input, int64_t k, int64_t dim, bool largest, bool sorted) {
-  const Order order = {.dim = checked_line_dim(input, dim), .descending = largest, .sorts_chosen = sorted};
+  const SortOrder order = {.dim = checked_line_dim(input, dim), .descending = largest, .sorts_chosen = sorted};
   const Tensor lines = as_lines(input);
   if (k < 0 || k > lines.size(order.dim)) {
     fail(Code::kInvalidArgument, "k", "k=%lld is outside [0, %lld], the elements along dim %d of input %s",

@@ -12,7 +12,7 @@
 namespace halftone {
 namespace {
 
-std::vector<int64_t> run_order(const Order& order, const HostTensor& in, int64_t count, int threads) {
+std::vector<int64_t> run_order(const SortOrder& order, const HostTensor& in, int64_t count, int threads) {
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);
   Shape shape = in.view().shape;
