@@ -11,9 +11,11 @@ extern const ReduceKernels kReduceKernels;
 extern const GemmKernels kGemmKernels;
 extern const ConvKernels kConvKernels;
 extern const PoolKernels kPoolKernels;
+extern const ResampleKernels kResampleKernels;
 extern const NormKernels kNormKernels;
 extern const LossKernels kLossKernels;
 extern const IndexKernels kIndexKernels;
+extern const SelectKernels kSelectKernels;
 extern const RandomKernels kRandomKernels;
 extern const OptimKernels kOptimKernels;
 

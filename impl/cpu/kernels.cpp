@@ -12,9 +12,11 @@ const Kernels& kernels() noexcept {
       .gemm = kGemmKernels,
       .conv = kConvKernels,
       .pool = kPoolKernels,
+      .resample = kResampleKernels,
       .norm = kNormKernels,
       .loss = kLossKernels,
       .index = kIndexKernels,
+      .select = kSelectKernels,
       .random = kRandomKernels,
       .optim = kOptimKernels,
   };

@@ -6,8 +6,8 @@
 
 namespace halftone::nn {
 
-Conv::Conv(ContextDevice& device, Op kind, ConvOp op, const ConvParameters& parameters, const ops::ConvOptions& options)
-    : kind_(kind), op_(op), options_(options) {
+Conv::Conv(ContextDevice& device, Op kind, ConvOp op, const ConvParameters& parameters)
+    : kind_(kind), op_(std::move(op)) {
   int64_t fan = 1;
   for (int i = 1; i < parameters.weight.rank(); ++i) fan *= parameters.weight[i];
   // Kaiming uniform with a = sqrt(5): gain sqrt(2 / (1 + 5)) times sqrt(3 / fan) is 1 / sqrt(fan).
@@ -19,7 +19,7 @@ Conv::Conv(ContextDevice& device, Op kind, ConvOp op, const ConvParameters& para
 }
 
 Tensor Conv::forward(const Tensor& input) const {
-  return op_(input, weight_->leaf(), bias_ ? bias_->leaf() : Tensor(), options_);
+  return op_(input, weight_->leaf(), bias_ ? bias_->leaf() : Tensor());
 }
 
 void Conv::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {

@@ -1,12 +1,15 @@
 // Convolution layers.
 #pragma once
 
+#include <functional>
+
 #include "nn/module.h"
-#include "ops/conv/conv.h"
+#include "ops/dispatch/op.h"
 
 namespace halftone::nn {
 
-using ConvOp = Tensor (*)(const Tensor& input, const Tensor& weight, const Tensor& bias, const ops::ConvOptions&);
+// The operation of a layer with its options.
+using ConvOp = std::function<Tensor(const Tensor& input, const Tensor& weight, const Tensor& bias)>;
 
 // The shapes and dtype of a convolution layer's parameters.
 struct ConvParameters {
@@ -20,7 +23,7 @@ class Conv final : public Module {
  public:
   // Draws weight and bias from U(-1/sqrt(fan), 1/sqrt(fan)), PyTorch's default, fan being the size of weight[0]; each
   // from a stream of its own of the context's seed.
-  Conv(ContextDevice& device, Op kind, ConvOp op, const ConvParameters& parameters, const ops::ConvOptions& options);
+  Conv(ContextDevice& device, Op kind, ConvOp op, const ConvParameters& parameters);
 
   const char* kind() const noexcept override { return name_of(kind_); }
   Tensor forward(const Tensor& input) const override;
@@ -29,7 +32,6 @@ class Conv final : public Module {
  private:
   Op kind_;
   ConvOp op_;
-  ops::ConvOptions options_;
   Ref<Parameter> weight_;
   Ref<Parameter> bias_;  // null where there is none
 };

@@ -15,6 +15,13 @@ Ref<Parameter> constant_parameter(ContextDevice& device, const char* name, DType
   return make_ref<Parameter>(name, full(device, dtype, shape, value, Category::kParameters));
 }
 
+// The operation refuses inputs without channels.
+void require_channels(const Tensor& input, int64_t channels) {
+  if (input.rank() < 2 || input.size(1) == channels) return;
+  fail(Code::kShapeMismatch, "input", "input %s does not have the layer's %" PRId64 " channels",
+       ShapeText(input.shape()).text, channels);
+}
+
 }  // namespace
 
 Affine Affine::make(ContextDevice& device, const Shape& shape, DType dtype, bool has_weight, bool has_bias) {
@@ -38,11 +45,13 @@ Tensor RmsNorm::forward(const Tensor& input) const {
 }
 
 Tensor GroupNorm::forward(const Tensor& input) const {
-  if (input.rank() >= 2 && input.size(1) != channels_) {
-    fail(Code::kShapeMismatch, "input", "input %s does not have the layer's %" PRId64 " channels",
-         ShapeText(input.shape()).text, channels_);
-  }
+  require_channels(input, channels_);
   return ops::group_norm(input, groups_, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
+}
+
+Tensor InstanceNorm::forward(const Tensor& input) const {
+  require_channels(input, channels_);
+  return ops::instance_norm(input, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
 }
 
 }  // namespace halftone::nn

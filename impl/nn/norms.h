@@ -64,4 +64,16 @@ class GroupNorm final : public AffineModule {
   double epsilon_;
 };
 
+class InstanceNorm final : public AffineModule {
+ public:
+  InstanceNorm(int64_t channels, double epsilon, Affine affine)
+      : AffineModule(std::move(affine)), channels_(channels), epsilon_(epsilon) {}
+  const char* kind() const noexcept override { return "instance_norm"; }
+  Tensor forward(const Tensor& input) const override;
+
+ private:
+  int64_t channels_;
+  double epsilon_;
+};
+
 }  // namespace halftone::nn

@@ -13,5 +13,7 @@
 #include "ops/pool/pool.h"
 #include "ops/random/dropout.h"
 #include "ops/reduce/reduce.h"
+#include "ops/resample/upsample.h"
+#include "ops/select/select.h"
 #include "ops/shape/shape.h"
 #include "ops/softmax/softmax.h"

@@ -26,6 +26,7 @@
 #include "backend/formula/softmax.h"
 #include "backend/formula/split_master.h"
 #include "backend/formula/stochastic_rounding.h"
+#include "backend/formula/weight_tree.h"
 #include "core/host_device.h"
 #include "core/philox.h"
 
@@ -63,6 +64,14 @@ HALFTONE_HOST_DEVICE float call_random(uint64_t seed, int64_t* items) {
          (rounds_stochastically(DType::kBF16, 0.9f) ? 1.0f : 0.0f);
 }
 
+HALFTONE_HOST_DEVICE double call_draws(uint64_t seed, double* nodes) {
+  WeightTree tree(nodes, 4);
+  for (int64_t category = 0; category < 4; ++category) tree.set(category, 0.25);
+  tree.add_up();
+  tree.remove(tree.find(uniform_double({seed, 1}, 3)));
+  return tree.total();
+}
+
 HALFTONE_HOST_DEVICE void call_updates(const OptimizerState& state, float grad, float* values) {
   adamw_update(adamw_factors(AdamwGroup{}, state), grad, values[0], values[1], values[2]);
   adamw_update<Decay::kInGradient>(adamw_factors<Decay::kInGradient>(AdamwGroup{}, state), grad, values[0], values[1],
@@ -88,10 +97,12 @@ HALFTONE_HOST_DEVICE void call_states(OptimizerState& state, ScalerState& scaler
 }
 
 #if defined(__CUDA__) || defined(__CUDACC__)
-__attribute__((global)) void call_all(OptimizerState* state, ScalerState* scaler, int64_t* items, float* values) {
+__attribute__((global)) void call_all(OptimizerState* state, ScalerState* scaler, int64_t* items, float* values,
+                                                double* nodes) {
   call_states(*state, *scaler, items);
   call_updates(*state, values[0], values);
   values[0] += call_random(7, items) + call_codes(values[1], 9);
+  values[0] += static_cast<float>(call_draws(7, nodes));
   values[0] += static_cast<float>(call_activations(values[0], values[1]) + call_powers(values[0], values[1]));
 }
 #endif

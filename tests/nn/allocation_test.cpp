@@ -50,8 +50,9 @@ TEST_F(AllocationTest, ARecordedLinearUnderAutocastMakesFiveAtMost) {
 }
 
 TEST_F(AllocationTest, ARecordedConv2dUnderAutocastMakesFiveAtMost) {
-  const Conv layer(device(), Op::kConv2d, ops::conv2d,
-                   {.weight = {8, 8, 3, 3}, .out_channels = 8, .bias = true, .dtype = DType::kF32}, ops::ConvOptions{});
+  const auto convolve = [](const Tensor& x, const Tensor& w, const Tensor& b) { return ops::conv2d(x, w, b, {}); };
+  const Conv layer(device(), Op::kConv2d, convolve,
+                   {.weight = {8, 8, 3, 3}, .out_channels = 8, .bias = true, .dtype = DType::kF32});
   make_copies(layer);
   const Tensor input = full(device(), DType::kF32, {2, 8, 16, 16}, 0.5);
   EXPECT_LE(allocations_in_forward(layer, input, &bf16_), 5);

@@ -28,6 +28,9 @@ inline constexpr NoGradient kNoGradient[] = {
     {Op::kArgmax, "returns an index"},
     {Op::kArgmin, "returns an index"},
     {Op::kAccuracy, "counts"},
+    {Op::kArgsort, "returns indices"},
+    {Op::kMultinomial, "returns indices"},
+    {Op::kNonzero, "returns indices"},
 };
 
 constexpr bool leads_gradients(Op op) {

@@ -87,6 +87,7 @@ std::vector<OpCase> binary_cases();
 std::vector<OpCase> compare_cases();
 std::vector<OpCase> matmul_cases();
 std::vector<OpCase> conv_cases();
+std::vector<OpCase> conv3d_cases();
 std::vector<OpCase> pool_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> min_max_cases();
@@ -99,6 +100,8 @@ std::vector<OpCase> view_cases();
 std::vector<OpCase> join_cases();
 std::vector<OpCase> index_cases();
 std::vector<OpCase> random_cases();
+std::vector<OpCase> select_cases();
+std::vector<OpCase> upsample_cases();
 
 // All cases; every call returns the same objects.
 const std::vector<OpCase>& op_cases();

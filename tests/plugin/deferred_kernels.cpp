@@ -34,9 +34,11 @@ constexpr auto table_of(const ReduceKernels*) { return &Kernels::reduce; }
 constexpr auto table_of(const GemmKernels*) { return &Kernels::gemm; }
 constexpr auto table_of(const ConvKernels*) { return &Kernels::conv; }
 constexpr auto table_of(const PoolKernels*) { return &Kernels::pool; }
+constexpr auto table_of(const ResampleKernels*) { return &Kernels::resample; }
 constexpr auto table_of(const NormKernels*) { return &Kernels::norm; }
 constexpr auto table_of(const LossKernels*) { return &Kernels::loss; }
 constexpr auto table_of(const IndexKernels*) { return &Kernels::index; }
+constexpr auto table_of(const SelectKernels*) { return &Kernels::select; }
 constexpr auto table_of(const RandomKernels*) { return &Kernels::random; }
 constexpr auto table_of(const OptimKernels*) { return &Kernels::optim; }
 
@@ -120,6 +122,11 @@ const PoolKernels kPool = {
     .average_backward = queued<&PoolKernels::average_backward>,
 };
 
+const ResampleKernels kResample = {
+    .forward = queued<&ResampleKernels::forward>,
+    .backward = queued<&ResampleKernels::backward>,
+};
+
 const NormKernels kNorm = {
     .softmax = queued<&NormKernels::softmax>,
     .log_softmax = queued<&NormKernels::log_softmax>,
@@ -146,6 +153,14 @@ const IndexKernels kIndex = {
     .gather = queued<&IndexKernels::gather>,
     .scatter_add = queued<&IndexKernels::scatter_add>,
     .triangle = queued<&IndexKernels::triangle>,
+};
+
+const SelectKernels kSelect = {
+    .order_workspace = queued<&SelectKernels::order_workspace>,
+    .order = queued<&SelectKernels::order>,
+    .draw_workspace = queued<&SelectKernels::draw_workspace>,
+    .draw_categories = queued<&SelectKernels::draw_categories>,
+    .nonzero = queued<&SelectKernels::nonzero>,
 };
 
 const RandomKernels kRandom = {
@@ -188,9 +203,11 @@ const Kernels& kernels() noexcept {
       .gemm = kGemm,
       .conv = kConv,
       .pool = kPool,
+      .resample = kResample,
       .norm = kNorm,
       .loss = kLoss,
       .index = kIndex,
+      .select = kSelect,
       .random = kRandom,
       .optim = kOptim,
   };

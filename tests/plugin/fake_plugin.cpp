@@ -78,9 +78,11 @@ constexpr Kernels kKernels = {
     .gemm = {},
     .conv = {},
     .pool = {},
+    .resample = {},
     .norm = {},
     .loss = {},
     .index = {},
+    .select = {},
     .random = {},
     .optim = {},
 };

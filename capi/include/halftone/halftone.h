@@ -15,6 +15,7 @@
 #include "halftone/compare.h"
 #include "halftone/context.h"
 #include "halftone/conv.h"
+#include "halftone/conv3d.h"
 #include "halftone/custom.h"
 #include "halftone/data.h"
 #include "halftone/device.h"
@@ -42,10 +43,12 @@
 #include "halftone/rmsprop.h"
 #include "halftone/schedule.h"
 #include "halftone/scope.h"
+#include "halftone/select.h"
 #include "halftone/sgd.h"
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"
 #include "halftone/tensor.h"
+#include "halftone/upsample.h"
 #include "halftone/version.h"
 
 #endif

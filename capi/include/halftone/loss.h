@@ -125,19 +125,23 @@ typedef struct htone_cross_entropy_options {
  */
 HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options);
 
-/** Returns the cross entropy between logits and class indices, with weights, ignored rows and smoothed labels.
+/** Returns the cross entropy between logits and classes, with weights, ignored rows and smoothed labels. A row is a
+ * list of c logits; further dimensions follow the classes.
  *
- * @param[in] logits [n, c], float; borrowed.
- * @param[in] targets [n], i64, each in [0, c) or ignore_index; borrowed.
+ * @param[in] logits [n, c, ...] or [c], float; borrowed.
+ * @param[in] targets classes: shape of logits without c, i64, each in [0, c) or ignore_index. Or probabilities of the
+ *   classes: shape of logits, float; they need not add up to 1 and get a gradient; borrowed.
  * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
- * @param[in] options optional; defaults where NULL.
- * @param[out] out an f32 scalar (f64 for f64), or for NONE [n] in the dtype of logits (f32 under autocast); owned by
- *   the caller. MEAN divides by the sum of the weights of the rows' targets, ignored rows left out; NaN where that is
- *   0.
+ * @param[in] options optional; defaults where NULL. With probabilities ignore_index must be negative and has no
+ *   effect.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of logits without c in the dtype of logits (f32 under
+ *   autocast); owned by the caller. MEAN divides by the sum of the weights of the rows' targets, ignored rows left
+ *   out; with probabilities by the number of rows; NaN where that is 0.
  * @autocast FP32; 16-bit logits are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision by log-sum-exp in FP32 (f64: double), summed pairwise.
+ * @precision by log-sum-exp in FP32 (f64: double), summed pairwise. With probabilities a logit of -infinity gives NaN,
+ *   also where its target is 0.
  * @source torch.nn.functional.cross_entropy; Szegedy et al., arXiv:1512.00567, for smoothing.
  * @since 0.1
  */
@@ -146,12 +150,12 @@ HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tens
 
 /** Returns the negative log-likelihood: minus the log-probability of each row's target.
  *
- * @param[in] log_probabilities [n, c], float; borrowed.
- * @param[in] targets [n], i64, each in [0, c) or ignore_index; borrowed.
+ * @param[in] log_probabilities [n, c, ...] or [c], float; borrowed.
+ * @param[in] targets shape of log_probabilities without c, i64, each in [0, c) or ignore_index; borrowed.
  * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
  * @param[in] ignore_index rows with this target give no loss and no gradient and do not count; -100 is usual.
  * @param[in] reduction MEAN, SUM or NONE.
- * @param[out] out as htone_cross_entropy_with; owned by the caller.
+ * @param[out] out as htone_cross_entropy_with for classes; owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.

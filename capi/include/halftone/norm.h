@@ -64,6 +64,24 @@ HTONE_API htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const i
 HTONE_API htone_status htone_group_norm(htone_tensor* input, int64_t groups, htone_tensor* weight, htone_tensor* bias,
                                         double epsilon, htone_tensor** out);
 
+/** Normalises each channel of each sample to mean 0 and variance 1: out = (input - mean) / sqrt(variance + epsilon) *
+ * weight + bias. There are no running statistics: training and evaluation are equal.
+ *
+ * @param[in] input [n, channels, ...], float; borrowed.
+ * @param[in] weight optional; [channels], any float; borrowed.
+ * @param[in] bias optional; [channels], any float; borrowed.
+ * @param[in] epsilon at least 0. A constant channel, also one of one element, gives bias where it is above 0, NaN
+ *   where it is 0.
+ * @param[out] out shape and dtype of input; owned by the caller.
+ * @autocast FP32; 16-bit inputs are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_layer_norm.
+ * @source Ulyanov, Vedaldi and Lempitsky, arXiv:1607.08022.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_instance_norm(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                           double epsilon, htone_tensor** out);
+
 /** Normalises each channel over the batch: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
  *
  * @param[in] input [n, channels, ...], float; borrowed. In training a channel has more than one element.

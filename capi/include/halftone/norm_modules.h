@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** Of layer, RMS and group normalisation. */
+/** Of layer, RMS, group and instance normalisation. */
 typedef struct htone_norm_options {
   uint32_t struct_size;
   int32_t affine;    /**< not 0: with a weight, and a bias where the layer has one; default 1 */
@@ -72,6 +72,18 @@ HTONE_API htone_status htone_module_create_rms_norm(htone_device* device, int32_
  */
 HTONE_API htone_status htone_module_create_group_norm(htone_device* device, int64_t groups, int64_t channels,
                                                       const htone_norm_options* options, htone_module** out);
+
+/** Makes a layer that applies htone_instance_norm.
+ *
+ * @param[in] device of the parameters; borrowed.
+ * @param[in] channels of the input; at least 1.
+ * @param[in] options optional; NULL means the defaults. Unlike in PyTorch these give the layer weight and bias.
+ * @param[out] out with parameters "weight" [channels] and "bias" [channels]; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_create_instance_norm(htone_device* device, int64_t channels,
+                                                         const htone_norm_options* options, htone_module** out);
 
 typedef struct htone_batch_norm_options {
   uint32_t struct_size;

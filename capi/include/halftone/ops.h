@@ -169,10 +169,11 @@ HTONE_API htone_status htone_softmax(htone_tensor* input, int64_t dim, htone_ten
  */
 HTONE_API htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
 
-/** Returns the mean cross entropy between logits and class indices: htone_cross_entropy_with of loss.h by its defaults.
+/** Returns the mean cross entropy between logits and classes: htone_cross_entropy_with of loss.h with its defaults.
  *
- * @param[in] logits [n, c], float; borrowed.
- * @param[in] targets [n], i64, each in [0, c), or -100 for a row that is left out; borrowed.
+ * @param[in] logits [n, c, ...] or [c], float; borrowed.
+ * @param[in] targets shape of logits without c, i64, each in [0, c), or -100 for a row that is left out; or shape of
+ *   logits, float: probabilities of the classes; borrowed.
  * @param[out] out an f32 scalar, f64 for f64 logits; owned by the caller. NaN where no row counts.
  * @autocast FP32; 16-bit logits are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written),

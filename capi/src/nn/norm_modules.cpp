@@ -66,6 +66,11 @@ Ref<nn::Module> make_group_norm(ContextDevice& device, const Groups& sizes, cons
                                  make_affine(device, {sizes.channels}, settings, settings.bias != 0));
 }
 
+Ref<nn::Module> make_instance_norm(ContextDevice& device, const Shape& channels, const htone_norm_options& settings) {
+  return make_ref<nn::InstanceNorm>(channels[0], settings.epsilon,
+                                    make_affine(device, channels, settings, settings.bias != 0));
+}
+
 template <int least_rank, int most_rank>
 Ref<nn::Module> make_batch_norm(ContextDevice& device, const Shape& channels,
                                 const htone_batch_norm_options& settings) {
@@ -96,6 +101,11 @@ htone_status htone_module_create_rms_norm(htone_device* device, int32_t ndim, co
 htone_status htone_module_create_group_norm(htone_device* device, int64_t groups, int64_t channels,
                                             const htone_norm_options* options, htone_module** out) {
   return Call(make_group_norm, device, as<channel_groups>(groups, channels), as<norm_settings>(options), out);
+}
+
+htone_status htone_module_create_instance_norm(htone_device* device, int64_t channels,
+                                               const htone_norm_options* options, htone_module** out) {
+  return Call(make_instance_norm, device, as<channel_shape>(channels), as<norm_settings>(options), out);
 }
 
 htone_status htone_module_create_batch_norm1d(htone_device* device, int64_t channels,

@@ -35,6 +35,11 @@ htone_status htone_group_norm(htone_tensor* input, int64_t groups, htone_tensor*
   return Pure(ops::group_norm, input, groups, optional(weight), optional(bias), as<checked_epsilon>(epsilon), out);
 }
 
+htone_status htone_instance_norm(htone_tensor* input, htone_tensor* weight, htone_tensor* bias, double epsilon,
+                                 htone_tensor** out) {
+  return Pure(ops::instance_norm, input, optional(weight), optional(bias), as<checked_epsilon>(epsilon), out);
+}
+
 htone_status htone_batch_norm(htone_tensor* input, htone_tensor* running_mean, htone_tensor* running_var,
                               htone_tensor* weight, htone_tensor* bias, int32_t training, double momentum,
                               double epsilon, htone_tensor** out) {

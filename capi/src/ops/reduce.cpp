@@ -1,34 +1,10 @@
 #include "halftone/reduce.h"
 
 #include "base/call.h"
+#include "ops/pair_result.h"
 
 using namespace halftone;
 using namespace halftone::capi;
-
-namespace {
-
-// Both results or none.
-struct PairResult {
-  static constexpr int kParameters = 2;
-  htone_tensor** out_values;
-  htone_tensor** out_indices;
-
-  void require(ArgumentName name) const {
-    require_memory(out_values, name);
-    require_memory(out_indices, name.next());
-  }
-  void give(const ops::ValuesAndIndices& pair) const {
-    htone_tensor* handles[2];
-    TensorHandles({pair.values, pair.indices}).hand_over(handles);
-    *out_values = handles[0];
-    *out_indices = handles[1];
-  }
-};
-PairResult values_and_indices(htone_tensor** out_values, htone_tensor** out_indices) {
-  return {out_values, out_indices};
-}
-
-}  // namespace
 
 htone_status htone_amax(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                         htone_tensor** out) {

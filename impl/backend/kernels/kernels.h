@@ -17,6 +17,8 @@
 #include "backend/kernels/pool.h"
 #include "backend/kernels/random.h"
 #include "backend/kernels/reduce.h"
+#include "backend/kernels/resample.h"
+#include "backend/kernels/select.h"
 
 namespace halftone {
 
@@ -27,9 +29,11 @@ struct Kernels {
   GemmKernels gemm;
   ConvKernels conv;
   PoolKernels pool;
+  ResampleKernels resample;
   NormKernels norm;
   LossKernels loss;
   IndexKernels index;
+  SelectKernels select;
   RandomKernels random;
   OptimKernels optim;
 };

@@ -1,9 +1,9 @@
-#include <atomic>
 #include <cinttypes>
 
 #include "cpu/device.h"
 #include "cpu/index/entries.h"
 #include "cpu/simd/ranges.h"
+#include "cpu/threads/first_fault.h"
 
 namespace halftone::cpu {
 
@@ -23,24 +23,18 @@ struct PlaceText {
   char text[sizeof ShapeText::text] = "";
 };
 
-// Lowers `least` to `value` if that is smaller: the first bad entry is reported whatever the order of the threads.
-void lower(std::atomic<int64_t>& least, int64_t value) {
-  int64_t current = least.load(std::memory_order_relaxed);
-  while (value < current && !least.compare_exchange_weak(current, value, std::memory_order_relaxed)) continue;
-}
-
 }  // namespace
 
 Status check_indices(Stream& stream, const char* name, const View& indices, int64_t bound) noexcept {
   const auto* values = static_cast<const int64_t*>(indices.data);
-  std::atomic<int64_t> first{INT64_MAX};
+  FirstFault first;
   for_each_range(pool_of(stream), indices.numel(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (values[i] < 0 || values[i] >= bound) return lower(first, i);
+      if (values[i] < 0 || values[i] >= bound) return first.add(i);
     }
   });
-  const int64_t i = first.load(std::memory_order_relaxed);
-  if (i == INT64_MAX) return {};
+  if (!first.any()) return {};
+  const int64_t i = first.place();
   return Status::failure(Code::kInvalidArgument, "%s%s=%" PRId64 " is outside [0, %" PRId64 ")", name,
                          PlaceText(indices.shape, i).text, values[i], bound);
 }

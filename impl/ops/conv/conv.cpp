@@ -4,65 +4,21 @@
 
 #include "core/error.h"
 #include "ops/conv/conv_kernel.h"
+#include "ops/conv/operands.h"
 #include "ops/conv/window.h"
 #include "ops/dispatch/autocast.h"
-#include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
 #include "ops/dispatch/store_gradient.h"
 #include "tensor/factory.h"
-#include "tensor/launch.h"
 
 namespace halftone::ops {
 
 namespace {
 
-struct Operands {
-  const Tensor& input;
-  const Tensor& weight;
-  const Tensor& bias;
-};
-
-// weight is [o, c / groups, ...], for a transpose [c, o / groups, ...].
-void require_channels(const ConvKind& kind, const Operands& operands, int64_t groups) {
-  const Tensor& weight = operands.weight;
-  if (groups < 1 || weight.size(0) % groups != 0) {
-    fail(Code::kInvalidArgument, "options", "options.groups=%lld does not divide weight.shape[0]=%lld",
-         static_cast<long long>(groups), static_cast<long long>(weight.size(0)));
-  }
-  const int64_t channels = kind.transposes ? weight.size(0) : weight.size(1) * groups;
-  if (operands.input.size(1) != channels) {
-    fail(Code::kShapeMismatch, "input",
-         "input.shape[1]=%lld differs from the %lld channels of weight %s in %lld groups",
-         static_cast<long long>(operands.input.size(1)), static_cast<long long>(channels),
-         ShapeText(weight.shape()).text, static_cast<long long>(groups));
-  }
-}
-
-int64_t result_channels(const ConvKind& kind, const Tensor& weight, int64_t groups) {
-  return kind.transposes ? weight.size(1) * groups : weight.size(0);
-}
-
-void require_bias(const ConvKind& kind, const Operands& operands, int64_t groups) {
-  const Tensor& bias = operands.bias;
-  if (!bias.defined()) return;
-  require_same_dtype(operands.input, "input", bias, "bias");
-  require_same_device(operands.input, "input", bias, "bias");
-  const int64_t channels = result_channels(kind, operands.weight, groups);
-  if (bias.rank() != 1 || bias.size(0) != channels) {
-    fail(Code::kShapeMismatch, "bias", "bias %s differs from [%lld], the channels of the result",
-         ShapeText(bias.shape()).text, static_cast<long long>(channels));
-  }
-}
-
-void require_call(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
-  require_float(operands.input, "input");
-  require_same_dtype(operands.input, "input", operands.weight, "weight");
-  require_same_device(operands.input, "input", operands.weight, "weight");
-  require_images(operands.input, "input", kind.dims);
-  require_images(operands.weight, "weight", kind.dims, 0);
+void require_call(const ConvKind& kind, const ConvOperands& operands, const ConvOptions& options) {
+  require_conv_images(kind, operands);
   require_conv_options(kind, options);
-  require_channels(kind, operands, options.groups);
-  require_bias(kind, operands, options.groups);
+  require_conv_channels(kind, operands, options.groups);
 }
 
 // (size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
@@ -81,7 +37,7 @@ int64_t transposed_size(const ConvOptions& options, int dim, int64_t size, int64
   return total;
 }
 
-Shape result_shape(const ConvKind& kind, const Operands& operands, const ConvOptions& options) {
+Shape result_shape(const ConvKind& kind, const ConvOperands& operands, const ConvOptions& options) {
   Shape shape = {operands.input.size(0), result_channels(kind, operands.weight, options.groups)};
   for (int i = 0; i < kind.dims; ++i) {
     const int dim = 2 - kind.dims + i;
@@ -107,7 +63,7 @@ struct ConvBackward final : Node {
     const Tensor w = contiguous(weight.unpack());
     const Tensor& grad = grads[0];
     if (inputs.needs(1)) set_weight_grad(inputs, x, grad, w);
-    if (inputs.needs(2)) set_bias_grad(inputs, grad);
+    if (inputs.needs(2)) set_bias_gradient(name(), inputs, 2, grad, bias_dtype);
     if (inputs.needs(0)) {
       Tensor grad_input = empty(x.device(), x.dtype(), x.shape());
       const ConvPass pass = transposes ? ConvPass::kForward : ConvPass::kGradInput;
@@ -133,23 +89,11 @@ struct ConvBackward final : Node {
     };
     store_gradient(inputs, 1, w.shape(), w.dtype(), w.device(), {x.view(), grad.view()}, convolve);
   }
-
-  void set_bias_grad(InputGrads& inputs, const Tensor& grad) const {
-    const int64_t channels = grad.size(1);
-    const auto add_positions = [&](const Tensor& target, Store store) {
-      View out = target.view();
-      out.shape = {1, channels, 1, 1};
-      out.strides = {0, target.strides()[0], 0, 0};
-      launch(call.operation, grad.device(), &Kernels::reduce, &ReduceKernels::sum, as_image(grad.view()), 1.0, store,
-             out);
-    };
-    store_gradient(inputs, 2, {channels}, bias_dtype, grad.device(), {grad.view()}, add_positions);
-  }
 };
 
-Tensor convolve(const ConvKind& kind, const Operands& given, const ConvOptions& options) {
+Tensor convolve(const ConvKind& kind, const ConvOperands& given, const ConvOptions& options) {
   const auto [input, weight, bias] = autocast_operands(kind.op, given.input, given.weight, given.bias);
-  const Operands operands = {input, weight, bias};
+  const ConvOperands operands = {input, weight, bias};
   require_call(kind, operands, options);
   const ConvCall call = {name_of(kind.op), options.window, options.groups};
   Tensor result = empty(input.device(), input.dtype(), result_shape(kind, operands, options));

@@ -1,8 +1,9 @@
-// Convolutions over one and two dimensions and their transposes; capi/include/halftone/conv.h documents them.
+// Convolutions over one and two dimensions and their transposes, and over three dimensions.
+// capi/include/halftone/conv.h and conv3d.h document them.
 #pragma once
 
 #include "backend/kernels/conv.h"
-#include "ops/dispatch/op.h"
+#include "ops/conv/conv_kind.h"
 #include "tensor/tensor.h"
 
 namespace halftone::ops {
@@ -14,16 +15,13 @@ struct ConvOptions {
   int64_t groups = 1;
 };
 
-// The differences between the four operations.
-struct ConvKind {
-  Op op;
-  int dims;
-  bool transposes;
+// {depth, height, width}.
+struct Conv3dOptions {
+  int64_t stride[3] = {1, 1, 1};
+  int64_t padding[3] = {0, 0, 0};
+  int64_t dilation[3] = {1, 1, 1};
+  int64_t groups = 1;
 };
-inline constexpr ConvKind kConv1d = {Op::kConv1d, 1, false};
-inline constexpr ConvKind kConv2d = {Op::kConv2d, 2, false};
-inline constexpr ConvKind kConvTranspose1d = {Op::kConvTranspose1d, 1, true};
-inline constexpr ConvKind kConvTranspose2d = {Op::kConvTranspose2d, 2, true};
 
 // Throws INVALID_ARGUMENT naming `options`. Does not check groups: that needs the channels.
 void require_conv_options(const ConvKind& kind, const ConvOptions& options);
@@ -33,5 +31,9 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, con
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options);
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options);
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options);
+
+// Throws INVALID_ARGUMENT naming `options`. Does not check groups.
+void require_conv3d_options(const Conv3dOptions& options);
+Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Conv3dOptions& options);
 
 }  // namespace halftone::ops

@@ -17,18 +17,28 @@ void require_images(const Tensor& tensor, const char* argument, int dims, int fi
   }
 }
 
-void require_field(int64_t value, const char* field, int dim, int64_t least) {
+void require_field(int64_t value, const char* field, const char* dim_name, int64_t least) {
   if (value >= least && value <= kLargestStep) return;
-  fail(Code::kInvalidArgument, "options", "options.%s_%s=%lld, expected %lld to %lld", field, kDimNames[dim],
+  fail(Code::kInvalidArgument, "options", "options.%s_%s=%lld, expected %lld to %lld", field, dim_name,
        static_cast<long long>(value), static_cast<long long>(least), static_cast<long long>(kLargestStep));
 }
 
+void require_steps(const WindowSteps& steps) {
+  require_field(steps.stride, "stride", steps.dim_name, 1);
+  require_field(steps.padding, "padding", steps.dim_name, 0);
+  require_field(steps.dilation, "dilation", steps.dim_name, 1);
+}
+
+namespace {
+
+WindowSteps steps_along(const ConvWindow& window, int dim) {
+  return {window.stride[dim], window.padding[dim], window.dilation[dim], kDimNames[dim]};
+}
+
+}  // namespace
+
 void require_window(const ConvWindow& window, int dims) {
-  for (int d = 0; d < 2; ++d) {
-    require_field(window.stride[d], "stride", d, 1);
-    require_field(window.padding[d], "padding", d, 0);
-    require_field(window.dilation[d], "dilation", d, 1);
-  }
+  for (int d = 0; d < 2; ++d) require_steps(steps_along(window, d));
   if (dims == 1 && (window.stride[0] != 1 || window.padding[0] != 0 || window.dilation[0] != 1)) {
     fail(Code::kInvalidArgument, "options",
          "options.stride_h=%lld, padding_h=%lld, dilation_h=%lld, expected 1, 0, 1: there is no height",
@@ -38,20 +48,24 @@ void require_window(const ConvWindow& window, int dims) {
 }
 
 // Sizes are below 2^60 and paddings below 2^31, so only the reach of a window may overflow 64 bits.
-int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel, LastWindow last) {
-  const int64_t stride = window.stride[dim];
-  const int64_t padded = size + 2 * window.padding[dim];
+int64_t window_positions(const WindowSteps& steps, int64_t size, const NamedKernel& kernel, LastWindow last) {
+  const int64_t stride = steps.stride;
+  const int64_t padded = size + 2 * steps.padding;
   const int64_t available = padded + (last == LastWindow::kCut ? stride - 1 : 0);
   int64_t reach = 0;
-  if (__builtin_mul_overflow(window.dilation[dim], kernel.size - 1, &reach) || reach >= available) {
+  if (__builtin_mul_overflow(steps.dilation, kernel.size - 1, &reach) || reach >= available) {
     fail(Code::kInvalidArgument, kernel.argument,
          "%s spans %lld elements %lld apart along %s, more than the padded input's %lld", kernel.argument,
-         static_cast<long long>(kernel.size), static_cast<long long>(window.dilation[dim]), kDimNames[dim],
+         static_cast<long long>(kernel.size), static_cast<long long>(steps.dilation), steps.dim_name,
          static_cast<long long>(padded));
   }
   const int64_t positions = (available - reach - 1) / stride + 1;
-  const bool last_begins_behind = (positions - 1) * stride >= size + window.padding[dim];
+  const bool last_begins_behind = (positions - 1) * stride >= size + steps.padding;
   return last == LastWindow::kCut && last_begins_behind ? positions - 1 : positions;
+}
+
+int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel, LastWindow last) {
+  return window_positions(steps_along(window, dim), size, kernel, last);
 }
 
 View as_image(const View& view) {

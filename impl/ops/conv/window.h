@@ -15,11 +15,22 @@ inline constexpr int64_t kLargestStep = (int64_t{1} << 31) - 1;
 // Throws SHAPE_MISMATCH unless the tensor has `dims` + 2 dimensions, and none from `first` on has size 0.
 void require_images(const Tensor& tensor, const char* argument, int dims, int first = 1);
 
-// Throws INVALID_ARGUMENT naming `options` unless `value` of options.<field>_<h or w> is in [least, 2^31).
-void require_field(int64_t value, const char* field, int dim, int64_t least);
+// Throws INVALID_ARGUMENT naming `options` unless `value` of options.<field>_<dim_name> is in [least, 2^31).
+void require_field(int64_t value, const char* field, const char* dim_name, int64_t least);
 // Strides and dilations are at least 1, paddings at least 0. For one dimension (`dims` 1) the heights must be the
 // defaults.
 void require_window(const ConvWindow& window, int dims);
+
+// The movement of a window along one dimension, and the suffix of its options.
+struct WindowSteps {
+  int64_t stride;
+  int64_t padding;
+  int64_t dilation;
+  const char* dim_name;
+};
+// Throws INVALID_ARGUMENT naming `options` unless the stride and the dilation are at least 1 and the padding at least
+// 0.
+void require_steps(const WindowSteps& steps);
 
 // A window's size along a dimension, and the argument that messages name for it.
 struct NamedKernel {
@@ -32,6 +43,8 @@ struct NamedKernel {
 enum class LastWindow { kWhole, kCut };
 
 // The number of positions of the window along a dimension. Throws INVALID_ARGUMENT naming `argument` if there is none.
+int64_t window_positions(const WindowSteps& steps, int64_t size, const NamedKernel& kernel,
+                         LastWindow last = LastWindow::kWhole);
 int64_t window_positions(const ConvWindow& window, int dim, int64_t size, const NamedKernel& kernel,
                          LastWindow last = LastWindow::kWhole);
 

@@ -5,6 +5,8 @@
 #include "ops/dispatch/check.h"
 #include "ops/elementwise/binary.h"
 #include "ops/reduce/reduction.h"
+#include "ops/shape/shape.h"
+#include "ops/shape/stride.h"
 #include "tensor/factory.h"
 
 namespace halftone {
@@ -13,17 +15,60 @@ ClassTargets ClassLossInputs::view(const ops::ClassLossOptions& options) const {
   return {targets.view(), weight.defined() ? weight.view() : View{}, options.ignore_index, options.label_smoothing};
 }
 
-ClassLossInputs class_loss_inputs(const Tensor& rows, const char* rows_name, const Tensor& targets,
-                                  const Tensor& weight) {
-  require_classification(rows, targets, rows_name);
-  if (!weight.defined()) return {targets.detach(), {}};
+Tensor class_weight(const Tensor& logits, const char* name, const Tensor& weight) {
+  if (!weight.defined()) return {};
   require_float(weight, "weight");
-  require_same_device(rows, rows_name, weight, "weight");
-  if (weight.shape() != Shape{rows.size(1)}) {
+  require_same_device(logits, name, weight, "weight");
+  if (weight.shape() != Shape{logits.size(class_dim(logits))}) {
     fail(Code::kShapeMismatch, "weight", "weight %s does not fit %s %s: expected a weight for each class",
-         ShapeText(weight.shape()).text, rows_name, ShapeText(rows.shape()).text);
+         ShapeText(weight.shape()).text, name, ShapeText(logits.shape()).text);
   }
-  return {targets.detach(), converted(weight, wide_dtype(rows.dtype()))};
+  return converted(weight, wide_dtype(logits.dtype()));
+}
+
+namespace {
+
+Shape without_classes(const Tensor& logits) {
+  Shape shape;
+  for (int i = 0; i < logits.rank(); ++i) {
+    if (i != class_dim(logits)) shape.push_back(logits.size(i));
+  }
+  return shape;
+}
+
+void require_class_indices(const Tensor& logits, const char* name, const Tensor& targets) {
+  require_float(logits, name);
+  if (targets.dtype() != DType::kI64) {
+    fail(Code::kDtypeMismatch, "targets", "targets is %s, expected i64", name_of(targets.dtype()));
+  }
+  require_same_device(logits, name, targets, "targets");
+  if (logits.rank() == 0) fail(Code::kShapeMismatch, name, "%s is a scalar, expected [n, c, ...] or [c]", name);
+  const Shape expected = without_classes(logits);
+  if (targets.shape() == expected) return;
+  fail(Code::kShapeMismatch, "targets", "targets %s does not fit %s %s: expected %s", ShapeText(targets.shape()).text,
+       name, ShapeText(logits.shape()).text, ShapeText(expected).text);
+}
+
+Tensor with_classes_last(const Tensor& logits) {
+  if (logits.rank() <= 2) return logits;
+  Shape order = {0};
+  for (int i = 2; i < logits.rank(); ++i) order.push_back(i);
+  order.push_back(1);
+  return ops::permute(logits, order);
+}
+
+}  // namespace
+
+ClassRows class_rows(const Tensor& logits, const char* name, const Tensor& targets, const Tensor& weight) {
+  require_class_indices(logits, name, targets);
+  const ClassLossInputs inputs = {reshaped(targets.detach(), {targets.numel()}), class_weight(logits, name, weight)};
+  if (logits.rank() == 2) return {logits, inputs, targets.shape()};
+  const Shape rows = {targets.numel(), logits.size(class_dim(logits))};
+  return {ops::reshape(with_classes_last(logits), rows), inputs, targets.shape()};
+}
+
+Tensor in_shape(const Tensor& losses, LossReduction reduction, const Shape& shape) {
+  return reduction != LossReduction::kNone || losses.shape() == shape ? losses : ops::reshape(losses, shape);
 }
 
 ClassLossRows::ClassLossRows(const Tensor& rows, bool with_normalizers) {

@@ -1,5 +1,5 @@
-// Shared by cross_entropy and nll_loss: targets with weights, and the reduction of the rows' losses to the result.
-// Nothing here records.
+// Shared by cross_entropy and nll_loss: logits as rows, targets with weights, and the reduction of the rows' losses to
+// the result. Only class_rows and in_shape record.
 #pragma once
 
 #include "backend/kernels/kernels.h"
@@ -8,14 +8,30 @@
 
 namespace halftone {
 
-// Checked targets and weights of rows [n, c]; `rows_name` is the C API's name of the rows.
+// The dimension of the classes in logits [n, c, ...] or [c].
+inline int class_dim(const Tensor& logits) { return logits.rank() == 1 ? 0 : 1; }
+
+// Checked weights [c] in the compute dtype of the logits, contiguous; undefined stays undefined, which means 1 for each
+// class. `name` is the C API's name of the logits.
+Tensor class_weight(const Tensor& logits, const char* name, const Tensor& weight);
+
+// Targets and weights of rows [rows, c].
 struct ClassLossInputs {
   Tensor targets;
   Tensor weight;  // in the compute dtype, contiguous; undefined if all are 1
   ClassTargets view(const ops::ClassLossOptions& options) const;
 };
-ClassLossInputs class_loss_inputs(const Tensor& rows, const char* rows_name, const Tensor& targets,
-                                  const Tensor& weight);
+
+// Logits [n, c, ...] or [c] as rows of classes. Moving the classes to the end copies, unless they are there already.
+struct ClassRows {
+  Tensor logits;  // [rows, c]
+  ClassLossInputs inputs;
+  Shape shape;  // of the targets, and of the losses if nothing is reduced
+};
+ClassRows class_rows(const Tensor& logits, const char* name, const Tensor& targets, const Tensor& weight);
+
+// The losses of rows in the shape of the targets; a reduced loss stays as it is.
+Tensor in_shape(const Tensor& losses, LossReduction reduction, const Shape& shape);
 
 // The tensors that the kernels write: [n] or [n, 2], f32 (f64 for f64 rows).
 struct ClassLossRows {

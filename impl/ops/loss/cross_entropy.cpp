@@ -1,8 +1,17 @@
+#include <algorithm>
+
+#include "core/error.h"
 #include "ops/dispatch/autocast.h"
+#include "ops/dispatch/cast.h"
+#include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
+#include "ops/elementwise/binary.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/loss/class_loss.h"
 #include "ops/loss/loss.h"
 #include "ops/reduce/reduce.h"
+#include "ops/shape/stride.h"
+#include "ops/softmax/softmax.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -33,12 +42,9 @@ struct CrossEntropyBackward final : Node {
   }
 };
 
-}  // namespace
-
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const Tensor& weight,
-                     const ClassLossOptions& options) {
-  const ClassLossInputs given = class_loss_inputs(logits, "logits", targets, weight);
-  const auto [x, dtype] = autocast_unary(Op::kCrossEntropy, logits);
+Tensor of_indices(const Tensor& logits, const Tensor& targets, const Tensor& weight, const ClassLossOptions& options) {
+  const auto [class_logits, given, shape] = class_rows(logits, "logits", targets, weight);
+  const auto [x, dtype] = autocast_unary(Op::kCrossEntropy, class_logits);
   const ClassLossRows rows(x, true);
   launch("cross_entropy", x.device(), &Kernels::norm, &NormKernels::cross_entropy, x.view(), given.view(options),
          rows.view());
@@ -53,7 +59,60 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const Tensor& 
     if (node->is_weighted) node->weight = SavedTensor(given.weight);
     if (node->is_mean) node->total = SavedTensor(total);
   }
-  return result;
+  return in_shape(result, options.reduction, shape);
+}
+
+void require_probabilities(const Tensor& logits, const Tensor& targets, const ClassLossOptions& options) {
+  require_float(logits, "logits");
+  require_float(targets, "targets");
+  require_same_device(logits, "logits", targets, "targets");
+  if (logits.rank() == 0 || targets.shape() != logits.shape()) {
+    fail(Code::kShapeMismatch, "targets", "targets %s, probabilities of classes, differs from logits %s",
+         ShapeText(targets.shape()).text, ShapeText(logits.shape()).text);
+  }
+  if (options.ignore_index >= 0) {
+    fail(Code::kInvalidArgument, "options",
+         "options.ignore_index=%lld, expected a negative number: targets that are probabilities have no index",
+         static_cast<long long>(options.ignore_index));
+  }
+}
+
+// The targets after smoothing, times the weights of the classes.
+Tensor weighted_shares(const Tensor& targets, const Tensor& logits, const Tensor& weight, double smoothing) {
+  const int dim = class_dim(logits);
+  const int64_t classes = logits.size(dim);
+  Tensor shares = targets;
+  if (smoothing > 0) shares = rescale(shares, 1 - smoothing, smoothing / static_cast<double>(classes));
+  if (!weight.defined()) return shares;
+  Shape along(logits.shape());
+  for (int i = 0; i < along.rank(); ++i) along[i] = i == dim ? classes : 1;
+  return mul(shares, reshaped(weight, along));
+}
+
+// The sum over the classes of -target * log(probability), composed of operations in the compute dtype, so that the
+// targets have a gradient, too. A class whose logit is -inf gives NaN, also where its target is 0, as in PyTorch.
+Tensor of_probabilities(const Tensor& logits, const Tensor& targets, const Tensor& weight,
+                        const ClassLossOptions& options) {
+  require_probabilities(logits, targets, options);
+  const Tensor class_weights = class_weight(logits, "logits", weight);
+  const auto [x, dtype] = autocast_unary(Op::kCrossEntropy, logits);
+  const ScopeGuard restore;
+  scope().autocast = nullptr;  // it has chosen the dtypes
+  const DType wide = wide_dtype(x.dtype());
+  const int dim = class_dim(x);
+  const Tensor shares = weighted_shares(cast(targets, wide), x, class_weights, options.label_smoothing);
+  const Tensor terms = mul(log_softmax(cast(x, wide), dim), shares);
+  if (options.reduction == LossReduction::kNone) return cast(rescale(sum_in(wide, terms, {dim}, false), -1, 0), dtype);
+  const double rows = static_cast<double>(x.numel()) / static_cast<double>(std::max<int64_t>(1, x.size(dim)));
+  const double divisor = options.reduction == LossReduction::kMean ? rows : 1;
+  return rescale(sum_in(wide, terms, {}, false), -1 / divisor, 0);
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const Tensor& weight,
+                     const ClassLossOptions& options) {
+  return (is_float(targets.dtype()) ? of_probabilities : of_indices)(logits, targets, weight, options);
 }
 
 }  // namespace halftone::ops

@@ -36,8 +36,8 @@ struct NllLossBackward final : Node {
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const Tensor& weight,
                 const ClassLossOptions& options) {
-  const ClassLossInputs given = class_loss_inputs(log_probabilities, "log_probabilities", targets, weight);
-  const auto [x, dtype] = autocast_unary(Op::kNllLoss, log_probabilities);
+  const auto [logs, given, shape] = class_rows(log_probabilities, "log_probabilities", targets, weight);
+  const auto [x, dtype] = autocast_unary(Op::kNllLoss, logs);
   const ClassLossRows rows(x, false);
   launch("nll_loss", x.device(), &Kernels::norm, &NormKernels::nll, x.view(), given.view(options), rows.view());
   const auto [result, total] = reduce_rows("nll_loss", rows, options.reduction, dtype);
@@ -51,7 +51,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const Te
     if (node->is_weighted) node->weight = SavedTensor(given.weight);
     if (node->is_mean) node->total = SavedTensor(total);
   }
-  return result;
+  return in_shape(result, options.reduction, shape);
 }
 
 }  // namespace halftone::ops

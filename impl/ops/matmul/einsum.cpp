@@ -1,4 +1,5 @@
-// Einstein summation. For one operand it is a sum and a permutation; for two it is one matmul: every label is of one of
+// Einstein summation. A label that an operand has twice first becomes one dimension, the diagonal. For one operand the
+// rest is a sum and a permutation; for two it is one matmul: every label is of one of
 // four kinds, and each operand is permuted so that the labels of a kind are adjacent and merge into one dimension,
 //   a [batch, rows, contracted] times b [batch, contracted, columns] = out [batch, rows, columns].
 #include <cctype>
@@ -7,6 +8,7 @@
 #include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
+#include "ops/matmul/diagonal.h"
 #include "ops/matmul/equation.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
@@ -24,6 +26,26 @@ int64_t size_of_label(const Tensor& tensor, const std::string& labels, char labe
 struct Operand {
   Tensor tensor;
   std::string labels;
+
+  // Replaces the dimensions of a label that occurs more than once by their diagonal. `argument` is the operand's name.
+  void take_diagonals(const char* argument) {
+    const Shape whole = tensor.shape();
+    for (size_t i = 0; i < labels.size();) {
+      const size_t first = labels.find(labels[i]);
+      if (first == i) {
+        ++i;
+        continue;
+      }
+      const int kept = static_cast<int>(first), dropped = static_cast<int>(i);
+      if (tensor.size(kept) != tensor.size(dropped)) {
+        fail(Code::kShapeMismatch, argument, "label '%c' is %lld and %lld in %s %s", labels[i],
+             static_cast<long long>(tensor.size(kept)), static_cast<long long>(tensor.size(dropped)), argument,
+             ShapeText(whole).text);
+      }
+      tensor = diagonal(tensor, kept, dropped);
+      labels.erase(i, 1);
+    }
+  }
 
   // Removes labels whose size is 1 here and larger in `other`: the product repeats this operand over them.
   void drop_repeated(const Operand& other) {
@@ -131,6 +153,7 @@ Tensor sum_one(const char* equation, const Tensor& a) {
   require_float(a, "a");
   const Equation parsed = read_equation(equation, a.shape(), nullptr);
   Operand operand = {.tensor = a, .labels = parsed.a};
+  operand.take_diagonals("a");
   const Shape dims = operand.take_lonely("", parsed.out);
   if (dims.rank() > 0) operand.tensor = sum(operand.tensor, dims, false);
   operand.permute_to(parsed.out);
@@ -148,6 +171,8 @@ Tensor einsum(const char* equation, const Tensor& given_a, const Tensor& given_b
   const Equation parsed = read_equation(equation, a.shape(), &b.shape());
   Operand left = {.tensor = a, .labels = parsed.a};
   Operand right = {.tensor = b, .labels = parsed.b};
+  left.take_diagonals("a");
+  right.take_diagonals("b");
   require_sizes(left, right);
   left.drop_repeated(right);
   right.drop_repeated(left);

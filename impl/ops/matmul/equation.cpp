@@ -29,15 +29,15 @@ class EquationParser {
     const char c = text_[at_];
     if (c == ' ') return;
     if (c == ',') {
-      if (term_ != &result_.a) fail_here(Code::kInvalidArgument, "unexpected comma; there are at most two operands");
+      if (term_ != &result_.a) fail_here("unexpected comma; there are at most two operands");
       term_ = &result_.b;
       result_.has_b = true;
     } else if (std::strncmp(text_ + at_, "->", 2) == 0) {
-      if (term_ == &result_.out) fail_here(Code::kInvalidArgument, "second arrow");
+      if (term_ == &result_.out) fail_here("second arrow");
       term_ = &result_.out;
       ++at_;
     } else if (std::strncmp(text_ + at_, "...", 3) == 0) {
-      if (has_label(*term_, kCover)) fail_here(Code::kInvalidArgument, "second \"...\"");
+      if (has_label(*term_, kCover)) fail_here("second \"...\"");
       term_->push_back(kCover);
       at_ += 2;
     } else {
@@ -48,32 +48,30 @@ class EquationParser {
   void add_label(char c) {
     const bool in_result = term_ == &result_.out;
     if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
-      fail_here(Code::kInvalidArgument, "not a label; expected a letter or \"...\"");
+      fail_here("not a label; expected a letter or \"...\"");
     }
-    if (has_label(*term_, c)) {
-      if (in_result) fail_here(Code::kInvalidArgument, "the result already has this label");
-      fail_here(Code::kUnsupported, "the operand already has this label; diagonals are not supported");
-    }
+    if (in_result && has_label(*term_, c)) fail_here("the result already has this label");
     if (in_result && !has_label(result_.a, c) && !has_label(result_.b, c)) {
-      fail_here(Code::kInvalidArgument, "no operand has this label");
+      fail_here("no operand has this label");
     }
     term_->push_back(c);
   }
 
-  // The result without an arrow: the dimensions of "...", then the labels that only one operand has, in alphabetical
-  // order, upper case first.
+  // The result without an arrow: the dimensions of "...", then the labels that occur once, in alphabetical order, upper
+  // case first.
   std::string implied_result() const {
+    const std::string all = result_.a + result_.b;
     std::string labels;
-    for (char c : result_.a + result_.b) {
-      if (c != kCover && has_label(result_.a, c) != has_label(result_.b, c)) labels.push_back(c);
+    for (char c : all) {
+      if (c != kCover && std::count(all.begin(), all.end(), c) == 1) labels.push_back(c);
     }
     std::sort(labels.begin(), labels.end());
     const bool covers = has_label(result_.a, kCover) || has_label(result_.b, kCover);
     return (covers ? std::string(1, kCover) : std::string()) + labels;
   }
 
-  [[noreturn]] void fail_here(Code code, const char* what) const {
-    fail(code, "equation", "equation \"%.100s\", position %d: %s", text_, at_, what);
+  [[noreturn]] void fail_here(const char* what) const {
+    fail(Code::kInvalidArgument, "equation", "equation \"%.100s\", position %d: %s", text_, at_, what);
   }
 
   const char* text_;

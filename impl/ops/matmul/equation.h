@@ -8,13 +8,14 @@
 
 namespace halftone {
 
-// Labels are letters, and digits for the dimensions of "...", counted from the last one: '0'.
+// Labels are letters, and digits for the dimensions of "...", counted from the last one: '0'. A letter that an operand
+// has twice names a diagonal.
 struct Equation {
   std::string a, b, out;
   bool has_b = false;
 };
 
-// Parses for operands of these shapes; `b` is null for one operand. Throws INVALID_ARGUMENT or UNSUPPORTED with the
+// Parses for operands of these shapes; `b` is null for one operand. Throws INVALID_ARGUMENT with the
 // position of a syntax error, SHAPE_MISMATCH naming an operand with another number of dimensions.
 Equation read_equation(const char* text, const Shape& a, const Shape* b);
 

@@ -10,6 +10,7 @@ Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tens
                   double epsilon);
 Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, double epsilon);
 Tensor group_norm(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias, double epsilon);
+Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, double epsilon);
 
 struct BatchNormSettings {
   bool training = false;  // normalise with the batch's own statistics

@@ -1,4 +1,4 @@
-// Layer, RMS, group and batch normalisation in one implementation: rows, each normalised on its own.
+// Layer, RMS, group, instance and batch normalisation in one implementation: rows, each normalised on its own.
 #pragma once
 
 #include "backend/kernels/kernels.h"

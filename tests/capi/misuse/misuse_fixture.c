@@ -13,6 +13,7 @@ static void make_options(void) {
   assert_ok(htone_linear_options_init(&fixture.linear_options));
   assert_ok(htone_load_options_init(&fixture.load_options));
   assert_ok(htone_conv_options_init(&fixture.conv_options));
+  assert_ok(htone_conv3d_options_init(&fixture.conv3d_options));
   assert_ok(htone_pool_options_init(&fixture.pool_options));
   assert_ok(htone_embedding_options_init(&fixture.embedding_options));
   assert_ok(htone_adamw_options_init(&fixture.adamw_options));
@@ -61,6 +62,7 @@ static void make_tensors(void) {
   fixture.bias = make_ramp(HTONE_F32, 1, 2);
   fixture.lines = make_ramp(HTONE_F32, 3, 2, 2, 2);
   fixture.images = make_ramp(HTONE_F32, 4, 2, 2, 2, 2);
+  fixture.volumes = make_ramp(HTONE_F32, 5, 2, 2, 2, 2, 2);
   assert_ok(htone_tensor_backward(fixture.loss, NULL, 1));
 }
 

@@ -61,6 +61,7 @@ typedef struct Fixture {
   DLManagedTensor old_managed;
   htone_tensor* lines;                /* [2, 2, 2], f32 */
   htone_tensor* images;               /* [2, 2, 2, 2], f32 */
+  htone_tensor* volumes;              /* [2, 2, 2, 2, 2], f32 */
   htone_parameters* spare_parameters; /* without an optimizer; renewed after each call that gives them one */
   htone_optimizer* sgd_optimizer;
   htone_optimizer* adam_optimizer;
@@ -74,6 +75,7 @@ typedef struct Fixture {
   htone_batch_norm_options batch_norm_options;
   htone_load_options load_options;
   htone_conv_options conv_options;
+  htone_conv3d_options conv3d_options;
   htone_pool_options pool_options;
   htone_embedding_options embedding_options;
   htone_adamw_options adamw_options;

@@ -73,6 +73,25 @@ static void layers_normalise_with_their_weights(void** state) {
                "the layer's 4 channels");
 }
 
+static void the_instance_norm_layer_normalises_channels(void** state) {
+  (void)state;
+  htone_norm_options options;
+  htone_module *layer = NULL, *plain = NULL;
+  htone_tensor *input = make_tensor(HTONE_F64, (const double[]){1, 1, 5, 5, 0, 2, 0, 2}, 3, 1, 2, 4), *out = NULL;
+  assert_ok(htone_norm_options_init(&options));
+  options.epsilon = 0;
+  assert_ok(htone_module_create_instance_norm(test_device(), 2, &options, &layer));
+  options.affine = 0;
+  assert_ok(htone_module_create_instance_norm(test_device(), 2, &options, &plain));
+  assert_parameter_names(keep_module(layer), "weight bias ");
+  assert_parameter_names(keep_module(plain), "");
+  assert_ok(htone_tensor_fill(weights_of(layer, 0), 2));
+  assert_values(forward(layer, input), 1e-6, -2, -2, 2, 2, -2, 2, -2, 2);
+  assert_values(forward(plain, input), 1e-6, -1, -1, 1, 1, -1, 1, -1, 1);
+  assert_fails(htone_module_forward(layer, make_ramp(HTONE_F32, 3, 2, 3, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "the layer's 2 channels");
+}
+
 /* Means 3 and 2, unbiased variances 16/3 and 16. */
 static htone_tensor* make_batch(void) {
   return make_tensor(HTONE_F32, (const double[]){1, 0, 1, 0, 5, 0, 5, 8}, 2, 4, 2);
@@ -199,6 +218,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(layers_have_pytorchs_parameters),
       cmocka_unit_test(layers_normalise_with_their_weights),
+      cmocka_unit_test(the_instance_norm_layer_normalises_channels),
       cmocka_unit_test(batch_norm_keeps_running_statistics_in_training_alone),
       cmocka_unit_test(cumulative_statistics_are_means_over_all_batches),
       cmocka_unit_test(batch_norm_without_running_statistics_uses_the_batch_always),

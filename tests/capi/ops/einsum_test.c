@@ -183,6 +183,44 @@ static void autocast_sums_one_operand_in_fp32(void** state) {
   assert_values(result, 0, 3, 12);
 }
 
+static htone_tensor* einsum_of_one(const char* equation, htone_tensor* a) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_einsum(equation, a, NULL, &out));
+  return keep_tensor(out);
+}
+
+static void a_letter_twice_in_an_operand_takes_the_diagonal(void** state) {
+  (void)state;
+  htone_tensor* square = make_ramp(HTONE_F32, 2, 3, 3);
+  assert_values(einsum_of_one("ii->i", square), 0, 0, 4, 8);
+  assert_values(einsum_of_one("ii->", square), 0, 12);
+  assert_scalar(einsum_of_one("ii", square));
+  htone_tensor* cube = make_ramp(HTONE_F64, 3, 2, 2, 2);
+  assert_values(einsum_of_one("iii->i", cube), 0, 0, 7);
+  assert_values(einsum_of_one("iji->ji", cube), 0, 0, 5, 2, 7);
+  assert_values(einsum_of_one("...ii->...", cube), 0, 3, 11);
+  assert_values(einsum_of_one("ii->i", transpose_of(slice_of(slice_of(square, 0, 0, 2, 1), 1, 0, 3, 2), 0, 1)), 0, 0,
+                5);
+  assert_shape(einsum_of_one("iij->ji", make_ramp(HTONE_F32, 3, 0, 0, 2)), 2, 0);
+  htone_tensor* out = NULL;
+  assert_ok(htone_einsum("ii,i", square, make_ramp(HTONE_F32, 1, 3), &out));
+  assert_values(keep_tensor(out), 0, 20);
+}
+
+static void gradients_go_to_the_diagonal(void** state) {
+  (void)state;
+  htone_tensor* square = leaf(make_ramp(HTONE_F32, 2, 3, 3));
+  htone_tensor* weights = make_tensor(HTONE_F32, (const double[]){2, 3, 4}, 1, 3);
+  backward(sum_of(apply2(htone_mul, einsum_of_one("ii->i", square), weights)));
+  assert_values(grad_of(square), 0, 2, 0, 0, 0, 3, 0, 0, 0, 4);
+  assert_ok(htone_tensor_zero_grad(square));
+  backward(einsum_of_one("ii->", square));
+  assert_values(grad_of(square), 0, 1, 0, 0, 0, 1, 0, 0, 0, 1);
+  htone_tensor* cube = leaf(make_ramp(HTONE_F32, 3, 2, 1, 2));
+  backward(sum_of(einsum_of_one("iji->ji", cube)));
+  assert_values(grad_of(cube), 0, 1, 0, 0, 1);
+}
+
 typedef struct Nonsense {
   const char* equation;
   const char* message;
@@ -211,9 +249,6 @@ static void equations_that_make_no_sense_are_refused_with_the_place(void** state
     assert_fails(htone_einsum(cases[i].equation, a, a, &out), HTONE_ERROR_INVALID_ARGUMENT, cases[i].message);
   }
   assert_fails(htone_einsum("ij,jk->ik", a, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "two operands, but b is NULL");
-  assert_fails(htone_einsum("ii,jk->k", a, a, &out), HTONE_ERROR_UNSUPPORTED,
-               "position 1: the operand already has this label");
-  assert_fails(htone_einsum("ii->i", a, NULL, &out), HTONE_ERROR_UNSUPPORTED, "diagonals are not supported");
   assert_null(out);
 }
 
@@ -230,6 +265,8 @@ static void operands_that_do_not_fit_are_named(void** state) {
                "dimension 1 from the end of \"...\" is 2 in a [2, 3] and 4 in b");
   assert_fails(htone_einsum("ij,kl->ik", a, cast_of(b, HTONE_F16), &out), HTONE_ERROR_DTYPE_MISMATCH, "b is f16");
   assert_fails(htone_einsum("ij,kl->ik", cast_of(a, HTONE_I32), b, &out), HTONE_ERROR_DTYPE_MISMATCH, "a is i32");
+  assert_fails(htone_einsum("ii->i", a, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "label 'i' is 2 and 3 in a [2, 3]");
+  assert_fails(htone_einsum("ij,kk->i", a, b, &out), HTONE_ERROR_SHAPE_MISMATCH, "label 'k' is 4 and 2 in b [4, 2]");
   htone_tensor* many = make_ramp(HTONE_F32, 5, 1, 1, 1, 1, 1);
   assert_fails(htone_einsum("abcde,fghij", many, many, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "10 dimensions of the result");
@@ -244,6 +281,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(dots_stand_for_the_dimensions_without_letters),
       cmocka_unit_test(sizes_of_one_repeat),
       cmocka_unit_test(one_operand_is_summed_and_permuted),
+      cmocka_unit_test(a_letter_twice_in_an_operand_takes_the_diagonal),
+      cmocka_unit_test(gradients_go_to_the_diagonal),
       cmocka_unit_test(autocast_multiplies_in_low_precision),
       cmocka_unit_test(autocast_sums_one_operand_in_fp32),
       cmocka_unit_test(equations_that_make_no_sense_are_refused_with_the_place),

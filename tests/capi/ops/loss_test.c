@@ -182,6 +182,87 @@ static void negative_log_likelihood_of_log_softmax_is_cross_entropy(void** state
   assert_near(item_of(keep_tensor(out)), item_of(cross_entropy(logits, targets, weight, NULL)), 1e-6);
 }
 
+/* Classes in the middle: the losses of [n, c, l] are those of its n * l rows. */
+static void dimensions_may_follow_the_classes(void** state) {
+  (void)state;
+  htone_tensor* logits = make_noise(HTONE_F32, 5, 3, 2, 4, 3);
+  htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, 3, 2, -100, 1, 1}, 2, 2, 3);
+  htone_tensor *rows = NULL, *flat = NULL;
+  const int64_t row_shape[] = {6, 4}, flat_shape[] = {6};
+  assert_ok(htone_reshape(transpose_of(logits, 1, 2), 2, row_shape, &rows));
+  htone_tensor* same_logits = leaf(cast_of(rows, HTONE_F64));
+  assert_ok(htone_tensor_release(rows));
+  leaf(logits);
+  assert_ok(htone_reshape(targets, 1, flat_shape, &flat));
+  keep_tensor(flat);
+  for (int reduction = HTONE_REDUCTION_MEAN; reduction <= HTONE_REDUCTION_NONE; ++reduction) {
+    const htone_cross_entropy_options options = options_of(reduction, 0.25);
+    htone_tensor* loss = cross_entropy(logits, targets, NULL, &options);
+    if (reduction == HTONE_REDUCTION_NONE) assert_shape(loss, 2, 3);
+    double* expected = values_of(cross_entropy(same_logits, flat, NULL, &options));
+    check_values(loss, 1e-6, expected, (size_t)numel_of(loss), __FILE__, __LINE__);
+    free(expected);
+  }
+  const htone_cross_entropy_options options = options_of(HTONE_REDUCTION_MEAN, 0.25);
+  backward(cross_entropy(logits, targets, NULL, &options));
+  backward(cross_entropy(same_logits, flat, NULL, &options));
+  htone_tensor* moved = transpose_of(grad_of(logits), 1, 2);
+  double* expected = values_of(grad_of(same_logits));
+  check_values(moved, 1e-6, expected, 24, __FILE__, __LINE__);
+  free(expected);
+}
+
+static void one_row_needs_no_batch(void** state) {
+  (void)state;
+  htone_tensor* logits = leaf(make_tensor(HTONE_F32, (const double[]){0, log(3)}, 1, 2));
+  htone_tensor *target = make_scalar(HTONE_I64, 1), *out = NULL;
+  const htone_cross_entropy_options none = options_of(HTONE_REDUCTION_NONE, 0);
+  htone_tensor* loss = cross_entropy(logits, target, NULL, &none);
+  assert_scalar(loss);
+  assert_values(loss, 1e-6, log(4.0 / 3));
+  backward(loss);
+  assert_values(grad_of(logits), 1e-6, 0.25, -0.25);
+  assert_ok(htone_nll_loss(logits, target, NULL, -100, HTONE_REDUCTION_MEAN, &out));
+  assert_values(keep_tensor(out), 1e-6, -log(3));
+}
+
+/* -log(softmax) of (0, log 3) is log 4 and log 4/3; the slope of a logit is its probability minus its target. */
+static void targets_may_be_probabilities(void** state) {
+  (void)state;
+  htone_tensor* logits = leaf(make_tensor(HTONE_F32, (const double[]){0, log(3), 0, log(3)}, 2, 2, 2));
+  htone_tensor* targets = leaf(make_tensor(HTONE_F32, (const double[]){1, 0, 0.5, 0.5}, 2, 2, 2));
+  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 3}, 1, 2);
+  const double first = log(4), second = log(4.0 / 3);
+  htone_tensor* mean = apply2(htone_cross_entropy, logits, targets);
+  assert_values(mean, 1e-6, (first + (first + second) / 2) / 2);
+  backward(mean);
+  assert_values(grad_of(logits), 1e-6, -0.375, 0.375, -0.125, 0.125);
+  assert_values(grad_of(targets), 1e-6, first / 2, second / 2, first / 2, second / 2);
+  const htone_cross_entropy_options smooth = options_of(HTONE_REDUCTION_NONE, 0.5);
+  assert_values(cross_entropy(logits, targets, weight, &smooth), 1e-6, 0.75 * first + 0.75 * second,
+                0.5 * first + 1.5 * second);
+  const htone_cross_entropy_options plain = options_of(HTONE_REDUCTION_MEAN, 0);
+  assert_values(cross_entropy(logits, targets, weight, &plain), 1e-6, (first + first / 2 + 1.5 * second) / 2);
+}
+
+static void probabilities_have_no_index_to_ignore(void** state) {
+  (void)state;
+  htone_tensor *logits = make_ramp(HTONE_F32, 3, 2, 3, 2), *out = NULL;
+  htone_cross_entropy_options options = options_of(HTONE_REDUCTION_MEAN, 0);
+  options.ignore_index = 0;
+  assert_fails(htone_cross_entropy_with(logits, logits, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.ignore_index=0, expected a negative number");
+  assert_fails(htone_cross_entropy(logits, make_ramp(HTONE_F32, 2, 2, 2), &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "targets [2, 2], probabilities of classes, differs from logits [2, 3, 2]");
+  assert_fails(htone_cross_entropy(logits, make_ramp(HTONE_I64, 2, 2, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "targets [2, 3] does not fit logits [2, 3, 2]: expected [2, 2]");
+  assert_fails(htone_cross_entropy(make_scalar(HTONE_F32, 1), make_scalar(HTONE_I64, 0), &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "logits is a scalar");
+  assert_fails(htone_cross_entropy(logits, cast_of(logits, HTONE_F8E4M3), &out), HTONE_ERROR_DTYPE_MISMATCH, "targets");
+  assert_null(out);
+  assert_values(apply2(htone_cross_entropy, make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 0, 3)), 0, NAN);
+}
+
 static void operands_that_do_not_fit_are_refused(void** state) {
   (void)state;
   htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 3), *flat = make_ramp(HTONE_F32, 1, 3);
@@ -249,6 +330,10 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_mean_over_ignored_rows_alone_is_nan),
       cmocka_unit_test(weights_and_smoothing_enter_as_documented),
       cmocka_unit_test(negative_log_likelihood_of_log_softmax_is_cross_entropy),
+      cmocka_unit_test(dimensions_may_follow_the_classes),
+      cmocka_unit_test(one_row_needs_no_batch),
+      cmocka_unit_test(targets_may_be_probabilities),
+      cmocka_unit_test(probabilities_have_no_index_to_ignore),
       cmocka_unit_test(operands_that_do_not_fit_are_refused),
       cmocka_unit_test(targets_that_left_the_classes_are_refused_by_backward),
   };

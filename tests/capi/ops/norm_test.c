@@ -66,6 +66,24 @@ static void group_norm_normalises_each_group_of_each_sample(void** state) {
   assert_values(group_norm(make_rows(HTONE_F64), 4, NULL, NULL), 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN);
 }
 
+/* One sample of two channels of four elements; a constant channel, and a channel of one element, give the bias. */
+static void instance_norm_normalises_each_channel_of_each_sample(void** state) {
+  (void)state;
+  htone_tensor* input = make_tensor(HTONE_F32, (const double[]){1, 1, 5, 5, 7, 7, 7, 7}, 4, 1, 2, 2, 2);
+  htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){2, 3}, 1, 2);
+  htone_tensor *bias = make_tensor(HTONE_F32, (const double[]){10, 20}, 1, 2), *out = NULL;
+  assert_ok(htone_instance_norm(input, weight, bias, 1e-9, &out));
+  assert_values(keep_tensor(out), 1e-5, 8, 8, 12, 12, 20, 20, 20, 20);
+  assert_ok(htone_instance_norm(make_ramp(HTONE_F32, 2, 3, 2), weight, bias, 1e-5, &out));
+  assert_values(keep_tensor(out), 0, 10, 20, 10, 20, 10, 20);
+  assert_ok(htone_instance_norm(make_ramp(HTONE_F32, 3, 2, 0, 3), NULL, NULL, 1e-5, &out));
+  assert_shape(keep_tensor(out), 2, 0, 3);
+  out = NULL;
+  assert_fails(htone_instance_norm(weight, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "input [2] has 1 dimensions");
+  assert_fails(htone_instance_norm(input, make_ramp(HTONE_F32, 1, 3), NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "weight");
+  assert_null(out);
+}
+
 static void sixteen_bits_are_normalised_in_fp32_and_rounded_once(void** state) {
   (void)state;
   static const htone_dtype dtypes[] = {HTONE_F16, HTONE_BF16};
@@ -247,6 +265,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(epsilon_joins_the_variance),
       cmocka_unit_test(rms_norm_divides_by_the_root_of_the_mean_square),
       cmocka_unit_test(group_norm_normalises_each_group_of_each_sample),
+      cmocka_unit_test(instance_norm_normalises_each_channel_of_each_sample),
       cmocka_unit_test(sixteen_bits_are_normalised_in_fp32_and_rounded_once),
       cmocka_unit_test(autocast_answers_fp32_and_gradients_keep_their_inputs_dtypes),
       cmocka_unit_test(batch_norm_normalises_channels_and_moves_the_running_statistics),

@@ -35,6 +35,11 @@ htone_status call_split(Machine* machine);
 htone_status call_pad(Machine* machine);
 htone_status call_index(Machine* machine);
 
+/* choose.c */
+htone_status call_choose(Machine* machine);
+htone_status call_resize(Machine* machine);
+htone_status call_conv3d(Machine* machine);
+
 /* layers.c */
 htone_status call_conv(Machine* machine);
 htone_status call_pool(Machine* machine);

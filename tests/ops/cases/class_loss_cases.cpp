@@ -14,6 +14,7 @@ struct ClassCase {
   const char* what;
   ops::ClassLossOptions options;
   bool is_weighted = false;
+  bool of_probabilities = false;
 };
 
 // Log-probabilities of one row, and the magnitude that their errors are relative to.
@@ -53,23 +54,57 @@ RowLoss loss_of_row(const std::vector<double>& logs, int64_t target, const Array
   return loss;
 }
 
+// loss_of_row for targets that are probabilities: (1 - smoothing) target + smoothing / c for each class.
+RowLoss loss_of_probabilities(const std::vector<double>& logs, const double* targets, const Array* weight,
+                              const ops::ClassLossOptions& options) {
+  const auto classes = static_cast<double>(logs.size());
+  RowLoss loss = {.weight = 1};
+  for (size_t c = 0; c < logs.size(); ++c) {
+    const double share = (1 - options.label_smoothing) * targets[c] + options.label_smoothing / classes;
+    const double factor = share * (weight != nullptr ? weight->values[c] : 1.0);
+    loss.value -= factor * logs[c];
+    loss.magnitude += std::fabs(factor * logs[c]) + factor * (classes + 8) / kFunctionError;
+  }
+  return loss;
+}
+
+// Logits [n, c, ...] as rows [rows, c].
+Array as_rows(const Array& x) {
+  const int64_t classes = x.shape[1];
+  Shape positions = {x.shape[0]};
+  for (int i = 2; i < x.shape.rank(); ++i) positions.push_back(x.shape[i]);
+  Array rows(Shape{numel(positions), classes});
+  for_each_index(x.shape, [&](const Shape& at) {
+    Shape position = {at[0]};
+    for (int i = 2; i < at.rank(); ++i) position.push_back(at[i]);
+    rows[place_of(positions, position) * classes + at[1]] = x[place_of(x.shape, at)];
+  });
+  return rows;
+}
+
 Arrays class_losses(const ClassCase& which, const Arrays& in) {
-  const int64_t rows = in[0].shape[0], classes = in[0].shape[1];
+  const Array x = as_rows(in[0]);
+  const Array shares = which.of_probabilities ? as_rows(in[1]) : Array(Shape{0});
+  const int64_t rows = x.shape[0], classes = x.shape[1];
   Array losses(Shape{rows});
   RowLoss all;
   for (int64_t r = 0; r < rows; ++r) {
     std::vector<double> logs;
     if (which.op == Op::kCrossEntropy) {
-      logs = log_softmax_of_row(in[0], r);
+      logs = log_softmax_of_row(x, r);
     } else {
-      for (int64_t c = 0; c < classes; ++c) logs.push_back(in[0][r * classes + c]);
+      for (int64_t c = 0; c < classes; ++c) logs.push_back(x[r * classes + c]);
     }
     const Array* weight = which.is_weighted ? &in[2] : nullptr;
-    const RowLoss loss = loss_of_row(logs, static_cast<int64_t>(in[1][r]), weight, which.options);
+    const RowLoss loss = which.of_probabilities
+                             ? loss_of_probabilities(logs, shares.values.data() + r * classes, weight, which.options)
+                             : loss_of_row(logs, static_cast<int64_t>(in[1][r]), weight, which.options);
     losses[r] = loss.value;
     losses.slack.push_back(2 * kFunctionError * loss.magnitude);
     all = {all.value + loss.value, all.weight + loss.weight, all.magnitude + loss.magnitude};
   }
+  losses.shape = {in[0].shape[0]};
+  for (int i = 2; i < in[0].shape.rank(); ++i) losses.shape.push_back(in[0].shape[i]);
   if (which.options.reduction == LossReduction::kNone) return {losses};
   const double divisor = which.options.reduction == LossReduction::kMean ? all.weight : 1;
   Array out(Shape{});
@@ -97,6 +132,29 @@ OpCase class_case(const ClassCase& which) {
   return result;
 }
 
+// Dimensions that follow the classes.
+OpCase with_positions(OpCase result) {
+  const bool is_weighted = result.inputs.size() > 2;
+  result.shapes = {{{2, 3, 0}, {2, 0}}, {{2, 5, 3}, {2, 3}}, {{3, 2, 3, 5}, {3, 3, 5}}, {{5, 7, 1001}, {5, 1001}}};
+  for (Shapes& shapes : result.shapes) {
+    if (is_weighted) shapes.push_back({shapes[0][1]});
+  }
+  return result;
+}
+
+// The terms of a slope have the size of a target, or of a probability times the sum of the targets.
+OpCase probability_case(ClassCase which) {
+  which.op = Op::kCrossEntropy;
+  which.of_probabilities = true;
+  OpCase result = class_case(which);
+  result.inputs[1] = {uniform(0, 1)};
+  for (Shapes& shapes : result.shapes) shapes[1] = shapes[0];
+  result.shapes.push_back({{2, 5, 3}, {2, 5, 3}});
+  if (which.is_weighted) result.shapes.back().push_back({5});
+  result.slope_terms = 64;
+  return result;
+}
+
 }  // namespace
 
 std::vector<OpCase> class_loss_cases() {
@@ -107,6 +165,17 @@ std::vector<OpCase> class_loss_cases() {
     cases.push_back(class_case({op, "as weighted sum", {.reduction = LossReduction::kSum}, true}));
     cases.push_back(class_case({op, "of each row", {.reduction = LossReduction::kNone, .ignore_index = 0}}));
   }
+  for (const Op op : {Op::kCrossEntropy, Op::kNllLoss}) {
+    cases.push_back(with_positions(class_case({op, "of positions, as weighted mean", {.ignore_index = 2}, true})));
+    cases.push_back(with_positions(class_case({op, "of each position", {.reduction = LossReduction::kNone}})));
+  }
+  cases.push_back(probability_case({Op::kCrossEntropy, "of probabilities, as mean", {}}));
+  cases.push_back(probability_case({Op::kCrossEntropy,
+                                    "of probabilities, smoothed, weighted, of each row",
+                                    {.reduction = LossReduction::kNone, .label_smoothing = 0.25},
+                                    true}));
+  cases.push_back(probability_case(
+      {Op::kCrossEntropy, "of probabilities, weighted, as sum", {.reduction = LossReduction::kSum}, true}));
   cases.push_back(class_case({Op::kCrossEntropy, "as mean of the rows that are not ignored", {.ignore_index = 1}}));
   cases.push_back(class_case({Op::kCrossEntropy, "smoothed", {.label_smoothing = 0.125}}));
   cases.push_back(class_case(

@@ -161,6 +161,8 @@ std::vector<OpCase> matmul_cases() {
       einsum_case({"...ij,...jk->...ik", "xij", "xjk", "xik"}, {{{2, 3, 5}, {2, 5, 7}}, {{1, 1, 1}, {1, 1, 1}}}),
       einsum_case({"i,j->ji", "i", "j", "ji"}, {{{0}, {3}}, {{1}, {1}}, {{5}, {3}}}),
       einsum_case({"ij,jk->ki", "ij", "jk", "ki"}, {{{2, 3}, {3, 4}}}),
+      einsum_case({"ii,ij->j", "ii", "ij", "j"}, {{{3, 3}, {3, 4}}, {{1, 1}, {1, 1}}, {{129, 129}, {129, 65}}}),
+      einsum_case({"iji,jkk->kij", "iji", "jkk", "kij"}, {{{3, 2, 3}, {2, 5, 5}}}),
       einsum_of_whole_numbers_case({"ijx,jky->i", "ijx", "jky", "i"}, {{{2, 3, 2}, {3, 2, 2}}}),
       einsum_of_whole_numbers_case({"...ij,...jk->k...", "yij", "xyjk", "kxy"}, {{{1, 2, 3}, {2, 2, 3, 4}}}),
   };

@@ -72,6 +72,17 @@ OpCase group_norm_case(const char* what, std::vector<OpInput> inputs, std::vecto
           .slope_terms = kNormSlopeTerms};
 }
 
+OpCase instance_norm_case(const char* what, std::vector<OpInput> inputs, std::vector<Shapes> shapes) {
+  OpCase result = group_norm_case(what, std::move(inputs), std::move(shapes), 1);
+  result.op = Op::kInstanceNorm;
+  result.run = [](const Tensors& in) -> Tensors {
+    const bool has_affine = in.size() > 1;
+    return {ops::instance_norm(in[0], has_affine ? in[1] : Tensor(), has_affine ? in[2] : Tensor(), kNormEpsilon)};
+  };
+  result.reference = [](const Arrays& in) { return group_norm_of(in, in[0].shape[1]); };
+  return result;
+}
+
 const std::vector<Shapes> kPlainRows = {{{0, 3}}, {{1}}, {{7, 5}}, {{2, 3, 9}}, {{15, 2305}}};
 
 }  // namespace
@@ -151,6 +162,9 @@ std::vector<OpCase> norm_cases() {
                        {{3, 6}, {6}, {6}},
                        {{5, 9, 28, 29}, {9}, {9}}},
                       3),
+      instance_norm_case("with weight and bias", {kInput, kWeight, kBias},
+                         {{{0, 3, 2}, {3}, {3}}, {{2, 3, 5}, {3}, {3}}, {{5, 9, 28, 29}, {9}, {9}}}),
+      instance_norm_case("alone", {kInput}, {{{0, 2, 3}}, {{1, 1}}, {{3, 5, 7}}, {{1, 2, 3, 3, 2}}}),
       group_norm_case("in one group alone", {kInput}, {{{0, 2}}, {{1, 1}}, {{3, 5}}, {{1, 2, 3}}, {{3, 2, 3, 3}}}, 1),
   };
 }

@@ -107,6 +107,13 @@ CALLS["scatter_add"] = lambda x, s: torch.scatter_add(x[0], s["dim"], x[1], x[2]
 CALLS["index_select"] = lambda x, s: torch.index_select(x[0], s["dim"], x[1])
 CALLS["embedding"] = lambda x, s: F.embedding(x[1], x[0], padding_idx=s.get("padding_index"))
 
+# Choices of elements.
+CALLS["sort"] = lambda x, s: torch.sort(x[0], dim=s["dim"], descending=s["descending"], stable=True)
+CALLS["argsort"] = lambda x, s: torch.argsort(x[0], dim=s["dim"], descending=s["descending"], stable=True)
+CALLS["topk"] = lambda x, s: torch.topk(x[0], s["k"], s["dim"], s["largest"], s["sorted"])
+CALLS["multinomial"] = lambda x, s: torch.multinomial(x[0], s["num_samples"], s["replacement"])
+CALLS["nonzero"] = lambda x, s: torch.nonzero(x[0])
+
 # Losses.
 CALLS["mse_loss"] = lambda x, s: F.mse_loss(x[0], x[1], reduction=s["reduction"])
 CALLS["l1_loss"] = lambda x, s: F.l1_loss(x[0], x[1], reduction=s["reduction"])
@@ -125,6 +132,7 @@ CALLS["nll_loss"] = lambda x, s: F.nll_loss(x[0], x[1], x[2], ignore_index=s.get
 CALLS["layer_norm"] = lambda x, s: F.layer_norm(x[0], s["shape"], x[1], x[2], s["epsilon"])
 CALLS["rms_norm"] = lambda x, s: F.rms_norm(x[0], s["shape"], x[1], s["epsilon"])
 CALLS["group_norm"] = lambda x, s: F.group_norm(x[0], s["groups"], x[1], x[2], s["epsilon"])
+CALLS["instance_norm"] = lambda x, s: F.instance_norm(x[0], weight=x[1], bias=x[2], eps=s["epsilon"])
 
 
 @call("batch_norm")
@@ -138,7 +146,7 @@ CALLS["dropout"] = lambda x, s: F.dropout(x[0], s["p"], s["training"])
 
 # Windows.
 def per_dimension(s, name, default, count):
-    return [s.get(f"{name}_h", default), s.get(f"{name}_w", default)][2 - count:]
+    return [s.get(f"{name}_{dim}", default) for dim in "dhw"[3 - count:]]
 
 
 def kernel_of(s, count):
@@ -181,6 +189,23 @@ def enter_windows(count):
 
 enter_windows(1)
 enter_windows(2)
+
+
+@call("conv3d")
+def conv3d(x, s):
+    return F.conv3d(x[0], x[1], x[2], per_dimension(s, "stride", 1, 3), per_dimension(s, "padding", 0, 3),
+                    per_dimension(s, "dilation", 1, 3), s.get("groups", 1))
+
+
+def interpolate(mode):
+    corners = {} if mode == "nearest" else {"align_corners": False}
+    return lambda x, s: F.interpolate(x[0], size=s["result"], mode=mode,
+                                      **{name: s.get(name, default) for name, default in corners.items()})
+
+
+CALLS["upsample_nearest1d"] = CALLS["upsample_nearest2d"] = interpolate("nearest")
+CALLS["upsample_linear1d"] = interpolate("linear")
+CALLS["upsample_bilinear2d"] = interpolate("bilinear")
 
 
 # Tables of dtypes: the result dtype of a binary operation for each pair, with elements of 1; "error" if it raises.

@@ -114,8 +114,7 @@ def classes():
         case(f"{name}/targets of i32", name, [tensor(logits), tensor([0, 1, 2], "i32"), None], attributes=settings(),
              tolerance=1e-6)
         case(f"{name}/one row without a batch", name, [tensor([1.0, 2.0, 3.0]), tensor(1, "i64"), None],
-             attributes=settings(), tolerance=1e-6, differs="cross_entropy, nll_loss",
-             ours=error("SHAPE_MISMATCH"))
+             attributes=settings(), tolerance=1e-6)
     case("cross_entropy/an ignored row that is not finite", "cross_entropy",
          [leaf([[INF, 1.0, 2.0], [NAN, 0.0, 1.0], [0.0, 0.0, 0.0]]), tensor([-100, -100, 2], "i64"), None],
          attributes=settings(), tolerance=1e-6,
@@ -132,10 +131,38 @@ def classes():
     case("cross_entropy/f16", "cross_entropy", [leaf([[60000.0, -60000.0]], "f16"), tensor([1], "i64"), None],
          attributes=settings(), differs="losses of 16 bits, reduced", ours={"outputs": [tensor(120000.0)]})
     case("cross_entropy/further dimensions", "cross_entropy",
-         [tensor([[[1.0, 2.0], [3.0, 4.0]]]), tensor([[0, 1]], "i64"), None], attributes=settings(), tolerance=1e-6,
-         differs="cross_entropy, nll_loss", ours=error("SHAPE_MISMATCH"))
-    case("cross_entropy/class probabilities", "cross_entropy", [tensor([[1.0, 2.0]]), tensor([[0.5, 0.5]]), None],
-         attributes=settings(), tolerance=1e-6, differs="cross_entropy, nll_loss", ours=error("DTYPE_MISMATCH"))
+         [tensor([[[1.0, 2.0], [3.0, 4.0]]]), tensor([[0, 1]], "i64"), None], attributes=settings(), tolerance=1e-6)
+    rows = [[[1.0, 2.0], [3.0, 4.0], [0.0, -1.0]], [[0.5, 0.0], [0.0, 0.0], [-2.0, 1.0]]]
+    for name in ("cross_entropy", "nll_loss"):
+        for reduction in REDUCTIONS:
+            upstream = only(reduction == "none", upstream=[[1.0, -2.0], [0.5, 3.0]])
+            case(f"{name}/dimensions after the classes, weighted, {reduction}", name,
+                 [leaf(rows), tensor([[2, 1], [-100, 0]], "i64"), tensor([0.5, 1.0, 2.0])],
+                 attributes=settings(reduction), tolerance=2e-6, **upstream)
+    probabilities()
+
+
+def probabilities():
+    name = "cross_entropy"
+    logits = [[1.0, 2.0, 3.0], [1.0, 0.0, -1.0], [0.0, 0.0, 0.0]]
+    shares = [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.25, 0.5, 0.75]]
+    weights = tensor([0.5, 1.0, 2.0])
+    for reduction in REDUCTIONS:
+        for label, weight, smoothing in (("", None, 0.0), (", weighted, smoothed", weights, 0.1)):
+            case(f"{name}/probabilities{label}, {reduction}", name, [leaf(logits), leaf(shares), weight],
+                 attributes=settings(reduction, label_smoothing=smoothing), tolerance=2e-6, absolute=1e-7)
+        case(f"{name}/probabilities of nothing, {reduction}", name, [empty(0, 3), empty(0, 3), None],
+             attributes=settings(reduction), absolute=1e-30)
+    case(f"{name}/probabilities, dimensions after the classes", name, [leaf([logits]), leaf([shares]), weights],
+         attributes=settings(label_smoothing=0.5), tolerance=2e-6, absolute=1e-7)
+    case(f"{name}/probabilities of one row without a batch", name, [leaf(logits[0]), leaf(shares[0]), None],
+         attributes=settings(), tolerance=2e-6, absolute=1e-7)
+    case(f"{name}/probabilities of a masked class", name, [leaf([[1.0, -INF]]), leaf([[1.0, 0.0]]), None],
+         attributes=settings())
+    case(f"{name}/probabilities with an ignored class", name, [tensor(logits), tensor(shares), None],
+         attributes=settings(ignore_index=1))
+    case(f"{name}/probabilities of another shape", name, [tensor(logits), tensor([[0.5, 0.5]]), None],
+         attributes=settings())
 
 
 for part in (distances, divergences, binaries, classes):

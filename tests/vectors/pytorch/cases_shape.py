@@ -1,4 +1,6 @@
 """Shapes at their limits, padding, joining, einsum, arange and matrix products with an inner size of 0."""
+import math
+
 from case import INF, NAN, case, empty, error, leaf, only, tensor
 
 SIX = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
@@ -132,6 +134,11 @@ def products():
          differs="linear", ours=error("SHAPE_MISMATCH"))
 
 
+def numbered(*shape):
+    """1, 2, 3, ... in row-major order."""
+    return leaf([float(i + 1) for i in range(math.prod(shape))], shape=shape)
+
+
 def einsums():
     a, b = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([[5.0, 6.0], [7.0, 8.0]])
     for equation in ("ij,jk->ik", "ij,jk", "ij,ij->", "ij,kl->jl", "ji,jk->ki", "i j , j k -> k i", "...j,jk->...k",
@@ -142,8 +149,16 @@ def einsums():
     case("einsum/sizes of 1 repeat", "einsum", [leaf([[1.0], [2.0]]), leaf([[3.0, 4.0]])],
          attributes={"equation": "ij,ij->ij"})
     case("einsum/empty", "einsum", [empty(2, 0), empty(0, 3)], attributes={"equation": "ij,jk->ik"})
-    case("einsum/a diagonal", "einsum", [tensor([[1.0, 2.0], [3.0, 4.0]])], attributes={"equation": "ii->i"},
-         differs="einsum", ours=error("UNSUPPORTED"))
+    for equation in ("ii->i", "ii->", "ii", "iii->i", "iij->ji", "...ii->...i"):
+        operand = equation.split("->")[0]
+        rank = operand.count("i") + operand.count("j") + 2 * operand.count("...")
+        case(f"einsum/a diagonal, {equation}", "einsum", [numbered(*[2] * rank)], attributes={"equation": equation})
+    case("einsum/two diagonals", "einsum", [numbered(2, 2), numbered(2, 3, 2)],
+         attributes={"equation": "ii,iji->ij"})
+    case("einsum/a diagonal of two sizes", "einsum", [numbered(2, 3)], attributes={"equation": "ii->i"})
+    case("einsum/a diagonal of a size of 1", "einsum", [numbered(1, 2)], attributes={"equation": "ii->i"})
+    case("einsum/three operands", "einsum", [a, b, b], attributes={"equation": "ij,jk,kl->il"},
+         differs="einsum", ours=error("INVALID_ARGUMENT"))
 
 
 for part in (views, slices, joins, paddings, ranges, products, einsums):

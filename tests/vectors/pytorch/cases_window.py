@@ -117,6 +117,54 @@ def convolutions():
          attributes={"padding_w": 2, "stride_w": 2})
 
 
+def volumes():
+    volume = leaf([[[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[7.0, 8.0, 9.0], [-1.0, -2.0, -3.0]]]]])
+    kernel = leaf([[[[[1.0, -1.0]], [[2.0, 0.5]]]]])
+    for label, attributes in (("", {}), ("stride, padding", {"stride_d": 2, "stride_w": 2, "padding_d": 1,
+                                                              "padding_h": 2}),
+                              ("dilation, padding", {"dilation_w": 2, "padding_d": 3, "padding_w": 1}),
+                              ("dilation too large", {"dilation_w": 3}), ("stride of 0", {"stride_d": 0})):
+        case(f"conv3d/{label or 'plain'}", "conv3d", [volume, kernel, leaf([10.0])], attributes=attributes)
+    two_channels = leaf([[[[[1.0, 2.0]], [[3.0, 4.0]]], [[[5.0, 6.0]], [[7.0, 8.0]]]]])
+    two_kernels = leaf([[[[[1.0]], [[2.0]]]], [[[[3.0]], [[-1.0]]]]])
+    case("conv3d/groups", "conv3d", [two_channels, two_kernels, None], attributes={"groups": 2})
+    case("conv3d/wrong groups", "conv3d", [two_channels, two_kernels, None])
+    case("conv3d/no batch", "conv3d", [empty(0, 1, 2, 2, 3, grad=True), kernel, leaf([1.0])], upstream=[])
+    case("conv3d/without a batch dimension", "conv3d", [tensor([[[[1.0, 2.0]]]]), tensor([[[[[1.0]]]]]), None],
+         differs=BATCH, ours=error("SHAPE_MISMATCH"))
+    case("conv3d/integers", "conv3d", [tensor([[[[[1]]]]], "i32"), tensor([[[[[1]]]]], "i32"), None],
+         differs="matmul, linear, einsum, convolutions of integers", ours=error("DTYPE_MISMATCH"))
+
+
+def sizes():
+    pixels = [[[[1.0, 2.0, 4.0], [-1.0, 0.5, 8.0]]]]
+    line = [[[1.0, 5.0, 2.0]]]
+    for size in (1, 2, 3, 5, 9):
+        case(f"upsample_nearest1d/3 to {size}", "upsample_nearest1d", [leaf(line)], attributes={"result": [size]})
+        for corners in (False, True):
+            label = f"3 to {size}{', aligned corners' if corners else ''}"
+            case(f"upsample_linear1d/{label}", "upsample_linear1d", [leaf(line)],
+                 attributes={"result": [size], "align_corners": corners}, tolerance=1e-6, absolute=1e-6)
+    for height, width in ((1, 1), (2, 3), (3, 2), (5, 7)):
+        label = f"2 by 3 to {height} by {width}"
+        case(f"upsample_nearest2d/{label}", "upsample_nearest2d", [leaf(pixels)],
+             attributes={"result": [height, width]})
+        for corners in (False, True):
+            case(f"upsample_bilinear2d/{label}{', aligned corners' if corners else ''}", "upsample_bilinear2d",
+                 [leaf(pixels)], attributes={"result": [height, width], "align_corners": corners}, tolerance=1e-6,
+                 absolute=2e-6)
+    case("upsample_nearest1d/special", "upsample_nearest1d", [leaf([[[NAN, -INF, -0.0]]])],
+         attributes={"result": [5]})
+    case("upsample_nearest1d/2 to 82", "upsample_nearest1d", [tensor([[[1.0, 2.0]]])], attributes={"result": [82]},
+         differs="upsample_nearest1d, upsample_nearest2d, places",
+         ours={"outputs": [tensor([[[1.0] * 41 + [2.0] * 41]])]})
+    for name, result in (("upsample_nearest1d", [2]), ("upsample_linear1d", [2])):
+        case(f"{name}/no batch", name, [empty(0, 1, 3)], attributes={"result": result})
+        case(f"{name}/no length", name, [empty(1, 1, 0)], attributes={"result": result})
+        case(f"{name}/to nothing", name, [tensor(line)], attributes={"result": [0]})
+        case(f"{name}/without a batch dimension", name, [tensor(line[0])], attributes={"result": result})
+
+
 def norms():
     rows = [[1.0, 2.0, 3.0], [4.0, 4.0, 4.0], [0.0, 0.0, 0.0], [NAN, 1.0, 2.0], [INF, 1.0, 2.0], [1e30, -1e30, 0.0]]
     weight, bias = leaf([1.0, 2.0, 3.0]), leaf([0.5, -0.5, 1.0])
@@ -152,6 +200,17 @@ def norms():
     case("group_norm/one element a group, one sample", "group_norm", [tensor([[5.0, 3.0]]), None, tensor([1.0, 2.0])],
          attributes={"groups": 2, "epsilon": 1e-5}, differs="group_norm of one element a group",
          ours={"outputs": [tensor([[1.0, 2.0]])]})
+    image = [[[1.0, 2.0, 4.0], [5.0, 5.0, 5.0]], [[-1.0, 0.0, 1.0], [1e3, 0.0, 2.0]]]
+    for affine in ([None, None], [leaf([1.0, 2.0]), leaf([0.5, -0.5])]):
+        label = "with weight and bias" if affine[0] else "alone"
+        case(f"instance_norm/{label}", "instance_norm", [leaf(image)] + affine, attributes={"epsilon": 1e-5},
+             upstream=[[[1.0, 2.0, 4.0]] * 2] * 2, tolerance=1e-5, absolute=1e-4)
+    case("instance_norm/special", "instance_norm", [tensor([[[NAN, 1.0], [INF, 1.0], [1e30, -1e30]]]), None, None],
+         attributes={"epsilon": 1e-5}, tolerance=1e-5, absolute=1e-30)
+    case("instance_norm/no batch", "instance_norm", [empty(0, 2, 3), None, None], attributes={"epsilon": 1e-5})
+    case("instance_norm/one element a channel", "instance_norm", [tensor([[[5.0], [3.0]]]), None, tensor([1.0, 2.0])],
+         attributes={"epsilon": 1e-5}, differs="instance_norm of one element a channel",
+         ours={"outputs": [tensor([[[1.0], [2.0]]])]})
     case("group_norm/groups that do not divide", "group_norm", [tensor([[5.0, 3.0, 1.0]]), None, None],
          attributes={"groups": 2, "epsilon": 1e-5})
 
@@ -205,5 +264,5 @@ def batch_norms():
          tolerance=0.01)
 
 
-for part in (pools, adaptive, convolutions, norms, batch_norms):
+for part in (pools, adaptive, convolutions, volumes, sizes, norms, batch_norms):
     part()

@@ -17,6 +17,7 @@ import cases_elementwise  # noqa: F401
 import cases_index  # noqa: F401
 import cases_loss  # noqa: F401
 import cases_reduce  # noqa: F401
+import cases_select  # noqa: F401
 import cases_shape  # noqa: F401
 import cases_window  # noqa: F401
 from case import ALL, vector

@@ -25,6 +25,10 @@ Tensors group_norm(const Call& call) {
                          call.number("epsilon")));
 }
 
+Tensors instance_norm(const Call& call) {
+  return results(compute(htone_instance_norm, call.inputs[0], call.inputs[1], call.inputs[2], call.number("epsilon")));
+}
+
 // The running statistics are results, too.
 Tensors batch_norm(const Call& call) {
   Tensors list =
@@ -41,11 +45,8 @@ Tensors batch_norm(const Call& call) {
 }  // namespace
 
 Calls norm_calls() {
-  return {{"linear", linear},
-          {"layer_norm", layer_norm},
-          {"rms_norm", rms_norm},
-          {"group_norm", group_norm},
-          {"batch_norm", batch_norm}};
+  return {{"linear", linear},         {"layer_norm", layer_norm},       {"rms_norm", rms_norm},
+          {"group_norm", group_norm}, {"instance_norm", instance_norm}, {"batch_norm", batch_norm}};
 }
 
 }  // namespace vectors

@@ -46,6 +46,7 @@ Calls elementwise_calls();
 Calls reduce_calls();
 Calls shape_calls();
 Calls index_calls();
+Calls select_calls();
 Calls loss_calls();
 Calls norm_calls();
 Calls window_calls();

@@ -1,4 +1,4 @@
-// Pooling and convolution.
+// Pooling, convolution and images of another size.
 #include "runner/operation_calls.h"
 
 namespace vectors {
@@ -72,6 +72,29 @@ auto convolving(Conv function) {
   };
 }
 
+Tensors conv3d(const Call& call) {
+  htone_conv3d_options options;
+  ok(htone_conv3d_options_init(&options));
+  apply_sides(call, options);
+  options.stride_d = call.whole("stride_d", 1);
+  options.padding_d = call.whole("padding_d");
+  options.dilation_d = call.whole("dilation_d", 1);
+  options.groups = call.whole("groups", 1);
+  const htone_conv3d_options* given = &options;
+  return results(compute(htone_conv3d, call.inputs[0], call.inputs[1], call.inputs[2], given));
+}
+
+int32_t align_corners(const Call& call) { return call.flag("align_corners") ? 1 : 0; }
+
+Tensors upsample_linear1d(const Call& call) {
+  return results(compute(htone_upsample_linear1d, call.inputs[0], call.list("result").at(0), align_corners(call)));
+}
+
+Tensors upsample_bilinear2d(const Call& call) {
+  const std::vector<int64_t> sizes = call.list("result");
+  return results(compute(htone_upsample_bilinear2d, call.inputs[0], sizes.at(0), sizes.at(1), align_corners(call)));
+}
+
 }  // namespace
 
 Calls window_calls() {
@@ -83,6 +106,11 @@ Calls window_calls() {
           {"adaptive_avg_pool2d", adapting(htone_adaptive_avg_pool2d)},
           {"adaptive_max_pool1d", adapting(htone_adaptive_max_pool1d)},
           {"adaptive_max_pool2d", adapting(htone_adaptive_max_pool2d)},
+          {"upsample_nearest1d", adapting(htone_upsample_nearest1d)},
+          {"upsample_nearest2d", adapting(htone_upsample_nearest2d)},
+          {"upsample_linear1d", upsample_linear1d},
+          {"upsample_bilinear2d", upsample_bilinear2d},
+          {"conv3d", conv3d},
           {"conv1d", convolving(htone_conv1d)},
           {"conv2d", convolving(htone_conv2d)},
           {"conv_transpose1d", convolving(htone_conv_transpose1d)},

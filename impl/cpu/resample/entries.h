@@ -1,0 +1,11 @@
+// The functions of the table kResampleKernels, documented there. Safe from any thread.
+#pragma once
+
+#include "backend/kernels/resample.h"
+
+namespace halftone::cpu {
+
+Status resample(Stream& stream, const ResampleArgs& args) noexcept;
+Status resample_backward(Stream& stream, const ResampleArgs& args) noexcept;
+
+}  // namespace halftone::cpu

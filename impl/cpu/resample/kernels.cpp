@@ -1,0 +1,11 @@
+#include "cpu/kernel_groups.h"
+#include "cpu/resample/entries.h"
+
+namespace halftone::cpu {
+
+const ResampleKernels kResampleKernels = {
+    .forward = resample,
+    .backward = resample_backward,
+};
+
+}  // namespace halftone::cpu

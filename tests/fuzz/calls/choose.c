@@ -1,0 +1,41 @@
+/* Operations that choose elements, images of another size, and convolution of volumes. */
+#include "calls.h"
+
+htone_status call_choose(Machine* machine) {
+  const uint8_t choice = byte(machine) % 5;
+  htone_tensor* input = tensor_in(machine);
+  if (choice == 0) return htone_nonzero(input, &machine->made[0]);
+  const int64_t a = integer(machine);
+  const int32_t is_set = flag(machine);
+  if (choice == 1) return htone_multinomial(input, a, is_set, &machine->made[0]);
+  if (choice == 2) return htone_argsort(input, a, is_set, &machine->made[0]);
+  if (choice == 3) return htone_sort(input, a, is_set, &machine->made[0], &machine->made[1]);
+  const int64_t dim = integer(machine);
+  return htone_topk(input, a, dim, is_set, flag(machine), &machine->made[0], &machine->made[1]);
+}
+
+htone_status call_resize(Machine* machine) {
+  const uint8_t choice = byte(machine) % 4;
+  htone_tensor* input = tensor_in(machine);
+  const int64_t width = integer(machine), height = integer(machine);
+  const int32_t align_corners = flag(machine);
+  if (choice == 0) return htone_upsample_nearest1d(input, width, &machine->made[0]);
+  if (choice == 1) return htone_upsample_nearest2d(input, height, width, &machine->made[0]);
+  if (choice == 2) return htone_upsample_linear1d(input, width, align_corners, &machine->made[0]);
+  return htone_upsample_bilinear2d(input, height, width, align_corners, &machine->made[0]);
+}
+
+htone_status call_conv3d(Machine* machine) {
+  htone_tensor *input = tensor_in(machine), *weight = tensor_in(machine), *bias = tensor_in(machine);
+  htone_conv3d_options options;
+  const htone_status status = htone_conv3d_options_init(&options);
+  if (status != HTONE_OK) return status;
+  if (flag(machine)) {
+    options.stride_d = integer(machine);
+    options.padding_d = integer(machine);
+    options.dilation_d = integer(machine);
+    options.padding_w = integer(machine);
+    options.groups = integer(machine);
+  }
+  return htone_conv3d(input, weight, bias, &options, &machine->made[0]);
+}
