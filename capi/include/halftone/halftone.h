@@ -23,6 +23,7 @@
 #include "halftone/einsum.h"
 #include "halftone/elementwise.h"
 #include "halftone/ema.h"
+#include "halftone/generator.h"
 #include "halftone/grad_scaler.h"
 #include "halftone/hooks.h"
 #include "halftone/index.h"
