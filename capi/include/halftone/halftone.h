@@ -42,6 +42,7 @@
 #include "halftone/reduce.h"
 #include "halftone/rmsprop.h"
 #include "halftone/schedule.h"
+#include "halftone/schedule_rules.h"
 #include "halftone/sgd.h"
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"
