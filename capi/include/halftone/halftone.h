@@ -17,6 +17,7 @@
 #include "halftone/conv.h"
 #include "halftone/custom.h"
 #include "halftone/data.h"
+#include "halftone/dataset.h"
 #include "halftone/device.h"
 #include "halftone/dlpack.h"
 #include "halftone/dtype.h"
