@@ -42,6 +42,7 @@
 #include "halftone/random.h"
 #include "halftone/reduce.h"
 #include "halftone/rmsprop.h"
+#include "halftone/safetensors.h"
 #include "halftone/schedule.h"
 #include "halftone/schedule_rules.h"
 #include "halftone/sgd.h"
