@@ -19,6 +19,7 @@
 #include "halftone/data.h"
 #include "halftone/dataset.h"
 #include "halftone/device.h"
+#include "halftone/devices.h"
 #include "halftone/dlpack.h"
 #include "halftone/dtype.h"
 #include "halftone/einsum.h"
