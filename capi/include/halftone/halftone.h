@@ -27,6 +27,7 @@
 #include "halftone/ema.h"
 #include "halftone/generator.h"
 #include "halftone/grad_scaler.h"
+#include "halftone/gradients.h"
 #include "halftone/hooks.h"
 #include "halftone/index.h"
 #include "halftone/init.h"
