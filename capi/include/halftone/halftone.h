@@ -34,6 +34,7 @@
 #include "halftone/introspection.h"
 #include "halftone/lion.h"
 #include "halftone/loss.h"
+#include "halftone/module_copy.h"
 #include "halftone/nn.h"
 #include "halftone/norm.h"
 #include "halftone/norm_modules.h"
