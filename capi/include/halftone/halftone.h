@@ -43,6 +43,7 @@
 #include "halftone/parameters.h"
 #include "halftone/pool.h"
 #include "halftone/random.h"
+#include "halftone/recurrent.h"
 #include "halftone/reduce.h"
 #include "halftone/rmsprop.h"
 #include "halftone/safetensors.h"
