@@ -26,15 +26,28 @@ double dot(const double* a, const double* b, int64_t length) {
   return sum;
 }
 
+// Takes the projections onto `count` orthonormal vectors away. Returns the length of the rest.
+double take_away(const double* others, int64_t count, double* vector, int64_t length) {
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    const double* other = others + i % count * length;
+    const double share = dot(vector, other, length);
+    for (int64_t j = 0; j < length; ++j) vector[j] -= share * other[j];
+  }
+  return std::sqrt(dot(vector, vector, length));
+}
+
+// A vector that depends on the former ones is replaced by an axis that does not. It happens to short vectors alone: a
+// pair of normal numbers is 0 once in 2^24 draws.
 void orthonormalize(double* vectors, int64_t count, int64_t length) {
+  constexpr double kDependent = 1e-12;
   for (int64_t i = 0; i < count; ++i) {
     double* vector = vectors + i * length;
-    for (int64_t former = 0; former < 2 * i; ++former) {
-      const double* other = vectors + former % i * length;
-      const double share = dot(vector, other, length);
-      for (int64_t j = 0; j < length; ++j) vector[j] -= share * other[j];
+    double norm = take_away(vectors, i, vector, length);
+    for (int64_t axis = 0; norm < kDependent && axis < length; ++axis) {
+      std::fill_n(vector, length, 0.0);
+      vector[axis] = 1.0;
+      norm = take_away(vectors, i, vector, length);
     }
-    const double norm = std::sqrt(dot(vector, vector, length));
     for (int64_t j = 0; j < length; ++j) vector[j] /= norm;
   }
 }

@@ -91,7 +91,7 @@ Device* create_device(const DeviceName& name, const DeviceSources& sources) {
     if (served != nullptr && std::strcmp(name.kind, served) == 0) return create_from_plugin(name, *plugin.table);
   }
   fail(Code::kDevice, "name",
-       "there is no device \"%s:%d\", as neither this build nor a loaded plugin serves \"%s\"; %s", name.kind,
+       "there is no device \"%s:%d\": this build has no \"%s\" backend, and no loaded plugin serves one; %s", name.kind,
        name.index, name.kind, list_of_devices(sources.plugins).c_str());
 }
 

@@ -1,5 +1,5 @@
 /** @file
- * Further learning-rate schedules, which are computed in host memory: a step under them waits for the device.
+ * Further learning-rate schedules. They are computed in host memory, so a step under one waits for the device.
  * schedule.h describes what all schedules have in common.
  */
 #ifndef HALFTONE_SCHEDULE_RULES_H

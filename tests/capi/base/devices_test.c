@@ -31,8 +31,10 @@ static void a_name_that_is_cut_off_ends_with_a_zero_byte(void** state) {
 static void a_missing_device_is_told_with_those_there_are(void** state) {
   (void)state;
   htone_device* device = NULL;
-  assert_fails(htone_device_create(test_context(), "gpu", &device), HTONE_ERROR_DEVICE,
-               "there is no device \"gpu:0\", as neither this build nor a loaded plugin serves \"gpu\"; there are cpu");
+  assert_fails(
+      htone_device_create(test_context(), "gpu", &device), HTONE_ERROR_DEVICE,
+      "there is no device \"gpu:0\": this build has no \"gpu\" backend, and no loaded plugin serves one; there are "
+      "cpu");
   assert_fails(htone_device_create(test_context(), "cpu:3", &device), HTONE_ERROR_DEVICE, "there are cpu");
   assert_null(device);
 }

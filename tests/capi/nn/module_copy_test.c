@@ -1,4 +1,4 @@
-/* Copies of modules: parameters, buffers, modes, ties, and what is not copied. */
+/* Copies of modules: parameters, buffers, modes and ties; hooks and custom modules are not copied. */
 #include <stdlib.h>
 
 #include "test_optimizers.h"

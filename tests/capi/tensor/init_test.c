@@ -140,7 +140,7 @@ static Moments truncated(double mean, double std, double low, double high) {
   return moments_of(tensor);
 }
 
-/* Of a standard normal number within (-2, 2): a variance of 1 - 4 density(2) / share. */
+/* A standard normal number within (-2, 2) has the variance 1 - 4 density(2) / share. */
 static void truncated_numbers_stay_in_their_interval_and_have_its_moments(void** state) {
   (void)state;
   const double share = erf(sqrt(2)), density = exp(-2) / sqrt(2 * acos(-1));
@@ -202,6 +202,23 @@ static void orthogonal_weights_have_orthogonal_rows_or_columns(void** state) {
   htone_tensor* kernel = make_weight(HTONE_F32, 4, kShape);
   assert_ok(htone_init_orthogonal(kernel, 1));
   assert_orthogonal(kernel, 6, 60, 1, 1e-6);
+}
+
+/* Sequence 1205178 of seed 0 begins with a pair of normal numbers that are 0. */
+static void a_vector_of_zeros_does_not_spoil_an_orthogonal_weight(void** state) {
+  (void)state;
+  static const int64_t shapes[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}};
+  htone_generator_state zeros = {.struct_size = sizeof zeros, .seed = 0, .sequence = 1205178};
+  htone_tensor* normal = make_weight(HTONE_F64, 2, shapes[1]);
+  assert_ok(htone_context_set_generator_state(test_context(), &zeros));
+  assert_ok(htone_init_normal(normal, 0, 1));
+  assert_values(normal, 0, 0, 0);
+  for (size_t i = 0; i < COUNT_OF(shapes); ++i) {
+    htone_tensor* weight = make_weight(HTONE_F64, 2, shapes[i]);
+    assert_ok(htone_context_set_generator_state(test_context(), &zeros));
+    assert_ok(htone_init_orthogonal(weight, 1));
+    assert_orthogonal(weight, shapes[i][0], shapes[i][1], 1, 1e-15);
+  }
 }
 
 /* Over all rotations of three dimensions, every entry has the mean 0 and the variance 1/3. */
@@ -269,6 +286,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(truncated_numbers_far_from_the_mean_keep_their_digits),
       cmocka_unit_test(truncated_numbers_without_spread_are_the_mean_in_its_bounds),
       cmocka_unit_test(orthogonal_weights_have_orthogonal_rows_or_columns),
+      cmocka_unit_test(a_vector_of_zeros_does_not_spoil_an_orthogonal_weight),
       cmocka_unit_test(orthogonal_weights_prefer_no_direction),
       cmocka_unit_test(draws_depend_on_the_seed_and_not_on_threads),
       cmocka_unit_test(an_orthogonal_weight_ignores_autocast_and_records_nothing),
