@@ -134,7 +134,7 @@ static void a_graph_runs_again_only_if_it_is_retained(void** state) {
   assert_null(out);
 }
 
-/* What does not lead to the input does not run, so it can still run afterwards. */
+/* Operations that do not lead to the input keep what they saved, so they can still run afterwards. */
 static void operations_beside_the_way_do_not_run(void** state) {
   (void)state;
   htone_tensor *x = leaf(make_ramp(HTONE_F32, 1, 2)), *y = leaf(make_ramp(HTONE_F32, 1, 2));
