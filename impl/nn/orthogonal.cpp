@@ -18,7 +18,7 @@ namespace halftone::nn {
 namespace {
 
 // Vectors that are made orthonormal among each other in host memory. Against all former ones they go as a matrix.
-constexpr int64_t kBlock = 64;
+constexpr int64_t kBlock = 32;
 
 double dot(const double* a, const double* b, int64_t length) {
   double sum = 0.0;
@@ -56,7 +56,7 @@ Tensor rows_of(const Tensor& matrix, int64_t begin, int64_t end) {
   return sliced(matrix, {.dim = 0, .start = begin, .length = end - begin});
 }
 
-// Makes the rows of a matrix orthonormal. REQUIRES: f64, contiguous, not more rows than columns.
+// Makes the rows of a matrix orthonormal. REQUIRES: f64 or f32, contiguous, not more rows than columns.
 void orthonormalize_rows(const Tensor& matrix) {
   const int64_t count = matrix.size(0), length = matrix.size(1);
   std::vector<double> block(static_cast<size_t>(std::min(count, kBlock) * length));
@@ -88,8 +88,9 @@ void init_orthogonal(const Tensor& weight, double gain) {
   scope().autocast = nullptr;
   const int64_t rows = weight.size(0), columns = weight.numel() / rows;
   const bool has_orthogonal_rows = rows <= columns;
+  const DType dtype = weight.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
   const Tensor vectors =
-      empty(weight.device(), DType::kF64, has_orthogonal_rows ? Shape{rows, columns} : Shape{columns, rows});
+      empty(weight.device(), dtype, has_orthogonal_rows ? Shape{rows, columns} : Shape{columns, rows});
   init_normal(vectors, 0.0, 1.0);
   orthonormalize_rows(vectors);
   const Tensor matrix = has_orthogonal_rows ? vectors : ops::transpose(vectors, 0, 1);

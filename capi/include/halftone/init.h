@@ -153,7 +153,7 @@ HTONE_API htone_status htone_init_truncated_normal(htone_tensor* tensor, double 
  * @param[in] gain the length; finite.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH (fewer than 2 dimensions), DTYPE_MISMATCH, STATE,
  *   OUT_OF_MEMORY.
- * @precision computed in double, rounded once.
+ * @precision products of vectors in FP32 (f64: double), rounded to the dtype.
  * @source Saxe et al., arXiv:1312.6120; torch.nn.init.orthogonal_, with Gram and Schmidt's method for the factors.
  * @since 0.1
  */

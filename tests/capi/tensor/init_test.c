@@ -199,6 +199,14 @@ static void orthogonal_weights_have_orthogonal_rows_or_columns(void** state) {
     assert_ok(htone_init_orthogonal(weight, 2));
     assert_orthogonal(weight, shapes[i][0], shapes[i][1], 2, 1e-13);
   }
+  static const int64_t wide[] = {100, 300};
+  static const htone_dtype dtypes[] = {HTONE_F32, HTONE_F16, HTONE_BF16};
+  static const double tolerances[] = {2e-6, 2e-3, 2e-2};
+  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+    htone_tensor* weight = make_weight(dtypes[i], 2, wide);
+    assert_ok(htone_init_orthogonal(weight, 1));
+    assert_orthogonal(weight, 100, 300, 1, tolerances[i]);
+  }
   htone_tensor* kernel = make_weight(HTONE_F32, 4, kShape);
   assert_ok(htone_init_orthogonal(kernel, 1));
   assert_orthogonal(kernel, 6, 60, 1, 1e-6);
