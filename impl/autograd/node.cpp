@@ -10,7 +10,7 @@ namespace halftone {
 GradSink InputGrads::sink(int input) const {
   if (scope().anomaly != Anomaly::kNothing) return {};
   Node* node = edges_[input].node.get();
-  return node != nullptr ? node->offer_sink() : GradSink{};
+  return node != nullptr && is_needed_ == nullptr ? node->offer_sink() : GradSink{};
 }
 
 void InputGrads::stored(int input) const { edges_[input].node->mark_delivered(); }

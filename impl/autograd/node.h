@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -38,8 +39,15 @@ struct GradSink {
 class InputGrads {
  public:
   InputGrads(const Edges& edges, std::vector<Tensor>& grads) : edges_(edges), grads_(grads) {}
+  // In a run that returns gradients no gradient goes into a leaf, and `is_needed` selects the nodes that get one.
+  using NeededFn = bool(const Node& node);
+  InputGrads(const Edges& edges, std::vector<Tensor>& grads, const std::function<NeededFn>& is_needed)
+      : edges_(edges), grads_(grads), is_needed_(&is_needed) {}
 
-  bool needs(int input) const { return static_cast<bool>(edges_[input].node); }
+  bool needs(int input) const {
+    const Node* node = edges_[input].node.get();
+    return node != nullptr && (is_needed_ == nullptr || (*is_needed_)(*node));
+  }
   void set(int input, Tensor grad) { grads_[input] = std::move(grad); }
 
   // Memory for the gradient of an input that is a leaf, to be written as `store` says by a kernel that converts to its
@@ -51,6 +59,7 @@ class InputGrads {
  private:
   const Edges& edges_;
   std::vector<Tensor>& grads_;
+  const std::function<NeededFn>* is_needed_ = nullptr;  // null: every node, and leaves take their gradients
 };
 
 // A tensor kept for backward, with the version that it had. The result of an operation is cut off from the graph, so

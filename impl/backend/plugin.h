@@ -28,6 +28,8 @@ struct PluginTable {
   const char* device_name;  // the device kind that it serves: "cuda"; null if it serves none
   // Creates device `index` of its kind; returns DEVICE if there is none.
   Status (*create_device)(int32_t index, Device** out) noexcept;
+  // The number of devices of its kind, which have the indices from 0 on; null if it serves no devices.
+  int32_t (*device_count)() noexcept;
   const char* group_name;  // the kind of process groups that it serves: "nccl"; null if it serves none
   Status (*create_group)(const GroupOptions& options, ProcessGroup** out) noexcept;
 };

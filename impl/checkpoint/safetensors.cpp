@@ -44,16 +44,27 @@ class HostBytes {
   std::vector<std::byte> copy_;
 };
 
-}  // namespace
-
-WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata& metadata) {
-  const std::vector<size_t> order = by_element_size(state);
+SafetensorsHeader header_of(const StateDict& state, const std::vector<size_t>& order, const Metadata& metadata) {
   SafetensorsHeader header;
   header.metadata = metadata;
   for (size_t i : order) {
     const StateTensor& entry = state.tensors()[i];
     append_tensor(header, entry.name, entry.dtype(), entry.shape());
   }
+  return header;
+}
+
+}  // namespace
+
+uint64_t safetensors_size(const StateDict& state, const Metadata& metadata) {
+  SafetensorsHeader header = header_of(state, by_element_size(state), metadata);
+  const uint64_t data = header.tensors.empty() ? 0 : header.tensors.back().end;
+  return serialize(header).size() + data;
+}
+
+WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata& metadata) {
+  const std::vector<size_t> order = by_element_size(state);
+  SafetensorsHeader header = header_of(state, order, metadata);
   const std::string front = serialize(header);
   file.write(0, front.data(), front.size());
   WrittenFile written;
@@ -106,6 +117,12 @@ uint64_t SafetensorsFile::read_range(const TensorEntry& entry, ByteRange kept, v
     position += count;
   }
   return sum.value();
+}
+
+void SafetensorsFile::read_bytes(const TensorEntry& entry, ByteRange range, void* target) const {
+  const auto size = static_cast<size_t>(range.end - range.begin);
+  file_.read(header_.data_begin + entry.begin + range.begin, target, size);
+  if (entry.dtype == DType::kBool) require_bools(static_cast<const unsigned char*>(target), size, entry.name);
 }
 
 StateDict SafetensorsFile::read_all(ContextDevice& device) && {

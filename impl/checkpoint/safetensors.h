@@ -22,7 +22,7 @@ struct WrittenFile {
   std::vector<uint64_t> tensor_checksums;  // in the order of StateDict::tensors
 };
 
-using Metadata = std::vector<std::pair<std::string, std::string>>;
+using Metadata = StateTexts;
 
 // Writes the tensors of `state` and syncs the file; scalars are ignored. Throws IO, FORMAT.
 WrittenFile write_safetensors(File& file, const StateDict& state, const Metadata& metadata);
@@ -50,6 +50,8 @@ class SafetensorsFile {
   // to `piece`, which has kPieceBytes. Allocates nothing. Throws as read() does; a bool other than 0 and 1 does not
   // reach `target`.
   uint64_t read_range(const TensorEntry& entry, ByteRange kept, void* target, std::span<std::byte> piece) const;
+  // Reads the bytes of a range of a tensor. Throws as read() does; then the content of `target` is unspecified.
+  void read_bytes(const TensorEntry& entry, ByteRange range, void* target) const;
   // Reads all tensors, and moves the names out of the header.
   StateDict read_all(ContextDevice& device) &&;
 
@@ -64,5 +66,8 @@ class SafetensorsFile {
 // the new one is. The new file keeps the old one's permissions.
 void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata);
 StateDict load_safetensors(const Io& io, const std::string& path, ContextDevice& device);
+
+// The size of the file that write_safetensors writes. Throws as it does.
+uint64_t safetensors_size(const StateDict& state, const Metadata& metadata);
 
 }  // namespace halftone::checkpoint

@@ -18,7 +18,10 @@ std::vector<Setting> settings_of(const SamplerOptions& options) {
           {"seed", static_cast<int64_t>(options.seed)},
           {"shuffle", options.shuffle ? 1 : 0},
           {"drop_last", options.drop_last ? 1 : 0},
-          {"world_size", options.world_size}};
+          {"world_size", options.world_size},
+          {"part", static_cast<int64_t>(options.split.part)},
+          {"validation_count", options.split.validation_count},
+          {"split_seed", static_cast<int64_t>(options.split.seed)}};
 }
 
 int64_t integer_in(const StateDict& state, const char* name) {

@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "core/error.h"
+#include "nn/part_copies.h"
 #include "ops/norm/norms.h"
 #include "tensor/factory.h"
 
@@ -35,6 +36,15 @@ Tensor BatchNorm::forward(const Tensor& input) const {
                           .momentum = options_.momentum,
                           .epsilon = options_.epsilon,
                           .is_cumulative = options_.is_cumulative});
+}
+
+Ref<Module> BatchNorm::copied(PartCopies& parts) const {
+  Ref<BatchNorm> made = make_ref<BatchNorm>(*this);
+  own_affine(*made, parts);
+  for (Tensor* buffer : {&made->running_mean_, &made->running_var_, &made->batch_count_}) {
+    *buffer = parts.buffer(*buffer);
+  }
+  return made;
 }
 
 void BatchNorm::append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "nn/init.h"
+#include "nn/part_copies.h"
 
 namespace halftone::nn {
 
@@ -25,6 +26,13 @@ Tensor Conv::forward(const Tensor& input) const {
 void Conv::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
   out.push_back({prefix + "weight", weight_});
   if (bias_) out.push_back({prefix + "bias", bias_});
+}
+
+Ref<Module> Conv::copied(PartCopies& parts) const {
+  Ref<Conv> made = make_ref<Conv>(*this);
+  made->weight_ = parts.parameter(weight_);
+  made->bias_ = parts.parameter(bias_);
+  return made;
 }
 
 }  // namespace halftone::nn

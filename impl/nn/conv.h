@@ -26,6 +26,7 @@ class Conv final : public Module {
   Conv(ContextDevice& device, Op kind, ConvOp op, const ConvParameters& parameters);
 
   const char* kind() const noexcept override { return name_of(kind_); }
+  Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 

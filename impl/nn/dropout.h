@@ -10,6 +10,7 @@ class Dropout final : public Module {
  public:
   explicit Dropout(double p) : p_(p) {}
   const char* kind() const noexcept override { return "dropout"; }
+  Ref<Module> copied(PartCopies&) const override { return make_ref<Dropout>(*this); }
   Tensor forward(const Tensor& input) const override { return ops::dropout(input, p_, is_training()); }
 
  private:

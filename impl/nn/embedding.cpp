@@ -1,6 +1,7 @@
 #include "nn/embedding.h"
 
 #include "nn/init.h"
+#include "nn/part_copies.h"
 #include "ops/index/index.h"
 #include "ops/shape/stride.h"
 #include "tensor/factory.h"
@@ -19,6 +20,12 @@ Tensor Embedding::forward(const Tensor& input) const { return ops::embedding(wei
 
 void Embedding::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
   out.push_back({prefix + "weight", weight_});
+}
+
+Ref<Module> Embedding::copied(PartCopies& parts) const {
+  Ref<Embedding> made = make_ref<Embedding>(*this);
+  made->weight_ = parts.parameter(weight_);
+  return made;
 }
 
 }  // namespace halftone::nn

@@ -13,6 +13,7 @@ class Embedding final : public Module {
 
   // Takes indices.
   const char* kind() const noexcept override { return "embedding"; }
+  Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 

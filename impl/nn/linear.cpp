@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "nn/init.h"
+#include "nn/part_copies.h"
 #include "ops/ops.h"
 
 namespace halftone::nn {
@@ -21,6 +22,13 @@ Tensor Linear::forward(const Tensor& input) const {
 void Linear::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
   out.push_back({prefix + "weight", weight_});
   if (bias_) out.push_back({prefix + "bias", bias_});
+}
+
+Ref<Module> Linear::copied(PartCopies& parts) const {
+  Ref<Linear> made = make_ref<Linear>(*this);
+  made->weight_ = parts.parameter(weight_);
+  made->bias_ = parts.parameter(bias_);
+  return made;
 }
 
 }  // namespace halftone::nn

@@ -12,6 +12,7 @@ class Linear final : public Module {
   Linear(ContextDevice& device, int64_t in_features, int64_t out_features, bool bias, DType dtype);
 
   const char* kind() const noexcept override { return "linear"; }
+  Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 

@@ -30,8 +30,12 @@ inline constexpr int kMaxModuleDepth = 64;
 // 2^n names. Documented in nn.h.
 inline constexpr int64_t kMaxModulePaths = int64_t{1} << 18;
 
+class PartCopies;
+
 class Module : public RefCounted {
  public:
+  Module() = default;
+
   // The C function that makes one, without its lead: "linear".
   virtual const char* kind() const noexcept = 0;
   // The layer's computation. A module of children calls run, which is forward between the hooks.
@@ -46,6 +50,10 @@ class Module : public RefCounted {
   // Called after forward likewise, for the output; `input` is forward's.
   using ForwardHook = Tensor(const Module& module, const Tensor& input, const Tensor& output);
   Hooks<ForwardHook>& forward_hooks() noexcept { return forward_hooks_; }
+
+  // A module of the same kind, mode and settings, with parameters, buffers and children that `parts` copies. Hooks are
+  // not copied. The default throws UNSUPPORTED naming "module": nothing is known of a forward that is the caller's.
+  virtual Ref<Module> copied(PartCopies& parts) const;
 
   // Append this module's own parameters and buffers, without those of its children, their names led in by `prefix`.
   virtual void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
@@ -87,6 +95,9 @@ class Module : public RefCounted {
   virtual std::string child_name(size_t index) const { return std::to_string(index); }
 
  protected:
+  // For copied(): the parts are still those of the other.
+  Module(const Module& other) : RefCounted(), depth_(other.depth_), is_training_(other.is_training_) {}
+
   // The nesting depth of a module of children with these as well. Throws INVALID_ARGUMENT naming `argument` beyond
   // kMaxModuleDepth. A module does not know what holds it: where a child is given a child, the depth of the modules
   // around it does not grow, and run and contents() refuse what became too deep.

@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "core/error.h"
+#include "nn/part_copies.h"
 #include "ops/norm/norms.h"
 #include "tensor/factory.h"
 
@@ -34,6 +35,28 @@ Affine Affine::make(ContextDevice& device, const Shape& shape, DType dtype, bool
 void Affine::append(const std::string& prefix, std::vector<NamedParameter>& out) const {
   if (weight) out.push_back({prefix + "weight", weight});
   if (bias) out.push_back({prefix + "bias", bias});
+}
+
+void AffineModule::own_affine(AffineModule& made, PartCopies& parts) {
+  made.affine_ = {.weight = parts.parameter(made.affine_.weight), .bias = parts.parameter(made.affine_.bias)};
+}
+
+Ref<Module> LayerNorm::copied(PartCopies& parts) const {
+  Ref<LayerNorm> made = make_ref<LayerNorm>(*this);
+  own_affine(*made, parts);
+  return made;
+}
+
+Ref<Module> RmsNorm::copied(PartCopies& parts) const {
+  Ref<RmsNorm> made = make_ref<RmsNorm>(*this);
+  own_affine(*made, parts);
+  return made;
+}
+
+Ref<Module> GroupNorm::copied(PartCopies& parts) const {
+  Ref<GroupNorm> made = make_ref<GroupNorm>(*this);
+  own_affine(*made, parts);
+  return made;
 }
 
 Tensor LayerNorm::forward(const Tensor& input) const {

@@ -24,7 +24,10 @@ class AffineModule : public Module {
 
  protected:
   explicit AffineModule(Affine affine) : affine_(std::move(affine)) {}
-  const Affine affine_;
+  // Gives a copy of a layer a weight and a bias of its own.
+  static void own_affine(AffineModule& made, PartCopies& parts);
+
+  Affine affine_;
 };
 
 class LayerNorm final : public AffineModule {
@@ -32,6 +35,7 @@ class LayerNorm final : public AffineModule {
   LayerNorm(const Shape& normalized_shape, double epsilon, Affine affine)
       : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
   const char* kind() const noexcept override { return "layer_norm"; }
+  Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
 
  private:
@@ -44,6 +48,7 @@ class RmsNorm final : public AffineModule {
   RmsNorm(const Shape& normalized_shape, double epsilon, Affine affine)
       : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
   const char* kind() const noexcept override { return "rms_norm"; }
+  Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
 
  private:
@@ -56,6 +61,7 @@ class GroupNorm final : public AffineModule {
   GroupNorm(int64_t groups, int64_t channels, double epsilon, Affine affine)
       : AffineModule(std::move(affine)), groups_(groups), channels_(channels), epsilon_(epsilon) {}
   const char* kind() const noexcept override { return "group_norm"; }
+  Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
 
  private:

@@ -12,6 +12,7 @@ class Pool final : public Module {
  public:
   Pool(Op kind, PoolOp op, const ops::PoolOptions& options) : kind_(kind), op_(op), options_(options) {}
   const char* kind() const noexcept override { return name_of(kind_); }
+  Ref<Module> copied(PartCopies&) const override { return make_ref<Pool>(*this); }
   Tensor forward(const Tensor& input) const override { return op_(input, options_); }
 
  private:
@@ -27,6 +28,7 @@ class AdaptivePool1d final : public Module {
 
   AdaptivePool1d(Op kind, PoolTo op, int64_t result_w) : kind_(kind), op_(op), result_w_(result_w) {}
   const char* kind() const noexcept override { return name_of(kind_); }
+  Ref<Module> copied(PartCopies&) const override { return make_ref<AdaptivePool1d>(*this); }
   Tensor forward(const Tensor& input) const override { return op_(input, result_w_); }
 
  private:
@@ -43,6 +45,7 @@ class AdaptivePool2d final : public Module {
   AdaptivePool2d(Op kind, PoolTo op, int64_t result_h, int64_t result_w)
       : kind_(kind), op_(op), result_h_(result_h), result_w_(result_w) {}
   const char* kind() const noexcept override { return name_of(kind_); }
+  Ref<Module> copied(PartCopies&) const override { return make_ref<AdaptivePool2d>(*this); }
   Tensor forward(const Tensor& input) const override { return op_(input, result_h_, result_w_); }
 
  private:

@@ -11,6 +11,7 @@ namespace halftone::nn {
 class Flatten final : public Module {
  public:
   const char* kind() const noexcept override { return "flatten"; }
+  Ref<Module> copied(PartCopies&) const override { return make_ref<Flatten>(*this); }
   Tensor forward(const Tensor& input) const override {
     if (input.rank() == 0) fail(Code::kShapeMismatch, "input", "input is a scalar, expected at least one dimension");
     if (input.rank() == 2) return input;
@@ -26,6 +27,7 @@ class Rescaling final : public Module {
  public:
   Rescaling(double scale, double offset) : scale_(scale), offset_(offset) {}
   const char* kind() const noexcept override { return "rescaling"; }
+  Ref<Module> copied(PartCopies&) const override { return make_ref<Rescaling>(*this); }
   Tensor forward(const Tensor& input) const override { return ops::rescale(input, scale_, offset_); }
 
  private:

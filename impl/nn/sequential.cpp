@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "nn/part_copies.h"
 
 namespace halftone::nn {
 
@@ -16,6 +17,12 @@ Sequential::Sequential(std::vector<Ref<Module>> modules, std::vector<std::string
     fail(Code::kInvalidArgument, "names", "names[%zu]=\"%.200s\" is empty, has a dot or stands twice", i, name.c_str());
   }
   set_depth(depth_with(modules_, "modules"));
+}
+
+Ref<Module> Sequential::copied(PartCopies& parts) const {
+  Ref<Sequential> made = make_ref<Sequential>(*this);
+  for (size_t i = 0; i < modules_.size(); ++i) made->modules_[i] = parts.module(*modules_[i], child_name(i));
+  return made;
 }
 
 }  // namespace halftone::nn

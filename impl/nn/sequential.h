@@ -15,6 +15,7 @@ class Sequential final : public Module {
   explicit Sequential(std::vector<Ref<Module>> modules, std::vector<std::string> names = {});
 
   const char* kind() const noexcept override { return "sequential"; }
+  Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override {
     Tensor value = input;
     for (const Ref<Module>& module : modules_) value = module->run(value);

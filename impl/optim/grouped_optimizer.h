@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/error.h"
 #include "optim/optimizer.h"
 #include "tensor/launch.h"
 
@@ -27,8 +28,25 @@ class GroupedOptimizer final : public Optimizer {
     std::vector<Group> all = groups_.host();
     all.push_back(settings);
     DeviceArray<Group> groups(device(), std::move(all));
+    make_room(precisions_, 1);
     own(group, static_cast<int32_t>(groups_.size()), Rule::moments(settings));
     groups_ = std::move(groups);
+    precisions_.push_back(group.precision);
+  }
+
+  // The settings of a group, and the storage that it was added with. REQUIRES: group < group_count().
+  const Group& group_settings(size_t group) const noexcept { return groups_.host()[group]; }
+  const Precision& group_precision(size_t group) const noexcept { return precisions_[group]; }
+  // From the next step on. The group's count of steps goes on. Throws INVALID_ARGUMENT if its parameters keep other
+  // moments than the settings need. REQUIRES: group < group_count().
+  void set_group_settings(size_t group, Group settings) {
+    const Group& current = group_settings(group);
+    if (!(Rule::moments(settings) == Rule::moments(current))) {
+      fail(Code::kInvalidArgument, "options",
+           "options needs other moments than the group keeps: neither momentum nor centered can be switched on or off");
+    }
+    if constexpr (requires { settings.first_step; }) settings.first_step = current.first_step;
+    groups_.change([&](std::vector<Group>& groups) { groups[group] = settings; });
   }
 
   const char* kind() const noexcept override { return Rule::kName; }
@@ -58,6 +76,7 @@ class GroupedOptimizer final : public Optimizer {
   }
 
   DeviceArray<Group> groups_;
+  std::vector<Precision> precisions_;  // of the groups
 };
 
 }  // namespace halftone::optim

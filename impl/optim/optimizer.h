@@ -107,6 +107,7 @@ class Optimizer : public RefCounted {
   void set_step_count(int64_t step);
 
   void set_schedule(const ScheduleRule& schedule) noexcept { schedule_ = schedule; }
+  const ScheduleRule& schedule() const noexcept { return schedule_; }
 
  protected:
   // Runs the kernel of this optimizer over the slots. `partials` has one number for each chunk, which it may overwrite.

@@ -26,6 +26,8 @@ struct Precision {
   DType moment1_dtype = DType::kF32;  // f32, bf16, or i8 for codes with a scale a block; of the third moment as well
   Master master = Master::kFull;
   DType moment2_dtype = DType::kF32;  // f32, or u8 for codes with a scale a block
+
+  friend bool operator==(const Precision&, const Precision&) = default;
 };
 
 // The parameters of a group, and their precision.
@@ -47,6 +49,8 @@ struct Moments {
   // second one for each column, and the third one for each matrix of the last two dimensions. Its update needs all of
   // it, so ranks cannot share it.
   bool factored = false;
+
+  friend bool operator==(const Moments&, const Moments&) = default;
 };
 
 // One moment of one parameter's shard.

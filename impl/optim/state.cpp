@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "optim/plateau.h"
 
 namespace halftone::optim {
 
@@ -69,6 +70,33 @@ StateDict moments_of(const Optimizer& optimizer) {
   return state;
 }
 
+// The schedule with a progress of its own; null for those that depend on the count of steps alone.
+Ref<PlateauSchedule> plateau_of(const Optimizer& optimizer) {
+  return Ref<PlateauSchedule>::share(dynamic_cast<PlateauSchedule*>(optimizer.schedule().host.get()));
+}
+
+void add_plateau(StateDict& state, const PlateauSchedule::State& plateau) {
+  state.add("plateau.factor", plateau.factor);
+  state.add("plateau.best", plateau.best);
+  state.add("plateau.failures", plateau.failures);
+  state.add("plateau.cooldown_left", plateau.cooldown_left);
+}
+
+// A state without a plateau is of a run under another schedule: this one goes on as it is.
+void stage_plateau(StagedLoad& load, const Optimizer& optimizer, const StateDict& state) {
+  const Ref<PlateauSchedule> plateau = plateau_of(optimizer);
+  if (!plateau || state.find_scalar("plateau.factor") == nullptr) return;
+  PlateauSchedule::State loaded;
+  loaded.factor = scalar_in<double>(state, "plateau.factor");
+  if (!(loaded.factor >= 0.0 && std::isfinite(loaded.factor))) {
+    fail(Code::kFormat, "", "plateau.factor=%g is no factor", loaded.factor);
+  }
+  loaded.best = scalar_in<double>(state, "plateau.best");
+  loaded.failures = count_in(state, "plateau.failures");
+  loaded.cooldown_left = count_in(state, "plateau.cooldown_left");
+  load.add([plateau, loaded] { plateau->set_state(loaded); });
+}
+
 StateDict averages_of(const Ema& ema) {
   if (ema.is_swapped()) fail(Code::kState, "ema", "ema is swapped with the weights; swap back first");
   StateDict state;
@@ -98,6 +126,7 @@ StateDict state_of(const Optimizer& optimizer) {
     state.add(of_group(group, "lr"), progress.lr);
     state.add(of_group(group, "first_step"), progress.first_step);
   }
+  if (const Ref<PlateauSchedule> plateau = plateau_of(optimizer)) add_plateau(state, plateau->state());
   return state;
 }
 
@@ -119,6 +148,7 @@ StagedLoad stage_state(Optimizer& optimizer, const StateDict& state) {
     for (size_t group = 0; group < progress.size(); ++group) optimizer.set_group_progress(group, progress[group]);
     optimizer.set_step_count(step);
   });
+  stage_plateau(load, optimizer, state);
   return load;
 }
 

@@ -22,7 +22,7 @@ ContextDevice::~ContextDevice() {
 }
 
 Context::Context(const ContextOptions& options)
-    : options_(options), num_threads_(pool_width(options.num_threads, options.io)) {}
+    : options_(options), num_threads_(pool_width(options.num_threads, options.io)), seed_(options.seed) {}
 
 Context::~Context() = default;
 

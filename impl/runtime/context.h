@@ -52,13 +52,17 @@ class Context final : public RefCounted {
   int num_threads() const noexcept { return num_threads_; }
   const Io& io() const noexcept { return options_.io; }
   const Clock& clock() const noexcept { return options_.clock; }
-  uint64_t seed() const noexcept { return options_.seed; }
+  uint64_t seed() const noexcept { return seed_.load(std::memory_order_relaxed); }
 
   // A new Philox sequence number. Objects created in one order from one seed draw the same numbers in every run.
   uint64_t next_sequence() noexcept { return next_sequence_.fetch_add(1, std::memory_order_relaxed); }
-  // Saved in a checkpoint and set by a load: the number of sequences taken so far.
+  // Saved in a checkpoint with the seed: the number of sequences taken so far.
   uint64_t sequences_taken() const noexcept { return next_sequence_.load(std::memory_order_relaxed); }
-  void set_sequences_taken(uint64_t count) noexcept { next_sequence_.store(count, std::memory_order_relaxed); }
+  // The next sequence is number `sequences_taken` of this seed. REQUIRES: no other thread draws meanwhile.
+  void set_generator(uint64_t seed, uint64_t sequences_taken) noexcept {
+    seed_.store(seed, std::memory_order_relaxed);
+    next_sequence_.store(sequences_taken, std::memory_order_relaxed);
+  }
   // The key of a new sequence. If the C call fails, the sequence is returned, so that the repeated call draws the same
   // numbers. Throws OUT_OF_MEMORY.
   PhiloxKey next_key();
@@ -79,6 +83,7 @@ class Context final : public RefCounted {
 
   ContextOptions options_;
   const int num_threads_;
+  std::atomic<uint64_t> seed_;
   std::atomic<uint64_t> next_sequence_{0};
   mutable ForkMutex mutex_;  // guards the members below
   std::vector<Plugin> plugins_;

@@ -41,7 +41,8 @@ void check_table(const char* path, const PluginTable& table) {
     fail(Code::kUnsupported, "path", "the plugin %s has the build id \"%s\", this library has \"%s\"", path, other,
          build_id());
   }
-  const bool lacks_device = table.device_name != nullptr && table.create_device == nullptr;
+  const bool lacks_device =
+      table.device_name != nullptr && (table.create_device == nullptr || table.device_count == nullptr);
   const bool lacks_group = table.group_name != nullptr && table.create_group == nullptr;
   if (table.name == nullptr || lacks_device || lacks_group) {
     fail(Code::kFormat, "path", "the plugin %s has an incomplete table", path);

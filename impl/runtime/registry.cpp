@@ -2,10 +2,14 @@
 
 #include <charconv>
 #include <cstring>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/error.h"
 #include "cpu/device.h"
+#include "cpu/gemm/dot.h"
+#include "cpu/gemm/dot_choice.h"
 #include "cpu/instruction_set.h"
 
 namespace halftone {
@@ -20,8 +24,22 @@ bool is_kind_character(char c) {
   fail(Code::kDevice, "name", "\"%.64s\" is not a device name: expected a kind and an index, as in \"cuda:0\"", name);
 }
 
+// "there are cpu, cuda:0", for messages.
+std::string list_of_devices(const std::vector<Plugin>& plugins) {
+  std::string text = "there are";
+  const char* separator = " ";
+  for (const KnownDevice& device : known_devices(plugins)) {
+    text.append(separator).append(device.name);
+    separator = ", ";
+  }
+  return text;
+}
+
 Device* create_cpu(const DeviceName& name, const DeviceSources& sources) {
-  if (name.index != 0) fail(Code::kDevice, "name", "there is no device \"cpu:%d\": the CPU is \"cpu\"", name.index);
+  if (name.index != 0) {
+    fail(Code::kDevice, "name", "there is no device \"cpu:%d\": the CPU is \"cpu\"; %s", name.index,
+         list_of_devices(sources.plugins).c_str());
+  }
   return cpu::create_device(sources.num_threads, sources.memory);
 }
 
@@ -49,6 +67,23 @@ DeviceName::DeviceName(const char* name) {
 
 const char* instruction_set() noexcept { return cpu::instruction_set(); }
 
+Bf16Products bf16_products() noexcept { return {.is_native = cpu::has_dot(), .is_used = cpu::uses_dot()}; }
+
+std::vector<KnownDevice> known_devices(const std::vector<Plugin>& plugins) {
+  std::vector<KnownDevice> devices = {{.name = "cpu", .kind = DeviceKind::kCpu}};
+  for (const Plugin& plugin : plugins) {
+    const PluginTable& table = *plugin.table;
+    if (table.device_name == nullptr) continue;
+    const DeviceKind kind = std::strcmp(table.device_name, "cuda") == 0 ? DeviceKind::kCuda : DeviceKind::kOther;
+    for (int32_t i = 0; i < table.device_count(); ++i) {
+      std::string name = table.device_name;
+      name.append(":").append(std::to_string(i));
+      devices.push_back({.name = std::move(name), .kind = kind});
+    }
+  }
+  return devices;
+}
+
 Device* create_device(const DeviceName& name, const DeviceSources& sources) {
   if (std::strcmp(name.kind, "cpu") == 0) return create_cpu(name, sources);
   for (const Plugin& plugin : sources.plugins) {
@@ -56,8 +91,8 @@ Device* create_device(const DeviceName& name, const DeviceSources& sources) {
     if (served != nullptr && std::strcmp(name.kind, served) == 0) return create_from_plugin(name, *plugin.table);
   }
   fail(Code::kDevice, "name",
-       "there is no device \"%s:%d\": this build has no \"%s\" backend, and no loaded plugin serves one", name.kind,
-       name.index, name.kind);
+       "there is no device \"%s:%d\": this build has no \"%s\" backend, and no loaded plugin serves one; %s", name.kind,
+       name.index, name.kind, list_of_devices(sources.plugins).c_str());
 }
 
 }  // namespace halftone

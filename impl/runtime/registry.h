@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backend/device.h"
@@ -32,6 +33,22 @@ struct DeviceSources {
 
 // The instruction set of the CPU backend's kernels on this machine, such as "AVX2".
 const char* instruction_set() noexcept;
+
+// How the CPU backend multiplies BF16 matrices on this machine.
+struct Bf16Products {
+  bool is_native;  // the CPU has an instruction for products of BF16 numbers, and the backend a kernel with it
+  bool is_used;    // the backend uses it: it was measured to be faster than widening to FP32
+};
+// The first call measures for some microseconds if the CPU has the instruction.
+Bf16Products bf16_products() noexcept;
+
+// A device that create_device makes.
+struct KnownDevice {
+  std::string name;  // "cpu", "cuda:0"
+  DeviceKind kind;
+};
+// The CPU first, then those of the plugins. Makes none of them.
+std::vector<KnownDevice> known_devices(const std::vector<Plugin>& plugins);
 
 // Throws DEVICE with the name if no backend serves it.
 Device* create_device(const DeviceName& name, const DeviceSources& sources);

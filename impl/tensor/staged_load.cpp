@@ -169,6 +169,7 @@ StagedLoad stage_copy(const StateDict& targets, const StateDict& values) {
     const StateTensor* saved = values.find(target.name);
     if (saved == nullptr) fail(Code::kFormat, "", "tensor %.64s is missing", target.name.c_str());
     require_fit(*saved, target);
+    if (target.reader) fail(Code::kState, "", "tensor %.64s is in a file that is only read", target.name.c_str());
     if (live.storage()->is_read_only() || may_overlap(live.shape(), live.strides())) {
       fail(Code::kState, "", "tensor %.64s is over memory that is read-only, or whose elements overlap",
            target.name.c_str());

@@ -97,11 +97,15 @@ class StateDict {
   NameIndex index_;
 };
 
+// Texts by key about a state, such as those of a file. A key is used once.
+using StateTexts = std::vector<std::pair<std::string, std::string>>;
+
 // A state that several owners share, such as one of a program's own tensors.
 struct SharedStateDict final : RefCounted {
   SharedStateDict() = default;
-  explicit SharedStateDict(StateDict value) : state(std::move(value)) {}
+  explicit SharedStateDict(StateDict value, StateTexts given = {}) : state(std::move(value)), texts(std::move(given)) {}
   StateDict state;
+  StateTexts texts;
 };
 
 // The entry's tensor, or a new one with the elements of its reader. Throws as the reader does, and OUT_OF_MEMORY.

@@ -10,7 +10,9 @@ namespace halftone::trainer {
 namespace {
 
 constexpr char kSeparator = '/';
-constexpr const char* kSequences = "streams";  // the name in the files
+// The names in the files.
+constexpr const char* kSeed = "seed";
+constexpr const char* kSequences = "streams";
 
 bool is_empty(const StateDict& state) { return state.tensors().empty() && state.scalars().empty(); }
 
@@ -18,18 +20,22 @@ bool is_empty(const StateDict& state) { return state.tensors().empty() && state.
 
 StateDict state_of(const Context& context) {
   StateDict state;
+  state.add(kSeed, static_cast<int64_t>(context.seed()));
   state.add(kSequences, static_cast<int64_t>(context.sequences_taken()));
   return state;
 }
 
+uint64_t number_in(const StateDict& state, const char* name, const char* what) {
+  const StateScalar* number = state.find_scalar(name);
+  if (number == nullptr || !std::holds_alternative<int64_t>(*number)) fail(Code::kFormat, "", "%s is missing", what);
+  return static_cast<uint64_t>(std::get<int64_t>(*number));
+}
+
 StagedLoad stage_state(Context& context, const StateDict& state) {
-  const StateScalar* sequences = state.find_scalar(kSequences);
-  if (sequences == nullptr || !std::holds_alternative<int64_t>(*sequences)) {
-    fail(Code::kFormat, "", "the count of random sequences is missing");
-  }
+  const uint64_t seed = number_in(state, kSeed, "the seed of random sequences");
+  const uint64_t sequences = number_in(state, kSequences, "the count of random sequences");
   StagedLoad load;
-  load.add(
-      [&context, taken = std::get<int64_t>(*sequences)] { context.set_sequences_taken(static_cast<uint64_t>(taken)); });
+  load.add([&context, seed, sequences] { context.set_generator(seed, sequences); });
   return load;
 }
 

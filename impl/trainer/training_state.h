@@ -20,7 +20,8 @@
 
 namespace halftone::trainer {
 
-// A context's state is its count of random sequences: a resumed run draws the numbers of one that never stopped.
+// A context's state is its seed and its count of random sequences: a resumed run draws the numbers of one that never
+// stopped.
 using PartObject = std::variant<Ref<Context>, Ref<nn::Module>, Ref<optim::Optimizer>, Ref<optim::GradScaler>,
                                 Ref<optim::Ema>, Ref<data::Sampler>, Ref<SharedStateDict>>;
 

@@ -149,6 +149,8 @@ Status DeferredDevice::copy_to_host(Stream& stream, void* host, const void* devi
   });
 }
 
+int32_t device_count() noexcept { return kDevices; }
+
 Status create_device(int32_t index, Device** out) noexcept try {
   if (index >= kDevices) return Status::failure(Code::kDevice, "there is no device deferred:%d", index);
   *out = new DeferredDevice(index, OwnedDevice(cpu::create_device(1, system_memory())));
@@ -178,6 +180,7 @@ HALFTONE_TEST_EXPORT const halftone::PluginTable* halftone_plugin(const halftone
       .name = "deferred",
       .device_name = "deferred",
       .create_device = halftone::deferred::create_device,
+      .device_count = halftone::deferred::device_count,
       .group_name = nullptr,
       .create_group = nullptr,
   };

@@ -1,5 +1,5 @@
-// A plugin with one process group (fake_group.h) and one device, "fake:0": memory from malloc, only FP32, and no kernels
-// except cast, fill and add. With two extra functions a test can limit its memory and count the requests.
+// A plugin with one process group (fake_group.h) and one device, "fake:0": memory from malloc, only FP32, and no
+// kernels except cast, fill and add. With two extra functions a test can limit its memory and count the requests.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -156,6 +156,8 @@ class FakeDevice final : public Device {
   FakeStream stream_;
 };
 
+int32_t device_count() noexcept { return 1; }
+
 Status create_device(int32_t index, Device** out) noexcept {
   if (index != 0) return Status::failure(Code::kDevice, "there is no fake device %d, only fake:0", index);
   *out = new (std::nothrow) FakeDevice;
@@ -189,6 +191,7 @@ extern "C" __attribute__((visibility("default"))) const PluginTable* halftone_pl
       .name = "fake",
       .device_name = "fake",
       .create_device = create_device,
+      .device_count = device_count,
       .group_name = "fake",
       .create_group = fake_plugin::create_group,
   };

@@ -17,7 +17,7 @@ typedef struct htone_sampler_options {
   uint32_t struct_size;
   int32_t shuffle;    /**< not 0: a new random order each epoch; default 1 */
   uint64_t seed;      /**< of the order; default 0 */
-  int64_t count;      /**< samples in the data set; at least 1 */
+  int64_t count;      /**< samples in the data set; 1 to 2^60 - 1 */
   int64_t batch_size; /**< samples in a batch, on each rank; at least 1 */
   int32_t drop_last;  /**< not 0: leave out a last batch that is not full; default 1 */
   int32_t rank;       /**< default 0 */
@@ -125,7 +125,8 @@ HTONE_EXPORT htone_status htone_batches_release(htone_batches* batches);
 /** Gathers the next batch; on failure the sampler stays where it was.
  *
  * @param[in] batches borrowed.
- * @errors INVALID_HANDLE, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, OUT_OF_MEMORY; of a source with a callback (dataset.h) also CALLBACK, INVALID_ARGUMENT (it
+ *   left a bool other than 0 and 1) and STATE (called from the callback of this source).
  * @since 0.1
  */
 HTONE_API htone_status htone_batches_next(htone_batches* batches);

@@ -91,6 +91,30 @@ HTONE_API htone_status htone_optimizer_create_rmsprop_over(htone_parameters* par
 HTONE_API htone_status htone_optimizer_add_rmsprop_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                          const htone_rmsprop_options* options);
 
+/** Reads the settings of a group as they are now; lr is the group's own, which the schedule multiplies.
+ *
+ * @param[in] optimizer an RMSprop optimizer; borrowed.
+ * @param[in] index of the group, in the order of adding; below the group count.
+ * @param[in,out] out_options struct_size set by the caller, as htone_rmsprop_options_init does; the other fields are
+ *   written.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (it is another kind of optimizer; no such group).
+ * @since 0.1
+ */
+HTONE_API htone_status htone_optimizer_rmsprop_group(htone_optimizer* optimizer, size_t index,
+                                                     htone_rmsprop_options* out_options);
+
+/** Changes the settings of a group, which hold from the next step on. A checkpoint saves lr alone of them.
+ *
+ * @param[in] optimizer an RMSprop optimizer; borrowed.
+ * @param[in] index of the group, in the order of adding; below the group count.
+ * @param[in] options all settings, such as htone_optimizer_rmsprop_group with some of them changed. The dtypes and
+ *   master_storage must be the group's, since its storage stays. momentum stays 0 or above 0, and centered as it is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_optimizer_set_rmsprop_group(htone_optimizer* optimizer, size_t index,
+                                                         const htone_rmsprop_options* options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -75,7 +75,7 @@ HTONE_API htone_status htone_state_dict_name(htone_state_dict* state_dict, size_
  * @param[in] state_dict borrowed.
  * @param[in] index below the count.
  * @param[out] out outside autograd, over the same memory as the tensor that was added; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY; of htone_safetensors_open also IO, FORMAT.
  * @since 0.1
  */
 HTONE_API htone_status htone_state_dict_tensor(htone_state_dict* state_dict, size_t index, htone_tensor** out);
@@ -85,7 +85,8 @@ HTONE_API htone_status htone_state_dict_tensor(htone_state_dict* state_dict, siz
  * @param[in] state_dict borrowed.
  * @param[in] name of a tensor that is there.
  * @param[out] out as of htone_state_dict_tensor; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (no tensor of that name), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (no tensor of that name), OUT_OF_MEMORY; of htone_safetensors_open also IO,
+ *   FORMAT.
  * @since 0.1
  */
 HTONE_API htone_status htone_state_dict_find(htone_state_dict* state_dict, const char* name, htone_tensor** out);

@@ -1,5 +1,6 @@
 #include "halftone/custom.h"
 
+#include "autograd/tensor_lists.h"
 #include "base/call.h"
 #include "base/callback.h"
 #include "nn/custom.h"
@@ -58,19 +59,6 @@ nn::Custom& as_custom(nn::Module& module) {
   auto* custom = dynamic_cast<nn::Custom*>(&module);
   if (custom == nullptr) fail(Code::kState, "module", "module is not one of htone_module_create_custom");
   return *custom;
-}
-
-size_t positive_count(size_t count, ArgumentName name) {
-  if (count == 0) fail(Code::kInvalidArgument, name.text(), "%s=0, expected at least 1", name.text());
-  return count;
-}
-
-// At least one tensor.
-std::vector<Tensor> some_inputs(size_t input_count, htone_tensor* const* inputs) {
-  return held_objects(positive_count(input_count, "input_count"), inputs, "inputs");
-}
-std::vector<Tensor> some_outputs(size_t output_count, htone_tensor* const* outputs) {
-  return held_objects(positive_count(output_count, "output_count"), outputs, "outputs");
 }
 
 std::vector<Tensor> record(const Ref<CustomFunction>& function, const std::vector<Tensor>& inputs,

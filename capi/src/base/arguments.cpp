@@ -71,13 +71,16 @@ DType weight_dtype(htone_dtype dtype, ArgumentName argument) { return checked_we
 const char* checked_name(const char* name, ArgumentName argument) {
   constexpr size_t kMost = 4096;
   const size_t length = std::strlen(&require(name, argument));
-  if (length == 0) fail(Code::kInvalidArgument, "name", "name is empty");
-  if (length > kMost) fail(Code::kInvalidArgument, "name", "name has %zu bytes, expected at most %zu", length, kMost);
-  if (!is_utf8(name, length)) fail(Code::kInvalidArgument, "name", "name is no UTF-8");
+  const char* shown = argument.text();
+  if (length == 0) fail(Code::kInvalidArgument, shown, "%s is empty", shown);
+  if (length > kMost) {
+    fail(Code::kInvalidArgument, shown, "%s has %zu bytes, expected at most %zu", shown, length, kMost);
+  }
+  if (!is_utf8(name, length)) fail(Code::kInvalidArgument, shown, "%s is no UTF-8", shown);
   for (size_t i = 0; i < length; ++i) {
     const auto byte = static_cast<unsigned char>(name[i]);
     if (byte < 0x20 || byte == 0x7f) {
-      fail(Code::kInvalidArgument, "name", "name has the control character 0x%02x at byte %zu", byte, i);
+      fail(Code::kInvalidArgument, shown, "%s has the control character 0x%02x at byte %zu", shown, byte, i);
     }
   }
   return name;
@@ -117,14 +120,15 @@ ops::GeluForm checked_gelu_form(htone_gelu_form form, ArgumentName argument) {
   return form == HTONE_GELU_ERF ? ops::GeluForm::kErf : ops::GeluForm::kTanh;
 }
 
-void copy_text(const char* text, char* out, size_t capacity, size_t* out_length) {
-  const size_t length = std::strlen(text);
+void copy_text(std::string_view text, char* out, size_t capacity, size_t* out_length) {
+  const size_t length = text.size();
   *out_length = length;
   if (capacity <= length) {
     if (capacity > 0) out[0] = '\0';
     fail(Code::kBufferTooSmall, "capacity", "capacity=%zu, expected at least %zu", capacity, length + 1);
   }
-  std::memcpy(out, text, length + 1);
+  std::memcpy(out, text.data(), length);
+  out[length] = '\0';
 }
 
 void copy_sizes(const Shape& sizes, int32_t capacity, int64_t* out, int32_t* out_ndim) {

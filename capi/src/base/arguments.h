@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <string_view>
 
 #include "base/argument_name.h"
 #include "core/error.h"
@@ -45,7 +46,7 @@ void require_index(size_t index, size_t count);
 ops::GeluForm checked_gelu_form(htone_gelu_form form, ArgumentName argument);
 
 // Copies a string with its end into the caller's buffer; BUFFER_TOO_SMALL names `capacity`.
-void copy_text(const char* text, char* out, size_t capacity, size_t* out_length);
+void copy_text(std::string_view text, char* out, size_t capacity, size_t* out_length);
 // Copies a list of sizes in the same way.
 void copy_sizes(const Shape& sizes, int32_t capacity, int64_t* out, int32_t* out_ndim);
 

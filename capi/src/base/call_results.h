@@ -2,7 +2,8 @@
 // without a place for its result changes nothing.
 #pragma once
 
-#include <string>
+#include <array>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,8 +39,7 @@ struct TextResult {
     require_memory(out, name);
     require_memory(out_length, "out_length");
   }
-  void give(const char* text) const { copy_text(text, out, capacity, out_length); }
-  void give(const std::string& text) const { give(text.c_str()); }
+  void give(std::string_view text) const { copy_text(text, out, capacity, out_length); }
 };
 inline TextResult text(char* out, size_t capacity, size_t* out_length) { return {out, capacity, out_length}; }
 
@@ -66,6 +66,29 @@ struct TensorsResult {
   void give(const std::vector<Tensor>& tensors) const { TensorHandles(tensors).hand_over(out); }
 };
 inline TensorsResult tensors(htone_tensor** out) { return {out}; }
+
+// Several handles in places of their own, of which all are made or none.
+template <size_t kCount>
+struct PlacesResult {
+  static constexpr int kParameters = static_cast<int>(kCount);
+  std::array<htone_tensor**, kCount> places;
+
+  void require(ArgumentName name) const {
+    for (htone_tensor** place : places) {
+      require_memory(place, name);
+      name = name.next();
+    }
+  }
+  void give(const std::vector<Tensor>& tensors) const {
+    std::array<htone_tensor*, kCount> made;
+    TensorHandles(tensors).hand_over(made.data());
+    for (size_t i = 0; i < kCount; ++i) *places[i] = made[i];
+  }
+};
+template <class... Places>
+PlacesResult<sizeof...(Places)> each_of(Places... places) {
+  return {{places...}};
+}
 
 // A structure that begins with struct_size: as many bytes as the caller's struct_size knows. `text` is where a text at
 // its end begins, so that one cut short still has an end.

@@ -1,28 +1,12 @@
 #include "halftone/checkpoint.h"
 
 #include "base/call.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/file_arguments.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace {
-
-const char* file_path(const char* path, ArgumentName name) {
-  if (require(path, name) == '\0') fail(Code::kInvalidArgument, name.text(), "%s is empty", name.text());
-  return path;
-}
-
-// An error of a file names the argument that led to the file.
-template <class Action>
-auto about(const char* argument, Action&& action) {
-  try {
-    return action();
-  } catch (const Error& error) {
-    if (error.argument()[0] != '\0') throw;
-    throw Error(error.code(), error.native_code(), argument, error.what());
-  }
-}
 
 Ref<trainer::Checkpoint> make_checkpoint(const Ref<Context>& context, const char* directory) {
   return about("directory", [&] { return make_ref<trainer::Checkpoint>(context, directory); });
@@ -35,16 +19,6 @@ void add_part(trainer::Checkpoint& checkpoint, const char* name, const Ref<Objec
 
 void verify(const trainer::Checkpoint& checkpoint, int64_t step) {
   about("step", [&] { checkpoint.verify(step); });
-}
-
-void save_safetensors(const Context& context, const char* path, const StateDict& state) {
-  about("path", [&] { checkpoint::save_safetensors(context.io(), path, state, {}); });
-}
-
-Ref<SharedStateDict> load_safetensors(ContextDevice& device, const char* path) {
-  return about("path", [&] {
-    return make_ref<SharedStateDict>(checkpoint::load_safetensors(device.context->io(), path, device));
-  });
 }
 
 }  // namespace
@@ -94,12 +68,4 @@ htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_
 
 htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step) {
   return Call(verify, checkpoint, step);
-}
-
-htone_status htone_safetensors_save(htone_context* context, const char* path, htone_state_dict* state_dict) {
-  return Call(save_safetensors, context, as<file_path>(path), state_dict);
-}
-
-htone_status htone_safetensors_load(htone_device* device, const char* path, htone_state_dict** out) {
-  return Call(load_safetensors, device, as<file_path>(path), out);
 }

@@ -4,23 +4,12 @@
 #include <vector>
 
 #include "base/call.h"
+#include "data/data_options.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace {
-
-data::SamplerOptions sampler_options(const htone_sampler_options* options) {
-  const htone_sampler_options given =
-      options_or_default(&require(options, "options"), htone_sampler_options(HTONE_SAMPLER_OPTIONS_INIT));
-  return {.count = given.count,
-          .batch_size = given.batch_size,
-          .seed = given.seed,
-          .rank = given.rank,
-          .world_size = given.world_size,
-          .shuffle = given.shuffle != 0,
-          .drop_last = given.drop_last != 0};
-}
 
 struct PositionResult {
   static constexpr int kParameters = 2;

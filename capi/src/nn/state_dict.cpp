@@ -22,12 +22,15 @@ const StateTensor& entry_at(const StateDict& state, size_t index) {
   return state.tensors()[index];
 }
 
+// The tensor itself, or a new one that is read from the file of the state.
+Tensor tensor_of(const StateTensor& entry) { return in_memory(entry).detach(); }
+
 Tensor find(const StateDict& state, const char* name) {
   const StateTensor* entry = state.find(name);
   if (entry == nullptr) {
     fail(Code::kInvalidArgument, "name", "name=\"%.200s\" is not in the state dict", name);
   }
-  return entry->tensor.detach();
+  return tensor_of(*entry);
 }
 
 Ref<SharedStateDict> missing_state(const nn::Module& module, const StateDict& state) {
@@ -57,8 +60,7 @@ htone_status htone_state_dict_name(htone_state_dict* state_dict, size_t index, c
 }
 
 htone_status htone_state_dict_tensor(htone_state_dict* state_dict, size_t index, htone_tensor** out) {
-  return Call([](const StateDict& state, size_t i) { return entry_at(state, i).tensor.detach(); }, state_dict, index,
-              out);
+  return Call([](const StateDict& state, size_t i) { return tensor_of(entry_at(state, i)); }, state_dict, index, out);
 }
 
 htone_status htone_state_dict_find(htone_state_dict* state_dict, const char* name, htone_tensor** out) {

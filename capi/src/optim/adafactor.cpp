@@ -33,6 +33,23 @@ OptimizerSettings<optim::AdafactorRule> adafactor_settings(const htone_adafactor
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
+htone_adafactor_options adafactor_group(optim::Optimizer& optimizer, size_t index) {
+  const auto [precision, group] = group_settings<optim::AdafactorRule>(optimizer, index);
+  auto options = zero_options<htone_adafactor_options>();
+  show_precision(precision, options);
+  options.lr = group.lr;
+  options.beta2_decay = group.beta2_decay;
+  options.epsilon1 = group.epsilon1;
+  options.epsilon2 = group.epsilon2;
+  options.clip_threshold = group.clip_threshold;
+  options.weight_decay = group.weight_decay;
+  return options;
+}
+
+OptimizerSettings<optim::AdafactorRule> new_adafactor_settings(const htone_adafactor_options* options) {
+  return adafactor_settings(&require(options, "options"));
+}
+
 }  // namespace
 
 htone_status htone_optimizer_create_adafactor(htone_module* module, const htone_adafactor_options* options,
@@ -48,4 +65,14 @@ htone_status htone_optimizer_create_adafactor_over(htone_parameters* parameters,
 htone_status htone_optimizer_add_adafactor_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                  const htone_adafactor_options* options) {
   return Call(add_group<optim::AdafactorRule>, optimizer, parameters, as<adafactor_settings>(options));
+}
+
+htone_status htone_optimizer_adafactor_group(htone_optimizer* optimizer, size_t index,
+                                             htone_adafactor_options* out_options) {
+  return Call(adafactor_group, optimizer, index, structure(out_options));
+}
+
+htone_status htone_optimizer_set_adafactor_group(htone_optimizer* optimizer, size_t index,
+                                                 const htone_adafactor_options* options) {
+  return Call(set_group_settings<optim::AdafactorRule>, optimizer, index, as<new_adafactor_settings>(options));
 }

@@ -36,6 +36,26 @@ OptimizerSettings<optim::AdamRule> adam_settings(const htone_adamw_options* opti
   return settings_of<optim::AdamRule>(options, htone_adamw_options(HTONE_ADAM_OPTIONS_INIT));
 }
 
+// AdamW and Adam share this, too.
+template <class Rule>
+htone_adamw_options adamw_group(optim::Optimizer& optimizer, size_t index) {
+  const OptimizerSettings<Rule> settings = group_settings<Rule>(optimizer, index);
+  const AdamwGroup& group = settings.group;
+  auto options = zero_options<htone_adamw_options>();
+  show_precision(settings.precision, options);
+  options.lr = group.lr;
+  options.beta1 = group.beta1;
+  options.beta2 = group.beta2;
+  options.epsilon = group.epsilon;
+  options.weight_decay = group.weight_decay;
+  return options;
+}
+
+template <class Rule>
+OptimizerSettings<Rule> new_adamw_settings(const htone_adamw_options* options) {
+  return settings_of<Rule>(&require(options, "options"), default_adamw());
+}
+
 }  // namespace
 
 htone_status htone_optimizer_create_adamw(htone_module* module, const htone_adamw_options* options,
@@ -53,6 +73,16 @@ htone_status htone_optimizer_add_adamw_group(htone_optimizer* optimizer, htone_p
   return Call(add_group<optim::AdamWRule>, optimizer, parameters, as<adamw_settings>(options));
 }
 
+htone_status htone_optimizer_adamw_group(htone_optimizer* optimizer, size_t index, htone_adamw_options* out_options) {
+  return Call(adamw_group<optim::AdamWRule>, optimizer, index, structure(out_options));
+}
+
+htone_status htone_optimizer_set_adamw_group(htone_optimizer* optimizer, size_t index,
+                                             const htone_adamw_options* options) {
+  return Call(set_group_settings<optim::AdamWRule>, optimizer, index,
+              as<new_adamw_settings<optim::AdamWRule>>(options));
+}
+
 htone_status htone_optimizer_create_adam(htone_module* module, const htone_adamw_options* options,
                                          htone_optimizer** out) {
   return Call(make_optimizer<optim::AdamRule>, module, as<adam_settings>(options), out);
@@ -66,4 +96,13 @@ htone_status htone_optimizer_create_adam_over(htone_parameters* parameters, cons
 htone_status htone_optimizer_add_adam_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                             const htone_adamw_options* options) {
   return Call(add_group<optim::AdamRule>, optimizer, parameters, as<adam_settings>(options));
+}
+
+htone_status htone_optimizer_adam_group(htone_optimizer* optimizer, size_t index, htone_adamw_options* out_options) {
+  return Call(adamw_group<optim::AdamRule>, optimizer, index, structure(out_options));
+}
+
+htone_status htone_optimizer_set_adam_group(htone_optimizer* optimizer, size_t index,
+                                            const htone_adamw_options* options) {
+  return Call(set_group_settings<optim::AdamRule>, optimizer, index, as<new_adamw_settings<optim::AdamRule>>(options));
 }

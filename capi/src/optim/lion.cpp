@@ -21,6 +21,21 @@ OptimizerSettings<optim::LionRule> lion_settings(const htone_lion_options* optio
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
+htone_lion_options lion_group(optim::Optimizer& optimizer, size_t index) {
+  const auto [precision, group] = group_settings<optim::LionRule>(optimizer, index);
+  auto options = zero_options<htone_lion_options>();
+  show_precision(precision, options);
+  options.lr = group.lr;
+  options.beta1 = group.beta1;
+  options.beta2 = group.beta2;
+  options.weight_decay = group.weight_decay;
+  return options;
+}
+
+OptimizerSettings<optim::LionRule> new_lion_settings(const htone_lion_options* options) {
+  return lion_settings(&require(options, "options"));
+}
+
 }  // namespace
 
 htone_status htone_optimizer_create_lion(htone_module* module, const htone_lion_options* options,
@@ -36,4 +51,13 @@ htone_status htone_optimizer_create_lion_over(htone_parameters* parameters, cons
 htone_status htone_optimizer_add_lion_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                             const htone_lion_options* options) {
   return Call(add_group<optim::LionRule>, optimizer, parameters, as<lion_settings>(options));
+}
+
+htone_status htone_optimizer_lion_group(htone_optimizer* optimizer, size_t index, htone_lion_options* out_options) {
+  return Call(lion_group, optimizer, index, structure(out_options));
+}
+
+htone_status htone_optimizer_set_lion_group(htone_optimizer* optimizer, size_t index,
+                                            const htone_lion_options* options) {
+  return Call(set_group_settings<optim::LionRule>, optimizer, index, as<new_lion_settings>(options));
 }

@@ -73,4 +73,34 @@ optim::Precision checked_precision(const Options& options) {
           .moment2_dtype = checked_moment2_dtype(options)};
 }
 
+// Throws INVALID_ARGUMENT naming the first field in which the storage that a group was added with differs from `asked`.
+inline void require_same_storage(const optim::Precision& asked, const optim::Precision& kept) {
+  const auto require_kept = [](const char* field, DType given, DType own) {
+    if (given == own) return;
+    fail(Code::kInvalidArgument, "options", "options.%s=%s, expected the group's %s, since its storage stays", field,
+         name_of(given), name_of(own));
+  };
+  require_kept("compute_dtype", asked.compute_dtype, kept.compute_dtype);
+  require_kept("grad_dtype", asked.grad_dtype, kept.grad_dtype);
+  require_kept("moment1_dtype", asked.moment1_dtype, kept.moment1_dtype);
+  require_kept("moment2_dtype", asked.moment2_dtype, kept.moment2_dtype);
+  if (asked.master == kept.master) return;
+  fail(Code::kInvalidArgument, "options", "options.master_storage=%d, expected the group's %d, since its storage stays",
+       static_cast<int>(asked.master), static_cast<int>(kept.master));
+}
+
+// The reverse of checked_precision.
+template <class Options>
+void show_precision(const optim::Precision& precision, Options& options) {
+  options.compute_dtype = static_cast<htone_dtype>(precision.compute_dtype);
+  options.grad_dtype = static_cast<htone_dtype>(precision.grad_dtype);
+  options.master_storage = static_cast<htone_master_storage>(precision.master);
+  if constexpr (requires { options.moment1_dtype; }) {
+    options.moment1_dtype = static_cast<htone_dtype>(precision.moment1_dtype);
+  }
+  if constexpr (requires { options.moment2_dtype; }) {
+    options.moment2_dtype = static_cast<htone_dtype>(precision.moment2_dtype);
+  }
+}
+
 }  // namespace halftone::capi

@@ -1,5 +1,5 @@
-// The three functions that every kind of optimizer has: one over a module, one over a set of parameters, and one that
-// adds a group. `Rule` is the kind; Settings are its checked options.
+// The functions that every kind of optimizer has: one over a module, one over a set of parameters, one that adds a
+// group, and two that read and change a group's settings. `Rule` is the kind; Settings are its checked options.
 #pragma once
 
 #include "base/call.h"
@@ -32,13 +32,35 @@ inline constexpr auto make_optimizer = [](const auto& parameters, const Optimize
   return make_ref<optim::GroupedOptimizer<Rule>>(group_of(parameters, settings.precision), settings.group);
 };
 
+// The optimizer by its kind.
 template <class Rule>
-void add_group(optim::Optimizer& optimizer, const ParameterSet& parameters, const OptimizerSettings<Rule>& settings) {
+optim::GroupedOptimizer<Rule>& of_kind(optim::Optimizer& optimizer) {
   auto* target = dynamic_cast<optim::GroupedOptimizer<Rule>*>(&optimizer);
   if (target == nullptr) {
     fail(Code::kInvalidArgument, "optimizer", "optimizer is of kind %s, expected %s", optimizer.kind(), Rule::kName);
   }
-  target->add_group(group_of(parameters, settings.precision), settings.group);
+  return *target;
+}
+
+template <class Rule>
+void add_group(optim::Optimizer& optimizer, const ParameterSet& parameters, const OptimizerSettings<Rule>& settings) {
+  of_kind<Rule>(optimizer).add_group(group_of(parameters, settings.precision), settings.group);
+}
+
+// The settings of a group, for the options that they came from.
+template <class Rule>
+OptimizerSettings<Rule> group_settings(optim::Optimizer& optimizer, size_t index) {
+  const optim::GroupedOptimizer<Rule>& source = of_kind<Rule>(optimizer);
+  require_index(index, source.group_count());
+  return {.precision = source.group_precision(index), .group = source.group_settings(index)};
+}
+
+template <class Rule>
+void set_group_settings(optim::Optimizer& optimizer, size_t index, const OptimizerSettings<Rule>& settings) {
+  optim::GroupedOptimizer<Rule>& target = of_kind<Rule>(optimizer);
+  require_index(index, target.group_count());
+  require_same_storage(settings.precision, target.group_precision(index));
+  target.set_group_settings(index, settings.group);
 }
 
 }  // namespace halftone::capi

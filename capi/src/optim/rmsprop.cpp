@@ -28,6 +28,23 @@ OptimizerSettings<optim::RmspropRule> rmsprop_settings(const htone_rmsprop_optio
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
+htone_rmsprop_options rmsprop_group(optim::Optimizer& optimizer, size_t index) {
+  const auto [precision, group] = group_settings<optim::RmspropRule>(optimizer, index);
+  auto options = zero_options<htone_rmsprop_options>();
+  show_precision(precision, options);
+  options.lr = group.lr;
+  options.alpha = group.alpha;
+  options.epsilon = group.epsilon;
+  options.weight_decay = group.weight_decay;
+  options.momentum = group.momentum;
+  options.centered = group.centered;
+  return options;
+}
+
+OptimizerSettings<optim::RmspropRule> new_rmsprop_settings(const htone_rmsprop_options* options) {
+  return rmsprop_settings(&require(options, "options"));
+}
+
 }  // namespace
 
 htone_status htone_optimizer_create_rmsprop(htone_module* module, const htone_rmsprop_options* options,
@@ -43,4 +60,14 @@ htone_status htone_optimizer_create_rmsprop_over(htone_parameters* parameters, c
 htone_status htone_optimizer_add_rmsprop_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                                const htone_rmsprop_options* options) {
   return Call(add_group<optim::RmspropRule>, optimizer, parameters, as<rmsprop_settings>(options));
+}
+
+htone_status htone_optimizer_rmsprop_group(htone_optimizer* optimizer, size_t index,
+                                           htone_rmsprop_options* out_options) {
+  return Call(rmsprop_group, optimizer, index, structure(out_options));
+}
+
+htone_status htone_optimizer_set_rmsprop_group(htone_optimizer* optimizer, size_t index,
+                                               const htone_rmsprop_options* options) {
+  return Call(set_group_settings<optim::RmspropRule>, optimizer, index, as<new_rmsprop_settings>(options));
 }

@@ -31,6 +31,22 @@ OptimizerSettings<optim::SgdRule> sgd_settings(const htone_sgd_options* options)
   return {.precision = checked_precision(given), .group = checked_group(given)};
 }
 
+htone_sgd_options sgd_group(optim::Optimizer& optimizer, size_t index) {
+  const auto [precision, group] = group_settings<optim::SgdRule>(optimizer, index);
+  auto options = zero_options<htone_sgd_options>();
+  show_precision(precision, options);
+  options.lr = group.lr;
+  options.momentum = group.momentum;
+  options.dampening = group.dampening;
+  options.weight_decay = group.weight_decay;
+  options.nesterov = group.nesterov;
+  return options;
+}
+
+OptimizerSettings<optim::SgdRule> new_sgd_settings(const htone_sgd_options* options) {
+  return sgd_settings(&require(options, "options"));
+}
+
 }  // namespace
 
 htone_status htone_optimizer_create_sgd(htone_module* module, const htone_sgd_options* options, htone_optimizer** out) {
@@ -45,4 +61,12 @@ htone_status htone_optimizer_create_sgd_over(htone_parameters* parameters, const
 htone_status htone_optimizer_add_sgd_group(htone_optimizer* optimizer, htone_parameters* parameters,
                                            const htone_sgd_options* options) {
   return Call(add_group<optim::SgdRule>, optimizer, parameters, as<sgd_settings>(options));
+}
+
+htone_status htone_optimizer_sgd_group(htone_optimizer* optimizer, size_t index, htone_sgd_options* out_options) {
+  return Call(sgd_group, optimizer, index, structure(out_options));
+}
+
+htone_status htone_optimizer_set_sgd_group(htone_optimizer* optimizer, size_t index, const htone_sgd_options* options) {
+  return Call(set_group_settings<optim::SgdRule>, optimizer, index, as<new_sgd_settings>(options));
 }

@@ -46,10 +46,13 @@ bool dot_is_faster() {
 
 void set_dot_use_for_test(DotUse use) noexcept { dot_use.store(use, std::memory_order_relaxed); }
 
-bool multiplies_by_dot(const GemmArgs& args) noexcept {
-  if (args.a.dtype != DType::kBF16 || args.b.dtype != DType::kBF16) return false;
+bool uses_dot() noexcept {
   const DotUse use = dot_use.load(std::memory_order_relaxed);
   return use == DotUse::kWhereFaster ? dot_is_faster() : use == DotUse::kAlways;
+}
+
+bool multiplies_by_dot(const GemmArgs& args) noexcept {
+  return args.a.dtype == DType::kBF16 && args.b.dtype == DType::kBF16 && uses_dot();
 }
 
 }  // namespace halftone::cpu

@@ -11,7 +11,10 @@ enum class DotUse { kWhereFaster, kNever, kAlways };
 // For tests and benchmarks, while no GEMM runs. kAlways needs has_dot().
 void set_dot_use_for_test(DotUse use) noexcept;
 
-// True if a and b are BF16 and dot products are faster or forced. The caller checks that its instruction set matches
+// True if dot products are faster or forced.
+bool uses_dot() noexcept;
+
+// True if uses_dot(), and a and b are BF16. The caller checks that its instruction set matches
 // the tiles of dot.h.
 bool multiplies_by_dot(const GemmArgs& args) noexcept;
 

@@ -200,7 +200,7 @@ static void a_deleter_in_the_middle_of_backward_cannot_change_the_modes(void** s
   assert_values(grad_of(x), 0, 3, 4);
 }
 
-static void a_sampler_of_all_numbers_is_out_of_memory(void** state) {
+static void a_sampler_of_too_many_numbers_is_refused_or_out_of_memory(void** state) {
   (void)state;
   htone_sampler_options options;
   htone_sampler* sampler = NULL;
@@ -211,6 +211,8 @@ static void a_sampler_of_all_numbers_is_out_of_memory(void** state) {
   options.batch_size = 1;
   options.world_size = 2;
   options.drop_last = 0;
+  assert_fails(htone_sampler_create(&options, &sampler), HTONE_ERROR_INVALID_ARGUMENT, "1152921504606846975");
+  options.count = INT64_C(1152921504606846975);
   assert_ok(htone_sampler_create(&options, &sampler));
   keep_sampler(sampler);
   assert_fails(htone_sampler_next(sampler, &index, 1, &count), HTONE_ERROR_OUT_OF_MEMORY, "memory");
@@ -244,7 +246,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_step_past_the_scaler_is_noticed),
       cmocka_unit_test(a_scaler_that_goes_takes_its_factor_along),
       cmocka_unit_test(a_deleter_in_the_middle_of_backward_cannot_change_the_modes),
-      cmocka_unit_test(a_sampler_of_all_numbers_is_out_of_memory),
+      cmocka_unit_test(a_sampler_of_too_many_numbers_is_refused_or_out_of_memory),
       cmocka_unit_test(messages_are_utf8_and_texts_end_where_they_are_cut),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -66,6 +66,23 @@ static void a12_tensors_of_two_devices_do_not_mix(void** state) {
   assert_near(first_of(apply2(htone_add, there, there)), 10, 0);
 }
 
+static void the_devices_of_a_plugin_are_listed_behind_the_cpu(void** state) {
+  (void)state;
+  htone_context* context = make_context(1, 0);
+  htone_device_info info = {.struct_size = sizeof info};
+  htone_device* device = NULL;
+  size_t count = 0;
+  assert_ok(htone_context_load_plugin(context, FAKE_PLUGIN));
+  assert_ok(htone_context_device_count(context, &count));
+  assert_int_equal(count, 2);
+  assert_ok(htone_context_device_info(context, 1, &info));
+  assert_string_equal(info.name, "fake:0");
+  assert_int_equal(info.kind, HTONE_DEVICE_OTHER);
+  assert_ok(htone_device_create(context, info.name, &device));
+  keep_device(device);
+  assert_fails(htone_device_create(context, "gpu:0", &device), HTONE_ERROR_DEVICE, "there are cpu, fake:0");
+}
+
 /* Sizes for slabs, for pages and for separate segments. The sum of each pair is computed and released. */
 static htone_status run_script(htone_device* device, htone_tensor** tensors) {
   static const int64_t counts[kScriptTensors] = {10, 3000, kMiB, 100, 700000, 2 * kMiB};
@@ -154,6 +171,7 @@ static void m3_memory_in_pieces_is_told_from_memory_in_use(void** state) {
 
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_devices_of_a_plugin_are_listed_behind_the_cpu),
       cmocka_unit_test(a12_tensors_of_two_devices_do_not_mix),
       cmocka_unit_test(m3_any_request_to_a_device_may_fail),
       cmocka_unit_test(m3_cached_memory_gives_way_before_a_request_fails),

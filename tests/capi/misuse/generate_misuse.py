@@ -46,7 +46,7 @@ class Writer:
             self.line(f"{kind} {parameter.name} = result_memory({index % 4});")
         elif parameter.name in tables.HANDLE_ARRAYS:
             element = tables.HANDLE_ARRAYS[parameter.name]
-            member = tables.HANDLES[element][1]
+            member = tables.OTHER_HANDLES.get((self.function.name, parameter.name), tables.HANDLES[element][1])
             self.line(f"{element}* {parameter.name}[2] = {{fixture.{member}, fixture.{member}}};")
         elif kind == "callback":
             self.line(f"void (*{parameter.name})(void*) = NULL;")
@@ -89,7 +89,7 @@ class Writer:
         self.function.requires("INVALID_HANDLE")
         skips_null = parameter.optional or parameter.optional_somewhere
         element = parameter.name in tables.HANDLE_ARRAYS
-        first = 1 if skips_null and not element else 0
+        first = 1 if skips_null and (not element or parameter.optional_somewhere) else 0
         self.line(f"for (size_t i = {first}; bad_handle({kind}, i).what != NULL; ++i) {{")
         self.line(f"  const BadHandle bad = bad_handle({kind}, i);")
         if element:
@@ -202,6 +202,11 @@ static const int64_t zero_dim[] = {0};
 static const int64_t both_dims[] = {1, 0};
 static const int64_t outside_dim[] = {2};
 static float numbers[] = {1, 2, 3, 4};
+static const htone_row_type two_rows[] = {{.dtype = HTONE_F32, .ndim = 1, .shape = {2}}, {.dtype = HTONE_I64}};
+static const htone_row_type rows_of_no_dtype[] = {{.dtype = HTONE_F32}, {.dtype = 200}};
+static const htone_row_type rows_too_deep[] = {{.dtype = HTONE_F32}, {.dtype = HTONE_F32, .ndim = 8}};
+static const htone_row_type rows_of_negative_size[] = {
+    {.dtype = HTONE_F32}, {.dtype = HTONE_F32, .ndim = 1, .shape = {-1}}};
 """
 
 

@@ -29,6 +29,13 @@ static void make_options(void) {
   assert_ok(htone_grad_scaler_options_init(&fixture.grad_scaler_options));
   fixture.grad_scaler_state =
       (htone_scaler_state){.struct_size = sizeof fixture.grad_scaler_state, .hysteresis_left = 1, .scale = 1024};
+  fixture.generator_state = (htone_generator_state){.struct_size = sizeof fixture.generator_state, .seed = 7};
+  assert_ok(htone_one_cycle_options_init(&fixture.one_cycle_options));
+  fixture.one_cycle_options.total_steps = 10;
+  assert_ok(htone_plateau_options_init(&fixture.plateau_options));
+  assert_ok(htone_gradients_options_init(&fixture.gradients_options));
+  fixture.gradients_options.retain_graph = 1;
+  assert_ok(htone_recurrent_options_init(&fixture.recurrent_options));
 }
 
 htone_status no_backward(const htone_backward_call* call, void* user) {
@@ -53,11 +60,29 @@ htone_status no_parameter_hook(htone_parameter* parameter, void* user) {
   return HTONE_OK;
 }
 
+htone_status no_load(size_t index_count, const int64_t* indices, void* const* out_rows, void* user) {
+  (void)index_count, (void)indices, (void)out_rows, (void)user;
+  return HTONE_OK;
+}
+
+static void make_recurrent(void) {
+  assert_ok(htone_module_create_lstm(fixture.device, 2, 2, NULL, &fixture.lstm_module));
+  keep_module(fixture.lstm_module);
+  assert_ok(htone_module_create_gru(fixture.device, 2, 2, NULL, &fixture.gru_module));
+  keep_module(fixture.gru_module);
+  fixture.cell_states = make_ramp(HTONE_F32, 3, 1, 2, 2);
+  fixture.lstm_weight = make_ramp(HTONE_F32, 2, 8, 2);
+  fixture.lstm_bias = make_ramp(HTONE_F32, 1, 8);
+  fixture.gru_weight = make_ramp(HTONE_F32, 2, 6, 2);
+  fixture.gru_bias = make_ramp(HTONE_F32, 1, 6);
+}
+
 static void make_tensors(void) {
   fixture.leaf = leaf(make_ramp(HTONE_F32, 2, 2, 2));
   fixture.loss = sum_of(apply2(htone_mul, fixture.leaf, fixture.leaf));
   fixture.gradient = make_scalar(HTONE_F32, 1);
   fixture.targets = make_ramp(HTONE_I64, 1, 2);
+  fixture.tokens = make_ramp(HTONE_I64, 1, 3);
   fixture.mask = make_ramp(HTONE_BOOL, 1, 2);
   fixture.bias = make_ramp(HTONE_F32, 1, 2);
   fixture.lines = make_ramp(HTONE_F32, 3, 2, 2, 2);
@@ -134,7 +159,10 @@ htone_checkpoint* renew_checkpoint(void) {
 static void make_files(void) {
   snprintf(fixture.free_directory, sizeof fixture.free_directory, "%s/free", test_folder());
   snprintf(fixture.safetensors_path, sizeof fixture.safetensors_path, "%s/file", test_folder());
+  assert_ok(htone_state_dict_set_text(fixture.state_dict, "format", "halftone"));
   assert_ok(htone_safetensors_save(fixture.context, fixture.safetensors_path, fixture.state_dict));
+  assert_ok(htone_safetensors_save_memory(fixture.state_dict, fixture.safetensors_bytes,
+                                          sizeof fixture.safetensors_bytes, &fixture.safetensors_size));
   fixture.checkpoint = make_checkpoint();
 }
 
@@ -163,6 +191,8 @@ static void make_objects(void) {
   make_other_optimizers();
   fixture.spare_parameters = make_spare_parameters();
   fixture.schedule = keep_schedule(make_object(kScheduleHandle));
+  assert_ok(htone_schedule_create_plateau(NULL, &fixture.plateau_schedule));
+  keep_schedule(fixture.plateau_schedule);
   fixture.scaler = keep_grad_scaler(make_object(kGradScalerHandle));
   fixture.ema = keep_ema(make_object(kEmaHandle));
   fixture.sampler = keep_sampler(make_object(kSamplerHandle));
@@ -186,6 +216,7 @@ void make_fixture(void) {
   make_options();
   make_objects();
   make_tensors();
+  make_recurrent();
   make_loans();
   make_files();
 }

@@ -89,6 +89,22 @@ typedef struct Fixture {
   htone_grad_scaler_options grad_scaler_options;
   htone_scaler_state grad_scaler_state;
   htone_context_options context_options;
+  htone_generator_state generator_state;
+  htone_one_cycle_options one_cycle_options;
+  htone_plateau_options plateau_options;
+  htone_gradients_options gradients_options; /* which retain the graph of `loss` */
+  htone_recurrent_options recurrent_options;
+  htone_schedule* plateau_schedule;
+  htone_module* lstm_module; /* two features, two hidden */
+  htone_module* gru_module;
+  htone_tensor* cell_states;             /* [1, 2, 2], f32 */
+  htone_tensor* lstm_weight;             /* [8, 2], f32 */
+  htone_tensor* lstm_bias;               /* [8], f32 */
+  htone_tensor* gru_weight;              /* [6, 2], f32 */
+  htone_tensor* gru_bias;                /* [6], f32 */
+  htone_tensor* tokens;                  /* [3], i64: as many windows of one token as `sampler` has samples */
+  unsigned char safetensors_bytes[1024]; /* state_dict as a file */
+  size_t safetensors_size;
   char free_directory[256];   /* for checkpoints */
   char safetensors_path[256]; /* a file that holds state_dict */
 } Fixture;
@@ -121,6 +137,7 @@ htone_status no_forward_hook(htone_module* module, htone_tensor* input, htone_te
                              void* user);
 htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
 htone_status no_parameter_hook(htone_parameter* parameter, void* user);
+htone_status no_load(size_t index_count, const int64_t* indices, void* const* out_rows, void* user);
 
 /* End a loan that the library made to the test. */
 void end_loan(DLManagedTensorVersioned* managed);

@@ -118,7 +118,30 @@ OTHER_HANDLES |= {
     ("htone_module_add_child", "module"): "custom_module",
     ("htone_module_add_child", "child"): "free_module",
     ("htone_tensor_add_gradient_hook", "tensor"): "leaf",
+    ("htone_gradients", "outputs"): "loss",
+    ("htone_gradients", "gradients"): "gradient",
+    ("htone_gradients", "inputs"): "leaf",
+    ("htone_schedule_report", "schedule"): "plateau_schedule",
+    ("htone_batches_create_windows", "tokens"): "tokens",
+    ("htone_module_forward_lstm", "module"): "lstm_module",
+    ("htone_module_forward_lstm", "input"): "lines",
+    ("htone_module_forward_lstm", "hidden"): "cell_states",
+    ("htone_module_forward_lstm", "cell"): "cell_states",
+    ("htone_module_forward_gru", "module"): "gru_module",
+    ("htone_module_forward_gru", "input"): "lines",
+    ("htone_module_forward_gru", "hidden"): "cell_states",
+    ("htone_lstm_cell", "weight_ih"): "lstm_weight",
+    ("htone_lstm_cell", "weight_hh"): "lstm_weight",
+    ("htone_lstm_cell", "bias_ih"): "lstm_bias",
+    ("htone_lstm_cell", "bias_hh"): "lstm_bias",
+    ("htone_gru_cell", "weight_ih"): "gru_weight",
+    ("htone_gru_cell", "weight_hh"): "gru_weight",
+    ("htone_gru_cell", "bias_ih"): "gru_bias",
+    ("htone_gru_cell", "bias_hh"): "gru_bias",
 }
+for rule in ("adafactor", "adam", "lion", "rmsprop", "sgd"):
+    OTHER_HANDLES[f"htone_optimizer_{rule}_group", "optimizer"] = f"{rule}_optimizer"
+    OTHER_HANDLES[f"htone_optimizer_set_{rule}_group", "optimizer"] = f"{rule}_optimizer"
 
 # Results that are neither handles nor values, with the function that releases them.
 OTHER_RESULTS = {
@@ -128,9 +151,9 @@ OTHER_RESULTS = {
 
 # Arrays of handles, with the type of their two elements.
 HANDLE_ARRAYS = {"modules": "htone_module", "tensors": "htone_tensor", "inputs": "htone_tensor",
-                 "outputs": "htone_tensor", "saved": "htone_tensor"}
+                 "outputs": "htone_tensor", "saved": "htone_tensor", "gradients": "htone_tensor"}
 # Results that are arrays of two handles.
-RESULT_ARRAYS = {"out_results"}
+RESULT_ARRAYS = {"out_results", "out_gradients"}
 
 # Options structure: (member of the fixture, True if its first field alone is a complete structure).
 OPTIONS = {
@@ -153,6 +176,11 @@ OPTIONS = {
     "htone_cross_entropy_options": ("cross_entropy_options", True),
     "htone_grad_scaler_options": ("grad_scaler_options", True),
     "htone_scaler_state": ("grad_scaler_state", False),
+    "htone_generator_state": ("generator_state", False),
+    "htone_one_cycle_options": ("one_cycle_options", False),
+    "htone_plateau_options": ("plateau_options", True),
+    "htone_gradients_options": ("gradients_options", False),
+    "htone_recurrent_options": ("recurrent_options", True),
 }
 
 NOT_FINITE = ["NAN", "INFINITY", "-INFINITY"]
@@ -263,7 +291,7 @@ FIELDS = {
     ("htone_ema_options", "decay"): NOT_FINITE + ["1.0", "-0.1"],
     ("htone_sampler_options", "shuffle"): None,
     ("htone_sampler_options", "seed"): None,
-    ("htone_sampler_options", "count"): ["0", "-1", "INT64_MIN"],
+    ("htone_sampler_options", "count"): ["0", "-1"] + EXTREMES,
     ("htone_sampler_options", "batch_size"): ["0", "-1", "INT64_MIN"],
     ("htone_sampler_options", "drop_last"): None,
     ("htone_sampler_options", "rank"): ["-1", "1", "INT32_MAX"],
@@ -289,10 +317,36 @@ FIELDS = {
     ("htone_scaler_state", "hysteresis_left"): ["-1", "INT32_MIN"],
     ("htone_scaler_state", "scale"): NOT_FINITE + ["0.0", "-1.0", "1e39"],
     ("htone_scaler_state", "growth_tracker"): ["-1", "INT64_MIN"],
+    ("htone_generator_state", "seed"): None,
+    ("htone_generator_state", "sequence"): ["UINT64_MAX"],
+    ("htone_one_cycle_options", "linear"): None,
+    ("htone_one_cycle_options", "total_steps"): ["0", "-1", "INT64_MIN"],
+    ("htone_one_cycle_options", "rise_share"): NOT_FINITE + ["-0.1", "1.1"],
+    ("htone_one_cycle_options", "start_factor"): NOT_FINITE + ["-0.1", "1.1"],
+    ("htone_one_cycle_options", "final_factor"): NOT_FINITE + ["-0.1", "1.1"],
+    ("htone_one_cycle_options", "three_phases"): None,
+    ("htone_plateau_options", "maximize"): None,
+    ("htone_plateau_options", "factor"): NOT_FINITE + ["-0.1", "1.0"],
+    ("htone_plateau_options", "patience"): ["-1", "INT64_MIN"],
+    ("htone_plateau_options", "threshold"): NOT_FINITE + ["-1.0"],
+    ("htone_plateau_options", "cooldown"): ["-1", "INT64_MIN"],
+    ("htone_plateau_options", "min_factor"): NOT_FINITE + ["-0.1", "1.1"],
+    ("htone_plateau_options", "epsilon"): NOT_FINITE + ["-1.0"],
+    ("htone_plateau_options", "absolute_threshold"): None,
+    ("htone_gradients_options", "retain_graph"): None,
+    ("htone_gradients_options", "allow_unused"): None,
+    ("htone_gradients_options", "zeros_for_unused"): None,
+    ("htone_recurrent_options", "bias"): None,
+    ("htone_recurrent_options", "num_layers"): ["0", "-1", "65", "INT32_MAX", "INT32_MIN"],
+    ("htone_recurrent_options", "bidirectional"): None,
+    ("htone_recurrent_options", "dropout"): NOT_FINITE + ["-0.1", "1.1"],
+    ("htone_recurrent_options", "dtype"): ["-1", "200", "HTONE_I32", "HTONE_F8E4M3", "HTONE_BOOL"],
 }
 
 # Result structures whose struct_size the caller sets.
-RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome")
+RESULT_STRUCTURES = ("htone_error_info", "htone_memory_stats", "htone_scaler_state", "htone_step_outcome",
+                     "htone_generator_state", "htone_device_info", "htone_cpu_features", "htone_adafactor_options",
+                     "htone_adamw_options", "htone_lion_options", "htone_rmsprop_options", "htone_sgd_options")
 
 
 @dataclass
@@ -468,6 +522,35 @@ VALUES = {
     "size": Values("sizeof numbers", refuse(["0", "1", "SIZE_MAX"])),
     "start": Values("0"),
     "status": Values("HTONE_ERROR_STATE", refuse(["HTONE_OK"])),
+    "mode": Values("HTONE_FAN_IN", refuse(["-1", "2"])),
+    "nonlinearity": Values("HTONE_NONLINEARITY_RELU", refuse(["-1", "6", "INT32_MAX"])),
+    "negative_slope": Values("0.1", FINITE),
+    "gain": Values("1.0", FINITE + refuse(["-1.0"])),
+    ("htone_init_orthogonal", "gain"): Values("1.0", FINITE),
+    ("htone_init_truncated_normal", "high"): Values("1.0", FINITE + refuse(["-2.0"])),
+    "first_period": Values("2", refuse(["0", "-1", "INT64_MIN"])),
+    "period_factor": Values("2", refuse(["0", "-1", "INT64_MIN"])),
+    "metric": Values("1.0"),
+    "seed": Values("7"),
+    "split_seed": Values("7"),
+    "part": Values("HTONE_PART_TRAINING", refuse(["0", "3", "-1"])),
+    "validation_share": Values("0.0", FINITE + refuse(["-0.1", "1.1"])),
+    "rows": Values("two_rows", refuse(["rows_of_no_dtype", "rows_too_deep", "rows_of_negative_size"])),
+    ("htone_batches_create_callback", "callback"): Values("no_load", refuse(["NULL"])),
+    ("htone_batches_create_callback", "count"): Values("2", refuse(["0"])),
+    "token_count": Values("3", refuse(["-1", "INT64_MIN"])),
+    "length": Values("1", refuse(["0", "-1", "INT64_MIN"])),
+    "stride": Values("1", refuse(["0", "-1", "INT64_MIN"])),
+    ("htone_safetensors_load_memory", "data"): Values("fixture.safetensors_bytes"),
+    ("htone_safetensors_load_memory", "size"): Values("fixture.safetensors_size"),
+    ("htone_safetensors_save_memory", "capacity"): Values("1000"),
+    ("htone_safetensors_open", "path"): Values("fixture.safetensors_path",
+                                                 refuse(['""']) + refuse(['"/nowhere/file"', '"/"'], "IO")),
+    "key": Values('"key"', refuse(['""', '"a\\nb"', '"\\xff"'])),
+    ("htone_state_dict_text", "key"): Values('"format"', refuse(['""', '"no_such_key"'])),
+    ("htone_state_dict_set_text", "value"): Values('"text"', refuse(['"\\xff"'])),
+    "input_size": SIZE,
+    "hidden_size": SIZE,
     "strides": Values("square_strides", refuse(["negative_shape", "overflowing_shape"])),
     "std": Values("1.0", FINITE + refuse(["-1.0"])),
     "step": Values("1", refuse(["0", "-1", "INT64_MIN"])),

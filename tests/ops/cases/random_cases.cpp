@@ -15,7 +15,7 @@ constexpr uint64_t kStream = 5;
 // Uses the same random sequence in every call, so that a run can be repeated and the reference can draw the same
 // numbers.
 Tensor drop(const Tensor& x) {
-  x.device().context->set_sequences_taken(kStream);
+  x.device().context->set_generator(x.device().context->seed(), kStream);
   return ops::dropout(x, kShare, true);
 }
 

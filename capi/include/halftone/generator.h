@@ -1,0 +1,52 @@
+/** @file
+ * The generator of random numbers that every context has. A draw, such as a fill or a dropout, takes the next sequence
+ * of the context's seed; which numbers it gives depends on the two alone.
+ */
+#ifndef HALFTONE_GENERATOR_H
+#define HALFTONE_GENERATOR_H
+
+#include "halftone/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct htone_generator_state {
+  uint32_t struct_size; /**< set by the caller to sizeof(htone_generator_state) */
+  uint32_t reserved;
+  uint64_t seed;
+  uint64_t sequence; /**< of the next draw; 0 before the first */
+} htone_generator_state;
+
+/** Begins with the draws of a seed anew, as a new context with this seed does.
+ *
+ * @param[in] context borrowed; no other thread draws meanwhile.
+ * @param[in] seed any number.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_context_set_seed(htone_context* context, uint64_t seed);
+
+/** Reads the state from which the next draw follows. A checkpoint saves it by itself.
+ *
+ * @param[in] context borrowed.
+ * @param[in,out] out_state struct_size set by the caller; the other fields are written.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_context_generator_state(htone_context* context, htone_generator_state* out_state);
+
+/** Puts a state back, so that the draws after it are repeated.
+ *
+ * @param[in] context borrowed; no other thread draws meanwhile.
+ * @param[in] saved of any context; sequence at most 2^62.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_context_set_generator_state(htone_context* context, const htone_generator_state* saved);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

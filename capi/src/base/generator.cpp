@@ -1,0 +1,42 @@
+#include "halftone/generator.h"
+
+#include "base/call.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+htone_generator_state generator_state(const Context& context) {
+  auto state = zero_options<htone_generator_state>();
+  state.seed = context.seed();
+  state.sequence = context.sequences_taken();
+  return state;
+}
+
+htone_generator_state checked_generator(const htone_generator_state* saved) {
+  const auto given = options_or_default(&require(saved, "saved"), zero_options<htone_generator_state>(), "saved");
+  if (given.sequence > static_cast<uint64_t>(kLargestCount)) {
+    fail(Code::kInvalidArgument, "saved", "saved.sequence=%llu, expected at most 2^62",
+         static_cast<unsigned long long>(given.sequence));
+  }
+  return given;
+}
+
+void set_generator_state(Context& context, const htone_generator_state& state) {
+  context.set_generator(state.seed, state.sequence);
+}
+
+void set_seed(Context& context, uint64_t seed) { context.set_generator(seed, 0); }
+
+}  // namespace
+
+htone_status htone_context_set_seed(htone_context* context, uint64_t seed) { return Call(set_seed, context, seed); }
+
+htone_status htone_context_generator_state(htone_context* context, htone_generator_state* out_state) {
+  return Pure(generator_state, context, structure(out_state));
+}
+
+htone_status htone_context_set_generator_state(htone_context* context, const htone_generator_state* saved) {
+  return Call(set_generator_state, context, as<checked_generator>(saved));
+}

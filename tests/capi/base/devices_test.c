@@ -1,0 +1,66 @@
+/* The list of devices, and the CPU's features. stub_device_test.c has the devices of a plugin. */
+#include <string.h>
+
+#include "run_tests.h"
+
+static void the_cpu_is_the_first_device(void** state) {
+  (void)state;
+  size_t count = 0;
+  htone_device_info info = {.struct_size = sizeof info};
+  assert_ok(htone_context_device_count(test_context(), &count));
+  assert_int_equal(count, 1);
+  assert_ok(htone_context_device_info(test_context(), 0, &info));
+  assert_string_equal(info.name, "cpu");
+  assert_int_equal(info.kind, HTONE_DEVICE_CPU);
+  assert_fails(htone_context_device_info(test_context(), 1, &info), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
+}
+
+static void a_name_that_is_cut_off_ends_with_a_zero_byte(void** state) {
+  (void)state;
+  struct {
+    htone_device_info info;
+    char guard[8];
+  } shown;
+  memset(&shown, 0x5a, sizeof shown);
+  shown.info.struct_size = 16;
+  assert_ok(htone_context_device_info(test_context(), 0, &shown.info));
+  assert_string_equal(shown.info.name, "cpu");
+  assert_int_equal(shown.info.name[8], 0x5a);
+}
+
+static void a_missing_device_is_told_with_those_there_are(void** state) {
+  (void)state;
+  htone_device* device = NULL;
+  assert_fails(
+      htone_device_create(test_context(), "gpu", &device), HTONE_ERROR_DEVICE,
+      "there is no device \"gpu:0\": this build has no \"gpu\" backend, and no loaded plugin serves one; there are "
+      "cpu");
+  assert_fails(htone_device_create(test_context(), "cpu:3", &device), HTONE_ERROR_DEVICE, "there are cpu");
+  assert_null(device);
+}
+
+/* The build information names the instruction set, too. */
+static void the_cpu_is_described(void** state) {
+  (void)state;
+  htone_cpu_features features = {.struct_size = sizeof features}, again = features;
+  char build[256];
+  size_t length = 0;
+  assert_ok(htone_cpu_describe(&features));
+  assert_ok(htone_build_info(build, sizeof build, &length));
+  assert_true(strlen(features.instruction_set) > 0 && strstr(build, features.instruction_set) != NULL);
+  assert_true(features.has_bf16_products == 0 || features.has_bf16_products == 1);
+  assert_true(features.uses_bf16_products <= features.has_bf16_products);
+  if (features.has_bf16_products) assert_string_equal(features.instruction_set, "AVX3");
+  assert_ok(htone_cpu_describe(&again));
+  assert_memory_equal(&again, &features, sizeof features); /* measured once */
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_cpu_is_the_first_device),
+      cmocka_unit_test(a_name_that_is_cut_off_ends_with_a_zero_byte),
+      cmocka_unit_test(a_missing_device_is_told_with_those_there_are),
+      cmocka_unit_test(the_cpu_is_described),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
