@@ -1,5 +1,5 @@
-// A plugin with one process group (fake_group.h) and one device, "fake:0": memory from malloc, only FP32, and no kernels
-// except cast, fill and add. With two extra functions a test can limit its memory and count the requests.
+// A plugin with one process group (fake_group.h) and one device, "fake:0": memory from malloc, only FP32, and no
+// kernels except cast, fill and add. With two extra functions a test can limit its memory and count the requests.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -73,6 +73,8 @@ constexpr Kernels kKernels = {
                     .compare = nullptr,
                     .clamp = nullptr,
                     .clamp_backward = nullptr,
+                    .activation = nullptr,
+                    .activation_backward = nullptr,
                     .affine = nullptr},
     .reduce = {},
     .gemm = {},

@@ -5,31 +5,6 @@
 using namespace halftone;
 using namespace halftone::capi;
 
-namespace {
-
-// Both results or none.
-struct PairResult {
-  static constexpr int kParameters = 2;
-  htone_tensor** out_values;
-  htone_tensor** out_indices;
-
-  void require(ArgumentName name) const {
-    require_memory(out_values, name);
-    require_memory(out_indices, name.next());
-  }
-  void give(const ops::ValuesAndIndices& pair) const {
-    htone_tensor* handles[2];
-    TensorHandles({pair.values, pair.indices}).hand_over(handles);
-    *out_values = handles[0];
-    *out_indices = handles[1];
-  }
-};
-PairResult values_and_indices(htone_tensor** out_values, htone_tensor** out_indices) {
-  return {out_values, out_indices};
-}
-
-}  // namespace
-
 htone_status htone_amax(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                         htone_tensor** out) {
   return Pure(ops::amax, input, as<dim_list>(dim_count, dims), keepdim, out);
@@ -52,12 +27,12 @@ htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* di
 
 htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return Pure(ops::max_dim, input, dim, keepdim, values_and_indices(out_values, out_indices));
+  return Pure(ops::max_dim, input, dim, keepdim, tensor_pair(out_values, out_indices));
 }
 
 htone_status htone_min_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return Pure(ops::min_dim, input, dim, keepdim, values_and_indices(out_values, out_indices));
+  return Pure(ops::min_dim, input, dim, keepdim, tensor_pair(out_values, out_indices));
 }
 
 htone_status htone_argmax(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out) {
