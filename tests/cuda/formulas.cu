@@ -8,6 +8,7 @@
 #include "backend/formula/adamw.h"
 #include "backend/formula/block_code.h"
 #include "backend/formula/box_muller.h"
+#include "backend/formula/elu.h"
 #include "backend/formula/exponent_histogram.h"
 #include "backend/formula/gelu.h"
 #include "backend/formula/grad_scaler.h"
@@ -35,7 +36,7 @@ namespace halftone {
 HALFTONE_HOST_DEVICE double call_activations(double x, double y) {
   return gelu_erf(x) + gelu_erf_derivative(x) + gelu_tanh(x) + gelu_tanh_derivative(x) + sigmoid(x) + silu(x) +
          silu_derivative(x) + softplus(x) + hyperbolic_tangent(x) + softmax_gradient(x, y, y) +
-         log_softmax_gradient(x, y, y) + cross_entropy_loss(x, y, y);
+         log_softmax_gradient(x, y, y) + cross_entropy_loss(x, y, y) + elu(x, y) + elu_derivative(x, y);
 }
 
 HALFTONE_HOST_DEVICE double call_norm_tree(double x) {

@@ -83,6 +83,8 @@ std::string describe(const OpCase& op_case, DType dtype, const Shapes& shapes);
 
 // The parts of the list.
 std::vector<OpCase> unary_cases();
+std::vector<OpCase> step_cases();
+std::vector<OpCase> scalar_cases();
 std::vector<OpCase> binary_cases();
 std::vector<OpCase> compare_cases();
 std::vector<OpCase> matmul_cases();
@@ -90,6 +92,8 @@ std::vector<OpCase> conv_cases();
 std::vector<OpCase> conv3d_cases();
 std::vector<OpCase> pool_cases();
 std::vector<OpCase> reduce_cases();
+std::vector<OpCase> product_cases();
+std::vector<OpCase> vector_norm_cases();
 std::vector<OpCase> min_max_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> norm_cases();
@@ -97,6 +101,7 @@ std::vector<OpCase> batch_norm_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> class_loss_cases();
 std::vector<OpCase> view_cases();
+std::vector<OpCase> tile_cases();
 std::vector<OpCase> join_cases();
 std::vector<OpCase> index_cases();
 std::vector<OpCase> random_cases();

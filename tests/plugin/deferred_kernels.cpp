@@ -88,6 +88,8 @@ const ElementwiseKernels kElementwise = {
     .compare = queued<&ElementwiseKernels::compare>,
     .clamp = queued<&ElementwiseKernels::clamp>,
     .clamp_backward = queued<&ElementwiseKernels::clamp_backward>,
+    .activation = queued<&ElementwiseKernels::activation>,
+    .activation_backward = queued<&ElementwiseKernels::activation_backward>,
     .affine = queued<&ElementwiseKernels::affine>,
 };
 
@@ -98,7 +100,12 @@ const ReduceKernels kReduce = {
     .min_max_backward = queued<&ReduceKernels::min_max_backward>,
     .index_of = queued<&ReduceKernels::index_of>,
     .one_hot = queued<&ReduceKernels::one_hot>,
+    .product = queued<&ReduceKernels::product>,
     .cumulative_sum = queued<&ReduceKernels::cumulative_sum>,
+    .cumulative_product = queued<&ReduceKernels::cumulative_product>,
+    .cumulative_product_backward = queued<&ReduceKernels::cumulative_product_backward>,
+    .vector_norm = queued<&ReduceKernels::vector_norm>,
+    .vector_norm_backward = queued<&ReduceKernels::vector_norm_backward>,
     .variance = queued<&ReduceKernels::variance>,
     .variance_backward = queued<&ReduceKernels::variance_backward>,
     .log_sum_exp = queued<&ReduceKernels::log_sum_exp>,

@@ -90,6 +90,29 @@ PlacesResult<sizeof...(Places)> each_of(Places... places) {
   return {{places...}};
 }
 
+// Two tensors, of which both handles are made or none.
+struct TensorPairResult {
+  static constexpr int kParameters = 2;
+  htone_tensor** out_first;
+  htone_tensor** out_second;
+
+  void require(ArgumentName name) const {
+    require_memory(out_first, name);
+    require_memory(out_second, name.next());
+  }
+  template <class Pair>
+  void give(const Pair& pair) const {
+    const auto& [first, second] = pair;
+    htone_tensor* handles[2];
+    TensorHandles({first, second}).hand_over(handles);
+    *out_first = handles[0];
+    *out_second = handles[1];
+  }
+};
+inline TensorPairResult tensor_pair(htone_tensor** out_first, htone_tensor** out_second) {
+  return {out_first, out_second};
+}
+
 // A structure that begins with struct_size: as many bytes as the caller's struct_size knows. `text` is where a text at
 // its end begins, so that one cut short still has an end.
 template <class Structure>

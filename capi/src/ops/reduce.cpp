@@ -28,12 +28,12 @@ htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* di
 
 htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return Pure(ops::max_dim, input, dim, keepdim, values_and_indices(out_values, out_indices));
+  return Pure(ops::max_dim, input, dim, keepdim, tensor_pair(out_values, out_indices));
 }
 
 htone_status htone_min_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                            htone_tensor** out_indices) {
-  return Pure(ops::min_dim, input, dim, keepdim, values_and_indices(out_values, out_indices));
+  return Pure(ops::min_dim, input, dim, keepdim, tensor_pair(out_values, out_indices));
 }
 
 htone_status htone_argmax(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out) {

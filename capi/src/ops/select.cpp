@@ -1,14 +1,13 @@
 #include "halftone/select.h"
 
 #include "base/call.h"
-#include "ops/pair_result.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 htone_status htone_sort(htone_tensor* input, int64_t dim, int32_t descending, htone_tensor** out_values,
                         htone_tensor** out_indices) {
-  return Pure(ops::sort, input, dim, descending, values_and_indices(out_values, out_indices));
+  return Pure(ops::sort, input, dim, descending, tensor_pair(out_values, out_indices));
 }
 
 htone_status htone_argsort(htone_tensor* input, int64_t dim, int32_t descending, htone_tensor** out) {
@@ -17,7 +16,7 @@ htone_status htone_argsort(htone_tensor* input, int64_t dim, int32_t descending,
 
 htone_status htone_topk(htone_tensor* input, int64_t k, int64_t dim, int32_t largest, int32_t sorted,
                         htone_tensor** out_values, htone_tensor** out_indices) {
-  return Pure(ops::topk, input, k, dim, largest, sorted, values_and_indices(out_values, out_indices));
+  return Pure(ops::topk, input, k, dim, largest, sorted, tensor_pair(out_values, out_indices));
 }
 
 htone_status htone_multinomial(htone_tensor* probabilities, int64_t num_samples, int32_t replacement,

@@ -10,6 +10,7 @@ namespace halftone {
 enum class UnaryOp : int32_t {
   kNegate,
   kAbs,
+  kSign,  // 0 for NaN
   kRelu,
   kGeluErf,
   kGeluTanh,
@@ -24,6 +25,12 @@ enum class UnaryOp : int32_t {
   kTanh,
   kSilu,
   kSoftplus,
+  kFloor,
+  kCeil,
+  kRound,  // halves to even
+  kErf,
+  kLog1p,
+  kExpm1,
   kEnd,
 };
 
@@ -49,6 +56,8 @@ enum class BinaryOp : int32_t {
   kTanhBackward,     // result
   kSiluBackward,
   kSoftplusBackward,
+  kErfBackward,
+  kExpm1Backward,  // result
   kEnd,
 };
 
@@ -74,6 +83,16 @@ enum class CompareOp : int32_t {
   kEnd,
 };
 
+// Activations with a number.
+enum class ActivationOp : int32_t {
+  kLeakyRelu,  // the number is the slope below 0
+  kElu,        // the number scales the curve below 0
+};
+struct Activation {
+  ActivationOp op;
+  double number;
+};
+
 // Either bound may be infinite. If low is above high every element becomes high.
 struct Bounds {
   double low;
@@ -95,6 +114,10 @@ struct ElementwiseKernels {
   Status (*clamp)(Stream&, const Bounds& bounds, const View& x, const View& out) noexcept;
   Status (*clamp_backward)(Stream&, const Bounds& bounds, const View& grad_output, const View& x,
                            const View& out) noexcept;
+  // For a float output. Backward computes from x, the input.
+  Status (*activation)(Stream&, const Activation&, const View& x, const View& out) noexcept;
+  Status (*activation_backward)(Stream&, const Activation&, const View& grad_output, const View& x,
+                                const View& out) noexcept;
   // out = x * scale + shift, for a float output.
   Status (*affine)(Stream&, double scale, double shift, const View& x, const View& out) noexcept;
 };

@@ -34,9 +34,26 @@ struct ReduceKernels {
   Status (*index_of)(Stream&, const View& in, const View& values, const View& out) noexcept;
   // out = grad at the index along dim given by indices (i64), else 0; grad and indices have size 1 at dim.
   Status (*one_hot)(Stream&, const View& grad, const View& indices, int dim, const View& out) noexcept;
+  // out = the product of in, dimensions as in sum. Floats multiply in double, integers in int64 with wraparound;
+  // rounded once. An empty product is 1.
+  Status (*product)(Stream&, const View& in, const View& out) noexcept;
   // out[i] = in[0] + ... + in[i] along dim, or from the other end if `from_end`. Shapes are equal. Floats accumulate
   // one by one in double, integers in int64 with wraparound; rounded once.
   Status (*cumulative_sum)(Stream&, const View& in, int dim, bool from_end, const View& out) noexcept;
+  // out[i] = in[0] * ... * in[i] along dim. Shapes are equal. Floats multiply in double, integers in int64 with
+  // wraparound; rounded once.
+  Status (*cumulative_product)(Stream&, const View& in, int dim, const View& out) noexcept;
+  // The gradient of cumulative_product, in double and without a division. products (f64) is its result for in. All
+  // shapes are equal.
+  Status (*cumulative_product_backward)(Stream&, const View& grad, const View& in, const View& products, int dim,
+                                        const View& grad_in) noexcept;
+  // out = (sum of |in|^p)^(1/p), dimensions as in sum, in double; for p = 0 the number of elements that are not 0.
+  // REQUIRES: p is finite.
+  Status (*vector_norm)(Stream&, double p, const View& in, const View& out) noexcept;
+  // The gradient of vector_norm: grad * sign(in) (|in| / norms)^(p - 1), and 0 where in is 0. norms is its result for
+  // in; grad has its shape.
+  Status (*vector_norm_backward)(Stream&, double p, const View& grad, const View& in, const View& norms,
+                                 const View& grad_in) noexcept;
   // out = the variance of in, dimensions as in sum, and means = the means, all in double: first the mean, then the
   // deviations from it. Equal elements give exactly 0, no elements give NaN. means is f64; means and out have one shape
   // and are contiguous.

@@ -1,5 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/elementwise/binary.cpp"
+#include <cmath>
+#include <numbers>
+
 #include "cpu/device.h"
 #include "cpu/elementwise/entries.h"
 #include "cpu/simd/ranges.h"
@@ -36,6 +39,16 @@ HWY_INLINE V apply_math_backward(D d, V a, V b) {
   if constexpr (op == BinaryOp::kTanhBackward) return hn::Mul(a, hn::Mul(hn::Sub(one, b), hn::Add(one, b)));
   if constexpr (op == BinaryOp::kSiluBackward) return hn::Mul(a, silu_derivative(d, b));
   if constexpr (op == BinaryOp::kSoftplusBackward) return hn::Mul(a, sigmoid(d, b));
+  // erf'(x) = 2 / sqrt(pi) e^(-x^2), in double, since the square's rounding would be magnified.
+  if constexpr (op == BinaryOp::kErfBackward) {
+    using T = hn::TFromD<D>;
+    const auto slope = [](T x) {
+      const double wide = static_cast<double>(x);
+      return static_cast<T>(2 * std::numbers::inv_sqrtpi * std::exp(-wide * wide));
+    };
+    return hn::Mul(a, map_lanes(d, slope, b));
+  }
+  if constexpr (op == BinaryOp::kExpm1Backward) return hn::Mul(a, hn::Add(b, one));
 }
 
 // The value of an op on vectors of a float type.

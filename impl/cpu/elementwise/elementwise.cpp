@@ -10,6 +10,8 @@ const ElementwiseKernels kElementwiseKernels = {
     .compare = compare,
     .clamp = clamp,
     .clamp_backward = clamp_backward,
+    .activation = activation,
+    .activation_backward = activation_backward,
     .affine = affine,
 };
 

@@ -12,6 +12,9 @@ Status compare(Stream& stream, CompareOp op, const View& a, const View& b, const
 Status clamp(Stream& stream, const Bounds& bounds, const View& x, const View& out) noexcept;
 Status clamp_backward(Stream& stream, const Bounds& bounds, const View& grad_output, const View& x,
                       const View& out) noexcept;
+Status activation(Stream& stream, const Activation& activation, const View& x, const View& out) noexcept;
+Status activation_backward(Stream& stream, const Activation& activation, const View& grad_output, const View& x,
+                           const View& out) noexcept;
 Status affine(Stream& stream, double scale, double shift, const View& x, const View& out) noexcept;
 
 // True if `exponent` is one f64 element, finite and repeated, for a float output narrower than f64.

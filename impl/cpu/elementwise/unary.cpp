@@ -27,10 +27,27 @@ HWY_INLINE V exponential_of(D d, V x) {
   }
 }
 
+// A function of libm in every lane, computed in double and rounded once.
+template <class D, class V, class F>
+HWY_INLINE V by_libm(D d, V x, F&& function) {
+  using T = hn::TFromD<D>;
+  return map_lanes(
+      d, [&](T value) { return static_cast<T>(function(static_cast<double>(value))); }, x);
+}
+
+// NaN is neither above nor below 0.
+template <class D, class V>
+HWY_INLINE V sign(D d, V x) {
+  const auto zero = hn::Zero(d);
+  const auto below = hn::IfThenElseZero(hn::Lt(x, zero), hn::Set(d, -1));
+  return hn::IfThenElse(hn::Gt(x, zero), hn::Set(d, 1), below);
+}
+
 template <UnaryOp op, class D, class V>
 HWY_INLINE V apply(D d, V x) {
   if constexpr (op == UnaryOp::kNegate) return hn::Neg(x);
   if constexpr (op == UnaryOp::kAbs) return hn::Abs(x);
+  if constexpr (op == UnaryOp::kSign) return sign(d, x);
   // NaN is not <= 0, so it stays; -0 becomes 0.
   if constexpr (op == UnaryOp::kRelu) return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x);
   if constexpr (op == UnaryOp::kGeluErf) return gelu_erf(d, x);
@@ -46,6 +63,13 @@ HWY_INLINE V apply(D d, V x) {
   if constexpr (op == UnaryOp::kTanh) return hyperbolic_tangent(d, x);
   if constexpr (op == UnaryOp::kSilu) return silu(d, x);
   if constexpr (op == UnaryOp::kSoftplus) return softplus(d, x);
+  // Highway's portable Floor, Ceil and Round may lose the sign of a result of 0.
+  if constexpr (op == UnaryOp::kFloor) return hn::CopySign(hn::Floor(x), x);
+  if constexpr (op == UnaryOp::kCeil) return hn::CopySign(hn::Ceil(x), x);
+  if constexpr (op == UnaryOp::kRound) return hn::CopySign(hn::Round(x), x);
+  if constexpr (op == UnaryOp::kErf) return by_libm(d, x, [](double value) { return std::erf(value); });
+  if constexpr (op == UnaryOp::kLog1p) return by_libm(d, x, [](double value) { return std::log1p(value); });
+  if constexpr (op == UnaryOp::kExpm1) return by_libm(d, x, [](double value) { return std::expm1(value); });
 }
 
 template <UnaryOp op, class C>
@@ -63,6 +87,7 @@ void integer_row(const int64_t* x, int64_t* out, int64_t count) {
     if constexpr (op == UnaryOp::kAbs) {
       out[i] = static_cast<int64_t>(x[i] < 0 ? 0 - static_cast<uint64_t>(x[i]) : static_cast<uint64_t>(x[i]));
     }
+    if constexpr (op == UnaryOp::kSign) out[i] = (x[i] > 0 ? 1 : 0) - (x[i] < 0 ? 1 : 0);
     if constexpr (op == UnaryOp::kRelu) out[i] = x[i] > 0 ? x[i] : 0;
   }
 }

@@ -5,6 +5,7 @@
 
 #include "cpu/device.h"
 #include "cpu/reduce/entries.h"
+#include "cpu/rows/repeated.h"
 #include "cpu/simd/ranges.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -76,22 +77,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace halftone::cpu {
-namespace {
 
 HWY_EXPORT(variance_of_strips);
 HWY_EXPORT(variance_gradient);
-
-// A reduction's result as a view that is repeated to the shape of its input.
-View repeated(const View& view, const Shape& shape) {
-  View result = view;
-  result.shape = shape;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (view.shape[i] != shape[i]) result.strides[i] = 0;
-  }
-  return result;
-}
-
-}  // namespace
 
 Status variance(Stream& stream, const Variance& variance, const View& in, const View& means, const View& out) noexcept {
   HWY_DYNAMIC_DISPATCH(variance_of_strips)(pool_of(stream), variance, in, means, out);

@@ -1,6 +1,7 @@
-// Pairwise sums, whose rounding error grows with the logarithm of the number of terms, and minima and maxima in the
-// same order. The order depends on the number of terms alone, so every instruction set and every number of threads
-// gives the same bits. For kernel files that Highway compiles once per instruction set: include after hwy/highway.h.
+// Pairwise sums, whose rounding error grows with the logarithm of the number of terms, and products, minima and maxima
+// in the same order. The order depends on the number of terms alone, so every instruction set and every number of
+// threads gives the same bits. For kernel files that Highway compiles once per instruction set: include after
+// hwy/highway.h.
 #if defined(HALFTONE_CPU_REDUCE_PAIRWISE_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_REDUCE_PAIRWISE_H
 #undef HALFTONE_CPU_REDUCE_PAIRWISE_H
@@ -28,6 +29,16 @@ HWY_INLINE C plus(C a, C b) {
   }
 }
 
+// int64 wraps around on overflow.
+template <class C>
+HWY_INLINE C times(C a, C b) {
+  if constexpr (std::is_integral_v<C>) {
+    return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+
 template <class C>
 inline constexpr C kLowest = std::is_integral_v<C> ? std::numeric_limits<C>::min()
                                                    : -std::numeric_limits<C>::infinity();
@@ -42,6 +53,14 @@ struct Plus {
   template <class C>
   static HWY_INLINE C of(C a, C b) {
     return plus(a, b);
+  }
+};
+struct Times {
+  template <class C>
+  static constexpr C kNone = C{1};
+  template <class C>
+  static HWY_INLINE C of(C a, C b) {
+    return times(a, b);
   }
 };
 struct Larger {

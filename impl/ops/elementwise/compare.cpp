@@ -1,9 +1,12 @@
 // Comparisons and logic. Their results are bool, so they are not differentiable.
+#include <cmath>
+
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/broadcast.h"
 #include "ops/dispatch/check.h"
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/scalar.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -30,6 +33,21 @@ Tensor compared(Op op, CompareOp kernel, const Tensor& given_a, const Tensor& gi
   return is_swapped ? apply_compare(op, kernel, right, left) : apply_compare(op, kernel, left, right);
 }
 
+// The number as PyTorch takes it beside a float: rounded to the tensor's dtype. Integers are compared exactly, in i64,
+// or in double if the number is not whole.
+Tensor compared_number(const Tensor& input, double number) {
+  const bool is_whole = std::trunc(number) == number && std::fabs(number) < 0x1p63;
+  const DType exact = is_whole ? DType::kI64 : DType::kF64;
+  return full(input.device(), is_float(input.dtype()) ? input.dtype() : exact, {}, number);
+}
+
+// `is_swapped`: the kernel takes the number first.
+Tensor compared_to(Op op, CompareOp kernel, const Tensor& input, double number, bool is_swapped = false) {
+  require_arithmetic(input, "input");
+  const Tensor other = compared_number(input, number);
+  return is_swapped ? apply_compare(op, kernel, other, input) : apply_compare(op, kernel, input, other);
+}
+
 Tensor examined(Op op, CompareOp kernel, const Tensor& input) {
   require_arithmetic(input, "input");
   return apply_compare(op, kernel, input, input);
@@ -48,6 +66,30 @@ Tensor le(const Tensor& a, const Tensor& b) { return compared(Op::kLe, CompareOp
 Tensor gt(const Tensor& a, const Tensor& b) { return compared(Op::kGt, CompareOp::kLess, a, b, true); }
 
 Tensor ge(const Tensor& a, const Tensor& b) { return compared(Op::kGe, CompareOp::kLessEqual, a, b, true); }
+
+Tensor eq_scalar(const Tensor& input, double number) {
+  return compared_to(Op::kEqScalar, CompareOp::kEqual, input, number);
+}
+
+Tensor ne_scalar(const Tensor& input, double number) {
+  return compared_to(Op::kNeScalar, CompareOp::kNotEqual, input, number);
+}
+
+Tensor lt_scalar(const Tensor& input, double number) {
+  return compared_to(Op::kLtScalar, CompareOp::kLess, input, number);
+}
+
+Tensor le_scalar(const Tensor& input, double number) {
+  return compared_to(Op::kLeScalar, CompareOp::kLessEqual, input, number);
+}
+
+Tensor gt_scalar(const Tensor& input, double number) {
+  return compared_to(Op::kGtScalar, CompareOp::kLess, input, number, true);
+}
+
+Tensor ge_scalar(const Tensor& input, double number) {
+  return compared_to(Op::kGeScalar, CompareOp::kLessEqual, input, number, true);
+}
 
 Tensor logical_and(const Tensor& a, const Tensor& b) { return compared(Op::kLogicalAnd, CompareOp::kLogicalAnd, a, b); }
 

@@ -31,6 +31,17 @@ Tensor tanh(const Tensor& input);
 Tensor silu(const Tensor& input);
 Tensor softplus(const Tensor& input);
 
+// Functions of capi/include/halftone/unary.h.
+Tensor floor(const Tensor& input);
+Tensor ceil(const Tensor& input);
+Tensor round(const Tensor& input);
+Tensor sign(const Tensor& input);
+Tensor erf(const Tensor& input);
+Tensor log1p(const Tensor& input);
+Tensor expm1(const Tensor& input);
+Tensor leaky_relu(const Tensor& input, double negative_slope);
+Tensor elu(const Tensor& input, double alpha);
+
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor pow(const Tensor& base, const Tensor& exponent);

@@ -38,4 +38,12 @@ Tensor cos(const Tensor& input) {
   return apply_unary({Op::kCos, UnaryOp::kCos, BinaryOp::kCosBackward}, Keeps::kInput, input);
 }
 
+Tensor erf(const Tensor& input) {
+  return apply_unary({Op::kErf, UnaryOp::kErf, BinaryOp::kErfBackward}, Keeps::kInput, input);
+}
+
+Tensor expm1(const Tensor& input) {
+  return apply_unary({Op::kExpm1, UnaryOp::kExpm1, BinaryOp::kExpm1Backward}, Keeps::kResult, input);
+}
+
 }  // namespace halftone::ops

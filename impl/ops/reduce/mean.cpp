@@ -8,7 +8,7 @@
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
-namespace halftone::ops {
+namespace halftone {
 
 namespace {
 
@@ -27,23 +27,33 @@ struct MeanBackward final : Node {
   void release_saved() noexcept override {}
 };
 
+// The empty sum is 0, and 0 * inf gives NaN, the mean of no elements.
+double share_of_one(const Reduction& reduction) {
+  return reduction.count > 0 ? 1.0 / static_cast<double>(reduction.count) : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
+
+void record_mean(const Tensor& result, const Tensor& input, const Reduction& reduction) {
+  auto* node = record<MeanBackward>(result, {&input});
+  if (node == nullptr) return;
+  node->kept = reduction.kept;
+  node->shape = input.shape();
+  node->dtype = input.dtype();
+  node->scale = share_of_one(reduction);
+}
+
+namespace ops {
 
 Tensor mean(const Tensor& input, const Shape& dims, bool keepdim) {
   require_float(input, "input");
   const auto [x, dtype] = autocast_unary(Op::kMean, input);
   const Reduction reduction = plan_reduction(x.shape(), dims, keepdim);
-  // The empty sum is 0, and 0 * inf gives NaN, the mean of no elements.
-  const double scale =
-      reduction.count > 0 ? 1.0 / static_cast<double>(reduction.count) : std::numeric_limits<double>::infinity();
-  Tensor result = apply_sum("mean", x, reduction, scale, dtype);
-  if (auto* node = record<MeanBackward>(result, {&x})) {
-    node->kept = reduction.kept;
-    node->shape = x.shape();
-    node->dtype = x.dtype();
-    node->scale = scale;
-  }
+  Tensor result = apply_sum("mean", x, reduction, share_of_one(reduction), dtype);
+  record_mean(result, x, reduction);
   return result;
 }
 
-}  // namespace halftone::ops
+}  // namespace ops
+
+}  // namespace halftone

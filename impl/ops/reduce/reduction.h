@@ -17,6 +17,9 @@ Reduction plan_reduction(const Shape& shape, const Shape& dims, bool keepdim);
 // scale * sum of the input, in `dtype`; records nothing.
 Tensor apply_sum(const char* operation, const Tensor& input, const Reduction& reduction, double scale, DType dtype);
 
+// Records `result` as the mean of the input over the reduction's dimensions.
+void record_mean(const Tensor& result, const Tensor& input, const Reduction& reduction);
+
 // An uninitialised result in `dtype`, and a view of it that keeps the reduced dimensions with size 1.
 struct Reduced {
   Tensor result;

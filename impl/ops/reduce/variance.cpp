@@ -1,4 +1,4 @@
-// var and std: variance and standard deviation.
+// var, std and var_mean: variance and standard deviation.
 #include <algorithm>
 
 #include "backend/kernels/kernels.h"
@@ -7,6 +7,7 @@
 #include "ops/dispatch/record.h"
 #include "ops/elementwise/binary.h"
 #include "ops/elementwise/ternary.h"
+#include "ops/reduce/moments.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reduce/reduction.h"
 #include "ops/shape/stride.h"
@@ -50,7 +51,14 @@ struct VarianceBackward final : Node {
   }
 };
 
-Tensor deviate(Op op, const Tensor& input, const Shape& dims, double correction, bool keepdim) {
+struct Deviation {
+  Tensor input;  // as the kernel took it
+  Reduction reduction;
+  Tensor result;
+  Tensor means;  // f64, of the kept shape
+};
+
+Deviation deviate(Op op, const Tensor& input, const Shape& dims, double correction, bool keepdim) {
   require_float(input, "input");
   const auto [x, dtype] = autocast_unary(op, input);
   const Reduction reduction = plan_reduction(x.shape(), dims, keepdim);
@@ -66,17 +74,25 @@ Tensor deviate(Op op, const Tensor& input, const Shape& dims, double correction,
     if (op == Op::kStd) node->result = SavedTensor(reshaped(result.detach(), reduction.kept));
     node->divisor = variance.divisor;
   }
-  return result;
+  return {x, reduction, result, means};
 }
 
 }  // namespace
 
 Tensor var(const Tensor& input, const Shape& dims, double correction, bool keepdim) {
-  return deviate(Op::kVar, input, dims, correction, keepdim);
+  return deviate(Op::kVar, input, dims, correction, keepdim).result;
 }
 
 Tensor std(const Tensor& input, const Shape& dims, double correction, bool keepdim) {
-  return deviate(Op::kStd, input, dims, correction, keepdim);
+  return deviate(Op::kStd, input, dims, correction, keepdim).result;
+}
+
+// The variance needs the means anyway.
+VarianceAndMean var_mean(const Tensor& input, const Shape& dims, double correction, bool keepdim) {
+  const Deviation deviation = deviate(Op::kVarMean, input, dims, correction, keepdim);
+  const Tensor mean = converted(reshaped(deviation.means, deviation.result.shape()), deviation.result.dtype());
+  record_mean(mean, deviation.input, deviation.reduction);
+  return {deviation.result, mean};
 }
 
 }  // namespace halftone::ops

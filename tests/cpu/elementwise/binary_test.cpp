@@ -1,3 +1,5 @@
+#include <numbers>
+
 #include "backend/formula/gelu.h"
 #include "cpu/elementwise/cases.h"
 #include "instruction_sets.h"
@@ -39,6 +41,9 @@ const BinaryCase kBinaryCases[] = {
     {"tanh_backward", BinaryOp::kTanhBackward, [](double a, double b) { return a * (1 - b * b); }},
     {"silu_backward", BinaryOp::kSiluBackward, [](double a, double b) { return a * silu_slope(b); }},
     {"softplus_backward", BinaryOp::kSoftplusBackward, [](double a, double b) { return a / (1 + std::exp(-b)); }},
+    {"erf_backward", BinaryOp::kErfBackward,
+     [](double a, double b) { return a * 2 * std::numbers::inv_sqrtpi * std::exp(-b * b); }},
+    {"expm1_backward", BinaryOp::kExpm1Backward, [](double a, double b) { return a * (b + 1); }},
 };
 static_assert(std::size(kBinaryCases) == static_cast<size_t>(BinaryOp::kEnd));
 

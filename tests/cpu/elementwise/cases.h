@@ -54,6 +54,20 @@ inline Status run_clamp_backward(const Bounds& bounds, const HostTensor& grad_ou
   return cpu::kElementwiseKernels.clamp_backward(stream, bounds, grad_output.view(), x.view(), out.view());
 }
 
+inline Status run_activation(const Activation& activation, const HostTensor& x, const HostTensor& out,
+                             int threads = 1) {
+  ThreadPool pool(threads);
+  cpu::CpuStream stream(pool);
+  return cpu::kElementwiseKernels.activation(stream, activation, x.view(), out.view());
+}
+
+inline Status run_activation_backward(const Activation& activation, const HostTensor& grad_output, const HostTensor& x,
+                                      const HostTensor& out) {
+  ThreadPool pool(1);
+  cpu::CpuStream stream(pool);
+  return cpu::kElementwiseKernels.activation_backward(stream, activation, grad_output.view(), x.view(), out.view());
+}
+
 inline Status run_affine(double scale, double shift, const HostTensor& x, const HostTensor& out, int threads = 1) {
   ThreadPool pool(threads);
   cpu::CpuStream stream(pool);

@@ -105,6 +105,8 @@ TEST(IntegerUnary, NegatesAndClamps) {
       expect_elements(out, [&](int64_t i) { return wrapped(dtype, -static_cast<int64_t>(x.get(i))); });
       ASSERT_TRUE(run_unary(UnaryOp::kRelu, x, out).ok());
       expect_elements(out, [&](int64_t i) { return x.get(i) > 0 ? x.get(i) : 0; });
+      ASSERT_TRUE(run_unary(UnaryOp::kSign, x, out).ok());
+      expect_elements(out, [&](int64_t i) { return x.get(i) > 0 ? 1.0 : x.get(i) < 0 ? -1.0 : 0.0; });
     }
   });
 }

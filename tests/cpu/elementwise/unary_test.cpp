@@ -17,6 +17,9 @@ struct UnaryCase {
 const UnaryCase kUnaryCases[] = {
     {"negate", UnaryOp::kNegate, [](double x) { return -x; }},
     {"abs", UnaryOp::kAbs, [](double x) { return std::fabs(x); }},
+    {"sign", UnaryOp::kSign, [](double x) { return x > 0   ? 1
+                                                   : x < 0 ? -1.0
+                                                           : 0; }},
     {"relu", UnaryOp::kRelu, [](double x) { return x > 0 ? x : 0; }},
     {"gelu_erf", UnaryOp::kGeluErf, [](double x) { return gelu_erf(x); }},
     {"gelu_tanh", UnaryOp::kGeluTanh, [](double x) { return gelu_tanh(x); }},
@@ -31,6 +34,12 @@ const UnaryCase kUnaryCases[] = {
     {"tanh", UnaryOp::kTanh, [](double x) { return std::tanh(x); }},
     {"silu", UnaryOp::kSilu, [](double x) { return x / (1 + std::exp(-x)); }},
     {"softplus", UnaryOp::kSoftplus, [](double x) { return std::log1p(std::exp(x)); }},
+    {"floor", UnaryOp::kFloor, [](double x) { return std::floor(x); }},
+    {"ceil", UnaryOp::kCeil, [](double x) { return std::ceil(x); }},
+    {"round", UnaryOp::kRound, [](double x) { return std::nearbyint(x); }},
+    {"erf", UnaryOp::kErf, [](double x) { return std::erf(x); }},
+    {"log1p", UnaryOp::kLog1p, [](double x) { return std::log1p(x); }, -0.75, 6},
+    {"expm1", UnaryOp::kExpm1, [](double x) { return std::expm1(x); }, -6, 5},
 };
 static_assert(std::size(kUnaryCases) == static_cast<size_t>(UnaryOp::kEnd));
 

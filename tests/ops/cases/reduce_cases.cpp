@@ -82,6 +82,22 @@ std::vector<OpCase> over_dims(Op op, ReduceCall call, Reduced (*reduce)(const st
   return cases;
 }
 
+// Both results at once.
+std::vector<OpCase> var_mean_cases() {
+  std::vector<OpCase> cases = over_dims(Op::kVarMean, var_of, var_of_terms, Dtypes::kFloats);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const ReducedDims& which = kReducedDims[i];
+    cases[i].run = [which](const Tensors& in) {
+      const auto [variance, mean] = ops::var_mean(in[0], which.dims, 0.5, which.keepdim);
+      return Tensors{variance, mean};
+    };
+    cases[i].reference = [which](const Arrays& in) {
+      return Arrays{reduced(which, var_of_terms)(in)[0], reduced(which, mean_of_terms)(in)[0]};
+    };
+  }
+  return cases;
+}
+
 Arrays running_sums(const Arrays& in, int dim) {
   Array out(in[0].shape);
   const int64_t stride = contiguous_strides(in[0].shape)[dim];
@@ -138,7 +154,7 @@ std::vector<OpCase> reduce_cases() {
   for (const std::vector<OpCase>& part :
        {over_dims(Op::kMean, ops::mean, mean_of_terms, Dtypes::kFloats),
         over_dims(Op::kVar, var_of, var_of_terms, Dtypes::kFloats),
-        over_dims(Op::kStd, std_of, std_of_terms, Dtypes::kFloats),
+        over_dims(Op::kStd, std_of, std_of_terms, Dtypes::kFloats), var_mean_cases(),
         over_dims(Op::kLogSumExp, ops::log_sum_exp, log_sum_exp_of_terms, Dtypes::kFloats),
         std::vector<OpCase>{cumsum_case(0, {{{0, 3}}, {{1}}, {{7, 5}}, {{4, 3, 2}}, {{129, 271}}}),
                             cumsum_case(-1, {{{3, 0}}, {{1}}, {{7, 5}}, {{271, 129}}}), accuracy_case()}}) {

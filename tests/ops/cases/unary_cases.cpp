@@ -42,11 +42,16 @@ std::vector<OpCase> elementary_cases() {
       function_case(Op::kReciprocal, ops::reciprocal, kPositive, [](double x) { return 1 / x; }),
       function_case(Op::kSin, ops::sin, kReal, [](double x) { return std::sin(x); }),
       function_case(Op::kCos, ops::cos, kReal, [](double x) { return std::cos(x); }),
+      function_case(Op::kErf, ops::erf, kReal, [](double x) { return std::erf(x); }),
+      function_case(Op::kLog1p, ops::log1p, uniform(0, 2), [](double x) { return std::log1p(x); }),
+      function_case(Op::kExpm1, ops::expm1, kReal, [](double x) { return std::expm1(x); }),
       function_case(Op::kAbs, ops::abs, distinct(), [](double x) { return std::fabs(x); }),
       function_case(Op::kNeg, ops::neg, kReal, [](double x) { return -x; }),
   };
   for (OpCase& op_case : cases) {
     if (op_case.op == Op::kCos) op_case.reference = each([](double x) { return std::cos(x); }, slack_at_one);
+    // The derivative is computed from the result y as y + 1, which is smaller than y by up to this factor.
+    if (op_case.op == Op::kExpm1) op_case.gradient_roundings = 12;
     const bool is_moved = op_case.op == Op::kAbs || op_case.op == Op::kNeg;
     if (!is_moved) continue;
     op_case.is_exact = true;
@@ -82,6 +87,10 @@ std::vector<OpCase> float_cases() {
   OpCase relu = float_case(Op::kRelu, "", distinct(), ops::relu);
   relu.reference = each([](double x) { return x > 0 ? x : 0; });
   relu.is_exact = true;
+  OpCase leaky = float_case(Op::kLeakyRelu, "", distinct(), [](const Tensor& x) { return ops::leaky_relu(x, 0.1); });
+  leaky.reference = each([](double x) { return x > 0 ? x : 0.1 * x; });
+  OpCase elu = float_case(Op::kElu, "", distinct(), [](const Tensor& x) { return ops::elu(x, 1.5); });
+  elu.reference = each([](double x) { return x > 0 ? x : 1.5 * std::expm1(x); });
   OpCase erf =
       float_case(Op::kGelu, "by erf", kReal, [](const Tensor& x) { return ops::gelu(x, ops::GeluForm::kErf); });
   erf.reference = each(erf_gelu, slack_of_gate);
@@ -93,7 +102,7 @@ std::vector<OpCase> float_cases() {
   OpCase clamp = float_case(Op::kClamp, "", distinct(), [](const Tensor& x) { return ops::clamp(x, -0.5, 0.75); });
   clamp.reference = each([](double x) { return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x; });
   clamp.is_exact = true;
-  return {relu, erf, tanh, clamp};
+  return {relu, leaky, elu, erf, tanh, clamp};
 }
 
 OpCase power_case(const char* what, double exponent, Draw draw) {

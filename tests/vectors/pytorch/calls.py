@@ -21,6 +21,7 @@ def simple(names, function_of):
         CALLS[name] = (lambda function: lambda x, s: function(*x))(function_of(name))
 
 
+simple("floor ceil round sign erf log1p expm1", lambda name: getattr(torch, name))
 simple("exp log sqrt rsqrt reciprocal abs neg sin cos sigmoid tanh add sub mul div maximum minimum pow eq ne lt le gt "
        "ge logical_and logical_or logical_not where matmul", lambda name: getattr(torch, name))
 simple("relu silu softplus linear", lambda name: getattr(F, name))
@@ -28,6 +29,8 @@ CALLS["is_nan"] = lambda x, s: torch.isnan(x[0])
 CALLS["is_finite"] = lambda x, s: torch.isfinite(x[0])
 CALLS["gelu"] = lambda x, s: F.gelu(x[0], approximate="tanh" if s["form"] == "tanh" else "none")
 CALLS["pow_scalar"] = lambda x, s: torch.pow(x[0], s["exponent"])
+CALLS["leaky_relu"] = lambda x, s: F.leaky_relu(x[0], s["negative_slope"])
+CALLS["elu"] = lambda x, s: F.elu(x[0], s["alpha"])
 CALLS["rescale"] = lambda x, s: x[0] * float(s["scale"]) + float(s["offset"])
 CALLS["masked_fill"] = lambda x, s: x[0].masked_fill(x[1], read(s["value"])) if x[0].shape == torch.broadcast_shapes(
     x[0].shape, x[1].shape) else torch.masked_fill(*torch.broadcast_tensors(x[0], x[1]), read(s["value"]))
@@ -49,6 +52,14 @@ def cast(x, s):
     return x[0].to(DTYPES[s["dtype"]])
 
 
+# Numbers and writes in place.
+for name in "add sub mul div eq ne lt le gt ge".split():
+    CALLS[name + "_scalar"] = (lambda f: lambda x, s: f(x[0], read(s["number"])))(getattr(torch, name))
+for name in "add sub mul div copy".split():
+    CALLS["copy_from" if name == "copy" else name + "_in_place"] = (
+        lambda f: lambda x, s: getattr(x[0], f)(x[1]).clone())(name + "_")
+
+
 # Reductions. No `dims` means all.
 def dims(s, input):
     return tuple(s["dims"]) if s.get("dims") else tuple(range(input.dim()))
@@ -64,6 +75,21 @@ CALLS["log_sum_exp"] = lambda x, s: torch.logsumexp(x[0], dims(s, x[0]), keepdim
 for name in "var std".split():
     CALLS[name] = (lambda f: lambda x, s: f(x[0], dims(s, x[0]) if "dims" in s else None, correction=s["correction"],
                                             keepdim=keep(s)))(getattr(torch, name))
+CALLS["var_mean"] = lambda x, s: torch.var_mean(x[0], dims(s, x[0]) if "dims" in s else None,
+                                                correction=s["correction"], keepdim=keep(s))
+CALLS["vector_norm"] = lambda x, s: torch.linalg.vector_norm(
+    x[0], read(s["p"]), tuple(s["dims"]) if s.get("dims") else None, keepdim=keep(s))
+
+
+@call("prod")
+def prod(x, s):
+    """PyTorch's takes one dimension or all."""
+    if not s.get("dims"):
+        return torch.prod(x[0])
+    dim, = s["dims"]
+    return torch.prod(x[0], dim, keepdim=keep(s))
+
+
 for name in "any all".split():
     CALLS[name] = (lambda f: lambda x, s: f(x[0], dims(s, x[0]), keepdim=keep(s)) if s.get("dims") else f(x[0]))(
         getattr(torch, name))
@@ -71,7 +97,7 @@ for name in "argmax argmin".split():
     CALLS[name] = (lambda f: lambda x, s: f(x[0], s["dim"], keepdim=keep(s)))(getattr(torch, name))
 CALLS["max_dim"] = lambda x, s: torch.max(x[0], s["dim"], keepdim=keep(s))
 CALLS["min_dim"] = lambda x, s: torch.min(x[0], s["dim"], keepdim=keep(s))
-for name in "cumsum softmax log_softmax".split():
+for name in "cumsum cumprod softmax log_softmax".split():
     CALLS[name] = (lambda f: lambda x, s: f(x[0], s["dim"]))(getattr(torch, name))
 
 # Shapes.
@@ -100,6 +126,12 @@ def slice_(x, s):
 def arange(x, s):
     return torch.arange(s["start"], s["end"], s["step"], dtype=DTYPES[s["dtype"]])
 
+
+CALLS["tile"] = lambda x, s: torch.tile(x[0], s["repeats"])
+CALLS["roll"] = lambda x, s: torch.roll(x[0], s["shifts"], s["dims"])
+CALLS["linspace"] = lambda x, s: torch.linspace(s["start"], s["end"], s["count"], dtype=DTYPES[s["dtype"]])
+CALLS["eye"] = lambda x, s: torch.eye(s["rows"], s["columns"], dtype=DTYPES[s["dtype"]])
+CALLS["one_hot"] = lambda x, s: F.one_hot(x[0], s["classes"])
 
 # Indices.
 CALLS["gather"] = lambda x, s: torch.gather(x[0], s["dim"], x[1])

@@ -16,9 +16,13 @@ import cases_dtypes  # noqa: F401: fills ALL, as the imports below do
 import cases_elementwise  # noqa: F401
 import cases_index  # noqa: F401
 import cases_loss  # noqa: F401
+import cases_product  # noqa: F401
 import cases_reduce  # noqa: F401
+import cases_scalar  # noqa: F401
 import cases_select  # noqa: F401
 import cases_shape  # noqa: F401
+import cases_step  # noqa: F401
+import cases_tile  # noqa: F401
 import cases_window  # noqa: F401
 from case import ALL, vector
 from check_differences import reasons

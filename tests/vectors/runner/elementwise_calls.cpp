@@ -7,23 +7,18 @@ namespace {
 using One = htone_status (*)(htone_tensor*, htone_tensor**);
 using Two = htone_status (*)(htone_tensor*, htone_tensor*, htone_tensor**);
 
-const std::map<std::string, One> kOne = {{"exp", htone_exp},
-                                         {"log", htone_log},
-                                         {"sqrt", htone_sqrt},
-                                         {"rsqrt", htone_rsqrt},
-                                         {"neg", htone_neg},
-                                         {"reciprocal", htone_reciprocal},
-                                         {"abs", htone_abs},
-                                         {"sin", htone_sin},
-                                         {"cos", htone_cos},
-                                         {"sigmoid", htone_sigmoid},
-                                         {"tanh", htone_tanh},
-                                         {"silu", htone_silu},
-                                         {"softplus", htone_softplus},
-                                         {"relu", htone_relu},
-                                         {"logical_not", htone_logical_not},
-                                         {"is_nan", htone_is_nan},
-                                         {"is_finite", htone_is_finite}};
+const std::map<std::string, One> kOne = {{"exp", htone_exp},           {"log", htone_log},
+                                         {"sqrt", htone_sqrt},         {"rsqrt", htone_rsqrt},
+                                         {"neg", htone_neg},           {"reciprocal", htone_reciprocal},
+                                         {"abs", htone_abs},           {"sin", htone_sin},
+                                         {"cos", htone_cos},           {"sigmoid", htone_sigmoid},
+                                         {"tanh", htone_tanh},         {"silu", htone_silu},
+                                         {"softplus", htone_softplus}, {"relu", htone_relu},
+                                         {"floor", htone_floor},       {"ceil", htone_ceil},
+                                         {"round", htone_round},       {"sign", htone_sign},
+                                         {"erf", htone_erf},           {"log1p", htone_log1p},
+                                         {"expm1", htone_expm1},       {"logical_not", htone_logical_not},
+                                         {"is_nan", htone_is_nan},     {"is_finite", htone_is_finite}};
 
 const std::map<std::string, Two> kTwo = {{"add", htone_add},
                                          {"sub", htone_sub},
@@ -74,6 +69,10 @@ Calls elementwise_calls() {
   calls["pow_scalar"] = [](const Call& call) {
     return results(compute(htone_pow_scalar, call.inputs[0], call.number("exponent")));
   };
+  calls["leaky_relu"] = [](const Call& call) {
+    return results(compute(htone_leaky_relu, call.inputs[0], call.number("negative_slope")));
+  };
+  calls["elu"] = [](const Call& call) { return results(compute(htone_elu, call.inputs[0], call.number("alpha"))); };
   calls["rescale"] = [](const Call& call) {
     return results(compute(htone_rescale, call.inputs[0], call.number("scale"), call.number("offset")));
   };

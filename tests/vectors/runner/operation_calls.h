@@ -43,6 +43,7 @@ struct Call {
 using Calls = std::map<std::string, std::function<Tensors(const Call&)>>;
 
 Calls elementwise_calls();
+Calls scalar_calls();
 Calls reduce_calls();
 Calls shape_calls();
 Calls index_calls();

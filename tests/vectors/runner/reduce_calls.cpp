@@ -27,6 +27,20 @@ auto spreading(Spread function) {
   };
 }
 
+Tensors vector_norm(const Call& call) {
+  const std::vector<int64_t> dims = call.list("dims");
+  return results(compute(htone_vector_norm, call.inputs[0], call.number("p"), static_cast<int32_t>(dims.size()),
+                         dims.data(), keepdim(call)));
+}
+
+Tensors var_mean(const Call& call) {
+  const std::vector<int64_t> dims = call.list("dims");
+  htone_tensor *variance = nullptr, *mean = nullptr;
+  accepted(htone_var_mean(call.inputs[0], static_cast<int32_t>(dims.size()), dims.data(), call.number("correction"),
+                          keepdim(call), &variance, &mean));
+  return results(Tensor(variance), Tensor(mean));
+}
+
 auto running(Along function) {
   return [=](const Call& call) { return results(compute(function, call.inputs[0], call.whole("dim"))); };
 }
@@ -56,6 +70,10 @@ Calls reduce_calls() {
           {"var", spreading(htone_var)},
           {"std", spreading(htone_std)},
           {"cumsum", running(htone_cumsum)},
+          {"cumprod", running(htone_cumprod)},
+          {"prod", reducing(htone_prod)},
+          {"vector_norm", vector_norm},
+          {"var_mean", var_mean},
           {"softmax", running(htone_softmax)},
           {"log_softmax", running(htone_log_softmax)},
           {"argmax", finding(htone_argmax)},

@@ -58,6 +58,21 @@ Tensors arange(const Call& call) {
                          call.number("end"), call.number("step")));
 }
 
+Tensors linspace(const Call& call) {
+  return results(compute(htone_linspace, call.device, dtype_of(call.settings.at("dtype")), call.number("start"),
+                         call.number("end"), call.whole("count")));
+}
+
+Tensors eye(const Call& call) {
+  return results(
+      compute(htone_eye, call.device, dtype_of(call.settings.at("dtype")), call.whole("rows"), call.whole("columns")));
+}
+
+Tensors roll(const Call& call) {
+  const std::vector<int64_t> dims = call.list("dims"), shifts = call.list("shifts");
+  return results(compute(htone_roll, call.inputs[0], static_cast<int32_t>(dims.size()), dims.data(), shifts.data()));
+}
+
 }  // namespace
 
 Calls shape_calls() {
@@ -76,6 +91,11 @@ Calls shape_calls() {
           {"split", split},
           {"pad", pad},
           {"einsum", einsum},
+          {"tile", sized(htone_tile, "repeats")},
+          {"one_hot", with_one(htone_one_hot, "classes")},
+          {"roll", roll},
+          {"linspace", linspace},
+          {"eye", eye},
           {"arange", arange}};
 }
 

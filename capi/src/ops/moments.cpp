@@ -1,0 +1,26 @@
+#include "halftone/moments.h"
+
+#include "base/call.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace {
+
+double norm_exponent(double p, ArgumentName name) {
+  if (std::isnan(p)) fail(Code::kInvalidArgument, name.text(), "p is NaN, expected a number or an infinity");
+  return p;
+}
+
+}  // namespace
+
+htone_status htone_vector_norm(htone_tensor* input, double p, int32_t dim_count, const int64_t* dims, int32_t keepdim,
+                               htone_tensor** out) {
+  return Pure(ops::vector_norm, input, as<norm_exponent>(p), as<dim_list>(dim_count, dims), keepdim, out);
+}
+
+htone_status htone_var_mean(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction,
+                            int32_t keepdim, htone_tensor** out_variance, htone_tensor** out_mean) {
+  return Pure(ops::var_mean, input, as<dim_list>(dim_count, dims), as<finite_number>(correction), keepdim,
+              tensor_pair(out_variance, out_mean));
+}
