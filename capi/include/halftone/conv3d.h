@@ -28,6 +28,10 @@ typedef struct htone_conv3d_options {
   int64_t groups; /**< channels fall into so many groups that do not see each other; default 1 */
 } htone_conv3d_options;
 
+/** The defaults, to initialize a htone_conv3d_options where it is declared. */
+#define HTONE_CONV3D_OPTIONS_INIT \
+  { sizeof(htone_conv3d_options), 1, HTONE_F32, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

@@ -11,10 +11,14 @@ extern "C" {
 #endif
 
 typedef struct htone_device_info {
-  uint32_t struct_size; /**< set by the caller to sizeof(htone_device_info) */
-  int32_t kind;         /**< HTONE_DEVICE_CPU, HTONE_DEVICE_CUDA or HTONE_DEVICE_OTHER */
-  char name[48];        /**< for htone_device_create: "cpu", "cuda:0"; always ends with a zero byte */
+  uint32_t struct_size;   /**< set by the caller to sizeof(htone_device_info) */
+  htone_device_type type; /**< HTONE_DEVICE_CPU, HTONE_DEVICE_CUDA or HTONE_DEVICE_OTHER */
+  char name[48];          /**< for htone_device_create: "cpu", "cuda:0"; always ends with a zero byte */
 } htone_device_info;
+
+/** An empty htone_device_info of the right size, to initialize one where it is declared. */
+#define HTONE_DEVICE_INFO_INIT \
+  { sizeof(htone_device_info), HTONE_DEVICE_OTHER, "" }
 
 /** Returns how many devices there are: the CPU, and those that loaded plugins serve.
  *
@@ -24,6 +28,14 @@ typedef struct htone_device_info {
  * @since 0.1
  */
 HTONE_API htone_status htone_context_device_count(htone_context* context, size_t* out_count);
+
+/** Sets struct_size and empties the other fields, as HTONE_DEVICE_INFO_INIT does.
+ *
+ * @param[out] info caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_device_info_init(htone_device_info* info);
 
 /** Describes one of the devices that there are, without making it.
  *
@@ -42,6 +54,18 @@ typedef struct htone_cpu_features {
   uint32_t reserved;          /**< 0 */
   char instruction_set[16];   /**< of the kernels: "AVX3" (AVX-512), "AVX2" or "SCALAR" */
 } htone_cpu_features;
+
+/** An empty htone_cpu_features of the right size, to initialize one where it is declared. */
+#define HTONE_CPU_FEATURES_INIT \
+  { sizeof(htone_cpu_features), 0, 0, 0, "" }
+
+/** Sets struct_size and empties the other fields, as HTONE_CPU_FEATURES_INIT does.
+ *
+ * @param[out] features caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_cpu_features_init(htone_cpu_features* features);
 
 /** Describes how this CPU computes. The first call measures for some microseconds.
  *

@@ -18,6 +18,10 @@ typedef struct htone_generator_state {
   uint64_t sequence; /**< of the next draw; 0 before the first */
 } htone_generator_state;
 
+/** An empty htone_generator_state of the right size, to initialize one where it is declared. */
+#define HTONE_GENERATOR_STATE_INIT \
+  { sizeof(htone_generator_state), 0, 0, 0 }
+
 /** Begins with the draws of a seed anew, as a new context with this seed does.
  *
  * @param[in] context borrowed; no other thread draws meanwhile.
@@ -26,6 +30,14 @@ typedef struct htone_generator_state {
  * @since 0.1
  */
 HTONE_API htone_status htone_context_set_seed(htone_context* context, uint64_t seed);
+
+/** Sets struct_size and empties the other fields, as HTONE_GENERATOR_STATE_INIT does.
+ *
+ * @param[out] empty caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_generator_state_init(htone_generator_state* empty);
 
 /** Reads the state from which the next draw follows. A checkpoint saves it by itself.
  *

@@ -17,6 +17,10 @@ typedef struct htone_gradients_options {
   int32_t zeros_for_unused; /**< not 0: such an input gets zeros, and is allowed; default 0 */
 } htone_gradients_options;
 
+/** The defaults, to initialize a htone_gradients_options where it is declared. */
+#define HTONE_GRADIENTS_OPTIONS_INIT \
+  { sizeof(htone_gradients_options), 0, 0, 0 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

@@ -27,8 +27,8 @@
 #include "halftone/einsum.h"
 #include "halftone/elementwise.h"
 #include "halftone/ema.h"
-#include "halftone/generator.h"
 #include "halftone/factory.h"
+#include "halftone/generator.h"
 #include "halftone/grad_scaler.h"
 #include "halftone/gradients.h"
 #include "halftone/hooks.h"
@@ -62,9 +62,9 @@
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"
 #include "halftone/tensor.h"
-#include "halftone/upsample.h"
 #include "halftone/tile.h"
 #include "halftone/unary.h"
+#include "halftone/upsample.h"
 #include "halftone/version.h"
 
 #endif

@@ -21,6 +21,10 @@ typedef struct htone_recurrent_options {
   uint32_t reserved;
 } htone_recurrent_options;
 
+/** The defaults, to initialize a htone_recurrent_options where it is declared. */
+#define HTONE_RECURRENT_OPTIONS_INIT \
+  { sizeof(htone_recurrent_options), 1, 1, 0, 0.0, HTONE_F32, 0 }
+
 /** Fills options with the defaults.
  *
  * @param[out] options caller's memory.

@@ -60,6 +60,10 @@ typedef struct htone_one_cycle_options {
   uint32_t reserved;
 } htone_one_cycle_options;
 
+/** The defaults, to initialize an htone_one_cycle_options where it is declared. */
+#define HTONE_ONE_CYCLE_OPTIONS_INIT \
+  { sizeof(htone_one_cycle_options), 0, 0, 0.3, 1.0 / 25.0, 1.0 / 25.0 / 1e4, 0, 0 }
+
 /** Fills options with the defaults; total_steps is 0 and must be set.
  *
  * @param[out] options caller's memory.
@@ -92,6 +96,10 @@ typedef struct htone_plateau_options {
   int32_t absolute_threshold; /**< not 0: threshold is a difference, not a share of the best number; default 0 */
   uint32_t reserved;
 } htone_plateau_options;
+
+/** The defaults, to initialize a htone_plateau_options where it is declared. */
+#define HTONE_PLATEAU_OPTIONS_INIT \
+  { sizeof(htone_plateau_options), 0, 0.1, 10, 1e-4, 0, 0.0, 1e-8, 0, 0 }
 
 /** Fills options with the defaults.
  *

@@ -9,10 +9,8 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_gradients_options default_gradients() { return zero_options<htone_gradients_options>(); }
-
 htone_gradients_options gradients_options(const htone_gradients_options* options) {
-  return options_or_default(options, default_gradients());
+  return options_or_default(options, htone_gradients_options(HTONE_GRADIENTS_OPTIONS_INIT));
 }
 
 // Undefined tensors for NULL; none at all without the list.
@@ -30,8 +28,6 @@ Unused unused_of(const htone_gradients_options& options) {
 }
 
 }  // namespace
-
-htone_status htone_gradients_options_init(htone_gradients_options* options) { return Call(default_gradients, options); }
 
 htone_status htone_gradients(size_t output_count, htone_tensor* const* outputs, htone_tensor* const* gradients,
                              size_t input_count, htone_tensor* const* inputs, const htone_gradients_options* options,

@@ -14,15 +14,15 @@ namespace {
 htone_device_info device_info(const Context& context, size_t index) {
   const std::vector<KnownDevice> devices = known_devices(context.plugins());
   require_index(index, devices.size());
-  auto info = zero_options<htone_device_info>();
-  info.kind = static_cast<int32_t>(devices[index].kind);
+  htone_device_info info = HTONE_DEVICE_INFO_INIT;
+  info.type = static_cast<htone_device_type>(devices[index].kind);
   std::snprintf(info.name, sizeof info.name, "%s", devices[index].name.c_str());
   return info;
 }
 
 htone_cpu_features cpu_features() {
   const Bf16Products products = bf16_products();
-  auto features = zero_options<htone_cpu_features>();
+  htone_cpu_features features = HTONE_CPU_FEATURES_INIT;
   features.has_bf16_products = products.is_native ? 1 : 0;
   features.uses_bf16_products = products.is_used ? 1 : 0;
   std::snprintf(features.instruction_set, sizeof features.instruction_set, "%s", instruction_set());

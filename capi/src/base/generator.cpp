@@ -8,14 +8,15 @@ using namespace halftone::capi;
 namespace {
 
 htone_generator_state generator_state(const Context& context) {
-  auto state = zero_options<htone_generator_state>();
+  htone_generator_state state = HTONE_GENERATOR_STATE_INIT;
   state.seed = context.seed();
   state.sequence = context.sequences_taken();
   return state;
 }
 
 htone_generator_state checked_generator(const htone_generator_state* saved) {
-  const auto given = options_or_default(&require(saved, "saved"), zero_options<htone_generator_state>(), "saved");
+  const auto given =
+      options_or_default(&require(saved, "saved"), htone_generator_state(HTONE_GENERATOR_STATE_INIT), "saved");
   if (given.sequence > static_cast<uint64_t>(kLargestCount)) {
     fail(Code::kInvalidArgument, "saved", "saved.sequence=%llu, expected at most 2^62",
          static_cast<unsigned long long>(given.sequence));

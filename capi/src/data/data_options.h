@@ -6,16 +6,9 @@
 
 namespace halftone::capi {
 
-inline htone_sampler_options default_sampler_options() {
-  auto options = zero_options<htone_sampler_options>();
-  options.shuffle = 1;
-  options.drop_last = 1;
-  options.world_size = 1;
-  return options;
-}
-
 inline data::SamplerOptions sampler_options(const htone_sampler_options* options) {
-  const htone_sampler_options given = options_or_default(&require(options, "options"), default_sampler_options());
+  const htone_sampler_options given =
+      options_or_default(&require(options, "options"), htone_sampler_options(HTONE_SAMPLER_OPTIONS_INIT));
   return {.count = given.count,
           .batch_size = given.batch_size,
           .seed = given.seed,

@@ -10,16 +10,9 @@ namespace {
 
 constexpr int32_t kMostLayers = 64;
 
-htone_recurrent_options default_recurrent_options() {
-  auto options = zero_options<htone_recurrent_options>();
-  options.bias = 1;
-  options.num_layers = 1;
-  options.dtype = HTONE_F32;
-  return options;
-}
-
 nn::RecurrentOptions recurrent_options(const htone_recurrent_options* options) {
-  const htone_recurrent_options given = options_or_default(options, default_recurrent_options());
+  const htone_recurrent_options given =
+      options_or_default(options, htone_recurrent_options(HTONE_RECURRENT_OPTIONS_INIT));
   checked_weight_dtype(given.dtype, "options", "options.dtype");
   if (given.num_layers < 1 || given.num_layers > kMostLayers) {
     fail(Code::kInvalidArgument, "options", "options.num_layers=%d is outside [1, %d]", given.num_layers, kMostLayers);
@@ -99,10 +92,6 @@ Tensor gru_cell(const Tensor& input, const Tensor& hidden, const Tensor& weight_
 }
 
 }  // namespace
-
-htone_status htone_recurrent_options_init(htone_recurrent_options* options) {
-  return Call(default_recurrent_options, options);
-}
 
 htone_status htone_module_create_lstm(htone_device* device, int64_t input_size, int64_t hidden_size,
                                       const htone_recurrent_options* options, htone_module** out) {

@@ -8,19 +8,9 @@ using namespace halftone::capi;
 
 namespace {
 
-htone_conv3d_options default_conv3d_options() {
-  auto options = zero_options<htone_conv3d_options>();
-  options.bias = 1;
-  options.dtype = HTONE_F32;
-  options.stride_d = options.stride_h = options.stride_w = 1;
-  options.dilation_d = options.dilation_h = options.dilation_w = 1;
-  options.groups = 1;
-  return options;
-}
-
 // Checks the fields that only modules use; the operation checks the others.
 htone_conv3d_options checked_conv3d_options(const htone_conv3d_options* options) {
-  const htone_conv3d_options settings = options_or_default(options, default_conv3d_options());
+  const htone_conv3d_options settings = options_or_default(options, htone_conv3d_options(HTONE_CONV3D_OPTIONS_INIT));
   require_conv_dtype(settings.dtype);
   return settings;
 }
@@ -56,8 +46,6 @@ Ref<nn::Module> make_conv3d(ContextDevice& device, const ConvLayerSizes& sizes, 
 }
 
 }  // namespace
-
-htone_status htone_conv3d_options_init(htone_conv3d_options* options) { return Call(default_conv3d_options, options); }
 
 htone_status htone_conv3d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                           const htone_conv3d_options* options, htone_tensor** out) {

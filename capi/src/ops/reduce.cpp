@@ -1,7 +1,6 @@
 #include "halftone/reduce.h"
 
 #include "base/call.h"
-#include "ops/pair_result.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -35,7 +35,7 @@ OptimizerSettings<optim::AdafactorRule> adafactor_settings(const htone_adafactor
 
 htone_adafactor_options adafactor_group(optim::Optimizer& optimizer, size_t index) {
   const auto [precision, group] = group_settings<optim::AdafactorRule>(optimizer, index);
-  auto options = zero_options<htone_adafactor_options>();
+  htone_adafactor_options options = HTONE_ADAFACTOR_OPTIONS_INIT;
   show_precision(precision, options);
   options.lr = group.lr;
   options.beta2_decay = group.beta2_decay;

@@ -41,7 +41,7 @@ template <class Rule>
 htone_adamw_options adamw_group(optim::Optimizer& optimizer, size_t index) {
   const OptimizerSettings<Rule> settings = group_settings<Rule>(optimizer, index);
   const AdamwGroup& group = settings.group;
-  auto options = zero_options<htone_adamw_options>();
+  htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
   show_precision(settings.precision, options);
   options.lr = group.lr;
   options.beta1 = group.beta1;
@@ -53,7 +53,7 @@ htone_adamw_options adamw_group(optim::Optimizer& optimizer, size_t index) {
 
 template <class Rule>
 OptimizerSettings<Rule> new_adamw_settings(const htone_adamw_options* options) {
-  return settings_of<Rule>(&require(options, "options"), default_adamw());
+  return settings_of<Rule>(&require(options, "options"), htone_adamw_options(HTONE_ADAMW_OPTIONS_INIT));
 }
 
 }  // namespace

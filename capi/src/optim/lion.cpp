@@ -23,7 +23,7 @@ OptimizerSettings<optim::LionRule> lion_settings(const htone_lion_options* optio
 
 htone_lion_options lion_group(optim::Optimizer& optimizer, size_t index) {
   const auto [precision, group] = group_settings<optim::LionRule>(optimizer, index);
-  auto options = zero_options<htone_lion_options>();
+  htone_lion_options options = HTONE_LION_OPTIONS_INIT;
   show_precision(precision, options);
   options.lr = group.lr;
   options.beta1 = group.beta1;

@@ -30,7 +30,7 @@ OptimizerSettings<optim::RmspropRule> rmsprop_settings(const htone_rmsprop_optio
 
 htone_rmsprop_options rmsprop_group(optim::Optimizer& optimizer, size_t index) {
   const auto [precision, group] = group_settings<optim::RmspropRule>(optimizer, index);
-  auto options = zero_options<htone_rmsprop_options>();
+  htone_rmsprop_options options = HTONE_RMSPROP_OPTIONS_INIT;
   show_precision(precision, options);
   options.lr = group.lr;
   options.alpha = group.alpha;

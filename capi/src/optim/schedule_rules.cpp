@@ -21,14 +21,6 @@ double exponential_decay(double gamma) {
   return gamma;
 }
 
-htone_one_cycle_options default_one_cycle() {
-  auto options = zero_options<htone_one_cycle_options>();
-  options.rise_share = 0.3;
-  options.start_factor = 1.0 / 25.0;
-  options.final_factor = options.start_factor / 1e4;
-  return options;
-}
-
 void require_share(const char* field, double value) {
   require_setting(value >= 0.0 && value <= 1.0, field, value, "a number in [0, 1]");
 }
@@ -40,7 +32,8 @@ void require_count(const char* field, int64_t value, int64_t least) {
 }
 
 optim::OneCycleSettings one_cycle_settings(const htone_one_cycle_options* options) {
-  const htone_one_cycle_options given = options_or_default(&require(options, "options"), default_one_cycle());
+  const htone_one_cycle_options given =
+      options_or_default(&require(options, "options"), htone_one_cycle_options(HTONE_ONE_CYCLE_OPTIONS_INIT));
   require_count("total_steps", given.total_steps, 1);
   require_share("rise_share", given.rise_share);
   require_share("start_factor", given.start_factor);
@@ -55,18 +48,8 @@ optim::OneCycleSettings one_cycle_settings(const htone_one_cycle_options* option
           .has_three_phases = given.three_phases != 0};
 }
 
-htone_plateau_options default_plateau() {
-  const optim::PlateauSettings settings;
-  auto options = zero_options<htone_plateau_options>();
-  options.factor = settings.factor;
-  options.patience = settings.patience;
-  options.threshold = settings.threshold;
-  options.epsilon = settings.epsilon;
-  return options;
-}
-
 optim::PlateauSettings plateau_settings(const htone_plateau_options* options) {
-  const htone_plateau_options given = options_or_default(options, default_plateau());
+  const htone_plateau_options given = options_or_default(options, htone_plateau_options(HTONE_PLATEAU_OPTIONS_INIT));
   require_fraction("factor", given.factor);
   require_count("patience", given.patience, 0);
   require_not_negative("threshold", given.threshold);
@@ -109,13 +92,9 @@ htone_status htone_schedule_create_cosine_restarts(int64_t first_period, int64_t
               as<probability>(final_factor), out);
 }
 
-htone_status htone_one_cycle_options_init(htone_one_cycle_options* options) { return Call(default_one_cycle, options); }
-
 htone_status htone_schedule_create_one_cycle(const htone_one_cycle_options* options, htone_schedule** out) {
   return Call(make_schedule<optim::OneCycleSchedule>, as<one_cycle_settings>(options), out);
 }
-
-htone_status htone_plateau_options_init(htone_plateau_options* options) { return Call(default_plateau, options); }
 
 htone_status htone_schedule_create_plateau(const htone_plateau_options* options, htone_schedule** out) {
   return Call(make_schedule<optim::PlateauSchedule>, as<plateau_settings>(options), out);

@@ -33,7 +33,7 @@ OptimizerSettings<optim::SgdRule> sgd_settings(const htone_sgd_options* options)
 
 htone_sgd_options sgd_group(optim::Optimizer& optimizer, size_t index) {
   const auto [precision, group] = group_settings<optim::SgdRule>(optimizer, index);
-  auto options = zero_options<htone_sgd_options>();
+  htone_sgd_options options = HTONE_SGD_OPTIONS_INIT;
   show_precision(precision, options);
   options.lr = group.lr;
   options.momentum = group.momentum;

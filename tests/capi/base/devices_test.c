@@ -6,12 +6,12 @@
 static void the_cpu_is_the_first_device(void** state) {
   (void)state;
   size_t count = 0;
-  htone_device_info info = {.struct_size = sizeof info};
+  htone_device_info info = HTONE_DEVICE_INFO_INIT;
   assert_ok(htone_context_device_count(test_context(), &count));
   assert_int_equal(count, 1);
   assert_ok(htone_context_device_info(test_context(), 0, &info));
   assert_string_equal(info.name, "cpu");
-  assert_int_equal(info.kind, HTONE_DEVICE_CPU);
+  assert_int_equal(info.type, HTONE_DEVICE_CPU);
   assert_fails(htone_context_device_info(test_context(), 1, &info), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
 }
 
@@ -42,7 +42,7 @@ static void a_missing_device_is_told_with_those_there_are(void** state) {
 /* The build information names the instruction set, too. */
 static void the_cpu_is_described(void** state) {
   (void)state;
-  htone_cpu_features features = {.struct_size = sizeof features}, again = features;
+  htone_cpu_features features = HTONE_CPU_FEATURES_INIT, again = features;
   char build[256];
   size_t length = 0;
   assert_ok(htone_cpu_describe(&features));

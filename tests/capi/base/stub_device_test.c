@@ -69,7 +69,7 @@ static void a12_tensors_of_two_devices_do_not_mix(void** state) {
 static void the_devices_of_a_plugin_are_listed_behind_the_cpu(void** state) {
   (void)state;
   htone_context* context = make_context(1, 0);
-  htone_device_info info = {.struct_size = sizeof info};
+  htone_device_info info = HTONE_DEVICE_INFO_INIT;
   htone_device* device = NULL;
   size_t count = 0;
   assert_ok(htone_context_load_plugin(context, FAKE_PLUGIN));
@@ -77,7 +77,7 @@ static void the_devices_of_a_plugin_are_listed_behind_the_cpu(void** state) {
   assert_int_equal(count, 2);
   assert_ok(htone_context_device_info(context, 1, &info));
   assert_string_equal(info.name, "fake:0");
-  assert_int_equal(info.kind, HTONE_DEVICE_OTHER);
+  assert_int_equal(info.type, HTONE_DEVICE_OTHER);
   assert_ok(htone_device_create(context, info.name, &device));
   keep_device(device);
   assert_fails(htone_device_create(context, "gpu:0", &device), HTONE_ERROR_DEVICE, "there are cpu, fake:0");
