@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-from check_english import comments_of_c, comments_of_script, findings, paragraphs_of  # noqa: E402
+from check_english import REPOSITORY, comments_of_c, comments_of_script, findings, paragraphs_of, tracked_files  # noqa: E402
 
 
 def faults(texts):
@@ -31,6 +31,19 @@ class CheckEnglish(unittest.TestCase):
 
     def test_host_against_device_is_the_term_of_the_field(self):
         self.assertEqual(faults(comments_of_c("// Copies host memory; a host-device function.\n")), [])
+
+    def test_the_public_headers_are_read(self):
+        names = {path.name for path in tracked_files(["capi/include"])}
+        self.assertEqual(names, {path.name for path in (REPOSITORY / "capi/include/halftone").glob("*.h")})
+
+    def test_a_fault_that_is_planted_in_a_public_header_is_found(self):
+        header = (REPOSITORY / "capi/include/halftone/ops.h").read_text(encoding="utf-8")
+        self.assertEqual(faults(comments_of_c(header)), [])
+        for plain, planted in (("/** @file\n * Operations", "/** @file\n * What operations"),
+                               ("/** Subtracts element by element", "/** Of two tensors the host gets"),
+                               (" * @param[out] out broadcast shape", " * @param[out] out stands in memory")):
+            self.assertIn(plain, header)
+            self.assertTrue(faults(comments_of_c(header.replace(plain, planted, 1))), planted)
 
     def test_code_is_no_english(self):
         self.assertEqual(faults(comments_of_c("int answers = What(host);\n")), [])

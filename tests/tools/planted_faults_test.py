@@ -193,8 +193,12 @@ HTONE_API htone_status htone_relu("""
         self.assert_fault("htone_add: names the unknown status WRONG_SHAPE")
 
     def test_a_function_without_a_comment_is_found(self):
-        self.replace(self.ops, "typedef enum htone_gelu_form {", "HTONE_API htone_status htone_planted(void);")
+        self.replace(self.ops, "/** The two formulas of htone_gelu. */", "HTONE_API htone_status htone_planted(void);")
         self.assert_fault("htone_planted: has no comment")
+
+    def test_an_enumerator_without_a_comment_is_found(self):
+        self.replace("capi/include/halftone/base.h", " /**< success */", "")
+        self.assert_fault("HTONE_OK has no comment")
 
     def test_a_long_line_and_a_long_header_are_found(self):
         self.write("capi/include/halftone/planted.h", "/*" + "x" * 117 + "*/\n" + "\n" * 300)

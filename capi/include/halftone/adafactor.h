@@ -1,6 +1,6 @@
 /** @file
- * Adafactor: steps in proportion to the weights, with a variance of the gradient for each row and each column of a
- * matrix in place of one for each element.
+ * Adafactor: steps in proportion to the weights, with one variance of the gradient for each row and each column of a
+ * matrix instead of one for each element.
  */
 #ifndef HALFTONE_ADAFACTOR_H
 #define HALFTONE_ADAFACTOR_H
@@ -12,23 +12,23 @@
 extern "C" {
 #endif
 
-/** A parameter of two or more dimensions is a list of matrices of the last two; each keeps an FP32 number for each row,
- * for each column, and for itself. Other parameters keep one for each element. A step of a parameter is
- * max(epsilon2, RMS of the weights) min(lr, 1 / sqrt(t)) times the gradient over the root of its variance; the RMS of
- * this quotient is bounded by clip_threshold. t counts the steps of the group. Sums over a parameter are formed in an
- * order that does not depend on the number of threads.
+/** Settings of Adafactor optimizers. A parameter of two or more dimensions is a list of matrices of the last two. Each
+ * matrix keeps an FP32 number for each row, for each column, and for itself. Other parameters keep one for each
+ * element. A step of a parameter is max(epsilon2, RMS of the weights) min(lr, 1 / sqrt(t)) times the gradient over the
+ * root of its variance; the RMS of this quotient is bounded by clip_threshold. t counts the steps of the group. Sums
+ * over a parameter have an order that does not depend on the number of threads.
  */
 typedef struct htone_adafactor_options {
-  uint32_t struct_size;
+  uint32_t struct_size;      /**< sizeof of this structure */
   htone_dtype compute_dtype; /**< as in htone_adamw_options */
   double lr;                 /**< default 1e-2; finite, at least 0 */
-  double beta2_decay;        /**< the means take t to this power of each new square; default -0.8; finite, at most 0 */
-  double epsilon1;           /**< least mean of row variances, least root of a variance; default 2^-23; above 0 */
-  double epsilon2;           /**< least RMS of the weights; default 1e-3; finite, at least 0 */
-  double clip_threshold;     /**< PyTorch's d; default 1; finite, at least 1 */
-  double weight_decay;       /**< decoupled; default 0; finite, at least 0 */
-  htone_dtype grad_dtype;    /**< these two as in htone_adamw_options */
-  htone_master_storage master_storage;
+  double beta2_decay;     /**< weight of a new square in the means: t to this power; default -0.8; finite, at most 0 */
+  double epsilon1;        /**< smallest mean of row variances, smallest root of a variance; default 2^-23; above 0 */
+  double epsilon2;        /**< smallest RMS of the weights; default 1e-3; finite, at least 0 */
+  double clip_threshold;  /**< PyTorch's d; default 1; finite, at least 1 */
+  double weight_decay;    /**< decoupled; default 0; finite, at least 0 */
+  htone_dtype grad_dtype; /**< as in htone_adamw_options */
+  htone_master_storage master_storage; /**< as in htone_adamw_options */
 } htone_adafactor_options;
 
 /** The defaults, to initialize an htone_adafactor_options where it is declared. */
@@ -46,15 +46,15 @@ typedef struct htone_adafactor_options {
  */
 HTONE_API htone_status htone_adafactor_options_init(htone_adafactor_options* options);
 
-/** Makes an Adafactor optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an Adafactor optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.
  *
  * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
  *   to one optimizer at a time.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the optimizer, before step 0; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
- *   UNSUPPORTED (also a parameter whose update ranks share), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer), UNSUPPORTED
+ *   (also a parameter whose update several ranks share), OUT_OF_MEMORY.
  * @precision FP32.
  * @source Shazeer and Stern, arXiv:1804.04235; formulas and defaults of torch.optim.Adafactor.
  * @since 0.1
@@ -69,7 +69,7 @@ HTONE_API htone_status htone_optimizer_create_adafactor(htone_module* module, co
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the optimizer, before step 0; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters; one is frozen or has an optimizer),
- *   DEVICE (they are on several), UNSUPPORTED (also where ranks share a parameter), OUT_OF_MEMORY.
+ *   DEVICE (they are on several), UNSUPPORTED (also if several ranks share the update of a parameter), OUT_OF_MEMORY.
  * @precision FP32.
  * @source Shazeer and Stern, arXiv:1804.04235; formulas and defaults of torch.optim.Adafactor.
  * @since 0.1
@@ -78,8 +78,8 @@ HTONE_API htone_status htone_optimizer_create_adafactor_over(htone_parameters* p
                                                              const htone_adafactor_options* options,
                                                              htone_optimizer** out);
 
-/** Adds a group of parameters with settings and storage of its own, before the first step or later; its variances and
- * its count of steps begin then. Nothing changes where it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its variances and its
+ * count of steps begin then. Nothing changes if it fails.
  *
  * @param[in] optimizer an Adafactor optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_adafactor_over.

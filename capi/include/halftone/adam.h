@@ -1,6 +1,6 @@
 /** @file
- * Adam: as AdamW, with the weight decay added to the gradient. Its options have AdamW's fields, so that they share the
- * type; the default of weight_decay alone is another. Moments are stored and rounded as in htone_adamw_options.
+ * Adam: as AdamW, but the weight decay is added to the gradient. Its options have AdamW's fields and type; only the
+ * default of weight_decay differs. Moments are stored and rounded as in htone_adamw_options.
  */
 #ifndef HALFTONE_ADAM_H
 #define HALFTONE_ADAM_H
@@ -18,7 +18,7 @@ extern "C" {
         HTONE_F32                                                                                                 \
   }
 
-/** Fills options with Adam's defaults: AdamW's, but for a weight_decay of 0.
+/** Fills options with Adam's defaults: those of AdamW, but with a weight_decay of 0.
  *
  * @param[out] options caller's memory.
  * @errors INVALID_ARGUMENT.
@@ -26,7 +26,7 @@ extern "C" {
  */
 HTONE_API htone_status htone_adam_options_init(htone_adamw_options* options);
 
-/** Makes an Adam optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an Adam optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.
  *
  * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
@@ -57,8 +57,8 @@ HTONE_API htone_status htone_optimizer_create_adam(htone_module* module, const h
 HTONE_API htone_status htone_optimizer_create_adam_over(htone_parameters* parameters,
                                                         const htone_adamw_options* options, htone_optimizer** out);
 
-/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
- * count of steps begin then. Nothing changes where it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments and its
+ * count of steps begin then. Nothing changes if it fails.
  *
  * @param[in] optimizer an Adam optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_adam_over.

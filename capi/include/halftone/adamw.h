@@ -11,24 +11,25 @@
 extern "C" {
 #endif
 
-/** Moments in 8-bit codes have an FP32 scale for each block of 256 elements, and an element that is not finite makes
- * its block NaN. Moments in 8-bit codes, BF16 first moments if beta1 is above 0.9, and weights without a master are
- * rounded stochastically, keyed by the context's seed, the parameter's number in the optimizer, the step and the
- * element; BF16 first moments up to a beta1 of 0.9 are rounded to nearest. A first moment below a quarter of the least
- * code, which is 1/16129 of the block's largest, becomes 0.
+/** Settings of AdamW and Adam optimizers. Moments in 8-bit codes have an FP32 scale for each block of 256 elements, and
+ * an element that is not finite makes its block NaN. Moments in 8-bit codes, BF16 first moments if beta1 is above 0.9,
+ * and weights without a master are rounded stochastically, keyed by the context's seed, the parameter's number in the
+ * optimizer, the step and the element; BF16 first moments up to a beta1 of 0.9 are rounded to nearest. A first moment
+ * below a quarter of the least code, which is 1/16129 of the block's largest, becomes 0.
  */
 typedef struct htone_adamw_options {
-  uint32_t struct_size;
-  htone_dtype compute_dtype; /**< of the copy kept for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
+  uint32_t struct_size;      /**< sizeof of this structure */
+  htone_dtype compute_dtype; /**< dtype of the copy for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
   double lr;                 /**< default 1e-3; finite, at least 0 */
   double beta1;              /**< default 0.9; in [0, 1) */
   double beta2;              /**< default 0.999; in [0, 1) */
   double epsilon;            /**< default 1e-8; above 0 */
   double weight_decay;       /**< decoupled; default 0.01; finite, at least 0 */
-  htone_dtype grad_dtype;    /**< of stored gradients: HTONE_F32 (default) or compute_dtype */
-  htone_dtype moment1_dtype; /**< of the first moment: HTONE_F32 (default), HTONE_BF16, or HTONE_I8 for 8-bit codes */
+  htone_dtype grad_dtype;    /**< dtype of stored gradients: HTONE_F32 (default) or compute_dtype */
+  htone_dtype
+      moment1_dtype; /**< dtype of the first moment: HTONE_F32 (default), HTONE_BF16, or HTONE_I8 for 8-bit codes */
   htone_master_storage master_storage; /**< default HTONE_MASTER_FULL */
-  htone_dtype moment2_dtype;           /**< of the second moment: HTONE_F32 (default), or HTONE_U8 for 8-bit codes */
+  htone_dtype moment2_dtype; /**< dtype of the second moment: HTONE_F32 (default), or HTONE_U8 for 8-bit codes */
 } htone_adamw_options;
 
 /** The defaults, to initialize an htone_adamw_options where it is declared. */
@@ -46,7 +47,7 @@ typedef struct htone_adamw_options {
  */
 HTONE_API htone_status htone_adamw_options_init(htone_adamw_options* options);
 
-/** Makes an AdamW optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an AdamW optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.
  *
  * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
@@ -77,8 +78,8 @@ HTONE_API htone_status htone_optimizer_create_adamw(htone_module* module, const 
 HTONE_API htone_status htone_optimizer_create_adamw_over(htone_parameters* parameters,
                                                          const htone_adamw_options* options, htone_optimizer** out);
 
-/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
- * count of steps begin then. Nothing changes where it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments and its
+ * count of steps begin then. Nothing changes if it fails.
  *
  * @param[in] optimizer an AdamW optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_adamw_over.

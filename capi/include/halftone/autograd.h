@@ -1,8 +1,8 @@
 /** @file
- * Gradients: which tensors want one, running backward, and the scopes that switch recording off. A tensor that a caller
- * made and asked a gradient for is a leaf; backward adds its gradient to what the leaf holds. Higher-order gradients
- * are not supported. Backward changes the leaves and the recorded operations behind a tensor: two threads must not run
- * it through shared ones at once.
+ * Gradients: the tensors that require one, backward, and the scopes that switch recording off. A tensor that the caller
+ * made, and for which it asked for a gradient, is a leaf. Backward adds to the gradient of a leaf. Higher-order
+ * gradients are not supported. Backward changes the leaves and the recorded operations of a tensor: two threads must
+ * not run it through shared ones at once.
  */
 #ifndef HALFTONE_AUTOGRAD_H
 #define HALFTONE_AUTOGRAD_H
@@ -14,10 +14,10 @@
 extern "C" {
 #endif
 
-/** Asks a leaf for a gradient, or no longer.
+/** Chooses whether a leaf requires a gradient.
  *
  * @param[in] tensor f64, f32, f16 or bf16; a leaf; borrowed.
- * @param[in] requires_grad not 0 asks for one.
+ * @param[in] requires_grad not 0: it requires one.
  * @errors INVALID_HANDLE, DTYPE_MISMATCH, STATE (a result of an operation), OUT_OF_MEMORY.
  * @since 0.1
  */
@@ -33,24 +33,23 @@ HTONE_API htone_status htone_tensor_set_requires_grad(htone_tensor* tensor, int3
 HTONE_API htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t* out_requires_grad);
 
 /** Computes the gradients of a tensor's sum, weighted by `gradient`, and adds them to the leaves. Runs on this thread.
- * Where it fails on the way, the gradients of the leaves that it reaches are invalid until they are zeroed, also by
- * htone_optimizer_zero_grad, or another is brought: reading them and stepping is STATE, and what a later backward has
- * for them is dropped.
+ * If it fails on the way, the gradients of the leaves that it reaches are invalid until they are zeroed (also by
+ * htone_optimizer_zero_grad) or replaced. Until then, reading them and stepping return STATE, and a later backward
+ * drops its gradients for them.
  *
  * @param[in] tensor a result of recorded operations; borrowed.
- * @param[in] gradient optional where tensor is a scalar, then 1; else shape of tensor, float; borrowed.
- * @param[in] retain_graph not 0 keeps what backward saved, so that it can run again.
- * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without
- *   retain_graph; a tensor it saved was changed since; not a scalar and no gradient; called from a callback of a
- *   backward), DEVICE, UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the host's failed; native_code is
- *   what it returned), INVALID_ARGUMENT (indices or targets that the host rewrote are out of range, found before
- *   anything is written), and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one
- *   of them hands back.
+ * @param[in] gradient optional if tensor is a scalar, then 1; else shape of tensor, float; borrowed.
+ * @param[in] retain_graph not 0 keeps the saved tensors, so that backward can run again.
+ * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without retain_graph;
+ *   a saved tensor has changed since; not a scalar and no gradient; called from a callback of a backward), DEVICE,
+ *   UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the caller failed; native_code is its status),
+ *   INVALID_ARGUMENT (indices or targets that the caller rewrote are out of range, found before anything is written),
+ *   and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one of them returns.
  * @since 0.1
  */
 HTONE_API htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor* gradient, int32_t retain_graph);
 
-/** Returns the gradient that backward left at a leaf.
+/** Returns the gradient of a leaf.
  *
  * @param[in] tensor a leaf; borrowed.
  * @param[out] out the gradient, shape of tensor; it changes with the next backward; owned by the caller.
@@ -60,7 +59,7 @@ HTONE_API htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor*
  */
 HTONE_API htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** out);
 
-/** Forgets a leaf's gradient: the next backward writes it anew.
+/** Drops a leaf's gradient: the next backward writes it anew.
  *
  * @param[in] tensor a leaf; borrowed.
  * @errors INVALID_HANDLE.
@@ -68,7 +67,7 @@ HTONE_API htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** ou
  */
 HTONE_API htone_status htone_tensor_zero_grad(htone_tensor* tensor);
 
-/** Returns the same values cut off from what was recorded; shares storage.
+/** Returns the values of a tensor without its recorded operations; shares storage.
  *
  * @param[in] tensor borrowed.
  * @param[out] out requires no gradient; owned by the caller.
@@ -77,7 +76,7 @@ HTONE_API htone_status htone_tensor_zero_grad(htone_tensor* tensor);
  */
 HTONE_API htone_status htone_tensor_detach(htone_tensor* tensor, htone_tensor** out);
 
-/** Stops this thread from recording until the scope is ended.
+/** Stops this thread from recording until the scope ends.
  *
  * @param[out] out the scope; owned by the caller.
  * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
@@ -85,15 +84,15 @@ HTONE_API htone_status htone_tensor_detach(htone_tensor* tensor, htone_tensor** 
  */
 HTONE_API htone_status htone_no_grad_begin(htone_scope** out);
 
-/** What anomaly mode looks for. */
+/** The values that anomaly mode looks for. */
 typedef enum htone_anomaly {
-  HTONE_ANOMALY_NAN = 1,        /**< NaN alone: for models that mask with infinities */
-  HTONE_ANOMALY_NOT_FINITE = 2, /**< NaN and infinities */
-  HTONE_ANOMALY_MAX_ENUM = 0x7FFFFFFF
+  HTONE_ANOMALY_NAN = 1,              /**< only NaN: for models that mask with infinities */
+  HTONE_ANOMALY_NOT_FINITE = 2,       /**< NaN and infinities */
+  HTONE_ANOMALY_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_anomaly;
 
 /** Checks the results of this thread's operations, and the gradients that backward computes from them, until the scope
- * is ended. The call that makes the first NaN or infinity fails with NOT_FINITE; its message names the layer, the
+ * ends. The call that makes the first NaN or infinity fails with NOT_FINITE; its message names the layer, the
  * operation, the element, and whether the inputs were finite. Every check waits for the device and reads the tensor:
  * use it to find a fault. Comparisons and operations on integers are not checked.
  *

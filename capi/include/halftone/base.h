@@ -1,12 +1,12 @@
 /** @file
- * Status codes, the last error of a thread, the log callback and the count of live handles: what every other header
- * stands on.
+ * Status codes, the last error of a thread, the log callback and the count of live handles. All other headers include
+ * this one.
  *
- * Conventions of the whole interface, stated once:
+ * Conventions of the whole interface:
  *  - Functions return an htone_status; results come last and are named `out...`. A failed call writes no result.
- *  - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and releases with the type's
- *    `_release`, or that a scope of htone_handles_begin (scope.h) releases. Arguments are borrowed for the call; what
- *    the library keeps, it retains by itself.
+ *  - - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and releases with the
+ *     type's `_release`, or that a scope of htone_handles_begin (scope.h) releases. Arguments are borrowed for the
+ *     call; if the library keeps an object, it retains the object itself.
  *  - Handles are checked: for NULL, a released handle, a handle of another type and a random value a call returns
  *    HTONE_ERROR_INVALID_HANDLE. `_release(NULL)` does nothing.
  *  - An `_options` pointer may be NULL, which means the defaults; otherwise the structure was initialized by the type's
@@ -15,9 +15,9 @@
  *  - Different handles may be used from different threads at once, and one handle may be read from many. A caller must
  *    order the changes of an object against its other uses.
  *  - The library never prints, exits, installs a signal handler or changes the floating-point modes of the caller.
- *  - A thread that is cancelled (pthread_cancel) finishes the call that it is in, with the callbacks of that call. No
- *    call is a cancellation point. A thread must not call the library while its cancellation is asynchronous.
- *  - The `errors` lists of functions leave the lead HTONE_ERROR_ out.
+ *  - - A thread that is cancelled (pthread_cancel) finishes its current call of the library, with the callbacks of that
+ *     call. No call is a cancellation point. A thread must not call the library while its cancellation is asynchronous.
+ *  - - The lists of errors leave out the prefix HTONE_ERROR_.
  */
 #ifndef HALFTONE_BASE_H
 #define HALFTONE_BASE_H
@@ -25,8 +25,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* HTONE_EXPORT declares a function of the library. HTONE_API declares one whose result the caller must not ignore;
- * compilers that know warn_unused_result warn otherwise, unless HTONE_ALLOW_UNUSED_RESULTS is defined.
+/** @def HTONE_EXPORT
+ * Declares a function of the library.
+ */
+/** @def HTONE_API
+ * Declares a function of the library whose result the caller must not ignore. Compilers that know warn_unused_result
+ * warn otherwise, unless HTONE_ALLOW_UNUSED_RESULTS is defined.
  */
 #if defined(SWIG) || defined(HALFTONE_STATIC)
 #define HTONE_EXPORT
@@ -50,35 +54,36 @@
 extern "C" {
 #endif
 
+/** The result of a call. */
 typedef enum htone_status {
-  HTONE_OK = 0,
-  HTONE_ERROR_INVALID_ARGUMENT = 1,
-  HTONE_ERROR_INVALID_HANDLE = 2,
-  HTONE_ERROR_OUT_OF_MEMORY = 3,
-  HTONE_ERROR_UNSUPPORTED = 4,
-  HTONE_ERROR_SHAPE_MISMATCH = 5,
-  HTONE_ERROR_DTYPE_MISMATCH = 6,
-  HTONE_ERROR_DEVICE = 7,
-  HTONE_ERROR_COMM = 8,
-  HTONE_ERROR_PEER_LOST = 9,
-  HTONE_ERROR_TIMEOUT = 10,
-  HTONE_ERROR_IO = 11,
-  HTONE_ERROR_FORMAT = 12,
-  HTONE_ERROR_STATE = 13,
-  HTONE_ERROR_BUFFER_TOO_SMALL = 14,
-  HTONE_ERROR_CALLBACK = 15,
-  HTONE_ERROR_CANCELLED = 16,
-  HTONE_ERROR_INTERNAL = 17,
-  HTONE_ERROR_NOT_FINITE = 18, /**< a NaN or an infinity where the caller asked for an error */
-  HTONE_STATUS_MAX_ENUM = 0x7FFFFFFF
+  HTONE_OK = 0,                      /**< success */
+  HTONE_ERROR_INVALID_ARGUMENT = 1,  /**< an argument is NULL, out of range or contradicts another */
+  HTONE_ERROR_INVALID_HANDLE = 2,    /**< a handle is NULL, released or of another type */
+  HTONE_ERROR_OUT_OF_MEMORY = 3,     /**< memory, or the limit of a device, does not suffice */
+  HTONE_ERROR_UNSUPPORTED = 4,       /**< this version, build or device does not support the request */
+  HTONE_ERROR_SHAPE_MISMATCH = 5,    /**< shapes do not fit together */
+  HTONE_ERROR_DTYPE_MISMATCH = 6,    /**< dtypes do not fit together or to the operation */
+  HTONE_ERROR_DEVICE = 7,            /**< devices differ, there is no such device, or the device failed */
+  HTONE_ERROR_COMM = 8,              /**< communication between ranks failed */
+  HTONE_ERROR_PEER_LOST = 9,         /**< another rank is gone */
+  HTONE_ERROR_TIMEOUT = 10,          /**< time ran out */
+  HTONE_ERROR_IO = 11,               /**< the operating system reported an error; native_code has errno */
+  HTONE_ERROR_FORMAT = 12,           /**< a file is damaged or of another format */
+  HTONE_ERROR_STATE = 13,            /**< the call comes in the wrong order or from the wrong thread */
+  HTONE_ERROR_BUFFER_TOO_SMALL = 14, /**< the capacity does not suffice; the needed length was written */
+  HTONE_ERROR_CALLBACK = 15,         /**< a callback failed; native_code has its status */
+  HTONE_ERROR_CANCELLED = 16,        /**< the work was cancelled */
+  HTONE_ERROR_INTERNAL = 17,         /**< a fault of the library */
+  HTONE_ERROR_NOT_FINITE = 18,       /**< a NaN or an infinity, if the caller asked for an error */
+  HTONE_STATUS_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_status;
 
 /** The last failed call of the calling thread. */
 typedef struct htone_error_info {
   uint32_t struct_size;   /**< set by the caller to sizeof(htone_error_info) */
-  htone_status status;    /**< HTONE_OK where no call of this thread has failed */
-  int32_t argument_index; /**< position of the argument at fault, from 0; -1 where no single argument is */
-  int32_t native_code;    /**< errno, a driver's or a callback's own code; 0 where there is none */
+  htone_status status;    /**< HTONE_OK if no call of this thread has failed */
+  int32_t argument_index; /**< position of the argument at fault, from 0; -1 if no single argument is */
+  int32_t native_code;    /**< errno, a driver's or a callback's own code; 0 if there is none */
   char message[512];      /**< one line: the function, the argument, expected against actual */
 } htone_error_info;
 
@@ -86,7 +91,7 @@ typedef struct htone_error_info {
 #define HTONE_ERROR_INFO_INIT \
   { sizeof(htone_error_info), HTONE_OK, -1, 0, "" }
 
-/** Names a status: "INVALID_ARGUMENT"; "UNKNOWN" for a value that is none.
+/** Names a status: "INVALID_ARGUMENT"; "UNKNOWN" for any other value.
  *
  * @param[in] status any value.
  * @return a string that lives as long as the library.
@@ -102,7 +107,7 @@ HTONE_API const char* htone_status_name(htone_status status);
  */
 HTONE_API htone_status htone_error_info_init(htone_error_info* info);
 
-/** Tells what the last failed call of this thread was about; successful calls leave it as it is.
+/** Returns the last error of this thread; successful calls do not change it.
  *
  * @param[in,out] out_info struct_size set by the caller; the other fields are written. Caller's memory.
  * @errors INVALID_ARGUMENT (NULL, or a struct_size below 16). These are not recorded as the last error.
@@ -110,9 +115,9 @@ HTONE_API htone_status htone_error_info_init(htone_error_info* info);
  */
 HTONE_EXPORT htone_status htone_error_last(htone_error_info* out_info);
 
-/** Says why a callback fails: sets the last error of this thread and returns its status, so that a callback can end
- * with `return htone_error_set(HTONE_ERROR_UNSUPPORTED, "the mask is missing");`. The call that ran the callback then
- * fails with CALLBACK and repeats the message.
+/** Reports the reason why a callback fails: sets the last error of this thread and returns its status, so that a
+ * callback can end with `return htone_error_set(HTONE_ERROR_UNSUPPORTED, "the mask is missing");`. The call that ran
+ * the callback then fails with CALLBACK and repeats the message.
  *
  * @param[in] status any value but HTONE_OK.
  * @param[in] message zero-terminated, UTF-8; cut at 511 bytes; copied.
@@ -122,7 +127,7 @@ HTONE_EXPORT htone_status htone_error_last(htone_error_info* out_info);
  */
 HTONE_API htone_status htone_error_set(htone_status status, const char* message);
 
-/** Counts the handles of all types that are alive in this process; a program that released everything sees 0.
+/** Counts the handles of all types that are alive in this process; 0 in a program that released everything.
  *
  * @param[out] out_count the number of live handles.
  * @errors INVALID_ARGUMENT.
@@ -130,8 +135,8 @@ HTONE_API htone_status htone_error_set(htone_status status, const char* message)
  */
 HTONE_API htone_status htone_debug_live_handles(int64_t* out_count);
 
-/** Begins or ends noting where handles are made, for htone_debug_describe_handles; off at first. A note takes about a
- * microsecond. Ending forgets all notes.
+/** Begins or ends recording the origin of new handles, for htone_debug_describe_handles. It is off by default. A record
+ * takes about a microsecond. Ending removes all records.
  *
  * @param[in] enabled not 0 begins.
  * @errors OUT_OF_MEMORY.
@@ -139,9 +144,9 @@ HTONE_API htone_status htone_debug_live_handles(int64_t* out_count);
  */
 HTONE_API htone_status htone_debug_track_handles(int32_t enabled);
 
-/** Lists the live handles of this process by type, a line each: "tensor: 3". Handles that were made while
- * htone_debug_track_handles was on also tell the function and its caller: "tensor: 2 from htone_mul, called at
- * train_step+0x2f (./train)"; where the program has no symbol, the offset is that in its file, as addr2line takes it.
+/** Lists the live handles of this process by type, a line each: "tensor: 3". For handles that were made while
+ * htone_debug_track_handles was on, the line also has the function and its caller: "tensor: 2 from htone_mul, called
+ * at train_step+0x2f (./train)"; if the program has no symbol, the offset is that in its file, for addr2line.
  *
  * @param[out] out_text caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_text.
@@ -151,10 +156,12 @@ HTONE_API htone_status htone_debug_track_handles(int32_t enabled);
  */
 HTONE_API htone_status htone_debug_describe_handles(char* out_text, size_t capacity, size_t* out_length);
 
-/** Receives warnings of the library, each one line without a newline. Called without any lock held, from any thread. */
+/** Receives warnings of the library, each one line without a newline. It is called from any thread, and no lock is
+ * held.
+ */
 typedef void (*htone_log_fn)(const char* message, void* user);
 
-/** Sets where warnings go; there is one receiver in a process and none by default.
+/** Sets the receiver of warnings. A process has one receiver, and none by default.
  *
  * @param[in] callback the receiver; optional, NULL ends logging.
  * @param[in] user handed to both callbacks; optional.

@@ -1,13 +1,12 @@
 /** @file
- * Checkpoints: a directory that always holds a whole one, and single files in the safetensors format.
+ * Checkpoints: a directory that always holds a complete one, and single files in the safetensors format.
  *
  * DIR/step-N/ holds rank-0-of-1.safetensors, which other programs can read, and index.json with a checksum of
- * everything.
- * A save writes under temporary names, syncs, and renames the index last; a load takes the highest step of which every
- * byte verifies. Both go from tensor to tensor: beside the live state they need memory for one tensor at most. The two
- * newest are kept. Where power fails or the process dies at any instant, the checkpoint before
- * is whole. A file is read, never mapped, and every byte of it is taken for hostile; nothing in it is ever executed.
- * What others put into the directory is neither written nor removed, and nothing is written through a link in it.
+ * everything. A save writes under temporary names, syncs, and renames the index last; a load takes the highest step of
+ * which every byte verifies. Both go from tensor to tensor: beside the live state they need memory for one tensor at
+ * most. The two newest are kept. If power fails or the process dies at any instant, the previous checkpoint is
+ * complete. A file is read, never mapped, and every byte of it is treated as hostile; nothing in it is ever executed.
+ * Files of others in the directory are neither written nor removed, and nothing is written through a link in it.
  */
 #ifndef HALFTONE_CHECKPOINT_H
 #define HALFTONE_CHECKPOINT_H
@@ -21,22 +20,23 @@
 extern "C" {
 #endif
 
+/** A directory of checkpoints, and the parts of the run that they hold. */
 typedef struct htone_checkpoint htone_checkpoint;
 
-/** Opens a directory of checkpoints for one training run, and locks it against other writers until the release. What
- * the run consists of is added next; the numbers of the context's random streams belong to it without that. After
- * fork() the child may load with this object but must open the directory again to save; with a custom htone_io, lock
- * inheritance is up to that table. A load writes nothing. If the directory holds checkpoints, and its lock file
+/** Opens a directory of checkpoints for one training run, and locks it against other writers until the release. The
+ * parts of the run are added next; the state of the context's random sequences always belongs to it. After fork() the
+ * child may load with this object but must open the directory again to save; with a custom htone_io, that table
+ * decides if the child inherits the lock. A load writes nothing. If the directory holds checkpoints, and its lock file
  * DIR/.lock cannot be made or opened for writing (EACCES, EPERM, EROFS, ENOSPC, EDQUOT), the object is created without
  * the lock, and its first save takes the lock or fails with IO. Without the lock another process may save at the same
  * time: a load gets the newest checkpoint that is complete, never a mix of two, but fails with IO or FORMAT if the
  * other process removes the checkpoints that it tries while it reads them. It may then be repeated.
  *
  * @param[in] context whose file and clock tables are used; borrowed.
- * @param[in] directory UTF-8; made where there is none, in a directory that exists.
+ * @param[in] directory UTF-8; made if it does not exist, in a directory that exists.
  * @param[out] out the checkpoint object; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (also for a directory without checkpoints that may not be written to),
- *   STATE (another writer has the directory), OUT_OF_MEMORY.
+ *   STATE (another writer has locked the directory), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out);
@@ -49,7 +49,7 @@ HTONE_API htone_status htone_checkpoint_create(htone_context* context, const cha
  */
 HTONE_API htone_status htone_checkpoint_retain(htone_checkpoint* checkpoint);
 
-/** Gives a reference back; with the last one the directory is free for another writer.
+/** Releases a reference; with the last one the lock of the directory is released.
  *
  * @param[in] checkpoint optional; a checkpoint object.
  * @errors INVALID_HANDLE.
@@ -69,10 +69,10 @@ HTONE_EXPORT htone_status htone_checkpoint_release(htone_checkpoint* checkpoint)
 HTONE_API htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name,
                                                    htone_module* module);
 
-/** Adds an optimizer: its moments, step count, and the groups' learning rates. Its weights come with the module.
+/** Adds an optimizer: its moments, step count, and the groups' learning rates. Its weights are saved with the module.
  *
  * @param[in] checkpoint borrowed.
- * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] name as in htone_checkpoint_add_module.
  * @param[in] optimizer retained.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -80,10 +80,10 @@ HTONE_API htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint,
 HTONE_API htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoint, const char* name,
                                                       htone_optimizer* optimizer);
 
-/** Adds a gradient scaler: its scale and what leads to the next change of it.
+/** Adds a gradient scaler: its scale, and the counters for the next change of it.
  *
  * @param[in] checkpoint borrowed.
- * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] name as in htone_checkpoint_add_module.
  * @param[in] scaler retained.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -91,21 +91,21 @@ HTONE_API htone_status htone_checkpoint_add_optimizer(htone_checkpoint* checkpoi
 HTONE_API htone_status htone_checkpoint_add_grad_scaler(htone_checkpoint* checkpoint, const char* name,
                                                         htone_grad_scaler* scaler);
 
-/** Adds averages of weights, and how often they were updated. The weights themselves come with their module. A save and
- * a load fail with STATE while the averages are swapped with the weights.
+/** Adds averages of weights, and the number of their updates. The weights themselves are saved with their module. A
+ * save and a load fail with STATE while the averages are swapped with the weights.
  *
  * @param[in] checkpoint borrowed.
- * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] name as in htone_checkpoint_add_module.
  * @param[in] ema retained.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_add_ema(htone_checkpoint* checkpoint, const char* name, htone_ema* ema);
 
-/** Adds a sampler: where it stands.
+/** Adds a sampler: its position.
  *
  * @param[in] checkpoint borrowed.
- * @param[in] name as of htone_checkpoint_add_module.
+ * @param[in] name as in htone_checkpoint_add_module.
  * @param[in] sampler retained.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -113,12 +113,12 @@ HTONE_API htone_status htone_checkpoint_add_ema(htone_checkpoint* checkpoint, co
 HTONE_API htone_status htone_checkpoint_add_sampler(htone_checkpoint* checkpoint, const char* name,
                                                     htone_sampler* sampler);
 
-/** Adds tensors of the program's own, which a load writes in place. A load fails with STATE where one of them is over
- * memory that is read-only, or has elements that overlap.
+/** Adds tensors of the program, which a load writes in place. A load fails with STATE if one of them has read-only
+ * memory or overlapping elements.
  *
  * @param[in] checkpoint borrowed.
- * @param[in] name as of htone_checkpoint_add_module.
- * @param[in] state_dict retained, and looked at when something is saved or loaded.
+ * @param[in] name as in htone_checkpoint_add_module.
+ * @param[in] state_dict retained, and read when a checkpoint is saved or loaded.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
  */
@@ -129,43 +129,43 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  * newest checkpoints are removed. On a file system that cannot sync a directory (fsync reports EINVAL) names become
  * durable when that file system writes them.
  *
- * @param[in] checkpoint borrowed; no other thread changes what was added meanwhile.
- * @param[in] step at least 0, above that of every whole checkpoint in the directory.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step is there, a scaler waits for its update,
- *   averages are swapped with the weights, the last load ended half-way, the process that opened the directory forked
- *   this one, or another writer has a directory that took its name), IO (errno in native_code), FORMAT, OUT_OF_MEMORY.
- *   After an error the checkpoints are those of before, and the same step may be saved again. Where the disk would not
- *   let go of what was written, this object passes over it, and its next save removes it first.
+ * @param[in] checkpoint borrowed; no other thread may change the added parts meanwhile.
+ * @param[in] step at least 0, above that of every complete checkpoint in the directory.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step exists, a scaler waits for its update, averages
+ *   are swapped with the weights, the last load failed half-way, this process is a fork of the one that opened the
+ *   directory, or another writer has a new directory of the same name), IO (errno in native_code), FORMAT,
+ *   OUT_OF_MEMORY. After an error the checkpoints are those from before, and the same step may be saved again. If the
+ *   incomplete files could not be removed, this object ignores them, and its next save removes them first.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step);
 
-/** Loads the newest checkpoint that verifies into everything that was added, all of it or nothing, so that training
- * goes on as if it had never stopped. Later checkpoints that are damaged are told to the log callback and passed over.
- * The files are read twice, and stay open, so their removal does no harm. The first reading verifies every byte, and
- * all is compared with what was added, before anything is written. The second one brings each tensor to its place, and
- * verifies it again. If the disk or a device fails only then, or somebody changed a file in its place, the state is a
- * mix of two: the message of that error says that the state was partly loaded, and htone_checkpoint_save returns STATE
- * until a load succeeds. After any other error nothing has changed.
+/** Loads the newest checkpoint that verifies into all added parts or none, so that training continues as if it had
+ * never stopped. Later checkpoints that are damaged are reported to the log callback and skipped. The files are read
+ * twice, and stay open, so their removal does no harm. The first reading verifies every byte and compares everything
+ * with the added parts, before anything is written. The second one writes each tensor to its destination and verifies
+ * it again. If the disk or a device fails only then, or another process changed a file in place, the state is a mix of
+ * two: the message of that error says that the state was partly loaded, and htone_checkpoint_save returns STATE until
+ * a load succeeds. After any other error nothing has changed.
  *
- * @param[in] checkpoint borrowed; no other thread uses what was added meanwhile.
- * @param[out] out_step the step; -1 where the directory holds no checkpoint, and then nothing has changed.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit what was added), UNSUPPORTED (of
+ * @param[in] checkpoint borrowed; no other thread may use the added parts meanwhile.
+ * @param[out] out_step the step; -1 if the directory holds no checkpoint, and then nothing has changed.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit the added parts), UNSUPPORTED (of
  *   a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step);
 
-/** Returns the newest checkpoint of the directory, without looking whether it verifies.
+/** Returns the newest checkpoint of the directory, without a check of its content.
  *
  * @param[in] checkpoint borrowed.
- * @param[out] out_step the step; -1 where the directory holds no checkpoint.
+ * @param[out] out_step the step; -1 if the directory holds no checkpoint.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step);
 
-/** Reads all of a checkpoint against its checksums.
+/** Compares all of a checkpoint with its checksums.
  *
  * @param[in] checkpoint borrowed.
  * @param[in] step of a checkpoint in the directory.
@@ -175,12 +175,12 @@ HTONE_API htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int
  */
 HTONE_API htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int64_t step);
 
-/** Writes tensors as one file in the safetensors format. What stood at the path stays whole until the new file is; a
- * process that ends in the middle leaves what it has written beside it, as path.tmp-PID-NUMBER. The new file keeps the
- * read, write and execute bits of the file that it replaces, or of the file that a replaced link points to, already
- * while it is written. It belongs to the user who saves, not to the old owner. The group is kept if the system allows
- * it; otherwise the group keeps only the rights that everybody has. Access control lists are not kept. With a custom
- * htone_io the permissions are those that its `open` gives to a new file.
+/** Writes tensors as one file in the safetensors format. The old file at the path stays complete until the new one is;
+ * a process that ends in the middle leaves its incomplete file beside it, as path.tmp-PID-NUMBER. The new file keeps
+ * the read, write and execute bits of the file that it replaces, or of the file that a replaced link points to,
+ * already while it is written. It belongs to the user who saves, not to the old owner. The group is kept if the system
+ * allows it; otherwise the group keeps only the rights that everybody has. Access control lists are not kept. With a
+ * custom htone_io the permissions are those that its `open` sets for a new file.
  *
  * @param[in] context whose file table is used; borrowed.
  * @param[in] path of the file, UTF-8; its directory exists.
@@ -196,12 +196,12 @@ HTONE_API htone_status htone_safetensors_save(htone_context* context, const char
  * spaces may follow the closing one, as the format says; the format's own package also accepts tabs and line ends in
  * both places.
  *
- * @param[in] device where the tensors are to be; borrowed.
+ * @param[in] device of the new tensors; borrowed.
  * @param[in] path of the file, UTF-8.
  * @param[out] out every tensor of the file, in the order of their bytes; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (no sound safetensors file, or more than
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO (errno in native_code), FORMAT (no valid safetensors file, or more than
  *   2^18 texts of metadata: the message names file and tensor), UNSUPPORTED (a dtype or number of dimensions that this
- *   library has not), OUT_OF_MEMORY.
+ *   library does not have), OUT_OF_MEMORY.
  * @source https://github.com/huggingface/safetensors
  * @since 0.1
  */

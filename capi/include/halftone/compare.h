@@ -1,8 +1,8 @@
 /** @file
- * Comparisons, logic and choice on tensors. A tensor is compared with a number by a tensor without dimensions, which
- * htone_tensor_create_full makes.
+ * Comparisons, logic and choice on tensors. To compare a tensor with a number, make a tensor without dimensions by
+ * htone_tensor_create_full.
  *
- * Broadcasting, promotion and dtypes are those of ops.h. All but htone_where return bool and record nothing.
+ * Broadcasting, promotion and dtypes are those of ops.h. All except htone_where return bool and record nothing.
  */
 #ifndef HALFTONE_COMPARE_H
 #define HALFTONE_COMPARE_H
@@ -13,73 +13,73 @@
 extern "C" {
 #endif
 
-/** Compares element by element: out = a == b; false where either is NaN.
+/** Compares element by element: out = a == b; false if either is NaN.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
  * @autocast widest.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @precision exact, in the promoted dtype: an operand that it cannot represent is rounded to it first.
  * @since 0.1
  */
 HTONE_API htone_status htone_eq(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Compares element by element: out = a != b; true where either is NaN.
+/** Compares element by element: out = a != b; true if either is NaN.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
  * @autocast widest.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @precision exact, in the promoted dtype: an operand that it cannot represent is rounded to it first.
  * @since 0.1
  */
 HTONE_API htone_status htone_ne(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Compares element by element: out = a < b; false where either is NaN.
+/** Compares element by element: out = a < b; false if either is NaN.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
  * @autocast widest.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @precision exact, in the promoted dtype: an operand that it cannot represent is rounded to it first.
  * @since 0.1
  */
 HTONE_API htone_status htone_lt(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Compares element by element: out = a <= b; false where either is NaN.
+/** Compares element by element: out = a <= b; false if either is NaN.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
  * @autocast widest.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @precision exact, in the promoted dtype: an operand that it cannot represent is rounded to it first.
  * @since 0.1
  */
 HTONE_API htone_status htone_le(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Compares element by element: out = a > b; false where either is NaN.
+/** Compares element by element: out = a > b; false if either is NaN.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
  * @autocast widest.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @precision exact, in the promoted dtype: an operand that it cannot represent is rounded to it first.
  * @since 0.1
  */
 HTONE_API htone_status htone_gt(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Compares element by element: out = a >= b; false where either is NaN.
+/** Compares element by element: out = a >= b; false if either is NaN.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
  * @autocast widest.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision exact, in the promoted dtype: an operand that it cannot hold is rounded to it first.
+ * @precision exact, in the promoted dtype: an operand that it cannot represent is rounded to it first.
  * @since 0.1
  */
 HTONE_API htone_status htone_ge(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Returns where both are true: not 0, as NaN is.
+/** Returns true for elements that are both not 0; NaN is not 0.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
@@ -89,7 +89,7 @@ HTONE_API htone_status htone_ge(htone_tensor* a, htone_tensor* b, htone_tensor**
  */
 HTONE_API htone_status htone_logical_and(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Returns where one or both are true: not 0, as NaN is.
+/** Returns true for elements of which at least one is not 0; NaN is not 0.
  *
  * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
  * @param[out] out bool, broadcast shape, without gradient; owned by the caller.
@@ -99,7 +99,7 @@ HTONE_API htone_status htone_logical_and(htone_tensor* a, htone_tensor* b, htone
  */
 HTONE_API htone_status htone_logical_or(htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
-/** Returns where the input is 0, which NaN is not.
+/** Returns true for elements that are 0; NaN is not 0.
  *
  * @param[in] input any shape, float, integer or bool; borrowed.
  * @param[out] out bool, shape of input, without gradient; owned by the caller.
@@ -109,7 +109,7 @@ HTONE_API htone_status htone_logical_or(htone_tensor* a, htone_tensor* b, htone_
  */
 HTONE_API htone_status htone_logical_not(htone_tensor* input, htone_tensor** out);
 
-/** Returns where the input is NaN.
+/** Returns true for elements that are NaN.
  *
  * @param[in] input any shape, float, integer or bool; borrowed.
  * @param[out] out bool, shape of input, without gradient; owned by the caller.
@@ -119,7 +119,7 @@ HTONE_API htone_status htone_logical_not(htone_tensor* input, htone_tensor** out
  */
 HTONE_API htone_status htone_is_nan(htone_tensor* input, htone_tensor** out);
 
-/** Returns where the input is neither infinite nor NaN.
+/** Returns true for elements that are neither infinite nor NaN.
  *
  * @param[in] input any shape, float, integer or bool; borrowed.
  * @param[out] out bool, shape of input, without gradient; owned by the caller.
@@ -129,7 +129,8 @@ HTONE_API htone_status htone_is_nan(htone_tensor* input, htone_tensor** out);
  */
 HTONE_API htone_status htone_is_finite(htone_tensor* input, htone_tensor** out);
 
-/** Chooses element by element: out = a where the condition is true, else b. What was not chosen gets gradient 0.
+/** Chooses element by element: out = a if the condition is true, else b. Elements that are not chosen get a gradient of
+ * 0.
  *
  * @param[in] condition bool; borrowed.
  * @param[in] a,b float, integer or bool; the shapes of all three broadcast; borrowed.

@@ -1,6 +1,7 @@
 /** @file
  * The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have
- * many; tensors of two contexts never mix. Objects keep their context alive, so it may be released before them.
+ * several; no operation takes tensors of two contexts. Objects keep their context alive, so it may be released before
+ * them.
  */
 #ifndef HALFTONE_CONTEXT_H
 #define HALFTONE_CONTEXT_H
@@ -11,18 +12,19 @@
 extern "C" {
 #endif
 
+/** A context: threads, devices, memory, files, time and seed of the objects that are made in it. */
 typedef struct htone_context htone_context;
 
-/** Where host memory comes from. Both functions are called from any thread and never while a lock of the host is needed
- * by the library. They, and those of the other tables, run as callbacks do (custom.h).
+/** The source of host memory. Both functions are called from any thread, and the library never waits for a lock of the
+ * caller meanwhile. They, and those of the other tables, follow the rules of callbacks (custom.h).
  */
 typedef struct htone_allocator {
-  uint32_t struct_size;
-  uint32_t reserved;
-  void* user;
+  uint32_t struct_size; /**< sizeof of this structure */
+  uint32_t reserved;    /**< 0 */
+  void* user;           /**< handed to every function; optional */
   /** Returns `size` bytes aligned to `alignment` (a power of two, at most 4096), or NULL. */
   void* (*allocate)(void* user, size_t size, size_t alignment);
-  /** Takes back what allocate returned, with the same size. */
+  /** Frees memory that allocate returned, with the same size. */
   void (*deallocate)(void* user, void* memory, size_t size);
 } htone_allocator;
 
@@ -30,29 +32,40 @@ typedef struct htone_allocator {
 #define HTONE_ALLOCATOR_INIT \
   { sizeof(htone_allocator), 0, NULL, NULL, NULL }
 
-/** How files are reached. Every function returns at least 0, or -errno; reads and writes may be short, and those that
- * tell of more bytes than were asked for are errors. `flags` are those of open(2). No lock of the library is held
- * meanwhile, and what the call is about stays alive, also where the function gives the last handle of it back.
+/** Access to files. Every function returns at least 0, or -errno; reads and writes may be short; it is an error if one
+ * returns more bytes than were requested. `flags` are those of open(2). The library holds no lock meanwhile, and the
+ * objects of the call stay alive, even if the function releases the last handle of one.
  */
 typedef struct htone_io {
-  uint32_t struct_size;
-  uint32_t reserved;
-  void* user;
+  uint32_t struct_size; /**< sizeof of this structure */
+  uint32_t reserved;    /**< 0 */
+  void* user;           /**< handed to every function; optional */
+  /** Opens a file and returns its number. */
   int64_t (*open)(void* user, const char* path, int32_t flags, uint32_t mode);
+  /** Closes a file. */
   int64_t (*close)(void* user, int64_t file);
+  /** Returns the number of bytes that were read. */
   int64_t (*read)(void* user, int64_t file, uint64_t offset, void* buffer, size_t size);
+  /** Returns the number of bytes that were written. */
   int64_t (*write)(void* user, int64_t file, uint64_t offset, const void* buffer, size_t size);
+  /** Returns the number of bytes of a file. */
   int64_t (*size)(void* user, int64_t file);
+  /** Makes the content of a file or directory durable. */
   int64_t (*sync)(void* user, int64_t file);
+  /** Renames a file; replaces one that has the new name. */
   int64_t (*rename)(void* user, const char* from, const char* to);
+  /** Removes a file or an empty directory. */
   int64_t (*remove)(void* user, const char* path);
+  /** Makes a directory. */
   int64_t (*make_directory)(void* user, const char* path, uint32_t mode);
-  /** Calls take(taker, name) for every name in a directory but "." and "..", until it returns below 0; returns 0 or
-   * what it returned. */
+  /** Calls take(taker, name) for every name in a directory but "." and "..", until it returns a value below 0; returns
+   * 0 or that value.
+   */
   int64_t (*list)(void* user, const char* path, int64_t (*take)(void* taker, const char* name), void* taker);
-  /** Takes an exclusive lock that ends with close; -EWOULDBLOCK where another holds it. A fork calls nothing of this
-   * table, since another thread may have been in it: where a child inherits the lock, as it does that of flock(2), it
-   * is the host that closes the file there (pthread_atfork), or the directory stays locked until the child ends. */
+  /** Takes an exclusive lock that ends with close; -EWOULDBLOCK if another holds it. A fork calls no function of this
+   * table, since another thread may be in it. If a child inherits the lock, as with flock(2), the program must close
+   * the file in the child (pthread_atfork); otherwise the directory stays locked until the child ends.
+   */
   int64_t (*lock)(void* user, int64_t file);
 } htone_io;
 
@@ -60,12 +73,14 @@ typedef struct htone_io {
 #define HTONE_IO_INIT \
   { sizeof(htone_io), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
-/** How time is read, in nanoseconds. */
+/** The source of time, in nanoseconds. */
 typedef struct htone_clock {
-  uint32_t struct_size;
-  uint32_t reserved;
-  void* user;
+  uint32_t struct_size; /**< sizeof of this structure */
+  uint32_t reserved;    /**< 0 */
+  void* user;           /**< handed to every function; optional */
+  /** Returns a time that never goes back. */
   int64_t (*monotonic_ns)(void* user);
+  /** Returns the time since 1970. */
   int64_t (*wall_ns)(void* user);
 } htone_clock;
 
@@ -73,14 +88,18 @@ typedef struct htone_clock {
 #define HTONE_CLOCK_INIT \
   { sizeof(htone_clock), 0, NULL, NULL, NULL }
 
+/** Settings of htone_context_create. */
 typedef struct htone_context_options {
-  uint32_t struct_size;
-  int32_t num_threads; /**< 0: variable HALFTONE_NUM_THREADS, else what affinity and cgroup quota allow; at most 256 */
-  uint64_t seed;       /**< of initialisations and random tensors; default 0 */
-  /** NULL: the C library's, the operating system's. The tables are copied; their `user` must outlive the context. */
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t num_threads;  /**< 0: variable HALFTONE_NUM_THREADS, else as many as affinity and cgroup quota allow; at most
+                           256 */
+  uint64_t seed;        /**< of initialisations and random tensors; default 0 */
+  /** The source of memory; NULL means the C library. This table and the next two are copied; their `user` must outlive
+   * the context.
+   */
   const htone_allocator* allocator;
-  const htone_io* io;
-  const htone_clock* clock;
+  const htone_io* io;       /**< access to files; NULL means the operating system */
+  const htone_clock* clock; /**< the source of time; NULL means the operating system */
 } htone_context_options;
 
 /** The defaults, to initialize a htone_context_options where it is declared. */
@@ -153,7 +172,7 @@ HTONE_API htone_status htone_context_retain(htone_context* context);
  */
 HTONE_EXPORT htone_status htone_context_release(htone_context* context);
 
-/** Returns how many threads compute, the caller's included.
+/** Returns the number of threads that compute, including the caller's.
  *
  * @param[in] context borrowed.
  * @param[out] out_count the number of threads.
@@ -162,7 +181,7 @@ HTONE_EXPORT htone_status htone_context_release(htone_context* context);
  */
 HTONE_API htone_status htone_context_num_threads(htone_context* context, int32_t* out_count);
 
-/** Loads a plugin, a shared object that brings further devices. It stays loaded until the process ends.
+/** Loads a plugin, a shared object that provides further devices. It stays loaded until the process ends.
  *
  * @param[in] context borrowed.
  * @param[in] path of the file, UTF-8.

@@ -1,8 +1,7 @@
 /** @file
- * Convolutions over one and two dimensions, their transposes, and the layers made of them.
+ * Convolutions over one and two dimensions, their transposes, and their layers.
  *
- * Images are [n, c, h, w], lines [n, c, l]. What follows is convolution as neural networks have it: kernels are not
- * mirrored.
+ * Images are [n, c, h, w], lines [n, c, l]. As usual in neural networks, kernels are not mirrored.
  */
 #ifndef HALFTONE_CONV_H
 #define HALFTONE_CONV_H
@@ -13,21 +12,24 @@
 extern "C" {
 #endif
 
-/** How kernels move over their input. Over one dimension the fields of w count, and those of h keep their defaults. */
+/** How kernels move over their input. Operations over one dimension use the fields of w; those of h keep their
+ * defaults.
+ */
 typedef struct htone_conv_options {
-  uint32_t struct_size;
-  int32_t bias;      /**< of modules alone; not 0: with a bias; default 1 */
-  htone_dtype dtype; /**< of modules alone: of the weights, HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  uint32_t reserved;
-  int64_t stride_h; /**< at least 1; default 1 */
-  int64_t stride_w;
-  int64_t padding_h; /**< zeros on each side, at least 0; default 0 */
-  int64_t padding_w;
-  int64_t dilation_h; /**< distance of a kernel's elements, at least 1; default 1 */
-  int64_t dilation_w;
-  int64_t output_padding_h; /**< of transposes alone: added to the result's size; below stride or dilation; default 0 */
-  int64_t output_padding_w;
-  int64_t groups; /**< channels fall into so many groups that do not see each other; default 1 */
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t bias;         /**< only of modules; not 0: with a bias; default 1 */
+  htone_dtype
+      dtype; /**< only of modules: dtype of the weights, HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  uint32_t reserved;        /**< 0 */
+  int64_t stride_h;         /**< at least 1; default 1 */
+  int64_t stride_w;         /**< as stride_h */
+  int64_t padding_h;        /**< zeros on each side, at least 0; default 0 */
+  int64_t padding_w;        /**< as padding_h */
+  int64_t dilation_h;       /**< distance of a kernel's elements, at least 1; default 1 */
+  int64_t dilation_w;       /**< as dilation_h */
+  int64_t output_padding_h; /**< only of transposes: added to the result's size; below stride or dilation; default 0 */
+  int64_t output_padding_w; /**< as output_padding_h */
+  int64_t groups;           /**< number of groups of channels, which are independent of each other; default 1 */
 } htone_conv_options;
 
 /** The defaults, to initialize a htone_conv_options where it is declared. */
@@ -74,7 +76,7 @@ HTONE_API htone_status htone_conv1d(htone_tensor* input, htone_tensor* weight, h
 HTONE_API htone_status htone_conv2d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                     const htone_conv_options* options, htone_tensor** out);
 
-/** Convolves lines the other way round: what htone_conv1d of the same options has for the gradient of its input.
+/** Transposes htone_conv1d: computes the gradient of the input of a htone_conv1d with the same options.
  *
  * @param[in] input [n, c, l], float; n may be 0; borrowed.
  * @param[in] weight [c, o / groups, k], dtype of input; borrowed.
@@ -91,7 +93,7 @@ HTONE_API htone_status htone_conv2d(htone_tensor* input, htone_tensor* weight, h
 HTONE_API htone_status htone_conv_transpose1d(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                               const htone_conv_options* options, htone_tensor** out);
 
-/** Convolves images the other way round: as htone_conv_transpose1d along both height and width.
+/** Transposes htone_conv2d: as htone_conv_transpose1d along both height and width.
  *
  * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
  * @param[in] weight [c, o / groups, kh, kw], dtype of input; borrowed.

@@ -1,17 +1,17 @@
 /** @file
- * The caller's own functions and modules. A function brings its own backward: the caller computes results by whatever
- * code and has them recorded; a module brings its own forward and holds parameters, buffers and further modules.
+ * The caller's own functions and modules. A function has its own backward: the caller computes results by any code and
+ * records them. A module has its own forward and holds parameters, buffers and further modules.
  *
- * Callbacks return HTONE_OK, or a status that stops what is under way: its caller gets CALLBACK, with that status as
- * native_code. No lock is held meanwhile, and a callback may call the library, on the same objects too; scopes cannot
- * be begun or ended in one. Handles handed in are borrowed: one that is to outlive the callback is retained. A callback
- * neither throws nor jumps out.
+ * Callbacks return HTONE_OK, or a status that stops the running call: that call returns CALLBACK, with this status as
+ * native_code. No lock is held meanwhile, and a callback may call the library, also on the same objects. Scopes that a
+ * callback begins end with it (scope.h). Handles that a callback receives are borrowed: retain one that must outlive
+ * the callback. A callback must not throw or jump out.
  *
  * Every function of the caller that a call of the library runs (callbacks, destroy callbacks, deleters, the functions
  * of an allocator, of files and of a clock) runs in the default floating-point modes: round to nearest, subnormals
- * kept, no exception unmasked. Modes that it changes are set back when it returns, and the modes of the thread that
- * made the call come back with the end of the call. Cancellation of the thread is disabled meanwhile
- * (pthread_setcancelstate), and a change of that is set back too.
+ * kept, no exception unmasked. Modes that it changes are restored when it returns, and the call restores the modes of
+ * its own thread when it ends. Cancellation of the thread is disabled meanwhile (pthread_setcancelstate), and a change
+ * of that is undone, too.
  */
 #ifndef HALFTONE_CUSTOM_H
 #define HALFTONE_CUSTOM_H
@@ -25,29 +25,29 @@ extern "C" {
 /** A backward that the caller wrote. */
 typedef struct htone_function htone_function;
 
-/** What backward of a function works on. */
+/** The inputs and results of one backward of a function. */
 typedef struct htone_backward_call {
-  uint32_t struct_size; /**< what the library knows of this structure */
-  uint32_t reserved;
-  size_t saved_count;
-  size_t output_count;
-  size_t input_count;
-  htone_tensor* const* saved;        /**< [saved_count]: as they were recorded */
-  htone_tensor* const* grad_outputs; /**< [output_count]: shapes of the outputs; NULL where the gradient is zero */
-  const int32_t* needs_grad;         /**< [input_count]: 1 where a gradient is asked for */
-  htone_tensor** out_grad_inputs;    /**< [input_count]: NULL, which stands for zero. The callback puts references here,
-                                        which the library releases, also where the callback fails: tensors of the
-                                        inputs' shapes, of any of f64, f32, f16 and bf16 */
+  uint32_t struct_size;              /**< size of this structure in the library */
+  uint32_t reserved;                 /**< 0 */
+  size_t saved_count;                /**< number of saved tensors */
+  size_t output_count;               /**< number of outputs */
+  size_t input_count;                /**< number of inputs */
+  htone_tensor* const* saved;        /**< [saved_count]: the tensors that were recorded */
+  htone_tensor* const* grad_outputs; /**< [output_count]: shapes of the outputs; NULL if the gradient is zero */
+  const int32_t* needs_grad;         /**< [input_count]: 1 if a gradient is needed */
+  htone_tensor** out_grad_inputs; /**< [input_count]: NULL, which means zero. The callback stores references here, which
+                                     the library releases, also if the callback fails: tensors of the inputs' shapes, in
+                                     f64, f32, f16 or bf16 */
 } htone_backward_call;
 
-/** Sets out_grad_inputs where needs_grad asks for it. Recording and autocast are off. Runs on the thread that called
- * htone_tensor_backward.
+/** Sets out_grad_inputs for each input whose needs_grad is 1. Recording and autocast are off. Runs on the thread that
+ * called htone_tensor_backward.
  */
 typedef htone_status (*htone_backward_fn)(const htone_backward_call* call, void* user);
 
 /** Makes a function of a backward, to be recorded any number of times.
  *
- * @param[in] name stands in messages; 1 to 4096 bytes of UTF-8 without control characters; copied.
+ * @param[in] name for messages; 1 to 4096 bytes of UTF-8 without control characters; copied.
  * @param[in] callback computes the gradients of the inputs. Its failure leaves the gradients of the leaves that
  *   backward reached invalid until they are zeroed.
  * @param[in] user handed to both callbacks; optional.
@@ -76,20 +76,20 @@ HTONE_API htone_status htone_function_retain(htone_function* function);
  */
 HTONE_EXPORT htone_status htone_function_release(htone_function* function);
 
-/** Records outputs that the caller computed as the results of a function. Gradients go through its backward alone: what
- * else was recorded while the outputs were computed is not part of it. Autocast does nothing here: whoever wants inputs
- * in one dtype casts them first with htone_cast, which leads gradients back, and computes outside autocast.
+/** Records outputs that the caller computed as the results of a function. Gradients pass only through its backward:
+ * operations that were recorded while the outputs were computed are not part of it. Autocast has no effect here: to
+ * get inputs in one dtype, cast them first with htone_cast, which is differentiable, and compute outside autocast.
  *
  * @param[in] function retained while backward may run.
  * @param[in] input_count at least 1.
  * @param[in] inputs [input_count]; borrowed, their sources of gradients are retained.
  * @param[in] output_count at least 1.
- * @param[in] outputs [output_count]; what the caller computed from the inputs; borrowed.
+ * @param[in] outputs [output_count]; computed by the caller from the inputs; borrowed.
  * @param[in] saved_count may be 0.
- * @param[in] saved [saved_count]; what backward is handed; retained until it ran; optional where saved_count is 0.
- *   Writing one of them before backward makes backward STATE.
- * @param[out] out_results [output_count]; over the memory of outputs. They require a gradient where this thread
- *   records, an input requires one, and they are f64, f32, f16 or bf16. Owned by the caller.
+ * @param[in] saved [saved_count]; tensors for backward; retained until it has run; optional if saved_count is 0. If one
+ *   of them is written before backward, backward returns STATE.
+ * @param[out] out_results [output_count]; over the memory of outputs. They require a gradient if this thread records,
+ *   an input requires one, and they are f64, f32, f16 or bf16. Owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (inside backward: no gradients of gradients), OUT_OF_MEMORY.
  * @since 0.1
  */
@@ -97,19 +97,19 @@ HTONE_API htone_status htone_function_record(htone_function* function, size_t in
                                              size_t output_count, htone_tensor* const* outputs, size_t saved_count,
                                              htone_tensor* const* saved, htone_tensor** out_results);
 
-/** Computes a module's output: puts a reference at `out`, which the library releases, also where the callback fails.
- * The modes of the thread are those of htone_module_forward's caller; parts are run by htone_module_forward with NULL
- * for the policy, which keeps those modes. Several threads may be in it at once where they run the module at once.
+/** Computes a module's output: stores a reference at `out`, which the library releases, also if the callback fails. The
+ * modes of the thread are those of htone_module_forward's caller; run parts by htone_module_forward with a policy of
+ * NULL, which keeps these modes. It runs on several threads at once if they run the module at once.
  */
 typedef htone_status (*htone_forward_fn)(htone_module* module, htone_tensor* input, htone_tensor** out, void* user);
 
-/** Makes a module of a forward, which holds what is added to it under names. Adding is not to run beside another use of
- * the module, and children are bounded in depth (htone_module_add_child).
+/** Makes a module with its own forward. Parameters, buffers and children are added to it under names; no other thread
+ * may use the module meanwhile. The depth of children is limited (htone_module_add_child).
  *
  * @param[in] callback computes the output.
  * @param[in] user handed to both callbacks; optional.
- * @param[in] destroy called once with `user`, from any thread, after the last reference to the module went; optional.
- *   On failure it does not run.
+ * @param[in] destroy called once with `user`, from any thread, after the last reference to the module was released;
+ *   optional. On failure it does not run.
  * @param[out] out the module, without parameters; owned by the caller.
  * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -131,22 +131,22 @@ HTONE_API htone_status htone_module_add_parameter(htone_module* module, const ch
  *
  * @param[in] module of htone_module_create_custom; borrowed.
  * @param[in] name as in htone_module_add_parameter.
- * @param[in] tensor its memory is retained, shows in state dicts, and is written by a load.
+ * @param[in] tensor its memory is retained, is part of state dicts, and is written by a load.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (not a custom module; tensor is read-only or the result of a
  *   recorded operation), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_add_buffer(htone_module* module, const char* name, htone_tensor* tensor);
 
-/** Adds a module as a part: its parameters and buffers are named "child.weight", and modes given to the module reach
- * it. Its forward runs where the module's callback calls htone_module_forward. At most 64 modules stand in one another,
- * as with htone_module_create_sequential.
+/** Adds a module as a part: its parameters and buffers are named "child.weight", and the mode of the module is set for
+ * it, too. Its forward runs when the module's callback calls htone_module_forward. At most 64 modules may be nested,
+ * as in htone_module_create_sequential.
  *
  * @param[in] module of htone_module_create_custom; borrowed.
  * @param[in] name as in htone_module_add_parameter.
- * @param[in] child retained; keeps its mode until the module is given one.
+ * @param[in] child retained; keeps its mode until that of the module is set.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: child is the module or holds it, or module would have more than 64
- *   in one another), STATE (not a custom module), OUT_OF_MEMORY.
+ *   levels of nesting), STATE (not a custom module), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_add_child(htone_module* module, const char* name, htone_module* child);

@@ -10,19 +10,22 @@
 extern "C" {
 #endif
 
+/** An order of samples, and a position in it. */
 typedef struct htone_sampler htone_sampler;
+/** Rows of tensors, gathered in the order of a sampler. */
 typedef struct htone_batches htone_batches;
 
+/** Settings of htone_sampler_create. */
 typedef struct htone_sampler_options {
-  uint32_t struct_size;
-  int32_t shuffle;    /**< not 0: a new random order each epoch; default 1 */
-  uint64_t seed;      /**< of the order; default 0 */
-  int64_t count;      /**< samples in the data set; 1 to 2^60 - 1 */
-  int64_t batch_size; /**< samples in a batch, on each rank; at least 1 */
-  int32_t drop_last;  /**< not 0: leave out a last batch that is not full; default 1 */
-  int32_t rank;       /**< default 0 */
-  int32_t world_size; /**< ranks that share the data, each taking every world_size-th sample; default 1 */
-  uint32_t reserved;
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t shuffle;      /**< not 0: a new random order each epoch; default 1 */
+  uint64_t seed;        /**< seed of the order; default 0 */
+  int64_t count;        /**< number of samples in the data set; 1 to 2^60 - 1 */
+  int64_t batch_size;   /**< number of samples in a batch, on each rank; at least 1 */
+  int32_t drop_last;    /**< not 0: leave out a last batch that is not full; default 1 */
+  int32_t rank;         /**< rank of this process; default 0 */
+  int32_t world_size;   /**< ranks that share the data, each taking every world_size-th sample; default 1 */
+  uint32_t reserved;    /**< 0 */
 } htone_sampler_options;
 
 /** The defaults, to initialize a htone_sampler_options where it is declared. */
@@ -37,9 +40,9 @@ typedef struct htone_sampler_options {
  */
 HTONE_API htone_status htone_sampler_options_init(htone_sampler_options* options);
 
-/** Makes a sampler. Epoch e's order is a permutation that depends on (seed, e, count) alone.
+/** Makes a sampler. The order of epoch e is a permutation that depends only on (seed, e, count).
  *
- * @param[in] options not optional, for it names count and batch_size.
+ * @param[in] options not optional, since it has count and batch_size.
  * @param[out] out the sampler, before the first batch of epoch 0; owned by the caller.
  * @errors INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
  * @source Fisher-Yates shuffle on Philox4x32-10.
@@ -63,7 +66,7 @@ HTONE_API htone_status htone_sampler_retain(htone_sampler* sampler);
  */
 HTONE_EXPORT htone_status htone_sampler_release(htone_sampler* sampler);
 
-/** Returns how many batches an epoch has on this rank.
+/** Returns the number of batches of an epoch on this rank.
  *
  * @param[in] sampler borrowed.
  * @param[out] out_count the number of batches.
@@ -72,11 +75,11 @@ HTONE_EXPORT htone_status htone_sampler_release(htone_sampler* sampler);
  */
 HTONE_API htone_status htone_sampler_batches_per_epoch(htone_sampler* sampler, int64_t* out_count);
 
-/** Returns where the sampler stands.
+/** Returns the position of the sampler.
  *
  * @param[in] sampler borrowed.
  * @param[out] out_epoch the current epoch, from 0.
- * @param[out] out_batch batches already taken from it.
+ * @param[out] out_batch number of batches that were taken from it.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */
@@ -87,7 +90,7 @@ HTONE_API htone_status htone_sampler_position(htone_sampler* sampler, int64_t* o
  * @param[in] sampler borrowed.
  * @param[out] out_indices [*out_count] sample indices.
  * @param[in] capacity entries at out_indices; batch_size always suffices.
- * @param[out] out_count their number, also where the buffer is too small (then nothing is taken).
+ * @param[out] out_count their number, also if the buffer is too small (then no batch is taken).
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL, OUT_OF_MEMORY.
  * @since 0.1
  */
@@ -122,7 +125,7 @@ HTONE_API htone_status htone_batches_retain(htone_batches* batches);
  */
 HTONE_EXPORT htone_status htone_batches_release(htone_batches* batches);
 
-/** Gathers the next batch; on failure the sampler stays where it was.
+/** Gathers the next batch; on failure the sampler does not move.
  *
  * @param[in] batches borrowed.
  * @errors INVALID_HANDLE, OUT_OF_MEMORY; of a source with a callback (dataset.h) also CALLBACK, INVALID_ARGUMENT (it
@@ -134,7 +137,7 @@ HTONE_API htone_status htone_batches_next(htone_batches* batches);
 /** Returns one tensor of the current batch.
  *
  * @param[in] batches borrowed.
- * @param[in] index which of the tensors that the source was made of.
+ * @param[in] index of the tensor among those that the source was made of.
  * @param[out] out [batch, ...], dtype and row shape of the source's; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no batch was taken yet), OUT_OF_MEMORY.
  * @since 0.1

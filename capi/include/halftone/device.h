@@ -1,5 +1,5 @@
 /** @file
- * Devices and their memory. A device belongs to a context; tensors live on it.
+ * Devices and their memory. A device belongs to a context; tensors are on a device.
  */
 #ifndef HALFTONE_DEVICE_H
 #define HALFTONE_DEVICE_H
@@ -10,29 +10,32 @@
 extern "C" {
 #endif
 
+/** A device of a context. */
 typedef struct htone_device htone_device;
 
+/** The kinds of devices. */
 typedef enum htone_device_type {
-  HTONE_DEVICE_CPU = 1,
-  HTONE_DEVICE_CUDA = 2,
-  HTONE_DEVICE_OTHER = 3,
-  HTONE_DEVICE_TYPE_MAX_ENUM = 0x7FFFFFFF
+  HTONE_DEVICE_CPU = 1,                   /**< the processor and its memory */
+  HTONE_DEVICE_CUDA = 2,                  /**< an NVIDIA GPU */
+  HTONE_DEVICE_OTHER = 3,                 /**< a device of a plugin */
+  HTONE_DEVICE_TYPE_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_device_type;
 
-/** What memory is for; the index into htone_memory_stats.by_category. */
+/** The purposes of memory; the index into htone_memory_stats.by_category. */
 enum {
-  HTONE_MEMORY_OTHER = 0,
-  HTONE_MEMORY_PARAMETERS = 1,
-  HTONE_MEMORY_GRADIENTS = 2,
-  HTONE_MEMORY_OPTIMIZER = 3,
-  HTONE_MEMORY_ACTIVATIONS = 4,
-  HTONE_MEMORY_COMMUNICATION = 5,
-  HTONE_MEMORY_WORKSPACE = 6
+  HTONE_MEMORY_OTHER = 0,         /**< none of the others */
+  HTONE_MEMORY_PARAMETERS = 1,    /**< weights, masters and low-precision copies */
+  HTONE_MEMORY_GRADIENTS = 2,     /**< gradients of parameters */
+  HTONE_MEMORY_OPTIMIZER = 3,     /**< moments and other state of optimizers */
+  HTONE_MEMORY_ACTIVATIONS = 4,   /**< results of operations */
+  HTONE_MEMORY_COMMUNICATION = 5, /**< buffers of communication */
+  HTONE_MEMORY_WORKSPACE = 6      /**< memory that an operation needs while it runs */
 };
 
+/** Counters of htone_device_memory_stats. */
 typedef struct htone_memory_stats {
-  uint32_t struct_size; /**< set by the caller to sizeof(htone_memory_stats) */
-  uint32_t reserved_field;
+  uint32_t struct_size;       /**< set by the caller to sizeof(htone_memory_stats) */
+  uint32_t reserved_field;    /**< 0 */
   int64_t current;            /**< requested bytes that are alive */
   int64_t peak;               /**< the highest `current` since the last reset */
   int64_t reserved;           /**< bytes taken from the device, in use or cached */
@@ -48,7 +51,7 @@ typedef struct htone_memory_stats {
     sizeof(htone_memory_stats), 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } \
   }
 
-/** Finds a device by name: "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves.
+/** Finds a device by name: "cpu", "cuda", "cuda:1", or the name of a device of a loaded plugin.
  *
  * @param[in] context borrowed.
  * @param[in] name zero-terminated.
@@ -74,7 +77,7 @@ HTONE_API htone_status htone_device_retain(htone_device* device);
  */
 HTONE_EXPORT htone_status htone_device_release(htone_device* device);
 
-/** Returns what kind of device this is.
+/** Returns the kind of a device.
  *
  * @param[in] device borrowed.
  * @param[out] out_kind HTONE_DEVICE_CPU, HTONE_DEVICE_CUDA or HTONE_DEVICE_OTHER.
@@ -88,13 +91,13 @@ HTONE_API htone_status htone_device_kind(htone_device* device, htone_device_type
  * @param[in] device borrowed.
  * @param[out] out_name caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_name.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
 HTONE_API htone_status htone_device_name(htone_device* device, char* out_name, size_t capacity, size_t* out_length);
 
-/** Waits until all work given to the device so far has run.
+/** Waits until all work of the device so far has run.
  *
  * @param[in] device borrowed.
  * @errors INVALID_HANDLE, DEVICE (an earlier operation failed).
@@ -119,7 +122,7 @@ HTONE_API htone_status htone_memory_stats_init(htone_memory_stats* stats);
  */
 HTONE_API htone_status htone_device_memory_stats(htone_device* device, htone_memory_stats* out_stats);
 
-/** Sets the peak counter back to what is in use now.
+/** Resets the peak counter to the current use.
  *
  * @param[in] device borrowed.
  * @errors INVALID_HANDLE.
@@ -130,13 +133,13 @@ HTONE_API htone_status htone_device_reset_peak_memory(htone_device* device);
 /** Bounds the memory that the library takes from the device; a request beyond it is OUT_OF_MEMORY.
  *
  * @param[in] device borrowed.
- * @param[in] bytes the bound on reserved bytes; 0 lifts it. What is in use already stays.
+ * @param[in] bytes the bound on reserved bytes; 0 removes it. Memory that is already in use stays.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (negative).
  * @since 0.1
  */
 HTONE_API htone_status htone_device_set_memory_limit(htone_device* device, int64_t bytes);
 
-/** Gives cached memory that is not in use back to the system.
+/** Returns cached memory that is not in use to the system.
  *
  * @param[in] device borrowed.
  * @errors INVALID_HANDLE.

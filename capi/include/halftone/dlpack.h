@@ -1,10 +1,10 @@
 /** @file
- * DLPack: lending memory between array libraries of one process without a copy (dmlc/dlpack). The structures
- * are the standard's own and not defined here; a host that fills or reads them includes the standard's header, before
- * or after this one.
+ * DLPack: lending memory between array libraries of one process without a copy (dmlc/dlpack). The structures are those
+ * of the standard and not defined here; a program that fills or reads them includes the standard's header, before or
+ * after this one.
  *
- * Memory that another library writes is changed behind the checks of backward and behind a parameter's low-precision
- * copy: say so by htone_tensor_mark_written.
+ * If another library writes the memory, the checks of backward and a parameter's low-precision copy do not notice: call
+ * htone_tensor_mark_written.
  */
 #ifndef HALFTONE_DLPACK_H
 #define HALFTONE_DLPACK_H
@@ -19,16 +19,16 @@ struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
 /** Makes a tensor over memory that another library lends, in DLPack's structure of version 1. With the read-only flag,
- * or where elements share memory by their strides, it is for reading: what writes in place fails with STATE.
+ * or if elements share memory by their strides, it is read-only: calls that write it in place fail with STATE.
  *
  * @param[in] device a CPU device; borrowed.
- * @param[in] managed CPU memory of one of halftone's dtypes in one lane, at most HTONE_MAX_NDIM dimensions, no
- *   negative strides, aligned to the element size. On success its deleter runs once after the last reference went,
- *   from any thread. On failure it does not run and the caller still owns managed, for another major version too.
+ * @param[in] managed CPU memory of one of halftone's dtypes in one lane, at most HTONE_MAX_NDIM dimensions, no negative
+ *   strides, aligned to the element size. On success its deleter runs once after the last reference was released, from
+ *   any thread. On failure it does not run and the caller still owns managed, also for another major version.
  * @param[out] out the tensor, with managed's strides; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (negative or uncountable sizes or strides, misaligned, a byte_offset beyond
- *   all memory), DEVICE (not of the CPU), UNSUPPORTED (another major version, unknown flags, dtype, lanes or too many
- *   dimensions), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (sizes or strides that are negative or overflow, misaligned memory, a
+ *   byte_offset beyond all memory), DEVICE (not of the CPU), UNSUPPORTED (another major version, unknown flags, dtype,
+ *   lanes or too many dimensions), OUT_OF_MEMORY.
  * @source the DLPack specification, version 1.1.
  * @since 0.1
  */
@@ -48,12 +48,12 @@ HTONE_API htone_status htone_tensor_from_dlpack_versioned(htone_device* device,
 HTONE_API htone_status htone_tensor_from_dlpack(htone_device* device, struct DLManagedTensor* managed,
                                                 htone_tensor** out);
 
-/** Lends a tensor's memory in DLPack's structure of version 1. As in PyTorch, a tensor that
- * requires a gradient is refused, since what the borrower does with it would escape backward.
+/** Lends a tensor's memory in DLPack's structure of version 1. As in PyTorch, a tensor that requires a gradient is
+ * refused, since backward would not see the changes of the borrower.
  *
  * @param[in] tensor on a CPU device, not requiring a gradient; its memory is retained until the deleter runs.
- * @param[out] out owned by the caller, who calls out->deleter(out) once, from any thread, whatever was released
- *   before.
+ * @param[out] out owned by the caller, who calls out->deleter(out) once, from any thread, also after all other
+ *   releases.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (not on the CPU), STATE (requires a gradient; detach it),
  *   OUT_OF_MEMORY.
  * @source the DLPack specification, version 1.1.
@@ -64,10 +64,10 @@ HTONE_API htone_status htone_tensor_to_dlpack_versioned(htone_tensor* tensor, st
 /** Lends a tensor's memory in DLPack's structure from before version 1.
  *
  * @param[in] tensor as in htone_tensor_to_dlpack_versioned.
- * @param[out] out owned by the caller, who calls out->deleter(out) once, from any thread, whatever was released
- *   before.
+ * @param[out] out owned by the caller, who calls out->deleter(out) once, from any thread, also after all other
+ *   releases.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE (not on the CPU), STATE (requires a gradient; read-only, which this
- *   structure cannot tell), OUT_OF_MEMORY.
+ *   structure cannot express), OUT_OF_MEMORY.
  * @source the DLPack specification, version 1.1.
  * @since 0.1
  */

@@ -1,5 +1,5 @@
 /** @file
- * Exponential moving averages of weights, for evaluation with weights that jump less than those that train.
+ * Exponential moving averages of weights, for evaluation with weights that vary less than those that train.
  */
 #ifndef HALFTONE_EMA_H
 #define HALFTONE_EMA_H
@@ -10,12 +10,14 @@
 extern "C" {
 #endif
 
+/** Moving averages of a set of parameters. */
 typedef struct htone_ema htone_ema;
 
+/** Settings of htone_ema_create. */
 typedef struct htone_ema_options {
-  uint32_t struct_size;
-  int32_t warmup; /**< not 0: the n-th update decays by (1 + n) / (10 + n) where that is less; default 0 */
-  double decay;   /**< default 0.999; in [0, 1) */
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t warmup;       /**< not 0: the n-th update decays by (1 + n) / (10 + n) if that is less; default 0 */
+  double decay;         /**< default 0.999; in [0, 1) */
 } htone_ema_options;
 
 /** The defaults, to initialize an htone_ema_options where it is declared. */
@@ -30,7 +32,7 @@ typedef struct htone_ema_options {
  */
 HTONE_API htone_status htone_ema_options_init(htone_ema_options* options);
 
-/** Makes averages that begin as the weights, in FP32 whatever those are kept in.
+/** Makes averages that begin as the weights. They are FP32 for every storage of the weights.
  *
  * @param[in] parameters in f32, f16 or bf16, of an optimizer or none; retained. The set may change afterwards.
  * @param[in] options optional; NULL means the defaults.
@@ -50,7 +52,7 @@ HTONE_API htone_status htone_ema_create(htone_parameters* parameters, const hton
  */
 HTONE_API htone_status htone_ema_retain(htone_ema* ema);
 
-/** Gives a reference back. Weights that averages stand in for stay as they are.
+/** Releases a reference. If averages are swapped with the weights, they stay so.
  *
  * @param[in] ema optional; averages.
  * @errors INVALID_HANDLE.
@@ -58,8 +60,8 @@ HTONE_API htone_status htone_ema_retain(htone_ema* ema);
  */
 HTONE_EXPORT htone_status htone_ema_release(htone_ema* ema);
 
-/** Moves every average towards its weight: average = decay * average + (1 - decay) * weight. It is for the host to call
- * it after a step, or not after one that was skipped (htone_grad_scaler_outcome). No memory is allocated.
+/** Moves every average towards its weight: average = decay * average + (1 - decay) * weight. Call it after each step,
+ * and not after a step that was skipped (htone_optimizer_outcome). It allocates no memory.
  *
  * @param[in] ema borrowed.
  * @errors INVALID_HANDLE, STATE (weights and averages are swapped).
@@ -69,9 +71,9 @@ HTONE_EXPORT htone_status htone_ema_release(htone_ema* ema);
  */
 HTONE_API htone_status htone_ema_update(htone_ema* ema);
 
-/** Exchanges weights and averages, copies for autocast included; a second time restores both to the bit. Weights kept
- * in 16 bits without a master become the averages rounded, and are kept aside meanwhile: 2 bytes a parameter. A step in
- * between would train the averages, and an optimizer made in between that keeps weights in 16 bits alone rounds them.
+/** Exchanges weights and averages, with the copies for autocast; a second call restores both exactly. Weights in 16
+ * bits without a master become the rounded averages, and are saved meanwhile: 2 bytes a parameter. A step in between
+ * would train the averages, and an optimizer that is made in between and keeps weights only in 16 bits rounds them.
  *
  * @param[in] ema borrowed.
  * @errors INVALID_HANDLE, OUT_OF_MEMORY (nothing has changed).
@@ -79,10 +81,10 @@ HTONE_API htone_status htone_ema_update(htone_ema* ema);
  */
 HTONE_API htone_status htone_ema_swap(htone_ema* ema);
 
-/** Returns how many averages there are.
+/** Returns the number of averages.
  *
  * @param[in] ema borrowed.
- * @param[out] out_count as many as parameters were in the set.
+ * @param[out] out_count the number of parameters that were in the set.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */

@@ -1,10 +1,10 @@
 /** @file
- * The gradient scaler: multiplies the loss so that small gradients do not vanish in FP16, takes the factor out again
- * before the update, skips steps whose gradients overflowed, and moves the scale by what it met.
+ * The gradient scaler: multiplies the loss so that small gradients do not vanish in FP16, removes the factor before the
+ * update, skips steps whose gradients overflowed, and adapts the scale.
  *
- * One step is: scale the loss, backward, optionally unscale and clip, step, update. With several optimizers each is
- * stepped and the scaler updated once. Gradients are never rewritten: reading one returns the stored, scaled values,
- * and htone_optimizer_grad_factor what the update multiplies them by.
+ * One step is: scale the loss, backward, optionally unscale and clip, step, update. With several optimizers, step each
+ * one and update the scaler once. Gradients are never rewritten: reading one returns the stored, scaled values, and
+ * htone_optimizer_grad_factor returns the factor that the update applies to them.
  */
 #ifndef HALFTONE_GRAD_SCALER_H
 #define HALFTONE_GRAD_SCALER_H
@@ -15,15 +15,16 @@
 extern "C" {
 #endif
 
+/** A loss scale, and the rules by which it changes. */
 typedef struct htone_grad_scaler htone_grad_scaler;
 
-/** What happens where a scale at its minimum would have to fall. */
+/** The behaviour if a scale at its minimum would have to fall. */
 typedef enum htone_at_minimum {
   HTONE_AT_MINIMUM_HOLD = 0, /**< it stays */
   HTONE_AT_MINIMUM_ERROR =
       1, /**< it stays, and htone_grad_scaler_update fails with STATE; update then waits each time */
-  HTONE_AT_MINIMUM_CONTINUE = 2, /**< it falls all the same, down to the smallest normal FP32 */
-  HTONE_AT_MINIMUM_MAX_ENUM = 0x7FFFFFFF
+  HTONE_AT_MINIMUM_CONTINUE = 2,         /**< it falls further, down to the smallest normal FP32 */
+  HTONE_AT_MINIMUM_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_at_minimum;
 
 /** The rules of other systems, with their defaults. */
@@ -39,31 +40,33 @@ typedef enum htone_scaler_preset {
   HTONE_SCALER_MEGATRON = 2,
   /** halftone's own: interval 100, histogram_limit 2048, histogram_share 1e-4. */
   HTONE_SCALER_HISTOGRAM = 3,
-  HTONE_SCALER_PRESET_MAX_ENUM = 0x7FFFFFFF
+  HTONE_SCALER_PRESET_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_scaler_preset;
 
-/** With a histogram_limit the scale does not creep up by growth_factor. Where it would grow, the gradients of that step
- * that are finite and not 0 are counted by exponent, and the scale becomes the largest power of two at which all of
- * them but a share of histogram_share stay below histogram_limit, each taken for the power of two above it. That may
- * raise or lower it by any factor, between min_scale and max_scale. Overflows skip the step and lower the scale as
- * without a histogram; from there it rises by at most growth_factor an interval, since what overflowed may be an
- * activation. Where all gradients are 0 it grows by growth_factor.
+/** Settings of htone_grad_scaler_create. With a histogram_limit the scale does not grow step by step by growth_factor.
+ * In a step in which it would grow, the gradients that are finite and not 0 are counted by exponent. The scale becomes
+ * the largest power of two at which all of them except a share of histogram_share stay below histogram_limit, each
+ * counted as the power of two above it. This may raise or lower the scale by any factor, between min_scale and
+ * max_scale. Overflows skip the step and lower the scale as without a histogram. After that it rises by at most
+ * growth_factor per interval, since an activation may have overflowed. If all gradients are 0, it grows by
+ * growth_factor.
  */
 typedef struct htone_grad_scaler_options {
-  uint32_t struct_size;
+  uint32_t struct_size;    /**< sizeof of this structure */
   int32_t enabled;         /**< 0: everything passes through; default 1 */
   double initial_scale;    /**< default 65536; a normal FP32 above 0 */
   double growth_factor;    /**< default 2; at least 1. With backoff_factor 1 as well, the scale is static */
   double backoff_factor;   /**< default 0.5; in (0, 1] */
   double min_scale;        /**< default 0; at least 0 */
-  double max_scale;        /**< default the largest FP32; a growth beyond it does not take place */
-  int64_t growth_interval; /**< finite steps in a row, in the last of which the scale grows; default 2000; at least 1 */
+  double max_scale;        /**< default the largest FP32; the scale does not grow beyond it */
+  int64_t growth_interval; /**< number of finite steps in a row, in the last of which the scale grows; default 2000; at
+                              least 1 */
   int32_t hysteresis;      /**< overflows before the scale falls, renewed when it grows; default 1; at least 1 */
-  int32_t renew_hysteresis_each_step; /**< not 0: every finite step renews it; default 0 */
+  int32_t renew_hysteresis_each_step; /**< not 0: every finite step renews hysteresis; default 0 */
   htone_at_minimum at_minimum;        /**< default HTONE_AT_MINIMUM_CONTINUE */
-  uint32_t reserved;
-  double histogram_limit;      /**< above 0: the scale follows the gradients, see above; default 0 */
-  double histogram_share;      /**< of the counted gradients, which may lie above the limit; default 0; in [0, 1) */
+  uint32_t reserved;                  /**< 0 */
+  double histogram_limit;             /**< above 0: the scale follows the gradients, as described above; default 0 */
+  double histogram_share;      /**< share of the counted gradients that may be above the limit; default 0; in [0, 1) */
   int32_t grow_after_interval; /**< not 0: the scale grows in the finite step that follows the interval, and that step
                                 * is the first of the next interval; default 0 */
   int32_t fp32_factors; /**< not 0: growth_factor and backoff_factor are rounded to FP32 before they multiply the scale;
@@ -77,14 +80,14 @@ typedef struct htone_grad_scaler_options {
         HTONE_AT_MINIMUM_CONTINUE, 0, 0.0, 0.0, 0, 0                                                 \
   }
 
-/** All that moves in a scaler, to be saved and put back. */
+/** The state of a scaler, to be saved and restored. */
 typedef struct htone_scaler_state {
   uint32_t struct_size;    /**< set by the caller to sizeof(htone_scaler_state) */
-  int32_t hysteresis_left; /**< overflows until the scale falls */
-  double scale;
-  int64_t growth_tracker; /**< finite steps since the last overflow or growth; with grow_after_interval the step that
-                           * grew counts */
-  double ceiling;         /**< with a histogram: what the scale stays under since an overflow; 0: max_scale alone */
+  int32_t hysteresis_left; /**< number of overflows until the scale falls */
+  double scale;            /**< the loss is multiplied by it */
+  int64_t growth_tracker;  /**< finite steps since the last overflow or growth; with grow_after_interval the step in
+                              which it grew counts */
+  double ceiling;          /**< with a histogram: the limit of the scale since an overflow; 0: only max_scale */
 } htone_scaler_state;
 
 /** An empty htone_scaler_state of the right size, to initialize one where it is declared. */
@@ -112,7 +115,7 @@ HTONE_API htone_status htone_grad_scaler_options_preset(htone_scaler_preset pres
 
 /** Makes a scaler.
  *
- * @param[in] device where losses and gradients are; borrowed.
+ * @param[in] device of losses and gradients; borrowed.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the scaler; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
@@ -141,7 +144,7 @@ HTONE_EXPORT htone_status htone_grad_scaler_release(htone_grad_scaler* scaler);
  *
  * @param[in] scaler borrowed.
  * @param[in] loss float, on the scaler's device; borrowed.
- * @param[out] out loss times scale, f32 for a 16-bit scalar; loss itself where the scaler is not enabled; owned by the
+ * @param[out] out loss times scale, f32 for a 16-bit scalar; loss itself if the scaler is not enabled; owned by the
  *   caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision as htone_mul.
@@ -149,8 +152,7 @@ HTONE_EXPORT htone_status htone_grad_scaler_release(htone_grad_scaler* scaler);
  */
 HTONE_API htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_tensor* loss, htone_tensor** out);
 
-/** Looks at all gradients of an optimizer and sets their factor to 1/scale, so that they can be clipped before the
- * step.
+/** Checks all gradients of an optimizer and sets their factor to 1/scale, so that they can be clipped before the step.
  *
  * @param[in] scaler borrowed.
  * @param[in] optimizer on the scaler's device; retained until the next update.
@@ -159,8 +161,8 @@ HTONE_API htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_
  */
 HTONE_API htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimizer* optimizer);
 
-/** Unscales unless that was done, and steps the optimizer unless a gradient is not finite; then weights, moments, step
- * count and schedule stay as they are. Never waits for the device.
+/** Unscales, unless that was done, and steps the optimizer, unless a gradient is not finite. In that case weights,
+ * moments, step count and schedule do not change. Never waits for the device.
  *
  * @param[in] scaler borrowed.
  * @param[in] optimizer on the scaler's device; retained until the next update.
@@ -169,11 +171,11 @@ HTONE_API htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, hton
  */
 HTONE_API htone_status htone_grad_scaler_step(htone_grad_scaler* scaler, htone_optimizer* optimizer);
 
-/** Moves the scale by what was found since the last update, and makes every optimizer ready for its next step.
+/** Adapts the scale to the gradients since the last update, and makes every optimizer ready for its next step.
  *
  * @param[in] scaler borrowed.
- * @errors INVALID_HANDLE, STATE (no optimizer was unscaled or stepped; HTONE_AT_MINIMUM_ERROR struck, and the update
- *   took place).
+ * @errors INVALID_HANDLE, STATE (no optimizer was unscaled or stepped; the scale is at its minimum under
+ *   HTONE_AT_MINIMUM_ERROR; the update took place).
  * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_update(htone_grad_scaler* scaler);
@@ -181,7 +183,7 @@ HTONE_API htone_status htone_grad_scaler_update(htone_grad_scaler* scaler);
 /** Returns the scale that the next loss is multiplied by; waits for the device.
  *
  * @param[in] scaler borrowed.
- * @param[out] out_scale the scale; 1 where the scaler is not enabled.
+ * @param[out] out_scale the scale; 1 if the scaler is not enabled.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */
@@ -195,21 +197,21 @@ HTONE_API htone_status htone_grad_scaler_current_scale(htone_grad_scaler* scaler
  */
 HTONE_API htone_status htone_scaler_state_init(htone_scaler_state* empty);
 
-/** Reads all that moves in a scaler; waits for the device.
+/** Returns the state of a scaler; waits for the device.
  *
- * @param[in] scaler borrowed. One that is not enabled tells where an enabled one with its state would begin: at its
- *   initial scale, or at what was set.
+ * @param[in] scaler borrowed. One that is not enabled returns the state in which an enabled one would begin: its
+ *   initial scale, or the state that was set.
  * @param[in,out] out_state struct_size set by the caller; the other fields are written.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */
 HTONE_API htone_status htone_grad_scaler_state(htone_grad_scaler* scaler, htone_scaler_state* out_state);
 
-/** Puts a saved state back.
+/** Restores a saved state.
  *
  * @param[in] scaler between an update and the next unscale or step; borrowed.
- * @param[in] saved scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0
- *   or as scale.
+ * @param[in] saved scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0 or
+ *   a normal FP32 above 0.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the
  *   update).
  * @since 0.1

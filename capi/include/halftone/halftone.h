@@ -1,6 +1,6 @@
 /** @file
  * halftone: mixed-precision training of neural networks for C programs. This header includes all others; each of them
- * also stands alone. The conventions of the interface are told in base.h.
+ * can also be included alone. base.h states the conventions of the interface.
  */
 #ifndef HALFTONE_HALFTONE_H
 #define HALFTONE_HALFTONE_H

@@ -1,11 +1,11 @@
 /** @file
  * Hooks: callbacks before and after a module's forward, on a gradient that arrives at a tensor, and on a parameter
  * whose gradient is complete. Hooks of one kind on one object are called in the order in which they were added. A hook
- * that is removed during such a round is not begun any more; one that is added is first called by the next round.
- * Adding changes the object, which other threads do not use meanwhile; removing is safe from any thread.
+ * that is removed during such a round is not called any more; one that is added is first called in the next round.
+ * Adding changes the object, so no other thread may use it meanwhile; removing is safe from any thread.
  *
- * Callbacks follow the rules that custom.h tells. A failure stops the forward or the backward; after a backward that
- * failed the gradients that it reached are invalid until they are zeroed.
+ * Callbacks follow the rules of custom.h. A failure stops the forward or the backward; the gradients that a failed
+ * backward reached are invalid until they are zeroed.
  */
 #ifndef HALFTONE_HOOKS_H
 #define HALFTONE_HOOKS_H
@@ -16,31 +16,32 @@
 extern "C" {
 #endif
 
-/** One registration. Releasing the handle leaves the hook in place, and keeping it keeps neither the hook nor the
- * object that the hook is on.
+/** One registration. The hook stays when the handle is released, and the handle keeps neither the hook nor its object
+ * alive.
  */
 typedef struct htone_hook htone_hook;
 
-/** May put a reference to another input at out_input, which the library releases; NULL keeps the input. */
+/** May store a reference to another input at out_input, which the library releases; NULL keeps the input. */
 typedef htone_status (*htone_forward_pre_hook_fn)(htone_module* module, htone_tensor* input, htone_tensor** out_input,
                                                   void* user);
-/** May put a reference to another output at out_output, which the library releases; NULL keeps the output. `input` is
- * what forward was given.
+/** May store a reference to another output at out_output, which the library releases; NULL keeps the output. `input` is
+ * that of forward.
  */
 typedef htone_status (*htone_forward_hook_fn)(htone_module* module, htone_tensor* input, htone_tensor* output,
                                               htone_tensor** out_output, void* user);
-/** May put a reference to another gradient at out_gradient, which the library releases: shape of gradient, any of f64,
- * f32, f16 and bf16; NULL keeps the gradient. `gradient` must not be written.
+/** May store a reference to another gradient at out_gradient, which the library releases: shape of gradient, any of
+ * f64, f32, f16 and bf16; NULL keeps the gradient. `gradient` must not be written.
  */
 typedef htone_status (*htone_gradient_hook_fn)(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
+/** Receives the parameter whose gradient is complete. */
 typedef htone_status (*htone_parameter_hook_fn)(htone_parameter* parameter, void* user);
 
 /** Calls a hook before each forward of a module, alone or as a part of another.
  *
  * @param[in] module borrowed.
- * @param[in] callback in evaluation mode from several threads at once where they run the module at once.
+ * @param[in] callback called on several threads at once if they run the module at once, as in evaluation mode.
  * @param[in] user handed to both callbacks; optional.
- * @param[in] destroy called once with `user`, from any thread, when the hook was removed or the module is gone;
+ * @param[in] destroy called once with `user`, from any thread, when the hook was removed or the module was freed;
  *   optional. On failure it does not run.
  * @param[out] out the registration; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
@@ -62,14 +63,15 @@ HTONE_API htone_status htone_module_add_forward_pre_hook(htone_module* module, h
 HTONE_API htone_status htone_module_add_forward_hook(htone_module* module, htone_forward_hook_fn callback, void* user,
                                                      void (*destroy)(void* user), htone_hook** out);
 
-/** Calls a hook when backward brings a tensor's gradient, with the sum of all contributions, before it goes on or, at a
- * leaf, before it is added to what the leaf holds. Called once a backward, and not where no gradient arrives.
+/** Calls a hook when backward has computed a tensor's gradient, the sum of all contributions: before backward uses it
+ * further or, at a leaf, before it is added to the leaf's gradient. It is called once in a backward, and not if there
+ * is no gradient.
  *
- * @param[in] tensor requires a gradient; borrowed. The hook belongs to what the tensor's gradient source is: tensors
- *   that stand for one parameter share it.
+ * @param[in] tensor requires a gradient; borrowed. The hook belongs to the source of the tensor's gradient: tensors
+ *   that represent one parameter share it.
  * @param[in] callback runs on the thread that runs backward, with recording and autocast off.
  * @param[in] user handed to both callbacks; optional.
- * @param[in] destroy called once with `user`, from any thread, when the hook was removed or what it stands on is gone;
+ * @param[in] destroy called once with `user`, from any thread, when the hook was removed or its object was freed;
  *   optional. On failure it does not run.
  * @param[out] out the registration; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (tensor requires no gradient), OUT_OF_MEMORY.
@@ -78,15 +80,15 @@ HTONE_API htone_status htone_module_add_forward_hook(htone_module* module, htone
 HTONE_API htone_status htone_tensor_add_gradient_hook(htone_tensor* tensor, htone_gradient_hook_fn callback, void* user,
                                                       void (*destroy)(void* user), htone_hook** out);
 
-/** Calls a hook when a backward has added everything it has for a parameter: its gradient is then complete, while that
- * of others may be under way. The hook may read, clip or zero the gradient, or update the parameter. A gradient that is
- * invalid since an earlier backward failed is not complete, and the hook is not called. The hook ends with the
- * parameter, also where a graph that was recorded before still runs backward.
+/** Calls a hook when a backward has added all its contributions to a parameter's gradient: this gradient is complete
+ * then, others may not be. The hook may read, clip or zero the gradient, or update the parameter. If the gradient is
+ * invalid since an earlier backward failed, the hook is not called. The hook ends with the parameter, also if backward
+ * still runs on a graph that was recorded before.
  *
  * @param[in] parameter borrowed.
  * @param[in] callback runs on the thread that runs backward.
  * @param[in] user handed to both callbacks; optional.
- * @param[in] destroy called once with `user`, from any thread, when the hook was removed or the parameter is gone;
+ * @param[in] destroy called once with `user`, from any thread, when the hook was removed or the parameter was freed;
  *   optional. On failure it does not run.
  * @param[out] out the registration; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
@@ -96,8 +98,8 @@ HTONE_API htone_status htone_parameter_add_post_accumulate_hook(htone_parameter*
                                                                 htone_parameter_hook_fn callback, void* user,
                                                                 void (*destroy)(void* user), htone_hook** out);
 
-/** Takes a hook away. A call of it that is under way ends first where it is this thread's own, and may still run on
- * others. Doing it again does nothing.
+/** Removes a hook. A call of it on this thread ends first; calls on other threads may still run. A second removal does
+ * nothing.
  *
  * @param[in] hook borrowed.
  * @errors INVALID_HANDLE.
@@ -113,7 +115,7 @@ HTONE_API htone_status htone_hook_remove(htone_hook* hook);
  */
 HTONE_API htone_status htone_hook_retain(htone_hook* hook);
 
-/** Gives a reference back; the hook stays in place.
+/** Releases a reference; the hook stays in place.
  *
  * @param[in] hook optional; a registration.
  * @errors INVALID_HANDLE.

@@ -1,8 +1,8 @@
 /** @file
- * Operations that read and write by index, and the embedding layer made of them.
+ * Operations that read and write by index, and the embedding layer.
  *
- * Indices are i64 or i32 and count from 0; every one is checked before anything is written. Unlike in PyTorch none
- * counts from the end.
+ * Indices are i64 or i32 and count from 0. All are checked before anything is written. Unlike in PyTorch they never
+ * count from the end.
  */
 #ifndef HALFTONE_INDEX_H
 #define HALFTONE_INDEX_H
@@ -18,8 +18,8 @@ extern "C" {
  *
  * @param[in] input at least one dimension, any dtype; borrowed.
  * @param[in] dim the dimension, negative from the end.
- * @param[in] index i64 or i32, in [0, size of dim); as many dimensions as input, no larger than it in any other than
- *   dim; borrowed.
+ * @param[in] index i64 or i32, in [0, size of dim); as many dimensions as input, no larger than it in any dimension
+ *   except dim; borrowed.
  * @param[out] out shape of index, dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
@@ -34,15 +34,15 @@ HTONE_API htone_status htone_gather(htone_tensor* input, int64_t dim, htone_tens
  *
  * @param[in] input at least one dimension; borrowed.
  * @param[in] dim the dimension, negative from the end.
- * @param[in] index i64 or i32, in [0, size of dim); as many dimensions as input, no larger than source in any, nor
- *   than input in any other than dim; borrowed.
- * @param[in] source dtype of input; borrowed. Elements that index does not reach are left out.
+ * @param[in] index i64 or i32, in [0, size of dim); as many dimensions as input, no larger than source in any, and no
+ *   larger than input in any except dim; borrowed.
+ * @param[in] source dtype of input; borrowed. Elements outside the shape of index are not used.
  * @param[out] out shape and dtype of input; owned by the caller.
  * @autocast widest.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY.
- * @precision every element adds up in FP32 (f64: double, integers: i64 that wraps) in the order of the index, for any
- *   number of threads the same, and is rounded once.
+ * @precision every element is summed in FP32 (f64: double, integers: i64 that wraps) in the order of the index, which
+ *   does not depend on the number of threads, and is rounded once.
  * @since 0.1
  */
 HTONE_API htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone_tensor* index, htone_tensor* source,
@@ -53,7 +53,7 @@ HTONE_API htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone
  * @param[in] input at least one dimension, any dtype; borrowed.
  * @param[in] dim the dimension, negative from the end.
  * @param[in] indices [n], i64 or i32, in [0, size of dim); borrowed.
- * @param[out] out as input, with n in the place of dim's size; owned by the caller.
+ * @param[out] out as input, but of size n in dim; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY.
@@ -62,40 +62,40 @@ HTONE_API htone_status htone_scatter_add(htone_tensor* input, int64_t dim, htone
  */
 HTONE_API htone_status htone_index_select(htone_tensor* input, int64_t dim, htone_tensor* indices, htone_tensor** out);
 
-/** Puts a value where a mask is true.
+/** Replaces the elements at which a mask is true by a value.
  *
  * @param[in] input any dtype but an 8-bit float; borrowed.
  * @param[in] mask bool, of a shape that broadcasts with input's; borrowed.
  * @param[in] value converted to the dtype of input; may be infinite.
- * @param[out] out of the broadcast shape, dtype of input; owned by the caller. No gradient flows where the mask is
- *   true.
+ * @param[out] out of the broadcast shape, dtype of input; owned by the caller. The gradient is 0 at these elements.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_masked_fill(htone_tensor* input, htone_tensor* mask, double value, htone_tensor** out);
 
-/** Looks rows of a table up.
+/** Looks up rows of a table.
  *
  * @param[in] weight [n, d], float; borrowed.
  * @param[in] indices any shape of at most 7 dimensions, i64 or i32, in [0, n); borrowed.
- * @param[in] padding_index a row that takes no gradient; -1 for none. Unlike in PyTorch no other negative number is
- *   taken.
- * @param[out] out shape of indices with d behind it, dtype of weight; owned by the caller.
+ * @param[in] padding_index a row that gets no gradient; -1 for none. Unlike in PyTorch other negative numbers are
+ *   refused.
+ * @param[out] out shape of indices, then d; dtype of weight; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index out of range), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
  *   OUT_OF_MEMORY.
- * @precision exact. Gradients of a row add up in FP32 (f64: double) in the order of indices, for any number of threads
- *   the same; into the gradient of a leaf directly where that is FP32.
+ * @precision exact. Gradients of a row are summed in FP32 (f64: double) in the order of indices, which does not depend
+ *   on the number of threads. They are added directly to the gradient of a leaf if that is FP32.
  * @since 0.1
  */
 HTONE_API htone_status htone_embedding(htone_tensor* weight, htone_tensor* indices, int64_t padding_index,
                                        htone_tensor** out);
 
+/** Settings of htone_module_create_embedding. */
 typedef struct htone_embedding_options {
-  uint32_t struct_size;
+  uint32_t struct_size;  /**< sizeof of this structure */
   htone_dtype dtype;     /**< of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  int64_t padding_index; /**< a row that begins as 0 and takes no gradient; default -1, none */
+  int64_t padding_index; /**< a row that begins as 0 and gets no gradient; default -1, none */
 } htone_embedding_options;
 
 /** The defaults, to initialize an htone_embedding_options where it is declared. */

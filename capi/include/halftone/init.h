@@ -1,5 +1,5 @@
 /** @file
- * Random initialisation. Element i of a fill depends on the seed, the number of the fill and i alone: not on threads.
+ * Random initialisation. Element i of a fill depends only on the seed, the number of the fill and i, not on threads.
  */
 #ifndef HALFTONE_INIT_H
 #define HALFTONE_INIT_H
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** Fills a tensor with uniform numbers in [low, high), from the context's seed and next stream.
+/** Fills a tensor with uniform numbers in [low, high), from the context's seed and next random sequence.
  *
  * @param[in] tensor f64, f32, f16 or bf16; a leaf or outside autograd; borrowed.
  * @param[in] low,high finite, low below high.
@@ -21,7 +21,7 @@ extern "C" {
  */
 HTONE_API htone_status htone_init_uniform(htone_tensor* tensor, double low, double high);
 
-/** Fills a tensor with normal numbers, from the context's seed and next stream.
+/** Fills a tensor with normal numbers, from the context's seed and next random sequence.
  *
  * @param[in] tensor f64, f32, f16 or bf16; a leaf or outside autograd; borrowed.
  * @param[in] mean finite.
@@ -32,10 +32,10 @@ HTONE_API htone_status htone_init_uniform(htone_tensor* tensor, double low, doub
  */
 HTONE_API htone_status htone_init_normal(htone_tensor* tensor, double mean, double std);
 
-/** Fills a tensor with ones and zeros, from the context's seed and next stream.
+/** Fills a tensor with ones and zeros, from the context's seed and next random sequence.
  *
  * @param[in] tensor any dtype; a leaf or outside autograd; borrowed.
- * @param[in] p how likely an element is 1, in [0, 1].
+ * @param[in] p probability that an element is 1, in [0, 1].
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE.
  * @precision p on a grid of 2^-24.
  * @source Philox4x32-10.

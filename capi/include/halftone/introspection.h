@@ -1,6 +1,6 @@
 /** @file
- * What a model and a tensor look like: kinds, children and paths of modules, parameters by name, and texts to print.
- * A path joins the names from a module to one inside it with dots: "encoder.0.fc1". An error that arises inside a
+ * Introspection: kinds, children and paths of modules, parameters by name, and texts that describe models and tensors.
+ * A path joins the names from a module to one inside it with dots: "encoder.0.fc1". The message of an error inside a
  * module's forward names the layer by its path and kind.
  */
 #ifndef HALFTONE_INTROSPECTION_H
@@ -17,16 +17,16 @@ extern "C" {
  * @param[in] module borrowed.
  * @param[out] out_kind caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_kind.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_kind(htone_module* module, char* out_kind, size_t capacity, size_t* out_length);
 
-/** Returns how many modules a module applies or was given: 0 for a layer.
+/** Returns the number of children of a module: 0 for a layer.
  *
  * @param[in] module borrowed.
- * @param[out] out_count the number of children, without theirs.
+ * @param[out] out_count the number of direct children.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */
@@ -42,13 +42,13 @@ HTONE_API htone_status htone_module_child_count(htone_module* module, size_t* ou
  */
 HTONE_API htone_status htone_module_child(htone_module* module, size_t index, htone_module** out);
 
-/** Returns a child's name: its position in a sequential module unless that was given names.
+/** Returns a child's name: its position in a sequential module, unless that has names.
  *
  * @param[in] module borrowed.
  * @param[in] index below the child count.
  * @param[out] out_name caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_name.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY, BUFFER_TOO_SMALL.
  * @since 0.1
  */
@@ -57,10 +57,10 @@ HTONE_API htone_status htone_module_child_name(htone_module* module, size_t inde
 
 /** Returns the module at a path.
  *
- * @param[in] module where the path begins; borrowed.
+ * @param[in] module at which the path begins; borrowed.
  * @param[in] path names with dots between them; "" is module itself.
  * @param[out] out the module itself, not a copy; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: there is none at the path), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: there is no module at the path), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_find(htone_module* module, const char* path, htone_module** out);
@@ -70,7 +70,7 @@ HTONE_API htone_status htone_module_find(htone_module* module, const char* path,
  * @param[in] module borrowed.
  * @param[in] name as htone_module_parameter_name writes it: "0.weight".
  * @param[out] out the parameter; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: there is none of the name), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: there is no parameter of the name), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_find_parameter(htone_module* module, const char* name, htone_parameter** out);
@@ -80,7 +80,7 @@ HTONE_API htone_status htone_module_find_parameter(htone_module* module, const c
  * @param[in] parameter borrowed.
  * @param[out] out_name caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_name.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
@@ -90,9 +90,9 @@ HTONE_API htone_status htone_parameter_name(htone_parameter* parameter, char* ou
 /** Returns a parameter's shape.
  *
  * @param[in] parameter borrowed.
- * @param[out] out_shape [*out_ndim] sizes; optional where capacity is 0.
+ * @param[out] out_shape [*out_ndim] sizes; optional if capacity is 0.
  * @param[in] capacity entries at out_shape; HTONE_MAX_NDIM always suffices.
- * @param[out] out_ndim the number of dimensions, also where the buffer is too small.
+ * @param[out] out_ndim the number of dimensions, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
@@ -118,41 +118,42 @@ HTONE_API htone_status htone_parameter_dtype(htone_parameter* parameter, htone_d
  */
 HTONE_API htone_status htone_parameter_grad(htone_parameter* parameter, htone_tensor** out);
 
-/** Makes a module that applies others one after another, each with a name of its own.
+/** Makes a module that applies others one after another, each with its own name.
  *
  * @param[in] count number of modules.
- * @param[in] names [count]; each UTF-8 without a dot, and used once; optional where count is 0.
- * @param[in] modules [count]; retained; optional where count is 0. Their parameters are named by theirs: "fc1.weight".
+ * @param[in] names [count]; each UTF-8 without a dot, and used once; optional if count is 0.
+ * @param[in] modules [count]; retained; optional if count is 0. Their names are part of the names of parameters:
+ *   "fc1.weight".
  * @param[out] out the module; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 would stand in one another), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 levels of nesting), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_create_named_sequential(size_t count, const char* const* names,
                                                             htone_module* const* modules, htone_module** out);
 
-/** Writes a table of a module: a line for each layer inside, at any depth, with its path, kind, own parameters, their
- * number of elements and bytes, and a line of totals. A parameter that is held several times counts once in the totals.
- * Bytes are those of the weights, with an optimizer's 16-bit copy; gradients and moments are not among them.
+/** Writes a table of a module: a line for each layer in it, at any depth, with its path, kind, own parameters, their
+ * number of elements and bytes, and a line of totals. A parameter that is held several times counts once in the
+ * totals. Bytes are those of the weights, with an optimizer's 16-bit copy, without gradients and moments.
  *
  * @param[in] module borrowed.
  * @param[out] out_text caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_text.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 262144 modules, each counted once per path),
  *   OUT_OF_MEMORY, BUFFER_TOO_SMALL.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_summary(htone_module* module, char* out_text, size_t capacity, size_t* out_length);
 
-/** Writes a tensor as PyTorch prints it: "tensor([[1., 2.], [3., 4.]], f32)" with a line for each row. Of more than
- * 1000 elements each dimension shows its first three and last three. Four digits after the point; whole numbers end
- * with the point; all in one form, which is that of 1.2346e-05 where sizes differ by more than 1000 times. Waits for
- * the device.
+/** Writes a tensor as PyTorch prints it: "tensor([[1., 2.], [3., 4.]], f32)" with a line for each row. If there are
+ * more than 1000 elements, each dimension shows its first three and last three. Numbers have four digits after the
+ * point; whole numbers end with the point. All have the same form, that of 1.2346e-05 if their sizes differ by more
+ * than 1000 times. Waits for the device.
  *
  * @param[in] tensor any shape and dtype; borrowed.
  * @param[out] out_text caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_text.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DEVICE, OUT_OF_MEMORY, BUFFER_TOO_SMALL.
  * @since 0.1
  */

@@ -1,7 +1,7 @@
 /** @file
- * Lion: every element moves by the learning rate in the direction that a moment points in. Learning rates are three to
- * ten times below AdamW's, decays as much above. A moment in 8-bit codes is rounded
- * stochastically, and one in BF16 is if beta2 is above 0.9, so both follow FP32 in the mean.
+ * Lion: every element moves by the learning rate in the direction of a moment. Use learning rates three to ten times
+ * below AdamW's, and weight decays three to ten times above. A moment in 8-bit codes is always rounded stochastically,
+ * one in BF16 only if beta2 is above 0.9, so both follow FP32 in the mean.
  */
 #ifndef HALFTONE_LION_H
 #define HALFTONE_LION_H
@@ -13,17 +13,18 @@
 extern "C" {
 #endif
 
+/** Settings of Lion optimizers. */
 typedef struct htone_lion_options {
-  uint32_t struct_size;
-  htone_dtype compute_dtype; /**< as in htone_adamw_options */
-  double lr;                 /**< default 1e-4; finite, at least 0 */
-  double beta1;              /**< of the direction; default 0.9; in [0, 1) */
-  double beta2;              /**< of the moment; default 0.99; in [0, 1) */
-  double weight_decay;       /**< decoupled; default 0; finite, at least 0 */
-  htone_dtype grad_dtype;    /**< these three as in htone_adamw_options */
-  htone_dtype moment1_dtype;
-  htone_master_storage master_storage;
-  uint32_t reserved;
+  uint32_t struct_size;                /**< sizeof of this structure */
+  htone_dtype compute_dtype;           /**< as in htone_adamw_options */
+  double lr;                           /**< default 1e-4; finite, at least 0 */
+  double beta1;                        /**< decay of the direction; default 0.9; in [0, 1) */
+  double beta2;                        /**< decay of the moment; default 0.99; in [0, 1) */
+  double weight_decay;                 /**< decoupled; default 0; finite, at least 0 */
+  htone_dtype grad_dtype;              /**< as in htone_adamw_options */
+  htone_dtype moment1_dtype;           /**< as in htone_adamw_options */
+  htone_master_storage master_storage; /**< as in htone_adamw_options */
+  uint32_t reserved;                   /**< 0 */
 } htone_lion_options;
 
 /** The defaults, to initialize a htone_lion_options where it is declared. */
@@ -38,7 +39,7 @@ typedef struct htone_lion_options {
  */
 HTONE_API htone_status htone_lion_options_init(htone_lion_options* options);
 
-/** Makes a Lion optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes a Lion optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.
  *
  * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
@@ -69,8 +70,8 @@ HTONE_API htone_status htone_optimizer_create_lion(htone_module* module, const h
 HTONE_API htone_status htone_optimizer_create_lion_over(htone_parameters* parameters, const htone_lion_options* options,
                                                         htone_optimizer** out);
 
-/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
- * count of steps begin then. Nothing changes where it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments and its
+ * count of steps begin then. Nothing changes if it fails.
  *
  * @param[in] optimizer a Lion optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_lion_over.

@@ -1,9 +1,9 @@
 /** @file
- * Losses. What ops.h says of operations holds here; htone_cross_entropy stands there. Sizes are never broadcast against
- * each other: a loss between tensors of different shapes is mostly a mistake.
+ * Losses. The conventions of ops.h apply; htone_cross_entropy is declared there. Shapes never broadcast: a loss between
+ * tensors of different shapes is usually a mistake.
  *
- * A reduced loss of 16-bit inputs is f32, inside an autocast scope and outside: backward of a scaled f16 loss would
- * begin with the scale, 65536 at first, which f16 cannot hold.
+ * A reduced loss of 16-bit inputs is f32, inside and outside autocast scopes: backward of a scaled f16 loss would begin
+ * with the scale, 65536 at first, which f16 cannot represent.
  */
 #ifndef HALFTONE_LOSS_H
 #define HALFTONE_LOSS_H
@@ -14,13 +14,13 @@
 extern "C" {
 #endif
 
-/** What becomes of the losses of the elements or rows. */
+/** How the losses of elements or rows are combined. */
 typedef enum htone_reduction {
-  HTONE_REDUCTION_MEAN = 0, /**< their mean: a scalar, NaN for none */
-  HTONE_REDUCTION_SUM = 1,  /**< a scalar */
-  HTONE_REDUCTION_NONE = 2,
-  HTONE_REDUCTION_BATCH_MEAN = 3, /**< htone_kl_div alone: their sum through the first size; NaN where that is 0 */
-  HTONE_REDUCTION_MAX_ENUM = 0x7FFFFFFF
+  HTONE_REDUCTION_MEAN = 0,             /**< their mean: a scalar, NaN if there are none */
+  HTONE_REDUCTION_SUM = 1,              /**< their sum: a scalar */
+  HTONE_REDUCTION_NONE = 2,             /**< no reduction: one loss for each element or row */
+  HTONE_REDUCTION_BATCH_MEAN = 3,       /**< only htone_kl_div: their sum divided by the first size; NaN if that is 0 */
+  HTONE_REDUCTION_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_reduction;
 
 /** Returns the squared difference: (input - target)^2.
@@ -53,11 +53,11 @@ HTONE_API htone_status htone_mse_loss(htone_tensor* input, htone_tensor* target,
 HTONE_API htone_status htone_l1_loss(htone_tensor* input, htone_tensor* target, htone_reduction reduction,
                                      htone_tensor** out);
 
-/** Returns d^2 / (2 beta) where the difference d is below beta in size, else |d| - beta / 2.
+/** Returns d^2 / (2 beta) for a difference d with |d| below beta, else |d| - beta / 2.
  *
  * @param[in] input any shape, float; borrowed.
  * @param[in] target shape of input, float; borrowed.
- * @param[in] beta not negative, finite; 0 gives htone_l1_loss.
+ * @param[in] beta not negative, finite; 0 means htone_l1_loss.
  * @param[in] reduction MEAN, SUM or NONE.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.
@@ -75,7 +75,7 @@ HTONE_API htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* t
  * @param[in] input log-probabilities of any shape, float; borrowed.
  * @param[in] target shape of input, float: probabilities, or their logarithms; borrowed.
  * @param[in] log_target not 0: target holds logarithms.
- * @param[in] reduction any; MEAN divides by the number of elements, which is not the divergence: that is BATCH_MEAN.
+ * @param[in] reduction any; MEAN divides by the number of elements and does not return the divergence; BATCH_MEAN does.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.
  * @autocast FP32; 16-bit operands are read as they are and widened.
@@ -98,18 +98,19 @@ HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, i
  * @autocast FP32; 16-bit operands are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision FP32 (f64: double), without overflow for any logit; summed pairwise, one rounding. A loss is within 5 ulp
- *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it
- *   cancels where sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
+ *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it cancels
+ *   if sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
  * @source torch.nn.functional.binary_cross_entropy_with_logits.
  * @since 0.1
  */
 HTONE_API htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
                                              htone_reduction reduction, htone_tensor** out);
 
+/** Settings of htone_cross_entropy_with. */
 typedef struct htone_cross_entropy_options {
-  uint32_t struct_size;
+  uint32_t struct_size;      /**< sizeof of this structure */
   htone_reduction reduction; /**< MEAN, SUM or NONE; default MEAN */
-  int64_t ignore_index;      /**< rows with this target give no loss and no gradient and do not count; default -100 */
+  int64_t ignore_index;      /**< rows with this target have no loss and no gradient and do not count; default -100 */
   double label_smoothing;    /**< share of the target that is spread evenly over the classes, in [0, 1]; default 0 */
 } htone_cross_entropy_options;
 
@@ -132,11 +133,11 @@ HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_opti
  * @param[in] targets classes: shape of logits without c, i64, each in [0, c) or ignore_index. Or probabilities of the
  *   classes: shape of logits, float; they need not add up to 1 and get a gradient; borrowed.
  * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
- * @param[in] options optional; defaults where NULL. With probabilities ignore_index must be negative and has no
+ * @param[in] options optional; NULL means the defaults. With probabilities ignore_index must be negative and has no
  *   effect.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of logits without c in the dtype of logits (f32 under
- *   autocast); owned by the caller. MEAN divides by the sum of the weights of the rows' targets, ignored rows left
- *   out; with probabilities by the number of rows; NaN where that is 0.
+ *   autocast); owned by the caller. MEAN divides by the sum of the weights of the rows' targets, without ignored
+ *   rows; with probabilities by the number of rows; NaN if that is 0.
  * @autocast FP32; 16-bit logits are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
@@ -153,7 +154,7 @@ HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tens
  * @param[in] log_probabilities [n, c, ...] or [c], float; borrowed.
  * @param[in] targets shape of log_probabilities without c, i64, each in [0, c) or ignore_index; borrowed.
  * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
- * @param[in] ignore_index rows with this target give no loss and no gradient and do not count; -100 is usual.
+ * @param[in] ignore_index rows with this target have no loss and no gradient and do not count; -100 is usual.
  * @param[in] reduction MEAN, SUM or NONE.
  * @param[out] out as htone_cross_entropy_with for classes; owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.

@@ -1,6 +1,6 @@
 /** @file
- * Modules: layers with parameters. A new linear layer holds FP32 weights drawn as PyTorch does by default, from the
- * context's seed in the order of creation.
+ * Modules: layers with parameters. The weights of new layers are FP32 and have PyTorch's default distributions; they
+ * are drawn from the context's seed in the order of creation.
  */
 #ifndef HALFTONE_NN_H
 #define HALFTONE_NN_H
@@ -13,13 +13,15 @@
 extern "C" {
 #endif
 
+/** A layer, or a composition of layers, with its parameters and buffers. */
 typedef struct htone_module htone_module;
 
+/** Settings of htone_module_create_linear. */
 typedef struct htone_linear_options {
-  uint32_t struct_size;
-  int32_t bias;      /**< not 0: with a bias; default 1 */
-  htone_dtype dtype; /**< of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  uint32_t reserved;
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t bias;         /**< not 0: with a bias; default 1 */
+  htone_dtype dtype;    /**< of the weights: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  uint32_t reserved;    /**< 0 */
 } htone_linear_options;
 
 /** The defaults, to initialize a htone_linear_options where it is declared. */
@@ -97,26 +99,26 @@ HTONE_API htone_status htone_module_create_tanh(htone_module** out);
  */
 HTONE_API htone_status htone_module_create_flatten(htone_module** out);
 
-/** Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale, of whatever that takes.
+/** Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale, for every input that it
+ * takes.
  *
- * @param[in] scale,offset finite; 1/255 and 0 bring bytes to [0, 1].
+ * @param[in] scale,offset finite; 1/255 and 0 map bytes to [0, 1].
  * @param[out] out the module; owned by the caller.
  * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_create_rescaling(double scale, double offset, htone_module** out);
 
-/** Makes a module that applies others one after another. At most 64 modules stand in one another, counted from the
- * outermost to the innermost, so that forward needs no more than 64 KiB of stack. A module that became deeper because a
- * part of it was given parts later is refused by htone_module_forward and by every call that needs names, both with
- * INVALID_ARGUMENT. So is a forward inside 64 others of the thread. A module may be part of several others; a call that
- * needs names, of parameters, buffers or a state, counts it once per path and returns INVALID_ARGUMENT beyond 262144
- * modules.
+/** Makes a module that applies others one after another. At most 64 modules may be nested, counted from the outermost
+ * to the innermost, so that forward needs no more than 64 KiB of stack. A module can become deeper because a part of
+ * it gets parts later: then htone_module_forward, and every call that needs names, return INVALID_ARGUMENT. A forward
+ * inside 64 others of the thread also returns it. A module may be part of several others; a call that needs names, of
+ * parameters, buffers or a state, counts it once per path and returns INVALID_ARGUMENT beyond 262144 modules.
  *
  * @param[in] count number of modules.
- * @param[in] modules [count]; retained; optional where count is 0. Their parameters are named by position: "0.weight".
+ * @param[in] modules [count]; retained; optional if count is 0. Their parameters are named by position: "0.weight".
  * @param[out] out the module; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 would stand in one another), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: more than 64 levels of nesting), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_create_sequential(size_t count, htone_module* const* modules, htone_module** out);
@@ -137,15 +139,15 @@ HTONE_API htone_status htone_module_retain(htone_module* module);
  */
 HTONE_EXPORT htone_status htone_module_release(htone_module* module);
 
-/** Runs a module. In evaluation mode several threads may do so at once; in training mode a layer that keeps running
- * statistics writes them, and the caller orders such calls.
+/** Runs a module. In evaluation mode several threads may run it at once. In training mode a layer writes its running
+ * statistics, so the caller must order such calls.
  *
  * @param[in] module borrowed.
- * @param[in] input what the first layer takes; borrowed.
- * @param[in] policy optional; autocast for this call, whatever scope the thread is in; borrowed.
+ * @param[in] input of the first layer; borrowed.
+ * @param[in] policy optional; autocast for this call, in place of the thread's scope; borrowed.
  * @param[out] out the result; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY,
- *   as the layers' operations tell; CALLBACK (a hook or a module of the host's failed).
+ *   as documented for the layers' operations; CALLBACK (a hook or a module of the caller failed).
  * @since 0.1
  */
 HTONE_API htone_status htone_module_forward(htone_module* module, htone_tensor* input, htone_autocast_policy* policy,
@@ -176,7 +178,7 @@ HTONE_API htone_status htone_module_parameter(htone_module* module, size_t index
  * @param[in] index below the parameter count.
  * @param[out] out_name caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_name.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
@@ -208,23 +210,23 @@ HTONE_API htone_status htone_module_buffer(htone_module* module, size_t index, h
  * @param[in] index below the buffer count.
  * @param[out] out_name caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_name.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_buffer_name(htone_module* module, size_t index, char* out_name, size_t capacity,
                                                 size_t* out_length);
 
-/** Brings a module and its parts into training or evaluation mode. A new module is in training mode.
+/** Sets a module and its parts to training or evaluation mode. A new module is in training mode.
  *
- * @param[in] module borrowed; no other thread uses it meanwhile.
+ * @param[in] module borrowed; no other thread may use it meanwhile.
  * @param[in] training not 0: training.
  * @errors INVALID_HANDLE, OUT_OF_MEMORY (the mode is as before).
  * @since 0.1
  */
 HTONE_API htone_status htone_module_set_training(htone_module* module, int32_t training);
 
-/** Returns the mode of a module; its parts may have been given others.
+/** Returns the mode of a module; its parts may have other modes.
  *
  * @param[in] module borrowed.
  * @param[out] out_training 1 in training mode, 0 in evaluation mode.
@@ -233,8 +235,8 @@ HTONE_API htone_status htone_module_set_training(htone_module* module, int32_t t
  */
 HTONE_API htone_status htone_module_is_training(htone_module* module, int32_t* out_training);
 
-/** Makes a set of all parameters of a module and its parts, with their names in it: "0.weight". A parameter that stands
- * in the module twice is in the set once, under its first name.
+/** Makes a set of all parameters of a module and its parts, with their names in it: "0.weight". A parameter that is in
+ * the module twice is in the set once, under its first name.
  *
  * @param[in] module borrowed.
  * @param[out] out the set; owned by the caller.

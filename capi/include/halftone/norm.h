@@ -1,6 +1,6 @@
 /** @file
  * Normalisation operations: layer, RMS, group and batch normalisation. Statistics are computed in FP32 (f64: double),
- * by two passes, whatever the input's dtype. The layers made of them are in norm_modules.h.
+ * by two passes, for every dtype of the input. Their layers are in norm_modules.h.
  */
 #ifndef HALFTONE_NORM_H
 #define HALFTONE_NORM_H
@@ -18,12 +18,12 @@ extern "C" {
  * @param[in] normalized_shape [ndim] their sizes.
  * @param[in] weight optional; of normalized_shape, any float; borrowed.
  * @param[in] bias optional; of normalized_shape, any float; borrowed.
- * @param[in] epsilon at least 0. A constant row gives bias where it is above 0, NaN where it is 0.
+ * @param[in] epsilon at least 0. A constant row gives bias if it is above 0, NaN if it is 0.
  * @param[out] out shape and dtype of input; owned by the caller.
  * @autocast FP32; 16-bit inputs are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision FP32 (f64: double), one rounding; the mean is subtracted in two parts, so that rows far from 0 keep their
- *   digits. The gradients of weight and bias are summed in a fixed order.
+ * @precision FP32 (f64: double), one rounding; the mean is subtracted in two parts, so that rows far from 0 lose no
+ *   precision. The gradients of weight and bias are summed in a fixed order.
  * @source Ba, Kiros and Hinton, arXiv:1607.06450.
  * @since 0.1
  */
@@ -36,11 +36,11 @@ HTONE_API htone_status htone_layer_norm(htone_tensor* input, int32_t ndim, const
  * @param[in] ndim number of the last dimensions, at least 1.
  * @param[in] normalized_shape [ndim] their sizes.
  * @param[in] weight optional; of normalized_shape, any float; borrowed.
- * @param[in] epsilon at least 0. A row of zeros gives zeros where it is above 0, NaN where it is 0.
+ * @param[in] epsilon at least 0. A row of zeros gives zeros if it is above 0, NaN if it is 0.
  * @param[out] out shape and dtype of input; owned by the caller.
  * @autocast FP32; 16-bit inputs are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision FP32 (f64: double), one rounding. A mean square beyond FP32 gives zeros.
+ * @precision FP32 (f64: double), one rounding. The result is zeros if the mean square exceeds FP32.
  * @source Zhang and Sennrich, arXiv:1910.07467.
  * @since 0.1
  */
@@ -53,7 +53,7 @@ HTONE_API htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const i
  * @param[in] groups divides channels.
  * @param[in] weight optional; [channels], any float; borrowed.
  * @param[in] bias optional; [channels], any float; borrowed.
- * @param[in] epsilon at least 0. A constant group gives bias where it is above 0, NaN where it is 0.
+ * @param[in] epsilon at least 0. A constant group gives bias if it is above 0, NaN if it is 0.
  * @param[out] out shape and dtype of input; owned by the caller.
  * @autocast FP32; 16-bit inputs are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
@@ -85,20 +85,20 @@ HTONE_API htone_status htone_instance_norm(htone_tensor* input, htone_tensor* we
 /** Normalises each channel over the batch: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
  *
  * @param[in] input [n, channels, ...], float; borrowed. In training a channel has more than one element.
- * @param[in] running_mean optional where training is not 0; [channels], f32 or f64; read, in training written. Given
- *   with running_var or not at all.
- * @param[in] running_var optional where training is not 0; likewise. Moves towards the unbiased variance.
+ * @param[in] running_mean optional if training is not 0; [channels], f32 or f64; read; written in training. Both
+ *   running_mean and running_var must be there, or none.
+ * @param[in] running_var optional if training is not 0; as running_mean. It moves towards the unbiased variance.
  * @param[in] weight optional; [channels], any float; borrowed.
  * @param[in] bias optional; [channels], any float; borrowed.
  * @param[in] training not 0: normalise with the batch's own statistics, else with the running ones.
- * @param[in] momentum finite; in training the running statistics become (1 - momentum) old + momentum batch, when the
- *   call has succeeded; in a callback, when the outermost call has.
+ * @param[in] momentum finite; in training the running statistics become (1 - momentum) old + momentum batch when the
+ *   call has succeeded; in a callback, when the outermost call has succeeded.
  * @param[in] epsilon at least 0.
  * @param[out] out shape and dtype of input; owned by the caller.
  * @autocast FP32; 16-bit inputs are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH (one element a channel in training too), DTYPE_MISMATCH,
  *   DEVICE, STATE (running statistics that are a recorded result), OUT_OF_MEMORY.
- * @precision as htone_layer_norm. An empty batch leaves the running statistics.
+ * @precision as htone_layer_norm. An empty batch does not change the running statistics.
  * @source Ioffe and Szegedy, arXiv:1502.03167.
  * @since 0.1
  */

@@ -11,13 +11,13 @@
 extern "C" {
 #endif
 
-/** Of layer, RMS, group and instance normalisation. */
+/** Settings of layer, RMS, group and instance normalisation. */
 typedef struct htone_norm_options {
-  uint32_t struct_size;
-  int32_t affine;    /**< not 0: with a weight, and a bias where the layer has one; default 1 */
-  int32_t bias;      /**< not 0: with a bias beside the weight; default 1; RMS normalisation has none */
-  htone_dtype dtype; /**< of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  double epsilon;    /**< at least 0; default 1e-5 */
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t affine;       /**< not 0: with a weight, and with a bias if the layer has one; default 1 */
+  int32_t bias;         /**< not 0: with a bias beside the weight; default 1; RMS normalisation has none */
+  htone_dtype dtype;    /**< of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  double epsilon;       /**< at least 0; default 1e-5 */
 } htone_norm_options;
 
 /** The defaults, to initialize a htone_norm_options where it is declared. */
@@ -51,8 +51,8 @@ HTONE_API htone_status htone_module_create_layer_norm(htone_device* device, int3
  * @param[in] device of the parameters; borrowed.
  * @param[in] ndim number of the last dimensions, at least 1.
  * @param[in] normalized_shape [ndim] their sizes.
- * @param[in] options optional; NULL means the defaults. PyTorch's default epsilon is the step of the input's dtype at
- *   1.
+ * @param[in] options optional; NULL means the defaults. PyTorch's default epsilon is the machine epsilon of the input's
+ *   dtype.
  * @param[out] out with the parameter "weight" of normalized_shape; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
  * @since 0.1
@@ -85,15 +85,16 @@ HTONE_API htone_status htone_module_create_group_norm(htone_device* device, int6
 HTONE_API htone_status htone_module_create_instance_norm(htone_device* device, int64_t channels,
                                                          const htone_norm_options* options, htone_module** out);
 
+/** Settings of batch normalisation layers. */
 typedef struct htone_batch_norm_options {
-  uint32_t struct_size;
+  uint32_t struct_size;        /**< sizeof of this structure */
   int32_t affine;              /**< not 0: with weight and bias; default 1 */
   int32_t track_running_stats; /**< not 0: keeps running statistics for evaluation; default 1 */
   int32_t cumulative;          /**< not 0: they are means over all batches (PyTorch's momentum None); default 0 */
   double epsilon;              /**< at least 0; default 1e-5 */
-  double momentum;             /**< share of a batch in the running statistics, in [0, 1]; default 0.1 */
+  double momentum;             /**< weight of a batch in the running statistics, in [0, 1]; default 0.1 */
   htone_dtype dtype;           /**< of weight and bias: HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  uint32_t reserved;
+  uint32_t reserved;           /**< 0 */
 } htone_batch_norm_options;
 
 /** The defaults, to initialize a htone_batch_norm_options where it is declared. */
@@ -110,13 +111,13 @@ HTONE_API htone_status htone_batch_norm_options_init(htone_batch_norm_options* o
 
 /** Makes a layer that applies htone_batch_norm to [n, channels] and [n, channels, length]: in training mode with the
  * batch's statistics, which it then adds to the running ones; in evaluation mode with those. The running ones change
- * when the call of forward has succeeded; in a callback, when the outermost call has.
+ * when the call of forward has succeeded; in a callback, when the outermost call has succeeded.
  *
  * @param[in] device of the parameters and buffers; borrowed.
  * @param[in] channels of the input; at least 1.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out with parameters "weight" [channels] and "bias" [channels], and buffers "running_mean" [channels],
- *   "running_var" [channels] (f32; f64 where dtype is) and "num_batches_tracked" (i64 scalar); owned by the caller.
+ *   "running_var" [channels] (f32; f64 if dtype is f64) and "num_batches_tracked" (i64 scalar); owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
  * @since 0.1
  */

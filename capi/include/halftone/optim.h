@@ -1,9 +1,9 @@
 /** @file
- * Optimizers: what all of them share. adafactor.h, adam.h, adamw.h, lion.h, rmsprop.h and sgd.h make one over
- * parameters in groups, each with settings and storage of its own. Arithmetic is FP32 whatever the storage; the update
- * writes the weights and, in the same pass, the low-precision copy that autocast reads.
- * Moments in 8-bit codes, and BF16 first moments that keep more than 0.9 of themselves in a step, are rounded
- * stochastically, because rounding to nearest would stop their decay.
+ * Optimizers: the functions that all kinds share. adafactor.h, adam.h, adamw.h, lion.h, rmsprop.h and sgd.h make one
+ * over groups of parameters, each with its own settings and storage. Arithmetic is FP32 for every storage; the update
+ * writes the weights and, in the same pass, the low-precision copy that autocast reads. Moments in 8-bit codes, and
+ * BF16 first moments that keep more than 0.9 of themselves in a step, are rounded stochastically, because rounding to
+ * nearest would stop their decay.
  */
 #ifndef HALFTONE_OPTIM_H
 #define HALFTONE_OPTIM_H
@@ -15,58 +15,60 @@
 extern "C" {
 #endif
 
+/** An optimizer over one or more groups of parameters. */
 typedef struct htone_optimizer htone_optimizer;
 
-/** How an optimizer keeps the weights that it updates.
+/** The storage of the weights that an optimizer updates.
  *
  * Split weights need compute_dtype HTONE_BF16: the bf16 copy, rounded half up on the bit pattern, and a 16-bit
- * remainder are the FP32 weights together, to the bit, and no FP32 tensor is kept. htone_parameter_tensor then returns
- * the bf16 part, htone_parameter_read in HTONE_F32 joins the two.
+ * remainder together are exactly the FP32 weights, and no FP32 tensor is kept. htone_parameter_tensor then returns the
+ * bf16 part, htone_parameter_read in HTONE_F32 joins the two.
  *
- * Weights without a master are compute_dtype alone, HTONE_BF16 or HTONE_F16, rounded to nearest when the optimizer
- * takes them; they may have been made in it. Each update rounds them up or down by chance, so that they move as FP32
- * weights would in the mean, where rounding to nearest loses every update below half a step. Beyond the largest finite
- * number they go to infinity by the share of the way there.
+ * Weights without a master are only kept in compute_dtype, HTONE_BF16 or HTONE_F16. They are rounded to nearest when
+ * the optimizer takes them, or were already made in that dtype. Each update rounds them stochastically, so that in the
+ * mean they move as FP32 weights would; rounding to nearest would lose every update below half a step. Beyond the
+ * largest finite number they become infinite with the probability that corresponds to their distance.
  *
- * An optimizer is made, and a group added, as a whole: all storage is there before any weight or gradient moves into
- * it, and where it fails they are as they were. Until then the storage that weights leave is in use as well.
+ * An optimizer or a group is added completely or not at all: all storage is allocated before any weight or gradient
+ * moves into it, and after a failure nothing has changed. Until then the old storage of the weights is in use as well.
  *
- * Leaves taken before weights were split or narrowed do not follow. Weights stay as they are after the optimizer's
- * release; split ones until another takes them otherwise, narrowed ones for good.
+ * Leaves that were taken before weights were split or narrowed do not change with them. After the optimizer's release,
+ * weights keep their storage: split ones until another optimizer stores them otherwise, narrowed ones for ever.
  */
 typedef enum htone_master_storage {
-  HTONE_MASTER_FULL = 0,  /**< an FP32 tensor, and the copy beside it */
-  HTONE_MASTER_SPLIT = 1, /**< the copy and the remainder: 2 bytes a parameter less */
-  HTONE_MASTER_NONE = 2,  /**< the weights in compute_dtype alone: 4 bytes a parameter less */
-  HTONE_MASTER_STORAGE_MAX_ENUM = 0x7FFFFFFF
+  HTONE_MASTER_FULL = 0,                     /**< an FP32 tensor, and the copy beside it */
+  HTONE_MASTER_SPLIT = 1,                    /**< the copy and the remainder: 2 bytes a parameter less */
+  HTONE_MASTER_NONE = 2,                     /**< only the weights in compute_dtype: 4 bytes a parameter less */
+  HTONE_MASTER_STORAGE_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_master_storage;
 
+/** The kinds of values that are not finite. */
 typedef enum htone_not_finite {
-  HTONE_NOT_FINITE_NOTHING = 0,
-  HTONE_NOT_FINITE_INFINITY = 1,
-  HTONE_NOT_FINITE_NAN = 2,
-  HTONE_NOT_FINITE_MAX_ENUM = 0x7FFFFFFF
+  HTONE_NOT_FINITE_NOTHING = 0,          /**< all values are finite */
+  HTONE_NOT_FINITE_INFINITY = 1,         /**< an infinity */
+  HTONE_NOT_FINITE_NAN = 2,              /**< a NaN */
+  HTONE_NOT_FINITE_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_not_finite;
 
-/** What a step did. */
+/** The outcome of a step. */
 typedef struct htone_step_outcome {
   uint32_t struct_size;  /**< set by the caller to sizeof(htone_step_outcome) */
-  int32_t skipped;       /**< 1 where the weights stayed, since a gradient was not finite */
-  htone_not_finite kind; /**< what the first such element was */
-  int32_t rank;          /**< where it was; 0 in one process */
-  char parameter[256];   /**< the first parameter with such a gradient; empty where none was */
+  int32_t skipped;       /**< 1 if the weights did not change, since a gradient was not finite */
+  htone_not_finite kind; /**< the kind of the first such element */
+  int32_t rank;          /**< the rank that found it; 0 in one process */
+  char parameter[256];   /**< the first parameter with such a gradient; empty if there was none */
 } htone_step_outcome;
 
 /** An empty htone_step_outcome of the right size, to initialize one where it is declared. */
 #define HTONE_STEP_OUTCOME_INIT \
   { sizeof(htone_step_outcome), 0, HTONE_NOT_FINITE_NOTHING, 0, "" }
 
-/** What a step without a gradient scaler does with a gradient that holds an infinity or NaN. */
+/** The behaviour of a step without a gradient scaler if a gradient has an infinity or NaN. */
 typedef enum htone_gradient_guard {
-  HTONE_GRADIENT_GUARD_NONE = 0,  /**< it is not looked for, and reaches the weights, as in PyTorch */
-  HTONE_GRADIENT_GUARD_SKIP = 1,  /**< the step leaves the weights as they are; htone_optimizer_outcome says so */
-  HTONE_GRADIENT_GUARD_ERROR = 2, /**< the step fails with NOT_FINITE and names the parameter; it waits */
-  HTONE_GRADIENT_GUARD_MAX_ENUM = 0x7FFFFFFF
+  HTONE_GRADIENT_GUARD_NONE = 0,  /**< no check: it reaches the weights, as in PyTorch */
+  HTONE_GRADIENT_GUARD_SKIP = 1,  /**< the step does not change the weights; htone_optimizer_outcome reports it */
+  HTONE_GRADIENT_GUARD_ERROR = 2, /**< the step waits for the device, fails with NOT_FINITE and names the parameter */
+  HTONE_GRADIENT_GUARD_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_gradient_guard;
 
 /** Adds a reference.
@@ -93,20 +95,20 @@ HTONE_EXPORT htone_status htone_optimizer_release(htone_optimizer* optimizer);
  */
 HTONE_API htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer);
 
-/** Updates the parameters that have a gradient since zero_grad; the others stay. The parameters of a group share one
- * count of steps, from the group's adding on: one whose first gradient comes late is corrected as if it had been there
- * from the start. Does not wait for the device.
+/** Updates the parameters that got a gradient since zero_grad; the others do not change. The parameters of a group
+ * share one count of steps, which begins when the group is added: the bias correction of a parameter whose first
+ * gradient comes late is that of the group. Does not wait for the device.
  *
  * @param[in] optimizer borrowed.
- * @errors INVALID_HANDLE, STATE (no parameter has a gradient; a failed backward left invalid ones), CALLBACK and
- *   INVALID_ARGUMENT (from the callback of a schedule; nothing is stepped then), NOT_FINITE (under
- *   HTONE_GRADIENT_GUARD_ERROR; nothing is stepped then).
+ * @errors INVALID_HANDLE, STATE (no parameter has a gradient; gradients are invalid since a failed backward), CALLBACK
+ *   and INVALID_ARGUMENT (from the callback of a schedule; no weight changes then), NOT_FINITE (under
+ *   HTONE_GRADIENT_GUARD_ERROR; no weight changes then).
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_step(htone_optimizer* optimizer);
 
-/** Makes the learning rates of all groups follow a schedule from the next step on, which multiplies each group's own;
- * its position is the number of steps taken.
+/** Sets the schedule of an optimizer. From the next step on, it multiplies the learning rate of every group; its
+ * position is the number of steps that were taken.
  *
  * @param[in] optimizer borrowed.
  * @param[in] schedule copied.
@@ -154,7 +156,7 @@ HTONE_API htone_status htone_optimizer_group_lr(htone_optimizer* optimizer, size
  */
 HTONE_API htone_status htone_optimizer_set_group_lr(htone_optimizer* optimizer, size_t index, double lr);
 
-/** Returns how many steps were taken; waits for the device.
+/** Returns the number of steps that were taken; waits for the device.
  *
  * @param[in] optimizer borrowed.
  * @param[out] out_count the number of updates.
@@ -164,18 +166,18 @@ HTONE_API htone_status htone_optimizer_set_group_lr(htone_optimizer* optimizer, 
 HTONE_API htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out_count);
 
 /** Computes the Euclidean norm of all gradients together, times htone_optimizer_grad_factor; waits for the device.
- * After htone_grad_scaler_unscale it is that of the gradients as they were then, which must stay so until the step.
+ * After htone_grad_scaler_unscale it is that of the gradients at that time; they must not change until the step.
  *
  * @param[in] optimizer borrowed.
- * @param[out] out_norm the norm; infinite or NaN where a gradient is.
+ * @param[out] out_norm the norm; infinite or NaN if a gradient is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient).
  * @precision FP32 sums over 256 elements, then double.
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm);
 
-/** Returns what the next step multiplies stored gradients by: 1/scale after htone_grad_scaler_unscale, times what
- * clipping took away; 1 after each step, and after htone_optimizer_zero_grad. Waits for the device.
+/** Returns the factor that the next step applies to stored gradients: 1/scale after htone_grad_scaler_unscale, times
+ * the factor of clipping; 1 after each step, and after htone_optimizer_zero_grad. Waits for the device.
  *
  * @param[in] optimizer borrowed.
  * @param[out] out_factor the factor.
@@ -184,14 +186,14 @@ HTONE_API htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, dou
  */
 HTONE_API htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor);
 
-/** Makes the next step work with gradients whose norm, all together, is at most max_norm. The stored gradients stay; a
- * second call only lowers what the first has left of them, and htone_optimizer_zero_grad ends both. Under a gradient
- * scaler it comes after htone_grad_scaler_unscale.
+/** Limits the norm of all gradients together, in the next step, to max_norm. The stored gradients do not change. A
+ * second call can only lower the result of the first, and htone_optimizer_zero_grad ends both. With a gradient scaler,
+ * call it after htone_grad_scaler_unscale.
  *
  * @param[in] optimizer borrowed.
  * @param[in] max_norm finite, above 0.
- * @param[in] error_if_nonfinite not 0: fails where a gradient holds an infinity or NaN, and changes nothing; waits for
- *   the device. 0: does not look, and does not wait.
+ * @param[in] error_if_nonfinite not 0: fails if a gradient has an infinity or NaN, and changes nothing; waits for the
+ *   device. 0: no check, and no wait.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient), NOT_FINITE.
  * @source the formula of torch.nn.utils.clip_grad_norm_.
  * @since 0.1
@@ -199,17 +201,17 @@ HTONE_API htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, d
 HTONE_API htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm,
                                                       int32_t error_if_nonfinite);
 
-/** Bounds every element of a gradient, after the factor, to [-value, value] in all steps to come.
+/** Bounds every element of a gradient, after the factor, to [-value, value] in all later steps.
  *
  * @param[in] optimizer borrowed.
- * @param[in] value above 0; infinity lifts the bound.
+ * @param[in] value above 0; infinity removes the bound.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_set_grad_value_limit(htone_optimizer* optimizer, double value);
 
-/** Chooses what steps do from now on with gradients that are not finite. A step through an enabled gradient scaler
- * always skips them, whatever is chosen here.
+/** Chooses the behaviour of all later steps if a gradient is not finite. A step through an enabled gradient scaler is
+ * always skipped then, for every choice.
  *
  * @param[in] optimizer borrowed.
  * @param[in] guard HTONE_GRADIENT_GUARD_NONE, which is the default, _SKIP or _ERROR.
@@ -226,8 +228,8 @@ HTONE_API htone_status htone_optimizer_set_gradient_guard(htone_optimizer* optim
  */
 HTONE_API htone_status htone_step_outcome_init(htone_step_outcome* outcome);
 
-/** Returns whether the last step of an optimizer changed the weights, and which gradient kept it from doing so; waits
- * for the device. Gradients are checked in steps through a gradient scaler and under a gradient guard.
+/** Returns whether the last step of an optimizer changed the weights, and if not, the gradient that was not finite;
+ * waits for the device. Gradients are checked in steps through a gradient scaler and under a gradient guard.
  *
  * @param[in] optimizer borrowed.
  * @param[in,out] out_outcome struct_size set by the caller; the other fields are written.

@@ -1,7 +1,7 @@
 /** @file
- * Parameters and sets of them. A parameter is a tensor that training changes, with its gradient and whatever an
- * optimizer keeps beside it. A set is an ordered list of parameters by name, for optimizers and averages; sets made
- * from others do not follow them. One set, and one parameter's settings, belong to one thread at a time.
+ * Parameters and sets of them. A parameter is a tensor that training changes, with its gradient and the state that an
+ * optimizer keeps for it. A set is an ordered list of parameters by name, for optimizers and averages; a set that was
+ * made from another does not change with it. One thread at a time may use a set or the settings of a parameter.
  */
 #ifndef HALFTONE_PARAMETERS_H
 #define HALFTONE_PARAMETERS_H
@@ -12,16 +12,18 @@
 extern "C" {
 #endif
 
+/** A tensor that training changes, with its gradient. */
 typedef struct htone_parameter htone_parameter;
+/** An ordered set of parameters, each with a name. */
 typedef struct htone_parameters htone_parameters;
 
-/** Makes a parameter over a tensor of the caller's, whose elements are the FP32 master weights from now on and stay
- * where they are: with htone_tensor_from_buffer or DLPack an optimizer's step writes the host's own array. Such weights
- * keep their master: HTONE_MASTER_FULL alone is supported.
+/** Makes a parameter over a tensor of the caller. Its elements are the FP32 master weights from now on, and their
+ * memory does not move: with htone_tensor_from_buffer or DLPack, an optimizer's step writes the caller's own array.
+ * Such weights keep their master: only HTONE_MASTER_FULL is supported.
  *
  * @param[in] name of 1 to 4096 bytes of UTF-8 without control characters; copied.
- * @param[in] tensor f32, row-major, not read-only, not requiring a gradient; its memory is retained. A host that
- *   writes it by itself says so by htone_tensor_mark_written.
+ * @param[in] tensor f32, row-major, not read-only, not requiring a gradient; its memory is retained. A caller that
+ *   writes this memory itself must call htone_tensor_mark_written.
  * @param[out] out the parameter; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (not row-major), DTYPE_MISMATCH, STATE (read-only; requires a gradient),
  *   OUT_OF_MEMORY.
@@ -29,15 +31,15 @@ typedef struct htone_parameters htone_parameters;
  */
 HTONE_API htone_status htone_parameter_create(const char* name, htone_tensor* tensor, htone_parameter** out);
 
-/** Makes a parameter of zeros in memory of the library's own, as modules do; htone_init_normal and the other functions
- * of init.h fill htone_parameter_tensor's result. Every master_storage of optimizers is supported.
+/** Makes a parameter of zeros in memory of the library, as modules do; htone_init_normal and the other functions of
+ * init.h fill htone_parameter_tensor's result. Every master_storage of optimizers is supported.
  *
  * @param[in] device borrowed.
  * @param[in] name of 1 to 4096 bytes of UTF-8 without control characters; copied.
  * @param[in] dtype of the weights: HTONE_F32, HTONE_F64, HTONE_F16 or HTONE_BF16. Optimizers take f32 weights, and
- *   those in 16 bits under HTONE_MASTER_NONE.
+ *   16-bit weights under HTONE_MASTER_NONE.
  * @param[in] ndim number of dimensions, at most HTONE_MAX_NDIM.
- * @param[in] shape [ndim] sizes; optional where ndim is 0.
+ * @param[in] shape [ndim] sizes; optional if ndim is 0.
  * @param[out] out the parameter; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -45,20 +47,21 @@ HTONE_API htone_status htone_parameter_create(const char* name, htone_tensor* te
 HTONE_API htone_status htone_parameter_create_new(htone_device* device, const char* name, htone_dtype dtype,
                                                   int32_t ndim, const int64_t* shape, htone_parameter** out);
 
-/** Brings a parameter's gradient, in place of what it has, valid or not. Norms, the gradient scaler and the optimizer's
- * step read it where it is, so a host that rewrites the memory brings it once; nothing writes it. A later backward or
- * htone_parameter_accumulate_grad adds to a copy. Not between htone_grad_scaler_unscale and the step.
+/** Sets a parameter's gradient, in place of the one that it has, valid or not. Norms, the gradient scaler and the
+ * optimizer's step read this memory in place and never write it, so a caller that rewrites the memory sets the
+ * gradient once. A later backward or htone_parameter_accumulate_grad adds to a copy. Do not call it between
+ * htone_grad_scaler_unscale and the step.
  *
  * @param[in] parameter borrowed.
- * @param[in] gradient f32, f16 or bf16, shape of parameter; multiplied by the scale where a gradient scaler steps. Its
- *   memory is retained until another gradient is brought or the gradient is zeroed. Copied where it is not row-major.
+ * @param[in] gradient f32, f16 or bf16, shape of parameter; multiplied by the scale if a gradient scaler steps. Its
+ *   memory is retained until another gradient is set or the gradient is zeroed. Copied if it is not row-major.
  * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE (frozen), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_parameter_set_grad(htone_parameter* parameter, htone_tensor* gradient);
 
-/** Adds to a parameter's gradient in memory of the library's own, as backward does; writes it where there is none.
- * Neither belongs between htone_grad_scaler_unscale and the step, whose verdict and norm are of the gradients before.
+/** Adds to a parameter's gradient in memory of the library, as backward does; writes it if there is none. Do not add
+ * gradients between htone_grad_scaler_unscale and the step: its check and its norm apply to the gradients before.
  *
  * @param[in] parameter borrowed.
  * @param[in] gradient f32, f16 or bf16, shape of parameter; borrowed.
@@ -85,9 +88,9 @@ HTONE_API htone_status htone_parameter_retain(htone_parameter* parameter);
  */
 HTONE_EXPORT htone_status htone_parameter_release(htone_parameter* parameter);
 
-/** Returns the leaf tensor that stands for a parameter in operations: its master weights, or the bf16 part
- * of weights that an optimizer has split. A leaf, or a graph recorded from it, may outlive the parameter: its gradient
- * then arrives at the leaf, and autocast casts the leaf as it does every tensor.
+/** Returns the leaf tensor that represents a parameter in operations: its master weights, or the bf16 part of weights
+ * that an optimizer has split. A leaf, or a graph recorded from it, may outlive the parameter: then the leaf gets the
+ * gradient, and autocast casts the leaf like every tensor.
  *
  * @param[in] parameter borrowed.
  * @param[out] out the leaf; owned by the caller.
@@ -100,15 +103,15 @@ HTONE_API htone_status htone_parameter_tensor(htone_parameter* parameter, htone_
  *
  * @param[in] parameter borrowed.
  * @param[in] dtype f64, f32, f16 or bf16.
- * @param[out] out outside autograd, to be read only; owned by the caller.
+ * @param[out] out outside autograd, only to be read; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out);
 
-/** Freezes a parameter, or lets it train again. A frozen one requires no gradient: its leaves taken from now on are
- * constants, its gradient's memory is given back, and what a graph made before delivers is dropped. An optimizer that
- * has it leaves it as it is until it is free again; optimizers made afterwards from a module leave it out.
+/** Freezes a parameter, or lets it train again. A frozen one requires no gradient: leaves that are taken from now on
+ * are constants, the memory of its gradient is released, and gradients from earlier graphs are dropped. An optimizer
+ * that has it does not change it until it is free again; optimizers that are made later from a module leave it out.
  *
  * @param[in] parameter borrowed; not while a backward runs.
  * @param[in] frozen not 0: frozen.
@@ -134,7 +137,7 @@ HTONE_API htone_status htone_parameter_is_frozen(htone_parameter* parameter, int
  */
 HTONE_API htone_status htone_parameters_create(htone_parameters** out);
 
-/** Puts a parameter at the end of a set, under the name that it was made with.
+/** Adds a parameter at the end of a set, under the name that it was made with.
  *
  * @param[in] parameters a set; borrowed.
  * @param[in] parameter retained.
@@ -143,11 +146,11 @@ HTONE_API htone_status htone_parameters_create(htone_parameters** out);
  */
 HTONE_API htone_status htone_parameters_add(htone_parameters* parameters, htone_parameter* parameter);
 
-/** Makes a set of those whose name matches a pattern, in the same order.
+/** Makes a set of the parameters whose name matches a pattern, in the same order.
  *
  * @param[in] parameters a set; borrowed.
- * @param[in] pattern '*' stands for any run of bytes, dots and none included, '?' for one byte, everything else for
- *   itself.
+ * @param[in] pattern '*' matches any number of bytes, also none, and dots; '?' matches one byte; every other byte
+ *   matches itself.
  * @param[out] out the set, which may be empty; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -155,7 +158,7 @@ HTONE_API htone_status htone_parameters_add(htone_parameters* parameters, htone_
 HTONE_API htone_status htone_parameters_select(htone_parameters* parameters, const char* pattern,
                                                htone_parameters** out);
 
-/** Makes a set of those whose name does not match a pattern, in the same order.
+/** Makes a set of the parameters whose name does not match a pattern, in the same order.
  *
  * @param[in] parameters a set; borrowed.
  * @param[in] pattern as in htone_parameters_select.
@@ -191,7 +194,7 @@ HTONE_API htone_status htone_parameters_at(htone_parameters* parameters, size_t 
  * @param[in] index below the count.
  * @param[out] out_name caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_name.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */

@@ -1,5 +1,5 @@
 /** @file
- * Pooling: maxima and averages over windows of images [n, c, h, w] and lines [n, c, l], and the layers made of them.
+ * Pooling: maxima and averages over windows of images [n, c, h, w] and lines [n, c, l], and their layers.
  */
 #ifndef HALFTONE_POOL_H
 #define HALFTONE_POOL_H
@@ -10,19 +10,21 @@
 extern "C" {
 #endif
 
-/** How windows move over their input. Over one dimension the fields of w count, and those of h keep their defaults. */
+/** How windows move over their input. Operations over one dimension use the fields of w; those of h keep their
+ * defaults.
+ */
 typedef struct htone_pool_options {
-  uint32_t struct_size;
-  int32_t count_include_pad; /**< of averages: not 0 counts what a window covers of the padding as zeros; default 1 */
-  int64_t stride_h;          /**< at least 1; default 0: as far as the window is large */
-  int64_t stride_w;
-  int64_t padding_h; /**< on each side, at most half of the window; default 0 */
-  int64_t padding_w;
-  int64_t dilation_h; /**< of maxima alone: distance of a window's elements, at least 1; default 1 */
-  int64_t dilation_w;
-  int32_t ceil_mode; /**< not 0: a last window that the padded input cuts off counts, as far as it begins in the input
-                        or in the padding in front; default 0 */
-  uint32_t reserved;
+  uint32_t struct_size;      /**< sizeof of this structure */
+  int32_t count_include_pad; /**< only of averages: not 0 counts the padding in a window as zeros; default 1 */
+  int64_t stride_h;          /**< at least 1; default 0: the size of the window */
+  int64_t stride_w;          /**< as stride_h */
+  int64_t padding_h;         /**< on each side, at most half of the window; default 0 */
+  int64_t padding_w;         /**< as padding_h */
+  int64_t dilation_h;        /**< only of maxima: distance of a window's elements, at least 1; default 1 */
+  int64_t dilation_w;        /**< as dilation_h */
+  int32_t ceil_mode; /**< not 0: a last window that the end of the padded input cuts counts, if it begins in the input
+                        or in the padding before it; default 0 */
+  uint32_t reserved; /**< 0 */
 } htone_pool_options;
 
 /** The defaults, to initialize a htone_pool_options where it is declared. */
@@ -43,11 +45,11 @@ HTONE_API htone_status htone_pool_options_init(htone_pool_options* options);
  * @param[in] input [n, c, l], float; n may be 0; borrowed.
  * @param[in] kernel_w elements of a window, at least 1.
  * @param[in] options optional; NULL means the defaults. Padding is never the maximum.
- * @param[out] out [n, c, (l + 2 padding - dilation (kernel_w - 1) - 1) / stride + 1], rounded down (up where
- *   ceil_mode); dtype of input; owned by the caller.
+ * @param[out] out [n, c, (l + 2 padding - dilation (kernel_w - 1) - 1) / stride + 1], rounded down (up if ceil_mode);
+ *   dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @precision exact; gradients of overlapping windows are summed in FP32 (f64: double).
  * @since 0.1
  */
 HTONE_API htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, const htone_pool_options* options,
@@ -61,7 +63,7 @@ HTONE_API htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, c
  * @param[out] out [n, c, oh, ow], sizes as those of htone_max_pool1d; dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @precision exact; gradients of overlapping windows are summed in FP32 (f64: double).
  * @since 0.1
  */
 HTONE_API htone_status htone_max_pool2d(htone_tensor* input, int64_t kernel_h, int64_t kernel_w,
@@ -72,7 +74,7 @@ HTONE_API htone_status htone_max_pool2d(htone_tensor* input, int64_t kernel_h, i
  * @param[in] input [n, c, l], float; n may be 0; borrowed.
  * @param[in] kernel_w elements of a window, at least 1.
  * @param[in] options optional; NULL means the defaults. Dilation is 1.
- * @param[out] out [n, c, (l + 2 padding - kernel_w) / stride + 1], rounded down (up where ceil_mode); dtype of input;
+ * @param[out] out [n, c, (l + 2 padding - kernel_w) / stride + 1], rounded down (up if ceil_mode); dtype of input;
  *   owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
@@ -96,8 +98,8 @@ HTONE_API htone_status htone_avg_pool1d(htone_tensor* input, int64_t kernel_w, c
 HTONE_API htone_status htone_avg_pool2d(htone_tensor* input, int64_t kernel_h, int64_t kernel_w,
                                         const htone_pool_options* options, htone_tensor** out);
 
-/** Averages a line over as many windows as asked for: window p of result_w begins at p l / result_w rounded down and
- * ends before (p + 1) l / result_w rounded up.
+/** Averages a line over a given number of windows: window p of result_w begins at p l / result_w rounded down and ends
+ * before (p + 1) l / result_w rounded up.
  *
  * @param[in] input [n, c, l], float; n may be 0; borrowed.
  * @param[in] result_w 1 to 2^31 - 1.
@@ -109,7 +111,7 @@ HTONE_API htone_status htone_avg_pool2d(htone_tensor* input, int64_t kernel_h, i
  */
 HTONE_API htone_status htone_adaptive_avg_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out);
 
-/** Averages an image over as many windows as asked for: as htone_adaptive_avg_pool1d along both height and width.
+/** Averages an image over a given number of windows: as htone_adaptive_avg_pool1d along both height and width.
  *
  * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
  * @param[in] result_h,result_w 1 to 2^31 - 1.
@@ -130,7 +132,7 @@ HTONE_API htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t re
  * @param[out] out [n, c, result_w]; dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @precision exact; gradients of overlapping windows are summed in FP32 (f64: double).
  * @since 0.1
  */
 HTONE_API htone_status htone_adaptive_max_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out);
@@ -143,7 +145,7 @@ HTONE_API htone_status htone_adaptive_max_pool1d(htone_tensor* input, int64_t re
  * @param[out] out [n, c, result_h, result_w]; dtype of input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision exact; gradients that meet add up in FP32 (f64: double).
+ * @precision exact; gradients of overlapping windows are summed in FP32 (f64: double).
  * @since 0.1
  */
 HTONE_API htone_status htone_adaptive_max_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w,

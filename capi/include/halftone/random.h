@@ -1,5 +1,5 @@
 /** @file
- * Operations that draw, and the layer made of them. Random fills stand in init.h.
+ * Operations that draw random numbers, and their layer. Random fills are in init.h.
  */
 #ifndef HALFTONE_RANDOM_H
 #define HALFTONE_RANDOM_H
@@ -10,15 +10,15 @@
 extern "C" {
 #endif
 
-/** Drops elements at random and scales the others by 1 / (1 - p). Which ones depends on the context's seed, the number
- * of the draw and the element's place alone: not on threads, strides or dtype. The mask is not stored; backward draws
- * it again.
+/** Drops elements at random and scales the others by 1 / (1 - p). The choice depends only on the context's seed, the
+ * number of the draw and the element's position, not on threads, strides or dtype. The mask is not stored; backward
+ * draws it again.
  *
  * @param[in] input any shape, float; borrowed.
- * @param[in] p how likely an element is dropped, in [0, 1].
- * @param[in] training 0 leaves the input as it is.
- * @param[out] out as input; owned by the caller. The same tensor where training is 0 or p is 0. A dropped element is
- *   multiplied by 0: NaN and infinity give NaN.
+ * @param[in] p probability that an element is dropped, in [0, 1].
+ * @param[in] training 0 returns the input unchanged.
+ * @param[out] out as input; owned by the caller. It is the input itself if training is 0 or p is 0. A dropped element
+ *   is multiplied by 0: NaN and infinity become NaN.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision p on a grid of 2^-24; products in FP32 (f64: double), rounded once.
@@ -27,21 +27,21 @@ extern "C" {
  */
 HTONE_API htone_status htone_dropout(htone_tensor* input, double p, int32_t training, htone_tensor** out);
 
-/** Makes a tensor of the numbers from 0 to n - 1 in random order. Which one depends on the context's seed, the number
- * of the draw and n alone.
+/** Makes a tensor of the numbers from 0 to n - 1 in random order. The order depends only on the context's seed, the
+ * number of the draw and n.
  *
  * @param[in] device borrowed.
- * @param[in] n how many, at least 0.
+ * @param[in] n number of elements, at least 0.
  * @param[out] out [n], i64; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * @source Fisher and Yates, with indices of 64 bits from Philox4x32-10; torch.randperm draws others.
+ * @source Fisher and Yates, with indices of 64 bits from Philox4x32-10; torch.randperm returns other orders.
  * @since 0.1
  */
 HTONE_API htone_status htone_randperm(htone_device* device, int64_t n, htone_tensor** out);
 
 /** Makes a module that applies htone_dropout in training mode, and nothing in evaluation mode.
  *
- * @param[in] p how likely an element is dropped, in [0, 1].
+ * @param[in] p probability that an element is dropped, in [0, 1].
  * @param[out] out the module; owned by the caller.
  * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1

@@ -1,5 +1,5 @@
 /** @file
- * Reductions beside htone_sum and htone_mean of ops.h, and running sums. What ops.h says of operations holds here.
+ * Reductions beside htone_sum and htone_mean (ops.h), and running sums. The conventions of ops.h apply.
  */
 #ifndef HALFTONE_REDUCE_H
 #define HALFTONE_REDUCE_H
@@ -10,17 +10,16 @@
 extern "C" {
 #endif
 
-/** Returns the largest element over dimensions.
- * The gradient is shared equally among the elements that are the largest. A NaN is the largest; its gradient goes to
- * NaNs.
+/** Returns the largest element over dimensions. The largest elements share the gradient equally. A NaN is the largest;
+ * its gradient goes to NaNs.
  *
  * @param[in] input any shape and dtype but 8-bit floats; borrowed.
  * @param[in] dim_count number of dimensions; 0 means all.
- * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
  * @param[in] keepdim not 0 keeps the reduced dimensions with size 1.
  * @param[out] out dtype of input; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also where there is no element to choose), DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also if there is no element to choose), DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact.
  * @source torch.amax.
  * @since 0.1
@@ -28,17 +27,16 @@ extern "C" {
 HTONE_API htone_status htone_amax(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                   htone_tensor** out);
 
-/** Returns the smallest element over dimensions.
- * The gradient is shared equally among the elements that are the smallest. A NaN is the smallest; its gradient goes to
- * NaNs.
+/** Returns the smallest element over dimensions. The smallest elements share the gradient equally. A NaN is the
+ * smallest; its gradient goes to NaNs.
  *
  * @param[in] input any shape and dtype but 8-bit floats; borrowed.
  * @param[in] dim_count number of dimensions; 0 means all.
- * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
  * @param[in] keepdim not 0 keeps the reduced dimensions with size 1.
  * @param[out] out dtype of input; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also where there is no element to choose), DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also if there is no element to choose), DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact.
  * @source torch.amin.
  * @since 0.1
@@ -46,47 +44,46 @@ HTONE_API htone_status htone_amax(htone_tensor* input, int32_t dim_count, const 
 HTONE_API htone_status htone_amin(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                                   htone_tensor** out);
 
-/** Returns the variance over dimensions: the sum of squared distances to the mean, divided by the
- * number of elements less `correction`.
- * Where that divides by 0 or less, it divides by 0: equal elements, one or none give NaN, others infinity. The gradient
- * is NaN or infinite there.
+/** Returns the variance over dimensions: the sum of squared distances to the mean, divided by the number of elements
+ * less `correction`. A divisor of 0 or less is replaced by 0: the result is NaN for equal elements, one or none,
+ * infinity for others. The gradient is NaN or infinite there.
  *
  * @param[in] input any shape, float; borrowed.
  * @param[in] dim_count number of dimensions; 0 means all.
- * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
- * @param[in] correction what the number of elements is lessened by, finite; 1 for a sample, 0 for a whole population.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
+ * @param[in] correction subtracted from the number of elements, finite; 1 for a sample, 0 for a whole population.
  * @param[in] keepdim not 0 keeps the reduced dimensions with size 1.
  * @param[out] out dtype of input (f32 under autocast); owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision two passes in double, the mean first, one rounding; equal elements give exactly 0.
+ * @precision two passes in double, the mean first, one rounding; exactly 0 for equal elements.
  * @source torch.var.
  * @since 0.1
  */
 HTONE_API htone_status htone_var(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction,
                                  int32_t keepdim, htone_tensor** out);
 
-/** Returns the standard deviation over dimensions: the square root of what htone_var returns.
- * Where that divides by 0 or less, it divides by 0: equal elements, one or none give NaN, others infinity. The gradient
- * is NaN or infinite there, and 0 where the result is 0.
+/** Returns the standard deviation over dimensions: the square root of what htone_var returns. A divisor of 0 or less is
+ * replaced by 0: the result is NaN for equal elements, one or none, infinity for others. The gradient is NaN or
+ * infinite there, and 0 if the result is 0.
  *
  * @param[in] input any shape, float; borrowed.
  * @param[in] dim_count number of dimensions; 0 means all.
- * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
- * @param[in] correction what the number of elements is lessened by, finite; 1 for a sample, 0 for a whole population.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
+ * @param[in] correction subtracted from the number of elements, finite; 1 for a sample, 0 for a whole population.
  * @param[in] keepdim not 0 keeps the reduced dimensions with size 1.
  * @param[out] out dtype of input (f32 under autocast); owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision two passes in double, the mean first, one rounding; equal elements give exactly 0.
+ * @precision two passes in double, the mean first, one rounding; exactly 0 for equal elements.
  * @source torch.std.
  * @since 0.1
  */
 HTONE_API htone_status htone_std(htone_tensor* input, int32_t dim_count, const int64_t* dims, double correction,
                                  int32_t keepdim, htone_tensor** out);
 
-/** Returns the largest element along a dimension and where it stands.
- * Of equal elements it is the first; a NaN is the largest. The gradient goes to that element alone.
+/** Returns the largest element along a dimension and its index. Among equal elements it is the first; a NaN is the
+ * largest. The gradient goes to that element alone.
  *
  * @param[in] input any shape and dtype but 8-bit floats; borrowed.
  * @param[in] dim the dimension, negative from the end.
@@ -94,16 +91,16 @@ HTONE_API htone_status htone_std(htone_tensor* input, int32_t dim_count, const i
  * @param[out] out_values dtype of input; owned by the caller.
  * @param[out] out_indices i64; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also where the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also if the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact.
- * @source torch.max with a dimension; which of equal elements it returns is not laid down there.
+ * @source torch.max with a dimension; its documentation does not say which of equal elements it returns.
  * @since 0.1
  */
 HTONE_API htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                                      htone_tensor** out_indices);
 
-/** Returns the smallest element along a dimension and where it stands.
- * Of equal elements it is the first; a NaN is the smallest. The gradient goes to that element alone.
+/** Returns the smallest element along a dimension and its index. Among equal elements it is the first; a NaN is the
+ * smallest. The gradient goes to that element alone.
  *
  * @param[in] input any shape and dtype but 8-bit floats; borrowed.
  * @param[in] dim the dimension, negative from the end.
@@ -111,37 +108,37 @@ HTONE_API htone_status htone_max_dim(htone_tensor* input, int64_t dim, int32_t k
  * @param[out] out_values dtype of input; owned by the caller.
  * @param[out] out_indices i64; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also where the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also if the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact.
- * @source torch.min with a dimension; which of equal elements it returns is not laid down there.
+ * @source torch.min with a dimension; its documentation does not say which of equal elements it returns.
  * @since 0.1
  */
 HTONE_API htone_status htone_min_dim(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out_values,
                                      htone_tensor** out_indices);
 
-/** Returns where the largest element along a dimension stands. Never records for backward.
- * Of equal elements it is the first; a NaN is the largest. Reshape to one dimension for the index among all elements.
+/** Returns the index of the largest element along a dimension. Never records for backward. Among equal elements it is
+ * the first; a NaN is the largest. Reshape to one dimension for the index among all elements.
  *
  * @param[in] input any shape and dtype but 8-bit floats; borrowed.
  * @param[in] dim the dimension, negative from the end.
  * @param[in] keepdim not 0 keeps the reduced dimension with size 1.
  * @param[out] out i64; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also where the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also if the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact.
  * @since 0.1
  */
 HTONE_API htone_status htone_argmax(htone_tensor* input, int64_t dim, int32_t keepdim, htone_tensor** out);
 
-/** Returns where the smallest element along a dimension stands. Never records for backward.
- * Of equal elements it is the first; a NaN is the smallest. Reshape to one dimension for the index among all elements.
+/** Returns the index of the smallest element along a dimension. Never records for backward. Among equal elements it is
+ * the first; a NaN is the smallest. Reshape to one dimension for the index among all elements.
  *
  * @param[in] input any shape and dtype but 8-bit floats; borrowed.
  * @param[in] dim the dimension, negative from the end.
  * @param[in] keepdim not 0 keeps the reduced dimension with size 1.
  * @param[out] out i64; owned by the caller.
  * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also where the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also if the dimension has size 0), DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact.
  * @since 0.1
  */
@@ -151,9 +148,9 @@ HTONE_API htone_status htone_argmin(htone_tensor* input, int64_t dim, int32_t ke
  *
  * @param[in] input any shape and dtype; borrowed.
  * @param[in] dim_count number of dimensions; 0 means all.
- * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
  * @param[in] keepdim not 0 keeps the reduced dimensions with size 1.
- * @param[out] out bool; owned by the caller. Of no elements it is false.
+ * @param[out] out bool; owned by the caller. For no elements it is false.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -165,9 +162,9 @@ HTONE_API htone_status htone_any(htone_tensor* input, int32_t dim_count, const i
  *
  * @param[in] input any shape and dtype; borrowed.
  * @param[in] dim_count number of dimensions; 0 means all.
- * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
  * @param[in] keepdim not 0 keeps the reduced dimensions with size 1.
- * @param[out] out bool; owned by the caller. Of no elements it is true.
+ * @param[out] out bool; owned by the caller. For no elements it is true.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -187,12 +184,12 @@ HTONE_API htone_status htone_all(htone_tensor* input, int32_t dim_count, const i
  */
 HTONE_API htone_status htone_cumsum(htone_tensor* input, int64_t dim, htone_tensor** out);
 
-/** Returns log(sum(exp(input))) over dimensions, without overflow.
- * -inf throughout and no elements give -inf, +inf gives +inf; there the gradient of infinite entries is NaN.
+/** Returns log(sum(exp(input))) over dimensions, without overflow. The result is -inf if all elements are -inf or there
+ * are none, and +inf if one element is; then the gradient of infinite entries is NaN.
  *
  * @param[in] input any shape, float; borrowed.
  * @param[in] dim_count number of dimensions; 0 means all.
- * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
  * @param[in] keepdim not 0 keeps the reduced dimensions with size 1.
  * @param[out] out dtype of input (f32 under autocast); owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.

@@ -11,24 +11,25 @@
 extern "C" {
 #endif
 
-/** A momentum buffer and a mean of gradients are first moments: in 8-bit codes they are rounded stochastically, and in
- * BF16 they are if momentum (of the buffer) or alpha (of the mean) is above 0.9. If centered is set, the second moment
- * is the variance of the gradients, which PyTorch computes as a difference and which here is never negative.
+/** Settings of RMSprop optimizers. A momentum buffer and a mean of gradients are first moments. In 8-bit codes they are
+ * always rounded stochastically; in BF16 only if momentum (for the buffer) or alpha (for the mean) is above 0.9. If
+ * centered is set, the second moment is the variance of the gradients, which PyTorch computes as a difference; here it
+ * is never negative.
  */
 typedef struct htone_rmsprop_options {
-  uint32_t struct_size;
+  uint32_t struct_size;      /**< sizeof of this structure */
   htone_dtype compute_dtype; /**< as in htone_adamw_options */
   double lr;                 /**< default 1e-2; finite, at least 0 */
-  double alpha;              /**< of the running means; default 0.99; in [0, 1) */
+  double alpha;              /**< decay of the running means; default 0.99; in [0, 1) */
   double epsilon;            /**< default 1e-8; above 0 */
   double weight_decay;       /**< added to the gradient; default 0; finite, at least 0 */
   double momentum;           /**< default 0; in [0, 1) */
   int32_t centered;          /**< not 0: divides by the standard deviation of the gradient; default 0 */
-  htone_dtype grad_dtype;    /**< these four as in htone_adamw_options; moment1 is the buffer and the mean */
-  htone_dtype moment1_dtype;
-  htone_master_storage master_storage;
-  htone_dtype moment2_dtype;
-  uint32_t reserved;
+  htone_dtype grad_dtype;    /**< as in htone_adamw_options */
+  htone_dtype moment1_dtype; /**< of the momentum buffer and the mean of gradients, as in htone_adamw_options */
+  htone_master_storage master_storage; /**< as in htone_adamw_options */
+  htone_dtype moment2_dtype;           /**< as in htone_adamw_options */
+  uint32_t reserved;                   /**< 0 */
 } htone_rmsprop_options;
 
 /** The defaults, to initialize a htone_rmsprop_options where it is declared. */
@@ -46,7 +47,7 @@ typedef struct htone_rmsprop_options {
  */
 HTONE_API htone_status htone_rmsprop_options_init(htone_rmsprop_options* options);
 
-/** Makes an RMSprop optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an RMSprop optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.
  *
  * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
@@ -77,8 +78,8 @@ HTONE_API htone_status htone_optimizer_create_rmsprop(htone_module* module, cons
 HTONE_API htone_status htone_optimizer_create_rmsprop_over(htone_parameters* parameters,
                                                            const htone_rmsprop_options* options, htone_optimizer** out);
 
-/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments begin
- * then. Nothing changes where it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments begin
+ * then. Nothing changes if it fails.
  *
  * @param[in] optimizer an RMSprop optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_rmsprop_over.

@@ -1,6 +1,6 @@
 /** @file
- * Learning-rate schedules: factors on the learning rate that depend on the number of steps taken. An optimizer copies
- * the schedule that it is given; a skipped step does not move it.
+ * Learning-rate schedules: factors on the learning rate that depend on the number of steps that were taken. An
+ * optimizer copies its schedule; a skipped step does not advance it.
  */
 #ifndef HALFTONE_SCHEDULE_H
 #define HALFTONE_SCHEDULE_H
@@ -11,9 +11,10 @@
 extern "C" {
 #endif
 
+/** A factor on the learning rate for each number of steps taken. */
 typedef struct htone_schedule htone_schedule;
 
-/** Makes a schedule that keeps the learning rate.
+/** Makes a schedule that does not change the learning rate.
  *
  * @param[out] out the schedule; owned by the caller.
  * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
@@ -23,7 +24,7 @@ HTONE_API htone_status htone_schedule_create_constant(htone_schedule** out);
 
 /** Makes a schedule that lowers the learning rate along half a cosine.
  *
- * @param[in] total_steps steps until the end is reached; at least 1. Later steps stay there.
+ * @param[in] total_steps steps until the end is reached; at least 1. Later steps keep the final factor.
  * @param[in] final_factor share of the learning rate at the end, in [0, 1].
  * @param[out] out the schedule; owned by the caller.
  * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
@@ -43,22 +44,22 @@ HTONE_API htone_status htone_schedule_create_cosine(int64_t total_steps, double 
  */
 HTONE_API htone_status htone_schedule_create_step(int64_t step_size, double gamma, htone_schedule** out);
 
-/** Returns in out_factor what to multiply the learning rate by after `position` updates: a finite number of at least 0.
- * Anything but HTONE_OK stops what asked.
+/** Writes to out_factor the factor on the learning rate after `position` updates: a finite number of at least 0. Any
+ * status except HTONE_OK stops the call that needs the factor.
  */
 typedef htone_status (*htone_schedule_fn)(int64_t position, double* out_factor, void* user);
 
-/** Makes a schedule that the host computes. It is called where an optimizer steps, before anything changes, and where a
- * learning rate or a factor is asked for, on that thread; no lock is held. A skipped step leaves the position where it
- * was, so that the next call sees it again. A step under such a schedule waits for the device. What asks returns
- * CALLBACK where the callback fails, with its status as the native code, and INVALID_ARGUMENT for a factor that is
- * negative or not finite.
+/** Makes a schedule that the caller computes. The callback runs when an optimizer steps, before anything changes, and
+ * when a learning rate or a factor is read, on the calling thread; no lock is held. A skipped step does not advance
+ * the position, so the next call gets the same one. A step under such a schedule waits for the device. If the callback
+ * fails, the call that needs the factor returns CALLBACK, with the callback's status as the native code; for a factor
+ * that is negative or not finite it returns INVALID_ARGUMENT.
  *
- * @param[in] callback called as often as a factor is needed; must neither step nor ask the optimizer that asks. What
- *   else it does, to parameters, gradients and gradient scalers too, comes before the step that asks.
+ * @param[in] callback called whenever a factor is needed. It must neither step nor query the optimizer that calls it.
+ *   All its other changes, also of parameters, gradients and gradient scalers, happen before the step that calls it.
  * @param[in] user handed to callback; optional.
- * @param[in] destroy called once with `user` after the last schedule and optimizer that use it went, from any thread;
- *   optional. On failure it does not run.
+ * @param[in] destroy called once with `user` after the last schedule and optimizer that use it were released, from any
+ *   thread; optional. On failure it does not run.
  * @param[out] out the schedule; owned by the caller.
  * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -66,9 +67,9 @@ typedef htone_status (*htone_schedule_fn)(int64_t position, double* out_factor, 
 HTONE_API htone_status htone_schedule_create_callback(htone_schedule_fn callback, void* user,
                                                       void (*destroy)(void* user), htone_schedule** out);
 
-/** Makes a schedule that climbs in a straight line to where another begins, and then follows that one.
+/** Makes a schedule that rises linearly to the start of another one, and then follows that one.
  *
- * @param[in] warmup_steps steps of the climb; at least 1. The other schedule's position counts from their end.
+ * @param[in] warmup_steps number of rising steps; at least 1. The position of the other schedule counts from their end.
  * @param[in] start_factor share of the learning rate in the first step, in [0, 1].
  * @param[in] after copied; not itself a warm-up; borrowed.
  * @param[out] out the schedule; owned by the caller.
@@ -79,10 +80,10 @@ HTONE_API htone_status htone_schedule_create_callback(htone_schedule_fn callback
 HTONE_API htone_status htone_schedule_create_warmup(int64_t warmup_steps, double start_factor, htone_schedule* after,
                                                     htone_schedule** out);
 
-/** Returns what a schedule multiplies the learning rate by.
+/** Returns the factor of a schedule on the learning rate.
  *
  * @param[in] schedule borrowed.
- * @param[in] position the number of steps taken before; at least 0.
+ * @param[in] position the number of steps that were taken before; at least 0.
  * @param[out] out_factor the factor of the next step.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, CALLBACK.
  * @since 0.1

@@ -1,10 +1,10 @@
 /** @file
- * Scopes: stretches of work of one thread. A scope of htone_handles_begin releases the handles that calls returned in
- * it; those of htone_no_grad_begin and htone_autocast_begin change how operations work. Scopes nest, and end in reverse
- * order on the thread that began them. They may be begun inside a forward, backward or hook callback; those that a
- * callback leaves open end with it.
+ * Scopes: each covers the calls of one thread between its begin and its end. A scope of htone_handles_begin releases
+ * the handles that these calls returned; those of htone_no_grad_begin and htone_autocast_begin change how operations
+ * work. Scopes nest, and end in reverse order on the thread that began them. A forward, backward or hook callback may
+ * begin scopes; those that it leaves open end with it.
  *
- * A program that works inside scopes of handles releases none of its temporary tensors by hand:
+ * Inside a scope of handles, a program does not release its temporary tensors by hand:
  *
  * @code
  * htone_scope* scope;
@@ -24,20 +24,21 @@
 extern "C" {
 #endif
 
+/** A scope that one thread has begun. */
 typedef struct htone_scope htone_scope;
 
-/** Begins a scope that owns every handle which calls of this thread return from now on, of all types but scopes.
- * htone_scope_end releases them, the last one first. The scope owns one reference of each: a handle may be released by
- * hand before, if nobody else retained it; who wants to hold one for longer retains it or calls htone_keep.
+/** Begins a scope that owns every handle that calls of this thread return from now on, except scopes. htone_scope_end
+ * releases them, the last one first. The scope owns one reference of each: the caller may release a handle by hand
+ * earlier, unless it was retained elsewhere. To keep a handle longer, retain it or call htone_keep.
  *
  * @param[out] out the scope; owned by the caller.
- * @errors INVALID_ARGUMENT, STATE (another call of this thread is under way, which is no callback), OUT_OF_MEMORY.
+ * @errors INVALID_ARGUMENT, STATE (inside another call of this thread that is no callback), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_handles_begin(htone_scope** out);
 
-/** Takes a handle out of the innermost scope of handles: the scope around that one owns it from now on, or the caller
- * if there is none. Does nothing for a handle that the innermost scope does not own.
+/** Removes a handle from the innermost scope of handles. From now on the next outer scope owns it, or the caller if
+ * there is none. Does nothing for a handle that the innermost scope does not own.
  *
  * @param[in] handle optional; a live handle of any type.
  * @errors INVALID_HANDLE, OUT_OF_MEMORY.
@@ -45,12 +46,12 @@ HTONE_API htone_status htone_handles_begin(htone_scope** out);
  */
 HTONE_API htone_status htone_keep(void* handle);
 
-/** Ends a scope, brings back the modes from before it, releases the handles that it owns, and its own.
+/** Ends a scope: restores the modes from before it, releases the handles that it owns, and releases its own handle.
  *
- * @param[in] scope the innermost one of this thread; or any one of a thread that has ended. The modes ended with that
- *   thread, so the call only releases handles then, and changes no mode of this thread.
- * @errors INVALID_HANDLE, STATE (of another thread that still runs; not the innermost; begun before the callback that
- *   is under way). The scope lives on then.
+ * @param[in] scope the innermost one of this thread; or any scope of a thread that has ended. The modes ended with that
+ *   thread, so the call then only releases handles and changes no mode of this thread.
+ * @errors INVALID_HANDLE, STATE (of another thread that still runs; not the innermost; begun before the current
+ *   callback). Then the scope is still open.
  * @since 0.1
  */
 HTONE_API htone_status htone_scope_end(htone_scope* scope);

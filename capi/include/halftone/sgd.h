@@ -1,6 +1,6 @@
 /** @file
- * SGD: gradient descent with momentum, dampening and Nesterov's form. A momentum buffer in 8-bit codes is rounded
- * stochastically, and one in BF16 is if momentum is above 0.9, so both decay as in FP32 in the mean.
+ * SGD: gradient descent with momentum, dampening and Nesterov's form. A momentum buffer in 8-bit codes is always
+ * rounded stochastically, one in BF16 only if momentum is above 0.9, so both decay as in FP32 in the mean.
  */
 #ifndef HALFTONE_SGD_H
 #define HALFTONE_SGD_H
@@ -12,17 +12,18 @@
 extern "C" {
 #endif
 
+/** Settings of SGD optimizers. */
 typedef struct htone_sgd_options {
-  uint32_t struct_size;
-  htone_dtype compute_dtype; /**< as in htone_adamw_options */
-  double lr;                 /**< default 1e-3; finite, at least 0 */
-  double momentum;           /**< default 0; in [0, 1) */
-  double dampening;          /**< default 0; in [0, 1] */
-  double weight_decay;       /**< added to the gradient; default 0; finite, at least 0 */
-  int32_t nesterov;          /**< not 0: needs momentum above 0 and no dampening; default 0 */
-  htone_dtype grad_dtype;    /**< these three as in htone_adamw_options; moment1 is the momentum buffer */
-  htone_dtype moment1_dtype;
-  htone_master_storage master_storage;
+  uint32_t struct_size;                /**< sizeof of this structure */
+  htone_dtype compute_dtype;           /**< as in htone_adamw_options */
+  double lr;                           /**< default 1e-3; finite, at least 0 */
+  double momentum;                     /**< default 0; in [0, 1) */
+  double dampening;                    /**< default 0; in [0, 1] */
+  double weight_decay;                 /**< added to the gradient; default 0; finite, at least 0 */
+  int32_t nesterov;                    /**< not 0: needs momentum above 0 and no dampening; default 0 */
+  htone_dtype grad_dtype;              /**< as in htone_adamw_options */
+  htone_dtype moment1_dtype;           /**< of the momentum buffer, as in htone_adamw_options */
+  htone_master_storage master_storage; /**< as in htone_adamw_options */
 } htone_sgd_options;
 
 /** The defaults, to initialize a htone_sgd_options where it is declared. */
@@ -37,7 +38,7 @@ typedef struct htone_sgd_options {
  */
 HTONE_API htone_status htone_sgd_options_init(htone_sgd_options* options);
 
-/** Makes an SGD optimizer over a module's parameters but the frozen ones, in one group. All of its state is
+/** Makes an SGD optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.
  *
  * @param[in] module with parameters in f32, or for HTONE_MASTER_NONE in compute_dtype. They are retained, and belong
@@ -68,8 +69,8 @@ HTONE_API htone_status htone_optimizer_create_sgd(htone_module* module, const ht
 HTONE_API htone_status htone_optimizer_create_sgd_over(htone_parameters* parameters, const htone_sgd_options* options,
                                                        htone_optimizer** out);
 
-/** Adds a group of parameters with settings and storage of its own, before the first step or later; its moments and its
- * count of steps begin then. Nothing changes where it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments and its
+ * count of steps begin then. Nothing changes if it fails.
  *
  * @param[in] optimizer an SGD optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_sgd_over.

@@ -1,7 +1,6 @@
 /** @file
  * State dicts: tensors by name, in order. A module's state is read into one and loaded from one. Concurrent reads of a
- * state dict are fine; adding is up to the caller to synchronize, and so is loading against every other use of the
- * module.
+ * state dict are fine; the caller must synchronize additions, and a load with every other use of the module.
  */
 #ifndef HALFTONE_STATE_DICT_H
 #define HALFTONE_STATE_DICT_H
@@ -12,6 +11,7 @@
 extern "C" {
 #endif
 
+/** Tensors by name, in order. */
 typedef struct htone_state_dict htone_state_dict;
 
 /** Makes an empty state dict.
@@ -42,7 +42,7 @@ HTONE_EXPORT htone_status htone_state_dict_release(htone_state_dict* state_dict)
  *
  * @param[in] state_dict borrowed.
  * @param[in] name 1 to 4096 bytes of UTF-8 without control characters, opaque, not yet in the state dict; copied.
- * @param[in] tensor retained, without its gradient; later writes to it show here.
+ * @param[in] tensor retained, without its gradient; later writes to it change the state dict, too.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
  */
@@ -63,14 +63,14 @@ HTONE_API htone_status htone_state_dict_count(htone_state_dict* state_dict, size
  * @param[in] index below the count.
  * @param[out] out_name caller's memory; always ends with a zero byte.
  * @param[in] capacity bytes at out_name; 4097 suffice for names that were added here, those of a file may be longer.
- * @param[out] out_length the length without the zero byte, also where the buffer is too small.
+ * @param[out] out_length the length without the zero byte, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
 HTONE_API htone_status htone_state_dict_name(htone_state_dict* state_dict, size_t index, char* out_name,
                                              size_t capacity, size_t* out_length);
 
-/** Returns one tensor by its place.
+/** Returns one tensor by its index.
  *
  * @param[in] state_dict borrowed.
  * @param[in] index below the count.
@@ -83,7 +83,7 @@ HTONE_API htone_status htone_state_dict_tensor(htone_state_dict* state_dict, siz
 /** Returns one tensor by its name.
  *
  * @param[in] state_dict borrowed.
- * @param[in] name of a tensor that is there.
+ * @param[in] name of a tensor in the state dict.
  * @param[out] out as of htone_state_dict_tensor; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (no tensor of that name), OUT_OF_MEMORY; of htone_safetensors_open also IO,
  *   FORMAT.
@@ -94,16 +94,17 @@ HTONE_API htone_status htone_state_dict_find(htone_state_dict* state_dict, const
 /** Returns a module's state: parameters by name, then buffers by name.
  *
  * @param[in] module borrowed.
- * @param[out] out of the live tensors: master weights and buffers, so that training shows in them; weights that an
- *   optimizer has split are joined to f32, which is a copy. Owned by the caller.
+ * @param[out] out the live tensors: master weights and buffers, which change with training; weights that an optimizer
+ *   has split are joined to f32, which is a copy. Owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_state_dict(htone_module* module, htone_state_dict** out);
 
+/** Settings of htone_module_load_state_dict. */
 typedef struct htone_load_options {
-  uint32_t struct_size;
-  int32_t strict; /**< not 0: every name of the module must be in the state dict and the reverse; default 1 */
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t strict;       /**< not 0: every name of the module must be in the state dict and the reverse; default 1 */
 } htone_load_options;
 
 /** The defaults, to initialize a htone_load_options where it is declared. */
@@ -119,31 +120,32 @@ typedef struct htone_load_options {
 HTONE_API htone_status htone_load_options_init(htone_load_options* options);
 
 /** Copies tensors into a module's parameters and buffers of the same names, all of them or none: master weights, and
- * the low-precision copies that an optimizer keeps. Floats convert to the module's dtype, integers likewise; moments of
- * an optimizer and gradients stay.
+ * the low-precision copies that an optimizer keeps. Floats convert to the module's dtype, integers likewise; moments
+ * of an optimizer and gradients do not change.
  *
- * @param[in] module borrowed; no other thread uses it meanwhile.
+ * @param[in] module borrowed; no other thread may use it meanwhile.
  * @param[in] state_dict tensors on any device, of the module's shapes; borrowed.
  * @param[in] options optional; NULL means the defaults.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (strict, and names are missing or unexpected), SHAPE_MISMATCH,
- *   DTYPE_MISMATCH (a float for an integer or the reverse), UNSUPPORTED, OUT_OF_MEMORY. Ten names at most are told.
+ *   DTYPE_MISMATCH (a float for an integer or the reverse), UNSUPPORTED, OUT_OF_MEMORY. The message has at most ten
+ *   names.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_load_state_dict(htone_module* module, htone_state_dict* state_dict,
                                                     const htone_load_options* options);
 
-/** Returns what a module's state has and a state dict lacks: what a load that is not strict leaves as it is.
+/** Returns the tensors of a module's state that a state dict lacks: a load that is not strict does not change them.
  *
  * @param[in] module borrowed.
  * @param[in] state_dict borrowed.
- * @param[out] out the module's tensors, as of htone_module_state_dict; owned by the caller.
+ * @param[out] out the module's tensors, as in htone_module_state_dict; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_missing_state(htone_module* module, htone_state_dict* state_dict,
                                                   htone_state_dict** out);
 
-/** Returns what a state dict has and a module's state lacks: what a load that is not strict passes over.
+/** Returns the tensors of a state dict that a module's state lacks: a load that is not strict ignores them.
  *
  * @param[in] module borrowed.
  * @param[in] state_dict borrowed.

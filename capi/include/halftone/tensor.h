@@ -1,6 +1,6 @@
 /** @file
- * Tensors: a shape and strides over shared storage on a device. Making, reading and writing them; arithmetic is in
- * ops.h.
+ * Tensors: a shape and strides over shared storage on a device. This header makes, reads and writes tensors; arithmetic
+ * is in ops.h.
  */
 #ifndef HALFTONE_TENSOR_H
 #define HALFTONE_TENSOR_H
@@ -12,9 +12,10 @@
 extern "C" {
 #endif
 
+/** A tensor: a shape and strides over storage that several tensors may share. */
 typedef struct htone_tensor htone_tensor;
 
-/** Most dimensions a tensor has. */
+/** The largest number of dimensions of a tensor. */
 #define HTONE_MAX_NDIM 8
 
 /** Makes a tensor of unspecified content.
@@ -22,7 +23,7 @@ typedef struct htone_tensor htone_tensor;
  * @param[in] device borrowed.
  * @param[in] dtype of the elements.
  * @param[in] ndim number of dimensions, 0 (a scalar) to HTONE_MAX_NDIM.
- * @param[in] shape [ndim] sizes of at least 0; optional where ndim is 0.
+ * @param[in] shape [ndim] sizes of at least 0; optional if ndim is 0.
  * @param[out] out contiguous tensor; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -35,7 +36,7 @@ HTONE_API htone_status htone_tensor_create(htone_device* device, htone_dtype dty
  * @param[in] device borrowed.
  * @param[in] dtype of the elements.
  * @param[in] ndim number of dimensions.
- * @param[in] shape [ndim] sizes; optional where ndim is 0.
+ * @param[in] shape [ndim] sizes; optional if ndim is 0.
  * @param[in] value converted to dtype as htone_cast does.
  * @param[out] out contiguous tensor; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
@@ -48,8 +49,8 @@ HTONE_API htone_status htone_tensor_create_full(htone_device* device, htone_dtyp
  *
  * @param[in] device borrowed.
  * @param[in] dtype of the elements, not bool; an integer holds every number exactly.
- * @param[in] start,end finite; whole numbers within +-2^52 where dtype is an integer.
- * @param[in] step finite, not 0, from start towards end; whole where dtype is an integer.
+ * @param[in] start,end finite; whole numbers within +-2^52 if dtype is an integer.
+ * @param[in] step finite, not 0, from start towards end; whole if dtype is an integer.
  * @param[out] out [(end - start) / step, rounded up]; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @precision start + i * step in double, converted to dtype as htone_cast does.
@@ -62,10 +63,10 @@ HTONE_API htone_status htone_arange(htone_device* device, htone_dtype dtype, dou
 /** Makes a tensor with a copy of the caller's elements.
  *
  * @param[in] device borrowed.
- * @param[in] dtype of the elements, at `data` too.
+ * @param[in] dtype of the elements, also of those at `data`.
  * @param[in] ndim number of dimensions.
- * @param[in] shape [ndim] sizes; optional where ndim is 0.
- * @param[in] data row-major elements on the host, any alignment; optional where there are none. Not kept.
+ * @param[in] shape [ndim] sizes; optional if ndim is 0.
+ * @param[in] data row-major elements in host memory, any alignment; optional if there are none. Not kept.
  * @param[out] out contiguous tensor; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
  * @since 0.1
@@ -75,14 +76,14 @@ HTONE_API htone_status htone_tensor_create_copy(htone_device* device, htone_dtyp
 
 /** Makes a tensor over the caller's own memory, without a copy.
  *
- * @param[in] device a device whose memory `data` is; borrowed.
+ * @param[in] device the device whose memory `data` points to; borrowed.
  * @param[in] dtype of the elements.
  * @param[in] ndim number of dimensions.
- * @param[in] shape [ndim] sizes; optional where ndim is 0.
- * @param[in] data row-major elements, aligned to the element size; optional where there are none. Lives until deleter
- *   runs.
- * @param[in] deleter called once with `user` after the last reference went, from any thread; optional. On failure it
- *   does not run and the caller still owns the memory.
+ * @param[in] shape [ndim] sizes; optional if ndim is 0.
+ * @param[in] data row-major elements, aligned to the element size; optional if there are none. It must live until
+ *   deleter runs.
+ * @param[in] deleter called once with `user` after the last reference was released, from any thread; optional. On
+ *   failure it does not run and the caller still owns the memory.
  * @param[in] user handed to deleter; optional.
  * @param[out] out contiguous tensor; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (misaligned), OUT_OF_MEMORY.
@@ -92,16 +93,16 @@ HTONE_API htone_status htone_tensor_from_buffer(htone_device* device, htone_dtyp
                                                 const int64_t* shape, void* data, void (*deleter)(void* user),
                                                 void* user, htone_tensor** out);
 
-/** Makes a tensor over the caller's own memory that does not lie in row-major order, without a copy.
+/** Makes a tensor over the caller's own memory with any strides, without a copy.
  *
- * @param[in] device a device whose memory `data` is; borrowed.
+ * @param[in] device the device whose memory `data` points to; borrowed.
  * @param[in] dtype of the elements.
  * @param[in] ndim number of dimensions.
- * @param[in] shape [ndim] sizes; optional where ndim is 0.
- * @param[in] strides [ndim] distances in elements, at least 0; optional where ndim is 0. Where elements share memory,
- *   as by a stride of 0, the tensor is read-only: what writes in place fails with STATE.
- * @param[in] data the first element, aligned to the element size; optional where there are none. The memory reaches to
- *   the farthest element, by the sum of (size - 1) * stride, and lives until deleter runs.
+ * @param[in] shape [ndim] sizes; optional if ndim is 0.
+ * @param[in] strides [ndim] distances in elements, at least 0; optional if ndim is 0. If elements share memory, as with
+ *   a stride of 0, the tensor is read-only: calls that write it in place fail with STATE.
+ * @param[in] data the first element, aligned to the element size; optional if there are none. The memory reaches to the
+ *   farthest element, at the sum of (size - 1) * stride, and must live until deleter runs.
  * @param[in] deleter as in htone_tensor_from_buffer; optional.
  * @param[in] user handed to deleter; optional.
  * @param[out] out the tensor; owned by the caller.
@@ -120,7 +121,7 @@ HTONE_API htone_status htone_tensor_from_buffer_strided(htone_device* device, ht
  */
 HTONE_API htone_status htone_tensor_retain(htone_tensor* tensor);
 
-/** Gives a reference back; the storage goes with its last tensor.
+/** Releases a reference; the storage is freed with its last tensor.
  *
  * @param[in] tensor optional; a tensor.
  * @errors INVALID_HANDLE.
@@ -149,9 +150,9 @@ HTONE_API htone_status htone_tensor_numel(htone_tensor* tensor, int64_t* out_cou
 /** Returns the shape.
  *
  * @param[in] tensor borrowed.
- * @param[out] out_shape [*out_ndim] sizes; optional where capacity is 0.
+ * @param[out] out_shape [*out_ndim] sizes; optional if capacity is 0.
  * @param[in] capacity entries at out_shape; HTONE_MAX_NDIM always suffices.
- * @param[out] out_ndim the number of dimensions, also where the buffer is too small.
+ * @param[out] out_ndim the number of dimensions, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
@@ -161,16 +162,16 @@ HTONE_API htone_status htone_tensor_shape(htone_tensor* tensor, int64_t* out_sha
 /** Returns the strides in elements.
  *
  * @param[in] tensor borrowed.
- * @param[out] out_strides [*out_ndim] strides; optional where capacity is 0.
+ * @param[out] out_strides [*out_ndim] strides; optional if capacity is 0.
  * @param[in] capacity entries at out_strides; HTONE_MAX_NDIM always suffices.
- * @param[out] out_ndim the number of dimensions, also where the buffer is too small.
+ * @param[out] out_ndim the number of dimensions, also if the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, BUFFER_TOO_SMALL.
  * @since 0.1
  */
 HTONE_API htone_status htone_tensor_strides(htone_tensor* tensor, int64_t* out_strides, int32_t capacity,
                                             int32_t* out_ndim);
 
-/** Returns the device that the tensor lives on.
+/** Returns the device of the tensor.
  *
  * @param[in] tensor borrowed.
  * @param[out] out the device; owned by the caller.
@@ -179,8 +180,8 @@ HTONE_API htone_status htone_tensor_strides(htone_tensor* tensor, int64_t* out_s
  */
 HTONE_API htone_status htone_tensor_device(htone_tensor* tensor, htone_device** out);
 
-/** Returns where the first element lies. Writing there is not noticed by the checks of backward; use
- * htone_tensor_write, or say so by htone_tensor_mark_written.
+/** Returns the address of the first element. The checks of backward do not notice a write to it: use
+ * htone_tensor_write, or call htone_tensor_mark_written after the write.
  *
  * @param[in] tensor borrowed; the address is valid while the tensor lives.
  * @param[out] out_data address in the device's memory; NULL for an empty tensor.
@@ -211,8 +212,8 @@ HTONE_API htone_status htone_tensor_read(htone_tensor* tensor, htone_dtype dtype
  */
 HTONE_API htone_status htone_tensor_write(htone_tensor* tensor, htone_dtype dtype, const void* data, size_t size);
 
-/** Says that the caller wrote the tensor's memory by itself: a backward that saved the tensor fails with STATE from now
- * on, and the low-precision copy of a parameter over this memory counts as stale until the next step writes it.
+/** Reports that the caller wrote the tensor's memory itself. From now on a backward that saved the tensor fails with
+ * STATE, and the low-precision copy of a parameter over this memory is stale until the next step writes it.
  *
  * @param[in] tensor borrowed.
  * @errors INVALID_HANDLE.
