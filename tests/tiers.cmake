@@ -6,7 +6,7 @@
 #
 # A test is quick unless it is listed here. Every CMakeLists.txt that adds tests ends with halftone_set_tiers().
 set(HALFTONE_FULL_TESTS
-    "abi\\.|bindings\\.|cuda\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
+    "abi\\.|bindings\\.|cuda\\.|docs\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
     "tools\\.(headers|install_packages|missing_packages|planted_faults|tests_run)"
     "capi\\.(custom_function|host|instruction_sets|memory_faults|memory_retry|misuse|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
