@@ -19,7 +19,7 @@ class BatchNorm final : public AffineModule {
  public:
   BatchNorm(ContextDevice& device, int64_t channels, DType dtype, const BatchNormOptions& options, Affine affine);
 
-  const char* kind() const noexcept override { return options_.most_rank == 3 ? "batch_norm_1d" : "batch_norm_2d"; }
+  const char* kind() const noexcept override { return options_.most_rank == 3 ? "batch_norm1d" : "batch_norm2d"; }
   Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;

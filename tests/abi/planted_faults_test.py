@@ -64,7 +64,7 @@ class PlantedFaults(unittest.TestCase):
         self.assert_refused("htone_ema_options: an options structure begins with uint32_t struct_size")
 
     def test_an_operation_without_a_documented_class_is_found(self):
-        path = self.root / "capi/include/halftone/ops.h"
+        path = self.root / "capi/include/halftone/arithmetic.h"
         path.write_text(path.read_text(encoding="utf-8").replace(" * @autocast ", " * ", 1), encoding="utf-8")
         self.assert_refused("has no line")
 

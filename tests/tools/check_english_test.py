@@ -37,9 +37,9 @@ class CheckEnglish(unittest.TestCase):
         self.assertEqual(names, {path.name for path in (REPOSITORY / "capi/include/halftone").glob("*.h")})
 
     def test_a_fault_that_is_planted_in_a_public_header_is_found(self):
-        header = (REPOSITORY / "capi/include/halftone/ops.h").read_text(encoding="utf-8")
+        header = (REPOSITORY / "capi/include/halftone/arithmetic.h").read_text(encoding="utf-8")
         self.assertEqual(faults(comments_of_c(header)), [])
-        for plain, planted in (("/** @file\n * Operations", "/** @file\n * What operations"),
+        for plain, planted in (("/** @file\n * Arithmetic", "/** @file\n * What arithmetic"),
                                ("/** Subtracts element by element", "/** Of two tensors the host gets"),
                                (" * @param[out] out broadcast shape", " * @param[out] out stands in memory")):
             self.assertIn(plain, header)

@@ -160,7 +160,7 @@ class Faults(PlantedFault):
 
 class Docs(PlantedFault):
     check = "check_docs.py"
-    ops = "capi/include/halftone/ops.h"
+    ops = "capi/include/halftone/activation.h"
 
     def test_the_headers_as_they_are_pass(self):
         self.assert_clean()
@@ -186,11 +186,11 @@ HTONE_API htone_status htone_relu("""
 
     def test_a_function_without_errors_is_found(self):
         self.replace(self.ops, " * @errors ", " * ")
-        self.assert_fault("htone_add: has no @errors")
+        self.assert_fault("htone_relu: has no @errors")
 
     def test_a_status_that_does_not_exist_is_found(self):
-        self.replace(self.ops, "SHAPE_MISMATCH, DTYPE_MISMATCH", "WRONG_SHAPE, DTYPE_MISMATCH")
-        self.assert_fault("htone_add: names the unknown status WRONG_SHAPE")
+        self.replace(self.ops, "INVALID_ARGUMENT, DTYPE_MISMATCH", "WRONG_SHAPE, DTYPE_MISMATCH")
+        self.assert_fault("htone_relu: names the unknown status WRONG_SHAPE")
 
     def test_a_function_without_a_comment_is_found(self):
         self.replace(self.ops, "/** The two formulas of htone_gelu. */", "HTONE_API htone_status htone_planted(void);")

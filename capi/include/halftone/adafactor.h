@@ -53,8 +53,8 @@ HTONE_API htone_status htone_adafactor_options_init(htone_adafactor_options* opt
  *   to one optimizer at a time.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the optimizer, before step 0; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer), UNSUPPORTED
- *   (also a parameter whose update several ranks share), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, STATE (no parameters, or one has an optimizer),
+ *   UNSUPPORTED (also a parameter whose update several ranks share), OUT_OF_MEMORY.
  * @precision FP32.
  * @source Shazeer and Stern, arXiv:1804.04235; formulas and defaults of torch.optim.Adafactor.
  * @since 0.1

@@ -40,11 +40,12 @@ HTONE_API htone_status htone_tensor_requires_grad(htone_tensor* tensor, int32_t*
  * @param[in] tensor a result of recorded operations; borrowed.
  * @param[in] gradient optional if tensor is a scalar, then 1; else shape of tensor, float; borrowed.
  * @param[in] retain_graph not 0 keeps the saved tensors, so that backward can run again.
- * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without retain_graph;
- *   a saved tensor has changed since; not a scalar and no gradient; called from a callback of a backward), DEVICE,
- *   UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the caller failed; native_code is its status),
- *   INVALID_ARGUMENT (indices or targets that the caller rewrote are out of range, found before anything is written),
- *   and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one of them returns.
+ * @errors INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH, STATE (nothing was recorded; ran before without
+ *   retain_graph; a saved tensor has changed since; not a scalar and no gradient; called from a callback of a
+ *   backward), DEVICE, UNSUPPORTED, OUT_OF_MEMORY, CALLBACK (a function or a hook of the caller failed; native_code is
+ *   its status), INVALID_ARGUMENT (indices or targets that the caller rewrote are out of range, found before anything
+ *   is written), and INVALID_HANDLE, SHAPE_MISMATCH, DTYPE_MISMATCH and DEVICE also for a gradient that one of them
+ *   returns.
  * @since 0.1
  */
 HTONE_API htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor* gradient, int32_t retain_graph);

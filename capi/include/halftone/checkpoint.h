@@ -131,9 +131,9 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  *
  * @param[in] checkpoint borrowed; no other thread may change the added parts meanwhile.
  * @param[in] step at least 0, above that of every complete checkpoint in the directory.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step exists, a scaler waits for its update, averages
- *   are swapped with the weights, the last load failed half-way, this process is a fork of the one that opened the
- *   directory, or another writer has a new directory of the same name), IO (errno in native_code), FORMAT,
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step exists, a scaler waits for its update,
+ *   averages are swapped with the weights, the last load failed half-way, this process is a fork of the one that
+ *   opened the directory, or another writer has a new directory of the same name), IO (errno in native_code), FORMAT,
  *   OUT_OF_MEMORY. After an error the checkpoints are those from before, and the same step may be saved again. If the
  *   incomplete files could not be removed, this object ignores them, and its next save removes them first.
  * @since 0.1
@@ -150,8 +150,8 @@ HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64
  *
  * @param[in] checkpoint borrowed; no other thread may use the added parts meanwhile.
  * @param[out] out_step the step; -1 if the directory holds no checkpoint, and then nothing has changed.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit the added parts), UNSUPPORTED (of
- *   a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit the added parts), UNSUPPORTED
+ *   (of a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step);

@@ -142,6 +142,78 @@ HTONE_API htone_status htone_is_finite(htone_tensor* input, htone_tensor** out);
  */
 HTONE_API htone_status htone_where(htone_tensor* condition, htone_tensor* a, htone_tensor* b, htone_tensor** out);
 
+/** Compares every element with a number: out = input == number; false where either is NaN.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] number any number; rounded to the dtype of a float input.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact for floats, and for integers beside a whole number within 64 bits; beside another number in double.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_eq_scalar(htone_tensor* input, double number, htone_tensor** out);
+
+/** Compares every element with a number: out = input != number; true where either is NaN.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] number any number; rounded to the dtype of a float input.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact for floats, and for integers beside a whole number within 64 bits; beside another number in double.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_ne_scalar(htone_tensor* input, double number, htone_tensor** out);
+
+/** Compares every element with a number: out = input < number; false where either is NaN.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] number any number; rounded to the dtype of a float input.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact for floats, and for integers beside a whole number within 64 bits; beside another number in double.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_lt_scalar(htone_tensor* input, double number, htone_tensor** out);
+
+/** Compares every element with a number: out = input <= number; false where either is NaN.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] number any number; rounded to the dtype of a float input.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact for floats, and for integers beside a whole number within 64 bits; beside another number in double.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_le_scalar(htone_tensor* input, double number, htone_tensor** out);
+
+/** Compares every element with a number: out = input > number; false where either is NaN.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] number any number; rounded to the dtype of a float input.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact for floats, and for integers beside a whole number within 64 bits; beside another number in double.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_gt_scalar(htone_tensor* input, double number, htone_tensor** out);
+
+/** Compares every element with a number: out = input >= number; false where either is NaN.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] number any number; rounded to the dtype of a float input.
+ * @param[out] out bool, shape of input, without gradient; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact for floats, and for integers beside a whole number within 64 bits; beside another number in double.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_ge_scalar(htone_tensor* input, double number, htone_tensor** out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,20 +12,20 @@ extern "C" {
 
 /** How kernels move over volumes. */
 typedef struct htone_conv3d_options {
-  uint32_t struct_size;
-  int32_t bias;      /**< of modules alone; not 0: with a bias; default 1 */
-  htone_dtype dtype; /**< of modules alone: of the weights, HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
-  uint32_t reserved;
-  int64_t stride_d; /**< at least 1; default 1 */
-  int64_t stride_h;
-  int64_t stride_w;
-  int64_t padding_d; /**< zeros on each side, at least 0; default 0 */
-  int64_t padding_h;
-  int64_t padding_w;
+  uint32_t struct_size; /**< sizeof of this structure */
+  int32_t bias;         /**< of modules alone; not 0: with a bias; default 1 */
+  htone_dtype dtype;  /**< of modules alone: of the weights, HTONE_F32 (default), HTONE_F64, HTONE_F16 or HTONE_BF16 */
+  uint32_t reserved;  /**< 0 */
+  int64_t stride_d;   /**< at least 1; default 1 */
+  int64_t stride_h;   /**< as stride_d */
+  int64_t stride_w;   /**< as stride_d */
+  int64_t padding_d;  /**< zeros on each side, at least 0; default 0 */
+  int64_t padding_h;  /**< as padding_d */
+  int64_t padding_w;  /**< as padding_d */
   int64_t dilation_d; /**< distance of a kernel's elements, at least 1; default 1 */
-  int64_t dilation_h;
-  int64_t dilation_w;
-  int64_t groups; /**< channels fall into so many groups that do not see each other; default 1 */
+  int64_t dilation_h; /**< as dilation_d */
+  int64_t dilation_w; /**< as dilation_d */
+  int64_t groups;     /**< channels fall into so many groups that do not see each other; default 1 */
 } htone_conv3d_options;
 
 /** The defaults, to initialize a htone_conv3d_options where it is declared. */

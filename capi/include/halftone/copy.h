@@ -68,6 +68,19 @@ HTONE_API htone_status htone_tensor_to(htone_tensor* tensor, htone_device* devic
  */
 HTONE_API htone_status htone_tensor_copy_from(htone_tensor* tensor, htone_tensor* source);
 
+/** Converts the elements to another dtype. Gradients flow between floats.
+ *
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] dtype of the result.
+ * @param[out] out shape of input; owned by the caller. It is the input itself if that has this dtype.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @precision round to nearest even, subnormals and NaN kept. f8e4m3 saturates at 448. Float to integer truncates and
+ *   saturates; NaN becomes 0. To bool: is not zero.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_cast(htone_tensor* input, htone_dtype dtype, htone_tensor** out);
+
 #ifdef __cplusplus
 }
 #endif

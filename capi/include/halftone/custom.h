@@ -86,8 +86,8 @@ HTONE_EXPORT htone_status htone_function_release(htone_function* function);
  * @param[in] output_count at least 1.
  * @param[in] outputs [output_count]; computed by the caller from the inputs; borrowed.
  * @param[in] saved_count may be 0.
- * @param[in] saved [saved_count]; tensors for backward; retained until it has run; optional if saved_count is 0. If one
- *   of them is written before backward, backward returns STATE.
+ * @param[in] saved [saved_count]; tensors for backward; retained until it has run; optional if saved_count is 0. If
+ *   one of them is written before backward, backward returns STATE.
  * @param[out] out_results [output_count]; over the memory of outputs. They require a gradient if this thread records,
  *   an input requires one, and they are f64, f32, f16 or bf16. Owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (inside backward: no gradients of gradients), OUT_OF_MEMORY.

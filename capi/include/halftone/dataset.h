@@ -11,10 +11,11 @@
 extern "C" {
 #endif
 
+/** The type of a sample's row in one tensor of a batch. */
 typedef struct htone_row_type {
-  htone_dtype dtype;
-  int32_t ndim;     /**< dimensions of a sample's row, 0 to 7; 0: one number for each sample */
-  int64_t shape[8]; /**< its first ndim entries are the sizes of the row */
+  htone_dtype dtype; /**< of the elements */
+  int32_t ndim;      /**< dimensions of a sample's row, 0 to 7; 0: one number for each sample */
+  int64_t shape[8];  /**< its first ndim entries are the sizes of the row */
 } htone_row_type;
 
 /** Fills a batch: row i of out_rows[k] is what tensor k has for sample indices[i]. The memory at out_rows[k] is
@@ -72,9 +73,9 @@ HTONE_API htone_status htone_batches_create_windows(htone_sampler* sampler, hton
 
 /** The two parts of a data set. */
 typedef enum htone_data_part {
-  HTONE_PART_TRAINING = 1,
-  HTONE_PART_VALIDATION = 2,
-  HTONE_DATA_PART_MAX_ENUM = 0x7FFFFFFF
+  HTONE_PART_TRAINING = 1,              /**< the samples to train on */
+  HTONE_PART_VALIDATION = 2,            /**< the samples to measure on */
+  HTONE_DATA_PART_MAX_ENUM = 0x7FFFFFFF /**< not a part: fixes the size of the type */
 } htone_data_part;
 
 /** Makes a sampler over one of the two parts of a data set. A random part of the samples is for validation; the others

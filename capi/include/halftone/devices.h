@@ -10,6 +10,7 @@
 extern "C" {
 #endif
 
+/** A device that htone_device_create finds. */
 typedef struct htone_device_info {
   uint32_t struct_size;   /**< set by the caller to sizeof(htone_device_info) */
   htone_device_type type; /**< HTONE_DEVICE_CPU, HTONE_DEVICE_CUDA or HTONE_DEVICE_OTHER */
@@ -47,6 +48,7 @@ HTONE_API htone_status htone_device_info_init(htone_device_info* info);
  */
 HTONE_API htone_status htone_context_device_info(htone_context* context, size_t index, htone_device_info* out_info);
 
+/** The instructions of this machine's CPU, and what the kernels use of them. */
 typedef struct htone_cpu_features {
   uint32_t struct_size;       /**< set by the caller to sizeof(htone_cpu_features) */
   int32_t has_bf16_products;  /**< not 0: the CPU has an instruction for sums of products of BF16 numbers */

@@ -22,9 +22,10 @@ struct DLManagedTensorVersioned;
  * or if elements share memory by their strides, it is read-only: calls that write it in place fail with STATE.
  *
  * @param[in] device a CPU device; borrowed.
- * @param[in] managed CPU memory of one of halftone's dtypes in one lane, at most HTONE_MAX_NDIM dimensions, no negative
- *   strides, aligned to the element size. On success its deleter runs once after the last reference was released, from
- *   any thread. On failure it does not run and the caller still owns managed, also for another major version.
+ * @param[in] managed CPU memory of one of halftone's dtypes in one lane, at most HTONE_MAX_NDIM dimensions, no
+ *   negative strides, aligned to the element size. On success its deleter runs once after the last reference was
+ *   released, from any thread. On failure it does not run and the caller still owns managed, also for another major
+ *   version.
  * @param[out] out the tensor, with managed's strides; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (sizes or strides that are negative or overflow, misaligned memory, a
  *   byte_offset beyond all memory), DEVICE (not of the CPU), UNSUPPORTED (another major version, unknown flags, dtype,

@@ -114,112 +114,89 @@ HTONE_API htone_status htone_sin(htone_tensor* input, htone_tensor** out);
  */
 HTONE_API htone_status htone_cos(htone_tensor* input, htone_tensor** out);
 
-/** Returns the logistic function 1 / (1 + e^-input), without overflow.
+/** Rounds down to a whole number. The gradient is 0.
  *
- * @param[in] input any shape, float, integer or bool; borrowed.
- * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @param[in] input any shape, float or integer; borrowed.
+ * @param[out] out as input; an integer is copied; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision 2.5 ulp in FP32, one rounding to the dtype.
- * @since 0.1
- */
-HTONE_API htone_status htone_sigmoid(htone_tensor* input, htone_tensor** out);
-
-/** Returns the hyperbolic tangent.
- *
- * @param[in] input any shape, float, integer or bool; borrowed.
- * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
- * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision 2 ulp in FP32, one rounding to the dtype; 1 ulp in f64.
- * @since 0.1
- */
-HTONE_API htone_status htone_tanh(htone_tensor* input, htone_tensor** out);
-
-/** Applies the sigmoid linear unit: out = input sigmoid(input); NaN at -inf.
- *
- * @param[in] input any shape, float, integer or bool; borrowed.
- * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
- * @autocast as is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision 2.5 ulp in FP32, one rounding to the dtype; 3 ulp in f64.
- * @source Hendrycks and Gimpel, arXiv:1606.08415.
- * @since 0.1
- */
-HTONE_API htone_status htone_silu(htone_tensor* input, htone_tensor** out);
-
-/** Returns ln(1 + e^input), without overflow.
- *
- * @param[in] input any shape, float, integer or bool; borrowed.
- * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
- * @autocast FP32.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision 2 ulp in FP32, one rounding to the dtype.
- * @since 0.1
- */
-HTONE_API htone_status htone_softplus(htone_tensor* input, htone_tensor** out);
-
-/** Returns the larger of two elements; NaN if either is NaN. If they are equal, each gets half of the gradient. A
- * scalar of a wider dtype than the result's is rounded to it first, and an integer wraps, as in PyTorch.
- *
- * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
- * @param[out] out broadcast shape, promoted dtype; owned by the caller.
- * @autocast widest.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision exact.
+ * @source torch.floor.
  * @since 0.1
  */
-HTONE_API htone_status htone_maximum(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+HTONE_API htone_status htone_floor(htone_tensor* input, htone_tensor** out);
 
-/** Returns the smaller of two elements; NaN if either is NaN. If they are equal, each gets half of the gradient. A
- * scalar of a wider dtype than the result's is rounded to it first, and an integer wraps, as in PyTorch.
+/** Rounds up to a whole number. The gradient is 0.
  *
- * @param[in] a,b any shapes that broadcast, float, integer or bool; borrowed.
- * @param[out] out broadcast shape, promoted dtype; owned by the caller.
- * @autocast widest.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @param[in] input any shape, float or integer; borrowed.
+ * @param[out] out as input; an integer is copied; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
  * @precision exact.
+ * @source torch.ceil.
  * @since 0.1
  */
-HTONE_API htone_status htone_minimum(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+HTONE_API htone_status htone_ceil(htone_tensor* input, htone_tensor** out);
 
-/** Raises to a power, element by element, with the cases of C99's pow: out = base^exponent.
- * A scalar of a wider dtype than the promoted one is rounded to it first, and an integer wraps, as in PyTorch.
+/** Rounds to the nearest whole number, halves to the even one. The gradient is 0.
  *
- * @param[in] base,exponent any shapes that broadcast, float, integer or bool; borrowed.
- * @param[out] out broadcast shape; promoted dtype, f32 for two integers; owned by the caller. If the exponent is 0, the
- *   gradient of the base is 0; if the base is 0 and the exponent is at least 0, the gradient of the exponent is 0.
- * @autocast FP32.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision 0.6 ulp in FP32, one rounding to the dtype; f64 as libm.
+ * @param[in] input any shape, float or integer; borrowed.
+ * @param[out] out as input; an integer is copied; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact.
+ * @source torch.round.
  * @since 0.1
  */
-HTONE_API htone_status htone_pow(htone_tensor* base, htone_tensor* exponent, htone_tensor** out);
+HTONE_API htone_status htone_round(htone_tensor* input, htone_tensor** out);
 
-/** Raises to one power, with the cases of C99's pow: out = input^exponent.
+/** Returns 1 above 0, -1 below, and 0 for zeros and NaN. The gradient is 0.
  *
  * @param[in] input any shape, float, integer or bool; borrowed.
- * @param[in] exponent finite; not rounded to the dtype of input. 2 is computed as a product.
- * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller. Its gradient is 0 if the
- *   exponent is 0.
- * @autocast FP32.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision as htone_pow.
- * @since 0.1
- */
-HTONE_API htone_status htone_pow_scalar(htone_tensor* input, double exponent, htone_tensor** out);
-
-/** Bounds the elements: out = min(max(input, low), high); NaN stays NaN. The gradient at finite bounds is 0.
- *
- * @param[in] input any shape, float; borrowed.
- * @param[in] low,high bounds, not NaN; -INFINITY and INFINITY for none. If low is above high, all elements become high.
  * @param[out] out as input; owned by the caller.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision exact, the bounds rounded to FP32 (f64: double).
+ * @precision exact.
+ * @source torch.sign.
  * @since 0.1
  */
-HTONE_API htone_status htone_clamp(htone_tensor* input, double low, double high, htone_tensor** out);
+HTONE_API htone_status htone_sign(htone_tensor* input, htone_tensor** out);
+
+/** Returns the error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to input.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype where that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; f64 as libm.
+ * @source torch.erf.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_erf(htone_tensor* input, htone_tensor** out);
+
+/** Returns ln(1 + input), exact to the last digits where input is close to 0: -inf at -1, NaN below.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype where that is a float, else f32; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; f64 as libm.
+ * @source torch.log1p.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_log1p(htone_tensor* input, htone_tensor** out);
+
+/** Returns e^input - 1, exact to the last digits where input is close to 0.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype where that is a float, else f32; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once; f64 as libm.
+ * @source torch.expm1.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_expm1(htone_tensor* input, htone_tensor** out);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /** @file
  * Tensors of given content: constants, tensors like another one, equally spaced numbers, matrices of ones and zeros,
- * and random numbers. htone_tensor_create_full and htone_arange are in tensor.h.
+ * and random numbers. htone_tensor_create_full is in tensor.h.
  */
 #ifndef HALFTONE_FACTORY_H
 #define HALFTONE_FACTORY_H
@@ -104,36 +104,20 @@ HTONE_API htone_status htone_eye(htone_device* device, htone_dtype dtype, int64_
  */
 HTONE_API htone_status htone_one_hot(htone_tensor* indices, int64_t classes, htone_tensor** out);
 
-/** Makes a tensor of uniform numbers in [0, 1), from the context's seed and next random sequence, as htone_init_uniform
- * does.
+/** Makes a tensor of equally spaced numbers: start, start + step, and so on, up to but without `end`.
  *
  * @param[in] device borrowed.
- * @param[in] dtype f64, f32, f16 or bf16.
- * @param[in] ndim number of dimensions.
- * @param[in] shape [ndim] sizes; optional where ndim is 0.
- * @param[out] out contiguous tensor; owned by the caller.
+ * @param[in] dtype of the elements, not bool; an integer holds every number exactly.
+ * @param[in] start,end finite; whole numbers within +-2^52 if dtype is an integer.
+ * @param[in] step finite, not 0, from start towards end; whole if dtype is an integer.
+ * @param[out] out [(end - start) / step, rounded up]; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * @precision on a grid of 2^-24, rounded to the dtype (f16 and bf16 may reach 1).
- * @source Philox4x32-10, Salmon et al., SC 2011; torch.rand draws others.
+ * @precision start + i * step in double, converted to dtype as htone_cast does.
+ * @source torch.arange.
  * @since 0.1
  */
-HTONE_API htone_status htone_rand(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
-                                  htone_tensor** out);
-
-/** Makes a tensor of normal numbers of mean 0 and standard deviation 1, from the context's seed and next random
- * sequence, as htone_init_normal does.
- *
- * @param[in] device borrowed.
- * @param[in] dtype f64, f32, f16 or bf16.
- * @param[in] ndim number of dimensions.
- * @param[in] shape [ndim] sizes; optional where ndim is 0.
- * @param[out] out contiguous tensor; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * @source Philox4x32-10 and Box-Muller; torch.randn draws others.
- * @since 0.1
- */
-HTONE_API htone_status htone_randn(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
-                                   htone_tensor** out);
+HTONE_API htone_status htone_arange(htone_device* device, htone_dtype dtype, double start, double end, double step,
+                                    htone_tensor** out);
 
 #ifdef __cplusplus
 }

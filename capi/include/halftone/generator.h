@@ -11,11 +11,12 @@
 extern "C" {
 #endif
 
+/** The state of a context's random generator. */
 typedef struct htone_generator_state {
   uint32_t struct_size; /**< set by the caller to sizeof(htone_generator_state) */
-  uint32_t reserved;
-  uint64_t seed;
-  uint64_t sequence; /**< of the next draw; 0 before the first */
+  uint32_t reserved;    /**< 0 */
+  uint64_t seed;        /**< as in htone_context_options */
+  uint64_t sequence;    /**< of the next draw; 0 before the first */
 } htone_generator_state;
 
 /** An empty htone_generator_state of the right size, to initialize one where it is declared. */

@@ -210,8 +210,8 @@ HTONE_API htone_status htone_grad_scaler_state(htone_grad_scaler* scaler, htone_
 /** Restores a saved state.
  *
  * @param[in] scaler between an update and the next unscale or step; borrowed.
- * @param[in] saved scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0 or
- *   a normal FP32 above 0.
+ * @param[in] saved scale a normal FP32 above 0, hysteresis_left at least 0, growth_tracker from 0 to 2^62, ceiling 0
+ *   or a normal FP32 above 0.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (an optimizer was unscaled or stepped since the
  *   update).
  * @since 0.1

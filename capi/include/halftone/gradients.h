@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
+/** Settings of htone_gradients. */
 typedef struct htone_gradients_options {
-  uint32_t struct_size;
+  uint32_t struct_size;     /**< sizeof of this structure */
   int32_t retain_graph;     /**< not 0: keeps what the operations saved, so that they can run again; default 0 */
   int32_t allow_unused;     /**< not 0: an input that no output was computed from gets NULL; default 0, an error */
   int32_t zeros_for_unused; /**< not 0: such an input gets zeros, and is allowed; default 0 */

@@ -5,10 +5,12 @@
 #ifndef HALFTONE_HALFTONE_H
 #define HALFTONE_HALFTONE_H
 
+#include "halftone/activation.h"
 #include "halftone/adafactor.h"
 #include "halftone/adam.h"
 #include "halftone/adamw.h"
 #include "halftone/amp.h"
+#include "halftone/arithmetic.h"
 #include "halftone/autograd.h"
 #include "halftone/base.h"
 #include "halftone/checkpoint.h"
@@ -24,7 +26,6 @@
 #include "halftone/devices.h"
 #include "halftone/dlpack.h"
 #include "halftone/dtype.h"
-#include "halftone/einsum.h"
 #include "halftone/elementwise.h"
 #include "halftone/ema.h"
 #include "halftone/factory.h"
@@ -36,6 +37,7 @@
 #include "halftone/index.h"
 #include "halftone/init.h"
 #include "halftone/introspection.h"
+#include "halftone/linear_algebra.h"
 #include "halftone/lion.h"
 #include "halftone/loss.h"
 #include "halftone/module_copy.h"
@@ -53,7 +55,6 @@
 #include "halftone/reduce.h"
 #include "halftone/rmsprop.h"
 #include "halftone/safetensors.h"
-#include "halftone/scalar.h"
 #include "halftone/schedule.h"
 #include "halftone/schedule_rules.h"
 #include "halftone/scope.h"
@@ -62,8 +63,6 @@
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"
 #include "halftone/tensor.h"
-#include "halftone/tile.h"
-#include "halftone/unary.h"
 #include "halftone/upsample.h"
 #include "halftone/version.h"
 

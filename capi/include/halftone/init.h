@@ -43,24 +43,24 @@ HTONE_API htone_status htone_init_normal(htone_tensor* tensor, double mean, doub
  */
 HTONE_API htone_status htone_init_bernoulli(htone_tensor* tensor, double p);
 
-/** Which number of a weight's connections an initialisation keeps the variance for. Of a weight [out, in, ...] they are
- * the sizes 1 (in) and 0 (out), each times the product of the sizes behind them.
+/** The number of a weight's connections that an initialisation keeps the variance for. Of a weight [out, in, ...] they
+ * are the sizes 1 (in) and 0 (out), each times the product of the sizes behind them.
  */
 typedef enum htone_fan_mode {
-  HTONE_FAN_IN = 0,
-  HTONE_FAN_OUT = 1,
-  HTONE_FAN_MODE_MAX_ENUM = 0x7FFFFFFF
+  HTONE_FAN_IN = 0,                    /**< the inputs: keeps the variance in forward */
+  HTONE_FAN_OUT = 1,                   /**< the outputs: keeps it in backward */
+  HTONE_FAN_MODE_MAX_ENUM = 0x7FFFFFFF /**< not a mode: fixes the size of the type */
 } htone_fan_mode;
 
 /** The function behind a layer; HTONE_NONLINEARITY_LINEAR is none. */
 typedef enum htone_nonlinearity {
-  HTONE_NONLINEARITY_LINEAR = 0,
-  HTONE_NONLINEARITY_SIGMOID = 1,
-  HTONE_NONLINEARITY_TANH = 2,
-  HTONE_NONLINEARITY_RELU = 3,
-  HTONE_NONLINEARITY_LEAKY_RELU = 4,
-  HTONE_NONLINEARITY_SELU = 5,
-  HTONE_NONLINEARITY_MAX_ENUM = 0x7FFFFFFF
+  HTONE_NONLINEARITY_LINEAR = 0,           /**< none */
+  HTONE_NONLINEARITY_SIGMOID = 1,          /**< htone_sigmoid */
+  HTONE_NONLINEARITY_TANH = 2,             /**< htone_tanh */
+  HTONE_NONLINEARITY_RELU = 3,             /**< htone_relu */
+  HTONE_NONLINEARITY_LEAKY_RELU = 4,       /**< htone_leaky_relu */
+  HTONE_NONLINEARITY_SELU = 5,             /**< the scaled exponential linear unit */
+  HTONE_NONLINEARITY_MAX_ENUM = 0x7FFFFFFF /**< not a function: fixes the size of the type */
 } htone_nonlinearity;
 
 /** Returns the factor on a weight's standard deviation that a nonlinearity asks for: 1 for linear and sigmoid, 5/3 for

@@ -1,5 +1,5 @@
 /** @file
- * Losses. The conventions of ops.h apply; htone_cross_entropy is declared there. Shapes never broadcast: a loss between
+ * Losses. The conventions of ops.h apply. Shapes never broadcast: a loss between
  * tensors of different shapes is usually a mistake.
  *
  * A reduced loss of 16-bit inputs is f32, inside and outside autocast scopes: backward of a scaled f16 loss would begin
@@ -75,7 +75,8 @@ HTONE_API htone_status htone_smooth_l1_loss(htone_tensor* input, htone_tensor* t
  * @param[in] input log-probabilities of any shape, float; borrowed.
  * @param[in] target shape of input, float: probabilities, or their logarithms; borrowed.
  * @param[in] log_target not 0: target holds logarithms.
- * @param[in] reduction any; MEAN divides by the number of elements and does not return the divergence; BATCH_MEAN does.
+ * @param[in] reduction any; MEAN divides by the number of elements and does not return the divergence; BATCH_MEAN
+ *   does.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of input in the promoted dtype (f32 under autocast);
  *   owned by the caller.
  * @autocast FP32; 16-bit operands are read as they are and widened.
@@ -98,8 +99,8 @@ HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, i
  * @autocast FP32; 16-bit operands are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision FP32 (f64: double), without overflow for any logit; summed pairwise, one rounding. A loss is within 5 ulp
- *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it cancels
- *   if sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
+ *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it
+ *   cancels if sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
  * @source torch.nn.functional.binary_cross_entropy_with_logits.
  * @since 0.1
  */
@@ -136,8 +137,8 @@ HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_opti
  * @param[in] options optional; NULL means the defaults. With probabilities ignore_index must be negative and has no
  *   effect.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of logits without c in the dtype of logits (f32 under
- *   autocast); owned by the caller. MEAN divides by the sum of the weights of the rows' targets, without ignored
- *   rows; with probabilities by the number of rows; NaN if that is 0.
+ *   autocast); owned by the caller. MEAN divides by the sum of the weights of the rows' targets, without ignored rows;
+ *   with probabilities by the number of rows; NaN if that is 0.
  * @autocast FP32; 16-bit logits are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
@@ -165,6 +166,32 @@ HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tens
  */
 HTONE_API htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_tensor* targets, htone_tensor* weight,
                                       int64_t ignore_index, htone_reduction reduction, htone_tensor** out);
+
+/** Returns the mean cross entropy between logits and classes: htone_cross_entropy_with of loss.h with its defaults.
+ *
+ * @param[in] logits [n, c, ...] or [c], float; borrowed.
+ * @param[in] targets shape of logits without c, i64, each in [0, c), or -100 for a row that is left out; or shape of
+ *   logits, float: probabilities of the classes; borrowed.
+ * @param[out] out an f32 scalar, f64 for f64 logits; owned by the caller. NaN if no row counts.
+ * @autocast FP32; 16-bit logits are read as they are and widened.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written),
+ *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision by log-sum-exp in FP32 (f64: double).
+ * @since 0.1
+ */
+HTONE_API htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out);
+
+/** Returns the share of rows whose largest logit is at the target. Never records for backward.
+ *
+ * @param[in] logits [n, c], float; borrowed.
+ * @param[in] targets [n], i64, each in [0, c); borrowed.
+ * @param[out] out scalar f32 in [0, 1]; owned by the caller. NaN if n is 0.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision exact count; one rounding.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_accuracy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out);
 
 #ifdef __cplusplus
 }

@@ -5,8 +5,8 @@
 #ifndef HALFTONE_NN_H
 #define HALFTONE_NN_H
 
+#include "halftone/activation.h"
 #include "halftone/amp.h"
-#include "halftone/ops.h"
 #include "halftone/parameters.h"
 
 #ifdef __cplusplus

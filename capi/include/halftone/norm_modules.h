@@ -51,8 +51,8 @@ HTONE_API htone_status htone_module_create_layer_norm(htone_device* device, int3
  * @param[in] device of the parameters; borrowed.
  * @param[in] ndim number of the last dimensions, at least 1.
  * @param[in] normalized_shape [ndim] their sizes.
- * @param[in] options optional; NULL means the defaults. PyTorch's default epsilon is the machine epsilon of the input's
- *   dtype.
+ * @param[in] options optional; NULL means the defaults. PyTorch's default epsilon is the machine epsilon of the
+ *   input's dtype.
  * @param[out] out with the parameter "weight" of normalized_shape; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY.
  * @since 0.1

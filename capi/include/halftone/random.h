@@ -48,6 +48,37 @@ HTONE_API htone_status htone_randperm(htone_device* device, int64_t n, htone_ten
  */
 HTONE_API htone_status htone_module_create_dropout(double p, htone_module** out);
 
+/** Makes a tensor of uniform numbers in [0, 1), from the context's seed and next random sequence, as htone_init_uniform
+ * does.
+ *
+ * @param[in] device borrowed.
+ * @param[in] dtype f64, f32, f16 or bf16.
+ * @param[in] ndim number of dimensions.
+ * @param[in] shape [ndim] sizes; optional where ndim is 0.
+ * @param[out] out contiguous tensor; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @precision on a grid of 2^-24, rounded to the dtype (f16 and bf16 may reach 1).
+ * @source Philox4x32-10, Salmon et al., SC 2011; torch.rand draws others.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_rand(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
+                                  htone_tensor** out);
+
+/** Makes a tensor of normal numbers of mean 0 and standard deviation 1, from the context's seed and next random
+ * sequence, as htone_init_normal does.
+ *
+ * @param[in] device borrowed.
+ * @param[in] dtype f64, f32, f16 or bf16.
+ * @param[in] ndim number of dimensions.
+ * @param[in] shape [ndim] sizes; optional where ndim is 0.
+ * @param[out] out contiguous tensor; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @source Philox4x32-10 and Box-Muller; torch.randn draws others.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_randn(htone_device* device, htone_dtype dtype, int32_t ndim, const int64_t* shape,
+                                   htone_tensor** out);
+
 #ifdef __cplusplus
 }
 #endif

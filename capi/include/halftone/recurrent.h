@@ -11,14 +11,15 @@
 extern "C" {
 #endif
 
+/** Settings of LSTM and GRU layers. */
 typedef struct htone_recurrent_options {
-  uint32_t struct_size;
+  uint32_t struct_size;  /**< sizeof of this structure */
   int32_t bias;          /**< not 0: every gate has two biases; default 1 */
   int32_t num_layers;    /**< layers on top of each other, 1 to 64; default 1 */
   int32_t bidirectional; /**< not 0: a second cell in each layer runs from the last step to the first; default 0 */
   double dropout;        /**< of the output of every layer but the last, in training; in [0, 1]; default 0 */
   htone_dtype dtype;     /**< of the parameters: HTONE_F32 (default), HTONE_F64, HTONE_F16, HTONE_BF16 */
-  uint32_t reserved;
+  uint32_t reserved;     /**< 0 */
 } htone_recurrent_options;
 
 /** The defaults, to initialize a htone_recurrent_options where it is declared. */

@@ -1,5 +1,5 @@
 /** @file
- * Reductions beside htone_sum and htone_mean (ops.h), and running sums. The conventions of ops.h apply.
+ * Sums, means and other reductions over dimensions, and running sums. The conventions of ops.h apply.
  */
 #ifndef HALFTONE_REDUCE_H
 #define HALFTONE_REDUCE_H
@@ -9,6 +9,36 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Sums over dimensions.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[in] dim_count number of dimensions; 0 means all.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
+ * @param[in] keepdim not 0 keeps the summed dimensions with size 1.
+ * @param[out] out dtype of input for floats, i64 for integers and bool; owned by the caller. An empty sum is 0.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision pairwise in FP32 (f64: double), one rounding; integers in 64 bits, wrapping.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_sum(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
+                                 htone_tensor** out);
+
+/** Averages over dimensions.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] dim_count number of dimensions; 0 means all.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional if dim_count is 0.
+ * @param[in] keepdim not 0 keeps the averaged dimensions with size 1.
+ * @param[out] out dtype of input; owned by the caller. An empty mean is NaN.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision as htone_sum, one more rounding for the division.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_mean(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
+                                  htone_tensor** out);
 
 /** Returns the largest element over dimensions. The largest elements share the gradient equally. A NaN is the largest;
  * its gradient goes to NaNs.

@@ -69,7 +69,8 @@ HTONE_API htone_status htone_schedule_create_callback(htone_schedule_fn callback
 
 /** Makes a schedule that rises linearly to the start of another one, and then follows that one.
  *
- * @param[in] warmup_steps number of rising steps; at least 1. The position of the other schedule counts from their end.
+ * @param[in] warmup_steps number of rising steps; at least 1. The position of the other schedule counts from their
+ *   end.
  * @param[in] start_factor share of the learning rate in the first step, in [0, 1].
  * @param[in] after copied; not itself a warm-up; borrowed.
  * @param[out] out the schedule; owned by the caller.

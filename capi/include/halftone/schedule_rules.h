@@ -48,8 +48,9 @@ HTONE_API htone_status htone_schedule_create_exponential(double gamma, htone_sch
 HTONE_API htone_status htone_schedule_create_cosine_restarts(int64_t first_period, int64_t period_factor,
                                                              double final_factor, htone_schedule** out);
 
+/** Settings of htone_schedule_create_one_cycle. */
 typedef struct htone_one_cycle_options {
-  uint32_t struct_size;
+  uint32_t struct_size; /**< sizeof of this structure */
   int32_t linear;       /**< not 0: straight lines, not half cosines; default 0 */
   int64_t total_steps;  /**< of the whole cycle; at least 1; default 0, so that it must be set */
   double rise_share;    /**< share of the steps in which the rate rises, in [0, 1]; default 0.3 */
@@ -57,7 +58,7 @@ typedef struct htone_one_cycle_options {
   double final_factor;  /**< share of the learning rate in the last step, in [0, 1]; default 1/250000 */
   int32_t three_phases; /**< not 0: the rate falls to start_factor as fast as it rose, and then to final_factor; needs a
                            rise_share of at most 0.5; default 0 */
-  uint32_t reserved;
+  uint32_t reserved;    /**< 0 */
 } htone_one_cycle_options;
 
 /** The defaults, to initialize an htone_one_cycle_options where it is declared. */
@@ -84,8 +85,9 @@ HTONE_API htone_status htone_one_cycle_options_init(htone_one_cycle_options* opt
  */
 HTONE_API htone_status htone_schedule_create_one_cycle(const htone_one_cycle_options* options, htone_schedule** out);
 
+/** Settings of htone_schedule_create_plateau. */
 typedef struct htone_plateau_options {
-  uint32_t struct_size;
+  uint32_t struct_size;       /**< sizeof of this structure */
   int32_t maximize;           /**< not 0: a larger number is better; default 0 */
   double factor;              /**< what each change multiplies the rate by, in [0, 1); default 0.1 */
   int64_t patience;           /**< reports without improvement that change nothing; at least 0; default 10 */
@@ -94,7 +96,7 @@ typedef struct htone_plateau_options {
   double min_factor;          /**< share of the learning rate below which it is not lowered, in [0, 1]; default 0 */
   double epsilon;             /**< a change of the share up to this is left out; finite, at least 0; default 1e-8 */
   int32_t absolute_threshold; /**< not 0: threshold is a difference, not a share of the best number; default 0 */
-  uint32_t reserved;
+  uint32_t reserved;          /**< 0 */
 } htone_plateau_options;
 
 /** The defaults, to initialize a htone_plateau_options where it is declared. */

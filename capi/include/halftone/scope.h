@@ -48,8 +48,8 @@ HTONE_API htone_status htone_keep(void* handle);
 
 /** Ends a scope: restores the modes from before it, releases the handles that it owns, and releases its own handle.
  *
- * @param[in] scope the innermost one of this thread; or any scope of a thread that has ended. The modes ended with that
- *   thread, so the call then only releases handles and changes no mode of this thread.
+ * @param[in] scope the innermost one of this thread; or any scope of a thread that has ended. The modes ended with
+ *   that thread, so the call then only releases handles and changes no mode of this thread.
  * @errors INVALID_HANDLE, STATE (of another thread that still runs; not the innermost; begun before the current
  *   callback). Then the scope is still open.
  * @since 0.1

@@ -1,6 +1,5 @@
 /** @file
- * Operations that move elements: views, and tensors that are assembled from others. htone_reshape, htone_transpose and
- * htone_slice are in ops.h.
+ * Operations that move elements: views, and tensors that are assembled from others or repeated.
  */
 #ifndef HALFTONE_SHAPE_H
 #define HALFTONE_SHAPE_H
@@ -149,6 +148,75 @@ HTONE_API htone_status htone_tril(htone_tensor* input, int64_t diagonal, htone_t
  * @since 0.1
  */
 HTONE_API htone_status htone_triu(htone_tensor* input, int64_t diagonal, htone_tensor** out);
+
+/** Changes the shape; shares storage if the strides allow it, else copies.
+ *
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] ndim number of dimensions.
+ * @param[in] shape [ndim] sizes with the same product; one may be -1; optional if ndim is 0.
+ * @param[out] out dtype of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_reshape(htone_tensor* input, int32_t ndim, const int64_t* shape, htone_tensor** out);
+
+/** Swaps two dimensions; shares storage.
+ *
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] dim0,dim1 dimensions, negative from the end.
+ * @param[out] out a view of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_transpose(htone_tensor* input, int64_t dim0, int64_t dim1, htone_tensor** out);
+
+/** Takes every step-th index of [start, end) of one dimension; shares storage.
+ *
+ * @param[in] input at least one dimension, any dtype; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[in] start,end indices, negative from the end, clamped to the size; the result is empty if end is at or before
+ *   start.
+ * @param[in] step at least 1.
+ * @param[out] out a view of input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_slice(htone_tensor* input, int64_t dim, int64_t start, int64_t end, int64_t step,
+                                   htone_tensor** out);
+
+/** Repeats a tensor along its dimensions.
+ *
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] repeat_count number of repeats. Where there are fewer than dimensions they belong to the last ones; where
+ *   there are more, the input gets dimensions of size 1 in front.
+ * @param[in] repeats [repeat_count] at least 0; optional where repeat_count is 0.
+ * @param[out] out dtype of input, contiguous; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @precision exact; the gradient is added up in FP32 (f64: double).
+ * @source torch.tile.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_tile(htone_tensor* input, int32_t repeat_count, const int64_t* repeats,
+                                  htone_tensor** out);
+
+/** Moves elements along dimensions; those that leave at one end come in at the other.
+ *
+ * @param[in] input any shape and dtype; borrowed.
+ * @param[in] dim_count number of dimensions; 0 copies the input as it is.
+ * @param[in] dims [dim_count] different dimensions, negative from the end; optional where dim_count is 0.
+ * @param[in] shifts [dim_count] by how many indices, negative towards the beginning; optional where dim_count is 0.
+ * @param[out] out shape and dtype of input, contiguous; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @source torch.roll.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_roll(htone_tensor* input, int32_t dim_count, const int64_t* dims, const int64_t* shifts,
+                                  htone_tensor** out);
 
 #ifdef __cplusplus
 }

@@ -45,21 +45,6 @@ HTONE_API htone_status htone_tensor_create(htone_device* device, htone_dtype dty
 HTONE_API htone_status htone_tensor_create_full(htone_device* device, htone_dtype dtype, int32_t ndim,
                                                 const int64_t* shape, double value, htone_tensor** out);
 
-/** Makes a tensor of equally spaced numbers: start, start + step, and so on, up to but without `end`.
- *
- * @param[in] device borrowed.
- * @param[in] dtype of the elements, not bool; an integer holds every number exactly.
- * @param[in] start,end finite; whole numbers within +-2^52 if dtype is an integer.
- * @param[in] step finite, not 0, from start towards end; whole if dtype is an integer.
- * @param[out] out [(end - start) / step, rounded up]; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, OUT_OF_MEMORY.
- * @precision start + i * step in double, converted to dtype as htone_cast does.
- * @source torch.arange.
- * @since 0.1
- */
-HTONE_API htone_status htone_arange(htone_device* device, htone_dtype dtype, double start, double end, double step,
-                                    htone_tensor** out);
-
 /** Makes a tensor with a copy of the caller's elements.
  *
  * @param[in] device borrowed.
@@ -99,10 +84,10 @@ HTONE_API htone_status htone_tensor_from_buffer(htone_device* device, htone_dtyp
  * @param[in] dtype of the elements.
  * @param[in] ndim number of dimensions.
  * @param[in] shape [ndim] sizes; optional if ndim is 0.
- * @param[in] strides [ndim] distances in elements, at least 0; optional if ndim is 0. If elements share memory, as with
- *   a stride of 0, the tensor is read-only: calls that write it in place fail with STATE.
- * @param[in] data the first element, aligned to the element size; optional if there are none. The memory reaches to the
- *   farthest element, at the sum of (size - 1) * stride, and must live until deleter runs.
+ * @param[in] strides [ndim] distances in elements, at least 0; optional if ndim is 0. If elements share memory, as
+ *   with a stride of 0, the tensor is read-only: calls that write it in place fail with STATE.
+ * @param[in] data the first element, aligned to the element size; optional if there are none. The memory reaches to
+ *   the farthest element, at the sum of (size - 1) * stride, and must live until deleter runs.
  * @param[in] deleter as in htone_tensor_from_buffer; optional.
  * @param[in] user handed to deleter; optional.
  * @param[out] out the tensor; owned by the caller.

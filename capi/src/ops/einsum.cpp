@@ -1,4 +1,4 @@
-#include "halftone/einsum.h"
+#include "halftone/ops.h"
 
 #include "base/call.h"
 

@@ -1,4 +1,4 @@
-#include "halftone/tile.h"
+#include "halftone/ops.h"
 
 #include "base/call.h"
 

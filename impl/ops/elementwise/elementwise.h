@@ -1,4 +1,4 @@
-// The operations of capi/include/halftone/elementwise.h, where they are documented; included by ops/ops.h.
+// The operations of arithmetic.h, activation.h and elementwise.h in capi/include/halftone, where they are documented; included by ops/ops.h.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -31,7 +31,7 @@ Tensor tanh(const Tensor& input);
 Tensor silu(const Tensor& input);
 Tensor softplus(const Tensor& input);
 
-// Functions of capi/include/halftone/unary.h.
+// Functions of capi/include/halftone/elementwise.h and activation.h.
 Tensor floor(const Tensor& input);
 Tensor ceil(const Tensor& input);
 Tensor round(const Tensor& input);

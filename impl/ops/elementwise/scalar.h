@@ -1,4 +1,4 @@
-// Operations of a tensor and a number. capi/include/halftone/scalar.h documents them; included by ops/ops.h.
+// Operations of a tensor and a number. capi/include/halftone/arithmetic.h and compare.h documents them; included by ops/ops.h.
 #pragma once
 
 #include "tensor/tensor.h"

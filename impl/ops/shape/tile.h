@@ -1,4 +1,4 @@
-// Repeated and rotated tensors. capi/include/halftone/tile.h documents them; included by ops/ops.h.
+// Repeated and rotated tensors. capi/include/halftone/shape.h documents them; included by ops/ops.h.
 #pragma once
 
 #include "tensor/tensor.h"

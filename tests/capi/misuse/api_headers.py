@@ -41,7 +41,7 @@ class Parameter:
 
     @property
     def optional_somewhere(self):
-        return re.search(r"\boptional where\b", self.text) is not None
+        return re.search(r"\boptional (?:where|if)\b", self.text) is not None
 
 
 @dataclass

@@ -552,7 +552,7 @@ VALUES = {
     "split_seed": Values("7"),
     "part": Values("HTONE_PART_TRAINING", refuse(["0", "3", "-1"])),
     "validation_share": Values("0.0", FINITE + refuse(["-0.1", "1.1"])),
-    "rows": Values("two_rows", refuse(["rows_of_no_dtype", "rows_too_deep", "rows_of_negative_size"])),
+    ("htone_batches_create_callback", "rows"): Values("two_rows", refuse(["rows_of_no_dtype", "rows_too_deep", "rows_of_negative_size"])),
     ("htone_batches_create_callback", "callback"): Values("no_load", refuse(["NULL"])),
     ("htone_batches_create_callback", "count"): Values("2", refuse(["0"])),
     "token_count": Values("3", refuse(["-1", "INT64_MIN"])),

@@ -81,8 +81,8 @@ static void make_layers(Layer* layers) {
   LAYER(rows, layer_norm, device, 1, width, NULL);
   LAYER(rows, rms_norm, device, 1, width, NULL);
   LAYER(lines, group_norm, device, 2, 4, NULL);
-  LAYER(rows, batch_norm_1d, device, 4, NULL);
-  LAYER(images, batch_norm_2d, device, 4, NULL);
+  LAYER(rows, batch_norm1d, device, 4, NULL);
+  LAYER(images, batch_norm2d, device, 4, NULL);
   LAYER(lines, conv1d, device, 4, 2, 3, NULL);
   LAYER(images, conv2d, device, 4, 2, 3, 3, NULL);
   LAYER(lines, conv_transpose1d, device, 4, 2, 3, NULL);

@@ -11,7 +11,7 @@ static htone_tensor* buffer_of(htone_module* module, size_t index) {
   return keep_tensor(buffer);
 }
 
-static htone_module* make_batch_norm_1d(int64_t channels, const htone_batch_norm_options* options) {
+static htone_module* make_batch_norm1d(int64_t channels, const htone_batch_norm_options* options) {
   htone_module* module = NULL;
   assert_ok(htone_module_create_batch_norm1d(test_device(), channels, options, &module));
   return keep_module(module);
@@ -49,7 +49,7 @@ static void layers_have_pytorchs_parameters(void** state) {
   assert_shape(weights_of(layer, 1), 3, 4);
   assert_int_equal(dtype_of(weights_of(group, 0)), HTONE_BF16);
   assert_values(weights_of(group, 0), 0, 1, 1, 1, 1);
-  assert_parameter_names(make_batch_norm_1d(3, NULL), "weight bias ");
+  assert_parameter_names(make_batch_norm1d(3, NULL), "weight bias ");
 }
 
 static void layers_normalise_with_their_weights(void** state) {
@@ -100,7 +100,7 @@ static htone_tensor* make_batch(void) {
 static void batch_norm_keeps_running_statistics_in_training_alone(void** state) {
   (void)state;
   static const char* const names[] = {"running_mean", "running_var", "num_batches_tracked"};
-  htone_module* module = make_batch_norm_1d(2, NULL);
+  htone_module* module = make_batch_norm1d(2, NULL);
   size_t count = 0, length = 0;
   char name[32];
   assert_ok(htone_module_buffer_count(module, &count));
@@ -127,7 +127,7 @@ static void cumulative_statistics_are_means_over_all_batches(void** state) {
   htone_batch_norm_options options;
   assert_ok(htone_batch_norm_options_init(&options));
   options.cumulative = 1;
-  htone_module* module = make_batch_norm_1d(2, &options);
+  htone_module* module = make_batch_norm1d(2, &options);
   htone_tensor* zeros = make_tensor(HTONE_F32, (const double[]){0, 0, 0, 0}, 2, 2, 2);
   forward(module, make_batch());
   assert_values(buffer_of(module, 0), 1e-6, 3, 2);
@@ -145,7 +145,7 @@ static void batch_norm_without_running_statistics_uses_the_batch_always(void** s
   options.track_running_stats = 0;
   options.affine = 0;
   options.epsilon = 0;
-  htone_module* module = make_batch_norm_1d(2, &options);
+  htone_module* module = make_batch_norm1d(2, &options);
   size_t count = 7;
   assert_ok(htone_module_buffer_count(module, &count));
   assert_int_equal(count, 0);
@@ -155,7 +155,7 @@ static void batch_norm_without_running_statistics_uses_the_batch_always(void** s
 
 static void a_failed_forward_leaves_the_running_statistics(void** state) {
   (void)state;
-  htone_module *module = make_batch_norm_1d(2, NULL), *image = NULL;
+  htone_module *module = make_batch_norm1d(2, NULL), *image = NULL;
   htone_tensor* out = NULL;
   assert_fails(htone_module_forward(module, make_ramp(HTONE_F32, 2, 1, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "one element a channel");
@@ -174,7 +174,7 @@ static void a_failed_forward_leaves_the_running_statistics(void** state) {
 
 static void the_state_of_a_batch_norm_loads_with_its_buffers(void** state) {
   (void)state;
-  htone_module *from = make_batch_norm_1d(2, NULL), *to = make_batch_norm_1d(2, NULL);
+  htone_module *from = make_batch_norm1d(2, NULL), *to = make_batch_norm1d(2, NULL);
   htone_state_dict* state_dict = NULL;
   size_t count = 0;
   forward(from, make_batch());
@@ -191,7 +191,7 @@ static void training_with_autocast_and_an_optimizer_moves_weights_and_statistics
   (void)state;
   htone_batch_norm_options options;
   assert_ok(htone_batch_norm_options_init(&options));
-  htone_module* layers[] = {make_linear(test_device(), 3, 2, 1), make_batch_norm_1d(2, &options)};
+  htone_module* layers[] = {make_linear(test_device(), 3, 2, 1), make_batch_norm1d(2, &options)};
   htone_module* module = make_sequential(2, layers);
   htone_autocast_policy* policy = NULL;
   htone_adamw_options adamw;

@@ -73,7 +73,7 @@ void expect_values(const ValueCase& test) {
                      [&](const HostTensor& x, const HostTensor& out) { return run_unary(test.op, x, out); });
 }
 
-// The bounds of capi/include/halftone/elementwise.h and ops.h.
+// The bounds of capi/include/halftone/elementwise.h and activation.h.
 const ValueCase kFloatValues[] = {
     {"silu", UnaryOp::kSilu, [](Wide x) { return x * sigmoid_of(x); }, {-111, -60}, 2.5},
     {"silu", UnaryOp::kSilu, [](Wide x) { return x * sigmoid_of(x); }, {-60, -1e-40}, 2.5},

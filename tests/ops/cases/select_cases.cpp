@@ -149,7 +149,7 @@ OpCase multinomial_case(bool replaces) {
           .inputs = {{uniform(0.1, 1)}},
           .shapes = {{{0, 3}}, {{1}}, {{1, 1}}, {{7, 5}}, {{17}}, {{15, 2305}}},
           .run = call_of_one([=](const Tensor& x) {
-            x.device().context->set_sequences_taken(kDraws);
+            x.device().context->set_generator(x.device().context->seed(), kDraws);
             return ops::multinomial(x, samples_of(x.shape(), replaces), replaces);
           }),
           .reference = [=](const Arrays& in) { return drawn(in[0], replaces); },

@@ -1,14 +1,40 @@
 /** @file
- * Sums and products of tensors in Einstein's notation.
+ * Products of matrices, linear layers, and sums of products in Einstein's notation.
  */
-#ifndef HALFTONE_EINSUM_H
-#define HALFTONE_EINSUM_H
+#ifndef HALFTONE_LINEAR_ALGEBRA_H
+#define HALFTONE_LINEAR_ALGEBRA_H
 
 #include "halftone/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Multiplies matrices: out = a b; further leading dimensions are batches that broadcast.
+ *
+ * @param[in] a [..., m, k], float; borrowed.
+ * @param[in] b [..., k, n], dtype of a; borrowed.
+ * @param[out] out [..., m, n], dtype of a; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision products and sums in FP32 (f64: double), one rounding; error at most k eps times the sum of |a| |b|. bf16
+ *   may take subnormal elements and sums as zero: 2 k 2^-126 max(1, |a|, |b|) more.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tensor** out);
+
+/** Applies a linear layer: out = input weight^T + bias.
+ *
+ * @param[in] input [..., in], float; borrowed.
+ * @param[in] weight [out, in], dtype of input; borrowed.
+ * @param[in] bias optional; [out], dtype of input; borrowed.
+ * @param[out] out [..., out], dtype of input; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_matmul; the bias is added before the one rounding.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_linear(htone_tensor* input, htone_tensor* weight, htone_tensor* bias, htone_tensor** out);
 
 /** Multiplies two tensors and sums over dimensions, as an equation such as "bij,bjk->bik" says: each letter names a
  * dimension of a, of b and of the result, and products are summed over the letters that the result lacks. The work is

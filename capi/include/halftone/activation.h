@@ -1,0 +1,146 @@
+/** @file
+ * Activations: functions between the layers of a network, and softmax.
+ */
+#ifndef HALFTONE_ACTIVATION_H
+#define HALFTONE_ACTIVATION_H
+
+#include "halftone/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Rectifies: out = max(input, 0); NaN stays NaN, the gradient at 0 is 0.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[out] out as input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision exact.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_relu(htone_tensor* input, htone_tensor** out);
+
+/** The two formulas of htone_gelu. */
+typedef enum htone_gelu_form {
+  HTONE_GELU_ERF = 0,                   /**< x Phi(x), by the error function */
+  HTONE_GELU_TANH = 1,                  /**< its approximation by the hyperbolic tangent */
+  HTONE_GELU_FORM_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_gelu_form;
+
+/** Applies the Gaussian error linear unit: x Phi(x), or its tanh form.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] form HTONE_GELU_ERF or HTONE_GELU_TANH.
+ * @param[out] out as input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision absolute error at most 2.4e-7 |x| before rounding; 3 ulp of FP32 for the erf form if |x| is at most 0.7.
+ *   Below -1 the result is small beside x, so its relative error grows.
+ * @source Hendrycks and Gimpel, arXiv:1606.08415.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_gelu(htone_tensor* input, htone_gelu_form form, htone_tensor** out);
+
+/** Applies the sigmoid linear unit: out = input sigmoid(input); NaN at -inf.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision 2.5 ulp in FP32, one rounding to the dtype; 3 ulp in f64.
+ * @source Hendrycks and Gimpel, arXiv:1606.08415.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_silu(htone_tensor* input, htone_tensor** out);
+
+/** Returns the logistic function 1 / (1 + e^-input), without overflow.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision 2.5 ulp in FP32, one rounding to the dtype.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_sigmoid(htone_tensor* input, htone_tensor** out);
+
+/** Returns the hyperbolic tangent.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision 2 ulp in FP32, one rounding to the dtype; 1 ulp in f64.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_tanh(htone_tensor* input, htone_tensor** out);
+
+/** Returns ln(1 + e^input), without overflow.
+ *
+ * @param[in] input any shape, float, integer or bool; borrowed.
+ * @param[out] out shape of input; its dtype if that is a float, else f32; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision 2 ulp in FP32, one rounding to the dtype.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_softplus(htone_tensor* input, htone_tensor** out);
+
+/** Applies the rectifier with a slope below 0: out = input where that is above 0, else negative_slope * input. The
+ * gradient at 0 is negative_slope.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] negative_slope finite; rounded to FP32 (f64: double).
+ * @param[out] out as input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision a product in FP32 (f64: double), one rounding to the dtype.
+ * @source torch.nn.functional.leaky_relu; Maas et al., ICML 2013.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_leaky_relu(htone_tensor* input, double negative_slope, htone_tensor** out);
+
+/** Applies the exponential linear unit: out = input where that is at least 0, else alpha (e^input - 1). The gradient at
+ * 0 is alpha.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] alpha finite; not rounded to the dtype of input.
+ * @param[out] out as input; owned by the caller.
+ * @autocast as is.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision computed in double and rounded once.
+ * @source torch.nn.functional.elu; Clevert et al., arXiv:1511.07289.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_elu(htone_tensor* input, double alpha, htone_tensor** out);
+
+/** Normalises exponentials along a dimension: out = exp(x) / sum exp(x). A row with only -inf becomes NaN.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[out] out as input; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision FP32 (f64: double) after subtracting the largest entry.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
+
+/** Returns the logarithm of htone_softmax, without forming it.
+ *
+ * @param[in] input any shape, float; borrowed.
+ * @param[in] dim the dimension, negative from the end.
+ * @param[out] out as input; owned by the caller.
+ * @autocast FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
+ * @precision by log-sum-exp in FP32 (f64: double).
+ * @since 0.1
+ */
+HTONE_API htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone_tensor** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+"""Compiles the program of each guide against an installed prefix, runs it, and compares its output with the guide's.
+
+The C blocks of a guide are one program, in their order; its text blocks are the output.
+
+  tests/docs/guides_test.py cmake build/release
+"""
+import os
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests/package"))
+from installed_prefix import InstalledPrefix, run  # noqa: E402
+
+GUIDES = ("checkpoints.md",)
+
+
+def blocks(text: str, language: str) -> str:
+    return "".join(re.findall(rf"^```{language}\n(.*?)^```", text, re.S | re.M))
+
+
+class Guides(unittest.TestCase):
+    cmake, build = "cmake", Path("build/release")
+
+    def test_each_program_prints_what_its_guide_shows(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            prefix = InstalledPrefix(self.cmake, self.build, folder)
+            os.chdir(folder)  # for the files that the programs write
+            for guide in GUIDES:
+                with self.subTest(guide=guide):
+                    text = (REPOSITORY / "docs" / guide).read_text(encoding="utf-8")
+                    (folder / "guide.c").write_text(blocks(text, "c"), encoding="utf-8")
+                    run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", folder / "guide.c", "-o", folder / "guide",
+                        *prefix.pkg_config("--cflags", "--libs"))
+                    self.assertEqual(prefix.run_program(folder / "guide"), blocks(text, "text"))
+
+
+if __name__ == "__main__":
+    Guides.cmake, Guides.build = sys.argv[1], Path(sys.argv[2]).resolve()
+    unittest.main(argv=sys.argv[:1])
