@@ -41,7 +41,7 @@ struct Tensor {};
   }
 
   Dtype dtype() {
-    htone_dtype dtype = 0;
+    htone_dtype dtype = HTONE_F32;
     check(htone_tensor_dtype($self, &dtype));
     return Dtype(dtype);
   }
