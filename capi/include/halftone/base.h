@@ -4,7 +4,7 @@
  *
  * Conventions of the whole interface:
  *  - Functions return an htone_status; results come last and are named `out...`. A failed call writes no result.
- *  - - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and releases with the
+ *  - Objects are opaque handles. Every `**out` handle is a reference that the caller owns and releases with the
  *     type's `_release`, or that a scope of htone_handles_begin (scope.h) releases. Arguments are borrowed for the
  *     call; if the library keeps an object, it retains the object itself.
  *  - Handles are checked: for NULL, a released handle, a handle of another type and a random value a call returns
@@ -15,9 +15,9 @@
  *  - Different handles may be used from different threads at once, and one handle may be read from many. A caller must
  *    order the changes of an object against its other uses.
  *  - The library never prints, exits, installs a signal handler or changes the floating-point modes of the caller.
- *  - - A thread that is cancelled (pthread_cancel) finishes its current call of the library, with the callbacks of that
+ *  - A thread that is cancelled (pthread_cancel) finishes its current call of the library, with the callbacks of that
  *     call. No call is a cancellation point. A thread must not call the library while its cancellation is asynchronous.
- *  - - The lists of errors leave out the prefix HTONE_ERROR_.
+ *  - The lists of errors leave out the prefix HTONE_ERROR_.
  */
 #ifndef HALFTONE_BASE_H
 #define HALFTONE_BASE_H
