@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Compiles the program of each guide against an installed prefix, runs it, and compares its output with the guide's.
+Checks that all documents only name functions and types that the headers declare.
 
 The C blocks of a guide are one program, in their order; its text blocks are the output.
 
@@ -17,6 +18,8 @@ sys.path.insert(0, str(REPOSITORY / "tests/package"))
 from installed_prefix import InstalledPrefix, run  # noqa: E402
 
 GUIDES = ("checkpoints.md",)
+HEADERS = REPOSITORY / "capi/include/halftone"
+NAME = re.compile(r"\bhtone_[a-z0-9][a-z0-9_]*")
 
 
 def blocks(text: str, language: str) -> str:
@@ -38,6 +41,15 @@ class Guides(unittest.TestCase):
                     run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", folder / "guide.c", "-o", folder / "guide",
                         *prefix.pkg_config("--cflags", "--libs"))
                     self.assertEqual(prefix.run_program(folder / "guide"), blocks(text, "text"))
+
+    def test_documents_only_name_what_the_headers_declare(self):
+        generated = self.build / "generated/include/halftone"
+        headers = [*HEADERS.glob("*.h"), *generated.glob("*.h")]
+        declared = {name for header in headers for name in NAME.findall(header.read_text(encoding="utf-8"))}
+        for document in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:
+            with self.subTest(document=document.name):
+                named = set(NAME.findall(document.read_text(encoding="utf-8")))
+                self.assertEqual(sorted(named - declared), [])
 
 
 if __name__ == "__main__":
