@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Compiles every public header alone, strictly, as C99, C11 and C++20, with gcc and with clang where they are installed.
+"""Compiles every public header alone, strictly, as C99, C11 and C++20, with gcc and with clang where they are installed; those
+of C++ (*.hpp) as C++17 and C++20.
 
   tools/check_headers.py build/release/generated/include    # where the build has put version.h
 """
@@ -13,6 +14,7 @@ from public_headers import REPOSITORY
 
 MODES = (("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++20"),
          ("clang", "c", "c99"), ("clang", "c", "c11"), ("clang++", "c++", "c++20"))
+CPP_MODES = tuple((compiler, "c++", standard) for compiler in ("g++", "clang++") for standard in ("c++17", "c++20"))
 STRICT = ("-pedantic-errors", "-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror", "-fsyntax-only")
 
 
@@ -36,19 +38,20 @@ def main() -> int:
     arguments.add_argument("--root", type=Path, default=REPOSITORY)
     options = arguments.parse_args()
     folders = [options.root / "capi/include", options.generated]
-    headers = sorted(path.name for folder in folders for path in (folder / "halftone").glob("*.h"))
+    headers, cpp_headers = (sorted(path.name for folder in folders for path in (folder / "halftone").glob(pattern))
+                            for pattern in ("*.h", "*.hpp"))
     faults = compiled = 0
-    for mode in MODES:
+    for mode, names in [(mode, headers) for mode in MODES] + [(mode, cpp_headers) for mode in CPP_MODES]:
         if not shutil.which(mode[0]):
             print(f"skipped: {mode[0]} -std={mode[2]}: {mode[0]} is not installed")
             continue
-        for header in headers:
+        for header in names:
             compiled += 1
             complaint = compile_alone(mode, header, folders)
             if complaint:
                 faults += 1
                 print(f"{header}: {mode[0]} -std={mode[2]}:\n{complaint}")
-    print(f"{len(headers)} headers, {compiled} compilations, {faults} faults")
+    print(f"{len(headers + cpp_headers)} headers, {compiled} compilations, {faults} faults")
     return 1 if faults or not compiled else 0
 
 

@@ -44,7 +44,7 @@ OUTSIDE = ("samples", "bindings", "tests/capi", "tests/vectors", "tests/samples"
 # The two places that know which backends a build has, and the rooms that they alone may see.
 REGISTRIES = ("impl/runtime/registry.cpp", "impl/comm/registry.cpp")
 BACKENDS = ("cpu", "cuda")
-SOURCES = {".h", ".c", ".cpp", ".cu", ".cuh", ".i"}
+SOURCES = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".i"}
 INCLUDE = re.compile(r"^[ \t]*[#%][ \t]*(?:include|import)[ \t]*([<\"])([^>\"\n]+)[>\"]", re.M)
 BACKEND_SWITCH = re.compile(r"^[ \t]*#[ \t]*(?:el)?if.*\bHALFTONE_(?:CUDA|NCCL|GLOO|ONEDNN)\b.*", re.M)
 

@@ -36,8 +36,8 @@ class MovedPrefix(unittest.TestCase):
                 self.assertNotIn(str(self.prefix.first).encode(), path.read_bytes(), path)
 
     def test_the_installed_files_are_the_public_ones(self):
-        headers = {path.name for path in (self.prefix.path / "include").rglob("*.h")}
-        sources = {path.name for path in (CONSUMER.parents[2] / "capi/include/halftone").glob("*.h")} | {"version.h"}
+        headers = {path.name for path in (self.prefix.path / "include").rglob("*.h*")}
+        sources = {path.name for path in (CONSUMER.parents[2] / "capi/include/halftone").glob("*.h*")} | {"version.h"}
         self.assertEqual(headers, sources)
         self.assertEqual([path.name for path in self.prefix.path.rglob("LICENSE")], ["LICENSE"])
 

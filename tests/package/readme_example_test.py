@@ -13,6 +13,7 @@ from installed_prefix import InstalledPrefix, run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 EXAMPLE = re.compile(r"```c\n(.*?)```", re.S)
+CPP_EXAMPLE = re.compile(r"```cpp\n(.*?)```", re.S)
 SHOWN = re.compile(r"```text\n(layer .*?)```", re.S)
 SHOW = """  static char text[4096];
   size_t length;
@@ -54,6 +55,19 @@ class ReadmeExample(unittest.TestCase):
         # Before training, the loss for two classes is about log 2.
         self.assertGreater(losses[0], 0.5)
         self.assertLess(losses[-1], 0.05)
+
+    def test_its_cpp_program_compiles_as_strict_cpp17_and_its_loss_falls(self):
+        programs = CPP_EXAMPLE.findall(README.read_text(encoding="utf-8"))
+        self.assertEqual(len(programs), 1)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "example.cpp").write_text(programs[0], encoding="utf-8")
+            prefix = InstalledPrefix(self.cmake, self.build, folder)
+            run("c++", "-std=c++17", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", folder / "example.cpp", "-o",
+                folder / "example", *prefix.pkg_config("--cflags", "--libs"))
+            losses = [float(line.split()[-1]) for line in prefix.run_program(folder / "example").splitlines()]
+        self.assertEqual(len(losses), 5)
+        self.assertLess(losses[-1], losses[0] / 100)
 
 
 if __name__ == "__main__":
