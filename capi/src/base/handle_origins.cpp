@@ -46,9 +46,12 @@ Origin find_origin() noexcept {
   const int count = backtrace(frames, kMaxFrames);
   const void* const library = file_of(reinterpret_cast<const void*>(&find_origin));
   int i = 0;
+  // AddressSanitizer puts a function of its own in front of backtrace.
+  while (i < count && file_of(frames[i]) != library) ++i;
+  const int first = i;
   while (i < count && file_of(frames[i]) == library) ++i;
   // A program that has the library inside shows no border between the two.
-  if (i == 0 || i == count) return {};
+  if (i == first || i == count) return {};
   return {frames[i - 1], frames[i]};
 }
 

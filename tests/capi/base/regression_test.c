@@ -215,6 +215,7 @@ static void a_sampler_of_too_many_numbers_is_refused_or_out_of_memory(void** sta
   options.count = INT64_C(1152921504606846975);
   assert_ok(htone_sampler_create(&options, &sampler));
   keep_sampler(sampler);
+  if (HALFTONE_ADDRESS_SANITIZER) return; /* it ends the process where so much memory is asked for */
   assert_fails(htone_sampler_next(sampler, &index, 1, &count), HTONE_ERROR_OUT_OF_MEMORY, "memory");
 }
 

@@ -212,14 +212,14 @@ static void windows_that_do_not_fit_the_sampler_are_refused(void** state) {
   (void)state;
   htone_batches* out = NULL;
   htone_sampler* sampler = make_sampler(3, 2, 0);
-  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_I64, 1, 9), 3, 3, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "2 windows, expected the sampler's count=3");
-  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_I64, 2, 5, 2), 3, 3, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "tokens [5, 2]");
-  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_F32, 1, 10), 3, 3, &out), HTONE_ERROR_DTYPE_MISMATCH,
-               "tokens is f32");
-  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_BOOL, 1, 10), 3, 3, &out), HTONE_ERROR_DTYPE_MISMATCH,
-               "tokens is bool");
+  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_I64, 1, 9), 3, 3, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "2 windows, expected the sampler's count=3");
+  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_I64, 2, 5, 2), 3, 3, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "tokens [5, 2]");
+  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_F32, 1, 10), 3, 3, &out),
+               HTONE_ERROR_DTYPE_MISMATCH, "tokens is f32");
+  assert_fails(htone_batches_create_windows(sampler, make_ramp(HTONE_BOOL, 1, 10), 3, 3, &out),
+               HTONE_ERROR_DTYPE_MISMATCH, "tokens is bool");
   assert_null(out);
 }
 
@@ -357,7 +357,10 @@ static void a_sampler_over_more_samples_than_memory_has_numbers_is_refused(void*
   int64_t index = -1;
   size_t count = 0;
   assert_ok(htone_sampler_create(&options, &out));
-  assert_fails(htone_sampler_next(out, &index, 4, &count), HTONE_ERROR_OUT_OF_MEMORY, "");
+  /* AddressSanitizer ends the process where so much memory is asked for. */
+  if (!HALFTONE_ADDRESS_SANITIZER) {
+    assert_fails(htone_sampler_next(out, &index, 4, &count), HTONE_ERROR_OUT_OF_MEMORY, "");
+  }
   assert_ok(htone_sampler_release(out));
 }
 
