@@ -12,6 +12,7 @@
 #include "autograd/capture.h"
 #include "autograd/scope.h"
 #include "core/error.h"
+#include "core/trace.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -79,6 +80,7 @@ class Engine {
     visited_.push_back(&node);
     node.run_ = run_;
     node.waiting_for_ = 0;
+    is_scaled_ = is_scaled_ || node.is_scaled_loss();
   }
 
   void require_saved(const Node& node) const {
@@ -106,6 +108,7 @@ class Engine {
     input_grads_.assign(node.edges_.size(), Tensor());
     const bool reached =
         node.is_leaf() || std::any_of(grads_.begin(), grads_.end(), [](const Tensor& grad) { return grad.defined(); });
+    if (is_scaled_ && node.is_leaf() && capture_ == nullptr) static_cast<AccumulateGrad&>(node).mark_scaled();
     if (reached) backward(node);
     if (in_anomaly_mode()) check_gradients(node, input_grads_);
     for (size_t i = 0; i < node.edges_.size(); ++i) {
@@ -118,6 +121,8 @@ class Engine {
   }
 
   void backward(Node& node) {
+    const TraceSpan span(TraceKind::kBackward, [&] { return node.name(); });
+    scope().node = &node;
     if (capture_ == nullptr) {
       InputGrads inputs(node.edges_, input_grads_);
       return node.backward(grads_, inputs);
@@ -161,6 +166,7 @@ class Engine {
   const bool retain_graph_;
   const uint64_t run_;
   bool started_ = false;
+  bool is_scaled_ = false;  // a gradient scaler made one of the losses
   std::vector<Node*> visited_;
   std::vector<Node*> ready_;  // a heap: the node recorded last comes first
   std::vector<Tensor> grads_;

@@ -12,6 +12,7 @@
 #include "core/allowed_cpus.h"
 #include "core/foreign_function.h"
 #include "core/fork_hook.h"
+#include "core/trace.h"
 #include "cpu/threads/futex.h"
 
 // A run in order: the caller writes the job, opens the gate, raises the epoch and takes chunks like the workers. A
@@ -65,6 +66,7 @@ struct ThreadPool::State {
   void open(int64_t chunk_count, Task new_task, void* new_context) noexcept;
   void close() noexcept;
   void take_chunks(int worker) noexcept;
+  void share_work(int worker) noexcept;
   bool enter() noexcept;
   void leave() noexcept;
   void wait_for_epoch_after(uint32_t seen) noexcept;
@@ -80,6 +82,7 @@ struct ThreadPool::State {
   Task task = nullptr;
   void* context = nullptr;
   int64_t chunks = 0;
+  const char* caller_span = nullptr;  // for traces; null without one
 
   // On separate cache lines, so that writes to one do not slow readers of another.
   alignas(64) std::atomic<int64_t> next_chunk{0};
@@ -137,13 +140,14 @@ void* ThreadPool::State::work(void* pointer) noexcept {
   State& state = *worker.state;
   // A thread inherits the rounding mode and the FTZ and DAZ bits of the thread that created it.
   fesetenv(FE_DFL_ENV);
+  name_trace_thread("thread of the pool");
   while (true) {
     // Read the epoch before the gate: if the gate is closed now and a job opens later, the epoch has changed and the
     // wait below returns at once.
     const uint32_t seen = state.epoch.load();
     if (state.stopping.load()) return nullptr;
     if (state.enter()) {
-      state.take_chunks(worker.index);
+      state.share_work(worker.index);
       state.leave();
     }
     state.wait_for_epoch_after(seen);
@@ -181,10 +185,17 @@ void ThreadPool::State::take_chunks(int worker) noexcept {
   }
 }
 
+// The span ends before the thread leaves, so that a caller that has returned finds it in the trace.
+void ThreadPool::State::share_work(int worker) noexcept {
+  const TraceSpan span(TraceKind::kWorker, caller_span);
+  take_chunks(worker);
+}
+
 void ThreadPool::State::open(int64_t chunk_count, Task new_task, void* new_context) noexcept {
   task = new_task;
   context = new_context;
   chunks = chunk_count;
+  caller_span = TraceSpan::innermost();
   next_chunk.store(0, std::memory_order_relaxed);
   // Release: a worker that sees the open gate also sees the job.
   gate.store(kOpen, std::memory_order_release);

@@ -9,13 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "core/trace.h"
 #include "sanitizers.h"
 
 namespace halftone {
@@ -253,6 +256,24 @@ TEST(ThreadPool, LetsTheProcessExitWhileItsThreadsSleep) {
         std::exit(right ? 7 : 1);
       },
       testing::ExitedWithCode(7), "");
+}
+
+TEST(ThreadPool, ShowsASharedTaskInATraceUnderTheNameOfItsCaller) {
+  ThreadPool pool(2);
+  start_trace(100);
+  bool both = false;
+  {
+    const TraceSpan span(TraceKind::kOperation, "matmul");
+    both = run_on_both(pool, [](int) {});
+  }
+  const Trace trace = stop_trace();
+  ASSERT_TRUE(both);
+  ASSERT_GE(trace.events.size(), 2u);
+  EXPECT_EQ(trace.threads.size(), 2u);
+  const auto is_share = [](const TraceEvent& event) {
+    return event.kind == TraceKind::kWorker && std::string(event.name) == "matmul";
+  };
+  EXPECT_EQ(std::count_if(trace.events.begin(), trace.events.end(), is_share), 1);
 }
 
 }  // namespace
