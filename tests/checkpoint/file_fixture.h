@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,19 +9,14 @@
 #include <string>
 
 #include "room_fixture.h"
+#include "temporary_folder.h"
 
 namespace halftone {
 
 class FileTest : public RoomTest {
  protected:
-  FileTest() {
-    std::string pattern = testing::TempDir() + "/halftone-checkpoint-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~FileTest() override { std::filesystem::remove_all(folder_); }
-
-  const std::string& folder() const { return folder_; }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  const std::string& folder() const { return folder_.path(); }
+  std::string path(const std::string& name) const { return folder_.path(name); }
 
   static void write_file(const std::string& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
@@ -33,7 +27,7 @@ class FileTest : public RoomTest {
   }
 
  private:
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 }  // namespace halftone

@@ -15,19 +15,14 @@
 
 #include "core/clock.h"
 #include "runtime/text_files.h"
+#include "temporary_folder.h"
 
 namespace halftone {
 namespace {
 
 class SystemIo : public testing::Test {
  protected:
-  SystemIo() {
-    std::string pattern = testing::TempDir() + "/halftone-io-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~SystemIo() override { std::filesystem::remove_all(directory_); }
-
-  std::string path(const char* name) const { return directory_ + "/" + name; }
+  std::string path(const char* name) const { return directory_.path(name); }
   int64_t open(const std::string& file, int32_t flags) { return io_.open(io_.user, file.c_str(), flags, 0600); }
   int64_t close(int64_t file) { return io_.close(io_.user, file); }
 
@@ -40,7 +35,7 @@ class SystemIo : public testing::Test {
   }
 
   const Io& io_ = system_io();
-  std::string directory_;
+  const TemporaryFolder directory_;
 };
 
 TEST_F(SystemIo, WritesAndReadsAtOffsets) {
@@ -64,7 +59,7 @@ TEST_F(SystemIo, AnswersNegativeErrorNumbers) {
   EXPECT_EQ(close(-1), -EBADF);
   EXPECT_EQ(io_.rename(io_.user, path("none").c_str(), path("b").c_str()), -ENOENT);
   EXPECT_EQ(io_.remove(io_.user, path("none").c_str()), -ENOENT);
-  EXPECT_EQ(io_.make_directory(io_.user, directory_.c_str(), 0700), -EEXIST);
+  EXPECT_EQ(io_.make_directory(io_.user, directory_.path().c_str(), 0700), -EEXIST);
   EXPECT_EQ(io_.sync(io_.user, -1), -EBADF);
 }
 
@@ -74,7 +69,7 @@ TEST_F(SystemIo, RenamesAndRemovesFilesAndDirectories) {
   EXPECT_EQ(io_.remove(io_.user, path("b").c_str()), 0);
   EXPECT_EQ(io_.make_directory(io_.user, path("d").c_str(), 0700), 0);
   EXPECT_EQ(io_.remove(io_.user, path("d").c_str()), 0);
-  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
 // In a child, because the limit applies to the whole process.
@@ -108,7 +103,7 @@ TEST_F(SystemIo, ListsEverythingInADirectory) {
     static_cast<std::set<std::string>*>(taker)->insert(name);
     return 0;
   };
-  EXPECT_EQ(io_.list(io_.user, directory_.c_str(), take, &names), 0);
+  EXPECT_EQ(io_.list(io_.user, directory_.path().c_str(), take, &names), 0);
   EXPECT_EQ(names, (std::set<std::string>{".b", "a", "d"}));
   EXPECT_EQ(io_.list(io_.user, path("none").c_str(), take, &names), -ENOENT);
 }
@@ -121,7 +116,7 @@ TEST_F(SystemIo, StopsListingWhereTheTakerWantsNoMore) {
     ++*static_cast<int*>(taker);
     return -ECANCELED;
   };
-  EXPECT_EQ(io_.list(io_.user, directory_.c_str(), refuse, &calls), -ECANCELED);
+  EXPECT_EQ(io_.list(io_.user, directory_.path().c_str(), refuse, &calls), -ECANCELED);
   EXPECT_EQ(calls, 1);
 }
 
@@ -137,7 +132,7 @@ TEST_F(SystemIo, LocksAFileAgainstAnotherOpenOfIt) {
 
 TEST_F(SystemIo, DoesNotWaitForAFifoAndRefusesItsSize) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
-  for (const std::string& name : {path("fifo"), directory_, std::string("/dev/zero")}) {
+  for (const std::string& name : {path("fifo"), directory_.path(), std::string("/dev/zero")}) {
     const int64_t file = open(name, O_RDONLY);
     ASSERT_GE(file, 0) << name;
     EXPECT_EQ(io_.size(io_.user, file), -EINVAL) << name;
