@@ -1,6 +1,6 @@
-// Runs a test body once for every instruction set that was compiled and that this CPU has. An emulated CPU is slow, so
-// HALFTONE_TEST_INSTRUCTION_SET limits the tests to one set, by Highway's name. Changes global state of Highway: use it
-// from one thread, while no kernel runs.
+// Runs a test body once for every instruction set that was compiled and that this CPU has; under a sanitizer for one of
+// them, which tests/rotation.h chooses. An emulated CPU is slow, so HALFTONE_TEST_INSTRUCTION_SET limits the tests to
+// one set, by Highway's name. Changes global state of Highway: use it from one thread, while no kernel runs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hwy/targets.h"
+#include "rotation.h"
 
 namespace halftone {
 
@@ -49,7 +50,7 @@ void on_instruction_sets(const std::vector<int64_t>& targets, Body&& body) {
 
 template <class Body>
 void for_each_instruction_set(Body&& body) {
-  on_instruction_sets(instruction_sets(), body);
+  on_instruction_sets(rotation_of_this_test().sample(instruction_sets(), 1), body);
 }
 
 }  // namespace halftone

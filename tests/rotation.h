@@ -1,12 +1,16 @@
-// The share of a product of cases that a test runs. A sanitizer makes an operation five to ten times slower, so under one
-// each operation and dtype is run on one instruction set and in two layouts. HALFTONE_TEST_ROTATION, a number, decides
-// on which; tests/run takes it from the commit, so that successive commits see all of them. Builds without a sanitizer
-// run the full product, and HALFTONE_TEST_ROTATION=full asks for it anywhere. Used from one thread.
+// The share of a product of cases that a test runs. A sanitizer makes an operation five to ten times slower, so under
+// one each operation is run on one instruction set, on two dtypes and in two layouts. HALFTONE_TEST_ROTATION, a number,
+// decides on which; tests/run takes it from the commit, so that successive commits see all of them. Builds without a
+// sanitizer run the full product, and HALFTONE_TEST_ROTATION=full asks for it anywhere. Used from one thread.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "sanitizers.h"
@@ -32,9 +36,22 @@ class Rotation {
     return result;
   }
 
+  bool is_full() const { return is_full_; }
+  // Returns true for one in `share` of the numbers, and for each where the product is full.
+  bool takes(uint64_t number, uint64_t share) const { return is_full_ || (turn_ + number) % share == 0; }
+
  private:
   uint64_t turn_;
   bool is_full_;
 };
+
+// How many of an operation's dtypes a case runs on, where the product is not full.
+inline constexpr size_t kDtypesInRotation = 2;
+
+// Tests take their turns by their names.
+inline Rotation rotation_of_this_test() {
+  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+  return Rotation::of_this_run(std::hash<std::string>()(std::string(test->test_suite_name()) + test->name()));
+}
 
 }  // namespace halftone

@@ -13,6 +13,7 @@ extern const ConvKernels kConvKernels;
 extern const PoolKernels kPoolKernels;
 extern const ResampleKernels kResampleKernels;
 extern const NormKernels kNormKernels;
+extern const AttentionKernels kAttentionKernels;
 extern const LossKernels kLossKernels;
 extern const IndexKernels kIndexKernels;
 extern const SelectKernels kSelectKernels;

@@ -14,6 +14,7 @@ const Kernels& kernels() noexcept {
       .pool = kPoolKernels,
       .resample = kResampleKernels,
       .norm = kNormKernels,
+      .attention = kAttentionKernels,
       .loss = kLossKernels,
       .index = kIndexKernels,
       .select = kSelectKernels,

@@ -36,6 +36,7 @@ constexpr auto table_of(const ConvKernels*) { return &Kernels::conv; }
 constexpr auto table_of(const PoolKernels*) { return &Kernels::pool; }
 constexpr auto table_of(const ResampleKernels*) { return &Kernels::resample; }
 constexpr auto table_of(const NormKernels*) { return &Kernels::norm; }
+constexpr auto table_of(const AttentionKernels*) { return &Kernels::attention; }
 constexpr auto table_of(const LossKernels*) { return &Kernels::loss; }
 constexpr auto table_of(const IndexKernels*) { return &Kernels::index; }
 constexpr auto table_of(const SelectKernels*) { return &Kernels::select; }
@@ -148,6 +149,13 @@ const NormKernels kNorm = {
     .update_running = queued<&NormKernels::update_running>,
 };
 
+const AttentionKernels kAttention = {
+    .workspace = queued<&AttentionKernels::workspace>,
+    .forward = queued<&AttentionKernels::forward>,
+    .backward = queued<&AttentionKernels::backward>,
+    .rotate = queued<&AttentionKernels::rotate>,
+};
+
 const LossKernels kLoss = {
     .loss = queued<&LossKernels::loss>,
     .loss_backward = queued<&LossKernels::loss_backward>,
@@ -212,6 +220,7 @@ const Kernels& kernels() noexcept {
       .pool = kPool,
       .resample = kResample,
       .norm = kNorm,
+      .attention = kAttention,
       .loss = kLoss,
       .index = kIndex,
       .select = kSelect,

@@ -82,6 +82,7 @@ constexpr Kernels kKernels = {
     .pool = {},
     .resample = {},
     .norm = {},
+    .attention = {},
     .loss = {},
     .index = {},
     .select = {},

@@ -6,6 +6,7 @@
 // again.
 #pragma once
 
+#include "backend/kernels/attention.h"
 #include "backend/kernels/conv.h"
 #include "backend/kernels/convert.h"
 #include "backend/kernels/elementwise.h"
@@ -31,6 +32,7 @@ struct Kernels {
   PoolKernels pool;
   ResampleKernels resample;
   NormKernels norm;
+  AttentionKernels attention;
   LossKernels loss;
   IndexKernels index;
   SelectKernels select;

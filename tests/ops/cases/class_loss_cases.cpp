@@ -155,6 +155,60 @@ OpCase probability_case(ClassCase which) {
   return result;
 }
 
+// The logits of a linear layer: inputs, weights, then a bias if there is one.
+Array logits_of(const Arrays& in, bool has_bias) {
+  const int64_t classes = in[1].shape[0], size = in[1].shape[1];
+  const int64_t rows = in[0].size() / std::max<int64_t>(size, 1);
+  Array logits(Shape{rows, classes});
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < classes; ++c) {
+      double sum = has_bias ? in[2][c] : 0;
+      for (int64_t p = 0; p < size; ++p) sum += in[0][r * size + p] * in[1][c * size + p];
+      logits[r * classes + c] = sum;
+    }
+  }
+  return logits;
+}
+
+Arrays linear_losses(const ClassCase& which, const Arrays& in, bool has_bias) {
+  const size_t target = has_bias ? 3 : 2;
+  Array targets = in[target];
+  const Shape shape = targets.shape;
+  targets.shape = {targets.size()};
+  Arrays rows = {logits_of(in, has_bias), targets};
+  if (which.is_weighted) rows.push_back(in[target + 1]);
+  Arrays out = class_losses(which, rows);
+  if (which.options.reduction == LossReduction::kNone) out[0].shape = shape;
+  return out;
+}
+
+// `sizes` are the shape of the input and the number of classes.
+using LinearSizes = std::vector<std::pair<Shape, int64_t>>;
+OpCase linear_case(const ClassCase& which, bool has_bias, const LinearSizes& sizes) {
+  OpCase result = {.op = Op::kLinearCrossEntropy,
+                   .what = which.what,
+                   .inputs = {{uniform(-1, 1)}, {uniform(-1, 1)}},
+                   .results = {f32_or_wider},
+                   .slope_terms = 64};
+  if (has_bias) result.inputs.push_back({uniform(-1, 1)});
+  result.inputs.push_back(index_input(1, 0));
+  if (which.is_weighted) result.inputs.push_back({uniform(0.5, 2), DType::kF32});
+  for (const auto& [shape, classes] : sizes) {
+    Shapes shapes = {shape, {classes, shape[shape.rank() - 1]}};
+    if (has_bias) shapes.push_back({classes});
+    shapes.push_back(Shape(shape.begin(), shape.rank() - 1));
+    if (which.is_weighted) shapes.push_back({classes});
+    result.shapes.push_back(shapes);
+  }
+  const size_t target = has_bias ? 3 : 2;
+  result.run = [which, has_bias, target](const Tensors& in) {
+    return Tensors{ops::linear_cross_entropy({in[0], in[1], has_bias ? in[2] : Tensor()}, in[target],
+                                             which.is_weighted ? in[target + 1] : Tensor(), which.options)};
+  };
+  result.reference = [which, has_bias](const Arrays& in) { return linear_losses(which, in, has_bias); };
+  return result;
+}
+
 }  // namespace
 
 std::vector<OpCase> class_loss_cases() {
@@ -186,6 +240,20 @@ std::vector<OpCase> class_loss_cases() {
                               true}));
   cases.push_back(class_case(
       {Op::kCrossEntropy, "smoothed, as weighted mean", {.ignore_index = 1, .label_smoothing = 0.25}, true}));
+  const LinearSizes few = {{{3}, 4}, {{1, 1}, 1}, {{7, 5}, 3}, {{2, 5, 3}, 9}};
+  LinearSizes with_none = few;
+  with_none.push_back({{0, 3}, 2});
+  // The rows do not fit one part of the logits.
+  cases.push_back(linear_case({Op::kCrossEntropy, "of a linear layer, as mean", {}}, true, {{{131, 5}, 8195}}));
+  cases.push_back(linear_case({Op::kCrossEntropy, "of a linear layer, as weighted mean", {}, true}, true, few));
+  cases.push_back(
+      linear_case({Op::kCrossEntropy, "of a linear layer without bias, as sum", {.reduction = LossReduction::kSum}},
+                  false, with_none));
+  cases.push_back(linear_case({Op::kCrossEntropy,
+                               "of a linear layer, smoothed, weighted, of each row",
+                               {.reduction = LossReduction::kNone, .ignore_index = 0, .label_smoothing = 0.25},
+                               true},
+                              true, with_none));
   return cases;
 }
 

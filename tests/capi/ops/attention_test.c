@@ -1,0 +1,393 @@
+/* Attention and rotary embedding: the plain form with a matrix of scores, masks, groups, dropout, layouts, memory, and
+ * refused arguments. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "test_tensors.h"
+
+typedef struct Operands {
+  htone_tensor *q, *k, *v;
+} Operands;
+
+/* 2 batches of 4 heads of q and kv_heads of k and v; 37 queries, 45 keys. */
+static Operands make_operands(htone_dtype dtype, int kv_heads) {
+  return (Operands){make_noise(dtype, 1, 4, 2, 4, 37, 20), make_noise(dtype, 2, 4, 2, kv_heads, 45, 20),
+                    make_noise(dtype, 3, 4, 2, kv_heads, 45, 12)};
+}
+
+static Operands leaves(Operands in) { return (Operands){leaf(in.q), leaf(in.k), leaf(in.v)}; }
+static Operands leaves_in_f64(Operands in) {
+  return leaves((Operands){cast_of(in.q, HTONE_F64), cast_of(in.k, HTONE_F64), cast_of(in.v, HTONE_F64)});
+}
+
+static htone_tensor* attend(Operands in, htone_tensor* mask, const htone_attention_options* options) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_scaled_dot_product_attention(in.q, in.k, in.v, mask, options, &out));
+  return keep_tensor(out);
+}
+
+/* The form with all scores; the optional mask is added. */
+static htone_tensor* attend_plainly(Operands in, htone_tensor* mask, double scale) {
+  htone_tensor *scores = NULL, *weights = NULL;
+  assert_ok(htone_mul_scalar(apply2(htone_matmul, in.q, transpose_of(in.k, 2, 3)), scale, &scores));
+  keep_tensor(scores);
+  if (mask != NULL) scores = apply2(htone_add, scores, mask);
+  assert_ok(htone_softmax(scores, 3, &weights));
+  return apply2(htone_matmul, keep_tensor(weights), in.v);
+}
+
+static void assert_same_values(htone_tensor* actual, htone_tensor* expected, double tolerance) {
+  double *a = values_of(actual), *b = values_of(expected);
+  assert_int_equal(numel_of(actual), numel_of(expected));
+  for (int64_t i = 0; i < numel_of(actual); ++i) assert_near(a[i], b[i], tolerance);
+  free(a);
+  free(b);
+}
+
+/* Runs backward from sum(out * noise); the noise is rounded to `dtype`. */
+static void run_backward(htone_tensor* out, htone_dtype dtype) {
+  htone_tensor* noise = cast_of(make_noise(dtype, 7, 4, 2, 4, 37, 12), dtype_of(out));
+  backward(sum_of(apply2(htone_mul, out, noise)));
+}
+
+static void assert_same_gradients(Operands actual, Operands expected, double tolerance) {
+  assert_same_values(grad_of(actual.q), grad_of(expected.q), tolerance);
+  assert_same_values(grad_of(actual.k), grad_of(expected.k), 4 * tolerance);
+  assert_same_values(grad_of(actual.v), grad_of(expected.v), 4 * tolerance);
+}
+
+static void equals_the_plain_form_in_every_dtype(void** state) {
+  (void)state;
+  const htone_dtype dtypes[] = {HTONE_F64, HTONE_F32, HTONE_F16, HTONE_BF16};
+  const double tolerances[] = {1e-13, 1e-6, 1e-3, 8e-3};
+  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+    const Operands given = make_operands(dtypes[i], 4), in = leaves(given),
+                   exact = leaves_in_f64(make_operands(dtypes[i], 4));
+    htone_tensor* out = attend(in, NULL, NULL);
+    htone_tensor* expected = attend_plainly(exact, NULL, 1 / sqrt(20.0));
+    assert_shape(out, 2, 4, 37, 12);
+    assert_int_equal(dtype_of(out), dtypes[i]);
+    assert_same_values(out, expected, tolerances[i]);
+    run_backward(out, dtypes[i]);
+    run_backward(expected, dtypes[i]);
+    assert_same_gradients(in, exact, tolerances[i]);
+  }
+}
+
+static void a_group_of_heads_reads_one_head_of_k_and_v(void** state) {
+  (void)state;
+  const Operands in = leaves(make_operands(HTONE_F64, 2)), plain = leaves(make_operands(HTONE_F64, 2));
+  const int64_t spread[] = {2, 2, 2, 45, 20}, spread_v[] = {2, 2, 2, 45, 12}, heads[] = {2, 4, 45, 20},
+                heads_v[] = {2, 4, 45, 12};
+  Operands repeated = {plain.q, NULL, NULL};
+  htone_tensor* parts[4] = {NULL};
+  assert_ok(htone_unsqueeze(plain.k, 2, &parts[0]));
+  assert_ok(htone_broadcast_to(keep_tensor(parts[0]), 5, spread, &parts[1]));
+  assert_ok(htone_reshape(keep_tensor(parts[1]), 4, heads, &repeated.k));
+  assert_ok(htone_unsqueeze(plain.v, 2, &parts[2]));
+  assert_ok(htone_broadcast_to(keep_tensor(parts[2]), 5, spread_v, &parts[3]));
+  assert_ok(htone_reshape(keep_tensor(parts[3]), 4, heads_v, &repeated.v));
+  keep_tensor(repeated.k);
+  keep_tensor(repeated.v);
+  htone_tensor* out = attend(in, NULL, NULL);
+  htone_tensor* expected = attend(repeated, NULL, NULL);
+  assert_same_values(out, expected, 1e-14);
+  run_backward(out, HTONE_F64);
+  run_backward(expected, HTONE_F64);
+  assert_same_gradients(in, plain, 1e-13);
+}
+
+/* Added to the scores: 0 for keys up to query + offset, -infinity for others. */
+static htone_tensor* causal_mask(int64_t offset) {
+  double values[37 * 45];
+  for (int64_t i = 0; i < 37; ++i) {
+    for (int64_t j = 0; j < 45; ++j) values[i * 45 + j] = j <= i + offset ? 0 : -INFINITY;
+  }
+  return make_tensor(HTONE_F64, values, 2, 37, 45);
+}
+
+static void causal_queries_see_earlier_keys_and_those_of_the_cache(void** state) {
+  (void)state;
+  htone_attention_options options = HTONE_ATTENTION_OPTIONS_INIT;
+  options.causal = 1;
+  for (options.causal_offset = 0; options.causal_offset <= 8; options.causal_offset += 4) {
+    const Operands in = leaves(make_operands(HTONE_F64, 4)), plain = leaves(make_operands(HTONE_F64, 4));
+    htone_tensor* out = attend(in, NULL, &options);
+    htone_tensor* expected = attend_plainly(plain, causal_mask(options.causal_offset), 1 / sqrt(20.0));
+    assert_same_values(out, expected, 1e-13);
+    run_backward(out, HTONE_F64);
+    run_backward(expected, HTONE_F64);
+    assert_same_gradients(in, plain, 1e-13);
+  }
+  options.causal_offset = INT64_MAX;
+  assert_same_values(attend(make_operands(HTONE_F64, 4), NULL, &options),
+                     attend(make_operands(HTONE_F64, 4), NULL, NULL), 0);
+  options.causal_offset = INT64_MIN;
+  htone_tensor* hidden = attend(make_operands(HTONE_F64, 4), NULL, &options);
+  assert_near(item_of(sum_of(apply2(htone_mul, hidden, hidden))), 0, 0);
+}
+
+/* Key 1 is hidden from all queries, and query 1 sees no key. */
+static void a_query_that_sees_no_key_gives_zeros(void** state) {
+  (void)state;
+  const double shown[] = {1, 0, 1, 0, 0, 0};
+  for (int kind = 0; kind < 3; ++kind) {
+    const Operands in = leaves((Operands){make_noise(HTONE_F32, 1, 3, 1, 2, 4), make_noise(HTONE_F32, 2, 3, 1, 3, 4),
+                                          make_noise(HTONE_F32, 3, 3, 1, 3, 2)});
+    const double added[] = {0, -INFINITY, 0, -INFINITY, -INFINITY, -INFINITY};
+    htone_tensor* mask = kind == 2 ? make_tensor(HTONE_F16, added, 2, 2, 3)
+                                   : make_tensor(kind == 0 ? HTONE_BOOL : HTONE_U8, shown, 2, 2, 3);
+    htone_tensor* out = attend(in, mask, NULL);
+    assert_values(slice_of(out, 1, 1, 2, 1), 0, 0, 0);
+    backward(sum_of(apply2(htone_mul, out, out)));
+    assert_values(slice_of(grad_of(in.q), 1, 1, 2, 1), 0, 0, 0, 0, 0);
+    assert_values(slice_of(grad_of(in.v), 1, 1, 2, 1), 0, 0, 0);
+    assert_true(fabs(item_of(sum_of(grad_of(in.q)))) > 1e-4);
+  }
+}
+
+static void a_score_that_is_not_a_number_makes_its_row_so(void** state) {
+  (void)state;
+  htone_tensor* q = make_tensor(HTONE_F32, (const double[]){NAN, 1}, 3, 1, 2, 1);
+  htone_tensor* k = make_tensor(HTONE_F32, (const double[]){1, 1}, 3, 1, 2, 1);
+  htone_tensor* v = make_tensor(HTONE_F32, (const double[]){2, 4}, 3, 1, 2, 1);
+  assert_values(attend((Operands){q, k, v}, NULL, NULL), 0, NAN, 3);
+}
+
+static htone_tensor* ones(int keys, int depth) {
+  const int64_t shape[] = {2, keys, depth};
+  htone_tensor* out = NULL;
+  assert_ok(htone_tensor_create_full(test_device(), HTONE_F32, 3, shape, 1, &out));
+  return keep_tensor(out);
+}
+
+/* All weights are 1 / 400, so a result is the share of kept keys over 1 - dropout. Four standard deviations of 600
+ * rows' mean are 4 sqrt(0.25 / 0.75 / 400 / 600) = 0.0047. */
+static void dropout_drops_its_share_and_keeps_the_mean(void** state) {
+  (void)state;
+  htone_attention_options options = HTONE_ATTENTION_OPTIONS_INIT;
+  options.dropout = 0.25;
+  htone_tensor* out = attend((Operands){ones(300, 4), ones(400, 4), ones(400, 1)}, NULL, &options);
+  double* values = values_of(out);
+  double mean = 0, square = 0;
+  for (int i = 0; i < 600; ++i) mean += values[i] / 600;
+  for (int i = 0; i < 600; ++i) square += (values[i] - mean) * (values[i] - mean) / 600;
+  free(values);
+  assert_near(mean, 1, 0.0047);
+  assert_near(sqrt(square), sqrt(0.25 / 0.75 / 400), 0.006);
+}
+
+/* The result is linear in v, so sum(out * noise) equals sum(v * its gradient) only if both use one mask. */
+static void backward_draws_the_dropout_of_forward_again(void** state) {
+  (void)state;
+  htone_attention_options options = HTONE_ATTENTION_OPTIONS_INIT;
+  options.dropout = 0.5;
+  const Operands in = leaves(make_operands(HTONE_F64, 2));
+  htone_tensor* out = attend(in, NULL, &options);
+  htone_tensor* noise = make_noise(HTONE_F64, 7, 4, 2, 4, 37, 12);
+  const double forward = item_of(sum_of(apply2(htone_mul, out, noise)));
+  run_backward(out, HTONE_F64);
+  assert_near(item_of(sum_of(apply2(htone_mul, grad_of(in.v), in.v))), forward, 1e-11);
+}
+
+static void heads_inside_of_rows_are_read_and_written_there(void** state) {
+  (void)state;
+  htone_tensor* packed = leaf(make_noise(HTONE_F32, 5, 4, 2, 9, 3, 8));
+  htone_tensor* heads = transpose_of(packed, 1, 2);
+  htone_tensor* out = attend((Operands){heads, heads, heads}, NULL, NULL);
+  htone_tensor* copy = make_noise(HTONE_F32, 5, 4, 2, 9, 3, 8);
+  htone_tensor* contiguous = NULL;
+  assert_ok(htone_tensor_contiguous(transpose_of(copy, 1, 2), &contiguous));
+  keep_tensor(contiguous);
+  assert_same_values(out, attend((Operands){contiguous, contiguous, contiguous}, NULL, NULL), 0);
+  int64_t strides[4];
+  int32_t ndim = 0;
+  assert_ok(htone_tensor_strides(out, strides, 4, &ndim));
+  assert_int_equal(strides[0], 9 * 3 * 8);
+  assert_int_equal(strides[1], 8);
+  assert_int_equal(strides[2], 3 * 8);
+  backward(sum_of(apply2(htone_mul, out, out)));
+  assert_shape(grad_of(packed), 2, 9, 3, 8);
+}
+
+static int64_t peak_of_training(int causal, int64_t queries) {
+  const int64_t shape[] = {1, queries, 64};
+  htone_attention_options options = HTONE_ATTENTION_OPTIONS_INIT;
+  htone_memory_stats before = HTONE_MEMORY_STATS_INIT, after = HTONE_MEMORY_STATS_INIT;
+  options.causal = causal;
+  const Operands in =
+      leaves((Operands){make_noise_of_shape(HTONE_F32, 1, 3, shape), make_noise_of_shape(HTONE_F32, 2, 3, shape),
+                        make_noise_of_shape(HTONE_F32, 3, 3, shape)});
+  assert_ok(htone_device_reset_peak_memory(test_device()));
+  assert_ok(htone_device_memory_stats(test_device(), &before));
+  backward(sum_of(attend(in, NULL, &options)));
+  assert_ok(htone_device_memory_stats(test_device(), &after));
+  return after.peak - before.current;
+}
+
+/* One matrix of scores of 4096 queries takes 64 MiB. A MiB holds each of: the result, its gradient, three gradients. */
+static void memory_grows_with_the_queries_not_with_their_square(void** state) {
+  (void)state;
+  const int64_t mebibyte = 1 << 20;
+  const int64_t half = peak_of_training(0, 2048), whole = peak_of_training(0, 4096);
+  assert_true(whole < 16 * mebibyte);
+  assert_true(whole < 2 * half + mebibyte);
+  assert_true(peak_of_training(1, 4096) < 16 * mebibyte);
+}
+
+static void autocast_attends_in_the_low_dtype(void** state) {
+  (void)state;
+  htone_autocast_policy* policy = NULL;
+  htone_scope* scope = NULL;
+  const Operands in = leaves(make_operands(HTONE_F32, 4));
+  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
+  keep_policy(policy);
+  assert_ok(htone_autocast_begin(policy, &scope));
+  htone_tensor* out = attend(in, make_noise(HTONE_F32, 4, 2, 37, 45), NULL);
+  assert_ok(htone_scope_end(scope));
+  assert_int_equal(dtype_of(out), HTONE_BF16);
+  run_backward(out, HTONE_BF16);
+  assert_int_equal(dtype_of(grad_of(in.q)), HTONE_F32);
+}
+
+static htone_tensor* noise3(htone_dtype dtype, int heads, int rows, int depth) {
+  return make_noise(dtype, 1, 3, heads, rows, depth);
+}
+
+static void refuses_operands_that_do_not_fit(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *q = noise3(HTONE_F32, 4, 3, 2), *k = noise3(HTONE_F32, 2, 5, 2),
+               *v = noise3(HTONE_F32, 2, 5, 6);
+  assert_fails(htone_scaled_dot_product_attention(make_ramp(HTONE_F32, 2, 3, 2), k, v, NULL, NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "q [3, 2] has 2 dimensions, expected at least 3");
+  assert_fails(htone_scaled_dot_product_attention(q, make_ramp(HTONE_F32, 4, 1, 2, 5, 2), v, NULL, NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "q [4, 3, 2] and k [1, 2, 5, 2] differ before the last 3 dimensions");
+  assert_fails(
+      htone_scaled_dot_product_attention(q, noise3(HTONE_F32, 3, 5, 2), noise3(HTONE_F32, 3, 5, 6), NULL, NULL, &out),
+      HTONE_ERROR_SHAPE_MISMATCH, "k.shape[0]=3 heads do not divide the 4 heads of q");
+  assert_fails(htone_scaled_dot_product_attention(q, noise3(HTONE_F32, 2, 5, 3), v, NULL, NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "k.shape[2]=3 differs from q.shape[2]=2");
+  assert_fails(htone_scaled_dot_product_attention(q, k, noise3(HTONE_F32, 2, 4, 6), NULL, NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "k [2, 5, 2] and v [2, 4, 6] differ before the last dimension");
+  assert_fails(
+      htone_scaled_dot_product_attention(noise3(HTONE_F32, 4, 3, 0), noise3(HTONE_F32, 2, 5, 0), v, NULL, NULL, &out),
+      HTONE_ERROR_SHAPE_MISMATCH, "q.shape[2]=0, expected at least 1");
+  assert_fails(htone_scaled_dot_product_attention(q, k, cast_of(v, HTONE_BF16), NULL, NULL, &out),
+               HTONE_ERROR_DTYPE_MISMATCH, "v");
+  assert_fails(htone_scaled_dot_product_attention(cast_of(q, HTONE_I32), k, v, NULL, NULL, &out),
+               HTONE_ERROR_DTYPE_MISMATCH, "q is i32");
+  assert_null(out);
+}
+
+static void refuses_masks_and_options_that_do_not_fit(void** state) {
+  (void)state;
+  htone_attention_options options = HTONE_ATTENTION_OPTIONS_INIT;
+  htone_tensor *out = NULL, *q = noise3(HTONE_F32, 4, 3, 2), *k = noise3(HTONE_F32, 2, 5, 2);
+  assert_fails(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_BOOL, 2, 3, 4), NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "mask [3, 4] does not broadcast to the scores [4, 3, 5]");
+  assert_fails(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_BOOL, 4, 1, 1, 3, 5), NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "mask [1, 1, 3, 5] does not broadcast");
+  assert_fails(htone_scaled_dot_product_attention(q, k, k, make_ramp(HTONE_I64, 2, 3, 5), NULL, &out),
+               HTONE_ERROR_DTYPE_MISMATCH, "mask is i64");
+  assert_fails(htone_scaled_dot_product_attention(q, k, k, leaf(make_noise(HTONE_F32, 1, 2, 3, 5)), NULL, &out),
+               HTONE_ERROR_UNSUPPORTED, "mask requires a gradient");
+  options.dropout = 1;
+  assert_fails(htone_scaled_dot_product_attention(q, k, k, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.dropout=1");
+  options.dropout = 0;
+  options.causal_offset = 2;
+  assert_fails(htone_scaled_dot_product_attention(q, k, k, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.causal_offset=2, expected 0 where options.causal is 0");
+  options.causal_offset = 0;
+  options.scale = NAN;
+  assert_fails(htone_scaled_dot_product_attention(q, k, k, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.scale=nan");
+  assert_null(out);
+}
+
+static htone_tensor* rotate(htone_tensor* input, htone_tensor* positions, const htone_rotary_options* options) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_rotary_embedding(input, positions, options, &out));
+  return keep_tensor(out);
+}
+
+/* With base 1 every pair turns by its position in radians. */
+static void rotary_embedding_turns_pairs_by_their_position(void** state) {
+  (void)state;
+  htone_rotary_options options = HTONE_ROTARY_OPTIONS_INIT;
+  const double c = cos(1.0), s = sin(1.0);
+  htone_tensor* x = make_tensor(HTONE_F32, (const double[]){1, 2, 3, 4, 1, 2, 3, 4}, 2, 2, 4);
+  options.base = 1;
+  assert_values(rotate(x, NULL, &options), 1e-6, 1, 2, 3, 4, c - 3 * s, 2 * c - 4 * s, 3 * c + s, 4 * c + 2 * s);
+  options.interleaved = 1;
+  assert_values(rotate(x, NULL, &options), 1e-6, 1, 2, 3, 4, c - 2 * s, 2 * c + s, 3 * c - 4 * s, 4 * c + 3 * s);
+  options.offset = -1;
+  assert_values(rotate(x, NULL, &options), 1e-6, c + 2 * s, 2 * c - s, 3 * c + 4 * s, 4 * c - 3 * s, 1, 2, 3, 4);
+  htone_tensor* positions = make_tensor(HTONE_I32, (const double[]){1, 0}, 1, 2);
+  assert_values(slice_of(rotate(x, positions, &options), 0, 1, 2, 1), 0, 1, 2, 3, 4);
+}
+
+static void scores_of_rotated_rows_depend_on_their_distance(void** state) {
+  (void)state;
+  htone_rotary_options options = HTONE_ROTARY_OPTIONS_INIT;
+  htone_tensor *q = make_noise(HTONE_F64, 1, 3, 2, 5, 8), *k = make_noise(HTONE_F64, 2, 3, 2, 5, 8);
+  htone_tensor* near = apply2(htone_matmul, rotate(q, NULL, NULL), transpose_of(rotate(k, NULL, NULL), 1, 2));
+  options.offset = 70000;
+  htone_tensor* far = apply2(htone_matmul, rotate(q, NULL, &options), transpose_of(rotate(k, NULL, &options), 1, 2));
+  assert_same_values(near, far, 1e-10);
+}
+
+static void rotary_embedding_keeps_the_order_in_memory_and_lengths(void** state) {
+  (void)state;
+  htone_tensor* packed = leaf(make_noise(HTONE_F32, 5, 4, 2, 9, 3, 8));
+  htone_tensor* out = rotate(transpose_of(packed, 1, 2), NULL, NULL);
+  int64_t strides[4];
+  int32_t ndim = 0;
+  assert_ok(htone_tensor_strides(out, strides, 4, &ndim));
+  assert_int_equal(strides[1], 8);
+  assert_int_equal(strides[2], 3 * 8);
+  backward(sum_of(apply2(htone_mul, out, out)));
+  double *gradient = values_of(grad_of(packed)), *x = values_of(packed);
+  for (int i = 0; i < 2 * 9 * 3 * 8; ++i) assert_near(gradient[i], 2 * x[i], 1e-5);
+  free(gradient);
+  free(x);
+}
+
+static void rotary_embedding_refuses_what_it_cannot_rotate(void** state) {
+  (void)state;
+  htone_rotary_options options = HTONE_ROTARY_OPTIONS_INIT;
+  htone_tensor *out = NULL, *x = make_ramp(HTONE_F32, 3, 2, 3, 4);
+  assert_fails(htone_rotary_embedding(make_ramp(HTONE_F32, 2, 2, 3), NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "input.shape[1]=3, expected an even number");
+  assert_fails(htone_rotary_embedding(make_ramp(HTONE_F32, 1, 4), NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "input [4] has 1 dimensions");
+  assert_fails(htone_rotary_embedding(x, make_ramp(HTONE_I64, 1, 4), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "positions [4] does not broadcast to the rows [2, 3]");
+  assert_fails(htone_rotary_embedding(x, make_ramp(HTONE_F32, 1, 3), NULL, &out), HTONE_ERROR_DTYPE_MISMATCH,
+               "positions is f32, expected i64 or i32");
+  options.base = 0;
+  assert_fails(htone_rotary_embedding(x, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.base=0");
+  assert_null(out);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(equals_the_plain_form_in_every_dtype),
+      cmocka_unit_test(a_group_of_heads_reads_one_head_of_k_and_v),
+      cmocka_unit_test(causal_queries_see_earlier_keys_and_those_of_the_cache),
+      cmocka_unit_test(a_query_that_sees_no_key_gives_zeros),
+      cmocka_unit_test(a_score_that_is_not_a_number_makes_its_row_so),
+      cmocka_unit_test(dropout_drops_its_share_and_keeps_the_mean),
+      cmocka_unit_test(backward_draws_the_dropout_of_forward_again),
+      cmocka_unit_test(heads_inside_of_rows_are_read_and_written_there),
+      cmocka_unit_test(memory_grows_with_the_queries_not_with_their_square),
+      cmocka_unit_test(autocast_attends_in_the_low_dtype),
+      cmocka_unit_test(refuses_operands_that_do_not_fit),
+      cmocka_unit_test(refuses_masks_and_options_that_do_not_fit),
+      cmocka_unit_test(rotary_embedding_turns_pairs_by_their_position),
+      cmocka_unit_test(scores_of_rotated_rows_depend_on_their_distance),
+      cmocka_unit_test(rotary_embedding_keeps_the_order_in_memory_and_lengths),
+      cmocka_unit_test(rotary_embedding_refuses_what_it_cannot_rotate),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
