@@ -3,6 +3,8 @@
 // instead.
 #pragma once
 
+#include "ops/attention/attention.h"
+#include "ops/attention/rotary.h"
 #include "ops/conv/conv.h"
 #include "ops/dispatch/cast.h"
 #include "ops/elementwise/elementwise.h"

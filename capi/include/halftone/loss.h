@@ -4,6 +4,17 @@
  *
  * A reduced loss of 16-bit inputs is f32, inside and outside autocast scopes: backward of a scaled f16 loss would begin
  * with the scale, 65536 at first, which f16 cannot represent.
+ *
+ * @code
+ * const int64_t size = 2, classes[] = {2, 0};
+ * htone_cross_entropy_options options = HTONE_CROSS_ENTROPY_OPTIONS_INIT;
+ * htone_tensor* targets;
+ * options.label_smoothing = 0.1;
+ * check(htone_tensor_create_copy(device, HTONE_I64, 1, &size, classes, &targets));
+ * check(htone_cross_entropy(x, targets, &options, &y)); // NULL options are the defaults
+ * check(htone_tensor_item(y, &number));
+ * assert(number > 1 && number < 2);
+ * @endcode
  */
 #ifndef HALFTONE_LOSS_H
 #define HALFTONE_LOSS_H
@@ -107,17 +118,18 @@ HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, i
 HTONE_API htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, htone_tensor* pos_weight,
                                              htone_reduction reduction, htone_tensor** out);
 
-/** Settings of htone_cross_entropy_with. */
+/** Settings of htone_cross_entropy. */
 typedef struct htone_cross_entropy_options {
   uint32_t struct_size;      /**< sizeof of this structure */
   htone_reduction reduction; /**< MEAN, SUM or NONE; default MEAN */
   int64_t ignore_index;      /**< rows with this target have no loss and no gradient and do not count; default -100 */
   double label_smoothing;    /**< share of the target that is spread evenly over the classes, in [0, 1]; default 0 */
+  htone_tensor* weight;      /**< optional; [c], float: of each class; gets no gradient; borrowed; default NULL */
 } htone_cross_entropy_options;
 
 /** The defaults, to initialize a htone_cross_entropy_options where it is declared. */
 #define HTONE_CROSS_ENTROPY_OPTIONS_INIT \
-  { sizeof(htone_cross_entropy_options), HTONE_REDUCTION_MEAN, -100, 0.0 }
+  { sizeof(htone_cross_entropy_options), HTONE_REDUCTION_MEAN, -100, 0.0, NULL }
 
 /** Fills options with the defaults.
  *
@@ -133,9 +145,8 @@ HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_opti
  * @param[in] logits [n, c, ...] or [c], float; borrowed.
  * @param[in] targets classes: shape of logits without c, i64, each in [0, c) or ignore_index. Or probabilities of the
  *   classes: shape of logits, float; they need not add up to 1 and get a gradient; borrowed.
- * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
- * @param[in] options optional; NULL means the defaults. With probabilities ignore_index must be negative and has no
- *   effect.
+ * @param[in] options optional; NULL means the defaults: the mean over all rows, without those whose target is -100.
+ *   With probabilities ignore_index must be negative and has no effect.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of logits without c in the dtype of logits (f32 under
  *   autocast); owned by the caller. MEAN divides by the sum of the weights of the rows' targets, without ignored rows;
  *   with probabilities by the number of rows; NaN if that is 0.
@@ -147,8 +158,28 @@ HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_opti
  * @source torch.nn.functional.cross_entropy; Szegedy et al., arXiv:1512.00567, for smoothing.
  * @since 0.1
  */
-HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,
-                                                const htone_cross_entropy_options* options, htone_tensor** out);
+HTONE_API htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets,
+                                           const htone_cross_entropy_options* options, htone_tensor** out);
+
+/** Returns htone_cross_entropy of htone_linear(input, weight, bias) without its logits: some rows at a time are
+ * computed, and once more in backward. With many classes this saves most of the memory of a language model's step, for
+ * one more product of matrices in backward.
+ *
+ * @param[in] input [..., in_features], float; borrowed.
+ * @param[in] weight [classes, in_features], dtype of input; borrowed.
+ * @param[in] bias optional; [classes], dtype of input; borrowed.
+ * @param[in] targets shape of input without the last dimension, i64, each in [0, classes) or ignore_index; borrowed.
+ * @param[in] options optional; as for htone_cross_entropy with classes.
+ * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of targets in that dtype; owned by the caller.
+ * @autocast low precision for the product; the loss is FP32.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, classes)), UNSUPPORTED, SHAPE_MISMATCH,
+ *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision logits and their gradients are not rounded: FP32 (f64: double). All gradients are summed in FP32.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_linear_cross_entropy(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                                  htone_tensor* targets, const htone_cross_entropy_options* options,
+                                                  htone_tensor** out);
 
 /** Returns the negative log-likelihood: minus the log-probability of each row's target.
  *
@@ -157,7 +188,7 @@ HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tens
  * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
  * @param[in] ignore_index rows with this target have no loss and no gradient and do not count; -100 is usual.
  * @param[in] reduction MEAN, SUM or NONE.
- * @param[out] out as htone_cross_entropy_with for classes; owned by the caller.
+ * @param[out] out as htone_cross_entropy for classes; owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
  *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
@@ -166,20 +197,6 @@ HTONE_API htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tens
  */
 HTONE_API htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_tensor* targets, htone_tensor* weight,
                                       int64_t ignore_index, htone_reduction reduction, htone_tensor** out);
-
-/** Returns the mean cross entropy between logits and classes: htone_cross_entropy_with of loss.h with its defaults.
- *
- * @param[in] logits [n, c, ...] or [c], float; borrowed.
- * @param[in] targets shape of logits without c, i64, each in [0, c), or -100 for a row that is left out; or shape of
- *   logits, float: probabilities of the classes; borrowed.
- * @param[out] out an f32 scalar, f64 for f64 logits; owned by the caller. NaN if no row counts.
- * @autocast FP32; 16-bit logits are read as they are and widened.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (a target outside [0, c), found before anything is written),
- *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision by log-sum-exp in FP32 (f64: double).
- * @since 0.1
- */
-HTONE_API htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out);
 
 /** Returns the share of rows whose largest logit is at the target. Never records for backward.
  *

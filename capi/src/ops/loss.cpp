@@ -31,15 +31,31 @@ double checked_beta(double beta, ArgumentName name) {
   return beta;
 }
 
-ops::ClassLossOptions class_loss_options(const htone_cross_entropy_options* options) {
+// The options of a cross entropy, and the weights among them.
+struct CrossEntropySettings {
+  ops::ClassLossOptions options;
+  Tensor weight;  // undefined if all classes weigh the same
+};
+
+CrossEntropySettings cross_entropy_settings(const htone_cross_entropy_options* options) {
   const htone_cross_entropy_options given =
       options_or_default(options, htone_cross_entropy_options(HTONE_CROSS_ENTROPY_OPTIONS_INIT));
   if (!(given.label_smoothing >= 0 && given.label_smoothing <= 1)) {
     fail(Code::kInvalidArgument, "options", "options.label_smoothing=%g is outside [0, 1]", given.label_smoothing);
   }
-  return {.reduction = loss_reduction(given.reduction, "options"),
-          .ignore_index = given.ignore_index,
-          .label_smoothing = given.label_smoothing};
+  return {.options = {.reduction = loss_reduction(given.reduction, "options"),
+                      .ignore_index = given.ignore_index,
+                      .label_smoothing = given.label_smoothing},
+          .weight = given.weight == nullptr ? Tensor() : object_of(given.weight, "options.weight")};
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEntropySettings& settings) {
+  return ops::cross_entropy(logits, targets, settings.weight, settings.options);
+}
+
+Tensor linear_cross_entropy(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& targets,
+                            const CrossEntropySettings& settings) {
+  return ops::linear_cross_entropy({input, weight, bias}, targets, settings.weight, settings.options);
 }
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const Tensor& weight, int64_t ignore_index,
@@ -72,9 +88,15 @@ htone_status htone_bce_with_logits(htone_tensor* logits, htone_tensor* targets, 
   return Pure(ops::bce_with_logits, logits, targets, optional(pos_weight), as<loss_reduction>(reduction), out);
 }
 
-htone_status htone_cross_entropy_with(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,
-                                      const htone_cross_entropy_options* options, htone_tensor** out) {
-  return Pure(ops::cross_entropy, logits, targets, optional(weight), as<class_loss_options>(options), out);
+htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets,
+                                 const htone_cross_entropy_options* options, htone_tensor** out) {
+  return Pure(cross_entropy, logits, targets, as<cross_entropy_settings>(options), out);
+}
+
+htone_status htone_linear_cross_entropy(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                        htone_tensor* targets, const htone_cross_entropy_options* options,
+                                        htone_tensor** out) {
+  return Pure(linear_cross_entropy, input, weight, optional(bias), targets, as<cross_entropy_settings>(options), out);
 }
 
 htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_tensor* targets, htone_tensor* weight,

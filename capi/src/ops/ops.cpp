@@ -40,10 +40,6 @@ htone_status htone_log_softmax(htone_tensor* input, int64_t dim, htone_tensor** 
   return Pure(ops::log_softmax, input, dim, out);
 }
 
-htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out) {
-  return Pure([](const Tensor& x, const Tensor& t) { return ops::cross_entropy(x, t); }, logits, targets, out);
-}
-
 htone_status htone_accuracy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out) {
   return Pure(ops::accuracy, logits, targets, out);
 }

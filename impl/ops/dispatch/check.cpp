@@ -19,8 +19,9 @@ void require_arithmetic(const Tensor& tensor, const char* argument) {
 
 void require_same_dtype(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name) {
   if (a.dtype() != b.dtype()) {
-    fail(Code::kDtypeMismatch, b_name, "%s is %s and %s is %s; expected one dtype", a_name, name_of(a.dtype()), b_name,
-         name_of(b.dtype()));
+    fail(Code::kDtypeMismatch, b_name,
+         "%s is %s and %s is %s; expected one dtype: cast one, or compute in an autocast scope", a_name,
+         name_of(a.dtype()), b_name, name_of(b.dtype()));
   }
 }
 

@@ -15,15 +15,28 @@ ClassTargets ClassLossInputs::view(const ops::ClassLossOptions& options) const {
   return {targets.view(), weight.defined() ? weight.view() : View{}, options.ignore_index, options.label_smoothing};
 }
 
-Tensor class_weight(const Tensor& logits, const char* name, const Tensor& weight) {
+namespace {
+
+// `classes` is the dimension of the classes in `like`.
+Tensor checked_weight(const Tensor& like, int classes, const Tensor& weight, ClassLossNames names) {
   if (!weight.defined()) return {};
-  require_float(weight, "weight");
-  require_same_device(logits, name, weight, "weight");
-  if (weight.shape() != Shape{logits.size(class_dim(logits))}) {
-    fail(Code::kShapeMismatch, "weight", "weight %s does not fit %s %s: expected a weight for each class",
-         ShapeText(weight.shape()).text, name, ShapeText(logits.shape()).text);
+  require_float(weight, names.weight);
+  require_same_device(like, names.logits, weight, names.weight);
+  if (weight.shape() != Shape{like.size(classes)}) {
+    fail(Code::kShapeMismatch, names.weight, "%s %s does not fit %s %s: expected a weight for each class", names.weight,
+         ShapeText(weight.shape()).text, names.logits, ShapeText(like.shape()).text);
   }
-  return converted(weight, wide_dtype(logits.dtype()));
+  return converted(weight, wide_dtype(like.dtype()));
+}
+
+}  // namespace
+
+Tensor class_weight(const Tensor& logits, const Tensor& weight, ClassLossNames names) {
+  return checked_weight(logits, class_dim(logits), weight, names);
+}
+
+Tensor class_weight_of_layer(const Tensor& layer_weight, const Tensor& weight, ClassLossNames names) {
+  return checked_weight(layer_weight, 0, weight, names);
 }
 
 namespace {
@@ -59,9 +72,9 @@ Tensor with_classes_last(const Tensor& logits) {
 
 }  // namespace
 
-ClassRows class_rows(const Tensor& logits, const char* name, const Tensor& targets, const Tensor& weight) {
-  require_class_indices(logits, name, targets);
-  const ClassLossInputs inputs = {reshaped(targets.detach(), {targets.numel()}), class_weight(logits, name, weight)};
+ClassRows class_rows(const Tensor& logits, const Tensor& targets, const Tensor& weight, ClassLossNames names) {
+  require_class_indices(logits, names.logits, targets);
+  const ClassLossInputs inputs = {reshaped(targets.detach(), {targets.numel()}), class_weight(logits, weight, names)};
   if (logits.rank() == 2) return {logits, inputs, targets.shape()};
   const Shape rows = {targets.numel(), logits.size(class_dim(logits))};
   return {ops::reshape(with_classes_last(logits), rows), inputs, targets.shape()};

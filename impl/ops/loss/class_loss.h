@@ -11,9 +11,17 @@ namespace halftone {
 // The dimension of the classes in logits [n, c, ...] or [c].
 inline int class_dim(const Tensor& logits) { return logits.rank() == 1 ? 0 : 1; }
 
+// The names that the C API gives to the arguments, for messages.
+struct ClassLossNames {
+  const char* logits;
+  const char* weight;
+};
+
 // Checked weights [c] in the compute dtype of the logits, contiguous; undefined stays undefined, which means 1 for each
-// class. `name` is the C API's name of the logits.
-Tensor class_weight(const Tensor& logits, const char* name, const Tensor& weight);
+// class.
+Tensor class_weight(const Tensor& logits, const Tensor& weight, ClassLossNames names);
+// As class_weight, where the logits are computed by weights [c, k], which `names` calls the logits.
+Tensor class_weight_of_layer(const Tensor& layer_weight, const Tensor& weight, ClassLossNames names);
 
 // Targets and weights of rows [rows, c].
 struct ClassLossInputs {
@@ -28,13 +36,14 @@ struct ClassRows {
   ClassLossInputs inputs;
   Shape shape;  // of the targets, and of the losses if nothing is reduced
 };
-ClassRows class_rows(const Tensor& logits, const char* name, const Tensor& targets, const Tensor& weight);
+ClassRows class_rows(const Tensor& logits, const Tensor& targets, const Tensor& weight, ClassLossNames names);
 
 // The losses of rows in the shape of the targets; a reduced loss stays as it is.
 Tensor in_shape(const Tensor& losses, LossReduction reduction, const Shape& shape);
 
 // The tensors that the kernels write: [n] or [n, 2], f32 (f64 for f64 rows).
 struct ClassLossRows {
+  // `rows` has the rows' number, dtype and device.
   ClassLossRows(const Tensor& rows, bool with_normalizers);
   ClassLosses view() const;
 

@@ -19,6 +19,8 @@ namespace halftone::ops {
 
 namespace {
 
+constexpr ClassLossNames kNames = {"logits", "options.weight"};
+
 struct CrossEntropyBackward final : Node {
   SavedTensor logits;  // [n, c]
   SavedTensor targets, weight;
@@ -43,7 +45,7 @@ struct CrossEntropyBackward final : Node {
 };
 
 Tensor of_indices(const Tensor& logits, const Tensor& targets, const Tensor& weight, const ClassLossOptions& options) {
-  const auto [class_logits, given, shape] = class_rows(logits, "logits", targets, weight);
+  const auto [class_logits, given, shape] = class_rows(logits, targets, weight, kNames);
   const auto [x, dtype] = autocast_unary(Op::kCrossEntropy, class_logits);
   const ClassLossRows rows(x, true);
   launch("cross_entropy", x.device(), &Kernels::norm, &NormKernels::cross_entropy, x.view(), given.view(options),
@@ -94,7 +96,7 @@ Tensor weighted_shares(const Tensor& targets, const Tensor& logits, const Tensor
 Tensor of_probabilities(const Tensor& logits, const Tensor& targets, const Tensor& weight,
                         const ClassLossOptions& options) {
   require_probabilities(logits, targets, options);
-  const Tensor class_weights = class_weight(logits, "logits", weight);
+  const Tensor class_weights = class_weight(logits, weight, kNames);
   const auto [x, dtype] = autocast_unary(Op::kCrossEntropy, logits);
   const ScopeGuard restore;
   scope().autocast = nullptr;  // it has chosen the dtypes

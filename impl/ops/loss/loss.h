@@ -25,6 +25,15 @@ struct ClassLossOptions {
 // `weight` [c] may be undefined; it gets no gradient.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const Tensor& weight = {},
                      const ClassLossOptions& options = {});
+// cross_entropy of linear(input, weight, bias), of which only some rows are in memory at a time. `bias` and
+// `class_weight` may be undefined.
+struct LinearHead {
+  Tensor input;   // [..., k]
+  Tensor weight;  // [c, k]
+  Tensor bias;    // [c]
+};
+Tensor linear_cross_entropy(const LinearHead& head, const Tensor& targets, const Tensor& class_weight,
+                            const ClassLossOptions& options);
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const Tensor& weight,
                 const ClassLossOptions& options);
 

@@ -36,7 +36,7 @@ struct NllLossBackward final : Node {
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets, const Tensor& weight,
                 const ClassLossOptions& options) {
-  const auto [logs, given, shape] = class_rows(log_probabilities, "log_probabilities", targets, weight);
+  const auto [logs, given, shape] = class_rows(log_probabilities, targets, weight, {"log_probabilities", "weight"});
   const auto [x, dtype] = autocast_unary(Op::kNllLoss, logs);
   const ClassLossRows rows(x, false);
   launch("nll_loss", x.device(), &Kernels::norm, &NormKernels::nll, x.view(), given.view(options), rows.view());

@@ -11,6 +11,7 @@ namespace halftone {
 void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args) {
   const GemmKernels& gemm = device.device->kernels().gemm;
   if (gemm.run == nullptr || gemm.schedule == nullptr) fail_not_implemented(operation, *device.device);
+  const TraceSpan span(TraceKind::kOperation, operation);
   Stream& stream = current_stream(device);
   const GemmSchedule schedule = gemm.schedule(stream, args);
   const Workspace workspace(device, schedule.workspace);

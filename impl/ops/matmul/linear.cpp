@@ -1,47 +1,14 @@
-#include "core/error.h"
 #include "ops/dispatch/autocast.h"
-#include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
 #include "ops/dispatch/store_gradient.h"
 #include "ops/matmul/gemm.h"
+#include "ops/matmul/layer.h"
 #include "ops/matmul/matmul.h"
-#include "ops/reduce/reduce.h"
-#include "ops/shape/stride.h"
 #include "tensor/factory.h"
-#include "tensor/launch.h"
 
 namespace halftone::ops {
 
 namespace {
-
-void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  require_float(input, "input");
-  require_same_dtype(input, "input", weight, "weight");
-  require_same_device(input, "input", weight, "weight");
-  if (weight.rank() != 2) {
-    fail(Code::kShapeMismatch, "weight", "weight %s has %d dimensions, expected 2", ShapeText(weight.shape()).text,
-         weight.rank());
-  }
-  if (input.rank() < 1 || input.size(input.rank() - 1) != weight.size(1)) {
-    fail(Code::kShapeMismatch, "input", "input %s does not end in weight.shape[1]=%lld", ShapeText(input.shape()).text,
-         static_cast<long long>(weight.size(1)));
-  }
-  if (!bias.defined()) return;
-  require_same_dtype(input, "input", bias, "bias");
-  require_same_device(input, "input", bias, "bias");
-  if (bias.rank() != 1 || bias.size(0) != weight.size(0)) {
-    fail(Code::kShapeMismatch, "bias", "bias %s differs from [weight.shape[0]=%lld]", ShapeText(bias.shape()).text,
-         static_cast<long long>(weight.size(0)));
-  }
-}
-
-// [..., columns] as [rows, columns]; copies only if the strides do not allow a view.
-Tensor as_rows(const Tensor& tensor) {
-  const int64_t columns = tensor.size(tensor.rank() - 1);
-  int64_t rows = 1;
-  for (int i = 0; i + 1 < tensor.rank(); ++i) rows *= tensor.size(i);
-  return reshaped(tensor, {rows, columns});
-}
 
 struct LinearBackward final : Node {
   SavedTensor input;   // [rows, in]
@@ -74,12 +41,7 @@ struct LinearBackward final : Node {
  private:
   void set_bias_grad(InputGrads& inputs, const Tensor& grad) const {
     const int64_t columns = grad.size(1);
-    const auto add_rows = [&](const Tensor& target, Store store) {
-      View out = target.view();
-      out.shape = {1, columns};
-      out.strides = {columns, 1};
-      launch("linear", grad.device(), &Kernels::reduce, &ReduceKernels::sum, grad.view(), 1.0, store, out);
-    };
+    const auto add_rows = [&](const Tensor& target, Store store) { sum_rows("linear", grad.view(), target, store); };
     store_gradient(inputs, 2, {columns}, bias_dtype, grad.device(), {grad.view()}, add_rows);
   }
 };

@@ -43,6 +43,7 @@ Tensor multinomial(const Tensor& probabilities, int64_t num_samples, bool replac
   if (select.draw_categories == nullptr || select.draw_workspace == nullptr) {
     fail_not_implemented("multinomial", *device.device);
   }
+  const TraceSpan span(TraceKind::kOperation, "multinomial");
   Shape shape = probabilities.shape();
   const int64_t rows = shape.rank() == 1 ? 1 : shape[0];
   const Tensor weights = reshaped(probabilities, {rows, shape[shape.rank() - 1]});

@@ -18,6 +18,7 @@ Tensor indices_in_order(const char* operation, const Tensor& input, const SortOr
   ContextDevice& device = input.device();
   const SelectKernels& select = device.device->kernels().select;
   if (select.order == nullptr || select.order_workspace == nullptr) fail_not_implemented(operation, *device.device);
+  const TraceSpan span(TraceKind::kOperation, operation);
   Shape shape = input.shape();
   shape[order.dim] = count;
   Tensor indices = empty(device, DType::kI64, shape);

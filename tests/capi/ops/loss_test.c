@@ -40,8 +40,17 @@ static htone_cross_entropy_options options_of(htone_reduction reduction, double 
 
 static htone_tensor* cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor* weight,
                                    const htone_cross_entropy_options* options) {
+  htone_cross_entropy_options weighted = HTONE_CROSS_ENTROPY_OPTIONS_INIT;
   htone_tensor* out = NULL;
-  assert_ok(htone_cross_entropy_with(logits, targets, weight, options, &out));
+  if (options != NULL) weighted = *options;
+  weighted.weight = weight;
+  assert_ok(htone_cross_entropy(logits, targets, &weighted, &out));
+  return keep_tensor(out);
+}
+
+static htone_tensor* mean_cross_entropy(htone_tensor* logits, htone_tensor* targets) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_cross_entropy(logits, targets, NULL, &out));
   return keep_tensor(out);
 }
 
@@ -111,11 +120,11 @@ static void losses_of_elements_have_the_promoted_dtype_and_reduced_ones_are_f32(
   assert_values(grad_of(low), 0, 2, 4, 4);
 }
 
-static void cross_entropy_with_defaults_is_cross_entropy(void** state) {
+static void no_options_are_the_defaults_of_cross_entropy(void** state) {
   (void)state;
   htone_tensor *plain = leaf(make_noise(HTONE_F32, 3, 2, 5, 4)), *full = leaf(make_noise(HTONE_F32, 3, 2, 5, 4));
   htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, 3, -100, 1, 1}, 1, 5);
-  htone_tensor* expected = apply2(htone_cross_entropy, plain, targets);
+  htone_tensor* expected = mean_cross_entropy(plain, targets);
   htone_tensor* actual = cross_entropy(full, targets, NULL, NULL);
   assert_near(item_of(actual), item_of(expected), 0);
   backward(expected);
@@ -132,7 +141,7 @@ static void ignored_rows_neither_count_nor_get_a_gradient(void** state) {
   const double values[] = {0, 0, NAN, INFINITY, 0, log(3)};
   htone_tensor* logits = leaf(make_tensor(HTONE_F32, values, 2, 3, 2));
   htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, -100, 1}, 1, 3);
-  htone_tensor* mean = apply2(htone_cross_entropy, logits, targets);
+  htone_tensor* mean = mean_cross_entropy(logits, targets);
   assert_values(mean, 1e-6, (log(2) + log(4.0 / 3)) / 2);
   backward(mean);
   assert_values(grad_of(logits), 1e-6, -0.25, 0.25, 0, 0, 0.125, -0.125);
@@ -148,12 +157,12 @@ static void a_mean_over_ignored_rows_alone_is_nan(void** state) {
   (void)state;
   htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){-100, -100}, 1, 2);
   htone_tensor *logits = leaf(make_ramp(HTONE_F32, 2, 2, 3)), *out = NULL;
-  assert_values(apply2(htone_cross_entropy, logits, targets), 0, NAN);
+  assert_values(mean_cross_entropy(logits, targets), 0, NAN);
   assert_ok(htone_nll_loss(logits, targets, NULL, -100, HTONE_REDUCTION_MEAN, &out));
   assert_values(keep_tensor(out), 0, NAN);
   const htone_cross_entropy_options sum = options_of(HTONE_REDUCTION_SUM, 0);
   assert_values(cross_entropy(logits, targets, NULL, &sum), 0, 0);
-  backward(apply2(htone_cross_entropy, logits, targets));
+  backward(mean_cross_entropy(logits, targets));
   assert_values(grad_of(logits), 0, 0, 0, 0, 0, 0, 0);
 }
 
@@ -233,7 +242,7 @@ static void targets_may_be_probabilities(void** state) {
   htone_tensor* targets = leaf(make_tensor(HTONE_F32, (const double[]){1, 0, 0.5, 0.5}, 2, 2, 2));
   htone_tensor* weight = make_tensor(HTONE_F32, (const double[]){1, 3}, 1, 2);
   const double first = log(4), second = log(4.0 / 3);
-  htone_tensor* mean = apply2(htone_cross_entropy, logits, targets);
+  htone_tensor* mean = mean_cross_entropy(logits, targets);
   assert_values(mean, 1e-6, (first + (first + second) / 2) / 2);
   backward(mean);
   assert_values(grad_of(logits), 1e-6, -0.375, 0.375, -0.125, 0.125);
@@ -250,17 +259,18 @@ static void probabilities_have_no_index_to_ignore(void** state) {
   htone_tensor *logits = make_ramp(HTONE_F32, 3, 2, 3, 2), *out = NULL;
   htone_cross_entropy_options options = options_of(HTONE_REDUCTION_MEAN, 0);
   options.ignore_index = 0;
-  assert_fails(htone_cross_entropy_with(logits, logits, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_cross_entropy(logits, logits, &options, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "options.ignore_index=0, expected a negative number");
-  assert_fails(htone_cross_entropy(logits, make_ramp(HTONE_F32, 2, 2, 2), &out), HTONE_ERROR_SHAPE_MISMATCH,
+  assert_fails(htone_cross_entropy(logits, make_ramp(HTONE_F32, 2, 2, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "targets [2, 2], probabilities of classes, differs from logits [2, 3, 2]");
-  assert_fails(htone_cross_entropy(logits, make_ramp(HTONE_I64, 2, 2, 3), &out), HTONE_ERROR_SHAPE_MISMATCH,
+  assert_fails(htone_cross_entropy(logits, make_ramp(HTONE_I64, 2, 2, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "targets [2, 3] does not fit logits [2, 3, 2]: expected [2, 2]");
-  assert_fails(htone_cross_entropy(make_scalar(HTONE_F32, 1), make_scalar(HTONE_I64, 0), &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "logits is a scalar");
-  assert_fails(htone_cross_entropy(logits, cast_of(logits, HTONE_F8E4M3), &out), HTONE_ERROR_DTYPE_MISMATCH, "targets");
+  assert_fails(htone_cross_entropy(make_scalar(HTONE_F32, 1), make_scalar(HTONE_I64, 0), NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "logits is a scalar");
+  assert_fails(htone_cross_entropy(logits, cast_of(logits, HTONE_F8E4M3), NULL, &out), HTONE_ERROR_DTYPE_MISMATCH,
+               "targets");
   assert_null(out);
-  assert_values(apply2(htone_cross_entropy, make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 0, 3)), 0, NAN);
+  assert_values(mean_cross_entropy(make_ramp(HTONE_F32, 2, 0, 3), make_ramp(HTONE_F32, 2, 0, 3)), 0, NAN);
 }
 
 static void operands_that_do_not_fit_are_refused(void** state) {
@@ -284,13 +294,42 @@ static void operands_that_do_not_fit_are_refused(void** state) {
   htone_tensor* scalar = make_scalar(HTONE_F32, 1);
   assert_fails(kl_div(scalar, scalar, HTONE_REDUCTION_BATCH_MEAN, &out), HTONE_ERROR_SHAPE_MISMATCH, "input");
   htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, 3}, 1, 2);
-  assert_fails(htone_cross_entropy_with(input, targets, NULL, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "targets");
+  assert_fails(htone_cross_entropy(input, targets, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT, "targets");
   assert_fails(htone_nll_loss(input, targets, NULL, -1, HTONE_REDUCTION_MEAN, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "targets");
-  assert_fails(htone_cross_entropy_with(input, targets, make_ramp(HTONE_F32, 1, 2), NULL, &out),
-               HTONE_ERROR_SHAPE_MISMATCH, "weight");
   assert_fails(htone_nll_loss(flat, targets, NULL, -100, HTONE_REDUCTION_MEAN, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "log_probabilities");
+  assert_null(out);
+}
+
+static int32_t last_argument_index(void) {
+  htone_error_info info = HTONE_ERROR_INFO_INIT;
+  assert_ok(htone_error_last(&info));
+  return info.argument_index;
+}
+
+/* A1 */
+static void weights_in_the_options_are_checked_like_an_argument(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *input = make_ramp(HTONE_F32, 2, 2, 3), *released = NULL;
+  htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, 2}, 1, 2);
+  htone_cross_entropy_options options = HTONE_CROSS_ENTROPY_OPTIONS_INIT;
+  options.weight = make_ramp(HTONE_F32, 1, 2);
+  assert_fails(htone_cross_entropy(input, targets, &options, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "options.weight [2] does not fit logits [2, 3]");
+  assert_int_equal(last_argument_index(), 2);
+  options.weight = make_ramp(HTONE_I64, 1, 3);
+  assert_fails(htone_cross_entropy(input, targets, &options, &out), HTONE_ERROR_DTYPE_MISMATCH,
+               "options.weight is i64");
+  assert_ok(htone_tensor_clone(input, &released));
+  assert_ok(htone_tensor_release(released));
+  options.weight = released;
+  assert_fails(htone_cross_entropy(input, targets, &options, &out), HTONE_ERROR_INVALID_HANDLE,
+               "options.weight is no live handle, expected a tensor");
+  assert_int_equal(last_argument_index(), 2);
+  options.weight = (htone_tensor*)test_device();
+  assert_fails(htone_cross_entropy(input, targets, &options, &out), HTONE_ERROR_INVALID_HANDLE,
+               "options.weight is a device, expected a tensor");
   assert_null(out);
 }
 
@@ -307,8 +346,9 @@ static void targets_that_left_the_classes_are_refused_by_backward(void** state) 
     assert_ok(htone_tensor_set_requires_grad(input, 1));
     htone_cross_entropy_options options;
     assert_ok(htone_cross_entropy_options_init(&options));
+    options.weight = weight;
     assert_ok(is_nll ? htone_nll_loss(input, targets, weight, -100, HTONE_REDUCTION_MEAN, &loss)
-                     : htone_cross_entropy_with(input, targets, weight, &options, &loss));
+                     : htone_cross_entropy(input, targets, &options, &loss));
     keep_tensor(loss);
     classes[1] = 3;
     assert_fails(htone_tensor_backward(loss, NULL, 1), HTONE_ERROR_INVALID_ARGUMENT, "targets[1]=3 is outside [0, 3)");
@@ -325,7 +365,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(losses_are_averaged_summed_or_left_as_they_are),
       cmocka_unit_test(a_loss_of_nothing_is_nan_on_average_and_zero_in_sum),
       cmocka_unit_test(losses_of_elements_have_the_promoted_dtype_and_reduced_ones_are_f32),
-      cmocka_unit_test(cross_entropy_with_defaults_is_cross_entropy),
+      cmocka_unit_test(no_options_are_the_defaults_of_cross_entropy),
       cmocka_unit_test(ignored_rows_neither_count_nor_get_a_gradient),
       cmocka_unit_test(a_mean_over_ignored_rows_alone_is_nan),
       cmocka_unit_test(weights_and_smoothing_enter_as_documented),
@@ -335,6 +375,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(targets_may_be_probabilities),
       cmocka_unit_test(probabilities_have_no_index_to_ignore),
       cmocka_unit_test(operands_that_do_not_fit_are_refused),
+      cmocka_unit_test(weights_in_the_options_are_checked_like_an_argument),
       cmocka_unit_test(targets_that_left_the_classes_are_refused_by_backward),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -37,8 +37,9 @@ Tensors cross_entropy(const Call& call) {
   options.reduction = reduction(call);
   options.ignore_index = call.whole("ignore_index", options.ignore_index);
   options.label_smoothing = call.number("label_smoothing");
+  options.weight = call.inputs[2];
   const htone_cross_entropy_options* given = &options;
-  return results(compute(htone_cross_entropy_with, call.inputs[0], call.inputs[1], call.inputs[2], given));
+  return results(compute(htone_cross_entropy, call.inputs[0], call.inputs[1], given));
 }
 
 Tensors nll_loss(const Call& call) {

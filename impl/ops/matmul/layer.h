@@ -1,0 +1,18 @@
+// The operands of a linear layer, for linear and for operations that contain one.
+#pragma once
+
+#include "backend/kernels/kernels.h"
+#include "tensor/tensor.h"
+
+namespace halftone {
+
+// Checks input [..., k], weight [n, k] and bias [n] (may be undefined): one float dtype, one device.
+void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias);
+
+// [..., columns] as [rows, columns]; copies only if the strides do not allow a view.
+Tensor as_rows(const Tensor& tensor);
+
+// Stores the sum of the rows of `matrix` in `out` [columns]: the gradient of a bias.
+void sum_rows(const char* operation, const View& matrix, const Tensor& out, Store store);
+
+}  // namespace halftone

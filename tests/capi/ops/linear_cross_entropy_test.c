@@ -1,0 +1,139 @@
+/* htone_linear_cross_entropy: equal to its parts, without their memory. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "test_tensors.h"
+
+typedef struct {
+  htone_tensor *input, *weight, *bias, *targets;
+} Head;
+
+static htone_tensor* random_leaf(int32_t ndim, const int64_t* shape, htone_dtype dtype) {
+  htone_tensor *values = NULL, *leaf = NULL;
+  assert_ok(htone_randn(test_device(), HTONE_F32, ndim, shape, &values));
+  assert_ok(htone_cast(keep_tensor(values), dtype, &leaf));
+  assert_ok(htone_tensor_set_requires_grad(keep_tensor(leaf), 1));
+  return leaf;
+}
+
+static Head make_head(int64_t rows, int64_t size, int64_t classes, htone_dtype dtype) {
+  const int64_t input[] = {rows, size}, weight[] = {classes, size};
+  Head head = {random_leaf(2, input, dtype), random_leaf(2, weight, dtype), random_leaf(1, &classes, dtype), NULL};
+  int64_t* targets = calloc((size_t)rows, sizeof *targets);
+  assert_non_null(targets);
+  for (int64_t i = 0; i < rows; ++i) targets[i] = i % 3 == 0 ? -100 : i * 7 % classes;
+  assert_ok(htone_tensor_create_copy(test_device(), HTONE_I64, 1, &rows, targets, &head.targets));
+  free(targets);
+  keep_tensor(head.targets);
+  return head;
+}
+
+static double run_joined(Head head) {
+  htone_tensor* loss = NULL;
+  double value = 0;
+  assert_ok(htone_linear_cross_entropy(head.input, head.weight, head.bias, head.targets, NULL, &loss));
+  assert_ok(htone_tensor_backward(keep_tensor(loss), NULL, 0));
+  assert_ok(htone_tensor_item(loss, &value));
+  return value;
+}
+
+static double run_parts(Head head) {
+  htone_tensor *logits = NULL, *loss = NULL;
+  double value = 0;
+  assert_ok(htone_linear(head.input, head.weight, head.bias, &logits));
+  assert_ok(htone_cross_entropy(keep_tensor(logits), head.targets, NULL, &loss));
+  assert_ok(htone_tensor_backward(keep_tensor(loss), NULL, 0));
+  assert_ok(htone_tensor_item(loss, &value));
+  return value;
+}
+
+/* The gradients of the three operands, one after another; the gradient is dropped. */
+static double* take_gradients(Head head, size_t* count) {
+  htone_tensor* operands[] = {head.input, head.weight, head.bias};
+  double* values = NULL;
+  *count = 0;
+  for (int i = 0; i < 3; ++i) {
+    htone_tensor* gradient = NULL;
+    int64_t size = 0;
+    assert_ok(htone_tensor_grad(operands[i], &gradient));
+    assert_ok(htone_tensor_numel(keep_tensor(gradient), &size));
+    values = realloc(values, (*count + (size_t)size) * sizeof *values);
+    assert_non_null(values);
+    assert_ok(htone_tensor_read(gradient, HTONE_F64, values + *count, (size_t)size * sizeof *values));
+    *count += (size_t)size;
+    assert_ok(htone_tensor_zero_grad(operands[i]));
+  }
+  return values;
+}
+
+/* Rows and classes are more than one part's. */
+static void equals_its_parts(void** state) {
+  (void)state;
+  static const struct {
+    htone_dtype dtype;
+    double tolerance;
+  } kinds[] = {{HTONE_F64, 1e-12}, {HTONE_F32, 1e-5}, {HTONE_BF16, 2e-2}, {HTONE_F16, 2e-3}};
+  for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
+    const Head head = make_head(301, 17, 8195, kinds[k].dtype);
+    size_t count = 0, same_count = 0;
+    const double loss = run_joined(head);
+    double* gradients = take_gradients(head, &count);
+    const double expected_loss = run_parts(head);
+    double* expected = take_gradients(head, &same_count);
+    assert_true(fabs(loss - expected_loss) <= kinds[k].tolerance * expected_loss);
+    assert_int_equal(count, same_count);
+    double largest = 0;
+    for (size_t i = 0; i < count; ++i) largest = fmax(largest, fabs(expected[i]));
+    assert_true(largest > 0);
+    for (size_t i = 0; i < count; ++i) assert_true(fabs(gradients[i] - expected[i]) <= kinds[k].tolerance * largest);
+    free(gradients);
+    free(expected);
+  }
+}
+
+static int64_t peak_of(double (*run)(Head head), Head head) {
+  htone_memory_stats before = HTONE_MEMORY_STATS_INIT, after = HTONE_MEMORY_STATS_INIT;
+  assert_ok(htone_device_reset_peak_memory(test_device()));
+  assert_ok(htone_device_memory_stats(test_device(), &before));
+  run(head);
+  assert_ok(htone_device_memory_stats(test_device(), &after));
+  return after.peak - before.current;
+}
+
+static void never_holds_all_logits(void** state) {
+  (void)state;
+  enum { kRows = 2048, kClasses = 8192 };
+  const int64_t logits = (int64_t)kRows * kClasses * 4;
+  const int64_t joined = peak_of(run_joined, make_head(kRows, 16, kClasses, HTONE_F32));
+  assert_true(joined < logits / 4);
+  assert_true(peak_of(run_parts, make_head(kRows, 16, kClasses, HTONE_F32)) >= 2 * logits);
+}
+
+static void refuses_targets_that_do_not_fit(void** state) {
+  (void)state;
+  const int64_t three = 3;
+  const int64_t wrong[] = {0, 1, 5};
+  const Head head = make_head(3, 2, 5, HTONE_F32);
+  htone_tensor *targets = NULL, *out = NULL;
+  assert_ok(htone_tensor_create_copy(test_device(), HTONE_I64, 1, &three, wrong, &targets));
+  keep_tensor(targets);
+  assert_fails(htone_linear_cross_entropy(head.input, head.weight, head.bias, targets, NULL, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "5");
+  assert_fails(htone_linear_cross_entropy(head.input, head.weight, head.bias, head.bias, NULL, &out),
+               HTONE_ERROR_DTYPE_MISMATCH, "targets is f32, expected i64");
+  const Head other = make_head(4, 2, 5, HTONE_F32);
+  assert_fails(htone_linear_cross_entropy(head.input, head.weight, head.bias, other.targets, NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "targets [4] does not fit input [3, 2]: expected [3]");
+  assert_fails(htone_linear_cross_entropy(head.input, other.input, NULL, head.targets, NULL, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "");
+  assert_null(out);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(equals_its_parts),
+      cmocka_unit_test(never_holds_all_logits),
+      cmocka_unit_test(refuses_targets_that_do_not_fit),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
