@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "nn/module.h"
+#include "nn/layer.h"
 #include "ops/dispatch/op.h"
 
 namespace halftone::nn {
@@ -19,7 +19,7 @@ struct ConvParameters {
   DType dtype;
 };
 
-class Conv final : public Module {
+class Conv final : public Layer {
  public:
   // Draws weight and bias from U(-1/sqrt(fan), 1/sqrt(fan)), PyTorch's default, fan being the size of weight[0]; each
   // from a stream of its own of the context's seed.

@@ -1,12 +1,12 @@
 // Dropout as a layer: the identity in evaluation mode.
 #pragma once
 
-#include "nn/module.h"
+#include "nn/layer.h"
 #include "ops/random/dropout.h"
 
 namespace halftone::nn {
 
-class Dropout final : public Module {
+class Dropout final : public Layer {
  public:
   explicit Dropout(double p) : p_(p) {}
   const char* kind() const noexcept override { return "dropout"; }

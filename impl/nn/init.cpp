@@ -92,4 +92,15 @@ Ref<Parameter> uniform_parameter(ContextDevice& device, const char* name, DType 
   return make_ref<Parameter>(name, std::move(master));
 }
 
+Ref<Parameter> normal_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape, double std) {
+  Tensor master = empty(device, dtype, shape, Category::kParameters);
+  init_normal(master, 0.0, std);
+  return make_ref<Parameter>(name, std::move(master));
+}
+
+Ref<Parameter> constant_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
+                                  double value) {
+  return make_ref<Parameter>(name, full(device, dtype, shape, value, Category::kParameters));
+}
+
 }  // namespace halftone::nn

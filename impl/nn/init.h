@@ -31,5 +31,9 @@ void init_truncated_normal(const Tensor& tensor, const TruncatedNormal& distribu
 // A new parameter drawn from U(-bound, bound).
 Ref<Parameter> uniform_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
                                  double bound);
+// A new parameter drawn from N(0, std).
+Ref<Parameter> normal_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape, double std);
+Ref<Parameter> constant_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
+                                  double value);
 
 }  // namespace halftone::nn

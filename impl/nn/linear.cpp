@@ -15,6 +15,13 @@ Linear::Linear(ContextDevice& device, int64_t in_features, int64_t out_features,
   if (bias) bias_ = uniform_parameter(device, "bias", dtype, {out_features}, bound);
 }
 
+Ref<Linear> Linear::normal(ContextDevice& device, int64_t in_features, int64_t out_features, bool bias, DType dtype,
+                           double std) {
+  Ref<Parameter> weight = normal_parameter(device, "weight", dtype, {out_features, in_features}, std);
+  return make_ref<Linear>(std::move(weight),
+                          bias ? constant_parameter(device, "bias", dtype, {out_features}, 0.0) : nullptr);
+}
+
 Tensor Linear::forward(const Tensor& input) const {
   return ops::linear(input, weight_->leaf(), bias_ ? bias_->leaf() : Tensor());
 }

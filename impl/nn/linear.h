@@ -1,20 +1,31 @@
 // The fully connected layer.
 #pragma once
 
-#include "nn/module.h"
+#include <utility>
+
+#include "nn/layer.h"
 
 namespace halftone::nn {
 
-class Linear final : public Module {
+class Linear final : public Layer {
  public:
   // Draws weight [out, in] and bias [out] from U(-1/sqrt(in), 1/sqrt(in)), PyTorch's default, each from a stream of its
   // own of the context's seed.
   Linear(ContextDevice& device, int64_t in_features, int64_t out_features, bool bias, DType dtype);
 
+  // Uses parameters that other modules may hold as well: tied weights. REQUIRES: weight [out, in]; bias [out] or null.
+  Linear(Ref<Parameter> weight, Ref<Parameter> bias) : weight_(std::move(weight)), bias_(std::move(bias)) {}
+  // Draws weight from N(0, std); bias begins as 0.
+  static Ref<Linear> normal(ContextDevice& device, int64_t in_features, int64_t out_features, bool bias, DType dtype,
+                            double std);
+
   const char* kind() const noexcept override { return "linear"; }
   Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+
+  const Ref<Parameter>& weight() const noexcept { return weight_; }
+  const Ref<Parameter>& bias() const noexcept { return bias_; }
 
  private:
   Ref<Parameter> weight_;

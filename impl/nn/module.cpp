@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <mutex>
 #include <unordered_set>
 
 #include "autograd/scope.h"
 #include "core/error.h"
 #include "core/fork_hook.h"
+#include "core/trace.h"
 
 namespace halftone::nn {
 
@@ -46,6 +48,12 @@ class RunLevel final : public RunningLayer {
   RunLevel(const RunLevel&) = delete;
   RunLevel& operator=(const RunLevel&) = delete;
 
+  // In traces: the path and the kind, "0.fc1 (linear)"; for the outermost module its kind.
+  std::string name() const {
+    const std::string names = path();
+    return names.empty() ? module_.kind() : names + " (" + module_.kind() + ")";
+  }
+
   std::string place() const override {
     const std::string names = path();
     return names.empty() ? names : "layer " + names + " (" + module_.kind() + ")";
@@ -74,6 +82,25 @@ class RunLevel final : public RunningLayer {
 
 thread_local constinit const RunLevel* RunLevel::innermost_ = nullptr;
 
+// "1 to 3", or "1" where both are equal.
+struct CountText {
+  CountText(size_t least, size_t most) {
+    if (least == most) {
+      std::snprintf(text, sizeof text, "%zu", most);
+    } else {
+      std::snprintf(text, sizeof text, "%zu to %zu", least, most);
+    }
+  }
+  char text[48];
+};
+
+// Puts the replacements that are defined in the place of the tensors.
+void replace(std::span<Tensor> tensors, std::span<const Tensor> replacements) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (replacements[i].defined()) tensors[i] = replacements[i];
+  }
+}
+
 // "layer 0.fc1 (linear): ". Empty where there is no memory for it.
 std::string lead_of(const RunLevel& level) noexcept {
   try {
@@ -84,28 +111,102 @@ std::string lead_of(const RunLevel& level) noexcept {
   }
 }
 
+// Not inlined, to keep it out of run's frame, which is on the stack once for each level of modules.
+[[gnu::noinline]] void tell_place(Error& error, const RunLevel& level) noexcept {
+  error.tell_place(lead_of(level).c_str());
+}
+
+[[gnu::noinline]] const char* name_in_trace(const RunLevel& level) { return trace_name(level.name()); }
+
 }  // namespace
 
-Tensor Module::run(const Tensor& input) const {
+void Module::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   const RunLevel level(*this);
   try {
-    return forward_with_hooks(input);
+    if (is_tracing()) [[unlikely]] {
+      run_in_trace(name_in_trace(level), inputs, outputs);
+    } else {
+      compute(inputs, outputs);
+    }
   } catch (Error& error) {
-    error.tell_place(lead_of(level).c_str());
+    tell_place(error, level);
     throw;
   }
 }
 
-Tensor Module::forward_with_hooks(const Tensor& input) const {
-  Tensor given = input;
-  forward_pre_hooks_.each([&](const auto& hook) {
-    if (const Tensor replacement = hook(*this, given); replacement.defined()) given = replacement;
-  });
-  Tensor output = forward(given);
-  forward_hooks_.each([&](const auto& hook) {
-    if (const Tensor replacement = hook(*this, given, output); replacement.defined()) output = replacement;
-  });
+inline void Module::compute(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  if (!has_all_tensors(inputs, outputs.size())) {
+    run_padded(inputs, outputs);
+  } else if (forward_pre_hooks_ || forward_hooks_) {
+    forward_with_hooks(inputs, outputs);
+  } else {
+    forward_all(inputs, outputs);
+  }
+}
+
+void Module::run_in_trace(const char* name, std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  const TraceSpan span(TraceKind::kLayer, name);
+  compute(inputs, outputs);
+}
+
+Tensor Module::run(const Tensor& input) const {
+  Tensor output;
+  run({&input, 1}, {&output, 1});
   return output;
+}
+
+bool Module::has_all_tensors(std::span<const Tensor> inputs, size_t output_count) const {
+  const Arity arity = this->arity();
+  if (inputs.size() < arity.required_inputs || inputs.size() > arity.inputs) {
+    fail(Code::kInvalidArgument, "input_count", "input_count=%zu for a module of kind %s, expected %s", inputs.size(),
+         kind(), CountText(arity.required_inputs, arity.inputs).text);
+  }
+  for (size_t i = 0; i < arity.required_inputs; ++i) {
+    if (inputs[i].defined()) continue;
+    fail(Code::kInvalidArgument, "inputs", "inputs[%zu] is NULL, which a module of kind %s does not allow", i, kind());
+  }
+  if (output_count < 1 || output_count > arity.outputs) {
+    fail(Code::kInvalidArgument, "output_count", "output_count=%zu for a module of kind %s, expected %s", output_count,
+         kind(), CountText(1, arity.outputs).text);
+  }
+  return inputs.size() == arity.inputs && output_count == arity.outputs;
+}
+
+void Module::run_padded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  const Arity arity = this->arity();
+  std::vector<Tensor> all_inputs(inputs.begin(), inputs.end()), all_outputs(arity.outputs);
+  all_inputs.resize(arity.inputs);
+  forward_with_hooks(all_inputs, all_outputs);
+  std::move(all_outputs.begin(), all_outputs.begin() + static_cast<ptrdiff_t>(outputs.size()), outputs.begin());
+}
+
+void Module::forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  std::vector<Tensor> replaced;
+  if (forward_pre_hooks_) {
+    replaced.assign(inputs.begin(), inputs.end());
+    call_pre_hooks(replaced);
+    inputs = replaced;
+  }
+  forward_all(inputs, outputs);
+  if (forward_hooks_) call_hooks(inputs, outputs);
+}
+
+void Module::call_pre_hooks(std::span<Tensor> inputs) const {
+  std::vector<Tensor> replacements;
+  forward_pre_hooks_.each([&](const auto& hook) {
+    replacements.assign(inputs.size(), Tensor());
+    hook(*this, inputs, replacements);
+    replace(inputs, replacements);
+  });
+}
+
+void Module::call_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  std::vector<Tensor> replacements;
+  forward_hooks_.each([&](const auto& hook) {
+    replacements.assign(outputs.size(), Tensor());
+    hook(*this, inputs, outputs, replacements);
+    replace(outputs, replacements);
+  });
 }
 
 const Module* Module::find(std::string_view path) const {

@@ -1,5 +1,5 @@
-// A layer: something that maps a tensor to a tensor and may hold parameters and buffers. Modules are shared by
-// reference. In evaluation mode forward may run from several threads at once; in training mode a layer with
+// A module: something that maps tensors to tensors and may hold parameters and buffers. Modules are shared by
+// reference. In evaluation mode forward may run from several threads at once; in training mode a module with
 // buffers writes them, and its caller orders the calls, as it orders changes of the mode.
 #pragma once
 
@@ -30,6 +30,16 @@ inline constexpr int kMaxModuleDepth = 64;
 // 2^n names. Documented in nn.h.
 inline constexpr int64_t kMaxModulePaths = int64_t{1} << 18;
 
+// Limit on a module's inputs, and on its outputs. Documented in forward.h.
+inline constexpr size_t kMaxModuleTensors = 64;
+
+// The tensors that a module takes and gives. Inputs from `required_inputs` on may be absent.
+struct Arity {
+  size_t required_inputs = 1;
+  size_t inputs = 1;
+  size_t outputs = 1;
+};
+
 class PartCopies;
 
 class Module : public RefCounted {
@@ -38,17 +48,26 @@ class Module : public RefCounted {
 
   // The C function that makes one, without its lead: "linear".
   virtual const char* kind() const noexcept = 0;
-  // The layer's computation. A module of children calls run, which is forward between the hooks.
-  virtual Tensor forward(const Tensor& input) const = 0;
-  // Throws INVALID_ARGUMENT naming "module" where kMaxModuleDepth of this thread's modules run already. An error inside
-  // is told with the layer where it arose: "layer 0.fc1 (linear): ".
+  // Constant over the module's life.
+  virtual Arity arity() const noexcept { return {}; }
+  // The module's computation. REQUIRES: arity().inputs inputs, undefined where absent, and arity().outputs outputs. A
+  // module of children calls run, which is forward_all between the hooks.
+  virtual void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const = 0;
+  // Takes the inputs up to the last that is present, and gives the first outputs, at least one. Throws INVALID_ARGUMENT
+  // naming "input_count", "inputs" or "output_count" where they do not fit the arity, and naming "module" where
+  // kMaxModuleDepth of this thread's modules run already. An error inside is told with the layer where it arose:
+  // "layer 0.fc1 (linear): ".
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  // Takes one input and returns the first output.
   Tensor run(const Tensor& input) const;
 
-  // Called before forward in turn. Each returns the input of the next, or an undefined tensor to keep the input.
-  using ForwardPreHook = Tensor(const Module& module, const Tensor& input);
+  // Called before forward_all in turn, with all inputs that it takes. Each writes those that it replaces to
+  // `replacements`, which are undefined before.
+  using ForwardPreHook = void(const Module& module, std::span<const Tensor> inputs, std::span<Tensor> replacements);
   Hooks<ForwardPreHook>& forward_pre_hooks() noexcept { return forward_pre_hooks_; }
-  // Called after forward likewise, for the output; `input` is forward's.
-  using ForwardHook = Tensor(const Module& module, const Tensor& input, const Tensor& output);
+  // Called after forward_all likewise, for the outputs; `inputs` are those of forward_all.
+  using ForwardHook = void(const Module& module, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                           std::span<Tensor> replacements);
   Hooks<ForwardHook>& forward_hooks() noexcept { return forward_hooks_; }
 
   // A module of the same kind, mode and settings, with parameters, buffers and children that `parts` copies. Hooks are
@@ -112,7 +131,20 @@ class Module : public RefCounted {
  private:
   friend class DeadList<Module>;
 
-  Tensor forward_with_hooks(const Tensor& input) const;
+  // The functions that are not inlined stay out of run's frame, which is on the stack once for each level of modules.
+
+  // Returns false where the caller left out inputs or outputs. Throws as run does where they do not fit.
+  [[gnu::noinline]] bool has_all_tensors(std::span<const Tensor> inputs, size_t output_count) const;
+  // forward_all, between the hooks where there are such. Part of run's frame.
+  [[gnu::always_inline]] void compute(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  // compute as a layer of the trace that is on.
+  [[gnu::noinline]] void run_in_trace(const char* name, std::span<const Tensor> inputs,
+                                      std::span<Tensor> outputs) const;
+  // Adds the tensors that the caller left out.
+  [[gnu::noinline]] void run_padded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  [[gnu::noinline]] void forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  void call_pre_hooks(std::span<Tensor> inputs) const;
+  void call_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   // This module and its children at any depth, each once.
   std::vector<const Module*> all() const;
   Ref<Contents> collected() const;

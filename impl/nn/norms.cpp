@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "core/error.h"
+#include "nn/init.h"
 #include "nn/part_copies.h"
 #include "ops/norm/norms.h"
 #include "tensor/factory.h"
@@ -10,11 +11,6 @@
 namespace halftone::nn {
 
 namespace {
-
-Ref<Parameter> constant_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
-                                  double value) {
-  return make_ref<Parameter>(name, full(device, dtype, shape, value, Category::kParameters));
-}
 
 // The operation refuses inputs without channels.
 void require_channels(const Tensor& input, int64_t channels) {

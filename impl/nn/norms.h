@@ -1,7 +1,7 @@
 // Normalisation layers, with PyTorch's names of parameters and buffers. Weights begin as 1, biases as 0.
 #pragma once
 
-#include "nn/module.h"
+#include "nn/layer.h"
 
 namespace halftone::nn {
 
@@ -16,7 +16,7 @@ struct Affine {
   void append(const std::string& prefix, std::vector<NamedParameter>& out) const;
 };
 
-class AffineModule : public Module {
+class AffineModule : public Layer {
  public:
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override {
     affine_.append(prefix, out);

@@ -1,14 +1,14 @@
 // Pooling layers: without parameters.
 #pragma once
 
-#include "nn/module.h"
+#include "nn/layer.h"
 #include "ops/pool/pool.h"
 
 namespace halftone::nn {
 
 using PoolOp = Tensor (*)(const Tensor& input, const ops::PoolOptions&);
 
-class Pool final : public Module {
+class Pool final : public Layer {
  public:
   Pool(Op kind, PoolOp op, const ops::PoolOptions& options) : kind_(kind), op_(op), options_(options) {}
   const char* kind() const noexcept override { return name_of(kind_); }
@@ -22,7 +22,7 @@ class Pool final : public Module {
 };
 
 // Over lines: as many windows as `result_w`.
-class AdaptivePool1d final : public Module {
+class AdaptivePool1d final : public Layer {
  public:
   using PoolTo = Tensor (*)(const Tensor& input, int64_t result_w);
 
@@ -38,7 +38,7 @@ class AdaptivePool1d final : public Module {
 };
 
 // Adaptive pooling over images.
-class AdaptivePool2d final : public Module {
+class AdaptivePool2d final : public Layer {
  public:
   using PoolTo = Tensor (*)(const Tensor& input, int64_t result_h, int64_t result_w);
 

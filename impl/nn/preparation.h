@@ -2,13 +2,13 @@
 #pragma once
 
 #include "core/error.h"
-#include "nn/module.h"
+#include "nn/layer.h"
 #include "ops/ops.h"
 
 namespace halftone::nn {
 
 // [n, ...] to [n, m].
-class Flatten final : public Module {
+class Flatten final : public Layer {
  public:
   const char* kind() const noexcept override { return "flatten"; }
   Ref<Module> copied(PartCopies&) const override { return make_ref<Flatten>(*this); }
@@ -23,7 +23,7 @@ class Flatten final : public Module {
 };
 
 // input * scale + offset, in floating point.
-class Rescaling final : public Module {
+class Rescaling final : public Layer {
  public:
   Rescaling(double scale, double offset) : scale_(scale), offset_(offset) {}
   const char* kind() const noexcept override { return "rescaling"; }

@@ -156,6 +156,16 @@ Recurrent::Result Recurrent::apply(const Tensor& input, const RecurrentState& st
   return result;
 }
 
-Tensor Recurrent::forward(const Tensor& input) const { return apply(input, {}).output; }
+Arity Recurrent::arity() const noexcept {
+  const size_t states = is_lstm() ? 2 : 1;
+  return {.required_inputs = 1, .inputs = 1 + states, .outputs = 1 + states};
+}
+
+void Recurrent::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  Result result = apply(inputs[0], {.hidden = inputs[1], .cell = is_lstm() ? inputs[2] : Tensor()});
+  outputs[0] = std::move(result.output);
+  outputs[1] = std::move(result.state.hidden);
+  if (is_lstm()) outputs[2] = std::move(result.state.cell);
+}
 
 }  // namespace halftone::nn

@@ -32,21 +32,19 @@ class Recurrent final : public Module {
   Recurrent(ContextDevice& device, const RecurrentOptions& options);
 
   const char* kind() const noexcept override { return is_lstm() ? "lstm" : "gru"; }
-  // From states of zeros.
-  Tensor forward(const Tensor& input) const override;
+  // (input[, hidden[, cell]]) to (output, hidden, cell); no cell for a GRU. Absent states are zeros.
+  Arity arity() const noexcept override;
+  void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   Ref<Module> copied(PartCopies& parts) const override;
-
-  struct Result {
-    Tensor output;         // [batch, time, directions * hidden]: of the last layer
-    RecurrentState state;  // after the last step
-  };
-  // From a state; undefined tensors in it are zeros. Throws SHAPE_MISMATCH naming "input", "hidden" or "cell".
-  Result apply(const Tensor& input, const RecurrentState& state) const;
 
   bool is_lstm() const noexcept { return options_.cell == CellKind::kLstm; }
 
  private:
+  struct Result {
+    Tensor output;         // [batch, time, directions * hidden]: of the last layer
+    RecurrentState state;  // after the last step
+  };
   // The parameters of one layer in one direction; the biases are null without bias.
   struct Cell {
     std::string suffix;  // of the names: "_l0_reverse"
@@ -65,6 +63,8 @@ class Recurrent final : public Module {
   void require_input(const Tensor& input) const;
   void require_state(const Tensor& state, const Tensor& input, const char* argument) const;
   std::vector<ops::CellState> initial_states(const Tensor& input, const RecurrentState& state) const;
+  // From a state; undefined tensors in it are zeros. Throws SHAPE_MISMATCH naming "input", "hidden" or "cell".
+  Result apply(const Tensor& input, const RecurrentState& state) const;
   CellResult run_cell(const Cell& cell, const Tensor& input, ops::CellState state, bool is_reverse) const;
 
   RecurrentOptions options_;

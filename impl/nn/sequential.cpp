@@ -17,6 +17,21 @@ Sequential::Sequential(std::vector<Ref<Module>> modules, std::vector<std::string
     fail(Code::kInvalidArgument, "names", "names[%zu]=\"%.200s\" is empty, has a dot or stands twice", i, name.c_str());
   }
   set_depth(depth_with(modules_, "modules"));
+  if (modules_.empty()) return;
+  arity_ = modules_.front()->arity();
+  arity_.outputs = modules_.back()->arity().outputs;
+}
+
+void Sequential::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  Tensor value = inputs[0];
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    const std::span<const Tensor> given = i == 0 ? inputs : std::span<const Tensor>(&value, 1);
+    if (i + 1 == modules_.size()) return modules_[i]->run(given, outputs);
+    Tensor result;
+    modules_[i]->run(given, {&result, 1});
+    value = std::move(result);
+  }
+  outputs[0] = value;
 }
 
 Ref<Module> Sequential::copied(PartCopies& parts) const {

@@ -1,4 +1,5 @@
-// Modules one after another.
+// Modules one after another. The first takes all inputs, each other one the first output of the one before it, and the
+// outputs are those of the last.
 #pragma once
 
 #include <string>
@@ -16,11 +17,8 @@ class Sequential final : public Module {
 
   const char* kind() const noexcept override { return "sequential"; }
   Ref<Module> copied(PartCopies& parts) const override;
-  Tensor forward(const Tensor& input) const override {
-    Tensor value = input;
-    for (const Ref<Module>& module : modules_) value = module->run(value);
-    return value;
-  }
+  Arity arity() const noexcept override { return arity_; }
+  void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
 
   const Module* child(size_t index) const noexcept override {
     return index < modules_.size() ? modules_[index].get() : nullptr;
@@ -32,6 +30,7 @@ class Sequential final : public Module {
  private:
   std::vector<Ref<Module>> modules_;
   std::vector<std::string> names_;  // empty where they are numbers
+  Arity arity_;                     // kept: asking the children would ask a shared one once per path
 };
 
 }  // namespace halftone::nn

@@ -1,12 +1,12 @@
 // Layers that enlarge lines and images by whole factors: without parameters.
 #pragma once
 
-#include "nn/module.h"
+#include "nn/layer.h"
 #include "ops/dispatch/op.h"
 
 namespace halftone::nn {
 
-class Upsample final : public Module {
+class Upsample final : public Layer {
  public:
   // Over lines the height is not used.
   using Resize = Tensor (*)(const Tensor& input, int64_t result_h, int64_t result_w, bool align_corners);

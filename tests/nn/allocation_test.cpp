@@ -20,12 +20,12 @@ class AllocationTest : public RoomTest {
       named.parameter->set_compute(converted(named.parameter->master(), DType::kBF16));
     }
   }
-  static int64_t allocations_in_forward(const Module& layer, const Tensor& input, const AutocastPolicy* policy) {
+  static int64_t allocations_in_forward(const Layer& layer, const Tensor& input, const AutocastPolicy* policy) {
     const ScopeGuard restore;
     scope().autocast = policy;
-    layer.forward(input);
+    layer.run(input);
     fail_allocation(-1, 0);
-    const Tensor output = layer.forward(input);
+    const Tensor output = layer.run(input);
     ignore_allocations();
     EXPECT_TRUE(requires_grad(output));
     return allocations_counted();

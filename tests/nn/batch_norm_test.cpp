@@ -26,14 +26,14 @@ class BatchNormTest : public RoomTest {
 TEST_F(BatchNormTest, ManyThreadsMayEvaluateOneLayer) {
   const Ref<BatchNorm> module = layer(device(), 6);
   const Tensor input = noise(device(), {16, 6, 5, 5});
-  module->forward(input);
+  module->run(input);
   module->set_training(false);
-  const std::vector<double> expected = values(module->forward(input));
+  const std::vector<double> expected = values(module->run(input));
   std::vector<double> results[4];
   std::vector<std::thread> threads;
   for (std::vector<double>& result : results) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) result = values(module->forward(input));
+      for (int i = 0; i < 20; ++i) result = values(module->run(input));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -48,7 +48,7 @@ TEST_F(BatchNormTest, TrainingGivesTheSameBitsOnAnyNumberOfThreads) {
     const Ref<Context> context = make_ref<Context>(wide);
     const Ref<BatchNorm> module = layer(context->device("cpu"), 7);
     const Tensor input = noise(context->device("cpu"), {40, 7, 13, 11});
-    const Tensor out = module->forward(input);
+    const Tensor out = module->run(input);
     run_backward(out, input, false);
     outs[i] = values(out);
     gradients[i] = values(module->parameters()[0].parameter->grad());
@@ -73,7 +73,7 @@ TEST_F(BatchNormTest, TrainingLaunchesTheNormAndOneUpdateAndWaitsForNothing) {
                             Affine::make(device(), {6}, DType::kF32, true, true));
     const Tensor input = noise(device(), {16, 6, 5, 5});
     const ProbeDevice probe(device());
-    module->forward(input);
+    module->run(input);
     EXPECT_EQ(probe.launches(), 2);
     EXPECT_EQ(probe.downloads(), 0);
   }
@@ -92,13 +92,13 @@ TEST_F(BatchNormTest, RunningStatisticsMoveWhenTheCallHasSucceeded) {
   const std::vector<double> before = buffers();
   {
     const CallLog failed;
-    module->forward(input);
+    module->run(input);
   }
   EXPECT_EQ(buffers(), before);
   {
     CallLog call;
-    module->forward(input);
-    module->forward(input);
+    module->run(input);
+    module->run(input);
     EXPECT_EQ(buffers(), before);
     call.succeed();
   }
@@ -113,9 +113,9 @@ TEST_F(BatchNormTest, BackwardOfEvaluationOutlivesNewStatistics) {
   const Ref<BatchNorm> module = layer(device(), 2);
   module->set_training(false);
   const Tensor input = leaf({2, 2}, {1, 2, 3, 4});
-  const Tensor out = module->forward(input);
+  const Tensor out = module->run(input);
   module->set_training(true);
-  module->forward(tensor({2, 2}, {5, -6, 7, 80}));
+  module->run(tensor({2, 2}, {5, -6, 7, 80}));
   run_backward(out, tensor({2, 2}, {1, 1, 1, 1}), false);
   for (double slope : grad(input)) EXPECT_NEAR(slope, 1.0, 1e-5);
 }

@@ -9,7 +9,7 @@ namespace halftone::nn {
 namespace {
 
 // A module with a buffer of i64 and one of f32.
-class Buffered final : public Module {
+class Buffered final : public Layer {
  public:
   explicit Buffered(ContextDevice& device)
       : count_(full(device, DType::kI64, {}, 3.0)), mean_(full(device, DType::kF32, {2}, 0.5)) {}

@@ -2,6 +2,17 @@
  * Introspection: kinds, children and paths of modules, parameters by name, and texts that describe models and tensors.
  * A path joins the names from a module to one inside it with dots: "encoder.0.fc1". The message of an error inside a
  * module's forward names the layer by its path and kind.
+ *
+ * @code
+ * char text[200];
+ * size_t length;
+ * htone_parameter* weight;
+ * check(htone_tensor_format(x, text, sizeof text, &length));
+ * assert(strstr(text, "6") != NULL);
+ * check(htone_module_kind(model, text, sizeof text, &length));
+ * assert(strcmp(text, "linear") == 0);
+ * check(htone_module_find_parameter(model, "weight", &weight));
+ * @endcode
  */
 #ifndef HALFTONE_INTROSPECTION_H
 #define HALFTONE_INTROSPECTION_H
@@ -13,6 +24,7 @@ extern "C" {
 #endif
 
 /** Returns a module's kind: the name of the function that makes it, without "htone_module_create_": "linear".
+ * Parts that no function makes alone are of the kinds "feed_forward" and "transformer_stack" (transformer.h).
  *
  * @param[in] module borrowed.
  * @param[out] out_kind caller's memory; always ends with a zero byte.
@@ -64,6 +76,20 @@ HTONE_API htone_status htone_module_child_name(htone_module* module, size_t inde
  * @since 0.1
  */
 HTONE_API htone_status htone_module_find(htone_module* module, const char* path, htone_module** out);
+
+/** Runs the module at a path: htone_module_find and htone_module_forward without a policy, in one call. It is meant for
+ * the forward of a module of the caller's (custom.h).
+ *
+ * @param[in] module at which the path begins; borrowed.
+ * @param[in] path as in htone_module_find.
+ * @param[in] input of the module at the path; borrowed.
+ * @param[out] out the result; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: there is no module at the path), and those of htone_module_forward:
+ *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY, CALLBACK.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_forward_child(htone_module* module, const char* path, htone_tensor* input,
+                                                  htone_tensor** out);
 
 /** Returns a parameter by its name within a module.
  *

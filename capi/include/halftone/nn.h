@@ -1,6 +1,17 @@
 /** @file
  * Modules: layers with parameters. The weights of new layers are FP32 and have PyTorch's default distributions; they
  * are drawn from the context's seed in the order of creation.
+ *
+ * @code
+ * htone_module* layers[3];
+ * check(htone_module_create_linear(device, 3, 8, NULL, &layers[0]));
+ * check(htone_module_create_relu(&layers[1]));
+ * check(htone_module_create_linear(device, 8, 2, NULL, &layers[2]));
+ * check(htone_module_create_sequential(3, layers, &model));
+ * check(htone_module_forward(model, x, NULL, &y)); // [2, 2]
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 4);
+ * @endcode
  */
 #ifndef HALFTONE_NN_H
 #define HALFTONE_NN_H
@@ -49,6 +60,19 @@ HTONE_API htone_status htone_linear_options_init(htone_linear_options* options);
  */
 HTONE_API htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
                                                   const htone_linear_options* options, htone_module** out);
+
+/** Makes a linear layer of parameters that other modules hold as well, such as the weight of an embedding that also
+ * turns vectors into logits. A parameter that a model holds several times has several names in it and in its states,
+ * with the same values; optimizers update it once, and it counts once in a summary.
+ *
+ * @param[in] weight [out_features, in_features]; retained.
+ * @param[in] bias optional; [out_features]; retained.
+ * @param[out] out the module, of kind "linear"; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_create_tied_linear(htone_parameter* weight, htone_parameter* bias,
+                                                       htone_module** out);
 
 /** Makes a module that applies htone_relu.
  *
@@ -143,9 +167,9 @@ HTONE_EXPORT htone_status htone_module_release(htone_module* module);
  * statistics, so the caller must order such calls.
  *
  * @param[in] module borrowed.
- * @param[in] input of the first layer; borrowed.
+ * @param[in] input the first input; those that the module may take besides (forward.h) are absent; borrowed.
  * @param[in] policy optional; autocast for this call, in place of the thread's scope; borrowed.
- * @param[out] out the result; owned by the caller.
+ * @param[out] out the first output; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY,
  *   as documented for the layers' operations; CALLBACK (a hook or a module of the caller failed).
  * @since 0.1

@@ -1,6 +1,17 @@
 /** @file
  * Recurrent layers and cells: LSTM and GRU, with the formulas, names and layouts of PyTorch. They are composed of
  * operations that are recorded one by one: htone_linear, htone_sigmoid, htone_tanh, htone_add and htone_mul.
+ *
+ * @code
+ * const int64_t steps[] = {2, 1, 3}; // time, batch, features
+ * htone_module* lstm;
+ * htone_tensor *hidden, *cell;
+ * check(htone_reshape(x, 3, steps, &y));
+ * check(htone_module_create_lstm(device, 3, 4, NULL, &lstm));
+ * check(htone_module_forward_lstm(lstm, y, NULL, NULL, &y, &hidden, &cell)); // [2, 1, 4]
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 8);
+ * @endcode
  */
 #ifndef HALFTONE_RECURRENT_H
 #define HALFTONE_RECURRENT_H
@@ -67,7 +78,8 @@ HTONE_API htone_status htone_module_create_lstm(htone_device* device, int64_t in
 HTONE_API htone_status htone_module_create_gru(htone_device* device, int64_t input_size, int64_t hidden_size,
                                                const htone_recurrent_options* options, htone_module** out);
 
-/** Runs an LSTM from given states, and returns those after the last step. Hooks on the module do not run.
+/** Runs an LSTM from given states, and returns those after the last step: htone_module_forward_n
+ * with a name for each tensor.
  *
  * @param[in] module of htone_module_create_lstm; borrowed.
  * @param[in] input [batch, time, input_size], dtype of the parameters; at least one step; borrowed.
@@ -87,7 +99,8 @@ HTONE_API htone_status htone_module_forward_lstm(htone_module* module, htone_ten
                                                  htone_tensor* cell, htone_tensor** out, htone_tensor** out_hidden,
                                                  htone_tensor** out_cell);
 
-/** Runs a GRU from a given state, and returns that after the last step. Hooks on the module do not run.
+/** Runs a GRU from a given state, and returns that after the last step: htone_module_forward_n
+ * with a name for each tensor.
  *
  * @param[in] module of htone_module_create_gru; borrowed.
  * @param[in] input [batch, time, input_size], dtype of the parameters; at least one step; borrowed.

@@ -35,6 +35,11 @@ Ref<nn::Module> module_at(const nn::Module& module, const char* path) {
   return shared_module(*found);
 }
 
+Tensor forward_at(const nn::Module& module, const char* path, const Tensor& input) {
+  const ScopeGuard restore;
+  return module_at(module, path)->run(input);
+}
+
 Ref<Parameter> parameter_named(const nn::Module& module, const char* name) {
   const Ref<const nn::Module::Contents> contents = module.contents();
   for (const NamedParameter& named : contents->parameters) {
@@ -94,6 +99,11 @@ htone_status htone_module_child_name(htone_module* module, size_t index, char* o
 
 htone_status htone_module_find(htone_module* module, const char* path, htone_module** out) {
   return Call(module_at, module, path, out);
+}
+
+htone_status htone_module_forward_child(htone_module* module, const char* path, htone_tensor* input,
+                                        htone_tensor** out) {
+  return Call(forward_at, module, path, input, out);
 }
 
 htone_status htone_module_find_parameter(htone_module* module, const char* name, htone_parameter** out) {

@@ -33,6 +33,18 @@ Ref<nn::Module> make_linear(ContextDevice& device, const Shape& weight, const ht
   return make_ref<nn::Linear>(device, weight[1], weight[0], options.bias != 0, static_cast<DType>(options.dtype));
 }
 
+Ref<nn::Module> make_tied_linear(const Ref<Parameter>& weight, const Ref<Parameter>& bias) {
+  const Shape& shape = weight->weights().shape();
+  if (shape.rank() != 2) {
+    fail(Code::kShapeMismatch, "weight", "weight %s, expected [out_features, in_features]", ShapeText(shape).text);
+  }
+  if (bias && bias->weights().shape() != Shape{shape[0]}) {
+    fail(Code::kShapeMismatch, "bias", "bias %s, expected [%lld]", ShapeText(bias->weights().shape()).text,
+         static_cast<long long>(shape[0]));
+  }
+  return make_ref<nn::Linear>(weight, bias);
+}
+
 Tensor forward(const nn::Module& module, const Tensor& input, const Ref<AutocastPolicy>& policy) {
   const ScopeGuard restore;
   if (policy) scope().autocast = policy.get();
@@ -50,6 +62,10 @@ const Named& element_at(const std::vector<Named>& list, size_t index) {
 htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
                                         const htone_linear_options* options, htone_module** out) {
   return Call(make_linear, device, as<linear_shape>(in_features, out_features), as<linear_options>(options), out);
+}
+
+htone_status htone_module_create_tied_linear(htone_parameter* weight, htone_parameter* bias, htone_module** out) {
+  return Call(make_tied_linear, shared(weight), optional(bias), out);
 }
 
 htone_status htone_module_create_relu(htone_module** out) { return Call(make<nn::Relu>, out); }

@@ -1,5 +1,7 @@
 #include "halftone/recurrent.h"
 
+#include <array>
+
 #include "base/call.h"
 #include "nn/recurrent.h"
 
@@ -66,13 +68,15 @@ const nn::Recurrent& as_recurrent(const nn::Module& module, bool is_lstm) {
 
 std::vector<Tensor> forward_lstm(const nn::Module& module, const Tensor& input, const Tensor& hidden,
                                  const Tensor& cell) {
-  const nn::Recurrent::Result result = as_recurrent(module, true).apply(input, {.hidden = hidden, .cell = cell});
-  return {result.output, result.state.hidden, result.state.cell};
+  std::vector<Tensor> outputs(3);
+  as_recurrent(module, true).run(std::array{input, hidden, cell}, outputs);
+  return outputs;
 }
 
 std::vector<Tensor> forward_gru(const nn::Module& module, const Tensor& input, const Tensor& hidden) {
-  const nn::Recurrent::Result result = as_recurrent(module, false).apply(input, {.hidden = hidden, .cell = {}});
-  return {result.output, result.state.hidden};
+  std::vector<Tensor> outputs(2);
+  as_recurrent(module, false).run(std::array{input, hidden}, outputs);
+  return outputs;
 }
 
 std::vector<Tensor> lstm_cell(const Tensor& input, const Tensor& hidden, const Tensor& cell, const Tensor& weight_ih,

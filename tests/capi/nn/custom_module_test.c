@@ -14,7 +14,9 @@ typedef struct Scaling {
   int leaves_nothing;
 } Scaling;
 
-static htone_status scaling_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status scaling_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   Scaling* scaling = user;
   htone_tensor *scale = NULL, *scaled = NULL;
   int32_t training = -1;
@@ -34,7 +36,7 @@ static void scaling_destroy(void* user) { ++((Scaling*)user)->destroyed; }
 
 static void make_scaling(Scaling* scaling) {
   memset(scaling, 0, sizeof *scaling);
-  assert_ok(htone_module_create_custom(scaling_forward, scaling, scaling_destroy, &scaling->module));
+  assert_ok(htone_module_create_custom(scaling_forward, scaling, scaling_destroy, NULL, &scaling->module));
   keep_module(scaling->module);
   scaling->part = make_linear(test_device(), 2, 1, 0);
   assert_ok(htone_parameter_create("scale", make_tensor(HTONE_F32, (const double[]){3, 5}, 1, 2), &scaling->scale));
@@ -139,13 +141,13 @@ static void a_module_destroys_its_user_data_once(void** state) {
   (void)state;
   Scaling scaling = {.destroyed = 0};
   htone_module* model = NULL;
-  assert_ok(htone_module_create_custom(scaling_forward, &scaling, scaling_destroy, &scaling.module));
+  assert_ok(htone_module_create_custom(scaling_forward, &scaling, scaling_destroy, NULL, &scaling.module));
   assert_ok(htone_module_create_sequential(1, &scaling.module, &model));
   assert_ok(htone_module_release(scaling.module));
   assert_int_equal(scaling.destroyed, 0);
   assert_ok(htone_module_release(model));
   assert_int_equal(scaling.destroyed, 1);
-  assert_fails(htone_module_create_custom(NULL, &scaling, scaling_destroy, NULL), HTONE_ERROR_INVALID_ARGUMENT,
+  assert_fails(htone_module_create_custom(NULL, &scaling, scaling_destroy, NULL, NULL), HTONE_ERROR_INVALID_ARGUMENT,
                "callback");
   assert_int_equal(scaling.destroyed, 1);
 }

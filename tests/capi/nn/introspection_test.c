@@ -1,5 +1,6 @@
 /* Introspection of a model: kinds, children, paths, parameters by name and the table; and the layer that an error
  * names. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "test_modules.h"
@@ -78,6 +79,32 @@ static void children_are_found_by_index_and_by_path(void** state) {
 }
 
 /* A child is the module itself: what is set there holds in the model. */
+static void a_part_runs_by_its_path(void** state) {
+  (void)state;
+  htone_module *inner[] = {make_linear(test_device(), 3, 2, 1)}, *block[] = {make_sequential(1, inner)};
+  htone_module* whole = make_sequential(1, block);
+  htone_tensor *input = make_ramp(HTONE_F32, 2, 4, 3), *out = NULL;
+  htone_autocast_policy* policy = NULL;
+  htone_scope* scope = NULL;
+  double *expected = values_of(forward(inner[0], input)), *actual = NULL;
+  assert_ok(htone_module_forward_child(whole, "0.0", input, &out));
+  actual = values_of(keep_tensor(out));
+  assert_memory_equal(actual, expected, 8 * sizeof *actual);
+  free(actual);
+  free(expected);
+  assert_ok(htone_autocast_policy_create(HTONE_BF16, &policy));
+  assert_ok(htone_autocast_begin(keep_policy(policy), &scope));
+  assert_ok(htone_module_forward_child(whole, "0", input, &out));
+  assert_ok(htone_scope_end(scope));
+  assert_int_equal(dtype_of(keep_tensor(out)), HTONE_BF16);
+  out = NULL;
+  assert_fails(htone_module_forward_child(whole, "0.1", input, &out), HTONE_ERROR_INVALID_ARGUMENT,
+               "path=\"0.1\" leads to no module");
+  assert_fails(htone_module_forward_child(whole, "0.0", make_ramp(HTONE_F32, 2, 4, 5), &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "input [4, 5] does not end in weight.shape[1]=3");
+  assert_null(out);
+}
+
 static void a_found_child_is_no_copy(void** state) {
   (void)state;
   htone_module* model = make_model(-1);
@@ -127,7 +154,9 @@ static void an_error_names_the_layer_by_path_and_kind(void** state) {
                "htone_module_forward: input [1, 4]");
 }
 
-static htone_status forward_child(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status forward_child(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module;
   return htone_module_forward(user, input, NULL, out);
 }
@@ -138,7 +167,7 @@ static void a_layer_inside_a_callback_has_its_whole_path(void** state) {
   const double ones[] = {1, 1, 1, 1};
   htone_module *linear = make_linear(test_device(), 5, 2, 1), *custom = NULL;
   htone_tensor* out = NULL;
-  assert_ok(htone_module_create_custom(forward_child, linear, NULL, &custom));
+  assert_ok(htone_module_create_custom(forward_child, linear, NULL, NULL, &custom));
   keep_module(custom);
   assert_ok(htone_module_add_child(custom, "inner", linear));
   assert_fails(htone_module_forward(make_sequential(1, &custom), make_tensor(HTONE_F32, ones, 2, 1, 4), NULL, &out),
@@ -206,6 +235,7 @@ static void a_tensor_is_written_as_rows(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(children_are_found_by_index_and_by_path),
+      cmocka_unit_test(a_part_runs_by_its_path),
       cmocka_unit_test(a_found_child_is_no_copy),
       cmocka_unit_test(parameters_are_found_by_name_and_describe_themselves),
       cmocka_unit_test(an_error_names_the_layer_by_path_and_kind),

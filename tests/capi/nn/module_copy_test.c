@@ -54,7 +54,7 @@ typedef struct Layer {
   htone_tensor* input;
 } Layer;
 
-enum { kLayers = 26 };
+enum { kLayers = 29 };
 
 static void make_layers(Layer* layers) {
   static const int64_t width[] = {4};
@@ -63,6 +63,13 @@ static void make_layers(Layer* layers) {
   htone_tensor* lines = make_noise(HTONE_F32, 2, 3, 2, 4, 6);
   htone_tensor* images = make_noise(HTONE_F32, 3, 4, 2, 4, 6, 6);
   htone_tensor* places = make_ramp(HTONE_I64, 1, 3);
+  htone_tensor* tokens = make_tensor(HTONE_I64, (const double[]){3, 1, 0, 2}, 2, 2, 2);
+  htone_transformer_options transformer_options = HTONE_TRANSFORMER_OPTIONS_INIT;
+  transformer_options.vocabulary = 4;
+  transformer_options.positions = 3;
+  transformer_options.layers = 2;
+  transformer_options.width = 6;
+  transformer_options.heads = 2;
   size_t n = 0;
 #define LAYER(tensor, name, ...)                                           \
   do {                                                                     \
@@ -102,6 +109,9 @@ static void make_layers(Layer* layers) {
   LAYER(rows, rescaling, 2, 1);
   LAYER(lines, lstm, device, 6, 3, NULL);
   LAYER(lines, gru, device, 6, 3, NULL);
+  LAYER(lines, multihead_attention, device, 6, 2, NULL);
+  LAYER(lines, transformer_block, device, &transformer_options);
+  LAYER(tokens, transformer, device, &transformer_options);
 #undef LAYER
 #undef PLAIN
   assert_int_equal(n, kLayers);
@@ -206,8 +216,8 @@ static void weights_of_every_storage_are_copied(void** state) {
 typedef struct Seen {
   int calls;
 } Seen;
-static htone_status count_forward(htone_module* module, htone_tensor* input, htone_tensor** out_input, void* user) {
-  (void)module, (void)input, (void)out_input;
+static htone_status count_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call;
   ++((Seen*)user)->calls;
   return HTONE_OK;
 }
@@ -226,7 +236,9 @@ static void hooks_stay_with_the_original(void** state) {
   assert_int_equal(seen.calls, 1);
 }
 
-static htone_status pass_on(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status pass_on(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module, (void)user;
   *out = input;
   return htone_tensor_retain(input);
@@ -235,12 +247,14 @@ static htone_status pass_on(htone_module* module, htone_tensor* input, htone_ten
 static void a_custom_module_is_refused_with_its_place(void** state) {
   (void)state;
   htone_module *custom = NULL, *out = NULL;
-  assert_ok(htone_module_create_custom(pass_on, NULL, NULL, &custom));
+  assert_ok(htone_module_create_custom(pass_on, NULL, NULL, NULL, &custom));
   keep_module(custom);
-  assert_fails(htone_module_copy(custom, &out), HTONE_ERROR_UNSUPPORTED, "module is of kind custom, which cannot be copied");
+  assert_fails(htone_module_copy(custom, &out), HTONE_ERROR_UNSUPPORTED,
+               "module is of kind custom, which cannot be copied");
   htone_module* inner[] = {make_linear(test_device(), 2, 2, 0), custom};
   htone_module* outer[] = {make_sequential(2, inner)};
-  assert_fails(htone_module_copy(make_sequential(1, outer), &out), HTONE_ERROR_UNSUPPORTED, "layer 0.1 is of kind custom");
+  assert_fails(htone_module_copy(make_sequential(1, outer), &out), HTONE_ERROR_UNSUPPORTED,
+               "layer 0.1 is of kind custom");
   assert_null(out);
 }
 

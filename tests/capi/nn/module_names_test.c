@@ -51,7 +51,9 @@ static void expect_name(htone_module* module, size_t index, const char* expected
   assert_string_equal(name, expected);
 }
 
-static htone_status keep_input(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status keep_input(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module, (void)user;
   *out = input;
   return htone_tensor_retain(input);
@@ -62,7 +64,7 @@ static void a_list_shows_what_was_added_at_any_depth(void** state) {
   (void)state;
   size_t count = 0;
   htone_module *inner = NULL, *linear = make_linear(test_device(), 2, 2, 1);
-  assert_ok(htone_module_create_custom(keep_input, NULL, NULL, &inner));
+  assert_ok(htone_module_create_custom(keep_input, NULL, NULL, NULL, &inner));
   keep_module(inner);
   htone_module* outer = make_sequential(1, &inner);
   assert_ok(htone_module_parameter_count(outer, &count));

@@ -23,7 +23,9 @@ static htone_module* make_relu(void) {
 }
 
 /* Runs the child that `user` points to; without a child it returns the input. */
-static htone_status run_child(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status run_child(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   htone_module** child = user;
   (void)module;
   if (*child != NULL) return htone_module_forward(*child, input, NULL, out);
@@ -35,7 +37,7 @@ static htone_module* no_child;
 
 static htone_module* make_custom(htone_module** child) {
   htone_module* module = NULL;
-  assert_ok(htone_module_create_custom(run_child, child, NULL, &module));
+  assert_ok(htone_module_create_custom(run_child, child, NULL, NULL, &module));
   return keep_module(module);
 }
 
@@ -109,7 +111,9 @@ static void a33_a_module_that_became_too_deep_is_refused_when_it_is_used(void** 
 
 static htone_module* itself;
 
-static htone_status run_itself(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status run_itself(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module;
   ++*(int*)user;
   return htone_module_forward(itself, input, NULL, out);
@@ -119,15 +123,15 @@ static void a33_a_forward_that_calls_itself_ends(void** state) {
   (void)state;
   int calls = 0;
   htone_tensor *x = make_tensor(HTONE_F32, (const double[]){-1, 2}, 1, 2), *out = NULL;
-  assert_ok(htone_module_create_custom(run_itself, &calls, NULL, &itself));
+  assert_ok(htone_module_create_custom(run_itself, &calls, NULL, NULL, &itself));
   keep_module(itself);
   assert_fails(htone_module_forward(itself, x, NULL, &out), HTONE_ERROR_CALLBACK, "forward of a custom module");
   assert_int_equal(calls, kMaxDepth);
   assert_values(forward(keep_module(make_relu()), x), 0, 0, 2);
 }
 
-static htone_status keep_input(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
-  (void)module, (void)input, (void)out, (void)user;
+static htone_status keep_input(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   return HTONE_OK;
 }
 
@@ -178,7 +182,7 @@ static void* use_deepest_custom(void* argument) {
   static htone_module* chain[kMaxDepth + 1];
   try_to(argument, htone_module_create_linear(test_device(), 4, 4, NULL, &chain[kMaxDepth - 1]));
   for (int i = kMaxDepth - 2; i >= 0; --i) {
-    try_to(argument, htone_module_create_custom(run_child, &chain[i + 1], NULL, &chain[i]));
+    try_to(argument, htone_module_create_custom(run_child, &chain[i + 1], NULL, NULL, &chain[i]));
     try_to(argument, htone_module_add_child(chain[i], "inner", chain[i + 1]));
   }
   use(chain[0], argument);
@@ -191,7 +195,7 @@ static void* release_deep_chain(void* argument) {
   enum { kLength = 20000 };
   static htone_module* chain[kLength];
   for (int i = 0; i < kLength; ++i) {
-    try_to(argument, htone_module_create_custom(run_child, &no_child, NULL, &chain[i]));
+    try_to(argument, htone_module_create_custom(run_child, &no_child, NULL, NULL, &chain[i]));
     if (i > 0) try_to(argument, htone_module_add_child(chain[i - 1], "inner", chain[i]));
   }
   for (int i = kLength - 1; i >= 0; --i) try_to(argument, htone_module_release(chain[i]));

@@ -381,7 +381,8 @@ static void wrong_shapes_and_kinds_are_named(void** state) {
   htone_tensor *input = make_ramp(HTONE_F32, 3, 1, 4, 2), *out = NULL, *hidden = NULL, *cell = NULL;
   assert_fails(htone_module_forward(lstm, make_ramp(HTONE_F32, 2, 4, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "input [4, 2], expected [batch, time, 2]");
-  assert_fails(htone_module_forward(lstm, make_ramp(HTONE_F32, 3, 1, 4, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH, "input");
+  assert_fails(htone_module_forward(lstm, make_ramp(HTONE_F32, 3, 1, 4, 3), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "input");
   assert_fails(htone_module_forward(lstm, make_ramp(HTONE_F32, 3, 1, 0, 2), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
                "input [1, 0, 2] has no step");
   assert_fails(htone_module_forward_lstm(lstm, input, make_ramp(HTONE_F32, 3, 2, 1, 3), NULL, &out, &hidden, &cell),

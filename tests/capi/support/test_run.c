@@ -148,7 +148,7 @@ static htone_status loss_of(Run* run, htone_tensor** out) {
   htone_status status = htone_batches_tensor(run->batches, 0, &features);
   if (status == HTONE_OK) status = htone_batches_tensor(run->batches, 1, &labels);
   if (status == HTONE_OK) status = htone_module_forward(run->model, features, run->policy, &logits);
-  if (status == HTONE_OK) status = htone_cross_entropy(logits, labels, out);
+  if (status == HTONE_OK) status = htone_cross_entropy(logits, labels, NULL, out);
   htone_tensor_release(logits);
   htone_tensor_release(labels);
   htone_tensor_release(features);

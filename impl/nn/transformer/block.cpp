@@ -1,0 +1,77 @@
+#include "nn/transformer/block.h"
+
+#include <array>
+#include <cmath>
+
+#include "nn/norms.h"
+#include "nn/part_copies.h"
+#include "nn/transformer/attention.h"
+#include "nn/transformer/feed_forward.h"
+#include "ops/ops.h"
+
+namespace halftone::nn {
+
+Ref<Module> make_norm(ContextDevice& device, const TransformerOptions& options) {
+  const Shape shape = {options.attention.width};
+  const bool is_layer_norm = options.norm_kind == NormKind::kLayer;
+  Affine affine = Affine::make(device, shape, options.attention.dtype, true, is_layer_norm && options.attention.bias);
+  if (is_layer_norm) return make_ref<LayerNorm>(shape, options.epsilon, std::move(affine));
+  return make_ref<RmsNorm>(shape, options.epsilon, std::move(affine));
+}
+
+TransformerBlock::TransformerBlock(ContextDevice& device, const TransformerOptions& options)
+    : norm_placement_(options.norm_placement), dropout_(options.attention.dropout) {
+  const double output_std = kWeightStd / std::sqrt(2.0 * static_cast<double>(options.layers));
+  add_part("ln_1", make_norm(device, options));
+  add_part("attn", make_ref<MultiheadAttention>(device, options.attention, output_std));
+  add_part("ln_2", make_norm(device, options));
+  add_part("mlp", make_ref<FeedForward>(device, options, output_std));
+}
+
+Tensor TransformerBlock::attend(const Tensor& input, const Tensor& mask) const {
+  Tensor output;
+  part(kAttention).run(std::array{input, Tensor(), Tensor(), mask}, {&output, 1});
+  return output;
+}
+
+Tensor TransformerBlock::dropped(const Tensor& tensor) const { return ops::dropout(tensor, dropout_, is_training()); }
+
+void TransformerBlock::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  Tensor x = inputs[0];
+  const Tensor& mask = inputs[1];
+  if (norm_placement_ == NormPlacement::kPre) {
+    x = ops::add(x, dropped(attend(part(kNorm1).run(x), mask)));
+    outputs[0] = ops::add(x, dropped(part(kFeedForward).run(part(kNorm2).run(x))));
+  } else {
+    x = part(kNorm1).run(ops::add(x, dropped(attend(x, mask))));
+    outputs[0] = part(kNorm2).run(ops::add(x, dropped(part(kFeedForward).run(x))));
+  }
+}
+
+Ref<Module> TransformerBlock::copied(PartCopies& parts) const {
+  Ref<TransformerBlock> made = make_ref<TransformerBlock>(*this);
+  own_parts(*made, parts);
+  return made;
+}
+
+TransformerStack::TransformerStack(ContextDevice& device, const TransformerOptions& options) {
+  for (int64_t i = 0; i < options.layers; ++i) add_part(std::to_string(i), make_ref<TransformerBlock>(device, options));
+}
+
+void TransformerStack::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  Tensor x = inputs[0];
+  for (size_t i = 0; i < part_count(); ++i) {
+    Tensor result;
+    part(i).run(std::array{x, inputs[1]}, {&result, 1});
+    x = std::move(result);
+  }
+  outputs[0] = x;
+}
+
+Ref<Module> TransformerStack::copied(PartCopies& parts) const {
+  Ref<TransformerStack> made = make_ref<TransformerStack>(*this);
+  own_parts(*made, parts);
+  return made;
+}
+
+}  // namespace halftone::nn

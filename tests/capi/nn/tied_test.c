@@ -1,0 +1,154 @@
+/* A weight that an embedding and the output layer of a model share. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_optimizers.h"
+
+enum { kTokens = 5, kWidth = 3 };
+
+/* An embedding, and a linear layer with its weight. */
+static htone_module* make_tied(void) {
+  htone_module* layers[2] = {NULL, NULL};
+  assert_ok(htone_module_create_embedding(test_device(), kTokens, kWidth, NULL, &layers[0]));
+  keep_module(layers[0]);
+  assert_ok(htone_module_create_tied_linear(parameter_of(layers[0], 0), NULL, &layers[1]));
+  keep_module(layers[1]);
+  return make_sequential(2, layers);
+}
+
+static htone_tensor* tokens(void) { return make_tensor(HTONE_I64, (const double[]){1, 3, 3, 0}, 1, 4); }
+
+/* The logits of single operations with one weight. */
+static htone_tensor* plain_logits(htone_tensor* weight) {
+  htone_tensor *vectors = NULL, *logits = NULL;
+  assert_ok(htone_embedding(weight, tokens(), -1, &vectors));
+  assert_ok(htone_linear(keep_tensor(vectors), weight, NULL, &logits));
+  return keep_tensor(logits);
+}
+
+static void assert_equal(htone_tensor* actual, htone_tensor* expected) {
+  double* values = values_of(expected);
+  check_values(actual, 1e-6, values, (size_t)numel_of(expected), __FILE__, __LINE__);
+  free(values);
+}
+
+static htone_tensor* squared_sum(htone_tensor* x) { return sum_of(apply2(htone_mul, x, x)); }
+
+static void the_gradient_is_the_sum_over_both_uses(void** state) {
+  (void)state;
+  htone_module* model = make_tied();
+  htone_tensor *weight = leaf(make_noise(HTONE_F32, 5, 2, kTokens, kWidth)), *own = weights_of(model, 0);
+  htone_scope* scope = NULL;
+  assert_ok(htone_no_grad_begin(&scope));
+  assert_ok(htone_tensor_copy_from(own, weight));
+  assert_ok(htone_scope_end(scope));
+  assert_equal(forward(model, tokens()), plain_logits(weight));
+  backward(squared_sum(forward(model, tokens())));
+  backward(squared_sum(plain_logits(weight)));
+  assert_equal(grad_of(own), grad_of(weight));
+}
+
+static void an_optimizer_updates_it_once(void** state) {
+  (void)state;
+  htone_module* model = make_tied();
+  size_t count = 0;
+  assert_ok(htone_parameters_count(parameters_of_module(model), &count));
+  assert_int_equal(count, 1);
+  htone_optimizer* optimizer = make_sgd(model, 0.5);
+  htone_tensor *before = NULL, *step = NULL, *own = weights_of(model, 0);
+  assert_ok(htone_tensor_clone(own, &before));
+  keep_tensor(before);
+  backward(squared_sum(forward(model, tokens())));
+  assert_ok(htone_mul_scalar(grad_of(own), 0.5, &step));
+  keep_tensor(step);
+  assert_ok(htone_optimizer_step(optimizer));
+  assert_equal(own, apply2(htone_sub, before, step));
+  assert_equal(weights_of(model, 1), own);
+}
+
+static void a_state_has_it_under_both_names_and_fits_another_model(void** state) {
+  (void)state;
+  static const char* const names[] = {"0.weight", "1.weight"};
+  htone_module *model = make_tied(), *other = make_tied();
+  htone_state_dict* dict = NULL;
+  size_t count = 0, length = 0;
+  assert_ok(htone_module_state_dict(model, &dict));
+  keep_state_dict(dict);
+  assert_ok(htone_state_dict_count(dict, &count));
+  assert_int_equal(count, COUNT_OF(names));
+  for (size_t i = 0; i < count; ++i) {
+    char name[32];
+    htone_tensor* tensor = NULL;
+    assert_ok(htone_state_dict_name(dict, i, name, sizeof name, &length));
+    assert_string_equal(name, names[i]);
+    assert_ok(htone_state_dict_tensor(dict, i, &tensor));
+    assert_equal(keep_tensor(tensor), weights_of(model, 0));
+  }
+  assert_ok(htone_module_load_state_dict(other, dict, NULL));
+  assert_equal(forward(other, tokens()), forward(model, tokens()));
+  backward(squared_sum(forward(other, tokens()))); /* still one parameter */
+  assert_equal(grad_of(weights_of(other, 0)), grad_of(weights_of(other, 1)));
+}
+
+static void a_checkpoint_brings_it_back(void** state) {
+  (void)state;
+  htone_module *model = make_tied(), *other = make_tied();
+  htone_module* models[] = {model, other};
+  for (int i = 0; i < 2; ++i) {
+    htone_checkpoint* checkpoint = NULL;
+    int64_t step = -1;
+    assert_ok(htone_checkpoint_create(test_context(), test_folder(), &checkpoint));
+    assert_ok(htone_checkpoint_add_module(checkpoint, "model", models[i]));
+    assert_ok(htone_checkpoint_add_optimizer(checkpoint, "optimizer", make_sgd(models[i], 0.5)));
+    if (i == 0) {
+      assert_ok(htone_checkpoint_save(checkpoint, 1));
+    } else {
+      assert_ok(htone_checkpoint_load(checkpoint, &step));
+      assert_int_equal(step, 1);
+    }
+    assert_ok(htone_checkpoint_release(checkpoint));
+  }
+  assert_equal(forward(other, tokens()), forward(model, tokens()));
+}
+
+static void a_summary_counts_it_once(void** state) {
+  (void)state;
+  char text[1024];
+  size_t length = 0;
+  assert_ok(htone_module_summary(make_tied(), text, sizeof text, &length));
+  assert_non_null(strstr(text, "\n15 parameters, 15 of them trainable; 60 bytes"));
+}
+
+static void a_copy_keeps_the_tie(void** state) {
+  (void)state;
+  htone_module *model = make_tied(), *copy = NULL;
+  assert_ok(htone_module_copy(model, &copy));
+  keep_module(copy);
+  assert_ok(htone_init_normal(weights_of(copy, 0), 0, 1));
+  assert_equal(weights_of(copy, 1), weights_of(copy, 0));
+  assert_equal(forward(copy, tokens()), plain_logits(weights_of(copy, 0)));
+}
+
+static void wrong_shapes_are_named(void** state) {
+  (void)state;
+  htone_module *linear = make_linear(test_device(), 3, 5, 1), *out = NULL;
+  assert_fails(htone_module_create_tied_linear(parameter_of(linear, 1), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "weight [5], expected [out_features, in_features]");
+  htone_parameter* bias = make_parameter("bias", make_ramp(HTONE_F32, 1, 4));
+  assert_fails(htone_module_create_tied_linear(parameter_of(linear, 0), bias, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "bias [4], expected [5]");
+  assert_null(out);
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_gradient_is_the_sum_over_both_uses),
+      cmocka_unit_test(an_optimizer_updates_it_once),
+      cmocka_unit_test(a_state_has_it_under_both_names_and_fits_another_model),
+      cmocka_unit_test(a_checkpoint_brings_it_back),
+      cmocka_unit_test(a_summary_counts_it_once),
+      cmocka_unit_test(a_copy_keeps_the_tie),
+      cmocka_unit_test(wrong_shapes_are_named),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}

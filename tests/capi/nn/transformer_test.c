@@ -1,0 +1,495 @@
+/* Attention modules, blocks and whole transformers against the same net of single operations; names; masks; autocast;
+ * wrong arguments. gpt_training_test.c compares training with a reference in double. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "test_modules.h"
+
+static htone_module* make_attention(int64_t width, int64_t heads, int64_t kv_heads, int32_t causal) {
+  htone_multihead_attention_options options = HTONE_MULTIHEAD_ATTENTION_OPTIONS_INIT;
+  htone_module* module = NULL;
+  options.kv_heads = kv_heads;
+  options.causal = causal;
+  options.dtype = HTONE_F64;
+  assert_ok(htone_module_create_multihead_attention(test_device(), width, heads, &options, &module));
+  return keep_module(module);
+}
+
+/* Two blocks of width 8 with two heads, in f64 or f32. */
+static htone_transformer_options tiny_options(htone_dtype dtype) {
+  htone_transformer_options options = HTONE_TRANSFORMER_OPTIONS_INIT;
+  options.vocabulary = 11;
+  options.positions = 6;
+  options.layers = 2;
+  options.width = 8;
+  options.heads = 2;
+  options.dtype = dtype;
+  return options;
+}
+
+static htone_module* make_transformer(const htone_transformer_options* options) {
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_transformer(test_device(), options, &module));
+  return keep_module(module);
+}
+
+static htone_module* make_block(const htone_transformer_options* options) {
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_transformer_block(test_device(), options, &module));
+  return keep_module(module);
+}
+
+/* Larger weights than those of the initialisation, so that no part of a net hides behind a small factor; norms and
+ * biases, too. */
+static void fill_parameters(htone_module* module) {
+  size_t count = 0;
+  assert_ok(htone_module_parameter_count(module, &count));
+  for (size_t i = 0; i < count; ++i) {
+    htone_tensor* weights = weights_of(module, i);
+    assert_ok(htone_init_normal(weights, 0, 0.5));
+  }
+}
+
+static htone_tensor* parameter(htone_module* module, const char* name) {
+  htone_parameter* found = NULL;
+  htone_tensor* tensor = NULL;
+  assert_ok(htone_module_find_parameter(module, name, &found));
+  keep_parameter(found);
+  assert_ok(htone_parameter_tensor(found, &tensor));
+  return keep_tensor(tensor);
+}
+
+static htone_tensor* run(htone_module* module, size_t count, htone_tensor* const* inputs) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_module_forward_n(module, count, inputs, NULL, 1, &out));
+  return keep_tensor(out);
+}
+
+static void assert_same(htone_tensor* actual, htone_tensor* expected, double tolerance) {
+  double* values = values_of(expected);
+  check_values(actual, tolerance, values, (size_t)numel_of(expected), __FILE__, __LINE__);
+  free(values);
+}
+
+static htone_tensor* reshaped(htone_tensor* x, int32_t ndim, int64_t a, int64_t b, int64_t c, int64_t d) {
+  const int64_t shape[4] = {a, b, c, d};
+  htone_tensor* out = NULL;
+  assert_ok(htone_reshape(x, ndim, shape, &out));
+  return keep_tensor(out);
+}
+
+static htone_tensor* linear_of(htone_tensor* x, htone_tensor* weight, htone_tensor* bias) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_linear(x, weight, bias, &out));
+  return keep_tensor(out);
+}
+
+/* The rows of the projections' weight or bias that make queries (0), keys (1) or values (2). */
+static htone_tensor* rows_of(htone_tensor* fused, int which, int64_t width, int64_t kv_width) {
+  const int64_t begin[] = {0, width, width + kv_width, width + 2 * kv_width};
+  return slice_of(fused, 0, begin[which], begin[which + 1], 1);
+}
+
+/* Attention of single operations: heads by reshape, transpose and repeated slices, scores by matmul, softmax. `hidden`
+ * [.., queries, keys] is true where a key is hidden; optional. */
+static htone_tensor* plain_attention(htone_module* module, const char* prefix, htone_tensor* query,
+                                     htone_tensor* source, int64_t heads, int64_t kv_heads, htone_tensor* hidden) {
+  int64_t shape[3], keys[3];
+  int32_t ndim = 0;
+  char name[64];
+  htone_tensor *weights[4], *projected[3], *parts[8], *scaled = NULL, *merged = NULL;
+  static const char* const names[] = {"c_attn.weight", "c_attn.bias", "c_proj.weight", "c_proj.bias"};
+  for (int i = 0; i < 4; ++i) {
+    snprintf(name, sizeof name, "%s%s", prefix, names[i]);
+    weights[i] = parameter(module, name);
+  }
+  assert_ok(htone_tensor_shape(query, shape, 3, &ndim));
+  assert_ok(htone_tensor_shape(source, keys, 3, &ndim));
+  const int64_t depth = shape[2] / heads;
+  for (int i = 0; i < 3; ++i) {
+    projected[i] = linear_of(i == 0 ? query : source, rows_of(weights[0], i, shape[2], kv_heads * depth),
+                             rows_of(weights[1], i, shape[2], kv_heads * depth));
+  }
+  for (int64_t h = 0; h < heads; ++h) {
+    const int64_t g = h / (heads / kv_heads);
+    htone_tensor* q = slice_of(projected[0], 2, h * depth, (h + 1) * depth, 1);
+    htone_tensor* k = slice_of(projected[1], 2, g * depth, (g + 1) * depth, 1);
+    htone_tensor* v = slice_of(projected[2], 2, g * depth, (g + 1) * depth, 1);
+    assert_ok(htone_mul_scalar(apply2(htone_matmul, q, transpose_of(k, 1, 2)), 1 / sqrt((double)depth), &scaled));
+    htone_tensor *scores = keep_tensor(scaled), *softmax = NULL;
+    if (hidden != NULL) {
+      assert_ok(htone_masked_fill(scores, hidden, -1e300, &scaled));
+      scores = keep_tensor(scaled);
+    }
+    assert_ok(htone_softmax(scores, 2, &softmax));
+    parts[h] = apply2(htone_matmul, keep_tensor(softmax), v);
+  }
+  assert_ok(htone_cat((size_t)heads, parts, 2, &merged));
+  return linear_of(keep_tensor(merged), weights[2], weights[3]);
+}
+
+/* [queries, keys], bool: true above the diagonal. */
+static htone_tensor* later_keys(int64_t queries, int64_t keys) {
+  double values[64];
+  for (int64_t i = 0; i < queries * keys; ++i) values[i] = i % keys > i / keys;
+  return make_tensor(HTONE_BOOL, values, 2, (int)queries, (int)keys);
+}
+
+/* Compares outputs, and the gradients of inputs and parameters, of two nets with the same module's parameters. */
+static void assert_same_net(htone_module* module, htone_tensor* actual, htone_tensor* expected, size_t input_count,
+                            htone_tensor** inputs) {
+  size_t count = 0;
+  htone_tensor* gradients[40];
+  htone_tensor* weight = make_noise(HTONE_F64, 77, 1, (int)numel_of(actual));
+  assert_ok(htone_module_parameter_count(module, &count));
+  assert_true(count + input_count <= COUNT_OF(gradients));
+  assert_same(actual, expected, 1e-10);
+  for (int pass = 0; pass < 2; ++pass) {
+    htone_tensor* flat = reshaped(pass == 0 ? actual : expected, 1, -1, 0, 0, 0);
+    backward(sum_of(apply2(htone_mul, flat, weight)));
+    for (size_t i = 0; i < count + input_count; ++i) {
+      htone_tensor* tensor = i < count ? weights_of(module, i) : inputs[i - count];
+      htone_tensor* gradient = NULL;
+      if (pass == 0) {
+        assert_ok(htone_tensor_clone(grad_of(tensor), &gradient));
+        gradients[i] = keep_tensor(gradient);
+      } else {
+        assert_same(grad_of(tensor), gradients[i], 1e-10);
+      }
+      assert_ok(htone_tensor_zero_grad(tensor));
+    }
+  }
+}
+
+static void self_attention_equals_single_operations(void** state) {
+  (void)state;
+  for (int kv_heads = 1; kv_heads <= 4; kv_heads *= 2) {
+    for (int causal = 0; causal < 2; ++causal) {
+      htone_module* module = make_attention(8, 4, kv_heads, causal);
+      fill_parameters(module);
+      htone_tensor* x = leaf(make_noise(HTONE_F64, 1, 3, 2, 5, 8));
+      htone_tensor* expected = plain_attention(module, "", x, x, 4, kv_heads, causal ? later_keys(5, 5) : NULL);
+      assert_same_net(module, forward(module, x), expected, 1, &x);
+    }
+  }
+}
+
+static void attention_to_another_sequence_equals_single_operations(void** state) {
+  (void)state;
+  htone_module* module = make_attention(8, 2, 1, 0);
+  fill_parameters(module);
+  htone_tensor* inputs[] = {leaf(make_noise(HTONE_F64, 1, 3, 2, 3, 8)), leaf(make_noise(HTONE_F64, 2, 3, 2, 5, 8))};
+  htone_tensor* expected = plain_attention(module, "", inputs[0], inputs[1], 2, 1, NULL);
+  assert_same_net(module, run(module, 2, inputs), expected, 2, inputs);
+  htone_tensor* with_value[] = {inputs[0], inputs[1], inputs[1]};
+  assert_same(run(module, 3, with_value), expected, 1e-12);
+}
+
+static void a_mask_hides_keys(void** state) {
+  (void)state;
+  htone_module* module = make_attention(8, 2, 2, 0);
+  fill_parameters(module);
+  htone_tensor* x = make_noise(HTONE_F64, 1, 3, 1, 4, 8);
+  htone_tensor* shown = make_tensor(HTONE_BOOL, (const double[]){1, 1, 0, 1}, 4, 1, 1, 1, 4);
+  htone_tensor* hidden = make_tensor(HTONE_BOOL, (const double[]){0, 0, 1, 0}, 2, 1, 4);
+  htone_tensor* inputs[] = {x, NULL, NULL, shown};
+  assert_same(run(module, 4, inputs), plain_attention(module, "", x, x, 2, 2, hidden), 1e-10);
+}
+
+static htone_tensor* norm_of(htone_module* module, const char* name, int is_rms, htone_tensor* x) {
+  const int64_t width = 8;
+  char weight[64], bias[64];
+  htone_tensor* out = NULL;
+  snprintf(weight, sizeof weight, "%s.weight", name);
+  snprintf(bias, sizeof bias, "%s.bias", name);
+  if (is_rms) {
+    assert_ok(htone_rms_norm(x, 1, &width, parameter(module, weight), 1e-5, &out));
+  } else {
+    assert_ok(htone_layer_norm(x, 1, &width, parameter(module, weight), parameter(module, bias), 1e-5, &out));
+  }
+  return keep_tensor(out);
+}
+
+static htone_tensor* plain_feed_forward(htone_module* module, htone_feed_forward form, htone_tensor* x) {
+  htone_tensor* hidden = linear_of(x, parameter(module, "mlp.c_fc.weight"), parameter(module, "mlp.c_fc.bias"));
+  htone_tensor* out = NULL;
+  if (form == HTONE_FEED_FORWARD_SWIGLU) {
+    htone_tensor* gate = linear_of(x, parameter(module, "mlp.c_gate.weight"), parameter(module, "mlp.c_gate.bias"));
+    hidden = apply2(htone_mul, apply1(htone_silu, gate), hidden);
+  } else {
+    assert_ok(htone_gelu(hidden, form == HTONE_FEED_FORWARD_GELU ? HTONE_GELU_ERF : HTONE_GELU_TANH, &out));
+    hidden = keep_tensor(out);
+  }
+  return linear_of(hidden, parameter(module, "mlp.c_proj.weight"), parameter(module, "mlp.c_proj.bias"));
+}
+
+static void a_block_of_every_form_equals_single_operations(void** state) {
+  (void)state;
+  for (int form = 0; form < 12; ++form) {
+    htone_transformer_options options = tiny_options(HTONE_F64);
+    options.feed_forward = (htone_feed_forward)(form % 3);
+    options.norm_kind = form / 3 % 2 == 0 ? HTONE_NORM_LAYER : HTONE_NORM_RMS;
+    options.norm_placement = form / 6 == 0 ? HTONE_NORM_PRE : HTONE_NORM_POST;
+    options.hidden = 12;
+    const int is_rms = options.norm_kind == HTONE_NORM_RMS, is_pre = options.norm_placement == HTONE_NORM_PRE;
+    htone_module* module = make_block(&options);
+    fill_parameters(module);
+    htone_tensor *input = leaf(make_noise(HTONE_F64, 3, 3, 2, 4, 8)), *x = input;
+    htone_tensor* actual = forward(module, x);
+    htone_tensor* given = is_pre ? norm_of(module, "ln_1", is_rms, x) : x;
+    x = apply2(htone_add, x, plain_attention(module, "attn.", given, given, 2, 2, later_keys(4, 4)));
+    if (!is_pre) x = norm_of(module, "ln_1", is_rms, x);
+    given = is_pre ? norm_of(module, "ln_2", is_rms, x) : x;
+    x = apply2(htone_add, x, plain_feed_forward(module, options.feed_forward, given));
+    if (!is_pre) x = norm_of(module, "ln_2", is_rms, x);
+    assert_same_net(module, actual, x, 1, &input);
+  }
+}
+
+static htone_tensor* make_tokens(int time) {
+  double values[32];
+  for (int i = 0; i < 2 * time; ++i) values[i] = (i * 7 + 3) % 11;
+  return make_tensor(HTONE_I64, values, 2, 2, time);
+}
+
+static void a_transformer_is_its_parts_one_after_another(void** state) {
+  (void)state;
+  for (int head = HTONE_HEAD_NONE; head <= HTONE_HEAD_OWN; ++head) {
+    htone_transformer_options options = tiny_options(HTONE_F64);
+    htone_tensor *embedded[2], *positions = NULL;
+    htone_module* stack = NULL;
+    options.head = (htone_output_head)head;
+    htone_module* module = make_transformer(&options);
+    fill_parameters(module);
+    htone_tensor* tokens = make_tokens(5);
+    assert_ok(htone_embedding(parameter(module, "wte.weight"), tokens, -1, &embedded[0]));
+    assert_ok(htone_arange(test_device(), HTONE_I64, 0, 5, 1, &positions));
+    assert_ok(htone_embedding(parameter(module, "wpe.weight"), keep_tensor(positions), -1, &embedded[1]));
+    assert_ok(htone_module_find(module, "h", &stack));
+    htone_tensor* x = apply2(htone_add, keep_tensor(embedded[0]), keep_tensor(embedded[1]));
+    x = norm_of(module, "ln_f", 0, forward(keep_module(stack), x));
+    if (head == HTONE_HEAD_TIED) x = linear_of(x, parameter(module, "wte.weight"), NULL);
+    if (head == HTONE_HEAD_OWN) x = linear_of(x, parameter(module, "lm_head.weight"), NULL);
+    assert_same_net(module, forward(module, tokens), x, 0, NULL);
+  }
+}
+
+static void assert_names(htone_module* module, size_t expected_count, const char* const* expected) {
+  size_t count = 0, length = 0;
+  assert_ok(htone_module_parameter_count(module, &count));
+  assert_int_equal(count, expected_count);
+  for (size_t i = 0; i < count; ++i) {
+    char name[64];
+    assert_ok(htone_module_parameter_name(module, i, name, sizeof name, &length));
+    assert_string_equal(name, expected[i]);
+  }
+}
+
+static void parameters_have_the_names_of_gpt2s_tensors(void** state) {
+  (void)state;
+  static const char* const gpt2[] = {"wte.weight",
+                                     "wpe.weight",
+                                     "h.0.ln_1.weight",
+                                     "h.0.ln_1.bias",
+                                     "h.0.attn.c_attn.weight",
+                                     "h.0.attn.c_attn.bias",
+                                     "h.0.attn.c_proj.weight",
+                                     "h.0.attn.c_proj.bias",
+                                     "h.0.ln_2.weight",
+                                     "h.0.ln_2.bias",
+                                     "h.0.mlp.c_fc.weight",
+                                     "h.0.mlp.c_fc.bias",
+                                     "h.0.mlp.c_proj.weight",
+                                     "h.0.mlp.c_proj.bias",
+                                     "ln_f.weight",
+                                     "ln_f.bias"};
+  static const char* const other[] = {"wte.weight",
+                                      "wpe.weight",
+                                      "h.0.ln_1.weight",
+                                      "h.0.attn.c_attn.weight",
+                                      "h.0.attn.c_proj.weight",
+                                      "h.0.ln_2.weight",
+                                      "h.0.mlp.c_fc.weight",
+                                      "h.0.mlp.c_proj.weight",
+                                      "h.0.mlp.c_gate.weight",
+                                      "lm_head.weight"};
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  options.layers = 1;
+  htone_module* module = make_transformer(&options);
+  assert_names(module, COUNT_OF(gpt2), gpt2);
+  assert_shape(parameter(module, "h.0.attn.c_attn.weight"), 24, 8);
+  assert_shape(parameter(module, "h.0.mlp.c_fc.weight"), 32, 8);
+  options.bias = 0;
+  options.kv_heads = 1;
+  options.norm_kind = HTONE_NORM_RMS;
+  options.norm_placement = HTONE_NORM_POST;
+  options.feed_forward = HTONE_FEED_FORWARD_SWIGLU;
+  options.head = HTONE_HEAD_OWN;
+  module = make_transformer(&options);
+  assert_names(module, COUNT_OF(other), other);
+  assert_shape(parameter(module, "h.0.attn.c_attn.weight"), 16, 8);
+}
+
+static double deviation_of(htone_tensor* tensor) {
+  double *values = values_of(tensor), squares = 0;
+  const int64_t count = numel_of(tensor);
+  for (int64_t i = 0; i < count; ++i) squares += values[i] * values[i];
+  free(values);
+  return sqrt(squares / (double)count);
+}
+
+static void weights_begin_as_gpt2s(void** state) {
+  (void)state;
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  options.width = 64;
+  options.layers = 8;
+  htone_module* module = make_transformer(&options);
+  assert_near(deviation_of(parameter(module, "h.0.attn.c_attn.weight")), 0.02, 0.001);
+  assert_near(deviation_of(parameter(module, "h.7.mlp.c_proj.weight")), 0.02 / 4, 0.001);
+  assert_near(deviation_of(parameter(module, "h.7.attn.c_proj.weight")), 0.02 / 4, 0.001);
+  assert_near(deviation_of(parameter(module, "wte.weight")), 0.02, 0.003);
+  assert_near(deviation_of(parameter(module, "h.3.ln_2.weight")), 1, 0);
+  assert_near(deviation_of(parameter(module, "h.3.mlp.c_fc.bias")), 0, 0);
+}
+
+/* An encoder: the features of visible tokens do not depend on the tokens that the mask hides. */
+static void an_encoder_does_not_see_padding(void** state) {
+  (void)state;
+  htone_transformer_options options = tiny_options(HTONE_F64);
+  options.causal = 0;
+  options.head = HTONE_HEAD_NONE;
+  htone_module* module = make_transformer(&options);
+  fill_parameters(module);
+  htone_tensor* mask = make_tensor(HTONE_BOOL, (const double[]){1, 1, 0, 0}, 4, 1, 1, 1, 4);
+  htone_tensor* first[] = {make_tensor(HTONE_I64, (const double[]){1, 2, 3, 4}, 2, 1, 4), mask};
+  htone_tensor* second[] = {make_tensor(HTONE_I64, (const double[]){1, 2, 9, 5}, 2, 1, 4), mask};
+  htone_tensor* third[] = {make_tensor(HTONE_I64, (const double[]){1, 7, 3, 4}, 2, 1, 4), mask};
+  htone_tensor* seen = slice_of(run(module, 2, first), 1, 0, 1, 1);
+  assert_shape(run(module, 2, first), 1, 4, 8);
+  assert_same(slice_of(run(module, 2, second), 1, 0, 1, 1), seen, 0);
+  htone_tensor* difference = apply2(htone_sub, slice_of(run(module, 2, third), 1, 0, 1, 1), seen);
+  assert_true(deviation_of(difference) > 1e-6); /* it does depend on a visible one, also behind it */
+}
+
+static void a_causal_model_does_not_see_later_tokens(void** state) {
+  (void)state;
+  htone_transformer_options options = tiny_options(HTONE_F64);
+  htone_module* module = make_transformer(&options);
+  fill_parameters(module);
+  htone_tensor* first = forward(module, make_tensor(HTONE_I64, (const double[]){1, 2, 3, 4}, 2, 1, 4));
+  htone_tensor* second = forward(module, make_tensor(HTONE_I64, (const double[]){1, 2, 9, 5}, 2, 1, 4));
+  assert_same(slice_of(first, 1, 0, 2, 1), slice_of(second, 1, 0, 2, 1), 0);
+  assert_true(deviation_of(apply2(htone_sub, first, second)) > 1e-6);
+}
+
+static void autocast_runs_in_16_bits_and_is_near(void** state) {
+  (void)state;
+  static const htone_dtype dtypes[] = {HTONE_BF16, HTONE_F16};
+  static const double tolerances[] = {0.03, 0.005};
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  options.width = 32;
+  htone_module* module = make_transformer(&options);
+  htone_tensor *tokens = make_tokens(6), *exact = forward(module, tokens);
+  for (size_t i = 0; i < COUNT_OF(dtypes); ++i) {
+    htone_autocast_policy* policy = NULL;
+    htone_tensor* out = NULL;
+    assert_ok(htone_autocast_policy_create(dtypes[i], &policy));
+    assert_ok(htone_module_forward(module, tokens, keep_policy(policy), &out));
+    assert_int_equal(dtype_of(keep_tensor(out)), dtypes[i]);
+    const double error = deviation_of(apply2(htone_sub, cast_of(out, HTONE_F32), exact)) / deviation_of(exact);
+    assert_true(error > 0 && error < tolerances[i]);
+    backward(sum_of(apply2(htone_mul, out, out)));
+    const double gradient = deviation_of(grad_of(parameter(module, "h.0.attn.c_attn.weight")));
+    assert_true(gradient > 0 && isfinite(gradient));
+  }
+}
+
+static void dropout_acts_in_training_alone(void** state) {
+  (void)state;
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  options.dropout = 0.5;
+  htone_module* module = make_transformer(&options);
+  htone_tensor* tokens = make_tokens(6);
+  assert_true(deviation_of(apply2(htone_sub, forward(module, tokens), forward(module, tokens))) > 0);
+  assert_ok(htone_module_set_training(module, 0));
+  assert_same(forward(module, tokens), forward(module, tokens), 0);
+}
+
+static void a_copy_has_parameters_of_its_own_and_keeps_the_tie(void** state) {
+  (void)state;
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  htone_module *module = make_transformer(&options), *copy = NULL;
+  htone_tensor* tokens = make_tokens(6);
+  assert_ok(htone_module_copy(module, &copy));
+  keep_module(copy);
+  htone_tensor* before = forward(copy, tokens);
+  assert_same(before, forward(module, tokens), 0);
+  fill_parameters(module);
+  assert_same(forward(copy, tokens), before, 0);
+  size_t count = 0, of_copy = 0;
+  assert_ok(htone_module_parameter_count(module, &count));
+  assert_ok(htone_module_parameter_count(copy, &of_copy));
+  assert_int_equal(count, of_copy);
+}
+
+static void wrong_sizes_and_inputs_are_named(void** state) {
+  (void)state;
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  htone_module *module = make_transformer(&options), *attention = make_attention(8, 2, 2, 0), *none = NULL;
+  htone_tensor *out = NULL, *x = make_noise(HTONE_F64, 1, 3, 2, 3, 8),
+               *two[] = {x, make_noise(HTONE_F64, 1, 3, 1, 3, 8)};
+  assert_fails(htone_module_forward(module, make_tokens(7), NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "input [2, 7] has 7 tokens in a row, more than the positions=6 of the model");
+  assert_fails(htone_module_forward(module, make_tensor(HTONE_I64, (const double[]){1, 2}, 1, 2), NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "input [2], expected tokens [batch, time]");
+  assert_fails(htone_module_forward(attention, make_noise(HTONE_F64, 1, 3, 2, 3, 7), NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "query [2, 3, 7], expected [batch, time, 8]");
+  assert_fails(htone_module_forward_n(attention, 2, two, NULL, 1, &out), HTONE_ERROR_SHAPE_MISMATCH, "key [1, 3, 8]");
+  assert_fails(htone_module_forward_n(attention, 3, (htone_tensor*[]){x, x, make_noise(HTONE_F64, 1, 3, 2, 4, 8)}, NULL,
+                                      1, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "value [2, 4, 8] has another time than key [2, 3, 8]");
+  assert_fails(htone_module_forward_n(module, 3, (htone_tensor*[]){x, x, x}, NULL, 1, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "input_count=3 for a module of kind transformer, expected 1 to 2");
+  assert_fails(htone_module_create_multihead_attention(test_device(), 8, 3, NULL, &none), HTONE_ERROR_INVALID_ARGUMENT,
+               "heads=3 does not divide width=8");
+  options.heads = 3;
+  assert_fails(htone_module_create_transformer(test_device(), &options, &none), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.heads=3 does not divide options.width=8");
+  options.heads = 4;
+  options.kv_heads = 3;
+  assert_fails(htone_module_create_transformer(test_device(), &options, &none), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.kv_heads=3 does not divide options.heads=4");
+  assert_null(out);
+  assert_null(none);
+}
+
+static void an_error_inside_names_the_layer(void** state) {
+  (void)state;
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  htone_module* module = make_transformer(&options);
+  htone_tensor* out = NULL;
+  htone_tensor* inputs[] = {make_tokens(4), make_tensor(HTONE_BOOL, (const double[]){1, 1, 1}, 1, 3)};
+  assert_fails(htone_module_forward_n(module, 2, inputs, NULL, 1, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "layer h.0.attn (multihead_attention)");
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(self_attention_equals_single_operations),
+      cmocka_unit_test(attention_to_another_sequence_equals_single_operations),
+      cmocka_unit_test(a_mask_hides_keys),
+      cmocka_unit_test(a_block_of_every_form_equals_single_operations),
+      cmocka_unit_test(a_transformer_is_its_parts_one_after_another),
+      cmocka_unit_test(parameters_have_the_names_of_gpt2s_tensors),
+      cmocka_unit_test(weights_begin_as_gpt2s),
+      cmocka_unit_test(an_encoder_does_not_see_padding),
+      cmocka_unit_test(a_causal_model_does_not_see_later_tokens),
+      cmocka_unit_test(autocast_runs_in_16_bits_and_is_near),
+      cmocka_unit_test(dropout_acts_in_training_alone),
+      cmocka_unit_test(a_copy_has_parameters_of_its_own_and_keeps_the_tie),
+      cmocka_unit_test(wrong_sizes_and_inputs_are_named),
+      cmocka_unit_test(an_error_inside_names_the_layer),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
