@@ -74,11 +74,13 @@ void AccumulateGrad::set_frozen(bool frozen) noexcept {
 void AccumulateGrad::bring_grad(Tensor grad) noexcept {
   brought_ = std::move(grad);
   state_ = State::kValid;
+  is_scaled_ = false;
 }
 
 void AccumulateGrad::zero_grad() noexcept {
   brought_ = Tensor();
   state_ = State::kEmpty;
+  is_scaled_ = false;
 }
 
 void AccumulateGrad::mark_stored() noexcept {

@@ -56,6 +56,10 @@ class AccumulateGrad : public Node {
   // is delivered until then is dropped.
   bool is_invalid() const noexcept { return state_ == State::kInvalid; }
   void invalidate() noexcept;
+  // A backward of a loss that a gradient scaler made delivers here. This lasts until zero_grad, or another gradient is
+  // brought.
+  void mark_scaled() noexcept { is_scaled_ = true; }
+  bool has_scaled_grad() const noexcept { return has_grad() && is_scaled_; }
   // REQUIRES: has_grad()
   const Tensor& grad() const noexcept { return brought_.defined() ? brought_ : grad_; }
 
@@ -79,6 +83,7 @@ class AccumulateGrad : public Node {
   Tensor brought_;  // in the place of grad_ where defined
   State state_ = State::kEmpty;
   bool frozen_ = false;
+  bool is_scaled_ = false;
   bool is_delivered_ = false;  // by the backward under way
   Hooks<PostAccumulateHook> post_accumulate_hooks_;
 };

@@ -20,15 +20,31 @@ SavedTensor::SavedTensor(const Tensor& tensor) : tensor_(tensor), version_(tenso
   if (node != nullptr && !node->is_leaf()) tensor_ = tensor.detach();
 }
 
+namespace {
+
+// The operation whose backward runs on this thread.
+const char* running_operation() noexcept { return scope().node == nullptr ? "an operation" : scope().node->name(); }
+
+// "weight [2, 3]" for the leaf of a parameter, else "a tensor of shape [2, 3]".
+std::string description(const Tensor& tensor) {
+  const Node* node = node_of(tensor);
+  const char* parameter = node == nullptr ? nullptr : node->parameter_name();
+  return std::string(parameter == nullptr ? "a tensor of shape" : parameter)
+      .append(" ")
+      .append(ShapeText(tensor.shape()).text);
+}
+
+}  // namespace
+
 const Tensor& SavedTensor::unpack() const {
   if (tensor_.storage()->is_released()) {
-    fail(Code::kState, "tensor", "the memory of a tensor of shape %s that backward needs is released; refill it first",
-         ShapeText(tensor_.shape()).text);
+    fail(Code::kState, "tensor", "the memory of %s that backward of %s needs is released; refill it first",
+         description(tensor_).c_str(), running_operation());
   }
   if (tensor_.version() != version_) {
     fail(Code::kState, "tensor",
-         "a tensor of shape %s that backward needs was written after the forward operation that used it",
-         ShapeText(tensor_.shape()).text);
+         "backward of %s needs %s, which was written after the forward operation that used it; write it after backward",
+         running_operation(), description(tensor_).c_str());
   }
   return tensor_;
 }

@@ -90,6 +90,8 @@ class Node : public GradientSource {
   // Lets go of what was saved; backward is not called again.
   virtual void release_saved() noexcept = 0;
   virtual bool is_leaf() const noexcept { return false; }
+  // The name of the parameter whose leaf this is, for messages; null for every other node.
+  virtual const char* parameter_name() const noexcept { return nullptr; }
   // A leaf's part of InputGrads::sink and stored. Other nodes take their gradients through the engine alone.
   virtual GradSink offer_sink() { return {}; }
   virtual void mark_delivered() noexcept {}
@@ -104,6 +106,10 @@ class Node : public GradientSource {
   // Later operations have larger numbers; backward prefers them, so that its order is the reverse of forward's.
   uint64_t sequence() const noexcept { return sequence_; }
   void set_sequence(uint64_t sequence) noexcept { sequence_ = sequence; }
+
+  // A gradient scaler made the loss here: gradients that pass this node are multiplied by its scale.
+  bool is_scaled_loss() const noexcept { return is_scaled_loss_; }
+  void mark_scaled_loss() noexcept { is_scaled_loss_ = true; }
 
   // The layer that recorded it, if that was in anomaly mode: "layer 0.fc1 (linear)".
   const std::string& layer() const noexcept { return layer_ ? *layer_ : no_layer(); }
@@ -123,6 +129,7 @@ class Node : public GradientSource {
   Edges edges_;
   Hooks<GradientHook> gradient_hooks_;
   uint64_t sequence_ = 0;
+  bool is_scaled_loss_ = false;
   std::unique_ptr<const std::string> layer_;
   Node* next_dead_ = nullptr;
 

@@ -34,6 +34,7 @@ class ParameterLeaf final : public AccumulateGrad {
 
   // The parameter's, also after the parameter is gone.
   const char* name() const noexcept override { return name_.c_str(); }
+  const char* parameter_name() const noexcept override { return name_.c_str(); }
   ParameterLeaf* as_parameter_leaf() noexcept override { return this; }
 
   // Null if the parameter is gone. Any thread, even while another one releases the parameter.

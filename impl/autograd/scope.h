@@ -9,6 +9,7 @@ namespace halftone {
 
 class AutocastPolicy;  // ops/dispatch/autocast.h
 class Engine;          // autograd/engine.cpp
+class Node;            // autograd/node.h
 
 // The layer that a thread computes, for messages. nn::Module::run has one on its stack.
 class RunningLayer {
@@ -25,8 +26,9 @@ enum class Anomaly : uint8_t { kNothing, kNan, kNotFinite };
 
 struct Scope {
   bool grad_enabled = true;
-  bool in_backward = false;  // a backward of this thread is under way
-  Engine* engine = nullptr;  // that backward
+  bool in_backward = false;    // a backward of this thread is under way
+  Engine* engine = nullptr;    // that backward
+  const Node* node = nullptr;  // whose backward runs
   Anomaly anomaly = Anomaly::kNothing;
   const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
   const RunningLayer* layer = nullptr;       // the innermost
@@ -50,6 +52,7 @@ class ScopeGuard {
     scope().grad_enabled = saved_.grad_enabled;
     scope().in_backward = saved_.in_backward;
     scope().engine = saved_.engine;
+    scope().node = saved_.node;
     scope().autocast = saved_.autocast;
   }
   ScopeGuard(const ScopeGuard&) = delete;

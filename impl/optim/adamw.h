@@ -5,18 +5,27 @@
 
 namespace halftone::optim {
 
-struct AdamWRule {
+// The settings of both rules.
+struct AdamSettings {
   using Group = AdamwGroup;
-  static constexpr const char* kName = "adamw";
-  static constexpr auto kKernel = &OptimKernels::adamw;
+  static constexpr GroupSetting<Group> kSettings[] = {
+      {"lr", &Group::lr, Bounds::kNotNegative},
+      {"beta1", &Group::beta1, Bounds::kFraction},
+      {"beta2", &Group::beta2, Bounds::kFraction},
+      {"epsilon", &Group::epsilon, Bounds::kAboveZero},
+      {"weight_decay", &Group::weight_decay, Bounds::kNotNegative},
+  };
   static Moments moments(const Group&) { return {.first = true, .second = true}; }
 };
 
-struct AdamRule {
-  using Group = AdamwGroup;
+struct AdamWRule : AdamSettings {
+  static constexpr const char* kName = "adamw";
+  static constexpr auto kKernel = &OptimKernels::adamw;
+};
+
+struct AdamRule : AdamSettings {
   static constexpr const char* kName = "adam";
   static constexpr auto kKernel = &OptimKernels::adam;
-  static Moments moments(const Group&) { return {.first = true, .second = true}; }
 };
 
 using AdamW = GroupedOptimizer<AdamWRule>;

@@ -39,7 +39,9 @@ Tensor GradScaler::scale(const Tensor& loss) const {
   if (!enabled_) return loss;
   if (&loss.device() != &device()) fail(Code::kDevice, "loss", "loss is on another device than the scaler");
   // A copy: the scale moves while losses of earlier steps may still be alive.
-  return ops::mul(loss, converted(scale_, DType::kF32));
+  Tensor scaled = ops::mul(loss, converted(scale_, DType::kF32));
+  if (Node* node = node_of(scaled)) node->mark_scaled_loss();
+  return scaled;
 }
 
 void GradScaler::require_device(const Optimizer& optimizer) const {

@@ -1,10 +1,11 @@
 // An optimizer by its rule: the settings of its groups and the kernel that runs them. A rule names the type of a
-// group's settings, the kernel, and which moments a group keeps (optim/adamw.h, optim/sgd.h).
+// group's settings, lists them, and names the kernel and the moments that a group keeps (optim/adamw.h, optim/sgd.h).
 #pragma once
 
 #include <vector>
 
 #include "core/error.h"
+#include "optim/group_setting.h"
 #include "optim/optimizer.h"
 #include "tensor/launch.h"
 
@@ -51,6 +52,27 @@ class GroupedOptimizer final : public Optimizer {
 
   const char* kind() const noexcept override { return Rule::kName; }
   size_t group_count() const noexcept override { return groups_.host().size(); }
+
+  std::vector<NamedNumber> group_numbers(size_t group) const override {
+    std::vector<NamedNumber> numbers;
+    for (const auto& setting : Rule::kSettings) numbers.push_back({setting.name, setting.of(group_settings(group))});
+    return numbers;
+  }
+  std::function<void()> stage_group_numbers(size_t group, const std::vector<double>& numbers) override {
+    Group loaded = group_settings(group);
+    size_t i = 0;
+    for (const auto& setting : Rule::kSettings) {
+      const double number = numbers[i++];
+      if (!is_within(number, setting.bounds)) {
+        fail(Code::kFormat, "", "group.%zu.%s=%g, expected %s", group, setting.name, number, text_of(setting.bounds));
+      }
+      setting.put(loaded, number);
+    }
+    if (!(Rule::moments(loaded) == Rule::moments(group_settings(group)))) {
+      fail(Code::kFormat, "", "group %zu has other moments than the optimizer's", group);
+    }
+    return [this, group, loaded] { set_group_settings(group, loaded); };
+  }
 
   GroupProgress group_progress(size_t group) const noexcept override {
     const Group& settings = groups_.host()[group];

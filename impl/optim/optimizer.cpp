@@ -32,8 +32,9 @@ void require_trainable(const NamedParameter& named, const ContextDevice& device,
   }
   if (parameter.is_shared() && wanted.master != Master::kFull) {
     fail(Code::kUnsupported, group.argument,
-         "%s: parameter %s is over the caller's memory, expected master_storage full", group.argument,
-         named.name.c_str());
+         "%s: parameter %s was made over a tensor, whose memory stays its master: expected master_storage full, or a "
+         "parameter made by htone_parameter_create_new",
+         group.argument, named.name.c_str());
   }
 }
 
@@ -89,6 +90,7 @@ Schedule Optimizer::ask_schedule() const {
 }
 
 void Optimizer::step() {
+  require_unscaled("step with htone_grad_scaler_step");
   const Schedule schedule = ask_schedule();
   guard_step();
   update_weights(schedule);
@@ -99,6 +101,14 @@ void Optimizer::step() {
 void Optimizer::guard_step() {
   if (guard_ == Guard::kError) require_finite();
   if (guard_ == Guard::kSkip && !order_.is_unscaled()) check_gradients(current_plan(), state());
+}
+
+void Optimizer::require_unscaled(const char* advice) const {
+  if (order_.is_unscaled()) return;
+  for (const OwnedParameter& owned : parameters_) {
+    if (!owned.parameter().accumulator().has_scaled_grad()) continue;
+    fail(Code::kState, "optimizer", "the gradient of %s is that of a scaled loss; %s", owned.name(), advice);
+  }
 }
 
 void Optimizer::require_finite() {
@@ -153,6 +163,7 @@ void Optimizer::reset_factor() { launch("update", device(), &Kernels::optim, &Op
 
 // Without a scaler the result of the check is dropped: gradients that are not finite reach the weights, as in PyTorch.
 void Optimizer::clip_grad_norm(double max_norm) {
+  require_unscaled("call htone_grad_scaler_unscale first");
   if (!order_.is_unscaled()) {
     check_gradients(current_plan(), state());
     launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::accept_gradients, state());

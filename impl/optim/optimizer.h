@@ -97,7 +97,16 @@ class Optimizer : public RefCounted {
   int64_t step_count() const;
   const std::vector<OwnedParameter>& parameters() const noexcept { return parameters_; }
 
-  // The progress of a group, for a checkpoint (optim/state.h).
+  // The settings of a group by name, for a checkpoint (optim/state.h).
+  struct NamedNumber {
+    const char* name;
+    double value;
+  };
+  virtual std::vector<NamedNumber> group_numbers(size_t group) const = 0;
+  // Checks loaded numbers, in the order of group_numbers, and returns the function that puts them in place. Throws
+  // FORMAT for numbers that no group can have, and where they need other moments than the group keeps.
+  virtual std::function<void()> stage_group_numbers(size_t group, const std::vector<double>& numbers) = 0;
+  // The progress of a group, for a checkpoint, too.
   struct GroupProgress {
     double lr;           // that the schedule multiplies
     int64_t first_step;  // updates done before the group was there; 0 where the rule does not count
@@ -149,6 +158,8 @@ class Optimizer : public RefCounted {
   // Runs pass 1 into a copy of the state: asking must not change the next step. Waits for the device.
   OptimizerState checked_state();
   void guard_step();
+  // Throws STATE for gradients of a scaled loss whose factor has no 1/scale. `advice` tells the call that is missing.
+  void require_unscaled(const char* advice) const;
 
   std::vector<OwnedParameter> parameters_;
   ScheduleRule schedule_;

@@ -10,6 +10,11 @@ struct RmspropRule {
   using Group = RmspropGroup;
   static constexpr const char* kName = "rmsprop";
   static constexpr auto kKernel = &OptimKernels::rmsprop;
+  static constexpr GroupSetting<Group> kSettings[] = {
+      {"lr", &Group::lr, Bounds::kNotNegative},          {"alpha", &Group::alpha, Bounds::kFraction},
+      {"epsilon", &Group::epsilon, Bounds::kAboveZero},  {"weight_decay", &Group::weight_decay, Bounds::kNotNegative},
+      {"momentum", &Group::momentum, Bounds::kFraction}, {"centered", &Group::centered},
+  };
   static Moments moments(const Group& settings) {
     return {.first = settings.momentum != 0.0, .second = true, .third = settings.centered != 0};
   }

@@ -9,6 +9,13 @@ struct SgdRule {
   using Group = SgdGroup;
   static constexpr const char* kName = "sgd";
   static constexpr auto kKernel = &OptimKernels::sgd;
+  static constexpr GroupSetting<Group> kSettings[] = {
+      {"lr", &Group::lr, Bounds::kNotNegative},
+      {"momentum", &Group::momentum, Bounds::kFraction},
+      {"dampening", &Group::dampening, Bounds::kUnit},
+      {"weight_decay", &Group::weight_decay, Bounds::kNotNegative},
+      {"nesterov", &Group::nesterov},
+  };
   static Moments moments(const Group& settings) { return {.first = settings.momentum != 0.0}; }
 };
 

@@ -122,32 +122,39 @@ StateDict state_of(const Optimizer& optimizer) {
   state.add("step", optimizer.step_count());
   state.add("groups", static_cast<int64_t>(optimizer.group_count()));
   for (size_t group = 0; group < optimizer.group_count(); ++group) {
-    const Optimizer::GroupProgress progress = optimizer.group_progress(group);
-    state.add(of_group(group, "lr"), progress.lr);
-    state.add(of_group(group, "first_step"), progress.first_step);
+    for (const auto& [name, value] : optimizer.group_numbers(group)) state.add(of_group(group, name), value);
+    state.add(of_group(group, "first_step"), optimizer.group_progress(group).first_step);
   }
   if (const Ref<PlateauSchedule> plateau = plateau_of(optimizer)) add_plateau(state, plateau->state());
   return state;
 }
+
+namespace {
+
+// The settings and the first step of a group.
+void stage_group(StagedLoad& load, Optimizer& optimizer, size_t group, const StateDict& state, int64_t step) {
+  std::vector<double> numbers;
+  for (const auto& [name, own] : optimizer.group_numbers(group)) {
+    numbers.push_back(scalar_in<double>(state, of_group(group, name)));
+  }
+  const int64_t first_step = count_in(state, of_group(group, "first_step"));
+  if (first_step > step) fail(Code::kFormat, "", "a group begins after step %lld", static_cast<long long>(step));
+  load.add(optimizer.stage_group_numbers(group, numbers));
+  load.add([&optimizer, group, first_step] {
+    optimizer.set_group_progress(group, {.lr = optimizer.group_progress(group).lr, .first_step = first_step});
+  });
+}
+
+}  // namespace
 
 StagedLoad stage_state(Optimizer& optimizer, const StateDict& state) {
   if (optimizer.order().is_unscaled())
     fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
   require_same_kind(optimizer, state);
   const int64_t step = count_in(state, "step");
-  std::vector<Optimizer::GroupProgress> progress;
-  for (size_t group = 0; group < optimizer.group_count(); ++group) {
-    const auto lr = scalar_in<double>(state, of_group(group, "lr"));
-    if (!(lr >= 0.0 && std::isfinite(lr))) fail(Code::kFormat, "", "lr=%g is none", lr);
-    const int64_t first_step = count_in(state, of_group(group, "first_step"));
-    if (first_step > step) fail(Code::kFormat, "", "a group begins after step %lld", static_cast<long long>(step));
-    progress.push_back({.lr = lr, .first_step = first_step});
-  }
   StagedLoad load = stage_copy(moments_of(optimizer), state);
-  load.add([&optimizer, step, progress] {
-    for (size_t group = 0; group < progress.size(); ++group) optimizer.set_group_progress(group, progress[group]);
-    optimizer.set_step_count(step);
-  });
+  for (size_t group = 0; group < optimizer.group_count(); ++group) stage_group(load, optimizer, group, state, step);
+  load.add([&optimizer, step] { optimizer.set_step_count(step); });
   stage_plateau(load, optimizer, state);
   return load;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "optim/adamw.h"
+#include "optim/sgd.h"
 #include "room_fixture.h"
 
 namespace halftone::optim {
@@ -62,6 +63,36 @@ TEST_F(OptimizerStateTest, F27_RatesThatNoStepCanTakeAreRefused) {
   for (double lr : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_EQ(code_of_state("group.0.lr", lr), Code::kFormat) << lr;
   }
+}
+
+TEST_F(OptimizerStateTest, F27_SettingsThatNoGroupHasAreRefused) {
+  for (const char* fraction : {"group.0.beta1", "group.0.beta2"}) {
+    for (double value : {-0.5, 1.0, std::numeric_limits<double>::quiet_NaN()}) {
+      EXPECT_EQ(code_of_state(fraction, value), Code::kFormat) << fraction << value;
+    }
+  }
+  EXPECT_EQ(code_of_state("group.0.epsilon", 0.0), Code::kFormat);
+  EXPECT_EQ(code_of_state("group.0.weight_decay", std::numeric_limits<double>::infinity()), Code::kFormat);
+  EXPECT_EQ(code_of_state("group.0.beta1", int64_t{0}), Code::kFormat);
+  EXPECT_EQ(code_of_state("group.0.beta1", 0.5), Code::kOk);
+  EXPECT_EQ(optimizer_->group_numbers(0)[1].value, 0.5);
+}
+
+// A momentum that is switched on in the file alone has no moment in this optimizer.
+TEST_F(OptimizerStateTest, F27_SettingsOfOtherMomentsAreRefused) {
+  const Ref<Parameter> weight = make_ref<Parameter>("weight", tensor({2}, {1, 2}));
+  const auto sgd = make_ref<Sgd>(
+      ParameterGroup{.parameters = {{"weight", weight}}, .precision = {DType::kF32}},
+      SgdGroup{.lr = 0.1, .momentum = 0, .dampening = 0, .weight_decay = 0, .nesterov = 0, .reserved = 0});
+  const auto code_of_setting = [&](const char* name, double value) {
+    const StateDict state = changed(state_of(*sgd), name, value);
+    return code_of([&] { stage_state(*sgd, state)(); });
+  };
+  EXPECT_EQ(code_of_setting("group.0.momentum", 0.5), Code::kFormat);
+  EXPECT_EQ(code_of_setting("group.0.nesterov", 0.5), Code::kFormat);
+  EXPECT_EQ(sgd->group_settings(0).momentum, 0);
+  EXPECT_EQ(code_of_setting("group.0.dampening", 0.5), Code::kOk);
+  EXPECT_EQ(sgd->group_settings(0).dampening, 0.5);
 }
 
 TEST_F(OptimizerStateTest, F27_ScalesAndCountsThatNoScalerHasAreRefused) {

@@ -1,5 +1,6 @@
 #include "halftone/custom.h"
 
+#include "autograd/forward_call.h"
 #include "autograd/tensor_lists.h"
 #include "base/call.h"
 #include "base/callback.h"
@@ -38,22 +39,48 @@ class CallbackFunction final : public CustomFunction {
 
 class CallbackModule final : public nn::Custom {
  public:
-  explicit CallbackModule(Ref<Callback<htone_forward_fn>> callback) : callback_(std::move(callback)) {}
+  CallbackModule(Ref<Callback<htone_forward_fn>> callback, const nn::Arity& arity)
+      : callback_(std::move(callback)), arity_(arity) {}
 
   const char* kind() const noexcept override { return "custom"; }
-  Tensor forward(const Tensor& input) const override {
+  nn::Arity arity() const noexcept override { return arity_; }
+  void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override {
     const LentHandle<htone_module> self(shared_module(*this));
-    const LentHandle<htone_tensor> lent(input);
-    TensorHandles out(1);
-    callback_->call("forward of a custom module", self.get(), lent.get(), out.data());
-    const Tensor output = out.left(0, "forward of a custom module");
-    if (!output.defined()) fail(Code::kInvalidHandle, "", "forward of a custom module left no output");
-    return output;
+    const TensorHandles lent(inputs);
+    TensorHandles made(outputs.size());
+    const htone_forward_call shown = forward_call(inputs.size(), outputs.size(), lent.data(), nullptr, made.data());
+    callback_->call(kWhat, self.get(), &shown);
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = output_of(made, i);
   }
 
  private:
+  static constexpr const char* kWhat = "forward of a custom module";
+
+  // Not inlined, to keep its message out of the frame above, which is on the stack once for each level of modules.
+  [[gnu::noinline]] static Tensor output_of(const TensorHandles& made, size_t i) {
+    Tensor output = made.left(i, kWhat);
+    if (!output.defined()) fail(Code::kInvalidHandle, "", "%s left no output %zu", kWhat, i);
+    return output;
+  }
+
   Ref<Callback<htone_forward_fn>> callback_;
+  nn::Arity arity_;
 };
+
+int32_t checked_tensor_count(int32_t count, int32_t most, const char* field) {
+  if (count >= 1 && count <= most) return count;
+  fail(Code::kInvalidArgument, "options", "options.%s=%d is outside [1, %d]", field, count, most);
+}
+
+nn::Arity custom_arity(const htone_custom_options* options) {
+  const htone_custom_options given = options_or_default(options, htone_custom_options(HTONE_CUSTOM_OPTIONS_INIT));
+  const int32_t inputs = checked_tensor_count(given.input_count, HTONE_MAX_MODULE_TENSORS, "input_count");
+  const int32_t required = checked_tensor_count(given.required_inputs, inputs, "required_inputs");
+  const int32_t outputs = checked_tensor_count(given.output_count, HTONE_MAX_MODULE_TENSORS, "output_count");
+  return {.required_inputs = static_cast<size_t>(required),
+          .inputs = static_cast<size_t>(inputs),
+          .outputs = static_cast<size_t>(outputs)};
+}
 
 nn::Custom& as_custom(nn::Module& module) {
   auto* custom = dynamic_cast<nn::Custom*>(&module);
@@ -99,11 +126,12 @@ htone_status htone_function_record(htone_function* function, size_t input_count,
 }
 
 htone_status htone_module_create_custom(htone_forward_fn callback, void* user, void (*destroy)(void* user),
-                                        htone_module** out) {
+                                        const htone_custom_options* options, htone_module** out) {
   return guard([&] {
     const Ref<Callback<htone_forward_fn>> owned = make_callback(callback, user);
+    const nn::Arity arity = custom_arity(options);
     require_memory(out, "out");
-    give_handle(out, make_ref<CallbackModule>(owned));
+    give_handle(out, make_ref<CallbackModule>(owned, arity));
     owned->set_destroy(destroy);
   });
 }

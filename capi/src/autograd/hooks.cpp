@@ -1,5 +1,6 @@
 #include "halftone/hooks.h"
 
+#include "autograd/forward_call.h"
 #include "autograd/gradient_hook.h"
 #include "base/call.h"
 #include "base/callback.h"
@@ -31,13 +32,16 @@ htone_status htone_module_add_forward_pre_hook(htone_module* module, htone_forwa
   return guard([&] {
     const auto layer = hold(module, "module");
     add_hook(callback, user, destroy, out, [&](const auto& hook) {
-      return layer->forward_pre_hooks().add([hook](const nn::Module& self, const Tensor& input) {
-        const LentHandle<htone_module> lent_module(shared_module(self));
-        const LentHandle<htone_tensor> lent_input(input);
-        TensorHandles replacement(1);
-        hook->call("a forward pre-hook", lent_module.get(), lent_input.get(), replacement.data());
-        return replacement.left(0, "a forward pre-hook");
-      });
+      return layer->forward_pre_hooks().add(
+          [hook](const nn::Module& self, std::span<const Tensor> inputs, std::span<Tensor> replacements) {
+            const LentHandle<htone_module> lent_module(shared_module(self));
+            const TensorHandles lent_inputs(inputs);
+            TensorHandles made(inputs.size());
+            const htone_forward_call shown =
+                forward_call(inputs.size(), self.arity().outputs, lent_inputs.data(), nullptr, made.data());
+            hook->call("a forward pre-hook", lent_module.get(), &shown);
+            for (size_t i = 0; i < inputs.size(); ++i) replacements[i] = made.left(i, "a forward pre-hook");
+          });
     });
   });
 }
@@ -47,12 +51,15 @@ htone_status htone_module_add_forward_hook(htone_module* module, htone_forward_h
   return guard([&] {
     const auto layer = hold(module, "module");
     add_hook(callback, user, destroy, out, [&](const auto& hook) {
-      return layer->forward_hooks().add([hook](const nn::Module& self, const Tensor& input, const Tensor& output) {
+      return layer->forward_hooks().add([hook](const nn::Module& self, std::span<const Tensor> inputs,
+                                               std::span<const Tensor> outputs, std::span<Tensor> replacements) {
         const LentHandle<htone_module> lent_module(shared_module(self));
-        const LentHandle<htone_tensor> lent_input(input), lent_output(output);
-        TensorHandles replacement(1);
-        hook->call("a forward hook", lent_module.get(), lent_input.get(), lent_output.get(), replacement.data());
-        return replacement.left(0, "a forward hook");
+        const TensorHandles lent_inputs(inputs), lent_outputs(outputs);
+        TensorHandles made(outputs.size());
+        const htone_forward_call shown =
+            forward_call(inputs.size(), outputs.size(), lent_inputs.data(), lent_outputs.data(), made.data());
+        hook->call("a forward hook", lent_module.get(), &shown);
+        for (size_t i = 0; i < outputs.size(); ++i) replacements[i] = made.left(i, "a forward hook");
       });
     });
   });

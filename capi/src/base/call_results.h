@@ -104,7 +104,7 @@ struct TensorPairResult {
   void give(const Pair& pair) const {
     const auto& [first, second] = pair;
     htone_tensor* handles[2];
-    TensorHandles({first, second}).hand_over(handles);
+    TensorHandles(std::array{first, second}).hand_over(handles);
     *out_first = handles[0];
     *out_second = handles[1];
   }

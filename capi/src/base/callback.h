@@ -29,8 +29,7 @@ class Callback final : public RefCounted {
     const uint64_t errors_before = error_count();
     const htone_status status = run(arguments...);
     if (status == HTONE_OK) return;
-    const bool is_passed_on = error_count() != errors_before && last_error().status == status;
-    fail_callback(what, status, is_passed_on ? last_error().message : "");
+    fail_callback(what, status, error_count() != errors_before);
   }
 
  private:
@@ -40,7 +39,9 @@ class Callback final : public RefCounted {
     return function_(arguments..., user_);
   }
 
-  [[noreturn]] static void fail_callback(const char* what, htone_status status, const char* reason) {
+  // Not inlined: callbacks run inside one another, and each has a frame on the stack.
+  [[noreturn, gnu::noinline]] static void fail_callback(const char* what, htone_status status, bool had_errors) {
+    const char* const reason = had_errors && last_error().status == status ? last_error().message : "";
     std::string message =
         std::string(what) + " returned " + std::to_string(status) + " (" + htone_status_name(status) + ")";
     if (*reason != '\0') message += std::string(": ") + reason;

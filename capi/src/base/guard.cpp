@@ -29,11 +29,13 @@ const char* parameters_of(const char* function) noexcept {
 
 const char* next(const char* name) noexcept { return name + std::strlen(name) + 1; }
 
-// The position of `argument` among the function's parameters; -1 where it is none of them.
+// The position of `argument` among the function's parameters; -1 where it is none of them. The field "options.weight"
+// has the position of "options".
 int32_t argument_index(const char* function, const char* argument) noexcept {
+  const size_t length = std::strcspn(argument, ".");
   int32_t index = 0;
   for (const char* name = parameters_of(function); *name != '\0'; name = next(name), ++index) {
-    if (std::strcmp(name, argument) == 0) return index;
+    if (std::strncmp(name, argument, length) == 0 && name[length] == '\0') return index;
   }
   return -1;
 }

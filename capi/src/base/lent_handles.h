@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,7 @@ class TensorHandles {
  public:
   explicit TensorHandles(size_t count) : handles_(count) {}
   // NULL for undefined ones.
-  explicit TensorHandles(const std::vector<Tensor>& tensors) : TensorHandles(tensors.size()) {
+  explicit TensorHandles(std::span<const Tensor> tensors) : TensorHandles(tensors.size()) {
     for (size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].defined()) wrap(&handles_[i], tensors[i]);
     }

@@ -11,26 +11,20 @@ using namespace halftone::capi;
 namespace {
 
 AdafactorGroup checked_group(const htone_adafactor_options& options) {
-  require_not_negative("lr", options.lr);
-  require_setting(std::isfinite(options.beta2_decay) && options.beta2_decay <= 0.0, "beta2_decay", options.beta2_decay,
-                  "a finite number of at most 0");
-  require_above_zero("epsilon1", options.epsilon1);
-  require_not_negative("epsilon2", options.epsilon2);
-  require_setting(std::isfinite(options.clip_threshold) && options.clip_threshold >= 1.0, "clip_threshold",
-                  options.clip_threshold, "a finite number of at least 1");
-  require_not_negative("weight_decay", options.weight_decay);
-  return {.lr = options.lr,
-          .beta2_decay = options.beta2_decay,
-          .epsilon1 = options.epsilon1,
-          .epsilon2 = options.epsilon2,
-          .clip_threshold = options.clip_threshold,
-          .weight_decay = options.weight_decay};
+  return within_bounds<optim::AdafactorRule>({.lr = options.lr,
+                                              .beta2_decay = options.beta2_decay,
+                                              .epsilon1 = options.epsilon1,
+                                              .epsilon2 = options.epsilon2,
+                                              .clip_threshold = options.clip_threshold,
+                                              .weight_decay = options.weight_decay});
+}
+
+OptimizerSettings<optim::AdafactorRule> checked_adafactor(const htone_adafactor_options& options) {
+  return {.precision = checked_precision(options), .group = checked_group(options)};
 }
 
 OptimizerSettings<optim::AdafactorRule> adafactor_settings(const htone_adafactor_options* options) {
-  const htone_adafactor_options given =
-      options_or_default(options, htone_adafactor_options(HTONE_ADAFACTOR_OPTIONS_INIT));
-  return {.precision = checked_precision(given), .group = checked_group(given)};
+  return checked_adafactor(options_or_default(options, htone_adafactor_options(HTONE_ADAFACTOR_OPTIONS_INIT)));
 }
 
 htone_adafactor_options adafactor_group(optim::Optimizer& optimizer, size_t index) {
@@ -44,10 +38,6 @@ htone_adafactor_options adafactor_group(optim::Optimizer& optimizer, size_t inde
   options.clip_threshold = group.clip_threshold;
   options.weight_decay = group.weight_decay;
   return options;
-}
-
-OptimizerSettings<optim::AdafactorRule> new_adafactor_settings(const htone_adafactor_options* options) {
-  return adafactor_settings(&require(options, "options"));
 }
 
 }  // namespace
@@ -74,5 +64,6 @@ htone_status htone_optimizer_adafactor_group(htone_optimizer* optimizer, size_t 
 
 htone_status htone_optimizer_set_adafactor_group(htone_optimizer* optimizer, size_t index,
                                                  const htone_adafactor_options* options) {
-  return Call(set_group_settings<optim::AdafactorRule>, optimizer, index, as<new_adafactor_settings>(options));
+  return Call(change_group<optim::AdafactorRule, adafactor_group, checked_adafactor>, optimizer, index,
+              as<given_options<htone_adafactor_options>>(options));
 }

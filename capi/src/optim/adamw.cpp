@@ -9,34 +9,24 @@ using namespace halftone::capi;
 
 namespace {
 
-AdamwGroup checked_adamw_group(const htone_adamw_options& options) {
-  require_not_negative("lr", options.lr);
-  require_fraction("beta1", options.beta1);
-  require_fraction("beta2", options.beta2);
-  require_above_zero("epsilon", options.epsilon);
-  require_not_negative("weight_decay", options.weight_decay);
-  return {.lr = options.lr,
-          .beta1 = options.beta1,
-          .beta2 = options.beta2,
-          .epsilon = options.epsilon,
-          .weight_decay = options.weight_decay};
-}
-
-// AdamW and Adam share the options. Their default weight decay differs.
+// AdamW and Adam share the options and their bounds. Their default weight decay differs.
 template <class Rule>
-OptimizerSettings<Rule> settings_of(const htone_adamw_options* options, const htone_adamw_options& defaults) {
-  const htone_adamw_options given = options_or_default(options, defaults);
-  return {.precision = checked_precision(given), .group = checked_adamw_group(given)};
+OptimizerSettings<Rule> checked_adamw(const htone_adamw_options& options) {
+  return {.precision = checked_precision(options),
+          .group = within_bounds<Rule>({.lr = options.lr,
+                                        .beta1 = options.beta1,
+                                        .beta2 = options.beta2,
+                                        .epsilon = options.epsilon,
+                                        .weight_decay = options.weight_decay})};
 }
 
 OptimizerSettings<optim::AdamWRule> adamw_settings(const htone_adamw_options* options) {
-  return settings_of<optim::AdamWRule>(options, htone_adamw_options(HTONE_ADAMW_OPTIONS_INIT));
+  return checked_adamw<optim::AdamWRule>(options_or_default(options, htone_adamw_options(HTONE_ADAMW_OPTIONS_INIT)));
 }
 OptimizerSettings<optim::AdamRule> adam_settings(const htone_adamw_options* options) {
-  return settings_of<optim::AdamRule>(options, htone_adamw_options(HTONE_ADAM_OPTIONS_INIT));
+  return checked_adamw<optim::AdamRule>(options_or_default(options, htone_adamw_options(HTONE_ADAM_OPTIONS_INIT)));
 }
 
-// AdamW and Adam share this, too.
 template <class Rule>
 htone_adamw_options adamw_group(optim::Optimizer& optimizer, size_t index) {
   const OptimizerSettings<Rule> settings = group_settings<Rule>(optimizer, index);
@@ -49,11 +39,6 @@ htone_adamw_options adamw_group(optim::Optimizer& optimizer, size_t index) {
   options.epsilon = group.epsilon;
   options.weight_decay = group.weight_decay;
   return options;
-}
-
-template <class Rule>
-OptimizerSettings<Rule> new_adamw_settings(const htone_adamw_options* options) {
-  return settings_of<Rule>(&require(options, "options"), htone_adamw_options(HTONE_ADAMW_OPTIONS_INIT));
 }
 
 }  // namespace
@@ -79,8 +64,8 @@ htone_status htone_optimizer_adamw_group(htone_optimizer* optimizer, size_t inde
 
 htone_status htone_optimizer_set_adamw_group(htone_optimizer* optimizer, size_t index,
                                              const htone_adamw_options* options) {
-  return Call(set_group_settings<optim::AdamWRule>, optimizer, index,
-              as<new_adamw_settings<optim::AdamWRule>>(options));
+  return Call(change_group<optim::AdamWRule, adamw_group<optim::AdamWRule>, checked_adamw<optim::AdamWRule>>, optimizer,
+              index, as<given_options<htone_adamw_options>>(options));
 }
 
 htone_status htone_optimizer_create_adam(htone_module* module, const htone_adamw_options* options,
@@ -104,5 +89,6 @@ htone_status htone_optimizer_adam_group(htone_optimizer* optimizer, size_t index
 
 htone_status htone_optimizer_set_adam_group(htone_optimizer* optimizer, size_t index,
                                             const htone_adamw_options* options) {
-  return Call(set_group_settings<optim::AdamRule>, optimizer, index, as<new_adamw_settings<optim::AdamRule>>(options));
+  return Call(change_group<optim::AdamRule, adamw_group<optim::AdamRule>, checked_adamw<optim::AdamRule>>, optimizer,
+              index, as<given_options<htone_adamw_options>>(options));
 }

@@ -9,16 +9,16 @@ using namespace halftone::capi;
 namespace {
 
 LionGroup checked_group(const htone_lion_options& options) {
-  require_not_negative("lr", options.lr);
-  require_fraction("beta1", options.beta1);
-  require_fraction("beta2", options.beta2);
-  require_not_negative("weight_decay", options.weight_decay);
-  return {.lr = options.lr, .beta1 = options.beta1, .beta2 = options.beta2, .weight_decay = options.weight_decay};
+  return within_bounds<optim::LionRule>(
+      {.lr = options.lr, .beta1 = options.beta1, .beta2 = options.beta2, .weight_decay = options.weight_decay});
+}
+
+OptimizerSettings<optim::LionRule> checked_lion(const htone_lion_options& options) {
+  return {.precision = checked_precision(options), .group = checked_group(options)};
 }
 
 OptimizerSettings<optim::LionRule> lion_settings(const htone_lion_options* options) {
-  const htone_lion_options given = options_or_default(options, htone_lion_options(HTONE_LION_OPTIONS_INIT));
-  return {.precision = checked_precision(given), .group = checked_group(given)};
+  return checked_lion(options_or_default(options, htone_lion_options(HTONE_LION_OPTIONS_INIT)));
 }
 
 htone_lion_options lion_group(optim::Optimizer& optimizer, size_t index) {
@@ -30,10 +30,6 @@ htone_lion_options lion_group(optim::Optimizer& optimizer, size_t index) {
   options.beta2 = group.beta2;
   options.weight_decay = group.weight_decay;
   return options;
-}
-
-OptimizerSettings<optim::LionRule> new_lion_settings(const htone_lion_options* options) {
-  return lion_settings(&require(options, "options"));
 }
 
 }  // namespace
@@ -59,5 +55,6 @@ htone_status htone_optimizer_lion_group(htone_optimizer* optimizer, size_t index
 
 htone_status htone_optimizer_set_lion_group(htone_optimizer* optimizer, size_t index,
                                             const htone_lion_options* options) {
-  return Call(set_group_settings<optim::LionRule>, optimizer, index, as<new_lion_settings>(options));
+  return Call(change_group<optim::LionRule, lion_group, checked_lion>, optimizer, index,
+              as<given_options<htone_lion_options>>(options));
 }

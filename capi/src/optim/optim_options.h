@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/arguments.h"
+#include "optim/group_setting.h"
 #include "optim/grouped_optimizer.h"
 
 namespace halftone::capi {
@@ -17,15 +18,27 @@ inline void require_setting(bool holds, const char* field, double value, const c
 inline void require_not_negative(const char* field, double value) {
   require_setting(std::isfinite(value) && value >= 0.0, field, value, "a finite number of at least 0");
 }
-inline void require_above_zero(const char* field, double value) {
-  require_setting(std::isfinite(value) && value > 0.0, field, value, "a finite number above 0");
-}
 inline void require_fraction(const char* field, double value) {
   require_setting(value >= 0.0 && value < 1.0, field, value, "a number in [0, 1)");
 }
 
+// Checks all numbers of a group. Their names are those of the options' fields.
+template <class Rule>
+typename Rule::Group within_bounds(const typename Rule::Group& group) {
+  for (const auto& setting : Rule::kSettings) {
+    const double value = setting.of(group);
+    require_setting(optim::is_within(value, setting.bounds), setting.name, value, optim::text_of(setting.bounds));
+  }
+  return group;
+}
+
 inline void require_dtype(bool holds, const char* field, htone_dtype dtype, const char* expected) {
   if (holds) return;
+  if (!is_valid(static_cast<DType>(dtype))) {
+    fail(Code::kInvalidArgument, "options",
+         "options.%s=%d is no dtype, expected %s; fill options with the _init function of their own type", field, dtype,
+         expected);
+  }
   fail(Code::kInvalidArgument, "options", "options.%s=%s, expected %s", field, htone_dtype_name(dtype), expected);
 }
 

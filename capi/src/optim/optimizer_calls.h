@@ -63,4 +63,17 @@ void set_group_settings(optim::Optimizer& optimizer, size_t index, const Optimiz
   target.set_group_settings(index, settings.group);
 }
 
+// Changes a group's settings to the options. Fields that an older caller does not know keep the group's own value:
+// `read` returns the options of the group, and `check` the settings of options.
+template <class Rule, auto read, auto check>
+inline constexpr auto change_group = [](optim::Optimizer& optimizer, size_t index, const auto* options) {
+  set_group_settings<Rule>(optimizer, index, check(options_or_default(options, read(optimizer, index))));
+};
+
+// The pointer itself, not NULL.
+template <class Options>
+const Options* given_options(const Options* options) {
+  return &require(options, "options");
+}
+
 }  // namespace halftone::capi

@@ -9,23 +9,21 @@ using namespace halftone::capi;
 namespace {
 
 RmspropGroup checked_group(const htone_rmsprop_options& options) {
-  require_not_negative("lr", options.lr);
-  require_fraction("alpha", options.alpha);
-  require_above_zero("epsilon", options.epsilon);
-  require_not_negative("weight_decay", options.weight_decay);
-  require_fraction("momentum", options.momentum);
-  return {.lr = options.lr,
-          .alpha = options.alpha,
-          .epsilon = options.epsilon,
-          .weight_decay = options.weight_decay,
-          .momentum = options.momentum,
-          .centered = options.centered != 0 ? 1 : 0,
-          .reserved = 0};
+  return within_bounds<optim::RmspropRule>({.lr = options.lr,
+                                            .alpha = options.alpha,
+                                            .epsilon = options.epsilon,
+                                            .weight_decay = options.weight_decay,
+                                            .momentum = options.momentum,
+                                            .centered = options.centered != 0 ? 1 : 0,
+                                            .reserved = 0});
+}
+
+OptimizerSettings<optim::RmspropRule> checked_rmsprop(const htone_rmsprop_options& options) {
+  return {.precision = checked_precision(options), .group = checked_group(options)};
 }
 
 OptimizerSettings<optim::RmspropRule> rmsprop_settings(const htone_rmsprop_options* options) {
-  const htone_rmsprop_options given = options_or_default(options, htone_rmsprop_options(HTONE_RMSPROP_OPTIONS_INIT));
-  return {.precision = checked_precision(given), .group = checked_group(given)};
+  return checked_rmsprop(options_or_default(options, htone_rmsprop_options(HTONE_RMSPROP_OPTIONS_INIT)));
 }
 
 htone_rmsprop_options rmsprop_group(optim::Optimizer& optimizer, size_t index) {
@@ -39,10 +37,6 @@ htone_rmsprop_options rmsprop_group(optim::Optimizer& optimizer, size_t index) {
   options.momentum = group.momentum;
   options.centered = group.centered;
   return options;
-}
-
-OptimizerSettings<optim::RmspropRule> new_rmsprop_settings(const htone_rmsprop_options* options) {
-  return rmsprop_settings(&require(options, "options"));
 }
 
 }  // namespace
@@ -69,5 +63,6 @@ htone_status htone_optimizer_rmsprop_group(htone_optimizer* optimizer, size_t in
 
 htone_status htone_optimizer_set_rmsprop_group(htone_optimizer* optimizer, size_t index,
                                                const htone_rmsprop_options* options) {
-  return Call(set_group_settings<optim::RmspropRule>, optimizer, index, as<new_rmsprop_settings>(options));
+  return Call(change_group<optim::RmspropRule, rmsprop_group, checked_rmsprop>, optimizer, index,
+              as<given_options<htone_rmsprop_options>>(options));
 }

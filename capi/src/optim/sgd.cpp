@@ -9,26 +9,26 @@ using namespace halftone::capi;
 namespace {
 
 SgdGroup checked_group(const htone_sgd_options& options) {
-  require_not_negative("lr", options.lr);
-  require_fraction("momentum", options.momentum);
-  require_setting(options.dampening >= 0.0 && options.dampening <= 1.0, "dampening", options.dampening,
-                  "a number in [0, 1]");
-  require_not_negative("weight_decay", options.weight_decay);
+  const SgdGroup group = {.lr = options.lr,
+                          .momentum = options.momentum,
+                          .dampening = options.dampening,
+                          .weight_decay = options.weight_decay,
+                          .nesterov = options.nesterov != 0 ? 1 : 0,
+                          .reserved = 0};
+  within_bounds<optim::SgdRule>(group);
   if (options.nesterov != 0 && (options.momentum == 0.0 || options.dampening != 0.0)) {
     fail(Code::kInvalidArgument, "options", "options.nesterov=%d needs momentum above 0 and no dampening",
          options.nesterov);
   }
-  return {.lr = options.lr,
-          .momentum = options.momentum,
-          .dampening = options.dampening,
-          .weight_decay = options.weight_decay,
-          .nesterov = options.nesterov != 0 ? 1 : 0,
-          .reserved = 0};
+  return group;
+}
+
+OptimizerSettings<optim::SgdRule> checked_sgd(const htone_sgd_options& options) {
+  return {.precision = checked_precision(options), .group = checked_group(options)};
 }
 
 OptimizerSettings<optim::SgdRule> sgd_settings(const htone_sgd_options* options) {
-  const htone_sgd_options given = options_or_default(options, htone_sgd_options(HTONE_SGD_OPTIONS_INIT));
-  return {.precision = checked_precision(given), .group = checked_group(given)};
+  return checked_sgd(options_or_default(options, htone_sgd_options(HTONE_SGD_OPTIONS_INIT)));
 }
 
 htone_sgd_options sgd_group(optim::Optimizer& optimizer, size_t index) {
@@ -41,10 +41,6 @@ htone_sgd_options sgd_group(optim::Optimizer& optimizer, size_t index) {
   options.weight_decay = group.weight_decay;
   options.nesterov = group.nesterov;
   return options;
-}
-
-OptimizerSettings<optim::SgdRule> new_sgd_settings(const htone_sgd_options* options) {
-  return sgd_settings(&require(options, "options"));
 }
 
 }  // namespace
@@ -68,5 +64,6 @@ htone_status htone_optimizer_sgd_group(htone_optimizer* optimizer, size_t index,
 }
 
 htone_status htone_optimizer_set_sgd_group(htone_optimizer* optimizer, size_t index, const htone_sgd_options* options) {
-  return Call(set_group_settings<optim::SgdRule>, optimizer, index, as<new_sgd_settings>(options));
+  return Call(change_group<optim::SgdRule, sgd_group, checked_sgd>, optimizer, index,
+              as<given_options<htone_sgd_options>>(options));
 }

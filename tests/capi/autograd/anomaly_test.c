@@ -60,7 +60,9 @@ static void backward_names_the_operation(void** state) {
   assert_ok(htone_scope_end(scope));
 }
 
-static htone_status root_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status root_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module;
   (void)user;
   return htone_sqrt(input, out);
@@ -69,7 +71,7 @@ static htone_status root_forward(htone_module* module, htone_tensor* input, hton
 static htone_module* make_model(void) {
   static const char* const names[] = {"hidden", "root"};
   htone_module *layers[2] = {make_linear(test_device(), 2, 2, 0), NULL}, *model = NULL;
-  assert_ok(htone_module_create_custom(root_forward, NULL, NULL, &layers[1]));
+  assert_ok(htone_module_create_custom(root_forward, NULL, NULL, NULL, &layers[1]));
   keep_module(layers[1]);
   assert_ok(htone_module_create_named_sequential(2, names, layers, &model));
   return keep_module(model);

@@ -30,14 +30,17 @@ static htone_status act(HookState* hook, htone_tensor* arriving, htone_tensor** 
   return hook->factor == 0 ? HTONE_OK : htone_rescale(arriving, hook->factor, 0, out);
 }
 
-static htone_status before_forward(htone_module* module, htone_tensor* input, htone_tensor** out_input, void* user) {
+static htone_status before_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out_input = call->out_tensors;
   int32_t training = 0;
   const htone_status status = htone_module_is_training(module, &training);
   return status != HTONE_OK ? status : act(user, input, out_input);
 }
 
-static htone_status after_forward(htone_module* module, htone_tensor* input, htone_tensor* output,
-                                  htone_tensor** out_output, void* user) {
+static htone_status after_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor *const input = call->inputs[0], *const output = call->outputs[0];
+  htone_tensor** const out_output = call->out_tensors;
   int64_t count = 0;
   (void)module;
   const htone_status status = htone_tensor_numel(input, &count);
@@ -375,7 +378,9 @@ typedef struct Reentry {
   htone_hook* added;
 } Reentry;
 
-static htone_status reenter(htone_module* module, htone_tensor* input, htone_tensor** out_input, void* user) {
+static htone_status reenter(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out_input = call->out_tensors;
   Reentry* reentry = user;
   htone_status status = htone_module_forward(reentry->other, input, NULL, out_input);
   if (status == HTONE_OK && reentry->added == NULL) {
@@ -411,8 +416,8 @@ typedef struct Runner {
   htone_status status;
 } Runner;
 
-static htone_status do_nothing(htone_module* module, htone_tensor* input, htone_tensor** out_input, void* user) {
-  (void)module, (void)input, (void)out_input, (void)user;
+static htone_status do_nothing(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   return HTONE_OK;
 }
 

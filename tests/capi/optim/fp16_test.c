@@ -91,7 +91,7 @@ static void a_loss_of_f16_logits_takes_the_first_scale_outside_a_scope(void** st
   const double zeros[] = {0, 0, 0}, right = 1;
   htone_tensor *logits = make_tensor(HTONE_F16, zeros, 2, 1, 3), *loss = NULL, *scaled = NULL;
   assert_ok(htone_tensor_set_requires_grad(logits, 1));
-  assert_ok(htone_cross_entropy(logits, make_tensor(HTONE_I64, &right, 1, 1), &loss));
+  assert_ok(htone_cross_entropy(logits, make_tensor(HTONE_I64, &right, 1, 1), NULL, &loss));
   assert_int_equal(dtype_of(keep_tensor(loss)), HTONE_F32);
   assert_ok(htone_grad_scaler_scale(make_scaler(1), loss, &scaled));
   backward(keep_tensor(scaled));

@@ -44,6 +44,15 @@ static Trained make_trained(void) {
   return trained;
 }
 
+/* A scaler that is not enabled returns each loss as it is. */
+static htone_grad_scaler* make_idle_scaler(void) {
+  htone_grad_scaler_options options = HTONE_GRAD_SCALER_OPTIONS_INIT;
+  htone_grad_scaler* scaler = NULL;
+  options.enabled = 0;
+  assert_ok(htone_grad_scaler_create(test_device(), &options, &scaler));
+  return keep_grad_scaler(scaler);
+}
+
 /* Runs backward of the scaled sum of outputs for one row of inputs. */
 static void run_backward(htone_grad_scaler* scaler, Trained trained, double input) {
   htone_tensor *row = NULL, *scaled = NULL;
@@ -92,7 +101,7 @@ static void scaled_gradients_are_stored_and_unscaled_in_the_update(void** state)
   assert_ok(htone_grad_scaler_update(scaler));
   assert_ok(htone_optimizer_grad_factor(with.optimizer, &factor));
   assert_float_equal(factor, 1, 0);
-  run_backward(make_scaler(1), without, 3);
+  run_backward(make_idle_scaler(), without, 3);
   assert_ok(htone_optimizer_step(without.optimizer));
   read_weights(with, a);
   read_weights(without, b);
@@ -327,8 +336,8 @@ static void an_outcome_is_of_the_last_step_whatever_is_looked_at_since(void** st
   run_backward(scaler, trained, 1e38);
   assert_ok(htone_grad_scaler_step(scaler, trained.optimizer));
   assert_ok(htone_grad_scaler_update(scaler));
-  for (int clips = 1; clips >= 0; --clips) {
-    run_backward(scaler, trained, 1);
+  run_backward(scaler, trained, 1);
+  for (int clips = 0; clips <= 1; ++clips) {
     assert_ok(clips ? htone_optimizer_clip_grad_norm(trained.optimizer, 1, 0)
                     : htone_grad_scaler_unscale(scaler, trained.optimizer));
     const htone_step_outcome outcome = outcome_of(trained.optimizer);
@@ -357,7 +366,7 @@ static void a_bound_on_values_holds_in_every_step(void** state) {
   assert_ok(htone_optimizer_set_grad_value_limit(optimizer, 0.25));
   const Trained trained = {module, optimizer};
   read_weights(trained, before);
-  run_backward(make_scaler(1), trained, -7);
+  run_backward(make_idle_scaler(), trained, -7);
   assert_ok(htone_optimizer_step(optimizer));
   read_weights(trained, after);
   assert_float_equal(after[0], before[0] + 0.25f, 1e-7);

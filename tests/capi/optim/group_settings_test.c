@@ -76,6 +76,26 @@ static void an_older_program_gets_as_many_fields_as_it_knows(void** state) {
   assert_int_equal(((unsigned char*)&options)[16], 0x5a);
 }
 
+/* A25: AdamW's defaults are not the group's, and not those of Adam. */
+static void fields_that_an_older_program_lacks_stay_as_they_are(void** state) {
+  (void)state;
+  htone_adamw_options given = HTONE_ADAMW_OPTIONS_INIT, shorter, told = HTONE_ADAMW_OPTIONS_INIT;
+  htone_optimizer* optimizer = NULL;
+  given.compute_dtype = HTONE_BF16;
+  given.beta2 = 0.75;
+  given.weight_decay = 0.5;
+  given.moment1_dtype = HTONE_BF16;
+  assert_ok(htone_optimizer_create_adam(one_by_one(1), &given, &optimizer));
+  keep_optimizer(optimizer);
+  memset(&shorter, 0xff, sizeof shorter);
+  memcpy(&shorter, &given, offsetof(htone_adamw_options, beta2));
+  shorter.struct_size = offsetof(htone_adamw_options, beta2);
+  shorter.beta1 = given.beta1 = 0.25;
+  assert_ok(htone_optimizer_set_adam_group(optimizer, 0, &shorter));
+  assert_ok(htone_optimizer_adam_group(optimizer, 0, &told));
+  assert_memory_equal(&told, &given, sizeof given);
+}
+
 /* Weights follow the new settings, and the count of steps and the moments go on. */
 static void changed_settings_hold_from_the_next_step_on(void** state) {
   (void)state;
@@ -186,7 +206,8 @@ static void other_kinds_groups_and_numbers_are_refused(void** state) {
   assert_fails(htone_optimizer_sgd_group(optimizer, 1, &options), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
   assert_fails(htone_optimizer_set_sgd_group(optimizer, 1, &options), HTONE_ERROR_INVALID_ARGUMENT, "index=1");
   options.weight_decay = NAN;
-  assert_fails(htone_optimizer_set_sgd_group(optimizer, 0, &options), HTONE_ERROR_INVALID_ARGUMENT, "options.weight_decay");
+  assert_fails(htone_optimizer_set_sgd_group(optimizer, 0, &options), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.weight_decay");
   assert_fails(htone_optimizer_set_sgd_group(optimizer, 0, NULL), HTONE_ERROR_INVALID_ARGUMENT, "options is NULL");
 }
 
@@ -195,6 +216,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_group_tells_the_options_that_it_was_made_with),
       cmocka_unit_test(every_rule_tells_and_takes_its_options),
       cmocka_unit_test(an_older_program_gets_as_many_fields_as_it_knows),
+      cmocka_unit_test(fields_that_an_older_program_lacks_stay_as_they_are),
       cmocka_unit_test(changed_settings_hold_from_the_next_step_on),
       cmocka_unit_test(each_group_is_changed_alone),
       cmocka_unit_test(the_learning_rate_is_that_of_set_group_lr),
