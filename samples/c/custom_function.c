@@ -46,7 +46,9 @@ static htone_status squared_relu(htone_function* function, htone_tensor* x, hton
 }
 
 /* The activation as a layer, for htone_module_create_sequential. */
-static htone_status activation_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status activation_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module;
   return squared_relu(user, input, out);
 }
@@ -110,7 +112,7 @@ static bool make_data(htone_device* cpu, htone_tensor** out_points, htone_tensor
 static bool make_model(htone_device* cpu, htone_function* function, htone_module** out_model) {
   htone_module* layers[kLayers] = {NULL};
   return ok(htone_module_create_linear(cpu, 2, kHidden, NULL, &layers[0])) &&
-         ok(htone_module_create_custom(activation_forward, function, NULL, &layers[1])) &&
+         ok(htone_module_create_custom(activation_forward, function, NULL, NULL, &layers[1])) &&
          ok(htone_module_create_linear(cpu, kHidden, 2, NULL, &layers[2])) &&
          ok(htone_module_create_sequential(kLayers, layers, out_model));
 }
@@ -128,7 +130,7 @@ static bool train_step(trainer* t, train_record* record) {
   htone_tensor *logits, *loss;
   if (!ok(htone_handles_begin(&temporaries))) return false;
   const bool done = ok(htone_module_forward(t->model, t->points, NULL, &logits)) &&
-                    ok(htone_cross_entropy(logits, t->classes, &loss)) && backward_and_update(t, loss, record);
+                    ok(htone_cross_entropy(logits, t->classes, NULL, &loss)) && backward_and_update(t, loss, record);
   return ok(htone_scope_end(temporaries)) && done;
 }
 

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import flags_test
+import gpt_test
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OTHER_USER = 65534 if os.getuid() == 0 else None  # root could write anywhere
@@ -40,12 +41,18 @@ class QuickstartArgumentsTest(unittest.TestCase):
     def assert_nothing_was_begun(self):
         self.assertEqual([path.name for path in self.root.iterdir()], ["samples"])
 
-    def test_the_help_names_every_flag(self):
-        for arguments in (["--help"], ["--steps", "3", "--help"]):
+    def test_the_help_names_every_flag_of_the_chosen_sample(self):
+        gpt = ["--model", "gpt"]
+        for arguments, flags in (
+            (["--help"], flags_test.DEFAULTS),
+            (["--steps", "3", "--help"], flags_test.DEFAULTS),
+            ([*gpt, "--help"], gpt_test.DEFAULTS),
+            (["--help", "--model=gpt"], gpt_test.DEFAULTS),
+        ):
             done = self.run_quickstart(*arguments)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             told = re.findall(r"--[\w-]+", done.stdout.partition("these flags")[2])
-            self.assertEqual(sorted(told), sorted(flags_test.DEFAULTS))
+            self.assertEqual(sorted(told), sorted(flags))
         self.assert_nothing_was_begun()
 
     def test_what_is_no_flag_is_refused_at_once(self):
@@ -53,6 +60,9 @@ class QuickstartArgumentsTest(unittest.TestCase):
             done = self.run_quickstart("--seed=1", "--resume", argument)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr, f"quickstart: {argument}: no such flag; --help tells all\n")
+        for arguments in (["--model", "gpt", "--data", "x"], ["--preset", "tiny"], ["--model", "cnn", "--text", "x"]):
+            done = self.run_quickstart(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assert_nothing_was_begun()
 
     def test_a_folder_that_another_user_made_is_named(self):

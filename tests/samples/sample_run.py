@@ -71,6 +71,7 @@ class ProgramTest(unittest.TestCase):
     """A test with its own folder."""
 
     leading = []  # arguments before all others
+    encoding = None  # of the sample's output; None: that of the machine
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -80,7 +81,7 @@ class ProgramTest(unittest.TestCase):
 
     def run_sample(self, *arguments):
         command = [program, *self.leading, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, capture_output=True, text=True, encoding=self.encoding, timeout=300)
 
     def run_well(self, *arguments):
         result = self.run_sample(*arguments)
@@ -98,7 +99,8 @@ class ProgramTest(unittest.TestCase):
     def start(self, *arguments):
         """Starts the sample, which writes self.log."""
         command = [program, *self.leading, "--log", self.log, *arguments]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "encoding": self.encoding}
+        process = subprocess.Popen(command, **pipes)
         self.addCleanup(process.kill)
         return process
 

@@ -1,6 +1,7 @@
 #include "flags.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,14 @@ bool parse_count(const char* text, int64_t low, int64_t high, int64_t* out) {
   if (!parse_whole(text, (uint64_t)low, (uint64_t)high, &value)) return false;
   *out = (int64_t)value;
   return true;
+}
+
+/* strtod alone would accept spaces, hexadecimal numbers, infinities and NaN. */
+bool parse_number(const char* text, double low, double high, double* out) {
+  char* end;
+  if (text[strspn(text, "0123456789.eE+-")] != '\0') return false;
+  *out = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*out) && *out >= low && *out <= high;
 }
 
 bool parse_choice(const char* text, const char* no, const char* yes, bool* out) {

@@ -38,6 +38,9 @@ bool flags_parse(const command_line* line, int argc, char** argv, int* out_exit_
 bool parse_whole(const char* text, uint64_t low, uint64_t high, uint64_t* out);
 bool parse_count(const char* text, int64_t low, int64_t high, int64_t* out);
 
+/* Parses a finite decimal number from `low` to `high`. */
+bool parse_number(const char* text, double low, double high, double* out);
+
 /* Sets *out if `text` is one of two words. */
 bool parse_choice(const char* text, const char* no, const char* yes, bool* out);
 

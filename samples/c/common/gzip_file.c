@@ -1,31 +1,15 @@
-#define _POSIX_C_SOURCE 200809L
 #include "gzip_file.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "failure.h"
+#include "regular_file.h"
 
 static const char kExpected[] = "expected a gzip-compressed file";
 
 /* For inflateInit2: the largest window, with a gzip header and trailer around the data. */
 enum { kGzipWindowBits = 15 + 16 };
-
-/* Checks before opening, because opening a FIFO would wait for a writer. */
-static bool is_regular_file(const char* path) {
-  struct stat status;
-  if (stat(path, &status) != 0) {
-    print_error("%s: %s; %s", path, strerror(errno), kExpected);
-  } else if (!S_ISREG(status.st_mode)) {
-    print_error("%s: is %s; %s", path, S_ISDIR(status.st_mode) ? "a directory" : "no regular file", kExpected);
-  } else if (status.st_size == 0) {
-    print_error("%s: is empty; %s", path, kExpected);
-  } else {
-    return true;
-  }
-  return false;
-}
 
 /* Reads the next compressed bytes; if avail_in stays 0, the file has ended. */
 static bool refill(gzip_file* gzip) {
@@ -56,7 +40,8 @@ static bool unpack(gzip_file* gzip, void* bytes, size_t size, size_t* out_count)
 }
 
 bool gzip_file_open(gzip_file* gzip, const char* path) {
-  if (!is_regular_file(path)) return false;
+  int64_t size;
+  if (!regular_file_check("", path, kExpected, &size)) return false;
   memset(gzip, 0, sizeof *gzip);
   gzip->path = path;
   gzip->file = fopen(path, "rb");

@@ -40,10 +40,11 @@ static void describe(const progress_bar* bar, char text[kTextCapacity]) {
   const int64_t left = bar->total_steps - bar->step;
   const int64_t eta = steps_per_second > 0 ? (int64_t)((double)left / steps_per_second + 0.5) : 0;
   const int64_t epochs = (bar->total_steps + bar->steps_per_epoch - 1) / bar->steps_per_epoch;
-  snprintf(text, kTextCapacity,
-           "epoch %lld/%lld step %lld/%lld loss %.4f accuracy %.3f %.0f images/s ETA %lld:%02lld:%02lld",
+  char accuracy[32] = "";
+  if (bar->has_accuracy) snprintf(accuracy, sizeof accuracy, " accuracy %.3f", bar->accuracy);
+  snprintf(text, kTextCapacity, "epoch %lld/%lld step %lld/%lld loss %.4f%s %.0f %s/s ETA %lld:%02lld:%02lld",
            (long long)((bar->step - 1) / bar->steps_per_epoch + 1), (long long)epochs, (long long)bar->step,
-           (long long)bar->total_steps, bar->loss, bar->accuracy, steps_per_second * (double)bar->items_per_step,
+           (long long)bar->total_steps, bar->loss, accuracy, steps_per_second * (double)bar->items_per_step, bar->items,
            (long long)(eta / 3600), (long long)(eta / 60 % 60), (long long)(eta % 60));
 }
 
@@ -80,11 +81,13 @@ static double running_mean(double mean, double newest, int64_t count_before) {
   return mean + (share > kNewest ? share : kNewest) * (newest - mean);
 }
 
-void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_per_epoch, int64_t items_per_step) {
+void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_per_epoch, int64_t items_per_step,
+                        const char* items) {
   const double now = seconds_now();
   *bar = (progress_bar){.total_steps = total_steps,
                         .steps_per_epoch = steps_per_epoch,
                         .items_per_step = items_per_step,
+                        .items = items,
                         .terminal = is_terminal(),
                         .started = now,
                         .drawn = now};
@@ -93,6 +96,7 @@ void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_pe
 bool progress_bar_wants_accuracy(const progress_bar* bar) { return bar->step % kAccuracyInterval == 0; }
 
 void progress_bar_take_accuracy(progress_bar* bar, double accuracy) {
+  bar->has_accuracy = true;
   bar->accuracy = running_mean(bar->accuracy, accuracy, bar->step / kAccuracyInterval);
 }
 

@@ -10,16 +10,19 @@ typedef struct progress_bar {
   int64_t total_steps;
   int64_t steps_per_epoch;
   int64_t items_per_step;
+  const char* items; /* their name, such as "images" */
   bool terminal;
   double started; /* seconds_now() at the start and at the last drawing */
   double drawn;
   int64_t step;
-  double loss; /* running means of loss and accuracy */
-  double accuracy;
+  double loss;     /* running means of loss and accuracy */
+  double accuracy; /* shown after the first progress_bar_take_accuracy */
+  bool has_accuracy;
 } progress_bar;
 
-/* Starts the clock. Draws on standard output. */
-void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_per_epoch, int64_t items_per_step);
+/* Starts the clock. Draws on standard output. `items` is kept. */
+void progress_bar_begin(progress_bar* bar, int64_t total_steps, int64_t steps_per_epoch, int64_t items_per_step,
+                        const char* items);
 
 /* Returns whether to compute the accuracy of the coming step: only in one step of five, so that it costs little
  * time. */

@@ -1,0 +1,136 @@
+#include "trainer.h"
+
+#include <stdio.h>
+
+#include "failure.h"
+#include "stop_signal.h"
+
+bool trainer_refuse(trainer* t, const char* flag_name, const char* value, const char* expected) {
+  print_error("%s '%s': expected %s", flag_name, value, expected);
+  t->failure_status = kExitUsage;
+  return false;
+}
+
+bool trainer_refuse_count(trainer* t, const char* flag_name, int64_t value, const char* expected) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)value);
+  return trainer_refuse(t, flag_name, text, expected);
+}
+
+bool trainer_begin(trainer* t, const train_options* options) {
+  htone_context_options context_options = HTONE_CONTEXT_OPTIONS_INIT;
+  t->failure_status = kExitFailure;
+  context_options.num_threads = options->threads;
+  context_options.seed = options->seed;
+  if (!ok(htone_handles_begin(&t->objects)) || !ok(htone_context_create(&context_options, &t->context))) return false;
+  const htone_status status = htone_device_create(t->context, options->device, &t->device);
+  if (status == HTONE_ERROR_DEVICE || status == HTONE_ERROR_INVALID_ARGUMENT) {
+    return trainer_refuse(t, "--device", options->device, "a device that this machine has, such as cpu");
+  }
+  return ok(status);
+}
+
+bool trainer_count_steps(trainer* t, const train_options* options, int64_t epochs, int64_t accumulate) {
+  int64_t batches;
+  if (!ok(htone_sampler_batches_per_epoch(t->sampler, &batches))) return false;
+  t->steps_per_epoch = batches / accumulate > 0 ? batches / accumulate : 1;
+  t->total_steps = options->steps;
+  if (t->total_steps / epochs >= t->steps_per_epoch) t->total_steps = epochs * t->steps_per_epoch;
+  return true;
+}
+
+static bool build_schedule(trainer* t, const train_options* options) {
+  htone_schedule* schedule = NULL;
+  return ok(options->cosine ? htone_schedule_create_cosine(t->total_steps - t->warmup_steps, 0.0, &schedule)
+                            : htone_schedule_create_constant(&schedule)) &&
+         (t->warmup_steps == 0 || ok(htone_schedule_create_warmup(t->warmup_steps, 1.0 / (double)(t->warmup_steps + 1),
+                                                                  schedule, &schedule))) &&
+         ok(htone_optimizer_set_schedule(t->optimizer, schedule));
+}
+
+static bool build_optimizer(trainer* t, const train_options* options) {
+  htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+  htone_grad_scaler_options scaling = HTONE_GRAD_SCALER_OPTIONS_INIT;
+  adamw.compute_dtype = options->precision;
+  adamw.lr = options->lr;
+  scaling.enabled = options->precision == HTONE_F16;
+  return ok(htone_autocast_policy_create(options->precision, &t->policy)) &&
+         ok(htone_optimizer_create_adamw(t->model, &adamw, &t->optimizer)) && build_schedule(t, options) &&
+         ok(htone_grad_scaler_create(t->device, &scaling, &t->scaler));
+}
+
+static bool open_journal(trainer* t, const run_options* run) {
+  const checkpoint_parts parts = {
+      .context = t->context, .model = t->model, .optimizer = t->optimizer, .scaler = t->scaler, .sampler = t->sampler};
+  return journal_open(&t->journal, run, &parts);
+}
+
+static bool announce(trainer* t, const train_options* options) {
+  int32_t threads;
+  if (!ok(htone_context_num_threads(t->context, &threads))) return false;
+  printf("training in %s on %s, threads: %d, epochs of %lld steps, %lld steps in all\n",
+         htone_dtype_name(options->precision), options->device, (int)threads, (long long)t->steps_per_epoch,
+         (long long)t->total_steps);
+  return true;
+}
+
+bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
+  return build_optimizer(t, options) && open_journal(t, run) && announce(t, options);
+}
+
+bool trainer_goes_on(const trainer* t) { return t->journal.steps_done < t->total_steps && stop_signal_received() == 0; }
+
+bool trainer_backward(trainer* t, htone_tensor* loss, double share) {
+  htone_tensor* scaled = NULL;
+  return (share == 1 || ok(htone_mul_scalar(loss, share, &loss))) &&
+         ok(htone_grad_scaler_scale(t->scaler, loss, &scaled)) && ok(htone_tensor_backward(scaled, NULL, 0));
+}
+
+/* Describes the coming step. The norm is that of the unscaled gradients, and computed only for the log. */
+static bool describe_step(trainer* t, train_record* record) {
+  const bool is_logged = t->journal.log.file != NULL;
+  return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
+         ok(htone_grad_scaler_current_scale(t->scaler, &record->loss_scale)) &&
+         ((!is_logged && t->max_grad_norm == 0) || ok(htone_grad_scaler_unscale(t->scaler, t->optimizer))) &&
+         (!is_logged || ok(htone_optimizer_grad_norm(t->optimizer, &record->grad_norm)));
+}
+
+bool trainer_update(trainer* t, train_record* record) {
+  htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
+  const bool done = describe_step(t, record) &&
+                    (t->max_grad_norm == 0 || ok(htone_optimizer_clip_grad_norm(t->optimizer, t->max_grad_norm, 0))) &&
+                    ok(htone_grad_scaler_step(t->scaler, t->optimizer)) &&
+                    ok(htone_optimizer_outcome(t->optimizer, &outcome)) && ok(htone_grad_scaler_update(t->scaler));
+  record->outcome = outcome.skipped ? "skipped" : "stepped";
+  return done;
+}
+
+bool trainer_end_step(trainer* t, train_record* record, int64_t items) {
+  const bool ends = record->step == t->total_steps || stop_signal_received() != 0;
+  return journal_end_step(&t->journal, record, items, ends);
+}
+
+/* Returns whether the log was closed without an error and every object of the library is released. */
+static bool release(trainer* t) {
+  const bool closed = journal_close(&t->journal);
+  int64_t handles;
+  if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
+  if (!ok(htone_debug_live_handles(&handles))) return false;
+  if (handles != 0) print_error("%lld handles of the library are still alive", (long long)handles);
+  return closed && handles == 0;
+}
+
+int trainer_end(trainer* t, bool done) {
+  const int signal_number = stop_signal_received();
+  if (done && signal_number != 0) {
+    printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t->journal.steps_done,
+           (long long)t->total_steps);
+  }
+  if (!release(t)) return kExitFailure;
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    print_error("standard output cannot be written");
+    return kExitFailure;
+  }
+  if (!done) return t->failure_status;
+  return signal_number == 0 ? kExitOk : 128 + signal_number;
+}

@@ -1,0 +1,208 @@
+/* Trains a GPT on a text, byte by byte, and lets it write some. It uses only the installed library. Training can be
+ * stopped and resumed; the weights can be written and read in the layout of GPT-2's published files. Precision, losses
+ * and scopes of handles are as in train_fashion_mnist.c. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/failure.h"
+#include "common/gpt_options.h"
+#include "common/gpt_weights.h"
+#include "common/product_rate.h"
+#include "common/progress_bar.h"
+#include "common/stop_signal.h"
+#include "common/stopwatch.h"
+#include "common/text_file.h"
+#include "common/trainer.h"
+
+static const char kSummary[] =
+    "Trains a GPT on a text with AdamW, prints its loss on the last tenth of the text, and lets it write.";
+
+/* More batches would change the validation loss little. */
+enum { kValidationBatches = 100 };
+
+/* The learning rate climbs during the first twentieth of the steps: the first moments of AdamW are noise. */
+enum { kWarmupShare = 20 };
+
+typedef struct text_data {
+  htone_batches* training;   /* windows that do not overlap, in a new random order each epoch */
+  htone_batches* validation; /* windows of the held-out text, in order */
+  int64_t validation_batches;
+} text_data;
+
+/* Makes batches of windows over a part of the text; *out_sampler is theirs. */
+static bool make_windows(htone_tensor* text, const gpt_options* options, bool training, htone_sampler** out_sampler,
+                         htone_batches** out) {
+  const int64_t context = options->shape.context;
+  int64_t size;
+  htone_sampler_options sampling = HTONE_SAMPLER_OPTIONS_INIT;
+  sampling.seed = options->train.seed;
+  sampling.batch_size = options->batch;
+  sampling.shuffle = sampling.drop_last = training;
+  return ok(htone_tensor_numel(text, &size)) && ok(htone_window_count(size, context, context, &sampling.count)) &&
+         ok(htone_sampler_create(&sampling, out_sampler)) &&
+         ok(htone_batches_create_windows(*out_sampler, text, context, context, out));
+}
+
+/* Training needs a whole batch of windows, and validation one window. */
+static bool check_sizes(trainer* t, const gpt_options* options, htone_tensor* training, htone_tensor* validation) {
+  const int64_t context = options->shape.context;
+  int64_t size, held_out, windows;
+  char expected[96];
+  if (!ok(htone_tensor_numel(training, &size)) || !ok(htone_tensor_numel(validation, &held_out)) ||
+      !ok(htone_window_count(size, context, context, &windows))) {
+    return false;
+  }
+  if (windows < 1 || held_out <= context) {
+    snprintf(expected, sizeof expected, "at most %lld, since the held-out text has %lld bytes",
+             (long long)(held_out > 1 ? held_out - 1 : 0), (long long)held_out);
+    return trainer_refuse_count(t, "--context", context, expected);
+  }
+  if (options->batch <= windows) return true;
+  snprintf(expected, sizeof expected, "at most %lld, the number of windows of training text", (long long)windows);
+  return trainer_refuse_count(t, "--batch", options->batch, expected);
+}
+
+static bool open_data(trainer* t, text_data* data, const gpt_options* options) {
+  htone_tensor *training, *validation;
+  htone_sampler* validation_sampler;
+  if (!text_file_load(t->device, options->text, &training, &validation) ||
+      !check_sizes(t, options, training, validation) ||
+      !make_windows(training, options, true, &t->sampler, &data->training) ||
+      !make_windows(validation, options, false, &validation_sampler, &data->validation) ||
+      !ok(htone_sampler_batches_per_epoch(validation_sampler, &data->validation_batches)) ||
+      !trainer_count_steps(t, &options->train, options->epochs, options->accumulate)) {
+    return false;
+  }
+  if (data->validation_batches > kValidationBatches) data->validation_batches = kValidationBatches;
+  t->warmup_steps = t->total_steps / kWarmupShare;
+  t->max_grad_norm = 1;
+  return true;
+}
+
+static bool build_model(trainer* t, const gpt_options* options) {
+  return gpt_model_create(t->device, &options->shape, &t->model) &&
+         (options->weights_in == NULL || gpt_weights_read(t->model, t->device, options->weights_in));
+}
+
+/* The mean loss of the next batch, in FP32. Logits are [batch, time, token], and classes come second in a loss. */
+static bool next_loss(trainer* t, htone_batches* batches, htone_tensor** out) {
+  htone_tensor *tokens, *targets, *logits;
+  return ok(htone_batches_next(batches)) && ok(htone_batches_tensor(batches, 0, &tokens)) &&
+         ok(htone_batches_tensor(batches, 1, &targets)) &&
+         ok(htone_module_forward(t->model, tokens, t->policy, &logits)) &&
+         ok(htone_transpose(logits, -1, -2, &logits)) && ok(htone_cross_entropy(logits, targets, NULL, out));
+}
+
+/* Adds the gradients of one batch, which is a share of the step's, and its share of the loss. */
+static bool train_batch(trainer* t, text_data* data, double share, double* loss_sum) {
+  htone_scope* temporaries = NULL;
+  htone_tensor* loss;
+  double value;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
+  const bool done =
+      next_loss(t, data->training, &loss) && ok(htone_tensor_item(loss, &value)) && trainer_backward(t, loss, share);
+  if (done) *loss_sum += share * value;
+  return ok(htone_scope_end(temporaries)) && done;
+}
+
+static bool train_step(trainer* t, text_data* data, int64_t accumulate, train_record* record) {
+  bool done = ok(htone_optimizer_zero_grad(t->optimizer));
+  for (int64_t i = 0; i < accumulate && done; ++i) {
+    done = train_batch(t, data, 1.0 / (double)accumulate, &record->loss);
+  }
+  return done && trainer_update(t, record);
+}
+
+/* Prints the speed of the steps, and its share of what the device reaches in one large product, which is measured for a
+ * short time beside that of the training. */
+static bool print_speed(trainer* t, const gpt_options* options, int64_t tokens, double seconds) {
+  const double rate = (double)tokens / seconds * gpt_model_flops_per_token(&options->shape);
+  const double limit = seconds < 20 ? seconds / 40 : 0.5;
+  double product_rate;
+  if (!product_rate_measure(t->device, options->train.precision, limit, &product_rate)) return false;
+  printf("%.0f tokens/s, %.2f GFLOP/s: %.1f %% of the %.1f GFLOP/s of a matrix product\n", (double)tokens / seconds,
+         rate * 1e-9, 100 * rate / product_rate, product_rate * 1e-9);
+  return true;
+}
+
+static bool train(trainer* t, text_data* data, const gpt_options* options) {
+  const int64_t tokens = options->accumulate * options->batch * options->shape.context;
+  const int64_t first = t->journal.steps_done;
+  double seconds = 0;
+  progress_bar bar;
+  progress_bar_begin(&bar, t->total_steps, t->steps_per_epoch, tokens, "tokens");
+  bool done = true;
+  while (done && trainer_goes_on(t)) {
+    train_record record = journal_begin_step(&t->journal);
+    const double begin = seconds_now();
+    done = train_step(t, data, options->accumulate, &record);
+    seconds += seconds_now() - begin; /* without the time for log and checkpoint */
+    done = done && trainer_end_step(t, &record, tokens);
+    if (done) progress_bar_take_step(&bar, record.loss);
+  }
+  progress_bar_end(&bar);
+  const int64_t steps = t->journal.steps_done - first;
+  return done && (steps == 0 || print_speed(t, options, steps * tokens, seconds));
+}
+
+/* Sums the losses of the bytes of the next batch. The last batch may have fewer than the others. */
+static bool add_validation_loss(trainer* t, text_data* data, double* sum, int64_t* bytes) {
+  htone_scope* temporaries = NULL;
+  htone_tensor *loss, *targets;
+  double value;
+  int64_t count;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
+  const bool done = next_loss(t, data->validation, &loss) && ok(htone_tensor_item(loss, &value)) &&
+                    ok(htone_batches_tensor(data->validation, 1, &targets)) && ok(htone_tensor_numel(targets, &count));
+  if (done) *sum += value * (double)count;
+  if (done) *bytes += count;
+  return ok(htone_scope_end(temporaries)) && done;
+}
+
+/* Prints the loss on the held-out text, unless a signal stops it. */
+static bool evaluate(trainer* t, text_data* data) {
+  htone_scope* no_grad = NULL;
+  double sum = 0;
+  int64_t bytes = 0;
+  bool done = ok(htone_no_grad_begin(&no_grad));
+  int64_t batches = 0;
+  for (; batches < data->validation_batches && done && stop_signal_received() == 0; ++batches) {
+    done = add_validation_loss(t, data, &sum, &bytes);
+  }
+  if (no_grad == NULL || !ok(htone_scope_end(no_grad)) || !done) return false;
+  if (batches == data->validation_batches) printf("validation loss %.6f\n", sum / (double)bytes);
+  return true;
+}
+
+/* The text depends on the weights and the seed alone, not on the random numbers before. */
+static bool write_text(trainer* t, const gpt_options* options) {
+  if (options->writing.length == 0 || stop_signal_received() != 0) return true;
+  puts("text:");
+  return ok(htone_context_set_seed(t->context, options->train.seed)) &&
+         text_writer_print(t->model, t->policy, t->device, options->shape.context, &options->writing);
+}
+
+static bool finish(trainer* t, text_data* data, const gpt_options* options) {
+  return evaluate(t, data) &&
+         (options->weights_out == NULL || gpt_weights_write(t->model, t->context, options->weights_out)) &&
+         write_text(t, options);
+}
+
+static bool run(trainer* t, const gpt_options* options) {
+  text_data data;
+  return trainer_begin(t, &options->train) &&
+         (options->weights_out == NULL || gpt_weights_check_path(options->weights_out)) &&
+         open_data(t, &data, options) && build_model(t, options) && trainer_build(t, &options->train, &options->run) &&
+         train(t, &data, options) && (t->journal.steps_done < t->total_steps || finish(t, &data, options));
+}
+
+int main(int argc, char** argv) {
+  gpt_options options;
+  int status;
+  if (!gpt_options_parse(argc, argv, kSummary, &options, &status)) return status;
+  stop_signal_watch();
+  trainer t = {.objects = NULL};
+  const bool done = run(&t, &options);
+  return trainer_end(&t, done);
+}
