@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the reference of the C interface as web pages, by Doxygen, from the comments of the public headers.
+"""Writes the reference of the C and C++ interfaces as web pages, by Doxygen, from the comments of the public headers.
 
   tools/make_reference.py [FOLDER]     FOLDER/html/index.html; build/reference by default
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The reference is written without a warning, and anything that has no comment is reported."""
+"""The reference of the C and C++ headers is written without a warning, and anything that has no comment is reported."""
 import shutil
 import subprocess
 import sys
@@ -26,6 +26,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(done.stdout, f"{self.root}/pages/html/index.html\n")
         page = (self.root / "pages/html/tensor_8h.html").read_text(encoding="utf-8")
         self.assertIn("htone_tensor_create_full", page)
+        self.assertTrue((self.root / "pages/html/classhtone_1_1Tensor.html").is_file())
         self.assertIn("HTONE_OK, or on failure HTONE_ERROR_ followed by one of", page)
 
     def test_anything_without_a_comment_is_reported(self):

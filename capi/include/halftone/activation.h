@@ -1,5 +1,12 @@
 /** @file
  * Activations: functions between the layers of a network, and softmax.
+ *
+ * @code
+ * check(htone_sub_scalar(x, 3, &y));
+ * check(htone_relu(y, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 0 && values[5] == 3);
+ * @endcode
  */
 #ifndef HALFTONE_ACTIVATION_H
 #define HALFTONE_ACTIVATION_H

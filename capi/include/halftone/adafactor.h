@@ -1,6 +1,16 @@
 /** @file
  * Adafactor: steps in proportion to the weights, with one variance of the gradient for each row and each column of a
  * matrix instead of one for each element.
+ *
+ * @code
+ * htone_adafactor_options options = HTONE_ADAFACTOR_OPTIONS_INIT;
+ * options.weight_decay = 0.01;
+ * check(htone_optimizer_create_adafactor(model, &options, &optimizer));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1);
+ * @endcode
  */
 #ifndef HALFTONE_ADAFACTOR_H
 #define HALFTONE_ADAFACTOR_H
@@ -104,12 +114,12 @@ HTONE_API htone_status htone_optimizer_add_adafactor_group(htone_optimizer* opti
 HTONE_API htone_status htone_optimizer_adafactor_group(htone_optimizer* optimizer, size_t index,
                                                        htone_adafactor_options* out_options);
 
-/** Changes the settings of a group, which hold from the next step on. A checkpoint saves lr alone of them.
+/** Changes the settings of a group, which hold from the next step on. A checkpoint saves them.
  *
  * @param[in] optimizer an Adafactor optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
  * @param[in] options all settings, such as htone_optimizer_adafactor_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays.
+ *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

@@ -1,6 +1,16 @@
 /** @file
  * Adam: as AdamW, but the weight decay is added to the gradient. Its options have AdamW's fields and type; only the
  * default of weight_decay differs. Moments are stored and rounded as in htone_adamw_options.
+ *
+ * @code
+ * htone_adamw_options options = HTONE_ADAM_OPTIONS_INIT;
+ * options.lr = 1e-4;
+ * check(htone_optimizer_create_adam(model, &options, &optimizer));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1);
+ * @endcode
  */
 #ifndef HALFTONE_ADAM_H
 #define HALFTONE_ADAM_H
@@ -83,12 +93,12 @@ HTONE_API htone_status htone_optimizer_add_adam_group(htone_optimizer* optimizer
 HTONE_API htone_status htone_optimizer_adam_group(htone_optimizer* optimizer, size_t index,
                                                   htone_adamw_options* out_options);
 
-/** Changes the settings of a group, which hold from the next step on. A checkpoint saves lr alone of them.
+/** Changes the settings of a group, which hold from the next step on. A checkpoint saves them.
  *
  * @param[in] optimizer an Adam optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
  * @param[in] options all settings, such as htone_optimizer_adam_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays.
+ *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

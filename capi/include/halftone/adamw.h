@@ -1,5 +1,15 @@
 /** @file
  * AdamW: Adam with decoupled weight decay.
+ *
+ * @code
+ * htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+ * options.compute_dtype = HTONE_BF16; // autocast reads a BF16 copy of the weights
+ * check(htone_optimizer_create_adamw(model, &options, &optimizer));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1);
+ * @endcode
  */
 #ifndef HALFTONE_ADAMW_H
 #define HALFTONE_ADAMW_H
@@ -104,12 +114,12 @@ HTONE_API htone_status htone_optimizer_add_adamw_group(htone_optimizer* optimize
 HTONE_API htone_status htone_optimizer_adamw_group(htone_optimizer* optimizer, size_t index,
                                                    htone_adamw_options* out_options);
 
-/** Changes the settings of a group, which hold from the next step on. A checkpoint saves lr alone of them.
+/** Changes the settings of a group, which hold from the next step on. A checkpoint saves them.
  *
  * @param[in] optimizer an AdamW optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
  * @param[in] options all settings, such as htone_optimizer_adamw_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays.
+ *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

@@ -2,6 +2,15 @@
  * Autocast: the choice of operations that compute in a low-precision dtype. Inside a scope, matrix products take their
  * inputs in the policy's dtype, losses, softmax and sums return FP32, and mixed elementwise operations return the
  * widest input. Weights are only read: their gradients have the dtype that the optimizer asked for.
+ *
+ * @code
+ * htone_autocast_policy* policy;
+ * htone_dtype dtype;
+ * check(htone_autocast_policy_create(HTONE_BF16, &policy));
+ * check(htone_module_forward(model, x, policy, &y));
+ * check(htone_tensor_dtype(y, &dtype));
+ * assert(dtype == HTONE_BF16);
+ * @endcode
  */
 #ifndef HALFTONE_AMP_H
 #define HALFTONE_AMP_H

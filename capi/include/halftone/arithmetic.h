@@ -3,6 +3,13 @@
  *
  * As in PyTorch a number does not change the dtype of a float tensor: 0.1 beside a bf16 tensor gives bf16. An integer
  * tensor takes whole numbers, and keeps its dtype as beside Python's int.
+ *
+ * @code
+ * check(htone_mul_scalar(x, 2, &y));
+ * check(htone_add(x, y, &y)); // 3 x
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 3 && values[5] == 18);
+ * @endcode
  */
 #ifndef HALFTONE_ARITHMETIC_H
 #define HALFTONE_ARITHMETIC_H

@@ -3,6 +3,16 @@
  * made, and for which it asked for a gradient, is a leaf. Backward adds to the gradient of a leaf. Higher-order
  * gradients are not supported. Backward changes the leaves and the recorded operations of a tensor: two threads must
  * not run it through shared ones at once.
+ *
+ * @code
+ * check(htone_tensor_set_requires_grad(x, 1));
+ * check(htone_mul(x, x, &y));
+ * check(htone_sum(y, 0, NULL, 0, &y));
+ * check(htone_tensor_backward(y, NULL, 0));
+ * check(htone_tensor_grad(x, &y)); // 2 x
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 2 && values[5] == 12);
+ * @endcode
  */
 #ifndef HALFTONE_AUTOGRAD_H
 #define HALFTONE_AUTOGRAD_H

@@ -18,6 +18,18 @@
  *  - A thread that is cancelled (pthread_cancel) finishes its current call of the library, with the callbacks of that
  *     call. No call is a cancellation point. A thread must not call the library while its cancellation is asynchronous.
  *  - The lists of errors leave out the prefix HTONE_ERROR_.
+ *  - The example of a header is a part of a program that has begun a scope of handles and made a context, a device (the
+ *    CPU), a tensor x, f32 [2, 3] of 1 to 6, a linear layer model from 3 to 2 features, and loss, the sum of its output
+ *    for x. y, values, number, count and optimizer take results. check ends the program at a failed call.
+ *
+ * @code
+ * htone_error_info info = HTONE_ERROR_INFO_INIT;
+ * const htone_status status = htone_matmul(x, x, &y);
+ * assert(status == HTONE_ERROR_SHAPE_MISMATCH && strcmp(htone_status_name(status), "SHAPE_MISMATCH") == 0);
+ * check(htone_error_last(&info));
+ * // htone_matmul: a.shape[1]=3 differs from b.shape[0]=2 (a [2, 3], b [2, 3])
+ * assert(strstr(info.message, "a.shape[1]=3 differs from b.shape[0]=2") != NULL);
+ * @endcode
  */
 #ifndef HALFTONE_BASE_H
 #define HALFTONE_BASE_H

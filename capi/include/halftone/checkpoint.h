@@ -7,6 +7,15 @@
  * most. The two newest are kept. If power fails or the process dies at any instant, the previous checkpoint is
  * complete. A file is read, never mapped, and every byte of it is treated as hostile; nothing in it is ever executed.
  * Files of others in the directory are neither written nor removed, and nothing is written through a link in it.
+ *
+ * @code
+ * htone_checkpoint* checkpoint;
+ * check(htone_checkpoint_create(context, "run", &checkpoint));
+ * check(htone_checkpoint_add_module(checkpoint, "model", model));
+ * check(htone_checkpoint_save(checkpoint, 100));
+ * check(htone_checkpoint_load(checkpoint, &count));
+ * assert(count == 100);
+ * @endcode
  */
 #ifndef HALFTONE_CHECKPOINT_H
 #define HALFTONE_CHECKPOINT_H
@@ -69,7 +78,8 @@ HTONE_EXPORT htone_status htone_checkpoint_release(htone_checkpoint* checkpoint)
 HTONE_API htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name,
                                                    htone_module* module);
 
-/** Adds an optimizer: its moments, step count, and the groups' learning rates. Its weights are saved with the module.
+/** Adds an optimizer: its moments, step count, and the settings of its groups, which a load replaces. Its weights are
+ * saved with the module.
  *
  * @param[in] checkpoint borrowed.
  * @param[in] name as in htone_checkpoint_add_module.

@@ -3,6 +3,15 @@
  * htone_tensor_create_full.
  *
  * Broadcasting, promotion and dtypes are those of ops.h. All except htone_where return bool and record nothing.
+ *
+ * @code
+ * htone_tensor* large;
+ * check(htone_gt_scalar(x, 3, &large));
+ * check(htone_tensor_zeros_like(x, &y));
+ * check(htone_where(large, x, y, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[2] == 0 && values[3] == 4);
+ * @endcode
  */
 #ifndef HALFTONE_COMPARE_H
 #define HALFTONE_COMPARE_H

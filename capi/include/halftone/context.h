@@ -2,6 +2,16 @@
  * The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have
  * several; no operation takes tensors of two contexts. Objects keep their context alive, so it may be released before
  * them.
+ *
+ * @code
+ * htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
+ * int32_t threads;
+ * options.num_threads = 2;
+ * options.seed = 42;
+ * check(htone_context_create(&options, &context));
+ * check(htone_context_num_threads(context, &threads));
+ * assert(threads == 2);
+ * @endcode
  */
 #ifndef HALFTONE_CONTEXT_H
 #define HALFTONE_CONTEXT_H

@@ -2,6 +2,16 @@
  * Convolutions over one and two dimensions, their transposes, and their layers.
  *
  * Images are [n, c, h, w], lines [n, c, l]. As usual in neural networks, kernels are not mirrored.
+ *
+ * @code
+ * const int64_t image[] = {1, 1, 8, 8};
+ * htone_module* conv;
+ * check(htone_randn(device, HTONE_F32, 4, image, &y));
+ * check(htone_module_create_conv2d(device, 1, 4, 3, 3, NULL, &conv));
+ * check(htone_module_forward(conv, y, NULL, &y)); // [1, 4, 6, 6]
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 4 * 6 * 6);
+ * @endcode
  */
 #ifndef HALFTONE_CONV_H
 #define HALFTONE_CONV_H

@@ -1,5 +1,15 @@
 /** @file
  * Convolution over three dimensions, and the layer made of it. Volumes are [n, c, d, h, w]; kernels are not mirrored.
+ *
+ * @code
+ * const int64_t volume[] = {1, 1, 4, 8, 8};
+ * htone_module* conv;
+ * check(htone_randn(device, HTONE_F32, 5, volume, &y));
+ * check(htone_module_create_conv3d(device, 1, 2, 3, 3, 3, NULL, &conv));
+ * check(htone_module_forward(conv, y, NULL, &y)); // [1, 2, 2, 6, 6]
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 2 * 2 * 6 * 6);
+ * @endcode
  */
 #ifndef HALFTONE_CONV3D_H
 #define HALFTONE_CONV3D_H

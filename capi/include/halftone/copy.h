@@ -1,5 +1,13 @@
 /** @file
  * Copies of tensors: whole, in another layout, dtype or device, and from one tensor into another.
+ *
+ * @code
+ * htone_dtype dtype;
+ * check(htone_tensor_to(x, device, HTONE_BF16, &y));
+ * check(htone_tensor_dtype(y, &dtype));
+ * assert(dtype == HTONE_BF16);
+ * check(htone_tensor_copy_from(x, y)); // converts back
+ * @endcode
  */
 #ifndef HALFTONE_COPY_H
 #define HALFTONE_COPY_H

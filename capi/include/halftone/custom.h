@@ -12,11 +12,28 @@
  * kept, no exception unmasked. Modes that it changes are restored when it returns, and the call restores the modes of
  * its own thread when it ends. Cancellation of the thread is disabled meanwhile (pthread_setcancelstate), and a change
  * of that is undone, too.
+ *
+ * @code
+ * static htone_status residual(htone_module* module, const htone_forward_call* call, void* user) {
+ *   htone_tensor* inner;
+ *   const htone_status status = htone_module_forward_child(module, "inner", call->inputs[0], &inner);
+ *   (void)user;
+ *   return status == HTONE_OK ? htone_add(call->inputs[0], inner, call->out_tensors) : status;
+ * }
+ *
+ * htone_module *block, *inner;
+ * check(htone_module_create_relu(&inner));
+ * check(htone_module_create_custom(residual, NULL, NULL, NULL, &block));
+ * check(htone_module_add_child(block, "inner", inner));
+ * check(htone_module_forward(block, x, NULL, &y)); // x + relu(x)
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[5] == 12);
+ * @endcode
  */
 #ifndef HALFTONE_CUSTOM_H
 #define HALFTONE_CUSTOM_H
 
-#include "halftone/nn.h"
+#include "halftone/forward.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -97,25 +114,46 @@ HTONE_API htone_status htone_function_record(htone_function* function, size_t in
                                              size_t output_count, htone_tensor* const* outputs, size_t saved_count,
                                              htone_tensor* const* saved, htone_tensor** out_results);
 
-/** Computes a module's output: stores a reference at `out`, which the library releases, also if the callback fails. The
- * modes of the thread are those of htone_module_forward's caller; run parts by htone_module_forward with a policy of
- * NULL, which keeps these modes. It runs on several threads at once if they run the module at once.
+/** Computes a module's outputs: stores a reference at each place of call->out_tensors. The modes of the thread are
+ * those of htone_module_forward's caller; run parts by htone_module_forward with a policy of NULL, which keeps these
+ * modes. It runs on several threads at once if they run the module at once.
  */
-typedef htone_status (*htone_forward_fn)(htone_module* module, htone_tensor* input, htone_tensor** out, void* user);
+typedef htone_status (*htone_forward_fn)(htone_module* module, const htone_forward_call* call, void* user);
+
+/** Settings of htone_module_create_custom. */
+typedef struct htone_custom_options {
+  uint32_t struct_size;    /**< sizeof of this structure */
+  int32_t input_count;     /**< inputs that forward takes, 1 to 64; default 1 */
+  int32_t required_inputs; /**< the first of them, which the library requires; 1 to input_count; default 1 */
+  int32_t output_count;    /**< outputs that forward gives, 1 to 64; default 1 */
+} htone_custom_options;
+
+/** The defaults, to initialize a htone_custom_options where it is declared. */
+#define HTONE_CUSTOM_OPTIONS_INIT \
+  { sizeof(htone_custom_options), 1, 1, 1 }
+
+/** Fills options with the defaults.
+ *
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_custom_options_init(htone_custom_options* options);
 
 /** Makes a module with its own forward. Parameters, buffers and children are added to it under names; no other thread
  * may use the module meanwhile. The depth of children is limited (htone_module_add_child).
  *
- * @param[in] callback computes the output.
+ * @param[in] callback computes the outputs.
  * @param[in] user handed to both callbacks; optional.
  * @param[in] destroy called once with `user`, from any thread, after the last reference to the module was released;
  *   optional. On failure it does not run.
+ * @param[in] options optional; NULL means the defaults: one input and one output.
  * @param[out] out the module, without parameters; owned by the caller.
- * @errors INVALID_ARGUMENT, OUT_OF_MEMORY.
+ * @errors INVALID_ARGUMENT, UNSUPPORTED (options of a newer version), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_create_custom(htone_forward_fn callback, void* user, void (*destroy)(void* user),
-                                                  htone_module** out);
+                                                  const htone_custom_options* options, htone_module** out);
 
 /** Adds a parameter, which optimizers, state dicts and htone_module_parameter then see.
  *

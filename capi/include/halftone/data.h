@@ -1,5 +1,19 @@
 /** @file
  * Data: an order of samples, and the batches gathered in that order.
+ *
+ * @code
+ * htone_sampler_options options = HTONE_SAMPLER_OPTIONS_INIT;
+ * htone_sampler* sampler;
+ * htone_batches* batches;
+ * options.count = 2; // the rows of x
+ * options.batch_size = 1;
+ * check(htone_sampler_create(&options, &sampler));
+ * check(htone_batches_create(sampler, 1, &x, &batches));
+ * check(htone_batches_next(batches));
+ * check(htone_batches_tensor(batches, 0, &y)); // [1, 3]
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 3);
+ * @endcode
  */
 #ifndef HALFTONE_DATA_H
 #define HALFTONE_DATA_H

@@ -1,6 +1,22 @@
 /** @file
  * Data sets that are not rows of tensors: samples from a function of the caller's, windows over a sequence of tokens,
  * and the two parts of a data set that training and validation use. data.h has samplers and batches.
+ *
+ * @code
+ * htone_sampler_options options = HTONE_SAMPLER_OPTIONS_INIT;
+ * htone_sampler* sampler;
+ * htone_batches* batches;
+ * htone_tensor* tokens;
+ * check(htone_arange(device, HTONE_I64, 0, 100, 1, &tokens));
+ * options.batch_size = 4;
+ * check(htone_window_count(100, 8, 1, &options.count));
+ * check(htone_sampler_create(&options, &sampler));
+ * check(htone_batches_create_windows(sampler, tokens, 8, 1, &batches));
+ * check(htone_batches_next(batches));
+ * check(htone_batches_tensor(batches, 0, &y)); // [4, 8]; tensor 1 has the token after each
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 4 * 8);
+ * @endcode
  */
 #ifndef HALFTONE_DATASET_H
 #define HALFTONE_DATASET_H

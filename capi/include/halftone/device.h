@@ -1,5 +1,13 @@
 /** @file
  * Devices and their memory. A device belongs to a context; tensors are on a device.
+ *
+ * @code
+ * htone_memory_stats stats = HTONE_MEMORY_STATS_INIT;
+ * check(htone_device_create(context, "cpu", &device));
+ * check(htone_device_memory_stats(device, &stats));
+ * assert(stats.current >= 6 * 4); // those of x
+ * check(htone_device_set_memory_limit(device, INT64_C(1) << 30));
+ * @endcode
  */
 #ifndef HALFTONE_DEVICE_H
 #define HALFTONE_DEVICE_H
@@ -22,15 +30,16 @@ typedef enum htone_device_type {
 } htone_device_type;
 
 /** The purposes of memory; the index into htone_memory_stats.by_category. */
-enum {
-  HTONE_MEMORY_OTHER = 0,         /**< none of the others */
-  HTONE_MEMORY_PARAMETERS = 1,    /**< weights, masters and low-precision copies */
-  HTONE_MEMORY_GRADIENTS = 2,     /**< gradients of parameters */
-  HTONE_MEMORY_OPTIMIZER = 3,     /**< moments and other state of optimizers */
-  HTONE_MEMORY_ACTIVATIONS = 4,   /**< results of operations */
-  HTONE_MEMORY_COMMUNICATION = 5, /**< buffers of communication */
-  HTONE_MEMORY_WORKSPACE = 6      /**< memory that an operation needs while it runs */
-};
+typedef enum htone_memory_category {
+  HTONE_MEMORY_OTHER = 0,                     /**< none of the others */
+  HTONE_MEMORY_PARAMETERS = 1,                /**< weights, masters and low-precision copies */
+  HTONE_MEMORY_GRADIENTS = 2,                 /**< gradients of parameters */
+  HTONE_MEMORY_OPTIMIZER = 3,                 /**< moments and other state of optimizers */
+  HTONE_MEMORY_ACTIVATIONS = 4,               /**< results of operations */
+  HTONE_MEMORY_COMMUNICATION = 5,             /**< buffers of communication */
+  HTONE_MEMORY_WORKSPACE = 6,                 /**< memory that an operation needs while it runs */
+  HTONE_MEMORY_CATEGORY_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_memory_category;
 
 /** Counters of htone_device_memory_stats. */
 typedef struct htone_memory_stats {

@@ -1,5 +1,13 @@
 /** @file
  * The devices that there are, and how the CPU computes. device.h has the devices themselves.
+ *
+ * @code
+ * htone_device_info info = HTONE_DEVICE_INFO_INIT;
+ * size_t devices;
+ * check(htone_context_device_count(context, &devices));
+ * check(htone_context_device_info(context, 0, &info));
+ * assert(devices >= 1 && info.type == HTONE_DEVICE_CPU && strcmp(info.name, "cpu") == 0);
+ * @endcode
  */
 #ifndef HALFTONE_DEVICES_H
 #define HALFTONE_DEVICES_H

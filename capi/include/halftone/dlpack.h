@@ -5,6 +5,16 @@
  *
  * If another library writes the memory, the checks of backward and a parameter's low-precision copy do not notice: call
  * htone_tensor_mark_written.
+ *
+ * @code
+ * struct DLManagedTensorVersioned* lent; // for another library, which calls its deleter
+ * check(htone_tensor_to_dlpack_versioned(x, &lent));
+ * check(htone_tensor_from_dlpack_versioned(device, lent, &y)); // here it comes back: y has the memory of x
+ * check(htone_tensor_fill(x, 7));
+ * check(htone_tensor_mark_written(y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 7);
+ * @endcode
  */
 #ifndef HALFTONE_DLPACK_H
 #define HALFTONE_DLPACK_H

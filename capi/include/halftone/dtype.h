@@ -1,5 +1,13 @@
 /** @file
  * Element types. 16-bit and 8-bit floats pass through the interface as integers of their size.
+ *
+ * @code
+ * htone_dtype dtype;
+ * size_t bytes;
+ * check(htone_dtype_promote(HTONE_BF16, HTONE_F16, &dtype));
+ * check(htone_dtype_size(dtype, &bytes));
+ * assert(strcmp(htone_dtype_name(dtype), "f32") == 0 && bytes == 4);
+ * @endcode
  */
 #ifndef HALFTONE_DTYPE_H
 #define HALFTONE_DTYPE_H

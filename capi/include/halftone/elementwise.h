@@ -5,6 +5,12 @@
  * The conventions are those of ops.h: "float" is any of f64, f32, f16 and bf16; floats are loaded to FP32 (f64: to
  * double), computed there and rounded once. NaN stays NaN. An ulp is one of FP32 (f64: of double); instruction sets may
  * differ within it; the number of threads and the strides never change the result.
+ *
+ * @code
+ * check(htone_sqrt(x, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 1 && values[3] == 2);
+ * @endcode
  */
 #ifndef HALFTONE_ELEMENTWISE_H
 #define HALFTONE_ELEMENTWISE_H

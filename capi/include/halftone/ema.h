@@ -1,5 +1,18 @@
 /** @file
  * Exponential moving averages of weights, for evaluation with weights that vary less than those that train.
+ *
+ * @code
+ * htone_parameters* parameters;
+ * htone_ema* ema;
+ * check(htone_parameters_create_from_module(model, &parameters));
+ * check(htone_ema_create(parameters, NULL, &ema));
+ * check(htone_ema_update(ema)); // after every step
+ * check(htone_ema_swap(ema));   // the model has the averages
+ * check(htone_module_forward(model, x, NULL, &y));
+ * check(htone_ema_swap(ema)); // and its own weights again
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 4);
+ * @endcode
  */
 #ifndef HALFTONE_EMA_H
 #define HALFTONE_EMA_H

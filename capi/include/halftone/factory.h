@@ -1,6 +1,12 @@
 /** @file
  * Tensors of given content: constants, tensors like another one, equally spaced numbers, matrices of ones and zeros,
  * and random numbers. htone_tensor_create_full is in tensor.h.
+ *
+ * @code
+ * check(htone_arange(device, HTONE_F32, 0, 6, 1, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 0 && values[5] == 5);
+ * @endcode
  */
 #ifndef HALFTONE_FACTORY_H
 #define HALFTONE_FACTORY_H

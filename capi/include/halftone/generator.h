@@ -1,6 +1,18 @@
 /** @file
  * The generator of random numbers that every context has. A draw, such as a fill or a dropout, takes the next sequence
  * of the context's seed; which numbers it gives depends on the two alone.
+ *
+ * @code
+ * const int64_t shape[] = {6};
+ * float again[6];
+ * check(htone_context_set_seed(context, 1));
+ * check(htone_rand(device, HTONE_F32, 1, shape, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * check(htone_context_set_seed(context, 1));
+ * check(htone_rand(device, HTONE_F32, 1, shape, &y));
+ * check(htone_tensor_read(y, HTONE_F32, again, sizeof again));
+ * assert(memcmp(values, again, sizeof values) == 0);
+ * @endcode
  */
 #ifndef HALFTONE_GENERATOR_H
 #define HALFTONE_GENERATOR_H

@@ -5,6 +5,21 @@
  * One step is: scale the loss, backward, optionally unscale and clip, step, update. With several optimizers, step each
  * one and update the scaler once. Gradients are never rewritten: reading one returns the stored, scaled values, and
  * htone_optimizer_grad_factor returns the factor that the update applies to them.
+ *
+ * @code
+ * htone_grad_scaler* scaler;
+ * htone_tensor* scaled;
+ * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_grad_scaler_create(device, NULL, &scaler));
+ * check(htone_grad_scaler_scale(scaler, loss, &scaled));
+ * check(htone_tensor_backward(scaled, NULL, 0));
+ * check(htone_grad_scaler_unscale(scaler, optimizer));
+ * check(htone_optimizer_clip_grad_norm(optimizer, 1, 0));
+ * check(htone_grad_scaler_step(scaler, optimizer));
+ * check(htone_grad_scaler_update(scaler));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1); // 0 if it was skipped
+ * @endcode
  */
 #ifndef HALFTONE_GRAD_SCALER_H
 #define HALFTONE_GRAD_SCALER_H
@@ -140,7 +155,8 @@ HTONE_API htone_status htone_grad_scaler_retain(htone_grad_scaler* scaler);
  */
 HTONE_EXPORT htone_status htone_grad_scaler_release(htone_grad_scaler* scaler);
 
-/** Multiplies a loss by the scale; backward of the result leaves scaled gradients. Legal at any time.
+/** Multiplies a loss by the scale; backward of the result leaves scaled gradients, which htone_optimizer_step refuses
+ * until they are unscaled. Legal at any time.
  *
  * @param[in] scaler borrowed.
  * @param[in] loss float, on the scaler's device; borrowed.

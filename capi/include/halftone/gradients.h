@@ -1,5 +1,14 @@
 /** @file
  * Gradients that are returned, and added to no leaf. autograd.h has backward, which adds them.
+ *
+ * @code
+ * check(htone_tensor_set_requires_grad(x, 1));
+ * check(htone_mul(x, x, &loss));
+ * check(htone_sum(loss, 0, NULL, 0, &loss));
+ * check(htone_gradients(1, &loss, NULL, 1, &x, NULL, &y)); // 2 x, and nothing is added to x
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[5] == 12);
+ * @endcode
  */
 #ifndef HALFTONE_GRADIENTS_H
 #define HALFTONE_GRADIENTS_H

@@ -1,6 +1,20 @@
 /** @file
  * halftone: mixed-precision training of neural networks for C programs. This header includes all others; each of them
  * can also be included alone. base.h states the conventions of the interface.
+ *
+ * @code
+ * check(htone_optimizer_create_sgd(model, NULL, &optimizer));
+ * for (int step = 0; step < 10; ++step) {
+ *   check(htone_module_forward(model, x, NULL, &y));
+ *   check(htone_tensor_zeros_like(y, &loss));
+ *   check(htone_mse_loss(y, loss, HTONE_REDUCTION_MEAN, &loss));
+ *   check(htone_optimizer_zero_grad(optimizer));
+ *   check(htone_tensor_backward(loss, NULL, 0));
+ *   check(htone_optimizer_step(optimizer));
+ * }
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 10);
+ * @endcode
  */
 #ifndef HALFTONE_HALFTONE_H
 #define HALFTONE_HALFTONE_H
@@ -11,6 +25,7 @@
 #include "halftone/adamw.h"
 #include "halftone/amp.h"
 #include "halftone/arithmetic.h"
+#include "halftone/attention.h"
 #include "halftone/autograd.h"
 #include "halftone/base.h"
 #include "halftone/checkpoint.h"
@@ -29,6 +44,8 @@
 #include "halftone/elementwise.h"
 #include "halftone/ema.h"
 #include "halftone/factory.h"
+#include "halftone/forward.h"
+#include "halftone/generate.h"
 #include "halftone/generator.h"
 #include "halftone/grad_scaler.h"
 #include "halftone/gradients.h"
@@ -63,6 +80,8 @@
 #include "halftone/shape.h"
 #include "halftone/state_dict.h"
 #include "halftone/tensor.h"
+#include "halftone/trace.h"
+#include "halftone/transformer.h"
 #include "halftone/upsample.h"
 #include "halftone/version.h"
 

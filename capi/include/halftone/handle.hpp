@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/halftone.h"
+#include "halftone/reference.hpp"
 
 /** The C++ interface over the functions htone_... */
 namespace htone {
@@ -32,13 +32,13 @@ class Error : public std::runtime_error {
   explicit Error(htone_status status, const std::string& message, int32_t argument_index = -1, int32_t native_code = 0)
       : std::runtime_error(message), status_(status), argument_index_(argument_index), native_code_(native_code) {}
 
-  /** Returns the status that the call returned. */
+  /** @return the status that the call returned. */
   htone_status status() const noexcept { return status_; }
 
-  /** Returns the position of the argument at fault, from 0; -1 if no single argument is. */
+  /** @return the position of the argument at fault, from 0; -1 if no single argument is. */
   int32_t argument_index() const noexcept { return argument_index_; }
 
-  /** Returns errno, a driver's or a callback's own code; 0 if there is none. */
+  /** @return errno, a driver's or a callback's own code; 0 if there is none. */
   int32_t native_code() const noexcept { return native_code_; }
 
  private:
@@ -59,50 +59,6 @@ inline void check(htone_status status) {
   throw Error(status, info.message, info.argument_index, info.native_code);
 }
 
-/** The functions that retain and release each type of object. */
-namespace reference {
-
-// clang-format off
-inline htone_status retain(htone_autocast_policy* object) { return htone_autocast_policy_retain(object); }
-inline htone_status retain(htone_batches* object) { return htone_batches_retain(object); }
-inline htone_status retain(htone_checkpoint* object) { return htone_checkpoint_retain(object); }
-inline htone_status retain(htone_context* object) { return htone_context_retain(object); }
-inline htone_status retain(htone_device* object) { return htone_device_retain(object); }
-inline htone_status retain(htone_ema* object) { return htone_ema_retain(object); }
-inline htone_status retain(htone_function* object) { return htone_function_retain(object); }
-inline htone_status retain(htone_grad_scaler* object) { return htone_grad_scaler_retain(object); }
-inline htone_status retain(htone_hook* object) { return htone_hook_retain(object); }
-inline htone_status retain(htone_module* object) { return htone_module_retain(object); }
-inline htone_status retain(htone_optimizer* object) { return htone_optimizer_retain(object); }
-inline htone_status retain(htone_parameter* object) { return htone_parameter_retain(object); }
-inline htone_status retain(htone_parameters* object) { return htone_parameters_retain(object); }
-inline htone_status retain(htone_sampler* object) { return htone_sampler_retain(object); }
-inline htone_status retain(htone_schedule* object) { return htone_schedule_retain(object); }
-inline htone_status retain(htone_state_dict* object) { return htone_state_dict_retain(object); }
-inline htone_status retain(htone_tensor* object) { return htone_tensor_retain(object); }
-
-inline htone_status release(htone_autocast_policy* object) { return htone_autocast_policy_release(object); }
-inline htone_status release(htone_batches* object) { return htone_batches_release(object); }
-inline htone_status release(htone_checkpoint* object) { return htone_checkpoint_release(object); }
-inline htone_status release(htone_context* object) { return htone_context_release(object); }
-inline htone_status release(htone_device* object) { return htone_device_release(object); }
-inline htone_status release(htone_ema* object) { return htone_ema_release(object); }
-inline htone_status release(htone_function* object) { return htone_function_release(object); }
-inline htone_status release(htone_grad_scaler* object) { return htone_grad_scaler_release(object); }
-inline htone_status release(htone_hook* object) { return htone_hook_release(object); }
-inline htone_status release(htone_module* object) { return htone_module_release(object); }
-inline htone_status release(htone_optimizer* object) { return htone_optimizer_release(object); }
-inline htone_status release(htone_parameter* object) { return htone_parameter_release(object); }
-inline htone_status release(htone_parameters* object) { return htone_parameters_release(object); }
-inline htone_status release(htone_sampler* object) { return htone_sampler_release(object); }
-inline htone_status release(htone_schedule* object) { return htone_schedule_release(object); }
-inline htone_status release(htone_scope* object) { return htone_scope_end(object); }
-inline htone_status release(htone_state_dict* object) { return htone_state_dict_release(object); }
-inline htone_status release(htone_tensor* object) { return htone_tensor_release(object); }
-// clang-format on
-
-}  // namespace reference
-
 /** Owns one reference of an object, or none: it moves and does not copy. A moved-from handle is empty. Calls that get
  * an empty one fail with INVALID_HANDLE.
  */
@@ -121,10 +77,17 @@ class UniqueHandle {
    */
   explicit UniqueHandle(T* owned) noexcept : object_(owned) {}
 
-  /** Takes the reference of another handle. */
+  /** Takes the reference of another handle.
+   *
+   * @param[in] other empty afterwards.
+   */
   UniqueHandle(UniqueHandle&& other) noexcept : object_(other.release()) {}
 
-  /** Releases the reference and takes that of another handle. */
+  /** Releases the reference and takes that of another handle.
+   *
+   * @param[in] other empty afterwards.
+   * @return this handle.
+   */
   UniqueHandle& operator=(UniqueHandle&& other) noexcept {
     if (this != &other) reset(other.release());
     return *this;
@@ -133,10 +96,13 @@ class UniqueHandle {
   /** Releases the reference. A failure, as of a scope that is not the innermost, is ignored. */
   ~UniqueHandle() { reset(); }
 
-  /** Returns the object, for a call that borrows it; NULL if the handle is empty. */
+  /** @return the object, for a call that borrows it; NULL if the handle is empty. */
   T* get() const noexcept { return object_; }
 
-  /** Empties the handle; the caller owns the reference that is returned. */
+  /** Empties the handle.
+   *
+   * @return the reference, which the caller owns.
+   */
   [[nodiscard]] T* release() noexcept { return std::exchange(object_, nullptr); }
 
   /** Releases the reference and takes over another.
@@ -148,7 +114,10 @@ class UniqueHandle {
     if (old != nullptr) static_cast<void>(reference::release(old));
   }
 
-  /** Releases the reference and returns the place for a result: `htone_sum(x, 0, NULL, 0, sum.out())`. */
+  /** Releases the reference.
+   *
+   * @return the place for a result: `htone_sum(x, 0, NULL, 0, sum.out())`.
+   */
   [[nodiscard]] T** out() noexcept {
     reset();
     return &object_;
@@ -170,25 +139,42 @@ class Handle : public UniqueHandle<T> {
   /** Makes an empty handle. */
   Handle() noexcept = default;
 
-  /** Adds a reference. Throws Error if the other handle's object has been released elsewhere. */
+  /** Adds a reference. Throws Error if the object has been released elsewhere.
+   *
+   * @param[in] other a handle of the object.
+   */
   Handle(const Handle& other) : UniqueHandle<T>(retained(other.get())) {}
 
-  /** Takes the reference of another handle. */
+  /** Takes the reference of another handle.
+   *
+   * @param[in] other empty afterwards.
+   */
   Handle(Handle&& other) noexcept = default;
 
   /** Releases the reference and adds one to the other handle's object. Throws Error and changes nothing if that object
    * has been released elsewhere.
+   *
+   * @param[in] other a handle of the object.
+   * @return this handle.
    */
   Handle& operator=(const Handle& other) {
     this->reset(retained(other.get()));
     return *this;
   }
 
-  /** Releases the reference and takes that of another handle. */
+  /** Releases the reference and takes that of another handle.
+   *
+   * @param[in] other empty afterwards.
+   * @return this handle.
+   */
   Handle& operator=(Handle&& other) noexcept = default;
 
  protected:
-  /** Adds a reference to an object, if there is one, and returns the object. */
+  /** Adds a reference to an object, if there is one.
+   *
+   * @param[in] object optional.
+   * @return object.
+   */
   static T* retained(T* object) {
     if (object != nullptr) check(reference::retain(object));
     return object;
@@ -226,13 +212,21 @@ using Schedule = Handle<htone_schedule>;              /**< schedule.h */
 using StateDict = Handle<htone_state_dict>;           /**< state_dict.h */
 using Scope = UniqueHandle<htone_scope>;              /**< scope.h; ends on the thread that began it */
 
-/** Returns the object of a handle, and any other argument unchanged, so that call and make accept handles. */
+/** Returns the object of a handle, so that call and make accept handles.
+ *
+ * @param[in] handle an argument of a call.
+ * @return its object.
+ */
 template <typename T>
 auto argument(const T& handle, int) noexcept -> decltype(static_cast<typename T::Object*>(handle.get())) {
   return handle.get();
 }
 
-/** The overload for arguments that are no handles: a handle prefers the one for int. */
+/** Returns any other argument: a handle prefers the overload for int.
+ *
+ * @param[in] value an argument of a call.
+ * @return value.
+ */
 template <typename T>
 const T& argument(const T& value, long) noexcept {
   return value;
@@ -248,8 +242,11 @@ void call(Call function, const Arguments&... arguments) {
   check(function(argument(arguments, 0)...));
 }
 
-/** Calls a function of the library whose last parameter is its one result: `make<Tensor>(htone_add, a, b)`. Throws
- * Error if it fails.
+/** Calls a function of the library whose last parameter is its one result. Throws Error if it fails.
+ *
+ * @code
+ * Tensor sum = make<Tensor>(htone_add, a, b);
+ * @endcode
  *
  * @param[in] function returns an htone_status.
  * @param[in] arguments those of the function but the last, as for call.
@@ -262,7 +259,11 @@ template <typename Result, typename Call, typename... Arguments>
   return result;
 }
 
-/** Returns the objects of handles, for functions that take an array. They are valid while the handles are. */
+/** Returns the objects of handles, for functions that take an array.
+ *
+ * @param[in] handles any number.
+ * @return their objects, which are valid while the handles are.
+ */
 template <typename H>
 std::vector<typename H::Object*> objects(const std::vector<H>& handles) {
   std::vector<typename H::Object*> found;

@@ -6,11 +6,28 @@
  *
  * Callbacks follow the rules of custom.h. A failure stops the forward or the backward; the gradients that a failed
  * backward reached are invalid until they are zeroed.
+ *
+ * @code
+ * static htone_status count_calls(htone_parameter* parameter, void* user) {
+ *   (void)parameter;
+ *   ++*(int*)user;
+ *   return HTONE_OK;
+ * }
+ *
+ * htone_parameter* weight;
+ * htone_hook* hook;
+ * int calls = 0;
+ * check(htone_module_parameter(model, 0, &weight));
+ * check(htone_parameter_add_post_accumulate_hook(weight, count_calls, &calls, NULL, &hook));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_hook_remove(hook));
+ * assert(calls == 1);
+ * @endcode
  */
 #ifndef HALFTONE_HOOKS_H
 #define HALFTONE_HOOKS_H
 
-#include "halftone/nn.h"
+#include "halftone/forward.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,14 +38,14 @@ extern "C" {
  */
 typedef struct htone_hook htone_hook;
 
-/** May store a reference to another input at out_input, which the library releases; NULL keeps the input. */
-typedef htone_status (*htone_forward_pre_hook_fn)(htone_module* module, htone_tensor* input, htone_tensor** out_input,
-                                                  void* user);
-/** May store a reference to another output at out_output, which the library releases; NULL keeps the output. `input` is
- * that of forward.
+/** May store references to other inputs at call->out_tensors [call->input_count]; NULL keeps an input, or its absence.
+ * call->outputs is NULL.
  */
-typedef htone_status (*htone_forward_hook_fn)(htone_module* module, htone_tensor* input, htone_tensor* output,
-                                              htone_tensor** out_output, void* user);
+typedef htone_status (*htone_forward_pre_hook_fn)(htone_module* module, const htone_forward_call* call, void* user);
+/** May store references to other outputs at call->out_tensors [call->output_count]; NULL keeps an output. call->inputs
+ * are those of forward.
+ */
+typedef htone_status (*htone_forward_hook_fn)(htone_module* module, const htone_forward_call* call, void* user);
 /** May store a reference to another gradient at out_gradient, which the library releases: shape of gradient, any of
  * f64, f32, f16 and bf16; NULL keeps the gradient. `gradient` must not be written.
  */

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -16,7 +17,7 @@
 
 namespace htone {
 
-/** Returns the dtype of the elements of a std::vector: float, double or int64_t. */
+/** @return the dtype of the elements of a std::vector: float, double or int64_t. */
 template <typename T>
 constexpr htone_dtype dtype_of() {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>,
@@ -36,6 +37,7 @@ class Tensor : public Handle<htone_tensor> {
    * @param[in] device the device of the tensor.
    * @param[in] shape sizes; {} for a scalar.
    * @param[in] values row-major; as many as the shape has elements, else INVALID_ARGUMENT. Copied.
+   * @return the tensor.
    */
   template <typename T>
   [[nodiscard]] static Tensor from(const Device& device, const std::vector<int64_t>& shape,
@@ -48,14 +50,14 @@ class Tensor : public Handle<htone_tensor> {
     return tensor;
   }
 
-  /** Returns the value of a tensor with one element. */
+  /** @return the value of a tensor with one element. */
   [[nodiscard]] double item() const {
     double value = 0;
     check(htone_tensor_item(get(), &value));
     return value;
   }
 
-  /** Returns the sizes. */
+  /** @return the sizes. */
   [[nodiscard]] std::vector<int64_t> shape() const {
     std::vector<int64_t> sizes(HTONE_MAX_NDIM);
     int32_t ndim = 0;
@@ -64,14 +66,14 @@ class Tensor : public Handle<htone_tensor> {
     return sizes;
   }
 
-  /** Returns the element type. */
+  /** @return the element type. */
   [[nodiscard]] htone_dtype dtype() const {
     htone_dtype dtype = HTONE_F32;
     check(htone_tensor_dtype(get(), &dtype));
     return dtype;
   }
 
-  /** Returns all elements in row-major order, converted to T as htone_cast does: `x.values<float>()`. */
+  /** @return all elements in row-major order, converted to T as htone_cast does: `x.values<float>()`. */
   template <typename T>
   [[nodiscard]] std::vector<T> values() const {
     int64_t count = 0;
@@ -82,34 +84,34 @@ class Tensor : public Handle<htone_tensor> {
   }
 };
 
-/** Returns htone_add(a, b). */
+/** Arithmetic of two tensors, or of a tensor and a number: htone_add, htone_add_scalar and so on.
+ *
+ * @param[in] a,b operands.
+ * @return a new tensor.
+ */
+/** @{ */
 [[nodiscard]] inline Tensor operator+(const Tensor& a, const Tensor& b) { return make<Tensor>(htone_add, a, b); }
-
-/** Returns htone_sub(a, b). */
 [[nodiscard]] inline Tensor operator-(const Tensor& a, const Tensor& b) { return make<Tensor>(htone_sub, a, b); }
-
-/** Returns htone_mul(a, b). */
 [[nodiscard]] inline Tensor operator*(const Tensor& a, const Tensor& b) { return make<Tensor>(htone_mul, a, b); }
-
-/** Returns htone_div(a, b). */
 [[nodiscard]] inline Tensor operator/(const Tensor& a, const Tensor& b) { return make<Tensor>(htone_div, a, b); }
-
-/** Returns htone_add_scalar(a, b). */
 [[nodiscard]] inline Tensor operator+(const Tensor& a, double b) { return make<Tensor>(htone_add_scalar, a, b); }
-
-/** Returns htone_sub_scalar(a, b). */
 [[nodiscard]] inline Tensor operator-(const Tensor& a, double b) { return make<Tensor>(htone_sub_scalar, a, b); }
-
-/** Returns htone_mul_scalar(a, b). */
 [[nodiscard]] inline Tensor operator*(const Tensor& a, double b) { return make<Tensor>(htone_mul_scalar, a, b); }
-
-/** Returns htone_div_scalar(a, b). */
 [[nodiscard]] inline Tensor operator/(const Tensor& a, double b) { return make<Tensor>(htone_div_scalar, a, b); }
+/** @} */
 
-/** Returns htone_neg(a). */
+/** Changes all signs.
+ *
+ * @param[in] a operand.
+ * @return htone_neg(a).
+ */
 [[nodiscard]] inline Tensor operator-(const Tensor& a) { return make<Tensor>(htone_neg, a); }
 
-/** Returns htone_matmul(a, b). */
+/** Multiplies matrices.
+ *
+ * @param[in] a,b operands.
+ * @return htone_matmul(a, b).
+ */
 [[nodiscard]] inline Tensor matmul(const Tensor& a, const Tensor& b) { return make<Tensor>(htone_matmul, a, b); }
 
 /** Stops this thread from recording for autograd until it is destroyed. As every scope, it is destroyed on the thread
@@ -146,11 +148,47 @@ class Anomaly : public Scope {
 /** Makes a module that applies others one after another: htone_module_create_sequential.
  *
  * @param[in] modules retained.
+ * @return the module.
  */
 [[nodiscard]] inline Module sequential(const std::vector<Module>& modules) {
   const std::vector<htone_module*> parts = objects(modules);
   return make<Module>(htone_module_create_sequential, parts.size(), parts.data());
 }
+
+/** Runs a module with several inputs or outputs: htone_module_forward_n.
+ *
+ * @param[in] module the module.
+ * @param[in] inputs an empty handle is an absent input.
+ * @param[in] output_count number of outputs wanted, from the first on.
+ * @param[in] policy optional; autocast for this call.
+ * @return the outputs.
+ */
+[[nodiscard]] inline std::vector<Tensor> forward(const Module& module, const std::vector<Tensor>& inputs,
+                                                 size_t output_count = 1, htone_autocast_policy* policy = nullptr) {
+  const std::vector<htone_tensor*> given = objects(inputs);
+  std::vector<htone_tensor*> made(output_count);
+  std::vector<Tensor> outputs;
+  outputs.reserve(output_count);  // nothing can fail between the call and the handles that own its results
+  check(htone_module_forward_n(module.get(), given.size(), given.data(), policy, made.size(), made.data()));
+  for (htone_tensor* tensor : made) outputs.emplace_back(tensor);
+  return outputs;
+}
+
+/** Parts of this header. */
+namespace detail {
+
+/** Returns references to the inputs of a forward.
+ *
+ * @param[in] call the forward.
+ * @return an empty handle for each absent input.
+ */
+inline std::vector<Tensor> shared_inputs(const htone_forward_call& call) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < call.input_count; ++i) inputs.push_back(share<Tensor>(call.inputs[i]));
+  return inputs;
+}
+
+}  // namespace detail
 
 /** Runs code inside a callback of the library and turns an exception into a status, with its text as the reason: an
  * Error into its own status, std::bad_alloc into OUT_OF_MEMORY, any other into CALLBACK.
@@ -179,20 +217,33 @@ template <typename Body>
  * the exception's text; native_code() is the status that guarded returned. A callable that captured a handle of its own
  * module would keep the module alive for ever: use the one that it gets.
  *
- * @param[in] forward called as forward(const Module& module, const Tensor& input), returns a Tensor; copied or moved,
- *   destroyed with the module. It runs on several threads at once if they run the module at once.
+ * @param[in] forward called as forward(const Module& module, const Tensor& input), returns a Tensor; or, for several
+ *   inputs or outputs, as forward(const Module& module, const std::vector<Tensor>& inputs) with an empty handle for
+ *   each absent input, returns all outputs as a std::vector<Tensor>. Copied or moved, destroyed with the module. It
+ * runs on several threads at once if they run the module at once.
+ * @param[in] options optional; the numbers of inputs and outputs: one each by default.
+ * @return the module.
  */
 template <typename Forward>
-[[nodiscard]] Module custom(Forward forward) {
+[[nodiscard]] Module custom(Forward forward, const htone_custom_options* options = nullptr) {
   auto kept = std::make_unique<Forward>(std::move(forward));
-  const htone_forward_fn run = [](htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+  const htone_forward_fn run = [](htone_module* module, const htone_forward_call* call, void* user) {
     return guarded([&] {
-      Tensor output = (*static_cast<Forward*>(user))(share<Module>(module), share<Tensor>(input));
-      *out = output.release();
+      Forward& self = *static_cast<Forward*>(user);
+      if constexpr (std::is_invocable_v<Forward&, const Module&, const Tensor&>) {
+        call->out_tensors[0] = Tensor(self(share<Module>(module), share<Tensor>(call->inputs[0]))).release();
+      } else {
+        std::vector<Tensor> outputs = self(share<Module>(module), detail::shared_inputs(*call));
+        if (outputs.size() != call->output_count) {
+          throw Error(HTONE_ERROR_INVALID_ARGUMENT, "forward returned " + std::to_string(outputs.size()) +
+                                                        " tensors, expected " + std::to_string(call->output_count));
+        }
+        for (size_t i = 0; i < outputs.size(); ++i) call->out_tensors[i] = outputs[i].release();
+      }
     });
   };
   void (*const destroy)(void*) = [](void* user) { delete static_cast<Forward*>(user); };
-  Module module = make<Module>(htone_module_create_custom, run, kept.get(), destroy);
+  Module module = make<Module>(htone_module_create_custom, run, kept.get(), destroy, options);
   kept.release();  // the module destroys it from now on
   return module;
 }

@@ -4,6 +4,13 @@
  *
  * The result is computed in the dtype that the operands are promoted to (ops.h) and converted to that of the tensor. As
  * in PyTorch a float result is not written into integers, nor a number into bools.
+ *
+ * @code
+ * check(htone_tensor_ones_like(x, &y));
+ * check(htone_tensor_add_in_place(y, x));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 2 && values[5] == 7);
+ * @endcode
  */
 #ifndef HALFTONE_IN_PLACE_H
 #define HALFTONE_IN_PLACE_H

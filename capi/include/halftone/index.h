@@ -3,6 +3,15 @@
  *
  * Indices are i64 or i32 and count from 0. All are checked before anything is written. Unlike in PyTorch they never
  * count from the end.
+ *
+ * @code
+ * const int64_t size = 2, wanted[] = {2, 0};
+ * htone_tensor* columns;
+ * check(htone_tensor_create_copy(device, HTONE_I64, 1, &size, wanted, &columns));
+ * check(htone_index_select(x, 1, columns, &y)); // [2, 2]
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 3 && values[1] == 1);
+ * @endcode
  */
 #ifndef HALFTONE_INDEX_H
 #define HALFTONE_INDEX_H

@@ -1,5 +1,12 @@
 /** @file
  * Random initialisation. Element i of a fill depends only on the seed, the number of the fill and i, not on threads.
+ *
+ * @code
+ * check(htone_init_kaiming_normal(x, HTONE_FAN_IN, HTONE_NONLINEARITY_RELU, 0));
+ * check(htone_tensor_read(x, HTONE_F32, values, sizeof values));
+ * assert(values[0] != 1);
+ * check(htone_init_uniform(x, -1, 1));
+ * @endcode
  */
 #ifndef HALFTONE_INIT_H
 #define HALFTONE_INIT_H

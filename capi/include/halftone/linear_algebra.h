@@ -1,5 +1,12 @@
 /** @file
  * Products of matrices, linear layers, and sums of products in Einstein's notation.
+ *
+ * @code
+ * check(htone_transpose(x, 0, 1, &y));
+ * check(htone_matmul(x, y, &y)); // [2, 2]
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 14 && values[3] == 77);
+ * @endcode
  */
 #ifndef HALFTONE_LINEAR_ALGEBRA_H
 #define HALFTONE_LINEAR_ALGEBRA_H

@@ -2,6 +2,16 @@
  * Lion: every element moves by the learning rate in the direction of a moment. Use learning rates three to ten times
  * below AdamW's, and weight decays three to ten times above. A moment in 8-bit codes is always rounded stochastically,
  * one in BF16 only if beta2 is above 0.9, so both follow FP32 in the mean.
+ *
+ * @code
+ * htone_lion_options options = HTONE_LION_OPTIONS_INIT;
+ * options.lr = 3e-5;
+ * check(htone_optimizer_create_lion(model, &options, &optimizer));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1);
+ * @endcode
  */
 #ifndef HALFTONE_LION_H
 #define HALFTONE_LION_H
@@ -96,12 +106,12 @@ HTONE_API htone_status htone_optimizer_add_lion_group(htone_optimizer* optimizer
 HTONE_API htone_status htone_optimizer_lion_group(htone_optimizer* optimizer, size_t index,
                                                   htone_lion_options* out_options);
 
-/** Changes the settings of a group, which hold from the next step on. A checkpoint saves lr alone of them.
+/** Changes the settings of a group, which hold from the next step on. A checkpoint saves them.
  *
  * @param[in] optimizer a Lion optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
  * @param[in] options all settings, such as htone_optimizer_lion_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays.
+ *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

@@ -1,5 +1,15 @@
 /** @file
  * Copies of modules.
+ *
+ * @code
+ * htone_module* target;
+ * check(htone_module_copy(model, &target));
+ * check(htone_module_forward(target, x, NULL, &y));
+ * check(htone_sum(y, 0, NULL, 0, &y));
+ * check(htone_sub(y, loss, &y)); // loss is the sum of model's output
+ * check(htone_tensor_item(y, &number));
+ * assert(number == 0);
+ * @endcode
  */
 #ifndef HALFTONE_MODULE_COPY_H
 #define HALFTONE_MODULE_COPY_H

@@ -1,5 +1,12 @@
 /** @file
  * Norms of vectors, and mean and variance together. What ops.h says of operations is true here.
+ *
+ * @code
+ * htone_tensor* mean;
+ * check(htone_var_mean(x, 0, NULL, 0, 0, &y, &mean));
+ * check(htone_tensor_item(mean, &number));
+ * assert(number == 3.5);
+ * @endcode
  */
 #ifndef HALFTONE_MOMENTS_H
 #define HALFTONE_MOMENTS_H

@@ -1,6 +1,13 @@
 /** @file
  * Normalisation operations: layer, RMS, group and batch normalisation. Statistics are computed in FP32 (f64: double),
  * by two passes, for every dtype of the input. Their layers are in norm_modules.h.
+ *
+ * @code
+ * const int64_t features = 3;
+ * check(htone_layer_norm(x, 1, &features, NULL, NULL, 0, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[1] == 0 && values[0] == -values[2]);
+ * @endcode
  */
 #ifndef HALFTONE_NORM_H
 #define HALFTONE_NORM_H

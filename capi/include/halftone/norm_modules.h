@@ -1,5 +1,14 @@
 /** @file
  * Normalisation layers. Weights begin as 1 and biases as 0; parameters and buffers have PyTorch's names.
+ *
+ * @code
+ * const int64_t features = 3;
+ * htone_module* norm;
+ * check(htone_module_create_layer_norm(device, 1, &features, NULL, &norm));
+ * check(htone_module_forward(norm, x, NULL, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[1] == 0 && values[0] == -values[2]);
+ * @endcode
  */
 #ifndef HALFTONE_NORM_MODULES_H
 #define HALFTONE_NORM_MODULES_H

@@ -5,6 +5,15 @@
  * f64, f32, f16 and bf16; 8-bit floats are for storage: operations that compute return DTYPE_MISMATCH for them, so cast
  * them first. Floats are loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Shapes
  * broadcast as in NumPy.
+ *
+ * @code
+ * const int64_t size = 3;
+ * htone_tensor* row;
+ * check(htone_tensor_create_full(device, HTONE_F32, 1, &size, 10, &row));
+ * check(htone_add(x, row, &y)); // [3] broadcasts to [2, 3]
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 11 && values[5] == 16);
+ * @endcode
  */
 #ifndef HALFTONE_OPS_H
 #define HALFTONE_OPS_H

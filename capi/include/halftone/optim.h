@@ -4,6 +4,17 @@
  * writes the weights and, in the same pass, the low-precision copy that autocast reads. Moments in 8-bit codes, and
  * BF16 first moments that keep more than 0.9 of themselves in a step, are rounded stochastically, because rounding to
  * nearest would stop their decay.
+ *
+ * @code
+ * htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
+ * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_zero_grad(optimizer));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_clip_grad_norm(optimizer, 1, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_outcome(optimizer, &outcome));
+ * assert(outcome.skipped == 0);
+ * @endcode
  */
 #ifndef HALFTONE_OPTIM_H
 #define HALFTONE_OPTIM_H
@@ -97,12 +108,14 @@ HTONE_API htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer);
 
 /** Updates the parameters that got a gradient since zero_grad; the others do not change. The parameters of a group
  * share one count of steps, which begins when the group is added: the bias correction of a parameter whose first
- * gradient comes late is that of the group. Does not wait for the device.
+ * gradient comes late is that of the group. Gradients stay until they are zeroed, so a second step uses them again.
+ * Does not wait for the device.
  *
  * @param[in] optimizer borrowed.
- * @errors INVALID_HANDLE, STATE (no parameter has a gradient; gradients are invalid since a failed backward), CALLBACK
- *   and INVALID_ARGUMENT (from the callback of a schedule; no weight changes then), NOT_FINITE (under
- *   HTONE_GRADIENT_GUARD_ERROR; no weight changes then).
+ * @errors INVALID_HANDLE, STATE (no parameter has a gradient; gradients are invalid since a failed backward; they are
+ *   those of a loss that a gradient scaler made, and were not unscaled), CALLBACK and INVALID_ARGUMENT (from the
+ *   callback of a schedule; no weight changes then), NOT_FINITE (under HTONE_GRADIENT_GUARD_ERROR; no weight changes
+ *   then).
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_step(htone_optimizer* optimizer);
@@ -194,7 +207,8 @@ HTONE_API htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, d
  * @param[in] max_norm finite, above 0.
  * @param[in] error_if_nonfinite not 0: fails if a gradient has an infinity or NaN, and changes nothing; waits for the
  *   device. 0: no check, and no wait.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient), NOT_FINITE.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameter has a gradient; gradients of a scaled loss were not
+ *   unscaled), NOT_FINITE.
  * @source the formula of torch.nn.utils.clip_grad_norm_.
  * @since 0.1
  */

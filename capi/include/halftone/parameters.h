@@ -2,6 +2,16 @@
  * Parameters and sets of them. A parameter is a tensor that training changes, with its gradient and the state that an
  * optimizer keeps for it. A set is an ordered list of parameters by name, for optimizers and averages; a set that was
  * made from another does not change with it. One thread at a time may use a set or the settings of a parameter.
+ *
+ * @code
+ * htone_parameters *all, *weights;
+ * size_t size;
+ * check(htone_parameters_create_from_module(model, &all));
+ * check(htone_parameters_select(all, "*weight", &weights));
+ * check(htone_parameters_count(weights, &size));
+ * assert(size == 1);
+ * check(htone_optimizer_create_adamw_over(weights, NULL, &optimizer)); // the bias is left out
+ * @endcode
  */
 #ifndef HALFTONE_PARAMETERS_H
 #define HALFTONE_PARAMETERS_H

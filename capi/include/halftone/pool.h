@@ -1,5 +1,13 @@
 /** @file
  * Pooling: maxima and averages over windows of images [n, c, h, w] and lines [n, c, l], and their layers.
+ *
+ * @code
+ * const int64_t image[] = {1, 1, 2, 3};
+ * check(htone_reshape(x, 4, image, &y));
+ * check(htone_max_pool2d(y, 2, 3, NULL, &y)); // one window
+ * check(htone_tensor_item(y, &number));
+ * assert(number == 6);
+ * @endcode
  */
 #ifndef HALFTONE_POOL_H
 #define HALFTONE_POOL_H

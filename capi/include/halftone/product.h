@@ -1,5 +1,11 @@
 /** @file
  * Products over dimensions, and running products. What ops.h says of operations is true here.
+ *
+ * @code
+ * check(htone_prod(x, 0, NULL, 0, &y));
+ * check(htone_tensor_item(y, &number));
+ * assert(number == 720);
+ * @endcode
  */
 #ifndef HALFTONE_PRODUCT_H
 #define HALFTONE_PRODUCT_H

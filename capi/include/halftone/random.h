@@ -1,5 +1,11 @@
 /** @file
  * Operations that draw random numbers, and their layer. Random fills are in init.h.
+ *
+ * @code
+ * check(htone_dropout(x, 0.5, 1, &y)); // each element is 0 or doubled
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[5] == 0 || values[5] == 12);
+ * @endcode
  */
 #ifndef HALFTONE_RANDOM_H
 #define HALFTONE_RANDOM_H

@@ -1,5 +1,15 @@
 /** @file
  * Sums, means and other reductions over dimensions, and running sums. The conventions of ops.h apply.
+ *
+ * @code
+ * const int64_t columns = 1;
+ * check(htone_sum(x, 1, &columns, 0, &y)); // [2]
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 6 && values[1] == 15);
+ * check(htone_mean(x, 0, NULL, 0, &y)); // over all dimensions
+ * check(htone_tensor_item(y, &number));
+ * assert(number == 3.5);
+ * @endcode
  */
 #ifndef HALFTONE_REDUCE_H
 #define HALFTONE_REDUCE_H

@@ -1,5 +1,15 @@
 /** @file
  * RMSprop: the gradient divided by the root of the running mean of its square.
+ *
+ * @code
+ * htone_rmsprop_options options = HTONE_RMSPROP_OPTIONS_INIT;
+ * options.momentum = 0.9;
+ * check(htone_optimizer_create_rmsprop(model, &options, &optimizer));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1);
+ * @endcode
  */
 #ifndef HALFTONE_RMSPROP_H
 #define HALFTONE_RMSPROP_H
@@ -104,12 +114,13 @@ HTONE_API htone_status htone_optimizer_add_rmsprop_group(htone_optimizer* optimi
 HTONE_API htone_status htone_optimizer_rmsprop_group(htone_optimizer* optimizer, size_t index,
                                                      htone_rmsprop_options* out_options);
 
-/** Changes the settings of a group, which hold from the next step on. A checkpoint saves lr alone of them.
+/** Changes the settings of a group, which hold from the next step on. A checkpoint saves them.
  *
  * @param[in] optimizer an RMSprop optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
  * @param[in] options all settings, such as htone_optimizer_rmsprop_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays. momentum stays 0 or above 0, and centered as it is.
+ *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
+ *   momentum stays 0 or above 0, and centered as it is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

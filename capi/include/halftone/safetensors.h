@@ -1,6 +1,20 @@
 /** @file
  * The safetensors format beyond whole files: in memory, tensor by tensor, and with texts about the tensors.
  * checkpoint.h has htone_safetensors_save and _load, which write and read the texts of a state dict, too.
+ *
+ * @code
+ * char file[1000];
+ * size_t length;
+ * htone_state_dict *state, *loaded;
+ * check(htone_state_dict_create(&state));
+ * check(htone_state_dict_add(state, "x", x));
+ * check(htone_state_dict_set_text(state, "format", "pt"));
+ * check(htone_safetensors_save_memory(state, file, sizeof file, &length));
+ * check(htone_safetensors_load_memory(device, file, length, &loaded));
+ * check(htone_state_dict_find(loaded, "x", &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[5] == 6);
+ * @endcode
  */
 #ifndef HALFTONE_SAFETENSORS_H
 #define HALFTONE_SAFETENSORS_H

@@ -1,6 +1,16 @@
 /** @file
  * Learning-rate schedules: factors on the learning rate that depend on the number of steps that were taken. An
  * optimizer copies its schedule; a skipped step does not advance it.
+ *
+ * @code
+ * htone_schedule* schedule;
+ * check(htone_schedule_create_cosine(1000, 0, &schedule));
+ * check(htone_schedule_create_warmup(100, 0, schedule, &schedule)); // the climb, then the cosine
+ * check(htone_schedule_factor(schedule, 100, &number));
+ * assert(number == 1);
+ * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_optimizer_set_schedule(optimizer, schedule));
+ * @endcode
  */
 #ifndef HALFTONE_SCHEDULE_H
 #define HALFTONE_SCHEDULE_H

@@ -1,6 +1,13 @@
 /** @file
  * Further learning-rate schedules. They are computed in host memory, so a step under one waits for the device.
  * schedule.h describes what all schedules have in common.
+ *
+ * @code
+ * htone_schedule* schedule;
+ * check(htone_schedule_create_linear(1, 0, 10, &schedule));
+ * check(htone_schedule_factor(schedule, 5, &number));
+ * assert(number == 0.5);
+ * @endcode
  */
 #ifndef HALFTONE_SCHEDULE_RULES_H
 #define HALFTONE_SCHEDULE_RULES_H

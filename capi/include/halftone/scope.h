@@ -8,11 +8,14 @@
  *
  * @code
  * htone_scope* scope;
- * htone_handles_begin(&scope);
- * htone_mul(x, x, &square);
- * htone_sum(square, 0, NULL, 0, &sum);
- * htone_keep(sum);          // outlives the scope
- * htone_scope_end(scope);   // releases square
+ * htone_tensor* square;
+ * check(htone_handles_begin(&scope));
+ * check(htone_mul(x, x, &square));
+ * check(htone_sum(square, 0, NULL, 0, &y));
+ * check(htone_keep(y));          // outlives the scope
+ * check(htone_scope_end(scope)); // releases square
+ * check(htone_tensor_item(y, &number));
+ * assert(number == 91);
  * @endcode
  */
 #ifndef HALFTONE_SCOPE_H

@@ -1,5 +1,12 @@
 /** @file
  * Operations that choose elements: by their order, by chance, or because they are not 0.
+ *
+ * @code
+ * htone_tensor* places;
+ * check(htone_topk(x, 1, 1, 1, 1, &y, &places)); // the largest of each row
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(values[0] == 3 && values[1] == 6);
+ * @endcode
  */
 #ifndef HALFTONE_SELECT_H
 #define HALFTONE_SELECT_H

@@ -1,6 +1,16 @@
 /** @file
  * SGD: gradient descent with momentum, dampening and Nesterov's form. A momentum buffer in 8-bit codes is always
  * rounded stochastically, one in BF16 only if momentum is above 0.9, so both decay as in FP32 in the mean.
+ *
+ * @code
+ * htone_sgd_options options = HTONE_SGD_OPTIONS_INIT;
+ * options.momentum = 0.9;
+ * check(htone_optimizer_create_sgd(model, &options, &optimizer));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1);
+ * @endcode
  */
 #ifndef HALFTONE_SGD_H
 #define HALFTONE_SGD_H
@@ -95,12 +105,13 @@ HTONE_API htone_status htone_optimizer_add_sgd_group(htone_optimizer* optimizer,
 HTONE_API htone_status htone_optimizer_sgd_group(htone_optimizer* optimizer, size_t index,
                                                  htone_sgd_options* out_options);
 
-/** Changes the settings of a group, which hold from the next step on. A checkpoint saves lr alone of them.
+/** Changes the settings of a group, which hold from the next step on. A checkpoint saves them.
  *
  * @param[in] optimizer an SGD optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
  * @param[in] options all settings, such as htone_optimizer_sgd_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays. momentum stays 0 or above 0.
+ *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
+ *   momentum stays 0 or above 0.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

@@ -1,5 +1,16 @@
 /** @file
  * Operations that move elements: views, and tensors that are assembled from others or repeated.
+ *
+ * @code
+ * const int64_t shape[] = {3, 2};
+ * htone_tensor* pair[2];
+ * check(htone_reshape(x, 2, shape, &y));
+ * check(htone_transpose(x, 0, 1, &pair[0]));
+ * pair[1] = y;
+ * check(htone_cat(2, pair, 0, &y)); // [6, 2]
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 12);
+ * @endcode
  */
 #ifndef HALFTONE_SHAPE_H
 #define HALFTONE_SHAPE_H

@@ -1,6 +1,17 @@
 /** @file
  * State dicts: tensors by name, in order. A module's state is read into one and loaded from one. Concurrent reads of a
  * state dict are fine; the caller must synchronize additions, and a load with every other use of the module.
+ *
+ * @code
+ * htone_state_dict* state;
+ * htone_module* other;
+ * check(htone_module_create_linear(device, 3, 2, NULL, &other));
+ * check(htone_module_state_dict(model, &state)); // "weight" and "bias"
+ * check(htone_module_load_state_dict(other, state, NULL));
+ * check(htone_state_dict_find(state, "weight", &y));
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 6);
+ * @endcode
  */
 #ifndef HALFTONE_STATE_DICT_H
 #define HALFTONE_STATE_DICT_H

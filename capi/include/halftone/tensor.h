@@ -1,6 +1,14 @@
 /** @file
  * Tensors: a shape and strides over shared storage on a device. This header makes, reads and writes tensors; arithmetic
  * is in ops.h.
+ *
+ * @code
+ * const int64_t shape[] = {2, 3};
+ * const float numbers[] = {1, 2, 3, 4, 5, 6};
+ * check(htone_tensor_create_copy(device, HTONE_F32, 2, shape, numbers, &y));
+ * check(htone_tensor_read(y, HTONE_F32, values, sizeof values));
+ * assert(memcmp(values, numbers, sizeof values) == 0);
+ * @endcode
  */
 #ifndef HALFTONE_TENSOR_H
 #define HALFTONE_TENSOR_H

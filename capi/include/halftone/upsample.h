@@ -1,5 +1,13 @@
 /** @file
  * Lines and images of another size, and the layers made of them.
+ *
+ * @code
+ * const int64_t line[] = {1, 2, 3};
+ * check(htone_reshape(x, 3, line, &y));
+ * check(htone_upsample_nearest1d(y, 6, &y)); // [1, 2, 6]
+ * check(htone_tensor_numel(y, &count));
+ * assert(count == 12);
+ * @endcode
  */
 #ifndef HALFTONE_UPSAMPLE_H
 #define HALFTONE_UPSAMPLE_H
