@@ -32,20 +32,47 @@ def compile_text(text, *command):
     return subprocess.run([*command, *includes, "-x", "c", "-"], input=text, capture_output=True, text=True)
 
 
+def named_enumerations(text):
+    """Maps each enumeration of preprocessed headers to its constants with their values. Any other form fails."""
+    found = {}
+    for name, body, again in FORM.findall(text):
+        if name != again:
+            raise ValueError(f"enum {name} is the type {again}")
+        pairs = [constant.split("=") for constant in body.split(",") if constant.strip()]
+        found[name] = [(constant.strip(), int(value, 0)) for constant, value in pairs]
+    if len(re.findall(r"\benum\b", text)) != len(found):
+        raise ValueError("an enumeration has no name, or is no type of its own")
+    return found
+
+
 class Enumerations(unittest.TestCase):
     def test_each_is_a_named_type_of_four_bytes_after_the_preprocessor(self):
         text = compile_text("#include <halftone/halftone.h>\n", "gcc", "-E", "-P").stdout
-        found = {}
-        for name, body, again in FORM.findall(text):
-            self.assertEqual(name, again)
-            found[name] = [constant.split("=") for constant in body.split(",") if constant.strip()]
+        found = named_enumerations(text)
         self.assertEqual(set(found), set(enumerations()))
+        self.assertGreater(len(found), 10)
         for name, constants in found.items():
-            values = [int(value.strip(), 0) for _, value in constants]
+            values = [value for _, value in constants]
             self.assertEqual(values[-1], 0x7FFFFFFF, name)
-            self.assertTrue(constants[-1][0].strip().endswith("_MAX_ENUM"), name)
+            self.assertTrue(constants[-1][0].endswith("_MAX_ENUM"), name)
             self.assertEqual(len(values), len(set(values)), name)
         self.assertNotRegex(text, r"typedef u?int32_t htone_")
+        sizes = "".join(f"char size_of_{name}[sizeof({name}) == 4 ? 1 : -1];\n" for name in found)
+        for compiler in ("gcc", "clang"):
+            if not shutil.which(compiler):
+                print(f"skipped: {compiler} is not installed")
+                continue
+            done = compile_text("#include <halftone/halftone.h>\n" + sizes, compiler, "-std=c99", "-fshort-enums",
+                                "-fsyntax-only")
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_other_forms_are_found(self):
+        right = "typedef enum htone_a { HTONE_A = 1, HTONE_A_MAX_ENUM = 0x7FFFFFFF } htone_a;\n"
+        self.assertEqual(named_enumerations(right), {"htone_a": [("HTONE_A", 1), ("HTONE_A_MAX_ENUM", 0x7FFFFFFF)]})
+        for wrong in ("enum { HTONE_B = 2 };", "enum htone_b { HTONE_B = 2 };", "typedef enum { HTONE_B = 2 } htone_b;",
+                      "typedef enum htone_b { HTONE_B = 2 } htone_c;"):
+            with self.assertRaises(ValueError, msg=wrong):
+                named_enumerations(right + wrong)
 
     def test_compilers_warn_at_a_constant_of_another_kind(self):
         wrong = ("(void)!htone_cast(x, HTONE_REDUCTION_SUM, &y);", "(void)!htone_mse_loss(x, x, HTONE_F32, &y);",

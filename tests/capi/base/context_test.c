@@ -105,7 +105,7 @@ static void tensors_of_two_contexts_do_not_mix(void** state) {
   assert_fails(htone_add(here, there, &out), HTONE_ERROR_DEVICE, "b");
   assert_fails(htone_matmul(there, here, &out), HTONE_ERROR_DEVICE, "b");
   assert_fails(htone_linear(here, here, ones_on(other, HTONE_F32, 1), &out), HTONE_ERROR_DEVICE, "bias");
-  assert_fails(htone_cross_entropy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_ERROR_DEVICE, "targets");
+  assert_fails(htone_cross_entropy(here, ones_on(other, HTONE_I64, 1), NULL, &out), HTONE_ERROR_DEVICE, "targets");
   assert_fails(htone_accuracy(here, ones_on(other, HTONE_I64, 1), &out), HTONE_ERROR_DEVICE, "targets");
   assert_null(out);
 }

@@ -116,7 +116,7 @@ static htone_tensor* step(const Trainer* trainer, int number) {
   memset(labels, 0xff, sizeof labels);
   assert_ok(htone_optimizer_zero_grad(trainer->optimizer));
   assert_ok(htone_module_forward(trainer->network, images, trainer->policy, &logits));
-  assert_ok(htone_cross_entropy(logits, targets, &loss));
+  assert_ok(htone_cross_entropy(logits, targets, NULL, &loss));
   assert_ok(htone_grad_scaler_scale(trainer->scaler, loss, &scaled));
   assert_ok(htone_tensor_backward(scaled, NULL, 0));
   assert_ok(htone_grad_scaler_step(trainer->scaler, trainer->optimizer));
@@ -187,7 +187,7 @@ static void a_bad_target_is_reported_where_the_loss_is_read(void** state) {
   keep_tensor(logits);
   assert_ok(htone_tensor_create_copy(trainer.device, HTONE_I64, 1, (const int64_t[]){1}, &label, &target));
   keep_tensor(target);
-  assert_ok(htone_cross_entropy(logits, target, &loss));
+  assert_ok(htone_cross_entropy(logits, target, NULL, &loss));
   keep_tensor(loss);
   assert_fails(htone_tensor_item(loss, &value), HTONE_ERROR_INVALID_ARGUMENT, "3");
   assert_true(item_of(step(&trainer, 0)) > 0);

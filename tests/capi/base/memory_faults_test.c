@@ -80,7 +80,7 @@ static htone_tensor* scaled_loss(Trial* trial) {
   ATTEMPT(trial, htone_batches_tensor(run->batches, 0, &features));
   ATTEMPT(trial, htone_batches_tensor(run->batches, 1, &labels));
   ATTEMPT(trial, htone_module_forward(run->model, features, run->policy, &logits));
-  ATTEMPT(trial, htone_cross_entropy(logits, labels, &loss));
+  ATTEMPT(trial, htone_cross_entropy(logits, labels, NULL, &loss));
   ATTEMPT(trial, htone_grad_scaler_scale(run->scaler, loss, &scaled));
   assert_ok(htone_tensor_release(loss));
   assert_ok(htone_tensor_release(logits));

@@ -153,7 +153,9 @@ typedef struct Forward {
 } Forward;
 
 /* x * x + x in FP32, whatever the caller's autocast is. */
-static htone_status forward_in_scopes(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status forward_in_scopes(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module;
   Forward* forward = user;
   htone_scope *handles = NULL, *mode = NULL;
@@ -174,7 +176,7 @@ static htone_status forward_in_scopes(htone_module* module, htone_tensor* input,
 
 static htone_module* module_in_scopes(Forward* forward) {
   htone_module* module = NULL;
-  assert_ok(htone_module_create_custom(forward_in_scopes, forward, NULL, &module));
+  assert_ok(htone_module_create_custom(forward_in_scopes, forward, NULL, NULL, &module));
   return keep_module(module);
 }
 
@@ -224,17 +226,17 @@ static void scopes_that_a_callback_leaves_open_end_with_it(void** state) {
   check_forward(&forward, 1);
 }
 
-static htone_status fail_with_reason(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status fail_with_reason(htone_module* module, const htone_forward_call* call, void* user) {
   (void)module;
-  (void)input;
-  (void)out;
+  (void)call;
+  ;
   return htone_error_set(HTONE_ERROR_UNSUPPORTED, user);
 }
 
 static void a_callback_says_why_it_fails(void** state) {
   (void)state;
   htone_module *inner = NULL, *named = NULL;
-  assert_ok(htone_module_create_custom(fail_with_reason, "the mask\nis missing", NULL, &inner));
+  assert_ok(htone_module_create_custom(fail_with_reason, "the mask\nis missing", NULL, NULL, &inner));
   const char* names[] = {"attention"};
   assert_ok(htone_module_create_named_sequential(1, names, &inner, &named));
   keep_module(named);

@@ -111,6 +111,29 @@ TEST_F(CppTest, AModelWithALambdaLearns) {
   EXPECT_LT(loss.item(), 1e-6);
 }
 
+TEST(HtoneHpp, ALambdaTakesSeveralInputsAndGivesSeveralOutputs) {
+  const Device cpu = make<Device>(htone_device_create, make<Context>(htone_context_default), "cpu");
+  htone_custom_options options = HTONE_CUSTOM_OPTIONS_INIT;
+  options.input_count = 3;
+  options.required_inputs = 2;
+  options.output_count = 2;
+  const Module module = custom(
+      [](const Module&, const std::vector<Tensor>& inputs) {
+        const Tensor sum = inputs[0] + inputs[1];
+        return std::vector<Tensor>{inputs[2] ? sum + inputs[2] : sum, inputs[0] - inputs[1]};
+      },
+      &options);
+  const Tensor one = Tensor::from<float>(cpu, {1}, {1}), two = Tensor::from<float>(cpu, {1}, {2});
+  const std::vector<Tensor> outputs = forward(module, {one, two}, 2);
+  EXPECT_EQ(outputs.at(0).item(), 3);
+  EXPECT_EQ(outputs.at(1).item(), -1);
+  EXPECT_EQ(forward(module, {one, two, two}).at(0).item(), 5);
+  EXPECT_EQ(forward(module, {one, two, Tensor()}).at(0).item(), 3);
+  EXPECT_THROW((void)forward(module, {one}), Error);
+  const Module short_of = custom([](const Module&, const std::vector<Tensor>& inputs) { return inputs; }, &options);
+  EXPECT_THROW((void)forward(short_of, {one, two}), Error);
+}
+
 TEST_F(CppTest, AnExceptionOfALambdaArrivesWithItsText) {
   auto alive = std::make_shared<int>(1);
   Module failing = custom([alive](const Module&, const Tensor&) -> Tensor { throw std::runtime_error("no mask"); });

@@ -111,15 +111,14 @@ static void on_log(const char* message, void* user) {
   visit(kLog);
 }
 
-static htone_status on_pre_hook(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
-  (void)module, (void)input, (void)out, (void)user;
+static htone_status on_pre_hook(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   visit(kPreHook);
   return HTONE_OK;
 }
 
-static htone_status on_hook(htone_module* module, htone_tensor* input, htone_tensor* output, htone_tensor** out,
-                            void* user) {
-  (void)module, (void)input, (void)output, (void)out, (void)user;
+static htone_status on_hook(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   visit(kHook);
   return HTONE_OK;
 }
@@ -138,7 +137,9 @@ static htone_status on_parameter(htone_parameter* parameter, void* user) {
 
 static htone_module* inner; /* what the custom module runs */
 
-static htone_status on_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status on_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module, (void)user;
   const htone_status status = htone_module_forward(inner, input, NULL, out);
   visit(kForward);
@@ -200,7 +201,7 @@ static void make_objects(Step* step) {
   CALL(htone_context_create(&options, &step->context));
   CALL(htone_device_create(step->context, "cpu", &step->device));
   CALL(htone_module_create_linear(step->device, kSize, kSize, NULL, &step->linear));
-  CALL(htone_module_create_custom(on_forward, &kinds[kForwardDestroy], on_destroy, &step->custom));
+  CALL(htone_module_create_custom(on_forward, &kinds[kForwardDestroy], on_destroy, NULL, &step->custom));
 }
 
 static void hang_hooks(Step* step) {
@@ -323,8 +324,8 @@ static void h7_modes_that_a_function_of_the_callers_leaves_reach_nothing_else(vo
 }
 
 #if defined(__x86_64__)
-static htone_status unmask(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
-  (void)module, (void)input, (void)out, (void)user;
+static htone_status unmask(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   feenableexcept(FE_OVERFLOW | FE_INVALID | FE_DIVBYZERO);
   return HTONE_OK;
 }
@@ -351,8 +352,8 @@ static void h7_exceptions_that_a_hook_unmasks_do_not_fire_inside(void** state) {
 }
 #endif
 
-static htone_status note_modes(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
-  (void)module, (void)input, (void)out;
+static htone_status note_modes(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call;
   *(uint32_t*)user = modes_now();
   return HTONE_OK;
 }

@@ -34,8 +34,8 @@ static void destroy_and_test(void* user) {
   pthread_testcancel();
 }
 
-static htone_status hook_and_test(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
-  (void)module, (void)input, (void)out, (void)user;
+static htone_status hook_and_test(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   pthread_testcancel();
   return HTONE_OK;
 }
@@ -155,9 +155,9 @@ static void h15_a_cancelled_thread_finishes_the_callers_files(void** state) {
 }
 
 /* The caller's own choice comes back, whether a function of the caller's changes it or not. */
-static htone_status allow_cancellation(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status allow_cancellation(htone_module* module, const htone_forward_call* call, void* user) {
   int before = 0;
-  (void)module, (void)input, (void)out;
+  (void)module, (void)call;
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
   *(int*)user = before;
   return HTONE_OK;

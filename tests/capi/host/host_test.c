@@ -257,7 +257,7 @@ static void* train_on_small_stack(void* argument) {
   SmallStack* work = argument;
   htone_tensor *logits = NULL, *loss = NULL;
   work->status = htone_module_forward(work->module, work->input, NULL, &logits);
-  if (work->status == HTONE_OK) work->status = htone_cross_entropy(logits, work->targets, &loss);
+  if (work->status == HTONE_OK) work->status = htone_cross_entropy(logits, work->targets, NULL, &loss);
   if (work->status == HTONE_OK) work->status = htone_tensor_backward(loss, NULL, 0);
   if (work->status == HTONE_OK) work->status = htone_tensor_item(loss, &work->loss);
   htone_tensor_release(logits);

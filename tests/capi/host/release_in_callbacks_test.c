@@ -37,10 +37,10 @@ static htone_tensor* loose_ones(int64_t count) {
   return ones;
 }
 
-static htone_status before_forward(htone_module* module, htone_tensor* input, htone_tensor** out_input, void* user) {
+static htone_status before_forward(htone_module* module, const htone_forward_call* call, void* user) {
   (void)module;
-  (void)input;
-  (void)out_input;
+  (void)call;
+  ;
   (void)user;
   give_back();
   return HTONE_OK;

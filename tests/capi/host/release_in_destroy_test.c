@@ -87,10 +87,10 @@ static void a31_a_leaf_may_go_with_the_gradient_that_is_zeroed(void** state) {
   assert_fails(htone_tensor_release(released_leaf), HTONE_ERROR_INVALID_HANDLE, "tensor");
 }
 
-static htone_status keep_input(htone_module* module, htone_tensor* input, htone_tensor** out_input, void* user) {
+static htone_status keep_input(htone_module* module, const htone_forward_call* call, void* user) {
   (void)module;
-  (void)input;
-  (void)out_input;
+  (void)call;
+  ;
   (void)user;
   return HTONE_OK;
 }

@@ -12,10 +12,23 @@ static void make_options(void) {
   assert_ok(htone_batch_norm_options_init(&fixture.batch_norm_options));
   assert_ok(htone_linear_options_init(&fixture.linear_options));
   assert_ok(htone_load_options_init(&fixture.load_options));
+  assert_ok(htone_attention_options_init(&fixture.attention_options));
+  assert_ok(htone_rotary_options_init(&fixture.rotary_options));
   assert_ok(htone_conv_options_init(&fixture.conv_options));
   assert_ok(htone_conv3d_options_init(&fixture.conv3d_options));
   assert_ok(htone_pool_options_init(&fixture.pool_options));
   assert_ok(htone_embedding_options_init(&fixture.embedding_options));
+  assert_ok(htone_custom_options_init(&fixture.custom_options));
+  assert_ok(htone_multihead_attention_options_init(&fixture.multihead_attention_options));
+  assert_ok(htone_transformer_options_init(&fixture.transformer_options));
+  fixture.transformer_options.vocabulary = 3;
+  fixture.transformer_options.positions = 2;
+  fixture.transformer_options.layers = 1;
+  fixture.transformer_options.width = 4;
+  fixture.transformer_options.heads = 2;
+  assert_ok(htone_generate_options_init(&fixture.generate_options));
+  fixture.generate_options.new_tokens = 1;
+  fixture.generate_options.context = 2;
   assert_ok(htone_adamw_options_init(&fixture.adamw_options));
   assert_ok(htone_adafactor_options_init(&fixture.adafactor_options));
   assert_ok(htone_lion_options_init(&fixture.lion_options));
@@ -36,19 +49,29 @@ static void make_options(void) {
   assert_ok(htone_gradients_options_init(&fixture.gradients_options));
   fixture.gradients_options.retain_graph = 1;
   assert_ok(htone_recurrent_options_init(&fixture.recurrent_options));
+  assert_ok(htone_trace_options_init(&fixture.trace_options));
 }
 
 htone_status no_backward(const htone_backward_call* call, void* user) {
   (void)call, (void)user;
   return HTONE_OK;
 }
-htone_status no_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
-  (void)module, (void)input, (void)out, (void)user;
+htone_status no_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   return HTONE_OK;
 }
-htone_status no_forward_hook(htone_module* module, htone_tensor* input, htone_tensor* output, htone_tensor** out_output,
-                             void* user) {
-  (void)module, (void)input, (void)output, (void)out_output, (void)user;
+/* The outputs are the inputs. */
+static htone_status forward_inputs(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)user;
+  for (size_t i = 0; i < call->output_count; ++i) {
+    const htone_status status = htone_tensor_retain(call->inputs[i]);
+    if (status != HTONE_OK) return status;
+    call->out_tensors[i] = call->inputs[i];
+  }
+  return HTONE_OK;
+}
+htone_status no_forward_hook(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
   return HTONE_OK;
 }
 htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user) {
@@ -83,6 +106,7 @@ static void make_tensors(void) {
   fixture.gradient = make_scalar(HTONE_F32, 1);
   fixture.targets = make_ramp(HTONE_I64, 1, 2);
   fixture.tokens = make_ramp(HTONE_I64, 1, 3);
+  fixture.prompt = make_ramp(HTONE_I64, 2, 1, 2);
   fixture.mask = make_ramp(HTONE_BOOL, 1, 2);
   fixture.bias = make_ramp(HTONE_F32, 1, 2);
   fixture.lines = make_ramp(HTONE_F32, 3, 2, 2, 2);
@@ -158,6 +182,7 @@ htone_checkpoint* renew_checkpoint(void) {
 
 static void make_files(void) {
   snprintf(fixture.free_directory, sizeof fixture.free_directory, "%s/free", test_folder());
+  snprintf(fixture.trace_path, sizeof fixture.trace_path, "%s/trace", test_folder());
   snprintf(fixture.safetensors_path, sizeof fixture.safetensors_path, "%s/file", test_folder());
   assert_ok(htone_state_dict_set_text(fixture.state_dict, "format", "halftone"));
   assert_ok(htone_safetensors_save(fixture.context, fixture.safetensors_path, fixture.state_dict));
@@ -184,6 +209,7 @@ static void make_objects(void) {
   fixture.parent_module = make_sequential(1, &fixture.module);
   fixture.free_module = keep_module(make_object(kModuleHandle));
   fixture.parameter = parameter_of(fixture.module, 0);
+  fixture.bias_parameter = parameter_of(fixture.module, 1);
   fixture.state_dict = keep_state_dict(make_object(kStateDictHandle));
   fixture.parameters = keep_parameters(make_object(kParametersHandle));
   assert_ok(htone_optimizer_create_adamw(fixture.module, NULL, &fixture.optimizer));
@@ -200,8 +226,13 @@ static void make_objects(void) {
   assert_ok(htone_batches_next(fixture.batches));
   fixture.function = keep_function(make_object(kFunctionHandle));
   fixture.hook = keep_hook(make_object(kHookHandle));
-  assert_ok(htone_module_create_custom(no_forward, NULL, NULL, &fixture.custom_module));
+  assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);
+  const htone_custom_options two = {sizeof two, 2, 2, 2};
+  assert_ok(htone_module_create_custom(forward_inputs, NULL, NULL, &two, &fixture.pair_module));
+  keep_module(fixture.pair_module);
+  assert_ok(htone_module_create_transformer(fixture.device, &fixture.transformer_options, &fixture.language_model));
+  keep_module(fixture.language_model);
   backward(sum_of(forward(fixture.module, fixture.tensor)));
 }
 

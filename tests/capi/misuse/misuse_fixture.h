@@ -56,6 +56,9 @@ typedef struct Fixture {
   htone_tensor* mask;    /* [2], bool */
   htone_tensor* bias;    /* [2], f32 */
   htone_module* custom_module;
+  htone_module* pair_module;        /* two inputs and two outputs */
+  htone_module* language_model;     /* of three tokens */
+  htone_parameter* bias_parameter;  /* of `module` */
   htone_module* free_module;        /* linear, without optimizer */
   DLManagedTensorVersioned managed; /* a scalar */
   DLManagedTensor old_managed;
@@ -74,10 +77,16 @@ typedef struct Fixture {
   htone_norm_options norm_options;
   htone_batch_norm_options batch_norm_options;
   htone_load_options load_options;
+  htone_attention_options attention_options;
+  htone_rotary_options rotary_options;
   htone_conv_options conv_options;
   htone_conv3d_options conv3d_options;
   htone_pool_options pool_options;
   htone_embedding_options embedding_options;
+  htone_custom_options custom_options;
+  htone_multihead_attention_options multihead_attention_options;
+  htone_transformer_options transformer_options; /* of a tiny model */
+  htone_generate_options generate_options;       /* one new token */
   htone_adamw_options adamw_options;
   htone_adafactor_options adafactor_options;
   htone_lion_options lion_options;
@@ -94,6 +103,7 @@ typedef struct Fixture {
   htone_plateau_options plateau_options;
   htone_gradients_options gradients_options; /* which retain the graph of `loss` */
   htone_recurrent_options recurrent_options;
+  htone_trace_options trace_options;
   htone_schedule* plateau_schedule;
   htone_module* lstm_module; /* two features, two hidden */
   htone_module* gru_module;
@@ -102,11 +112,13 @@ typedef struct Fixture {
   htone_tensor* lstm_bias;               /* [8], f32 */
   htone_tensor* gru_weight;              /* [6, 2], f32 */
   htone_tensor* gru_bias;                /* [6], f32 */
+  htone_tensor* prompt;                  /* [1, 2], i64 */
   htone_tensor* tokens;                  /* [3], i64: as many windows of one token as `sampler` has samples */
   unsigned char safetensors_bytes[1024]; /* state_dict as a file */
   size_t safetensors_size;
   char free_directory[256];   /* for checkpoints */
   char safetensors_path[256]; /* a file that holds state_dict */
+  char trace_path[256];       /* for traces */
 } Fixture;
 
 extern Fixture fixture;
@@ -132,9 +144,8 @@ htone_status constant_factor(int64_t position, double* out_factor, void* user);
 
 /* Callbacks that return HTONE_OK and change nothing. */
 htone_status no_backward(const htone_backward_call* call, void* user);
-htone_status no_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user);
-htone_status no_forward_hook(htone_module* module, htone_tensor* input, htone_tensor* output, htone_tensor** out_output,
-                             void* user);
+htone_status no_forward(htone_module* module, const htone_forward_call* call, void* user);
+htone_status no_forward_hook(htone_module* module, const htone_forward_call* call, void* user);
 htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
 htone_status no_parameter_hook(htone_parameter* parameter, void* user);
 htone_status no_load(size_t index_count, const int64_t* indices, void* const* out_rows, void* user);

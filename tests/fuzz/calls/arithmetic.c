@@ -20,9 +20,13 @@ htone_status call_unary(Machine* machine) {
   return function(tensor_in(machine), &machine->made[0]);
 }
 
+static htone_status mean_cross_entropy(htone_tensor* logits, htone_tensor* targets, htone_tensor** out) {
+  return htone_cross_entropy(logits, targets, NULL, out);
+}
+
 htone_status call_binary(Machine* machine) {
   static const BinaryFn functions[] = {
-      htone_add,      htone_sub,     htone_mul,     htone_div, htone_matmul,      htone_cross_entropy,
+      htone_add,      htone_sub,     htone_mul,     htone_div, htone_matmul,      mean_cross_entropy,
       htone_accuracy, htone_maximum, htone_minimum, htone_pow, htone_eq,          htone_ne,
       htone_lt,       htone_le,      htone_gt,      htone_ge,  htone_logical_and, htone_logical_or};
   const BinaryFn function = functions[byte(machine) % COUNT(functions)];
@@ -82,7 +86,8 @@ static htone_status call_classes_loss(Machine* machine, htone_tensor* input, hto
   options.reduction = reduction;
   options.ignore_index = integer(machine);
   options.label_smoothing = number(machine);
-  return htone_cross_entropy_with(input, target, weight, &options, &machine->made[0]);
+  options.weight = weight;
+  return htone_cross_entropy(input, target, &options, &machine->made[0]);
 }
 
 htone_status call_loss(Machine* machine) {

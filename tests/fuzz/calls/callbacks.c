@@ -40,15 +40,16 @@ static htone_status go_back(const htone_backward_call* call, void* user) {
   return status;
 }
 
-static htone_status go_forward(htone_module* module, htone_tensor* input, htone_tensor** out, void* user) {
+static htone_status go_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  htone_tensor* const input = call->inputs[0];
+  htone_tensor** const out = call->out_tensors;
   (void)module;
   return act_on(input, out, user);
 }
 
-static htone_status see_output(htone_module* module, htone_tensor* input, htone_tensor* output, htone_tensor** out,
-                               void* user) {
-  (void)module, (void)input;
-  return act_on(output, out, user);
+static htone_status see_output(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module;
+  return act_on(call->outputs[0], call->out_tensors, user);
 }
 
 static htone_status see_gradient(htone_tensor* gradient, htone_tensor** out, void* user) {
@@ -89,7 +90,7 @@ htone_status record_function(Machine* machine) {
 
 htone_status make_custom_module(Machine* machine) {
   htone_module* made = NULL;
-  const htone_status status = lend(htone_module_create_custom(go_forward, act_in(machine), take_back, &made));
+  const htone_status status = lend(htone_module_create_custom(go_forward, act_in(machine), take_back, NULL, &made));
   return keep(machine, kModule, status, made);
 }
 

@@ -1,0 +1,35 @@
+"""Calls around the valid call of a function in the misuse test, and functions that are exceptions."""
+
+from misuse_handles import CHECKPOINT_PARTS, HANDLES
+
+# Calls that a valid call needs before it (BEFORE), and calls that undo it (AFTER).
+BEFORE = {name + "_release": f"assert_ok({name}_retain({member}));" for name, (_, member, _) in HANDLES.items()
+          if name != "htone_scope"}
+BEFORE["htone_scope_end"] = "assert_ok(htone_no_grad_begin(&scope));"
+AFTER = {name + "_retain": f"assert_ok({name}_release({member}));" for name, (_, member, _) in HANDLES.items()
+         if name != "htone_scope"}
+AFTER["htone_scope_end"] = "scope = fixture.scope;"
+for rule in ("adafactor", "adam", "adamw", "lion", "rmsprop", "sgd"):
+    BEFORE[f"htone_optimizer_add_{rule}_group"] = "parameters = renew_spare_parameters();"
+for part in CHECKPOINT_PARTS:
+    BEFORE[f"htone_checkpoint_add_{part}"] = "checkpoint = renew_checkpoint();"
+BEFORE["htone_checkpoint_save"] = "checkpoint = renew_checkpoint();"
+BEFORE["htone_checkpoint_verify"] = "checkpoint = renew_checkpoint(); assert_ok(htone_checkpoint_save(checkpoint, 0));"
+BEFORE["htone_grad_scaler_update"] = "assert_ok(htone_grad_scaler_unscale(scaler, fixture.optimizer));"
+AFTER["htone_trace_start"] = "assert_ok(htone_trace_stop(fixture.context, fixture.trace_path));"
+BEFORE["htone_trace_stop"] = "assert_ok(htone_trace_start(NULL));"
+AFTER["htone_grad_scaler_unscale"] = "assert_ok(htone_grad_scaler_update(scaler));"
+AFTER["htone_grad_scaler_step"] = "assert_ok(htone_grad_scaler_update(scaler));"
+
+# Functions that cannot succeed in this test, with the reason.
+NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load",
+               "htone_error_set": "it returns the error that it is given"}
+# Failures that are not recorded as the last error.
+UNRECORDED = {"htone_error_last"}
+# Functions that return no status: with each of these values they must return a string or a number.
+PLAIN = {
+    "htone_status_name": ["HTONE_OK", "-1", "18", "INT32_MAX", "INT32_MIN"],
+    "htone_dtype_name": ["HTONE_F32", "0", "-1", "200", "INT32_MIN"],
+    "htone_version": [""],
+    "htone_version_string": [""],
+}
