@@ -1,0 +1,167 @@
+// Times steps of training through the C interface:
+//   train_bench [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N]
+// A step is zero_grad, forward, loss, backward, update by AdamW, and with fp16 the loss scaler's part. The rate of the
+// library's own matrix product in the step's precision is measured in the same run, in turn with the steps, so that
+// other load on the machine meets both. Heap allocations are calls of operator new by the thread that trains.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "bench/command_line.h"
+#include "bench/stopwatch.h"
+#include "bench/train/models.h"
+#include "failing_allocations.h"
+
+namespace halftone::bench {
+namespace {
+
+using htone::call;
+using htone::make;
+using htone::Tensor;
+
+struct Precision {
+  const char* name;
+  htone_dtype dtype;
+};
+constexpr Precision kPrecisions[] = {{"fp32", HTONE_F32}, {"bf16", HTONE_BF16}, {"fp16", HTONE_F16}};
+
+struct Model {
+  const char* name;
+  TrainTask (*make)(const htone::Device& device);
+};
+constexpr Model kModels[] = {{"mlp", make_mlp}, {"cnn", make_cnn}, {"gpt", make_gpt}};
+
+class Trainer {
+ public:
+  Trainer(TrainTask task, const htone::Device& device, htone_dtype precision) : task_(std::move(task)) {
+    htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
+    adamw.compute_dtype = precision;
+    optimizer_ = make<htone::Optimizer>(htone_optimizer_create_adamw, task_.module, &adamw);
+    htone_grad_scaler_options scaler = HTONE_GRAD_SCALER_OPTIONS_INIT;
+    scaler.enabled = precision == HTONE_F16;
+    scaler_ = make<htone::GradScaler>(htone_grad_scaler_create, device, &scaler);
+    if (precision != HTONE_F32) policy_ = make<htone::AutocastPolicy>(htone_autocast_policy_create, precision);
+  }
+
+  void step() {
+    call(htone_optimizer_zero_grad, optimizer_);
+    const Tensor output = make<Tensor>(htone_module_forward, task_.module, task_.input, policy_);
+    const int64_t rows[] = {-1, task_.classes};
+    const Tensor logits = make<Tensor>(htone_reshape, output, 2, rows);
+    const Tensor loss = make<Tensor>(htone_cross_entropy, logits, task_.target, nullptr);
+    const Tensor scaled = make<Tensor>(htone_grad_scaler_scale, scaler_, loss);
+    call(htone_tensor_backward, scaled, nullptr, 0);
+    call(htone_grad_scaler_step, scaler_, optimizer_);
+    call(htone_grad_scaler_update, scaler_);
+    last_loss_ = loss.item();
+  }
+
+  const TrainTask& task() const { return task_; }
+  double last_loss() const { return last_loss_; }
+
+ private:
+  TrainTask task_;
+  htone::Optimizer optimizer_;
+  htone::GradScaler scaler_;
+  htone::AutocastPolicy policy_;
+  double last_loss_ = 0;
+};
+
+// The library's matrix product of 1024 x 1024 matrices.
+class Product {
+ public:
+  Product(const htone::Device& device, htone_dtype dtype) : a_(matrix(device, dtype)), b_(matrix(device, dtype)) {}
+
+  double seconds() const {
+    const Stopwatch watch(TimeOf::kWall);
+    const Tensor c = htone::matmul(a_, b_);
+    return watch.seconds();
+  }
+  static constexpr double kFlops = 2.0 * 1024 * 1024 * 1024;
+
+ private:
+  static Tensor matrix(const htone::Device& device, htone_dtype dtype) {
+    const int64_t shape[] = {1024, 1024};
+    return make<Tensor>(htone_randn, device, dtype, 2, shape);
+  }
+
+  Tensor a_;
+  Tensor b_;
+};
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+int64_t allocations_of(Trainer& trainer) {
+  fail_allocation(-1, 0);
+  trainer.step();
+  const int64_t count = allocations_counted();
+  ignore_allocations();
+  return count;
+}
+
+double peak_mib(const htone::Device& device) {
+  htone_memory_stats stats = HTONE_MEMORY_STATS_INIT;
+  call(htone_device_memory_stats, device, &stats);
+  return static_cast<double>(stats.peak) / (1 << 20);
+}
+
+void measure(const Model& model, const Precision& precision, int threads, int rounds) {
+  constexpr int kWarmUp = 3;
+  htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
+  options.num_threads = threads;
+  const auto device =
+      make<htone::Device>(htone_device_create, make<htone::Context>(htone_context_create, &options), "cpu");
+  Trainer trainer(model.make(device), device, precision.dtype);
+  for (int i = 0; i < kWarmUp; ++i) trainer.step();
+  const double peak = peak_mib(device);
+  const Product product(device, precision.dtype);
+  std::vector<double> steps;
+  double best_product = product.seconds();
+  for (int round = 0; round < rounds; ++round) {
+    const Stopwatch watch(TimeOf::kWall);
+    trainer.step();
+    steps.push_back(watch.seconds());
+    best_product = std::min(best_product, product.seconds());
+  }
+  const double best = *std::min_element(steps.begin(), steps.end());
+  const double rate = trainer.task().flops / best, product_rate = Product::kFlops / best_product;
+  std::printf("%-4s %-4s %9.2f %9.2f %11.0f %-6s %8.1f %8.1f %6.2f %9.1f %7lld  %.4f\n", model.name, precision.name,
+              best * 1e3, median(steps) * 1e3, static_cast<double>(trainer.task().items) / best, trainer.task().item,
+              rate * 1e-9, product_rate * 1e-9, rate / product_rate, peak,
+              static_cast<long long>(allocations_of(trainer)), trainer.last_loss());
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  CommandLine line(argc, argv,
+                   "train_bench [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N]");
+  const int threads = line.number("--threads", 2, kMostThreads);
+  const int rounds = line.number("--rounds", 20, kMostRounds);
+  const std::string model_name = line.text("--model"), precision_name = line.text("--precision");
+  line.finish();
+  std::printf("%-4s %-4s %9s %9s %11s %-6s %8s %8s %6s %9s %7s  %s\n", "", "", "best ms", "median ms", "", "per s",
+              "GFLOP/s", "product", "share", "peak MiB", "allocs", "loss");
+  for (const Model& model : kModels) {
+    if (!model_name.empty() && model_name != model.name) continue;
+    for (const Precision& precision : kPrecisions) {
+      if (precision_name.empty() || precision_name == precision.name) measure(model, precision, threads, rounds);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace halftone::bench
+
+int main(int argc, char** argv) {
+  try {
+    return halftone::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "train_bench: %s\n", error.what());
+    return 1;
+  }
+}
