@@ -2,15 +2,16 @@
 #
 #   quick     a test that takes less than a second on one core: after every change (tests/run quick)
 #   full      the others that fit a run of continuous integration, which runs both
-#   nightly   hours: whole input spaces (tests/run exhaustive)
+#   nightly   hours: whole input spaces; and tests of the checks of the tree (tests/run exhaustive)
 #
 # A test is quick unless it is listed here. Every CMakeLists.txt that adds tests ends with halftone_set_tiers().
 set(HALFTONE_FULL_TESTS
     "abi\\.|bindings\\.|cuda\\.|docs\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
-    "tools\\.(headers|install_packages|missing_packages|planted_faults|tests_run)"
+    "tools\\.(headers|install_packages|missing_packages|tests_run)"
     "capi\\.(custom_function|host|instruction_sets|memory_faults|memory_retry|misuse|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
-set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all")
+# And tests of the checks themselves, which plant faults in copies of the tree.
+set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults")
 
 # GoogleTest's filter for those of a room.
 set(HALFTONE_FULL_CASES_cpu

@@ -24,7 +24,7 @@ ARROWS = {
     "checkpoint": ("tensor", "comm"),
     "data": ("tensor",),
     "parallel": ("nn", "comm"),
-    "analysis": ("nn", "optim"),
+    "analysis": ("nn", "optim", "checkpoint"),
     "quant": ("nn", "optim"),
     "trainer": ("analysis", "quant", "parallel", "checkpoint", "data"),
 }

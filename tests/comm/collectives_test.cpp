@@ -5,6 +5,7 @@
 
 #include "host_tensor.h"
 #include "ranks.h"
+#include "rotation.h"
 
 namespace halftone {
 namespace {
@@ -95,7 +96,8 @@ class CollectivesTest : public testing::TestWithParam<std::tuple<int, DType>> {
   // A large tensor adds nothing for the dtypes that share its code.
   std::vector<int64_t> counts() const {
     const bool is_full = dtype() == DType::kF32 || dtype() == DType::kBF16;
-    return {std::begin(kCounts), std::end(kCounts) - (is_full ? 0 : 1)};
+    const std::vector<int64_t> counts(std::begin(kCounts), std::end(kCounts) - (is_full ? 0 : 1));
+    return rotation_of_this_test().sample(counts, 2);
   }
   // Runs body(rank, count) on every rank for every count.
   void for_counts(const std::function<void(Rank& rank, int64_t count)>& body) const {
