@@ -256,6 +256,14 @@ void CachingAllocator::release(const Allocation& allocation, StreamUses uses) no
   }
 }
 
+void CachingAllocator::set_category(Allocation& allocation, Category category) noexcept {
+  const auto bytes = static_cast<int64_t>(allocation.size);
+  const State::Lock lock(state_->mutex);
+  state_->stats.by_category[static_cast<int>(allocation.category)] -= bytes;
+  state_->stats.by_category[static_cast<int>(category)] += bytes;
+  allocation.category = category;
+}
+
 void CachingAllocator::add_use(StreamUses& uses, Stream& stream) {
   if (&stream == &state_->device.stream()) return;
   const State::Lock lock(state_->mutex);

@@ -50,6 +50,8 @@ class CachingAllocator {
   Allocation allocate(size_t bytes, Category category);
   // `uses` are the other streams that have used the memory. REQUIRES: these streams still exist.
   void release(const Allocation& allocation, StreamUses uses = {}) noexcept;
+  // Counts the memory in another category from here on.
+  void set_category(Allocation& allocation, Category category) noexcept;
   // Adds a stream to `uses`, which threads may share.
   void add_use(StreamUses& uses, Stream& stream);
 

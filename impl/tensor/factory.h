@@ -9,13 +9,13 @@
 namespace halftone {
 
 // A contiguous tensor of unspecified content. Throws OUT_OF_MEMORY.
-Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category = Category::kActivations);
+Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category = Category::kOther);
 inline Tensor empty_like(const Tensor& tensor) { return empty(tensor.device(), tensor.dtype(), tensor.shape()); }
 Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value,
-            Category category = Category::kActivations);
+            Category category = Category::kOther);
 // `data` are row-major elements in host memory.
 Tensor from_host(ContextDevice& device, DType dtype, const Shape& shape, const void* data,
-                 Category category = Category::kActivations);
+                 Category category = Category::kOther);
 // A row-major tensor over the caller's memory. Storage::set_deleter registers a call for when it is no longer in use.
 Tensor from_buffer(ContextDevice& device, DType dtype, const Shape& shape, void* data);
 // A tensor over the caller's memory with strides that passed checked_strides. It is read-only if elements may share
@@ -28,7 +28,7 @@ Tensor permutation(ContextDevice& device, int64_t n, PhiloxKey key);
 // The elements in row-major order without gaps; returns the tensor itself if it is contiguous.
 Tensor contiguous(const Tensor& tensor);
 // A contiguous copy in another dtype.
-Tensor converted(const Tensor& tensor, DType dtype, Category category = Category::kActivations);
+Tensor converted(const Tensor& tensor, DType dtype, Category category = Category::kOther);
 
 // A contiguous copy in memory of another device; returns the tensor itself if it is on that device.
 Tensor moved_to(ContextDevice& device, const Tensor& tensor);

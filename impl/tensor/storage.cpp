@@ -35,6 +35,10 @@ void Storage::set_deleter(Deleter deleter, void* user) noexcept {
   user_ = user;
 }
 
+void Storage::set_category(Category category) noexcept {
+  if (!borrowed_ && allocation_.data != nullptr) device_.allocator->set_category(allocation_, category);
+}
+
 void Storage::release_memory() noexcept {
   if (allocation_.data != nullptr) device_.allocator->release(allocation_, std::exchange(uses_, {}));
   allocation_.data = nullptr;

@@ -49,6 +49,10 @@ class Storage final : public RefCounted {
   void* data() const noexcept { return allocation_.data; }
   ContextDevice& device() const noexcept { return device_; }
 
+  // Counts the block in another category. REQUIRES: no other thread uses the storage.
+  void set_category(Category category) noexcept;
+  Category category() const noexcept { return allocation_.category; }
+
   // The bytes of the allocated block; 0 if the memory is the caller's.
   size_t byte_count() const noexcept { return borrowed_ ? 0 : allocation_.size; }
 

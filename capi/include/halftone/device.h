@@ -31,11 +31,12 @@ typedef enum htone_device_type {
 
 /** The purposes of memory; the index into htone_memory_stats.by_category. */
 typedef enum htone_memory_category {
-  HTONE_MEMORY_OTHER = 0,                     /**< none of the others */
+  HTONE_MEMORY_OTHER = 0,                     /**< none of the others: constants, data, results of operations that were
+                                                   not recorded, gradients on their way through backward */
   HTONE_MEMORY_PARAMETERS = 1,                /**< weights, masters and low-precision copies */
   HTONE_MEMORY_GRADIENTS = 2,                 /**< gradients of parameters */
   HTONE_MEMORY_OPTIMIZER = 3,                 /**< moments and other state of optimizers */
-  HTONE_MEMORY_ACTIVATIONS = 4,               /**< results of operations */
+  HTONE_MEMORY_ACTIVATIONS = 4,               /**< results of recorded operations, and what these keep for backward */
   HTONE_MEMORY_COMMUNICATION = 5,             /**< buffers of communication */
   HTONE_MEMORY_WORKSPACE = 6,                 /**< memory that an operation needs while it runs */
   HTONE_MEMORY_CATEGORY_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */

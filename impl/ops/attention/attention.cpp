@@ -122,7 +122,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   Tensor result = has_keys ? empty_in_order_of(cast_q, shape) : full(cast_q.device(), cast_q.dtype(), shape, 0.0);
   Tensor log_sums;
   if (should_record(std::array{&cast_q, &cast_k, &cast_v})) {
-    log_sums = empty(cast_q.device(), sum_dtype(cast_q.dtype()), Shape(shape.begin(), shape.rank() - 1));
+    log_sums = empty(cast_q.device(), sum_dtype(cast_q.dtype()), Shape(shape.begin(), shape.rank() - 1),
+                     Category::kActivations);
   }
   if (has_keys && result.numel() > 0) {
     run_forward(args_of(operands, settings), {.output = result.view(), .log_sums = view_of(log_sums)}, cast_q.device());

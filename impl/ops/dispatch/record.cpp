@@ -12,6 +12,20 @@ bool should_record(std::span<const Tensor* const> inputs) noexcept {
   return false;
 }
 
+namespace {
+
+// Memory that backward may need. A view counts as what it shows: its memory is no result of this operation.
+void count_as_activation(const Tensor& result, std::span<const Tensor* const> inputs) noexcept {
+  Storage& storage = *result.storage();
+  if (storage.category() != Category::kOther) return;
+  for (const Tensor* input : inputs) {
+    if (input->defined() && input->storage().get() == &storage) return;
+  }
+  storage.set_category(Category::kActivations);
+}
+
+}  // namespace
+
 void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const> inputs) {
   Edges edges(inputs.size());
   for (size_t i = 0; i < edges.size(); ++i) {
@@ -23,6 +37,7 @@ void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const
   // The engine runs later operations first.
   node->set_sequence(++scope().next_sequence);
   if (in_anomaly_mode() && scope().layer != nullptr) node->set_layer(scope().layer->place());
+  count_as_activation(result, inputs);
   result.set_gradient_source(std::move(node));
 }
 

@@ -88,7 +88,7 @@ ClassLossRows::ClassLossRows(const Tensor& rows, bool with_normalizers) {
   const DType dtype = wide_dtype(rows.dtype());
   losses = empty(rows.device(), dtype, {rows.size(0)});
   row_weights = empty(rows.device(), dtype, {rows.size(0)});
-  if (with_normalizers) normalizers = empty(rows.device(), dtype, {rows.size(0), 2});
+  if (with_normalizers) normalizers = empty(rows.device(), dtype, {rows.size(0), 2}, Category::kActivations);
 }
 
 ClassLosses ClassLossRows::view() const {

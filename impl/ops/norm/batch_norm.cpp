@@ -71,7 +71,7 @@ Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const T
   const int64_t channels = input.size(1);
   require_affine(input, weight, "weight", {channels});
   require_affine(input, bias, "bias", {channels});
-  const Tensor statistics = empty(input.device(), DType::kF64, {2, channels});
+  const Tensor statistics = empty(input.device(), DType::kF64, {2, channels}, Category::kActivations);
   RowNorm norm = {.epsilon = settings.epsilon, .rows = channels, .groups = channels};
   if (input.numel() > 0) norm.spatial = input.numel() / channels;
   if (!settings.training) {

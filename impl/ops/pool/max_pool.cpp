@@ -42,7 +42,7 @@ Tensor maximum(const PoolCall& call) {
   const Tensor& x = call.input;
   require_small_planes(x);
   Tensor result = empty(x.device(), x.dtype(), call.shape);
-  const Tensor indices = empty(x.device(), DType::kI32, call.shape);
+  const Tensor indices = empty(x.device(), DType::kI32, call.shape, Category::kActivations);
   PoolArgs args = pool_args(call.options, x, result);
   args.indices = as_image(indices.view());
   args.is_adaptive = call.is_adaptive;

@@ -65,7 +65,7 @@ Deviation deviate(Op op, const Tensor& input, const Shape& dims, double correcti
   const Variance variance = {.divisor = std::max(0.0, static_cast<double>(reduction.count) - correction),
                              .takes_root = op == Op::kStd};
   const auto [result, kept] = empty_reduced(x, reduction, dtype);
-  const Tensor means = empty(x.device(), DType::kF64, reduction.kept);
+  const Tensor means = empty(x.device(), DType::kF64, reduction.kept, Category::kActivations);
   launch(name_of(op), x.device(), &Kernels::reduce, &ReduceKernels::variance, variance, x.view(), means.view(), kept);
   if (auto* node = record<VarianceBackward>(result, {&x}, name_of(op))) {
     node->op = op;

@@ -38,6 +38,35 @@ static void memory_counters_count_what_was_asked_for(void** state) {
   assert_true(stats_of(device).current == 0 && stats_of(device).reserved == 0);
 }
 
+static int64_t bytes_of(htone_device* device, htone_memory_category category) {
+  return stats_of(device).by_category[category];
+}
+
+static void results_count_as_activations_where_they_are_recorded(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  const int64_t shape[] = {16, 16};
+  htone_tensor *ones = NULL, *triangle = NULL, *mask = NULL, *weights = NULL, *view = NULL, *masked = NULL, *out = NULL;
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 1.0, &ones));
+  assert_ok(htone_triu(ones, 1, &triangle));
+  assert_ok(htone_cast(triangle, HTONE_BOOL, &mask));
+  assert_true(bytes_of(device, HTONE_MEMORY_ACTIVATIONS) == 0);
+  assert_true(bytes_of(device, HTONE_MEMORY_OTHER) == 2 * 1024 + 256);
+
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 1.0, &weights));
+  assert_ok(htone_tensor_set_requires_grad(weights, 1));
+  assert_ok(htone_transpose(weights, 0, 1, &view)); /* recorded, and no memory of its own */
+  assert_true(bytes_of(device, HTONE_MEMORY_ACTIVATIONS) == 0);
+  assert_ok(htone_masked_fill(view, mask, -1.0, &masked));
+  assert_true(bytes_of(device, HTONE_MEMORY_ACTIVATIONS) == 1024);
+  assert_ok(htone_softmax(masked, 1, &out));
+  assert_true(bytes_of(device, HTONE_MEMORY_ACTIVATIONS) == 2 * 1024);
+  assert_true(bytes_of(device, HTONE_MEMORY_OTHER) == 3 * 1024 + 256);
+  htone_tensor* const all[] = {out, masked, view, weights, mask, triangle, ones};
+  for (size_t i = 0; i < COUNT_OF(all); ++i) assert_ok(htone_tensor_release(all[i]));
+  assert_true(bytes_of(device, HTONE_MEMORY_ACTIVATIONS) == 0 && bytes_of(device, HTONE_MEMORY_OTHER) == 0);
+}
+
 /* M4 */
 static void a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was(void** state) {
   (void)state;
@@ -155,6 +184,7 @@ static void misaligned_memory_of_the_hosts_allocator_is_refused(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_counters_count_what_was_asked_for),
+      cmocka_unit_test(results_count_as_activations_where_they_are_recorded),
       cmocka_unit_test(a_request_beyond_the_limit_is_refused_and_leaves_all_as_it_was),
       cmocka_unit_test(the_hosts_allocator_gets_everything_back),
       cmocka_unit_test(any_request_of_the_hosts_allocator_may_fail),
