@@ -7,8 +7,9 @@
 # A test is quick unless it is listed here. Every CMakeLists.txt that adds tests ends with halftone_set_tiers().
 set(HALFTONE_FULL_TESTS
     "abi\\.|bindings\\.|cuda\\.|docs\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
-    "tools\\.(headers|install_packages|missing_packages|tests_run)"
-    "capi\\.(custom_function|host|instruction_sets|memory_faults|memory_retry|misuse|steady)")
+    "tools\\.(hash_seam|headers|install_packages|missing_packages|tests_run)"
+    "capi\\.(custom_function|host|instruction_sets|linear_cross_entropy|memory_faults|memory_retry|misuse)"
+    "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
 # And tests of the checks themselves, which plant faults in copies of the tree.
 set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults")
@@ -18,7 +19,10 @@ set(HALFTONE_FULL_CASES_cpu
     "Conv.CutsTallImages*:Conv.ReadsImages*:Conv.GivesTheSameBits*:Gemm.MultipliesPairs*:Gemm.ReadsAndWrites*"
     "Gemm.DoesNotDepend*:OptimStorage.*:LogSumExp.AndItsGradient*:SplitMaster.RestoresEveryPattern"
     "Binary.GivesTheSameBits*:*UnaryAccuracy.IsWithin*:Conv.SlidesEveryWindow*:Exponential.IsWithin*"
-    "Pool.SharesPlanes*:Cast.ReadsBackwards*")
+    "Pool.SharesPlanes*:Cast.ReadsBackwards*:VectorNorm.AndItsGradient*:Variance.AndItsGradient*"
+    "Gemm.FinishesEachTile*:MinMaxBackward.SharesTheGradient*:Conv.RoundsOnce*")
+set(HALFTONE_FULL_CASES_ops
+    "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm")
 set(HALFTONE_FULL_CASES_checkpoint "CrashTest.P4_S7_EveryState*:Large*:SafetensorsHeaderTest.F6_*")
 set(HALFTONE_FULL_CASES_autograd "EngineTest.AMillionNodes*")
 
