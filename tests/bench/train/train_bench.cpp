@@ -1,8 +1,9 @@
 // Times steps of training through the C interface:
-//   train_bench [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N]
+//   train_bench [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N] [--trace FILE]
 // A step is zero_grad, forward, loss, backward, update by AdamW, and with fp16 the loss scaler's part. The rate of the
 // library's own matrix product in the step's precision is measured in the same run, in turn with the steps, so that
-// other load on the machine meets both. Heap allocations are calls of operator new by the thread that trains.
+// other load on the machine meets both. Heap allocations are calls of operator new by the thread that trains. With
+// --trace one more step goes into a file for trace viewers; that of the last model and precision stays.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -109,19 +110,31 @@ double peak_mib(const htone::Device& device) {
   return static_cast<double>(stats.peak) / (1 << 20);
 }
 
-void measure(const Model& model, const Precision& precision, int threads, int rounds) {
+struct Settings {
+  int threads;
+  int rounds;
+  std::string trace_file;  // empty: no trace
+};
+
+void trace_step(Trainer& trainer, const htone::Context& context, const std::string& file) {
+  call(htone_trace_start, nullptr);
+  trainer.step();
+  call(htone_trace_stop, context, file.c_str());
+}
+
+void measure(const Model& model, const Precision& precision, const Settings& settings) {
   constexpr int kWarmUp = 3;
   htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
-  options.num_threads = threads;
-  const auto device =
-      make<htone::Device>(htone_device_create, make<htone::Context>(htone_context_create, &options), "cpu");
+  options.num_threads = settings.threads;
+  const auto context = make<htone::Context>(htone_context_create, &options);
+  const auto device = make<htone::Device>(htone_device_create, context, "cpu");
   Trainer trainer(model.make(device), device, precision.dtype);
   for (int i = 0; i < kWarmUp; ++i) trainer.step();
   const double peak = peak_mib(device);
   const Product product(device, precision.dtype);
   std::vector<double> steps;
   double best_product = product.seconds();
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < settings.rounds; ++round) {
     const Stopwatch watch(TimeOf::kWall);
     trainer.step();
     steps.push_back(watch.seconds());
@@ -134,13 +147,16 @@ void measure(const Model& model, const Precision& precision, int threads, int ro
               rate * 1e-9, product_rate * 1e-9, rate / product_rate, peak,
               static_cast<long long>(allocations_of(trainer)), trainer.last_loss());
   std::fflush(stdout);
+  if (!settings.trace_file.empty()) trace_step(trainer, context, settings.trace_file);
 }
 
 int run(int argc, char** argv) {
   CommandLine line(argc, argv,
-                   "train_bench [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N]");
-  const int threads = line.number("--threads", 2, kMostThreads);
-  const int rounds = line.number("--rounds", 20, kMostRounds);
+                   "train_bench [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N] "
+                   "[--trace FILE]");
+  const Settings settings = {.threads = line.number("--threads", 2, kMostThreads),
+                             .rounds = line.number("--rounds", 20, kMostRounds),
+                             .trace_file = line.text("--trace")};
   const std::string model_name = line.text("--model"), precision_name = line.text("--precision");
   line.finish();
   std::printf("%-4s %-4s %9s %9s %11s %-6s %8s %8s %6s %9s %7s  %s\n", "", "", "best ms", "median ms", "", "per s",
@@ -148,7 +164,7 @@ int run(int argc, char** argv) {
   for (const Model& model : kModels) {
     if (!model_name.empty() && model_name != model.name) continue;
     for (const Precision& precision : kPrecisions) {
-      if (precision_name.empty() || precision_name == precision.name) measure(model, precision, threads, rounds);
+      if (precision_name.empty() || precision_name == precision.name) measure(model, precision, settings);
     }
   }
   return 0;
