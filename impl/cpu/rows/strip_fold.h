@@ -48,6 +48,23 @@ const C* read(const Strided& elements, int64_t count, C* tile) {
   return tile;
 }
 
+// Rows as the compute type, `stride` elements apart.
+template <class C>
+struct Rows {
+  const C* first;
+  int64_t stride;
+};
+
+// As read, for several rows of at most kStripWidth elements.
+template <class C>
+Rows<C> read_rows(const RowBlock& block, C* tiles) {
+  const Strided& first = block.first;
+  if (first.stride == 1 && first.dtype == dtype_of<C>)
+    return {reinterpret_cast<const C*>(first.data), block.row_stride};
+  load_tiles(block, kStripWidth<C>, tiles);
+  return {tiles, kStripWidth<C>};
+}
+
 // Folds the elements themselves. A term functor gets the element and the output's index in its strip.
 struct Plain {
   template <class C>
@@ -88,16 +105,17 @@ C fold_row(const SumPlan& plan, const Strip& strip, int64_t output, int64_t begi
 template <class Combine, class C, class Term>
 void fold_columns(const SumPlan& plan, const Strip& strip, int64_t begin, int64_t end, const Term& term, C* results) {
   constexpr int64_t width = kStripWidth<C>;
-  alignas(64) C tile[width];
+  alignas(64) C tiles[kRowsPerStep * width];
   alignas(64) C step[width];
   PairwiseFold<Combine, C, width> tree;
   for (int64_t row = begin; row < end; row += kRowsPerStep) {
     std::fill(step, step + width, Combine::template kNone<C>);
     const int64_t count = std::min(kRowsPerStep, end - row);
     plan.terms().for_each_run(row, count, [&](const Strided& run, int64_t, int64_t part) {
+      const Rows<C> rows =
+          read_rows({moved(run, strip.in_offset, strip.in_stride), run.stride, part, strip.width}, tiles);
       for (int64_t i = 0; i < part; ++i) {
-        const C* HWY_RESTRICT columns =
-            read(moved(run, strip.in_offset + i * run.stride, strip.in_stride), strip.width, tile);
+        const C* HWY_RESTRICT columns = rows.first + i * rows.stride;
         for (int64_t j = 0; j < strip.width; ++j) step[j] = Combine::of(step[j], term(columns[j], j));
       }
     });

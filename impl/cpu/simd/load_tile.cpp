@@ -75,11 +75,33 @@ void load(const Strided& in, int64_t count, C* tile) {
   }
 }
 
+template <class C>
+void load_rows_one_by_one(const RowBlock& in, int64_t tile_stride, C* tiles) {
+  const auto row_bytes = in.row_stride * static_cast<int64_t>(size_of(in.first.dtype));
+  Strided row = in.first;
+  for (int64_t r = 0; r < in.rows; ++r, row.data += row_bytes) load(row, in.count, tiles + r * tile_stride);
+}
+
+template <class C>
+void load_rows(const RowBlock& in, int64_t tile_stride, C* tiles) {
+  if (in.first.stride != 1 || in.first.dtype == DType::kBool) return load_rows_one_by_one(in, tile_stride, tiles);
+  try_visit_dtype(AllTypes{}, in.first.dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) {
+      const T* first = reinterpret_cast<const T*>(in.first.data);
+      for (int64_t r = 0; r < in.rows; ++r) load_row(first + r * in.row_stride, in.count, tiles + r * tile_stride);
+    }
+  });
+}
+
 }  // namespace
 
 void load_tile(const Strided& in, int64_t count, float* tile) { load(in, count, tile); }
 void load_tile(const Strided& in, int64_t count, double* tile) { load(in, count, tile); }
 void load_tile(const Strided& in, int64_t count, int64_t* tile) { load(in, count, tile); }
+
+void load_tiles(const RowBlock& in, int64_t tile_stride, float* tiles) { load_rows(in, tile_stride, tiles); }
+void load_tiles(const RowBlock& in, int64_t tile_stride, double* tiles) { load_rows(in, tile_stride, tiles); }
+void load_tiles(const RowBlock& in, int64_t tile_stride, int64_t* tiles) { load_rows(in, tile_stride, tiles); }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
