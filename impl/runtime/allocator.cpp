@@ -46,6 +46,7 @@ struct CachingAllocator::State {
   void collect_finished() noexcept;
   Status collect_all(Lock& lock) noexcept;
   void count(int64_t bytes, Category category) noexcept;
+  void note_peak() noexcept;
 
   Device& device;
   const bool poisons;
@@ -212,7 +213,12 @@ void CachingAllocator::State::release_cached(Lock& lock) noexcept {
 void CachingAllocator::State::count(int64_t bytes, Category category) noexcept {
   stats.current += bytes;
   stats.by_category[static_cast<int>(category)] += bytes;
-  stats.peak = std::max(stats.peak, stats.current);
+  if (stats.current > stats.peak) note_peak();
+}
+
+void CachingAllocator::State::note_peak() noexcept {
+  stats.peak = stats.current;
+  std::copy(std::begin(stats.by_category), std::end(stats.by_category), stats.peak_by_category);
 }
 
 CachingAllocator::CachingAllocator(Device& device) : state_(std::make_unique<State>(device)) {}
@@ -277,7 +283,7 @@ MemoryStats CachingAllocator::stats() const noexcept {
 
 void CachingAllocator::reset_peak() noexcept {
   const State::Lock lock(state_->mutex);
-  state_->stats.peak = state_->stats.current;
+  state_->note_peak();
 }
 
 void CachingAllocator::set_limit(int64_t bytes) noexcept {

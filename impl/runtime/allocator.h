@@ -21,13 +21,14 @@ enum class Category : int32_t { kOther, kParameters, kGradients, kOptimizer, kAc
 inline constexpr int kCategoryCount = 7;
 
 struct MemoryStats {
-  int64_t current = 0;                       // requested bytes not released yet
-  int64_t peak = 0;                          // the highest `current` since creation or reset_peak
-  int64_t reserved = 0;                      // bytes taken from the device, in use or cached
-  int64_t limit = 0;                         // upper bound of `reserved`; 0: no limit
-  int64_t allocations = 0;                   // requests served since creation
-  int64_t device_allocations = 0;            // requests that needed memory from the device
-  int64_t by_category[kCategoryCount] = {};  // `current` by category
+  int64_t current = 0;                            // requested bytes not released yet
+  int64_t peak = 0;                               // the highest `current` since creation or reset_peak
+  int64_t reserved = 0;                           // bytes taken from the device, in use or cached
+  int64_t limit = 0;                              // upper bound of `reserved`; 0: no limit
+  int64_t allocations = 0;                        // requests served since creation
+  int64_t device_allocations = 0;                 // requests that needed memory from the device
+  int64_t by_category[kCategoryCount] = {};       // `current` by category
+  int64_t peak_by_category[kCategoryCount] = {};  // `by_category` when `current` was at its peak
 };
 
 // A piece of device memory; empty for zero bytes.

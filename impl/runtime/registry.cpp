@@ -11,6 +11,7 @@
 #include "cpu/gemm/dot.h"
 #include "cpu/gemm/dot_choice.h"
 #include "cpu/instruction_set.h"
+#include "cpu/meta_device.h"
 
 namespace halftone {
 namespace {
@@ -41,6 +42,11 @@ Device* create_cpu(const DeviceName& name, const DeviceSources& sources) {
          list_of_devices(sources.plugins).c_str());
   }
   return cpu::create_device(sources.num_threads, sources.memory);
+}
+
+Device* create_meta(const DeviceName& name, const DeviceSources& sources) {
+  if (name.index != 0) fail(Code::kDevice, "name", "there is no device \"meta:%d\": it is \"meta\"", name.index);
+  return cpu::create_meta_device(sources.num_threads);
 }
 
 Device* create_from_plugin(const DeviceName& name, const PluginTable& table) {
@@ -86,6 +92,7 @@ std::vector<KnownDevice> known_devices(const std::vector<Plugin>& plugins) {
 
 Device* create_device(const DeviceName& name, const DeviceSources& sources) {
   if (std::strcmp(name.kind, "cpu") == 0) return create_cpu(name, sources);
+  if (std::strcmp(name.kind, "meta") == 0) return create_meta(name, sources);
   for (const Plugin& plugin : sources.plugins) {
     const char* served = plugin.table->device_name;
     if (served != nullptr && std::strcmp(name.kind, served) == 0) return create_from_plugin(name, *plugin.table);

@@ -8,6 +8,22 @@
  * assert(stats.current >= 6 * 4); // those of x
  * check(htone_device_set_memory_limit(device, INT64_C(1) << 30));
  * @endcode
+ *
+ * The device "meta" plans memory. Tensors on it have shapes and no values: operations check their arguments and
+ * allocate their results as on the CPU, but compute nothing and touch no memory. Build a model and train it for two
+ * steps there (the first makes the optimizer's state): the counters then show what the same program needs on the CPU,
+ * by category, also for models that this machine cannot hold. Numbers that are read back have no meaning.
+ *
+ * @code
+ * htone_device* meta;
+ * const int64_t large[] = {1 << 20, 1 << 10};
+ * htone_tensor* batch;
+ * check(htone_device_create(context, "meta", &meta));
+ * check(htone_tensor_create_zeros(meta, HTONE_F32, 2, large, &batch));
+ * htone_memory_stats plan = HTONE_MEMORY_STATS_INIT;
+ * check(htone_device_memory_stats(meta, &plan));
+ * assert(plan.peak == INT64_C(4) << 30 && plan.peak_by_category[HTONE_MEMORY_OTHER] == plan.peak);
+ * @endcode
  */
 #ifndef HALFTONE_DEVICE_H
 #define HALFTONE_DEVICE_H
@@ -44,24 +60,25 @@ typedef enum htone_memory_category {
 
 /** Counters of htone_device_memory_stats. */
 typedef struct htone_memory_stats {
-  uint32_t struct_size;       /**< set by the caller to sizeof(htone_memory_stats) */
-  uint32_t reserved_field;    /**< 0 */
-  int64_t current;            /**< requested bytes that are alive */
-  int64_t peak;               /**< the highest `current` since the last reset */
-  int64_t reserved;           /**< bytes taken from the device, in use or cached */
-  int64_t limit;              /**< bound on `reserved`; 0 is none */
-  int64_t allocations;        /**< requests served */
-  int64_t device_allocations; /**< requests that the cache could not serve */
-  int64_t by_category[8];     /**< `current` by HTONE_MEMORY_...; unused entries are 0 */
+  uint32_t struct_size;        /**< set by the caller to sizeof(htone_memory_stats) */
+  uint32_t reserved_field;     /**< 0 */
+  int64_t current;             /**< requested bytes that are alive */
+  int64_t peak;                /**< the highest `current` since the last reset */
+  int64_t reserved;            /**< bytes taken from the device, in use or cached */
+  int64_t limit;               /**< bound on `reserved`; 0 is none */
+  int64_t allocations;         /**< requests served */
+  int64_t device_allocations;  /**< requests that the cache could not serve */
+  int64_t by_category[8];      /**< `current` by HTONE_MEMORY_...; unused entries are 0 */
+  int64_t peak_by_category[8]; /**< by_category when `current` was at its peak */
 } htone_memory_stats;
 
 /** An empty htone_memory_stats of the right size, to initialize one where it is declared. */
-#define HTONE_MEMORY_STATS_INIT                                                 \
-  {                                                                             \
-    sizeof(htone_memory_stats), 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0, 0, 0 } \
+#define HTONE_MEMORY_STATS_INIT                                                                           \
+  {                                                                                                       \
+    sizeof(htone_memory_stats), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0}, { 0, 0, 0, 0, 0, 0, 0, 0 } \
   }
 
-/** Finds a device by name: "cpu", "cuda", "cuda:1", or the name of a device of a loaded plugin.
+/** Finds a device by name: "cpu", "cuda", "cuda:1", "meta", or the name of a device of a loaded plugin.
  *
  * @param[in] context borrowed.
  * @param[in] name zero-terminated.

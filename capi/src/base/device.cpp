@@ -27,6 +27,7 @@ htone_memory_stats memory_stats(const ContextDevice& device) {
   result.allocations = stats.allocations;
   result.device_allocations = stats.device_allocations;
   std::copy(std::begin(stats.by_category), std::end(stats.by_category), result.by_category);
+  std::copy(std::begin(stats.peak_by_category), std::end(stats.peak_by_category), result.peak_by_category);
   return result;
 }
 
