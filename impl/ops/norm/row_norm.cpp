@@ -98,8 +98,9 @@ Tensor apply_row_norm(Op op, const RowNorm& norm, const NormOperands& operands, 
   const DType compute = norm_compute_dtype(x.dtype());
   const Tensor weight = affine_operand(operands.weight, compute);
   const Tensor bias = affine_operand(operands.bias, compute);
-  const Tensor statistics =
-      operands.statistics.defined() ? operands.statistics : empty(x.device(), DType::kF64, {2, norm.rows}, Category::kActivations);
+  const Tensor statistics = operands.statistics.defined()
+                                ? operands.statistics
+                                : empty(x.device(), DType::kF64, {2, norm.rows}, Category::kActivations);
   Tensor result = empty(x.device(), dtype, x.shape());
   launch(name_of(op), x.device(), &Kernels::norm, &NormKernels::row_norm, norm, rows_of(x, operands.by_channel),
          NormAffine{.weight = view_or_null(weight), .bias = view_or_null(bias)},
