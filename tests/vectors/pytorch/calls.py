@@ -160,6 +160,39 @@ CALLS["cross_entropy"] = lambda x, s: F.cross_entropy(
 CALLS["nll_loss"] = lambda x, s: F.nll_loss(x[0], x[1], x[2], ignore_index=s.get("ignore_index", -100),
                                             reduction=s["reduction"])
 
+CALLS["linear_cross_entropy"] = lambda x, s: F.linear_cross_entropy(
+    x[0], x[1], x[3], linear_bias=x[2], weight=x[4], ignore_index=s.get("ignore_index"),
+    label_smoothing=s.get("label_smoothing", 0.0), reduction=s["reduction"])
+
+
+# Attention. PyTorch has no offset of the causal mask and no rotation: both are made from their definitions.
+@call("scaled_dot_product_attention")
+def scaled_dot_product_attention(x, s):
+    q, k, v, mask = x
+    is_causal = s.get("causal", False)
+    if "causal_offset" in s:
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(s["causal_offset"])
+        is_causal = False
+    return F.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal, enable_gqa=s.get("enable_gqa", False),
+                                          scale=None if "scale" not in s else read(s["scale"]))
+
+
+@call("rotary_embedding")
+def rotary_embedding(x, s):
+    """In f64; pair i of a row at position p is turned by p * base^(-2 i / depth)."""
+    given, positions = x[0].to(torch.float64), x[1]
+    rows, depth = given.shape[-2:]
+    if positions is None:
+        positions = s.get("offset", 0) + torch.arange(rows)
+    rates = s.get("base", 10000.0) ** (-torch.arange(0, depth, 2, dtype=torch.float64) / depth)
+    angles = positions.to(torch.float64).unsqueeze(-1) * rates
+    is_interleaved = s.get("interleaved", False)
+    pairs = given.unflatten(-1, (-1, 2)) if is_interleaved else given.unflatten(-1, (2, -1)).transpose(-1, -2)
+    a, b = pairs.unbind(-1)
+    turned = torch.stack((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), -1)
+    return (turned if is_interleaved else turned.transpose(-1, -2)).flatten(-2).to(x[0].dtype)
+
+
 # Norms. In training mode a batch norm also returns its running statistics.
 CALLS["layer_norm"] = lambda x, s: F.layer_norm(x[0], s["shape"], x[1], x[2], s["epsilon"])
 CALLS["rms_norm"] = lambda x, s: F.rms_norm(x[0], s["shape"], x[1], s["epsilon"])

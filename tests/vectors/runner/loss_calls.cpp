@@ -31,15 +31,25 @@ Tensors bce_with_logits(const Call& call) {
   return results(compute(htone_bce_with_logits, call.inputs[0], call.inputs[1], call.inputs[2], reduction(call)));
 }
 
-Tensors cross_entropy(const Call& call) {
+htone_cross_entropy_options class_options(const Call& call, htone_tensor* class_weights) {
   htone_cross_entropy_options options;
   ok(htone_cross_entropy_options_init(&options));
   options.reduction = reduction(call);
   options.ignore_index = call.whole("ignore_index", options.ignore_index);
   options.label_smoothing = call.number("label_smoothing");
-  options.weight = call.inputs[2];
-  const htone_cross_entropy_options* given = &options;
-  return results(compute(htone_cross_entropy, call.inputs[0], call.inputs[1], given));
+  options.weight = class_weights;
+  return options;
+}
+
+Tensors cross_entropy(const Call& call) {
+  const htone_cross_entropy_options options = class_options(call, call.inputs[2]);
+  return results(compute(htone_cross_entropy, call.inputs[0], call.inputs[1], &options));
+}
+
+Tensors linear_cross_entropy(const Call& call) {
+  const htone_cross_entropy_options options = class_options(call, call.inputs[4]);
+  return results(
+      compute(htone_linear_cross_entropy, call.inputs[0], call.inputs[1], call.inputs[2], call.inputs[3], &options));
 }
 
 Tensors nll_loss(const Call& call) {
@@ -56,6 +66,7 @@ Calls loss_calls() {
           {"kl_div", kl_div},
           {"bce_with_logits", bce_with_logits},
           {"cross_entropy", cross_entropy},
+          {"linear_cross_entropy", linear_cross_entropy},
           {"nll_loss", nll_loss}};
 }
 

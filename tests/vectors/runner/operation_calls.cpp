@@ -14,7 +14,7 @@ namespace {
 Calls all_calls() {
   Calls all;
   for (Calls part : {elementwise_calls(), scalar_calls(), reduce_calls(), shape_calls(), index_calls(), select_calls(),
-                     loss_calls(), norm_calls(), window_calls()}) {
+                     loss_calls(), norm_calls(), window_calls(), attention_calls()}) {
     all.merge(part);
   }
   return all;

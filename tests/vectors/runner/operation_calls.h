@@ -51,6 +51,7 @@ Calls select_calls();
 Calls loss_calls();
 Calls norm_calls();
 Calls window_calls();
+Calls attention_calls();
 
 // Throws Mismatch for an unknown name, and Refused if the library returns an error.
 Tensors call_operation(const std::string& name, const Call& call);
