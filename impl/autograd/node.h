@@ -100,6 +100,7 @@ class Node : public GradientSource {
   using GradientHook = void(std::vector<Tensor>& grads);
   Hooks<GradientHook>& gradient_hooks() noexcept { return gradient_hooks_; }
 
+  uint32_t result_count() const noexcept { return static_cast<uint32_t>(pending_grads_.size()); }
   const Edges& edges() const noexcept { return edges_; }
   void set_edges(Edges edges) noexcept { edges_ = std::move(edges); }
 

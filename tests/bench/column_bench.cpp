@@ -75,7 +75,7 @@ struct Arena {
     return {.epsilon = 1e-5, .rows = side, .groups = by_channel ? side : 1, .spatial = by_channel ? side : 1};
   }
   void normalise(Stream& stream, bool by_channel) const {
-    cpu::kNormKernels.row_norm(stream, norm(by_channel), by_channel ? x.transposed() : x.view(),
+    cpu::kNormKernels.row_norm(stream, norm(by_channel), {by_channel ? x.transposed() : x.view()},
                                {.weight = weight.view(), .bias = weight.view()}, moments(),
                                by_channel ? out.transposed() : out.view());
   }

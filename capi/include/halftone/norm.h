@@ -54,6 +54,47 @@ HTONE_API htone_status htone_layer_norm(htone_tensor* input, int32_t ndim, const
 HTONE_API htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const int64_t* normalized_shape,
                                       htone_tensor* weight, double epsilon, htone_tensor** out);
 
+/** Adds a residual and normalises the sum, in one pass over memory: out_sum = input + residual and
+ * out = layer_norm(out_sum), with the bits of htone_add and htone_layer_norm.
+ *
+ * @param[in] input its shape ends in normalized_shape, float; borrowed.
+ * @param[in] residual shape of input, any float; borrowed.
+ * @param[in] ndim number of the last dimensions, at least 1.
+ * @param[in] normalized_shape [ndim] their sizes.
+ * @param[in] weight optional; of normalized_shape, any float; borrowed.
+ * @param[in] bias optional; of normalized_shape, any float; borrowed.
+ * @param[in] epsilon as in htone_layer_norm.
+ * @param[out] out_sum shape of input, the wider dtype of input and residual; owned by the caller.
+ * @param[out] out shape and dtype of out_sum; owned by the caller.
+ * @autocast out_sum as htone_add, out as htone_layer_norm.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_layer_norm, of the sum rounded to its dtype.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_add_layer_norm(htone_tensor* input, htone_tensor* residual, int32_t ndim,
+                                            const int64_t* normalized_shape, htone_tensor* weight, htone_tensor* bias,
+                                            double epsilon, htone_tensor** out_sum, htone_tensor** out);
+
+/** Adds a residual and normalises the sum by its root mean square, in one pass over memory: out_sum = input + residual
+ * and out = rms_norm(out_sum), with the bits of htone_add and htone_rms_norm.
+ *
+ * @param[in] input its shape ends in normalized_shape, float; borrowed.
+ * @param[in] residual shape of input, any float; borrowed.
+ * @param[in] ndim number of the last dimensions, at least 1.
+ * @param[in] normalized_shape [ndim] their sizes.
+ * @param[in] weight optional; of normalized_shape, any float; borrowed.
+ * @param[in] epsilon as in htone_rms_norm.
+ * @param[out] out_sum shape of input, the wider dtype of input and residual; owned by the caller.
+ * @param[out] out shape and dtype of out_sum; owned by the caller.
+ * @autocast out_sum as htone_add, out as htone_rms_norm.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_rms_norm, of the sum rounded to its dtype.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_add_rms_norm(htone_tensor* input, htone_tensor* residual, int32_t ndim,
+                                          const int64_t* normalized_shape, htone_tensor* weight, double epsilon,
+                                          htone_tensor** out_sum, htone_tensor** out);
+
 /** Normalises groups of channels of each sample: out = (input - mean) / sqrt(variance + epsilon) * weight + bias.
  *
  * @param[in] input [n, channels, ...], float; borrowed.

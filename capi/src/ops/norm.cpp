@@ -30,6 +30,20 @@ htone_status htone_rms_norm(htone_tensor* input, int32_t ndim, const int64_t* no
               as<checked_epsilon>(epsilon), out);
 }
 
+htone_status htone_add_layer_norm(htone_tensor* input, htone_tensor* residual, int32_t ndim,
+                                  const int64_t* normalized_shape, htone_tensor* weight, htone_tensor* bias,
+                                  double epsilon, htone_tensor** out_sum, htone_tensor** out) {
+  return Pure(ops::add_layer_norm, input, residual, as<normalized_dims>(ndim, normalized_shape), optional(weight),
+              optional(bias), as<checked_epsilon>(epsilon), tensor_pair(out_sum, out));
+}
+
+htone_status htone_add_rms_norm(htone_tensor* input, htone_tensor* residual, int32_t ndim,
+                                const int64_t* normalized_shape, htone_tensor* weight, double epsilon,
+                                htone_tensor** out_sum, htone_tensor** out) {
+  return Pure(ops::add_rms_norm, input, residual, as<normalized_dims>(ndim, normalized_shape), optional(weight),
+              as<checked_epsilon>(epsilon), tensor_pair(out_sum, out));
+}
+
 htone_status htone_group_norm(htone_tensor* input, int64_t groups, htone_tensor* weight, htone_tensor* bias,
                               double epsilon, htone_tensor** out) {
   return Pure(ops::group_norm, input, groups, optional(weight), optional(bias), as<checked_epsilon>(epsilon), out);

@@ -21,6 +21,14 @@ struct RowNorm {
   int64_t spatial = 1;
 };
 
+// The rows to normalise: `x`, or, with a residual, sum = x + residual of the same shape, which is written first and
+// rounded to its dtype. REQUIRES with a residual: layer or RMS normalisation.
+struct NormInput {
+  View x;
+  View residual = {};  // any float; null for none
+  View sum = {};
+};
+
 // [channels], contiguous, f32 (f64 for f64 inputs); null for none.
 struct NormAffine {
   View weight;
@@ -51,9 +59,10 @@ struct RunningViews {
 // The inputs of backward: values that forward saved, and the result's gradient.
 struct NormSaved {
   View grad_output;
-  View x;
+  View x;  // the sum, if there was a residual
   View weight;
   NormStatistics statistics;
+  View grad_sum = {};  // the gradient of the sum itself, added to that of the input; null for none
 };
 
 // The outputs of backward; null for gradients that are not wanted. The rows are cut into `pieces`, and each piece has
@@ -102,7 +111,7 @@ struct NormKernels {
 
   // out = (x - mean) / sqrt(variance + epsilon) * weight + bias; mean and variance in two passes. `out` has x's shape
   // and any float dtype. `statistics` are written, or read if kGiven.
-  Status (*row_norm)(Stream&, const RowNorm&, const View& x, const NormAffine&, const NormStatistics& statistics,
+  Status (*row_norm)(Stream&, const RowNorm&, const NormInput&, const NormAffine&, const NormStatistics& statistics,
                      const View& out) noexcept;
   // Writes every piece's sums; the gradients are the pieces added in order. Writes nothing if x is empty.
   Status (*row_norm_backward)(Stream&, const RowNorm&, const NormSaved&, const NormGrads& out_grads) noexcept;

@@ -79,15 +79,29 @@ void normalise_row(TileReader<C>& x, const Normaliser<C>& row, const Rows& rows,
   });
 }
 
+// Writes a row of the sum, which stays in the cache for the passes that follow.
 template <class C>
-void forward_as(ThreadPool& pool, const RowNorm& norm, const View& x, const NormAffine& affine,
+void add_row(TileReader<C>& x, TileReader<C>& residual, int64_t begin, int64_t length, TileWriter<C>& sum) {
+  for_each_tile<C>(length, [&](int64_t offset, int64_t count) {
+    const C* a = x.read(begin + offset, count);
+    const C* b = residual.read(begin + offset, count);
+    C* tile = sum.tile(begin + offset, count);
+    for (int64_t i = 0; i < count; ++i) tile[i] = a[i] + b[i];
+    sum.commit(begin + offset, count);
+  });
+}
+
+template <class C>
+void forward_as(ThreadPool& pool, const RowNorm& norm, const NormInput& input, const NormAffine& affine,
                 const NormStatistics& statistics, const View& out) {
-  const Rows rows(norm, x);
-  const Layout from(x), to(out);
+  const bool adds = input.residual.data != nullptr;
+  const Rows rows(norm, input.x);
+  const Layout x(input.x), residual(input.residual), sum(input.sum), to(out);
   for_each_row_range(pool, rows.count, rows.length, [&](int64_t first, int64_t last) {
-    TileReader<C> reader(from);
-    TileWriter<C> writer(to);
+    TileReader<C> x_reader(x), residual_reader(residual), reader(adds ? sum : x);
+    TileWriter<C> sum_writer(sum), writer(to);
     for (int64_t index = first; index < last; ++index) {
+      if (adds) add_row<C>(x_reader, residual_reader, index * rows.length, rows.length, sum_writer);
       if (norm.statistics != RowStatistics::kGiven) {
         set_moments(statistics, index, row_moments<C>(norm, reader, index * rows.length, rows.length));
       }
@@ -106,8 +120,17 @@ void forward_as(ThreadPool& pool, const RowNorm& norm, const View& x, const Norm
 template <class C>
 class BackwardRow {
  public:
-  BackwardRow(const Rows& rows, const NormSaved& saved, const Layout& grads, const Layout& x, double epsilon)
-      : rows_(rows), saved_(saved), grad_(grads), x_(x), epsilon_(epsilon) {}
+  struct Layouts {
+    explicit Layouts(const NormSaved& saved) : grads(saved.grad_output), x(saved.x), grad_sum(saved.grad_sum) {}
+    Layout grads, x, grad_sum;
+  };
+  BackwardRow(const Rows& rows, const NormSaved& saved, const Layouts& layouts, double epsilon)
+      : rows_(rows),
+        saved_(saved),
+        grad_(layouts.grads),
+        x_(layouts.x),
+        grad_sum_(layouts.grad_sum),
+        epsilon_(epsilon) {}
 
   void move_to(int64_t index) {
     begin_ = index * rows_.length;
@@ -125,6 +148,12 @@ class BackwardRow {
     return normalised_;
   }
   const C* grad(int64_t offset, int64_t count) { return grad_.read(begin_ + offset, count); }
+  // Adds the gradient of the sum, if there is one.
+  void add_sum_grad(int64_t offset, int64_t count, C* HWY_RESTRICT tile) {
+    if (saved_.grad_sum.data == nullptr) return;
+    const C* HWY_RESTRICT more = grad_sum_.read(begin_ + offset, count);
+    for (int64_t i = 0; i < count; ++i) tile[i] += more[i];
+  }
   const C* weighted_grad(int64_t offset, int64_t count) {
     const C* grads = grad(offset, count);
     if (weight_ == nullptr) return grads;
@@ -136,7 +165,7 @@ class BackwardRow {
  private:
   const Rows& rows_;
   const NormSaved& saved_;
-  TileReader<C> grad_, x_;
+  TileReader<C> grad_, x_, grad_sum_;
   int64_t begin_ = 0;
   double epsilon_;
   Normaliser<C> row_{{0.0, 1.0}, 0.0};
@@ -186,6 +215,7 @@ void input_gradient(BackwardRow<C>& row, RowStatistics statistics, TileWriter<C>
     const C* g = row.weighted_grad(offset, count);
     C* HWY_RESTRICT tile = out.tile(row.begin() + offset, count);
     for (int64_t i = 0; i < count; ++i) tile[i] = rstd * ((g[i] - mean) - n[i] * projection);
+    row.add_sum_grad(offset, count, tile);
     out.commit(row.begin() + offset, count);
   });
 }
@@ -216,11 +246,12 @@ C* begin_sums(const View& sums, int64_t piece) {
 template <class C>
 void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, const NormGrads& out_grads) {
   const Rows rows(norm, saved.x);
-  const Layout grads(saved.grad_output), x(saved.x), to(out_grads.input);
+  const typename BackwardRow<C>::Layouts layouts(saved);
+  const Layout to(out_grads.input);
   pool.parallel_for(out_grads.pieces, [&](int64_t piece, int) {
     C* weight_sums = begin_sums<C>(out_grads.weight_sums, piece);
     C* bias_sums = begin_sums<C>(out_grads.bias_sums, piece);
-    BackwardRow<C> row(rows, saved, grads, x, norm.epsilon);
+    BackwardRow<C> row(rows, saved, layouts, norm.epsilon);
     TileWriter<C> writer(to);
     const int64_t end = rows.count * (piece + 1) / out_grads.pieces;
     for (int64_t index = rows.count * piece / out_grads.pieces; index < end; ++index) {
@@ -234,10 +265,11 @@ void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, 
 
 }  // namespace
 
-void row_norm_forward(ThreadPool& pool, const RowNorm& norm, const View& x, const NormAffine& affine,
+void row_norm_forward(ThreadPool& pool, const RowNorm& norm, const NormInput& input, const NormAffine& affine,
                       const NormStatistics& statistics, const View& out) {
-  const bool wide = x.dtype == DType::kF64;
-  (wide ? forward_as<double> : forward_as<float>)(pool, norm, x, affine, statistics, out);
+  const View& normalised = input.residual.data != nullptr ? input.sum : input.x;
+  const bool wide = normalised.dtype == DType::kF64;
+  (wide ? forward_as<double> : forward_as<float>)(pool, norm, input, affine, statistics, out);
 }
 
 void row_norm_gradients(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, const NormGrads& out_grads) {
@@ -254,13 +286,13 @@ namespace halftone::cpu {
 HWY_EXPORT(row_norm_forward);
 HWY_EXPORT(row_norm_gradients);
 
-Status row_norm(Stream& stream, const RowNorm& norm, const View& x, const NormAffine& affine,
+Status row_norm(Stream& stream, const RowNorm& norm, const NormInput& input, const NormAffine& affine,
                 const NormStatistics& statistics, const View& out) noexcept {
-  if (x.numel() == 0) return {};
-  if (is_column_norm(norm, x)) {
-    column_norm(pool_of(stream), norm, x, affine, statistics, out);
+  if (input.x.numel() == 0) return {};
+  if (is_column_norm(norm, input.x)) {
+    column_norm(pool_of(stream), norm, input.x, affine, statistics, out);
   } else {
-    HWY_DYNAMIC_DISPATCH(row_norm_forward)(pool_of(stream), norm, x, affine, statistics, out);
+    HWY_DYNAMIC_DISPATCH(row_norm_forward)(pool_of(stream), norm, input, affine, statistics, out);
   }
   return {};
 }

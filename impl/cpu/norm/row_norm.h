@@ -5,7 +5,7 @@
 
 namespace halftone::cpu {
 
-Status row_norm(Stream& stream, const RowNorm& norm, const View& x, const NormAffine& affine,
+Status row_norm(Stream& stream, const RowNorm& norm, const NormInput& input, const NormAffine& affine,
                 const NormStatistics& statistics, const View& out) noexcept;
 Status row_norm_backward(Stream& stream, const RowNorm& norm, const NormSaved& saved,
                          const NormGrads& out_grads) noexcept;

@@ -24,6 +24,14 @@ int64_t checked_rows(const Tensor& input, const Shape& normalized_shape) {
   return rows;
 }
 
+void require_residual(const Tensor& input, const Tensor& residual) {
+  require_float(residual, "residual");
+  require_same_device(input, "input", residual, "residual");
+  if (residual.shape() == input.shape()) return;
+  fail(Code::kShapeMismatch, "residual", "residual %s differs from input %s", ShapeText(residual.shape()).text,
+       ShapeText(input.shape()).text);
+}
+
 }  // namespace
 
 Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
@@ -40,6 +48,26 @@ Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor
   require_affine(input, weight, "weight", normalized_shape);
   return apply_row_norm(Op::kRmsNorm, {.statistics = RowStatistics::kMeanSquare, .epsilon = epsilon, .rows = rows},
                         {.input = input, .weight = weight, .bias = {}}, numel(normalized_shape));
+}
+
+SumAndNorm add_layer_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
+                          const Tensor& weight, const Tensor& bias, double epsilon) {
+  const int64_t rows = checked_rows(input, normalized_shape);
+  require_residual(input, residual);
+  require_affine(input, weight, "weight", normalized_shape);
+  require_affine(input, bias, "bias", normalized_shape);
+  return apply_row_norm_to_sum(Op::kLayerNorm, {.epsilon = epsilon, .rows = rows},
+                               {.input = input, .weight = weight, .bias = bias}, residual, numel(normalized_shape));
+}
+
+SumAndNorm add_rms_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
+                        const Tensor& weight, double epsilon) {
+  const int64_t rows = checked_rows(input, normalized_shape);
+  require_residual(input, residual);
+  require_affine(input, weight, "weight", normalized_shape);
+  return apply_row_norm_to_sum(Op::kRmsNorm,
+                               {.statistics = RowStatistics::kMeanSquare, .epsilon = epsilon, .rows = rows},
+                               {.input = input, .weight = weight, .bias = {}}, residual, numel(normalized_shape));
 }
 
 }  // namespace halftone::ops

@@ -9,6 +9,17 @@ namespace halftone::ops {
 Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
                   double epsilon);
 Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, double epsilon);
+
+// The sum of input and residual, in the wider of their dtypes, and its norm. Shapes must be equal.
+struct SumAndNorm {
+  Tensor sum;
+  Tensor norm;
+};
+SumAndNorm add_layer_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
+                          const Tensor& weight, const Tensor& bias, double epsilon);
+SumAndNorm add_rms_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
+                        const Tensor& weight, double epsilon);
+
 Tensor group_norm(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias, double epsilon);
 Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, double epsilon);
 

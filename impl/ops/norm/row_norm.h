@@ -3,6 +3,7 @@
 
 #include "backend/kernels/kernels.h"
 #include "ops/dispatch/op.h"
+#include "ops/norm/norms.h"
 #include "tensor/tensor.h"
 
 namespace halftone {
@@ -17,5 +18,10 @@ struct NormOperands {
 
 // REQUIRES: the operands fit `norm` and are on one device; weight and bias have `channels` elements.
 Tensor apply_row_norm(Op op, const RowNorm& norm, const NormOperands& operands, int64_t channels);
+
+// As apply_row_norm for input + residual. REQUIRES too: a residual of the input's shape, on its device; no given
+// statistics; not by_channel.
+ops::SumAndNorm apply_row_norm_to_sum(Op op, const RowNorm& norm, const NormOperands& operands, const Tensor& residual,
+                                      int64_t channels);
 
 }  // namespace halftone

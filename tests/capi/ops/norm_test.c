@@ -1,5 +1,6 @@
 /* The normalisation operations: values, dtypes, autocast, arguments that do not fit. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "test_modules.h"
@@ -79,8 +80,10 @@ static void instance_norm_normalises_each_channel_of_each_sample(void** state) {
   assert_ok(htone_instance_norm(make_ramp(HTONE_F32, 3, 2, 0, 3), NULL, NULL, 1e-5, &out));
   assert_shape(keep_tensor(out), 2, 0, 3);
   out = NULL;
-  assert_fails(htone_instance_norm(weight, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "input [2] has 1 dimensions");
-  assert_fails(htone_instance_norm(input, make_ramp(HTONE_F32, 1, 3), NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH, "weight");
+  assert_fails(htone_instance_norm(weight, NULL, NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "input [2] has 1 dimensions");
+  assert_fails(htone_instance_norm(input, make_ramp(HTONE_F32, 1, 3), NULL, 0, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "weight");
   assert_null(out);
 }
 
@@ -259,9 +262,84 @@ static void arguments_that_do_not_fit_are_told(void** state) {
   assert_null(out);
 }
 
+static void norm_of_sum_and_its_gradient_are_those_of_two_operations(void** state) {
+  (void)state;
+  static const htone_dtype kDtypes[][2] = {
+      {HTONE_F64, HTONE_F64}, {HTONE_F32, HTONE_F32}, {HTONE_F32, HTONE_BF16}, {HTONE_BF16, HTONE_BF16}};
+  for (size_t i = 0; i < COUNT_OF(kDtypes); ++i) {
+    for (int is_rms = 0; is_rms < 2; ++is_rms) {
+      const htone_dtype wide = kDtypes[i][0], narrow = kDtypes[i][1];
+      htone_tensor *input[2], *residual[2], *sum[2] = {NULL}, *norm[2] = {NULL};
+      htone_tensor *weight = make_noise(HTONE_F32, 3, 1, 4), *factors = make_noise(wide, 4, 3, 5, 3, 4);
+      for (int fused = 0; fused < 2; ++fused) {
+        input[fused] = leaf(make_noise(narrow, 1, 3, 5, 3, 4));
+        residual[fused] = leaf(make_noise(wide, 2, 3, 5, 3, 4));
+      }
+      assert_ok(htone_add(input[0], residual[0], &sum[0]));
+      assert_ok(is_rms ? htone_rms_norm(sum[0], 1, kFour, weight, 1e-5, &norm[0])
+                       : htone_layer_norm(sum[0], 1, kFour, weight, NULL, 1e-5, &norm[0]));
+      assert_ok(is_rms ? htone_add_rms_norm(input[1], residual[1], 1, kFour, weight, 1e-5, &sum[1], &norm[1])
+                       : htone_add_layer_norm(input[1], residual[1], 1, kFour, weight, NULL, 1e-5, &sum[1], &norm[1]));
+      double* values[2][4];
+      for (int fused = 0; fused < 2; ++fused) {
+        keep_tensor(sum[fused]);
+        keep_tensor(norm[fused]);
+        backward(
+            sum_of(apply2(htone_add, apply2(htone_mul, norm[fused], factors), apply2(htone_mul, sum[fused], factors))));
+        values[fused][0] = values_of(sum[fused]);
+        values[fused][1] = values_of(norm[fused]);
+        values[fused][2] = values_of(grad_of(input[fused]));
+        values[fused][3] = values_of(grad_of(residual[fused]));
+      }
+      assert_int_equal(dtype_of(sum[1]), dtype_of(sum[0]));
+      assert_int_equal(dtype_of(grad_of(input[1])), narrow);
+      const double rounding = narrow == HTONE_BF16 ? 0x1p-6 : narrow == HTONE_F32 ? 1e-6 : 1e-14;
+      for (int which = 0; which < 4; ++which) {
+        for (int at = 0; at < 60; ++at) {
+          assert_near(values[1][which][at], values[0][which][at], which < 2 ? 0 : rounding * 4);
+        }
+        free(values[0][which]);
+        free(values[1][which]);
+      }
+    }
+  }
+}
+
+static void a_sum_that_is_normalised_needs_equal_shapes(void** state) {
+  (void)state;
+  htone_tensor *sum = NULL, *norm = NULL;
+  assert_fails(htone_add_layer_norm(make_rows(HTONE_F32), make_noise(HTONE_F32, 1, 1, 4), 1, kFour, NULL, NULL, 1e-5,
+                                    &sum, &norm),
+               HTONE_ERROR_SHAPE_MISMATCH, "residual");
+  assert_fails(htone_add_rms_norm(make_rows(HTONE_F32), make_rows(HTONE_I32), 1, kFour, NULL, 1e-5, &sum, &norm),
+               HTONE_ERROR_DTYPE_MISMATCH, "residual");
+  assert_null(sum);
+}
+
+/* Only one of the results is used. */
+static void either_result_of_a_normalised_sum_leads_back_alone(void** state) {
+  (void)state;
+  for (int use_sum = 0; use_sum < 2; ++use_sum) {
+    htone_tensor *input = leaf(make_rows(HTONE_F64)), *residual = leaf(make_rows(HTONE_F64)), *sum = NULL, *norm = NULL;
+    assert_ok(htone_add_layer_norm(input, residual, 1, kFour, NULL, NULL, 1e-5, &sum, &norm));
+    keep_tensor(sum);
+    keep_tensor(norm);
+    backward(sum_of(use_sum ? sum : norm));
+    /* The rows' norms always add up to 0. */
+    for (int i = 0; i < 2; ++i) {
+      const double expected = use_sum ? 1 : 0;
+      assert_values(grad_of(i == 0 ? input : residual), 1e-12, expected, expected, expected, expected, expected,
+                    expected, expected, expected);
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(layer_norm_has_mean_zero_and_variance_one),
+      cmocka_unit_test(norm_of_sum_and_its_gradient_are_those_of_two_operations),
+      cmocka_unit_test(a_sum_that_is_normalised_needs_equal_shapes),
+      cmocka_unit_test(either_result_of_a_normalised_sum_leads_back_alone),
       cmocka_unit_test(epsilon_joins_the_variance),
       cmocka_unit_test(rms_norm_divides_by_the_root_of_the_mean_square),
       cmocka_unit_test(group_norm_normalises_each_group_of_each_sample),

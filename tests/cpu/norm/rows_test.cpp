@@ -42,7 +42,7 @@ struct Case {
     cpu::CpuStream stream(pool);
     const NormAffine affine = {has_affine ? weight.view() : View{}, has_affine ? bias.view() : View{}};
     ASSERT_TRUE(
-        cpu::kNormKernels.row_norm(stream, norm, x.view(), affine, {mean.view(), variance.view()}, out.view()).ok());
+        cpu::kNormKernels.row_norm(stream, norm, {x.view()}, affine, {mean.view(), variance.view()}, out.view()).ok());
   }
 
   void backward(int64_t pieces, int threads = 1) {
@@ -342,7 +342,7 @@ TEST(RowNorm, WritesAnotherDtypeThanItReads) {
   ThreadPool pool(1);
   cpu::CpuStream stream(pool);
   ASSERT_TRUE(cpu::kNormKernels
-                  .row_norm(stream, c.norm, c.x.view(), {c.weight.view(), c.bias.view()},
+                  .row_norm(stream, c.norm, {c.x.view()}, {c.weight.view(), c.bias.view()},
                             {c.mean.view(), c.variance.view()}, wide.view())
                   .ok());
   expect_close("out", wide, Reference(c).out, 8);

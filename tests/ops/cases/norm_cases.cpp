@@ -50,6 +50,56 @@ Arrays rms_norm_of(const Arrays& in) {
   return {normalized(in[0], rows, mean_squares_of(in[0], rows), in.size() > 1 ? &in[1] : nullptr, nullptr)};
 }
 
+Array sum_of(const Array& a, const Array& b) {
+  Array sum(a.shape);
+  for (int64_t i = 0; i < sum.size(); ++i) sum[i] = a[i] + b[i];
+  return sum;
+}
+
+// Sums of these are exact in every dtype, so the norm is that of the sum without a rounding.
+const std::vector<OpInput> kExactSummands = {{distinct()}, {distinct(5)}};
+
+std::vector<OpInput> with_summands(std::vector<OpInput> affine) {
+  affine.insert(affine.begin(), kExactSummands.begin(), kExactSummands.end());
+  return affine;
+}
+
+std::vector<OpCase> norm_of_sum_cases() {
+  return {
+      {.op = Op::kLayerNorm,
+       .what = "of a sum",
+       .inputs = with_summands({{uniform(0.5, 1.5)}, {uniform(-1, 1)}}),
+       .shapes = {{{0, 3}, {0, 3}, {3}, {3}},
+                  {{1}, {1}, {1}, {1}},
+                  {{7, 5}, {7, 5}, {5}, {5}},
+                  {{3, 2, 3}, {3, 2, 3}, {2, 3}, {2, 3}},
+                  {{15, 2305}, {15, 2305}, {2305}, {2305}}},
+       .run = [](const Tensors& in) -> Tensors {
+         const auto [sum, norm] = ops::add_layer_norm(in[0], in[1], in[2].shape(), in[2], in[3], kNormEpsilon);
+         return {norm, sum};
+       },
+       .reference = [](const Arrays& in) -> Arrays {
+         const Array sum = sum_of(in[0], in[1]);
+         return {layer_norm_of({sum, in[2], in[3]})[0], sum};
+       },
+       .slope_terms = kNormSlopeTerms},
+      {.op = Op::kRmsNorm,
+       .what = "of a sum",
+       .inputs = kExactSummands,
+       .shapes = {{{0, 3}, {0, 3}}, {{1}, {1}}, {{7, 5}, {7, 5}}, {{15, 2305}, {15, 2305}}},
+       .run = [](const Tensors& in) -> Tensors {
+         const Shape last = {in[0].size(in[0].rank() - 1)};
+         const auto [sum, norm] = ops::add_rms_norm(in[0], in[1], last, Tensor(), kNormEpsilon);
+         return {norm, sum};
+       },
+       .reference = [](const Arrays& in) -> Arrays {
+         const Array sum = sum_of(in[0], in[1]);
+         return {rms_norm_of({sum})[0], sum};
+       },
+       .slope_terms = kNormSlopeTerms},
+  };
+}
+
 Tensors run_group_norm(const Tensors& in, int64_t groups) {
   const bool has_affine = in.size() > 1;
   return {ops::group_norm(in[0], groups, has_affine ? in[1] : Tensor(), has_affine ? in[2] : Tensor(), kNormEpsilon)};
@@ -88,7 +138,7 @@ const std::vector<Shapes> kPlainRows = {{{0, 3}}, {{1}}, {{7, 5}}, {{2, 3, 9}}, 
 }  // namespace
 
 std::vector<OpCase> norm_cases() {
-  return {
+  std::vector<OpCase> cases = {
       {.op = Op::kLayerNorm,
        .what = "with weight and bias",
        .inputs = {kInput, kWeight, kBias},
@@ -167,6 +217,8 @@ std::vector<OpCase> norm_cases() {
       instance_norm_case("alone", {kInput}, {{{0, 2, 3}}, {{1, 1}}, {{3, 5, 7}}, {{1, 2, 3, 3, 2}}}),
       group_norm_case("in one group alone", {kInput}, {{{0, 2}}, {{1, 1}}, {{3, 5}}, {{1, 2, 3}}, {{3, 2, 3, 3}}}, 1),
   };
+  for (OpCase& of_sum : norm_of_sum_cases()) cases.push_back(std::move(of_sum));
+  return cases;
 }
 
 }  // namespace halftone
