@@ -4,6 +4,7 @@
 
 #include "core/call_log.h"
 #include "core/error.h"
+#include "runtime/key_tape.h"
 #include "runtime/pool_width.h"
 #include "runtime/registry.h"
 
@@ -29,12 +30,15 @@ Context::~Context() = default;
 // If another thread has taken the next sequence meanwhile, this one stays taken: resetting the counter would hand out
 // the other thread's sequence a second time.
 PhiloxKey Context::next_key() {
+  if (const PhiloxKey* known = KeyTape::replayed()) return *known;
   const uint64_t sequence = next_sequence();
   CallLog::on_failure([context = Ref<Context>::share(this), sequence]() noexcept {
     uint64_t next = sequence + 1;
     context->next_sequence_.compare_exchange_strong(next, sequence, std::memory_order_relaxed);
   });
-  return {.seed = seed(), .sequence = sequence};
+  const PhiloxKey key = {.seed = seed(), .sequence = sequence};
+  KeyTape::record(key);
+  return key;
 }
 
 ContextDevice& Context::device(const char* text) {

@@ -63,8 +63,8 @@ class Context final : public RefCounted {
     seed_.store(seed, std::memory_order_relaxed);
     next_sequence_.store(sequences_taken, std::memory_order_relaxed);
   }
-  // The key of a new sequence. If the C call fails, the sequence is returned, so that the repeated call draws the same
-  // numbers. Throws OUT_OF_MEMORY.
+  // The key of a new sequence, or under a KeyTape that replays the one taken before. If the C call fails, the sequence
+  // is returned, so that the repeated call draws the same numbers. Throws OUT_OF_MEMORY.
   PhiloxKey next_key();
 
   // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE if there is no such device.

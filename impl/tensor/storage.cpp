@@ -6,6 +6,11 @@
 
 namespace halftone {
 
+uint64_t StorageMark::next_number() noexcept {
+  static constinit std::atomic<uint64_t> numbers{0};
+  return numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 Storage::Storage(ContextDevice& device, Allocation allocation) noexcept
     : context_(Ref<Context>::share(device.context)), device_(device), allocation_(allocation) {}
 

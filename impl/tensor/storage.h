@@ -24,6 +24,28 @@ class RangeVersion final : public RefCounted {
   std::atomic<uint64_t> writes_{0};
 };
 
+class Storage;
+
+// Tells the storages that this thread makes until the end of a block from all others. Marks nest: what is made under an
+// inner mark is not covered by the outer one.
+class StorageMark {
+ public:
+  StorageMark() noexcept : outer_(current_) { current_ = number_; }
+  ~StorageMark() { current_ = outer_; }
+  StorageMark(const StorageMark&) = delete;
+  StorageMark& operator=(const StorageMark&) = delete;
+
+  bool covers(const Storage& storage) const noexcept;
+
+ private:
+  friend class Storage;
+  static uint64_t next_number() noexcept;
+  static thread_local constinit inline uint64_t current_ = 0;  // 0: none
+
+  const uint64_t number_ = next_number();
+  const uint64_t outer_;
+};
+
 class Storage final : public RefCounted {
  public:
   using Deleter = ForeignFunction<void(void* user)>;
@@ -56,8 +78,8 @@ class Storage final : public RefCounted {
   // The bytes of the allocated block; 0 if the memory is the caller's.
   size_t byte_count() const noexcept { return borrowed_ ? 0 : allocation_.size; }
 
-  // Returns the block to the allocator, behind the work of the recorded streams. Tensors stay valid, but have no memory.
-  // REQUIRES: the memory is not borrowed.
+  // Returns the block to the allocator, behind the work of the recorded streams. Tensors stay valid, but have no
+  // memory. REQUIRES: the memory is not borrowed.
   void release_memory() noexcept;
   // Allocates the block again, with unspecified content. The versions stay: the caller writes what was there before, so
   // that what backward saved is right again. Throws OUT_OF_MEMORY.
@@ -75,6 +97,7 @@ class Storage final : public RefCounted {
   }
 
  private:
+  friend class StorageMark;
   Storage(ContextDevice& device, Allocation allocation) noexcept;
 
   Ref<Context> context_;  // keeps device_ alive
@@ -88,6 +111,9 @@ class Storage final : public RefCounted {
   bool released_ = false;
   std::atomic<uint64_t> writes_{0};
   std::atomic<uint64_t> whole_writes_{0};
+  const uint64_t mark_ = StorageMark::current_;
 };
+
+inline bool StorageMark::covers(const Storage& storage) const noexcept { return storage.mark_ == number_; }
 
 }  // namespace halftone

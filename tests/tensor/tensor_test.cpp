@@ -73,5 +73,24 @@ TEST_F(TensorTest, AnEmptyTensorHasNoMemory) {
   EXPECT_TRUE(empty_tensor.is_contiguous());
 }
 
+TEST_F(TensorTest, AMarkCoversTheStoragesThatAreMadeUnderIt) {
+  const Tensor before = tensor({2}, {1, 2});
+  Tensor inside, nested;
+  {
+    const StorageMark mark;
+    inside = tensor({2}, {1, 2});
+    {
+      const StorageMark inner;
+      nested = tensor({2}, {1, 2});
+      EXPECT_TRUE(inner.covers(*nested.storage()));
+      EXPECT_FALSE(inner.covers(*inside.storage()));
+    }
+    EXPECT_TRUE(mark.covers(*inside.detach().storage()));
+    EXPECT_FALSE(mark.covers(*before.storage()));
+    EXPECT_FALSE(mark.covers(*nested.storage()));
+  }
+  EXPECT_FALSE(StorageMark().covers(*inside.storage()));
+}
+
 }  // namespace
 }  // namespace halftone
