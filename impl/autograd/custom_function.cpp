@@ -5,6 +5,7 @@
 #include "autograd/anomaly.h"
 #include "autograd/gradient_spec.h"
 #include "autograd/node.h"
+#include "autograd/saved_tensor.h"
 #include "autograd/scope.h"
 #include "core/error.h"
 

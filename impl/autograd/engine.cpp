@@ -10,6 +10,7 @@
 #include "autograd/accumulate_grad.h"
 #include "autograd/anomaly.h"
 #include "autograd/capture.h"
+#include "autograd/recompute.h"
 #include "autograd/scope.h"
 #include "core/error.h"
 #include "core/trace.h"
@@ -46,6 +47,8 @@ class Engine {
   }
 
   void call_at_end(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+
+  RecomputedTensors& recomputed() noexcept { return recomputed_; }
 
   // After a failure: forgets gradients under way and marks those at the leaves as unusable.
   void abandon() noexcept {
@@ -110,6 +113,7 @@ class Engine {
         node.is_leaf() || std::any_of(grads_.begin(), grads_.end(), [](const Tensor& grad) { return grad.defined(); });
     if (is_scaled_ && node.is_leaf() && capture_ == nullptr) static_cast<AccumulateGrad&>(node).mark_scaled();
     if (reached) backward(node);
+    recomputed_.end_node();
     if (in_anomaly_mode()) check_gradients(node, input_grads_);
     for (size_t i = 0; i < node.edges_.size(); ++i) {
       if (node.edges_[i].node && needs(*node.edges_[i].node)) deliver(node.edges_[i], std::move(input_grads_[i]));
@@ -171,6 +175,7 @@ class Engine {
   std::vector<Node*> ready_;  // a heap: the node recorded last comes first
   std::vector<Tensor> grads_;
   std::vector<Tensor> input_grads_;
+  RecomputedTensors recomputed_;
   std::vector<std::function<void()>> callbacks_;
 };
 
@@ -229,6 +234,8 @@ void run_engine(Engine& engine, const MakeRoots& make_roots) {
   scope().grad_enabled = false;
   scope().autocast = nullptr;
   scope().engine = &engine;
+  scope().recomputed = &engine.recomputed();
+  scope().recompute = nullptr;  // backward may be called inside a forward; what it computes is not part of that
   try {
     engine.run(make_roots());
   } catch (...) {

@@ -62,23 +62,6 @@ class InputGrads {
   const std::function<NeededFn>* is_needed_ = nullptr;  // null: every node, and leaves take their gradients
 };
 
-// A tensor kept for backward, with the version that it had. The result of an operation is cut off from the graph, so
-// that no cycle forms when the operation saves it. A leaf stays as it is: the node refers to it through an edge anyway.
-// Refers to the storage, so weights that are released after forward and refilled are read again at backward.
-class SavedTensor {
- public:
-  SavedTensor() = default;
-  explicit SavedTensor(const Tensor& tensor);
-
-  // Throws STATE where the tensor was written since, or was released.
-  const Tensor& unpack() const;
-  void reset() noexcept { tensor_ = Tensor(); }
-
- private:
-  Tensor tensor_;
-  uint64_t version_ = 0;
-};
-
 class Node : public GradientSource {
  public:
   explicit Node(uint32_t result_count = 1) : pending_grads_(result_count) {}

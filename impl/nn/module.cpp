@@ -26,7 +26,7 @@ ForkMutex& contents_mutex() {
 
 // The modules of this thread that run inside one another, from the innermost. They need not be children of each other:
 // a callback may run any module.
-class RunLevel final : public RunningLayer {
+class RunLevel : public RunningLayer {
  public:
   explicit RunLevel(const Module& module)
       : module_(module),
@@ -59,10 +59,9 @@ class RunLevel final : public RunningLayer {
     return names.empty() ? names : "layer " + names + " (" + module_.kind() + ")";
   }
 
- private:
   // The names from the outermost module to this one: "0.fc1"; of one that is held several times, the first. A module
   // that is no child of the one around it begins a path of its own. Empty for the outermost.
-  std::string path() const {
+  std::string path() const override {
     if (outer_ == nullptr) return {};
     const Module& parent = outer_->module_;
     for (size_t i = 0; const Module* child = parent.child(i); ++i) {
@@ -73,6 +72,7 @@ class RunLevel final : public RunningLayer {
     return {};
   }
 
+ private:
   const Module& module_;
   const RunLevel* outer_;
   const RunningLayer* layer_around_;
@@ -81,6 +81,16 @@ class RunLevel final : public RunningLayer {
 };
 
 thread_local constinit const RunLevel* RunLevel::innermost_ = nullptr;
+
+// A module whose forward runs again, without the modules that were around it the first time.
+class RepeatedLevel final : public RunLevel {
+ public:
+  RepeatedLevel(const Module& module, const std::string& path) : RunLevel(module), path_(path) {}
+  std::string path() const override { return path_; }
+
+ private:
+  const std::string& path_;
+};
 
 // "1 to 3", or "1" where both are equal.
 struct CountText {
@@ -140,7 +150,26 @@ inline void Module::compute(std::span<const Tensor> inputs, std::span<Tensor> ou
   } else if (forward_pre_hooks_ || forward_hooks_) {
     forward_with_hooks(inputs, outputs);
   } else {
+    forward_marked(inputs, outputs);
+  }
+}
+
+inline void Module::forward_marked(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  if (recomputes_ && scope().grad_enabled && scope().recompute == nullptr) [[unlikely]] {
+    forward_in_region(inputs, outputs);
+  } else {
     forward_all(inputs, outputs);
+  }
+}
+
+void Module::forward_again(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::string& path) const {
+  const RepeatedLevel level(*this, path);
+  const TraceSpan span(TraceKind::kLayer, [&] { return level.name(); });
+  try {
+    forward_all(inputs, outputs);
+  } catch (Error& error) {
+    tell_place(error, level);
+    throw;
   }
 }
 
@@ -187,7 +216,7 @@ void Module::forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor
     call_pre_hooks(replaced);
     inputs = replaced;
   }
-  forward_all(inputs, outputs);
+  forward_marked(inputs, outputs);
   if (forward_hooks_) call_hooks(inputs, outputs);
 }
 

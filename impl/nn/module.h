@@ -100,6 +100,12 @@ class Module : public RefCounted {
   void set_training(bool training);
   bool is_training() const noexcept { return is_training_; }
 
+  // A forward of a marked module that records keeps its inputs alone for backward, which runs forward_all again, once,
+  // for the rest (autograd/recompute.h). Inside a marked module the marks of others have no effect. The module's own
+  // hooks do not run again, those of the modules in it do.
+  void set_recompute(bool recompute) noexcept { recomputes_ = recompute; }
+  bool recomputes() const noexcept { return recomputes_; }
+
   // Returns true where the other is this module or a child of it, at any depth.
   bool holds(const Module& other) const;
   // The module at a path of names with dots between them, the empty path being this one's; null where there is none.
@@ -115,7 +121,8 @@ class Module : public RefCounted {
 
  protected:
   // For copied(): the parts are still those of the other.
-  Module(const Module& other) : RefCounted(), depth_(other.depth_), is_training_(other.is_training_) {}
+  Module(const Module& other)
+      : RefCounted(), depth_(other.depth_), recomputes_(other.recomputes_), is_training_(other.is_training_) {}
 
   // The nesting depth of a module of children with these as well. Throws INVALID_ARGUMENT naming `argument` beyond
   // kMaxModuleDepth. A module does not know what holds it: where a child is given a child, the depth of the modules
@@ -130,6 +137,7 @@ class Module : public RefCounted {
 
  private:
   friend class DeadList<Module>;
+  friend class ModuleRegion;  // nn/recompute.cpp
 
   // The functions that are not inlined stay out of run's frame, which is on the stack once for each level of modules.
 
@@ -143,6 +151,11 @@ class Module : public RefCounted {
   // Adds the tensors that the caller left out.
   [[gnu::noinline]] void run_padded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   [[gnu::noinline]] void forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  // forward_all, in a recompute region if the module is marked.
+  [[gnu::always_inline]] void forward_marked(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  [[gnu::noinline]] void forward_in_region(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  // forward_all for the second time, as the layer at a path.
+  void forward_again(std::span<const Tensor> inputs, std::span<Tensor> outputs, const std::string& path) const;
   void call_pre_hooks(std::span<Tensor> inputs) const;
   void call_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   // This module and its children at any depth, each once.
@@ -151,6 +164,7 @@ class Module : public RefCounted {
 
   int depth_ = 1;  // modules in one another from this one on
   Module* next_dead_ = nullptr;
+  bool recomputes_ = false;
   mutable bool is_training_ = true;  // children are reached as const
   mutable Ref<const Contents> contents_;
   Hooks<ForwardPreHook> forward_pre_hooks_;

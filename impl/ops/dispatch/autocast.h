@@ -26,7 +26,12 @@ class AutocastPolicy final : public RefCounted {
   DType dtype() const noexcept { return dtype_; }
   AutocastClass get(Op op) const noexcept { return table_[static_cast<int>(op)]; }
   // REQUIRES: is_computing(op)
-  void set(Op op, AutocastClass autocast_class) noexcept { table_[static_cast<int>(op)] = autocast_class; }
+  void set(Op op, AutocastClass autocast_class) noexcept {
+    table_[static_cast<int>(op)] = autocast_class;
+    ++changes_;
+  }
+  // Calls of set() so far.
+  uint64_t changes() const noexcept { return changes_; }
 
   // Bytes that casts under this policy wrote: for parameters without a current copy, and for other tensors. Any thread.
   struct CastBytes {
@@ -38,6 +43,7 @@ class AutocastPolicy final : public RefCounted {
  private:
   DType dtype_;
   std::array<AutocastClass, kOpCount> table_;
+  uint64_t changes_ = 0;
   mutable CastBytes cast_bytes_;
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "autograd/anomaly.h"
+#include "autograd/saved_tensor.h"
 #include "autograd/scope.h"
 
 namespace halftone {

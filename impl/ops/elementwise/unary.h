@@ -2,6 +2,7 @@
 #pragma once
 
 #include "autograd/node.h"
+#include "autograd/saved_tensor.h"
 #include "backend/kernels/kernels.h"
 #include "ops/dispatch/op.h"
 

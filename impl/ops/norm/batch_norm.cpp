@@ -1,5 +1,6 @@
 // batch_norm: one row for each channel of the input, whose first two dimensions are viewed swapped.
 #include "autograd/accumulate_grad.h"
+#include "autograd/recompute.h"
 #include "core/call_log.h"
 #include "core/error.h"
 #include "ops/dispatch/check.h"
@@ -82,7 +83,7 @@ Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const T
   Tensor result = apply_row_norm(
       Op::kBatchNorm, norm,
       {.input = input, .weight = weight, .bias = bias, .statistics = statistics, .by_channel = true}, channels);
-  if (settings.training && running.mean.defined()) {
+  if (settings.training && running.mean.defined() && !is_recomputing()) {
     RunningUpdate update = {.batch = {}, .momentum = settings.momentum, .is_cumulative = settings.is_cumulative};
     if (input.numel() > 0) {
       const double count = static_cast<double>(norm.spatial);
