@@ -116,7 +116,8 @@ HTONE_API htone_status htone_function_record(htone_function* function, size_t in
 
 /** Computes a module's outputs: stores a reference at each place of call->out_tensors. The modes of the thread are
  * those of htone_module_forward's caller; run parts by htone_module_forward with a policy of NULL, which keeps these
- * modes. It runs on several threads at once if they run the module at once.
+ * modes. It runs on several threads at once if they run the module at once. If the module, or one around it, is
+ * marked for recomputation (recompute.h), backward calls it again, and it must compute the same from its inputs.
  */
 typedef htone_status (*htone_forward_fn)(htone_module* module, const htone_forward_call* call, void* user);
 

@@ -68,6 +68,7 @@
 #include "halftone/pool.h"
 #include "halftone/product.h"
 #include "halftone/random.h"
+#include "halftone/recompute.h"
 #include "halftone/recurrent.h"
 #include "halftone/reduce.h"
 #include "halftone/rmsprop.h"

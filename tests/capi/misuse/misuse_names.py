@@ -28,6 +28,8 @@ NAMES = {
     ("htone_safetensors_save", "path"): Values("fixture.safetensors_path", refuse(['""']) + refuse(['"/nowhere/file"'], "IO")),
     ("htone_safetensors_load", "path"): Values("fixture.safetensors_path",
                                                  refuse(['""']) + refuse(['"/nowhere/file"', '"/"'], "IO")),
+    ("htone_module_set_recompute_matching", "path"): Values('"*"'),
+    "kind": Values('"linear"'),
     "pattern": Values('"*"'),
     "message": Values('"text"'),
     ("htone_safetensors_open", "path"): Values("fixture.safetensors_path",

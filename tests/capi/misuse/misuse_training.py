@@ -63,6 +63,8 @@ TRAINING = {
     ("htone_checkpoint_save", "step"): Values("1", refuse(["-1", "INT64_MIN"])),
     ("htone_checkpoint_verify", "step"): Values("0", refuse(["-1", "INT64_MIN"]) + refuse(["1", "INT64_MAX"], "IO")),
     "training": Values("0"),
+    "recompute": Values("1"),
+    "every": Values("1", refuse(["-1", "INT64_MIN"])),
     "total_steps": Values("10", refuse(["0", "-1", "INT64_MIN"])),
     "user": Values("NULL"),
     ("htone_optimizer_set_grad_value_limit", "value"): Values("1.0", refuse(["NAN", "0.0", "-1.0", "-INFINITY"])),

@@ -190,6 +190,25 @@ static void* use_deepest_custom(void* argument) {
   return NULL;
 }
 
+/* Backward runs the forward of all of them again. Only the sigmoid saves what the forward computes. */
+static void* recompute_deepest_custom(void* argument) {
+  static htone_module* chain[kMaxDepth];
+  htone_module* layers[2] = {NULL, NULL};
+  try_to(argument, htone_module_create_linear(test_device(), 4, 4, NULL, &layers[0]));
+  try_to(argument, htone_module_create_sigmoid(&layers[1]));
+  try_to(argument, htone_module_create_sequential(2, layers, &chain[kMaxDepth - 2]));
+  for (int i = kMaxDepth - 3; i >= 0; --i) {
+    try_to(argument, htone_module_create_custom(run_child, &chain[i + 1], NULL, NULL, &chain[i]));
+    try_to(argument, htone_module_add_child(chain[i], "inner", chain[i + 1]));
+  }
+  try_to(argument, htone_module_set_recompute(chain[0], 1));
+  use(chain[0], argument);
+  for (int i = 1; i < kMaxDepth - 1; ++i) htone_module_release(chain[i]);
+  htone_module_release(layers[0]);
+  htone_module_release(layers[1]);
+  return NULL;
+}
+
 /* Deeper than forward allows: destruction does not recurse. */
 static void* release_deep_chain(void* argument) {
   enum { kLength = 20000 };
@@ -211,7 +230,8 @@ static int run_on_small_stack(void* argument) {
 /* H2. In a child, which a stack that overflows ends. */
 static void h2_the_deepest_modules_train_on_64_kib_of_stack(void** state) {
   (void)state;
-  static void* (*const uses[])(void*) = {use_deepest_sequence, use_deepest_custom, release_deep_chain};
+  static void* (*const uses[])(void*) = {use_deepest_sequence, use_deepest_custom, recompute_deepest_custom,
+                                         release_deep_chain};
   if (kSanitized) skip_test("a sanitizer's frames are larger");
   skip_under_valgrind();
   test_device();
