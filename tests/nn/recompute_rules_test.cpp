@@ -138,7 +138,8 @@ TEST_F(RecomputeRulesTest, WritesBetweenForwardAndBackwardAreRefused) {
     write(x);
     return loss;
   };
-  expect_refused(loss_then([](const Tensor& x) { fill(x, 1.0); }), "a tensor of shape [5, 6], which was written");
+  expect_refused(loss_then([](const Tensor& x) { fill(x, 1.0); }),
+                 "backward of tanh needs a tensor of shape [5, 6], which was written");
   // No operation saves a bias, but the forward reads it again.
   const Ref<Parameter> bias = model->find("0.0")->contents()->parameters[1].parameter;
   expect_refused(loss_then([&](const Tensor&) { fill(bias->weights(), 1.0); }), "needs bias [10], which was written");

@@ -124,6 +124,8 @@ TEST_F(RecomputeEqualTest, TiedWeightsGatherTheGradientsOfAllPlaces) {
   expect_equal(*model, noise({5, 6}), {{{.path = "0"}, 1}, {{.path = ""}, 1}});
 }
 
+// Hooks on the input of a block and on a tensor inside, added by the forward: those of the second forward are not
+// called.
 TEST_F(RecomputeEqualTest, HooksSeeTheSameGradients) {
   const Ref<Module> model = mlp();
   const auto seen = [&](bool marks) {
@@ -131,17 +133,21 @@ TEST_F(RecomputeEqualTest, HooksSeeTheSameGradients) {
     context().set_generator(kRoomSeed, 10);
     std::vector<double> all;
     std::vector<Ref<Hook>> hooks;
-    // On a tensor inside the blocks: of the second forward's hooks none is called.
-    const auto watch = [&](const Module&, std::span<const Tensor>, std::span<const Tensor> outputs, std::span<Tensor>) {
-      hooks.push_back(add_gradient_hook(outputs[0], [&](const Tensor& gradient) {
+    const auto watch = [&](const Tensor& tensor) {
+      hooks.push_back(add_gradient_hook(tensor, [&](const Tensor& gradient) {
         for (const double value : values(gradient)) all.push_back(value);
         return ops::rescale(gradient, 0.5, 0.0);
       }));
     };
-    auto& inner = const_cast<Module&>(*model->find("1.3"));
-    const Ref<Hook> hook = inner.forward_hooks().add(watch);
+    auto& first = const_cast<Module&>(*model->find("1.0"));
+    const Ref<Hook> hook = first.forward_hooks().add(
+        [&](const Module&, std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<Tensor>) {
+          watch(inputs[0]);
+          watch(outputs[0]);
+        });
     run_backward(forward(*model, noise({5, 6}), nullptr), {}, false);
     hook->remove();
+    EXPECT_EQ(hooks.size(), marks ? 4u : 2u);
     for (const NamedParameter& named : model->parameters()) {
       for (const double value : gradient_of(*named.parameter)) all.push_back(value);
       named.parameter->zero_grad();
@@ -175,7 +181,7 @@ struct Footprint {
 
 class RecomputeMemoryTest : public RecomputeTest {
  protected:
-  Footprint footprint(int64_t layers, const RecomputeRule& rule) {
+  Footprint footprint(int64_t layers, const RecomputeRule& rule, bool retains = false) {
     TransformerOptions options = gpt_options(layers);
     options.attention.width = 64;
     options.hidden = 256;
@@ -188,7 +194,7 @@ class RecomputeMemoryTest : public RecomputeTest {
     device().allocator->reset_peak();
     const Tensor loss = forward(*model, input, nullptr);
     const int64_t kept = allocator.stats().current - before;
-    run_backward(loss, {}, false);
+    run_backward(loss, {}, retains);
     return {.kept = kept, .peak = allocator.stats().peak - before};
   }
   static constexpr int64_t kInput = 3 * 7 * 64 * 4;  // bytes of a block's input
@@ -220,18 +226,42 @@ TEST_F(RecomputeMemoryTest, AttentionAloneSavesItsInsideInEachBlock) {
   EXPECT_GE(kept, plain - 8 * 5 * kInput);
 }
 
-// With retain_graph, too, what was made again is let go block by block.
+// The tensors that were made again go with the backward of the operation that needs them, not with the graph.
 TEST_F(RecomputeMemoryTest, ARetainedGraphKeepsNothingMore) {
+  const RecomputeRule blocks = {.kind = "transformer_block"};
+  EXPECT_EQ(footprint(10, blocks, true).peak - footprint(2, blocks, true).peak, 8 * kInput);
   const Ref<Module> model = gpt(4);
-  set_recompute(*model, {.kind = "transformer_block"});
+  set_recompute(*model, blocks);
   for (const NamedParameter& named : model->parameters()) named.parameter->accumulator().allocate();
   const Tensor loss = forward(*model, tokens(), nullptr);
   const int64_t kept = device().allocator->stats().current;
   run_backward(loss, {}, true);
   EXPECT_EQ(device().allocator->stats().current, kept);
-  run_gradients(
-      {.outputs = {loss}, .gradients = {}, .inputs = {model->parameters()[3].parameter->leaf()}, .retain_graph = true});
-  EXPECT_EQ(device().allocator->stats().current, kept);
+}
+
+// The second forward makes the tensors of operations that lead nowhere, too. They go with their module.
+TEST_F(RecomputeMemoryTest, WhatNoGradientNeedsDoesNotGatherDuringBackward) {
+  class Wasteful final : public Layer {
+   public:
+    const char* kind() const noexcept override { return "wasteful"; }
+    Tensor forward(const Tensor& input) const override {
+      ops::exp(ops::exp(input));
+      return ops::tanh(input);
+    }
+  };
+  const auto peak_of = [&](int layers) {
+    const Tensor x = noise({1000});
+    set_requires_grad(x, true);
+    accumulator_of(x)->allocate();
+    std::vector<Ref<Module>> modules;
+    for (int i = 0; i < layers; ++i) modules.push_back(make_ref<Wasteful>());
+    for (const Ref<Module>& module : modules) module->set_recompute(true);
+    const int64_t before = device().allocator->stats().current;
+    device().allocator->reset_peak();
+    run_backward(chain(modules)->run(x), noise({1000}), false);
+    return device().allocator->stats().peak - before;
+  };
+  EXPECT_EQ(peak_of(12) - peak_of(4), 8 * 4000);
 }
 
 }  // namespace
