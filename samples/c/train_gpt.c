@@ -80,8 +80,14 @@ static bool open_data(trainer* t, text_data* data, const gpt_options* options) {
   return true;
 }
 
+static bool mark_for_recomputation(trainer* t, const char* kind) {
+  size_t count;
+  return kind == NULL || ok(htone_module_set_recompute_matching(t->model, NULL, kind, 1, &count));
+}
+
 static bool build_model(trainer* t, const gpt_options* options) {
   return gpt_model_create(t->device, &options->shape, &t->model) &&
+         mark_for_recomputation(t, options->recomputed_kind) &&
          (options->weights_in == NULL || gpt_weights_read(t->model, t->device, options->weights_in));
 }
 

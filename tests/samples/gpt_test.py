@@ -20,6 +20,7 @@ DEFAULTS = {
     "--epochs": "1",
     "--batch": "16",
     "--accumulate": "1",
+    "--recompute": "none",
     "--generate": "200",
     "--temperature": "0.8",
     "--top-k": "256",
@@ -89,6 +90,13 @@ class GptTest(sample_run.ProgramTest):
         self.assertEqual(len(whole), len(parts))
         for a, b in zip(whole, parts):
             self.assertAlmostEqual(a["loss"], b["loss"], delta=1e-4)
+
+    def test_recomputation_changes_no_digit(self):
+        for precision in ("fp32", "bf16", "fp16"):
+            run = ["--precision", precision, "--steps", "10", "--accumulate", "2", "--recompute"]
+            plain = self.train(*run, "none")
+            for choice in ("full", "selective"):
+                self.assertEqual(self.train(*run, choice), plain)
 
     def test_a_stopped_run_resumes_as_if_it_had_never_stopped(self):
         for precision in ("bf16", "fp16"):
@@ -164,6 +172,7 @@ class GptFlagsTest(sample_run.ProgramTest):
             "--context": ["0", ""],
             "--vocabulary": ["255", "x"],
             "--accumulate": ["0"],
+            "--recompute": ["half", ""],
             "--generate": ["-1", ""],
             "--temperature": ["-1", "0.001", "101", "nan", ""],
             "--top-k": ["0", "257"],

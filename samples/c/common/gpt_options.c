@@ -60,6 +60,20 @@ static bool set_accumulate(void* options, const char* text) {
   return parse_count(text, 1, 1000000, &((gpt_options*)options)->accumulate);
 }
 
+/* Selective recomputation is that of the attention alone, as Megatron's. */
+static bool set_recompute(void* options, const char* text) {
+  static const struct {
+    const char* name;
+    const char* kind;
+  } choices[] = {{"none", NULL}, {"full", "transformer_block"}, {"selective", "multihead_attention"}};
+  for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
+    if (strcmp(text, choices[i].name) != 0) continue;
+    ((gpt_options*)options)->recomputed_kind = choices[i].kind;
+    return true;
+  }
+  return false;
+}
+
 static bool set_generate(void* options, const char* text) {
   return parse_count(text, 0, 1000000000, &((gpt_options*)options)->writing.length);
 }
@@ -103,6 +117,8 @@ static const flag kFlags[] = {
     {"--batch", "N", "16", "a whole number from 1 to 1000000", "windows of text per batch", set_batch},
     {"--accumulate", "N", "1", "a whole number from 1 to 1000000", "batches per step, whose gradients are added",
      set_accumulate},
+    {"--recompute", "R", "none", "none, full or selective",
+     "less memory for more time: computes whole blocks, or their attention, again in backward", set_recompute},
     {"--generate", "N", "200", "a whole number from 0 to 1000000000", "bytes of text to write at the end",
      set_generate},
     {"--temperature", "X", "0.8", "0, or a number from 0.01 to 100",

@@ -13,7 +13,8 @@ typedef struct gpt_options {
   const char* text;
   int64_t epochs;
   int64_t batch;
-  int64_t accumulate; /* batches per step */
+  int64_t accumulate;          /* batches per step */
+  const char* recomputed_kind; /* the modules whose forward runs again in backward; NULL: none */
   writing_options writing;
   const char* weights_in;  /* NULL: random initial weights */
   const char* weights_out; /* NULL: none */
