@@ -129,7 +129,7 @@ TEST_F(RecomputeRulesTest, ModesAndGeneratorAreThoseOfTheForward) {
   EXPECT_EQ(context().sequences_taken(), 0u);
 }
 
-TEST_F(RecomputeRulesTest, WritesBetweenForwardAndBackwardAreRefused) {
+TEST_F(RecomputeRulesTest, A38_WritesBetweenForwardAndBackwardAreRefused) {
   const Ref<Module> model = mlp();
   set_recompute(*model, {.path = "0"});
   const auto loss_then = [&](const auto& write) {
@@ -169,7 +169,7 @@ TEST_F(RecomputeRulesTest, AChangedAutocastPolicyIsRefused) {
   expect_refused(loss, "the autocast policy was changed after the forward of layer 1 (sequential)");
 }
 
-TEST_F(RecomputeRulesTest, AForwardThatIsNotTheSameTwiceIsRefused) {
+TEST_F(RecomputeRulesTest, A38_AForwardThatIsNotTheSameTwiceIsRefused) {
   const std::pair<std::function<Tensor(const Tensor&)>, const char*> changes[] = {
       {[](const Tensor& result) { return ops::exp(result); },
        "the forward of the module of kind probe is not the same twice, as recomputing it requires: 4 tensors were "
@@ -190,7 +190,7 @@ TEST_F(RecomputeRulesTest, AForwardThatIsNotTheSameTwiceIsRefused) {
   expect_refused(loss_of(model->run(input())), "saved tensor 3 is f32 [2] and was f32 [3]");
 }
 
-TEST_F(RecomputeRulesTest, BackwardInsideAMarkedForwardIsRefusedAndChangesNothing) {
+TEST_F(RecomputeRulesTest, A38_BackwardInsideAMarkedForwardIsRefusedAndChangesNothing) {
   const Ref<Probe> probe = make_ref<Probe>();
   std::vector<std::string> messages;
   probe->on_forward = [&](int) {
@@ -263,7 +263,7 @@ TEST_F(RecomputeRulesTest, AnErrorOfTheSecondForwardNamesItsLayerAndLeavesAllUsa
   EXPECT_EQ(grad(x), expected);
 }
 
-TEST_F(RecomputeRulesTest, NoFailingAllocationLosesMemoryOrChangesALaterStep) {
+TEST_F(RecomputeRulesTest, A38_NoFailingAllocationLosesMemoryOrChangesALaterStep) {
   const Ref<Module> model = mlp();
   set_recompute(*model, {.path = "?", .kind = "sequential"});
   const auto step = [&](int64_t failing) {

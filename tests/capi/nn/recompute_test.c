@@ -182,7 +182,7 @@ static void a_custom_module_is_told_of_its_second_forward(void** state) {
   assert_int_equal(is_second, 0);
 }
 
-static void a_forward_that_differs_or_fails_the_second_time_is_an_error(void** state) {
+static void a38_a_forward_that_differs_or_fails_the_second_time_is_an_error(void** state) {
   (void)state;
   static Probe probe;
   htone_module* module = make_probe(&probe);
@@ -200,7 +200,7 @@ static void a_forward_that_differs_or_fails_the_second_time_is_an_error(void** s
   assert_values(grad_of(x), 0, 4, 32);
 }
 
-static void writing_the_input_before_backward_is_refused(void** state) {
+static void a38_writing_the_input_before_backward_is_refused(void** state) {
   (void)state;
   static Probe probe;
   htone_module* module = make_probe(&probe);
@@ -282,8 +282,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_gpt_learns_bitwise_the_same_in_every_precision),
       cmocka_unit_test(the_memory_counters_show_what_is_saved),
       cmocka_unit_test(a_custom_module_is_told_of_its_second_forward),
-      cmocka_unit_test(a_forward_that_differs_or_fails_the_second_time_is_an_error),
-      cmocka_unit_test(writing_the_input_before_backward_is_refused),
+      cmocka_unit_test(a38_a_forward_that_differs_or_fails_the_second_time_is_an_error),
+      cmocka_unit_test(a38_writing_the_input_before_backward_is_refused),
       cmocka_unit_test(a_model_may_be_released_before_its_backward),
       cmocka_unit_test(hooks_of_the_inside_run_twice_and_marks_are_no_state),
       cmocka_unit_test(rules_are_checked),
