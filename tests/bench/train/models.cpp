@@ -73,29 +73,31 @@ TrainTask make_cnn(const htone::Device& device) {
                                           product(kBatch, kHidden, kPooled) + product(kBatch, kOut, kHidden))};
 }
 
-TrainTask make_gpt(const htone::Device& device) {
-  constexpr int64_t kLayers = 6, kWidth = 384, kContext = 256, kGptBatch = 8, kBytes = 256;
+TrainTask make_gpt_of(const htone::Device& device, int64_t context, int64_t batch) {
+  constexpr int64_t kLayers = 6, kWidth = 384, kBytes = 256;
   htone_transformer_options options = HTONE_TRANSFORMER_OPTIONS_INIT;
   options.vocabulary = kBytes;
-  options.positions = kContext;
+  options.positions = context;
   options.layers = kLayers;
   options.width = kWidth;
   options.heads = 6;
   options.head = HTONE_HEAD_OWN;
   std::vector<int64_t> bytes;
-  for (int64_t i = 0; i <= kGptBatch * kContext; ++i) bytes.push_back(i * i % 251);
+  for (int64_t i = 0; i <= batch * context; ++i) bytes.push_back(i * i % 251);
   const std::vector<int64_t> input(bytes.begin(), bytes.end() - 1), target(bytes.begin() + 1, bytes.end());
-  constexpr double kTokens = kGptBatch * kContext;
+  const double tokens = static_cast<double>(batch * context);
   // The products with weights; then scores and their weighted sums, half of which a causal mask hides.
   constexpr double kWeights = kLayers * 12.0 * kWidth * kWidth + kWidth * kBytes;
-  constexpr double kAttention = kLayers * 2.0 * kTokens * kContext * kWidth;
+  const double attention = kLayers * 2.0 * tokens * static_cast<double>(context) * kWidth;
   return {.module = make<Module>(htone_module_create_transformer, device, &options),
-          .input = Tensor::from(device, {kGptBatch, kContext}, input),
-          .target = Tensor::from(device, {kGptBatch * kContext}, target),
+          .input = Tensor::from(device, {batch, context}, input),
+          .target = Tensor::from(device, {batch * context}, target),
           .classes = kBytes,
-          .items = kGptBatch * kContext,
+          .items = batch * context,
           .item = "tokens",
-          .flops = kForwardAndBackward * (2 * kTokens * kWeights + kAttention)};
+          .flops = kForwardAndBackward * (2 * tokens * kWeights + attention)};
 }
+
+TrainTask make_gpt(const htone::Device& device) { return make_gpt_of(device, 256, 8); }
 
 }  // namespace halftone::bench

@@ -21,7 +21,9 @@ struct TrainTask {
 TrainTask make_mlp(const htone::Device& device);
 // 3 x 3 convolutions of 32 and 64 channels over 28 x 28, each with max pooling; then 128 and 10. Batch 128.
 TrainTask make_cnn(const htone::Device& device);
-// Six pre-norm layers of width 384 with six heads, learned positions, bytes, context 256, batch 8.
+// Six pre-norm layers of width 384 with six heads, learned positions, bytes; `batch` windows of `context` bytes.
+TrainTask make_gpt_of(const htone::Device& device, int64_t context, int64_t batch);
+// Context 256, batch 8.
 TrainTask make_gpt(const htone::Device& device);
 
 }  // namespace halftone::bench

@@ -11,7 +11,7 @@
 
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"
-#include "bench/train/models.h"
+#include "bench/train/trainer.h"
 #include "failing_allocations.h"
 
 namespace halftone::bench {
@@ -32,42 +32,6 @@ struct Model {
   TrainTask (*make)(const htone::Device& device);
 };
 constexpr Model kModels[] = {{"mlp", make_mlp}, {"cnn", make_cnn}, {"gpt", make_gpt}};
-
-class Trainer {
- public:
-  Trainer(TrainTask task, const htone::Device& device, htone_dtype precision) : task_(std::move(task)) {
-    htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
-    adamw.compute_dtype = precision;
-    optimizer_ = make<htone::Optimizer>(htone_optimizer_create_adamw, task_.module, &adamw);
-    htone_grad_scaler_options scaler = HTONE_GRAD_SCALER_OPTIONS_INIT;
-    scaler.enabled = precision == HTONE_F16;
-    scaler_ = make<htone::GradScaler>(htone_grad_scaler_create, device, &scaler);
-    if (precision != HTONE_F32) policy_ = make<htone::AutocastPolicy>(htone_autocast_policy_create, precision);
-  }
-
-  void step() {
-    call(htone_optimizer_zero_grad, optimizer_);
-    const Tensor output = make<Tensor>(htone_module_forward, task_.module, task_.input, policy_);
-    const int64_t rows[] = {-1, task_.classes};
-    const Tensor logits = make<Tensor>(htone_reshape, output, 2, rows);
-    const Tensor loss = make<Tensor>(htone_cross_entropy, logits, task_.target, nullptr);
-    const Tensor scaled = make<Tensor>(htone_grad_scaler_scale, scaler_, loss);
-    call(htone_tensor_backward, scaled, nullptr, 0);
-    call(htone_grad_scaler_step, scaler_, optimizer_);
-    call(htone_grad_scaler_update, scaler_);
-    last_loss_ = loss.item();
-  }
-
-  const TrainTask& task() const { return task_; }
-  double last_loss() const { return last_loss_; }
-
- private:
-  TrainTask task_;
-  htone::Optimizer optimizer_;
-  htone::GradScaler scaler_;
-  htone::AutocastPolicy policy_;
-  double last_loss_ = 0;
-};
 
 // The library's matrix product of 1024 x 1024 matrices.
 class Product {

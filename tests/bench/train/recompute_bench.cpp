@@ -1,0 +1,135 @@
+// What recomputation costs and saves: steps of one GPT at context 1024 (or --context), batch 2, with none, the
+// attention, every second block or every block computed again in backward:
+//   recompute_bench [--precision fp32|bf16|fp16] [--context N] [--threads N] [--rounds N]
+// In every round each contender takes one step, in turn, so that other load on the machine meets all of them alike. The
+// ratio of times is the median of the ratios within the rounds; a time is CPU time if there is one thread, else wall
+// time. "kept" is the memory of activations between forward and backward, "peak" the most memory of a step beyond
+// weights, gradients and moments. The losses must be the same digits.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/command_line.h"
+#include "bench/stopwatch.h"
+#include "bench/train/trainer.h"
+
+namespace halftone::bench {
+namespace {
+
+using htone::call;
+using htone::make;
+
+struct Rule {
+  const char* name;
+  const char* kind;
+  int64_t every;
+};
+constexpr Rule kRules[] = {{"none", nullptr, 1},
+                           {"attention", "multihead_attention", 1},
+                           {"every 2nd block", "transformer_block", 2},
+                           {"every block", "transformer_block", 1}};
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+htone_memory_stats stats_of(const htone::Device& device) {
+  htone_memory_stats stats = HTONE_MEMORY_STATS_INIT;
+  call(htone_device_memory_stats, device, &stats);
+  return stats;
+}
+
+// One model with its own context, so that its memory is counted apart.
+class Contender {
+ public:
+  Contender(const Rule& rule, htone_dtype precision, int64_t context, int threads)
+      : rule_(rule), device_(device_with(threads)), trainer_(make_gpt_of(device_, context, 2), device_, precision) {
+    size_t count = 0;
+    if (rule.kind != nullptr) {
+      call(htone_module_set_recompute_matching, trainer_.task().module, nullptr, rule.kind, rule.every, &count);
+    }
+    trainer_.step();
+    measure_memory();
+  }
+
+  void step(TimeOf time) {
+    const Stopwatch watch(time);
+    trainer_.step();
+    seconds_.push_back(watch.seconds());
+  }
+
+  void print(const Contender& first) const {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < seconds_.size(); ++i) ratios.push_back(seconds_[i] / first.seconds_[i]);
+    std::printf("%-16s %9.1f %6.3f %9.1f %6.3f %9.1f %6.3f  %.6f\n", rule_.name, median(seconds_) * 1e3, median(ratios),
+                kept_, kept_ / first.kept_, peak_, peak_ / first.peak_, trainer_.last_loss());
+  }
+
+ private:
+  static htone::Device device_with(int threads) {
+    htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
+    options.num_threads = threads;
+    return make<htone::Device>(htone_device_create, make<htone::Context>(htone_context_create, &options), "cpu");
+  }
+
+  void measure_memory() {
+    constexpr double kMib = 1 << 20;
+    const htone_memory_stats before = stats_of(device_);
+    {
+      const Trainer::Losses losses = trainer_.forward();
+      kept_ = static_cast<double>(stats_of(device_).by_category[HTONE_MEMORY_ACTIVATIONS] -
+                                  before.by_category[HTONE_MEMORY_ACTIVATIONS]) /
+              kMib;
+    }
+    call(htone_device_reset_peak_memory, device_);
+    trainer_.step();
+    peak_ = static_cast<double>(stats_of(device_).peak - before.current) / kMib;
+  }
+
+  const Rule& rule_;
+  htone::Device device_;
+  Trainer trainer_;
+  std::vector<double> seconds_;  // of the steps, by round
+  double kept_ = 0;
+  double peak_ = 0;
+};
+
+htone_dtype precision_named(const std::string& name) {
+  if (name == "fp32") return HTONE_F32;
+  return name == "fp16" ? HTONE_F16 : HTONE_BF16;
+}
+
+int run(int argc, char** argv) {
+  CommandLine line(argc, argv, "recompute_bench [--precision fp32|bf16|fp16] [--context N] [--threads N] [--rounds N]");
+  const int threads = line.number("--threads", 2, kMostThreads);
+  const int rounds = line.number("--rounds", 5, kMostRounds);
+  const int context = line.number("--context", 1024, 8192);
+  const htone_dtype precision = precision_named(line.text("--precision"));
+  line.finish();
+  std::vector<std::unique_ptr<Contender>> contenders;
+  for (const Rule& rule : kRules) {
+    contenders.push_back(std::make_unique<Contender>(rule, precision, context, threads));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& contender : contenders) contender->step(threads == 1 ? TimeOf::kThread : TimeOf::kWall);
+  }
+  std::printf("%-16s %9s %6s %9s %6s %9s %6s  %s\n", "recomputed", "step ms", "ratio", "kept MiB", "ratio", "peak MiB",
+              "ratio", "loss");
+  for (const auto& contender : contenders) contender->print(*contenders[0]);
+  return 0;
+}
+
+}  // namespace
+}  // namespace halftone::bench
+
+int main(int argc, char** argv) {
+  try {
+    return halftone::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "recompute_bench: %s\n", error.what());
+    return 1;
+  }
+}
