@@ -23,7 +23,11 @@ RecomputePass::RecomputePass(const Ref<RecomputeRegion>& region)
 }
 
 RecomputePass::RecomputePass(const Ref<RecomputeRegion>& region, std::vector<SavedValue>& made)
-    : region_(region), made_(&made), outer_(scope().recompute), tape_(region->keys_, KeyTape::Mode::kReplay) {
+    : region_(region),
+      made_(&made),
+      outer_(scope().recompute),
+      tape_(region->keys_, KeyTape::Mode::kReplay),
+      missing_(region->made_count_) {
   scope().recompute = this;
   region->is_running_ = true;
 }
@@ -43,6 +47,7 @@ bool RecomputePass::takes(const SavedValue& value, uint64_t& index) {
 bool RecomputePass::takes_first(const Tensor& tensor) {
   const bool is_kept = !mark_.covers(*tensor.storage());
   region_->slots_.push_back({.is_kept = is_kept, .dtype = tensor.dtype(), .shape = tensor.shape()});
+  if (!is_kept) ++region_->made_count_;
   return !is_kept;
 }
 
@@ -58,6 +63,7 @@ bool RecomputePass::takes_second(const SavedValue& value) {
   }
   if (slot.is_kept) return false;
   (*made_)[index] = value;
+  if (--missing_ == 0 && difference_.empty() && region_->may_stop_early()) throw AllMadeAgain();
   return true;
 }
 
@@ -121,7 +127,11 @@ std::vector<SavedValue> RecomputedTensors::made_again(const Ref<RecomputeRegion>
   current.node = nullptr;
   current.recomputed = nullptr;
   const RecomputePass pass(region, made);
-  region->run_again();
+  try {
+    region->run_again();
+  } catch (const AllMadeAgain&) {
+    return made;
+  }
   pass.require_same();
   return made;
 }

@@ -27,8 +27,11 @@ class RecomputeRegion : public RefCounted {
   virtual std::string place() const = 0;
   // Throws STATE where the forward would read another value than the first time.
   virtual void require_unchanged() const = 0;
-  // Runs the forward as the first time, with recording, autocast and modes of then.
+  // Runs the forward as the first time, with autocast and modes of then.
   virtual void run_again() const = 0;
+  // True where the second run may end by an exception that is no Error, as soon as it has made all tensors: nothing in
+  // it runs code of the caller's.
+  virtual bool may_stop_early() const noexcept = 0;
 
  private:
   friend class RecomputePass;
@@ -42,10 +45,14 @@ class RecomputeRegion : public RefCounted {
   };
 
   std::vector<Slot> slots_;
+  uint64_t made_count_ = 0;      // slots that are made again
   std::vector<PhiloxKey> keys_;  // of the random sequences that the forward took
   bool is_complete_ = false;     // the first run has ended
   bool is_running_ = false;
 };
+
+// Ends a second run that has nothing left to make.
+struct AllMadeAgain {};
 
 // One run of a region's forward, on this thread, until the end of a block.
 class RecomputePass {
@@ -65,7 +72,7 @@ class RecomputePass {
   void require_same() const;
 
   // Called with each tensor that an operation saves. Returns false where the node must keep it; else the region makes
-  // it again, as number `index`. Throws OUT_OF_MEMORY.
+  // it again, as number `index`. Throws OUT_OF_MEMORY, and AllMadeAgain where the region may stop early.
   bool takes(const SavedValue& value, uint64_t& index);
 
  private:
@@ -78,6 +85,7 @@ class RecomputePass {
   const StorageMark mark_;
   KeyTape tape_;
   uint64_t count_ = 0;      // tensors saved so far
+  uint64_t missing_ = 0;    // tensors that a second run has to make yet
   std::string difference_;  // the first one from the first run
 };
 

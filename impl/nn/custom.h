@@ -21,6 +21,7 @@ class Custom : public Module {
   // Throws INVALID_ARGUMENT where the child holds this module, or this module would be too deep.
   void add_module(const std::string& name, const Ref<Module>& module);
 
+  bool has_callers_forward() const noexcept override { return true; }
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
   const Module* child(size_t index) const noexcept override;

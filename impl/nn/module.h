@@ -70,6 +70,11 @@ class Module : public RefCounted {
                            std::span<Tensor> replacements);
   Hooks<ForwardHook>& forward_hooks() noexcept { return forward_hooks_; }
 
+  // True where the forward is code of the caller's, which must run to its end.
+  virtual bool has_callers_forward() const noexcept { return false; }
+  // True where the forward, or a hook on it, is such code. Children do not count.
+  bool runs_callers_code() const noexcept { return has_callers_forward() || forward_pre_hooks_ || forward_hooks_; }
+
   // A module of the same kind, mode and settings, with parameters, buffers and children that `parts` copies. Hooks are
   // not copied. The default throws UNSUPPORTED naming "module": nothing is known of a forward that is the caller's.
   virtual Ref<Module> copied(PartCopies& parts) const;

@@ -1,5 +1,6 @@
 #include "nn/recompute.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_set>
 #include <utility>
@@ -65,6 +66,11 @@ class ModuleRegion final : public RecomputeRegion {
     std::vector<Tensor> inputs, outputs(output_count_);
     for (const Input& input : inputs_) inputs.push_back(repeated(input));
     module_->forward_again(inputs, outputs, path_);
+  }
+
+  bool may_stop_early() const noexcept override {
+    return std::none_of(modes_.begin(), modes_.end(),
+                        [](const Mode& mode) { return mode.module->runs_callers_code(); });
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "failing_allocations.h"
 #include "nn/recompute.h"
 #include "nn/recompute_models.h"
+#include "probe_device.h"
 
 namespace halftone::nn {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 class Probe final : public Layer {
  public:
   const char* kind() const noexcept override { return "probe"; }
+  bool has_callers_forward() const noexcept override { return true; }
   Tensor forward(const Tensor& input) const override {
     if (on_forward) on_forward(++calls);
     was_recomputing = is_recomputing();
@@ -71,6 +73,27 @@ TEST_F(RecomputeRulesTest, AForwardThatRecordsNothingIsNotARegion) {
   scope().grad_enabled = false;
   EXPECT_FALSE(requires_grad(probe.run(input())));
   EXPECT_EQ(scope().recompute, nullptr);
+}
+
+// The second forward need not compute what is behind the last tensor that it makes: here the second product. A hook
+// inside makes it run to its end, as the caller may count on that.
+TEST_F(RecomputeRulesTest, TheSecondForwardStopsWhenItHasMadeAllTensors) {
+  const Ref<Module> last = linear(4, 4);
+  const Ref<Module> model = chain({linear(3, 4), make_ref<Tanh>(), last});
+  model->set_recompute(true);
+  const Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto products = [&] {
+    const Tensor loss = ops::sum(model->run(x), {}, false);
+    const ProbeDevice probe(device());
+    run_backward(loss, {}, false);
+    return probe.launches();
+  };
+  const int64_t stopped = products();
+  int calls = 0;
+  const Ref<Hook> hook = last->forward_hooks().add(
+      [&](const Module&, std::span<const Tensor>, std::span<const Tensor>, std::span<Tensor>) { ++calls; });
+  EXPECT_EQ(products(), stopped + 1);
+  EXPECT_EQ(calls, 2);
 }
 
 // A linear layer saves its weight and its input, which are there without it.
@@ -219,6 +242,7 @@ TEST_F(RecomputeRulesTest, AWriteInsideTheForwardIsFoundAsWithoutRecomputation) 
   class Writer final : public Layer {
    public:
     const char* kind() const noexcept override { return "writer"; }
+    bool has_callers_forward() const noexcept override { return true; }
     Tensor forward(const Tensor& input) const override {
       const Tensor result = ops::exp(input);
       const Tensor doubled = ops::mul(result, result);

@@ -13,6 +13,8 @@
  *   first alone. htone_is_recomputing tells a callback which forward runs.
  * - Inside a marked module the marks of other modules have no effect: the outermost one decides.
  * - A marked module is kept until its backward has run, or its results are released.
+ * - Where neither a custom module nor a hook is inside, the second forward ends with the last tensor that backward
+ *   needs.
  * - With retain_graph, each backward runs the forward again.
  * - A backward inside the forward of a marked module, through what that forward computes, is STATE.
  * - Marks are part of copies of a module (module_copy.h), and of no checkpoint or state dict.

@@ -1,3 +1,6 @@
+#include <array>
+#include <utility>
+
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
 #include "ops/dispatch/store_gradient.h"
@@ -54,6 +57,12 @@ Tensor linear(const Tensor& given_input, const Tensor& given_weight, const Tenso
   Shape shape = input.shape();
   shape[shape.rank() - 1] = weight.size(0);
   const Tensor rows = as_rows(input);
+  // Saved before the product, which a second forward need not compute if these are the last that it has to make again.
+  SavedTensor saved_rows, saved_weight;
+  if (should_record(std::array{&input, &weight, &bias})) {
+    saved_rows = SavedTensor(rows);
+    saved_weight = SavedTensor(weight);
+  }
   Tensor result = empty(input.device(), input.dtype(), shape);
   run_gemm("linear", input.device(),
            {.a = rows.view(),
@@ -61,8 +70,8 @@ Tensor linear(const Tensor& given_input, const Tensor& given_weight, const Tenso
             .bias = bias.defined() ? bias.view() : View{},
             .c = as_rows(result).view()});
   if (auto* node = record<LinearBackward>(result, {&input, &weight, &bias})) {
-    node->input = SavedTensor(rows);
-    node->weight = SavedTensor(weight);
+    node->input = std::move(saved_rows);
+    node->weight = std::move(saved_weight);
     node->input_shape = input.shape();
     if (bias.defined()) node->bias_dtype = bias.dtype();
   }

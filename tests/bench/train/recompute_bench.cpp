@@ -28,6 +28,7 @@ struct Rule {
 };
 constexpr Rule kRules[] = {{"none", nullptr, 1},
                            {"attention", "multihead_attention", 1},
+                           {"feed-forward", "feed_forward", 1},
                            {"every 2nd block", "transformer_block", 2},
                            {"every block", "transformer_block", 1}};
 
