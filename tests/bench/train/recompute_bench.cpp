@@ -1,5 +1,5 @@
-// What recomputation costs and saves: steps of one GPT at context 1024 (or --context), batch 2, with none, the
-// attention, every second block or every block computed again in backward:
+// Recomputation: its time and memory in steps of one GPT at context 1024 (or --context), batch 2. Computed again in
+// backward are: nothing, the attention, the feed-forward parts, every second block, or every block.
 //   recompute_bench [--precision fp32|bf16|fp16] [--context N] [--threads N] [--rounds N]
 // In every round each contender takes one step, in turn, so that other load on the machine meets all of them alike. The
 // ratio of times is the median of the ratios within the rounds; a time is CPU time if there is one thread, else wall
