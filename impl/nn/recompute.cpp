@@ -50,6 +50,10 @@ class ModuleRegion final : public RecomputeRegion {
     }
     for (const Weights& weights : weights_) {
       const Tensor& saved = weights.saved.unpack();
+      if (weights.is_frozen != weights.parameter->is_frozen()) {
+        fail(Code::kState, "tensor", "%s was %s after the forward of %s, which is recomputed",
+             weights.parameter->name(), weights.is_frozen ? "made trainable" : "frozen", place().c_str());
+      }
       if (saved.storage() == weights.parameter->weights().storage()) continue;
       fail(Code::kState, "tensor", "the weights of %s were replaced after the forward of %s, which is recomputed",
            weights.parameter->name(), place().c_str());
@@ -83,6 +87,7 @@ class ModuleRegion final : public RecomputeRegion {
   struct Weights {
     Ref<Parameter> parameter;
     SavedTensor saved;
+    bool is_frozen;
   };
   struct Mode {
     Ref<const Module> module;
@@ -129,7 +134,8 @@ class ModuleRegion final : public RecomputeRegion {
     std::vector<NamedParameter> parameters;
     module.append_parameters("", parameters);
     for (const NamedParameter& named : parameters) {
-      weights_.push_back({named.parameter, SavedTensor(named.parameter->leaf())});
+      const Ref<Parameter>& parameter = named.parameter;
+      weights_.push_back({parameter, SavedTensor(parameter->leaf()), parameter->is_frozen()});
     }
     if (module.is_training()) return;
     std::vector<NamedBuffer> buffers;

@@ -171,6 +171,9 @@ TEST_F(RecomputeRulesTest, A38_WritesBetweenForwardAndBackwardAreRefused) {
                    bias->mark_current();
                  }),
                  "bias [10]");
+  expect_refused(loss_then([&](const Tensor&) { bias->set_frozen(true); }),
+                 "bias was frozen after the forward of layer 0");
+  expect_refused(loss_then([&](const Tensor&) { bias->set_frozen(false); }), "bias was made trainable after");
   run_backward(loss_then([](const Tensor&) {}), {}, false);
 }
 

@@ -21,9 +21,9 @@ extern "C" {
 #endif
 
 /** Makes a module of the same layers with parameters and buffers of its own, which have the values of now. The copy has
- * the modes and names of the layers, and frozen parameters stay frozen. It has no gradients, hooks or optimizer.
- * Weights that an optimizer has split are joined to f32; those without a master stay in their 16 bits. A parameter or
- * layer that the module holds several times is also one in the copy.
+ * the modes, marks (recompute.h) and names of the layers, and frozen parameters stay frozen. It has no gradients, hooks
+ * or optimizer. Weights that an optimizer has split are joined to f32; those without a master stay in their 16 bits. A
+ * parameter or layer that the module holds several times is also one in the copy.
  *
  * @param[in] module borrowed; no other thread changes it meanwhile.
  * @param[out] out the copy; owned by the caller.

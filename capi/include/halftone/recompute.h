@@ -5,9 +5,9 @@
  * "transformer_block"), every second of them, or parts of them (kind "multihead_attention" or "feed_forward").
  *
  * The second forward repeats the first one: it draws the same random numbers, with the autocast policy and the modes of
- * the first, and the running statistics of batch norms change once. The parameters and inputs must not be written
- * between forward and backward. A module of the caller's (custom.h) and a hook must compute the same twice, from their
- * inputs; backward is STATE if they save other tensors the second time.
+ * the first, and the running statistics of batch norms change once. Between forward and backward, inputs and parameters
+ * must not be written, nor parameters frozen. A module of the caller's (custom.h) and a hook must compute the same
+ * twice, from their inputs; backward is STATE if they save other tensors the second time.
  *
  * - Hooks of the modules inside a marked module run in both forwards; those of the marked module itself run in the
  *   first alone. htone_is_recomputing tells a callback which forward runs.
