@@ -52,10 +52,13 @@ typedef struct htone_generate_options {
  */
 HTONE_API htone_status htone_generate_options_init(htone_generate_options* options);
 
-/** Continues tokens by those that a language model predicts, one after another. Each step runs the model on all tokens
- * of the context again and records nothing. The logits of the last position are cut to top_k, then to top_p. Row r
- * draws from the numbers (seed, r), so equal logits give equal tokens on every machine. The model runs in the mode that
- * it has: set it to evaluation mode before (htone_module_set_training).
+/** Continues tokens by those that a language model predicts, one after another, and records nothing. A causal
+ * htone_module_create_transformer runs each token once, with a cache (cache.h), so its hooks see the new tokens alone;
+ * it runs all tokens of the context again for each new one when there are more than the context and the window slides,
+ * since then every token has another position, and while dropout acts in training mode. Other modules always do. The
+ * logits of the last position are cut to top_k, then to top_p. Row r draws from the numbers (seed, r), so equal logits
+ * give equal tokens on every machine. The module runs in the mode that it has: set it to evaluation mode before
+ * (htone_module_set_training).
  *
  * @param[in] module tokens [batch, time] to logits [batch, time, vocabulary], such as a
  *   htone_module_create_transformer; borrowed.

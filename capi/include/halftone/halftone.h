@@ -28,6 +28,7 @@
 #include "halftone/attention.h"
 #include "halftone/autograd.h"
 #include "halftone/base.h"
+#include "halftone/cache.h"
 #include "halftone/checkpoint.h"
 #include "halftone/compare.h"
 #include "halftone/context.h"

@@ -1,5 +1,7 @@
 #include "halftone/transformer.h"
 
+#include <cmath>
+
 #include "base/call.h"
 #include "nn/transformer/attention.h"
 #include "nn/transformer/block.h"
@@ -43,6 +45,18 @@ Value choice_option(int value, int count, const char* shown) {
   fail(Code::kInvalidArgument, "options", "%s=%d is no value of its enumeration", shown, value);
 }
 
+double rotary_base_option(double base) {
+  if (base > 0.0 && std::isfinite(base)) return base;
+  fail(Code::kInvalidArgument, "options", "options.rotary_base=%g, expected a positive finite number", base);
+}
+
+// Rotation needs pairs of elements.
+nn::PositionKind position_kind(nn::PositionKind kind, int64_t width, int64_t heads, const char* shown) {
+  if (kind != nn::PositionKind::kRotary || width / heads % 2 == 0) return kind;
+  fail(Code::kInvalidArgument, "options", "%s: rotary positions need an even width / heads, which is %lld", shown,
+       static_cast<long long>(width / heads));
+}
+
 struct MultiheadSizes {
   int64_t width;
   int64_t heads;
@@ -65,6 +79,7 @@ htone_multihead_attention_options multihead_options(const htone_multihead_attent
       options_or_default(options, htone_multihead_attention_options(HTONE_MULTIHEAD_ATTENTION_OPTIONS_INIT));
   checked_weight_dtype(given.dtype, "options", "options.dtype");
   dropout_option(given.dropout);
+  rotary_base_option(given.rotary_base);
   return given;
 }
 
@@ -72,13 +87,18 @@ Ref<nn::Module> make_multihead(ContextDevice& device, const MultiheadSizes& size
                                const htone_multihead_attention_options& options) {
   return make_ref<nn::MultiheadAttention>(
       device,
-      nn::AttentionModuleOptions{.width = sizes.width,
-                                 .heads = sizes.heads,
-                                 .kv_heads = checked_kv_heads(options.kv_heads, sizes.heads, "heads"),
-                                 .bias = options.bias != 0,
-                                 .is_causal = options.causal != 0,
-                                 .dropout = options.dropout,
-                                 .dtype = static_cast<DType>(options.dtype)},
+      nn::AttentionModuleOptions{
+          .width = sizes.width,
+          .heads = sizes.heads,
+          .kv_heads = checked_kv_heads(options.kv_heads, sizes.heads, "heads"),
+          .bias = options.bias != 0,
+          .is_causal = options.causal != 0,
+          .dropout = options.dropout,
+          .dtype = static_cast<DType>(options.dtype),
+          .position_kind = position_kind(options.rotary != 0 ? nn::PositionKind::kRotary : nn::PositionKind::kNone,
+                                         sizes.width, sizes.heads, "options.rotary"),
+          .rotary_interleaved = options.rotary_interleaved != 0,
+          .rotary_base = options.rotary_base},
       nn::kWeightStd);
 }
 
@@ -94,7 +114,12 @@ nn::TransformerOptions transformer_options(const htone_transformer_options* opti
                         .bias = given.bias != 0,
                         .is_causal = given.causal != 0,
                         .dropout = dropout_option(given.dropout),
-                        .dtype = checked_weight_dtype(given.dtype, "options", "options.dtype")},
+                        .dtype = checked_weight_dtype(given.dtype, "options", "options.dtype"),
+                        .position_kind = position_kind(
+                            choice_option<nn::PositionKind>(given.position_kind, 3, "options.position_kind"),
+                            given.width, given.heads, "options.position_kind"),
+                        .rotary_interleaved = given.rotary_interleaved != 0,
+                        .rotary_base = rotary_base_option(given.rotary_base)},
           .hidden = size_in_range(hidden, kMostHidden, "options", "options.hidden"),
           .norm_placement = choice_option<nn::NormPlacement>(given.norm_placement, 2, "options.norm_placement"),
           .norm_kind = choice_option<nn::NormKind>(given.norm_kind, 2, "options.norm_kind"),
@@ -114,6 +139,8 @@ static_assert(static_cast<int>(nn::FeedForwardKind::kGeluTanh) == HTONE_FEED_FOR
 static_assert(static_cast<int>(nn::FeedForwardKind::kSwiGlu) == HTONE_FEED_FORWARD_SWIGLU);
 static_assert(static_cast<int>(nn::OutputHead::kTied) == HTONE_HEAD_TIED);
 static_assert(static_cast<int>(nn::OutputHead::kOwn) == HTONE_HEAD_OWN);
+static_assert(static_cast<int>(nn::PositionKind::kRotary) == HTONE_POSITION_ROTARY);
+static_assert(static_cast<int>(nn::PositionKind::kNone) == HTONE_POSITION_NONE);
 
 htone_status htone_module_create_multihead_attention(htone_device* device, int64_t width, int64_t heads,
                                                      const htone_multihead_attention_options* options,

@@ -4,6 +4,8 @@
 #include "nn/init.h"
 #include "nn/linear.h"
 #include "nn/part_copies.h"
+#include "nn/transformer/cache.h"
+#include "ops/dispatch/check.h"
 #include "ops/ops.h"
 
 namespace halftone::nn {
@@ -23,21 +25,39 @@ void MultiheadAttention::require_sequence(const Tensor& sequence, const Tensor& 
   }
 }
 
-MultiheadAttention::Projected MultiheadAttention::self_projections(const Tensor& sequence) const {
+void MultiheadAttention::require_sequences(const Operands& inputs) const {
+  require_sequence(inputs.query, inputs.query, "query");
+  require_sequence(inputs.key, inputs.query, "key");
+  require_sequence(inputs.value, inputs.query, "value");
+  if (inputs.value.size(1) == inputs.key.size(1)) return;
+  fail(Code::kShapeMismatch, "value", "value %s has another time than key %s", ShapeText(inputs.value.shape()).text,
+       ShapeText(inputs.key.shape()).text);
+}
+
+void MultiheadAttention::require_cacheable(const Tensor& cache, const Tensor& query, bool is_self) const {
+  if (!options_.is_causal || !is_self) {
+    fail(Code::kUnsupported, "cache", "cache for attention %s: only causal attention of a sequence to itself has one",
+         is_self ? "that is not causal" : "to another sequence");
+  }
+  require_same_device(query, "query", cache, "cache");
+  require_layer_cache(cache,
+                      {.batch = query.size(0), .kv_heads = options_.kv_heads, .time = query.size(1), .depth = depth()});
+}
+
+MultiheadAttention::Operands MultiheadAttention::self_projections(const Tensor& sequence) const {
   const int64_t kv_width = options_.kv_heads * depth();
   const std::vector<Tensor> all = ops::split(part(kProjections).run(sequence), 2, {options_.width, kv_width, kv_width});
   return {all[0], all[1], all[2]};
 }
 
-MultiheadAttention::Projected MultiheadAttention::cross_projections(const Tensor& query, const Tensor& key,
-                                                                    const Tensor& value) const {
+MultiheadAttention::Operands MultiheadAttention::cross_projections(const Operands& inputs) const {
   const auto& projections = static_cast<const Linear&>(part(kProjections));
   const std::vector<int64_t> rows = {options_.width, options_.kv_heads * depth(), options_.kv_heads * depth()};
   const std::vector<Tensor> weights = ops::split(projections.weight()->leaf(), 0, rows);
   std::vector<Tensor> biases(3);
   if (projections.bias()) biases = ops::split(projections.bias()->leaf(), 0, rows);
-  return {ops::linear(query, weights[0], biases[0]), ops::linear(key, weights[1], biases[1]),
-          ops::linear(value, weights[2], biases[2])};
+  return {ops::linear(inputs.query, weights[0], biases[0]), ops::linear(inputs.key, weights[1], biases[1]),
+          ops::linear(inputs.value, weights[2], biases[2])};
 }
 
 // [batch, time, heads * depth] to [batch, heads, time, depth], a view.
@@ -45,23 +65,33 @@ Tensor MultiheadAttention::split_heads(const Tensor& projected, int64_t heads) c
   return ops::transpose(ops::reshape(projected, {projected.size(0), projected.size(1), heads, depth()}), 1, 2);
 }
 
+MultiheadAttention::Operands MultiheadAttention::as_heads(const Operands& projected, int64_t past) const {
+  Operands heads = {split_heads(projected.query, options_.heads), split_heads(projected.key, options_.kv_heads),
+                    split_heads(projected.value, options_.kv_heads)};
+  if (options_.position_kind != PositionKind::kRotary) return heads;
+  const Rotary rotary = {.base = options_.rotary_base, .is_interleaved = options_.rotary_interleaved, .offset = past};
+  heads.query = ops::rotary_embedding(heads.query, Tensor(), rotary);
+  heads.key = ops::rotary_embedding(heads.key, Tensor(), rotary);
+  return heads;
+}
+
 void MultiheadAttention::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  const Tensor &query = inputs[0], &mask = inputs[3];
-  const Tensor& key = inputs[1].defined() ? inputs[1] : query;
-  const Tensor& value = inputs[2].defined() ? inputs[2] : key;
-  const bool is_self = !inputs[1].defined() && !inputs[2].defined();
-  require_sequence(query, query, "query");
-  require_sequence(key, query, "key");
-  require_sequence(value, query, "value");
-  if (value.size(1) != key.size(1)) {
-    fail(Code::kShapeMismatch, "value", "value %s has another time than key %s", ShapeText(value.shape()).text,
-         ShapeText(key.shape()).text);
+  const Tensor &query = inputs[kQuery], &cache = inputs[kCache];
+  const bool is_self = !inputs[kKey].defined() && !inputs[kValue].defined();
+  const Tensor& key = inputs[kKey].defined() ? inputs[kKey] : query;
+  const Operands sequences = {query, key, inputs[kValue].defined() ? inputs[kValue] : key};
+  require_sequences(sequences);
+  if (cache.defined()) require_cacheable(cache, query, is_self);
+  const int64_t past = cache.defined() ? past_of(cache, query.size(1)) : 0;
+  Operands heads = as_heads(is_self ? self_projections(query) : cross_projections(sequences), past);
+  if (cache.defined()) {
+    require_unrecorded({&heads.query, &heads.key, &heads.value});
+    heads.key = cached(heads.key, cache_part(cache, 0));
+    heads.value = cached(heads.value, cache_part(cache, 1));
   }
-  const Projected projected = is_self ? self_projections(query) : cross_projections(query, key, value);
   const Tensor attended = ops::scaled_dot_product_attention(
-      split_heads(projected.query, options_.heads), split_heads(projected.key, options_.kv_heads),
-      split_heads(projected.value, options_.kv_heads), mask,
-      {.is_causal = options_.is_causal, .dropout = is_training() ? options_.dropout : 0.0});
+      heads.query, heads.key, heads.value, inputs[kMask],
+      {.is_causal = options_.is_causal, .causal_offset = past, .dropout = is_training() ? options_.dropout : 0.0});
   const Tensor merged = ops::reshape(ops::transpose(attended, 1, 2), query.shape());
   outputs[0] = part(kOutput).run(merged);
 }

@@ -6,6 +6,7 @@
 #include "nn/norms.h"
 #include "nn/part_copies.h"
 #include "nn/transformer/attention.h"
+#include "nn/transformer/cache.h"
 #include "nn/transformer/feed_forward.h"
 #include "ops/ops.h"
 
@@ -28,9 +29,9 @@ TransformerBlock::TransformerBlock(ContextDevice& device, const TransformerOptio
   add_part("mlp", make_ref<FeedForward>(device, options, output_std));
 }
 
-Tensor TransformerBlock::attend(const Tensor& input, const Tensor& mask) const {
+Tensor TransformerBlock::attend(const Tensor& input, const Tensor& mask, const Tensor& cache) const {
   Tensor output;
-  part(kAttention).run(std::array{input, Tensor(), Tensor(), mask}, {&output, 1});
+  part(kAttention).run(std::array{input, Tensor(), Tensor(), mask, cache}, {&output, 1});
   return output;
 }
 
@@ -38,12 +39,12 @@ Tensor TransformerBlock::dropped(const Tensor& tensor) const { return ops::dropo
 
 void TransformerBlock::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   Tensor x = inputs[0];
-  const Tensor& mask = inputs[1];
+  const Tensor &mask = inputs[1], &cache = inputs[2];
   if (norm_placement_ == NormPlacement::kPre) {
-    x = ops::add(x, dropped(attend(part(kNorm1).run(x), mask)));
+    x = ops::add(x, dropped(attend(part(kNorm1).run(x), mask, cache)));
     outputs[0] = ops::add(x, dropped(part(kFeedForward).run(part(kNorm2).run(x))));
   } else {
-    x = part(kNorm1).run(ops::add(x, dropped(attend(x, mask))));
+    x = part(kNorm1).run(ops::add(x, dropped(attend(x, mask, cache))));
     outputs[0] = part(kNorm2).run(ops::add(x, dropped(part(kFeedForward).run(x))));
   }
 }
@@ -60,9 +61,12 @@ TransformerStack::TransformerStack(ContextDevice& device, const TransformerOptio
 
 void TransformerStack::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   Tensor x = inputs[0];
+  const Tensor& cache = inputs[2];
+  if (cache.defined()) require_cache(cache, static_cast<int64_t>(part_count()), 0);
   for (size_t i = 0; i < part_count(); ++i) {
     Tensor result;
-    part(i).run(std::array{x, inputs[1]}, {&result, 1});
+    const Tensor own = cache.defined() ? cache_part(cache, static_cast<int64_t>(i)) : Tensor();
+    part(i).run(std::array{x, inputs[1], own}, {&result, 1});
     x = std::move(result);
   }
   outputs[0] = x;

@@ -9,34 +9,35 @@ namespace halftone::nn {
 // A LayerNorm or an RMSNorm over the width.
 Ref<Module> make_norm(ContextDevice& device, const TransformerOptions& options);
 
-// (x[, mask]) to x. Parts, with GPT-2's names: ln_1, attn, ln_2, mlp. Norms are before the parts that they belong to,
-// or behind the sums with the residual stream.
+// (x[, mask[, cache]]) to x, with the cache of one layer. Parts, with GPT-2's names: ln_1, attn, ln_2, mlp. Norms are
+// before the parts that they belong to, or behind the sums with the residual stream.
 class TransformerBlock final : public Composite {
  public:
   TransformerBlock(ContextDevice& device, const TransformerOptions& options);
 
   const char* kind() const noexcept override { return "transformer_block"; }
-  Arity arity() const noexcept override { return {.required_inputs = 1, .inputs = 2, .outputs = 1}; }
+  Arity arity() const noexcept override { return {.required_inputs = 1, .inputs = 3, .outputs = 1}; }
   void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
   Ref<Module> copied(PartCopies& parts) const override;
 
  private:
   enum Part : size_t { kNorm1, kAttention, kNorm2, kFeedForward };
 
-  Tensor attend(const Tensor& input, const Tensor& mask) const;
+  Tensor attend(const Tensor& input, const Tensor& mask, const Tensor& cache) const;
   Tensor dropped(const Tensor& tensor) const;
 
   NormPlacement norm_placement_;
   double dropout_;
 };
 
-// Blocks one after another, each with the same mask: (x[, mask]) to x. Parts: 0, 1 and so on.
+// Blocks one after another, each with the same mask and its layer of the cache: (x[, mask[, cache]]) to x. Parts: 0, 1
+// and so on.
 class TransformerStack final : public Composite {
  public:
   TransformerStack(ContextDevice& device, const TransformerOptions& options);
 
   const char* kind() const noexcept override { return "transformer_stack"; }
-  Arity arity() const noexcept override { return {.required_inputs = 1, .inputs = 2, .outputs = 1}; }
+  Arity arity() const noexcept override { return {.required_inputs = 1, .inputs = 3, .outputs = 1}; }
   void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
   Ref<Module> copied(PartCopies& parts) const override;
 };

@@ -1,10 +1,9 @@
 #include "nn/transformer/generate.h"
 
-#include <algorithm>
-
 #include "autograd/scope.h"
 #include "core/error.h"
 #include "core/philox.h"
+#include "nn/transformer/next_logits.h"
 #include "ops/shape/shape.h"
 #include "tensor/factory.h"
 
@@ -19,21 +18,6 @@ void require_prompt(const Tensor& tokens) {
   if (tokens.rank() == 2 && tokens.size(1) > 0) return;
   fail(Code::kShapeMismatch, "tokens", "tokens %s, expected [batch, time] with at least one token a row",
        ShapeText(tokens.shape()).text);
-}
-
-// Logits of the last position, [batch, vocabulary] in row-major order.
-std::vector<double> last_logits(const Module& model, const Tensor& tokens, int64_t context) {
-  const int64_t time = tokens.size(1);
-  const int64_t begin = context == 0 ? 0 : std::max<int64_t>(0, time - context);
-  const Tensor logits = model.run(begin == 0 ? tokens : ops::slice(tokens, 1, begin, time, 1));
-  if (logits.rank() != 3 || logits.size(0) != tokens.size(0) || logits.size(1) < 1 || logits.size(2) < 1) {
-    fail(Code::kShapeMismatch, "module", "module returned %s, expected logits [batch, time, vocabulary]",
-         ShapeText(logits.shape()).text);
-  }
-  const Tensor last = ops::slice(logits, 1, logits.size(1) - 1, logits.size(1), 1);
-  std::vector<double> values(static_cast<size_t>(last.numel()));
-  if (!values.empty()) read_to_host(last, DType::kF64, values.data());
-  return values;
 }
 
 // One number for each row and step, whatever the batch draws besides.
@@ -51,10 +35,11 @@ Tensor generate(const Module& model, const Tensor& tokens, const GenerateOptions
   scope().grad_enabled = false;
   const auto rows = static_cast<size_t>(tokens.size(0));
   Tensor all = converted(tokens, DType::kI64);
+  NextLogits next_logits(model, options.context);
   std::vector<char> has_ended(rows, 0);
   std::vector<int64_t> next(rows);
   for (int64_t step = 0; step < options.new_tokens && rows > 0; ++step) {
-    const std::vector<double> logits = last_logits(model, all, options.context);
+    const std::vector<double> logits = next_logits.after(all);
     const std::span<const double> values(logits);
     const size_t vocabulary = logits.size() / rows;
     for (size_t row = 0; row < rows; ++row) {

@@ -11,6 +11,7 @@ enum class NormPlacement { kPre, kPost };
 enum class NormKind { kLayer, kRms };
 enum class FeedForwardKind { kGelu, kGeluTanh, kSwiGlu };
 enum class OutputHead { kNone, kTied, kOwn };
+enum class PositionKind { kLearned, kRotary, kNone };
 
 // Heads divide the width, kv_heads divide the heads.
 struct AttentionModuleOptions {
@@ -21,6 +22,9 @@ struct AttentionModuleOptions {
   bool is_causal = false;
   double dropout = 0.0;  // of the attention weights, in training
   DType dtype = DType::kF32;
+  PositionKind position_kind = PositionKind::kNone;  // kRotary: queries and keys are rotated; the depth is even
+  bool rotary_interleaved = false;
+  double rotary_base = 10000.0;
 };
 
 struct TransformerOptions {
@@ -33,7 +37,7 @@ struct TransformerOptions {
   // Settings of whole models. A block alone uses the layers for its initialisation.
   int64_t layers = 1;
   int64_t vocabulary = 0;
-  int64_t positions = 0;
+  int64_t positions = 0;  // the most tokens in a row, where positions are learned
   OutputHead head = OutputHead::kTied;
 };
 

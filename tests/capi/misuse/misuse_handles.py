@@ -123,6 +123,7 @@ OTHER_HANDLES |= {
     ("htone_module_forward_n", "module"): "pair_module",
     ("htone_module_generate", "module"): "language_model",
     ("htone_module_generate", "tokens"): "prompt",
+    ("htone_transformer_cache", "module"): "language_model",
     ("htone_module_create_tied_linear", "bias"): "bias_parameter",
     ("htone_tensor_add_gradient_hook", "tensor"): "leaf",
     ("htone_gradients", "outputs"): "loss",

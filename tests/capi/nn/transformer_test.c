@@ -40,17 +40,6 @@ static htone_module* make_block(const htone_transformer_options* options) {
   return keep_module(module);
 }
 
-/* Larger weights than those of the initialisation, so that no part of a net hides behind a small factor; norms and
- * biases, too. */
-static void fill_parameters(htone_module* module) {
-  size_t count = 0;
-  assert_ok(htone_module_parameter_count(module, &count));
-  for (size_t i = 0; i < count; ++i) {
-    htone_tensor* weights = weights_of(module, i);
-    assert_ok(htone_init_normal(weights, 0, 0.5));
-  }
-}
-
 static htone_tensor* parameter(htone_module* module, const char* name) {
   htone_parameter* found = NULL;
   htone_tensor* tensor = NULL;
@@ -58,18 +47,6 @@ static htone_tensor* parameter(htone_module* module, const char* name) {
   keep_parameter(found);
   assert_ok(htone_parameter_tensor(found, &tensor));
   return keep_tensor(tensor);
-}
-
-static htone_tensor* run(htone_module* module, size_t count, htone_tensor* const* inputs) {
-  htone_tensor* out = NULL;
-  assert_ok(htone_module_forward_n(module, count, inputs, NULL, 1, &out));
-  return keep_tensor(out);
-}
-
-static void assert_same(htone_tensor* actual, htone_tensor* expected, double tolerance) {
-  double* values = values_of(expected);
-  check_values(actual, tolerance, values, (size_t)numel_of(expected), __FILE__, __LINE__);
-  free(values);
 }
 
 static htone_tensor* reshaped(htone_tensor* x, int32_t ndim, int64_t a, int64_t b, int64_t c, int64_t d) {
@@ -91,10 +68,18 @@ static htone_tensor* rows_of(htone_tensor* fused, int which, int64_t width, int6
   return slice_of(fused, 0, begin[which], begin[which + 1], 1);
 }
 
-/* Attention of single operations: heads by reshape, transpose and repeated slices, scores by matmul, softmax. `hidden`
- * [.., queries, keys] is true where a key is hidden; optional. */
-static htone_tensor* plain_attention(htone_module* module, const char* prefix, htone_tensor* query,
-                                     htone_tensor* source, int64_t heads, int64_t kv_heads, htone_tensor* hidden) {
+static htone_tensor* rotated(htone_tensor* rows, const htone_rotary_options* rotary) {
+  htone_tensor* out = NULL;
+  if (rotary == NULL) return rows;
+  assert_ok(htone_rotary_embedding(rows, NULL, rotary, &out));
+  return keep_tensor(out);
+}
+
+/* Attention of single operations: heads by slices, scores by matmul, softmax. `hidden` [.., queries, keys] is true
+ * where a key is hidden; `rotary` rotates queries and keys. Both are optional. */
+static htone_tensor* rotary_attention(htone_module* module, const char* prefix, htone_tensor* query,
+                                      htone_tensor* source, int64_t heads, int64_t kv_heads, htone_tensor* hidden,
+                                      const htone_rotary_options* rotary) {
   int64_t shape[3], keys[3];
   int32_t ndim = 0;
   char name[64];
@@ -113,8 +98,8 @@ static htone_tensor* plain_attention(htone_module* module, const char* prefix, h
   }
   for (int64_t h = 0; h < heads; ++h) {
     const int64_t g = h / (heads / kv_heads);
-    htone_tensor* q = slice_of(projected[0], 2, h * depth, (h + 1) * depth, 1);
-    htone_tensor* k = slice_of(projected[1], 2, g * depth, (g + 1) * depth, 1);
+    htone_tensor* q = rotated(slice_of(projected[0], 2, h * depth, (h + 1) * depth, 1), rotary);
+    htone_tensor* k = rotated(slice_of(projected[1], 2, g * depth, (g + 1) * depth, 1), rotary);
     htone_tensor* v = slice_of(projected[2], 2, g * depth, (g + 1) * depth, 1);
     assert_ok(htone_mul_scalar(apply2(htone_matmul, q, transpose_of(k, 1, 2)), 1 / sqrt((double)depth), &scaled));
     htone_tensor *scores = keep_tensor(scaled), *softmax = NULL;
@@ -127,6 +112,11 @@ static htone_tensor* plain_attention(htone_module* module, const char* prefix, h
   }
   assert_ok(htone_cat((size_t)heads, parts, 2, &merged));
   return linear_of(keep_tensor(merged), weights[2], weights[3]);
+}
+
+static htone_tensor* plain_attention(htone_module* module, const char* prefix, htone_tensor* query,
+                                     htone_tensor* source, int64_t heads, int64_t kv_heads, htone_tensor* hidden) {
+  return rotary_attention(module, prefix, query, source, heads, kv_heads, hidden, NULL);
 }
 
 /* [queries, keys], bool: true above the diagonal. */
@@ -144,7 +134,7 @@ static void assert_same_net(htone_module* module, htone_tensor* actual, htone_te
   htone_tensor* weight = make_noise(HTONE_F64, 77, 1, (int)numel_of(actual));
   assert_ok(htone_module_parameter_count(module, &count));
   assert_true(count + input_count <= COUNT_OF(gradients));
-  assert_same(actual, expected, 1e-10);
+  assert_tensors_near(actual, expected, 1e-10);
   for (int pass = 0; pass < 2; ++pass) {
     htone_tensor* flat = reshaped(pass == 0 ? actual : expected, 1, -1, 0, 0, 0);
     backward(sum_of(apply2(htone_mul, flat, weight)));
@@ -155,7 +145,7 @@ static void assert_same_net(htone_module* module, htone_tensor* actual, htone_te
         assert_ok(htone_tensor_clone(grad_of(tensor), &gradient));
         gradients[i] = keep_tensor(gradient);
       } else {
-        assert_same(grad_of(tensor), gradients[i], 1e-10);
+        assert_tensors_near(grad_of(tensor), gradients[i], 1e-10);
       }
       assert_ok(htone_tensor_zero_grad(tensor));
     }
@@ -181,9 +171,28 @@ static void attention_to_another_sequence_equals_single_operations(void** state)
   fill_parameters(module);
   htone_tensor* inputs[] = {leaf(make_noise(HTONE_F64, 1, 3, 2, 3, 8)), leaf(make_noise(HTONE_F64, 2, 3, 2, 5, 8))};
   htone_tensor* expected = plain_attention(module, "", inputs[0], inputs[1], 2, 1, NULL);
-  assert_same_net(module, run(module, 2, inputs), expected, 2, inputs);
+  assert_same_net(module, forward_several(module, 2, inputs), expected, 2, inputs);
   htone_tensor* with_value[] = {inputs[0], inputs[1], inputs[1]};
-  assert_same(run(module, 3, with_value), expected, 1e-12);
+  assert_tensors_near(forward_several(module, 3, with_value), expected, 1e-12);
+}
+
+static void rotary_attention_equals_single_operations(void** state) {
+  (void)state;
+  for (int interleaved = 0; interleaved < 2; ++interleaved) {
+    htone_multihead_attention_options options = HTONE_MULTIHEAD_ATTENTION_OPTIONS_INIT;
+    htone_rotary_options rotary = HTONE_ROTARY_OPTIONS_INIT;
+    htone_module* module = NULL;
+    options.kv_heads = 1;
+    options.causal = options.rotary = 1;
+    options.dtype = HTONE_F64;
+    options.rotary_interleaved = rotary.interleaved = interleaved;
+    options.rotary_base = rotary.base = 7;
+    assert_ok(htone_module_create_multihead_attention(test_device(), 8, 2, &options, &module));
+    fill_parameters(keep_module(module));
+    htone_tensor* x = leaf(make_noise(HTONE_F64, 1, 3, 2, 5, 8));
+    htone_tensor* expected = rotary_attention(module, "", x, x, 2, 1, later_keys(5, 5), &rotary);
+    assert_same_net(module, forward(module, x), expected, 1, &x);
+  }
 }
 
 static void a_mask_hides_keys(void** state) {
@@ -194,7 +203,7 @@ static void a_mask_hides_keys(void** state) {
   htone_tensor* shown = make_tensor(HTONE_BOOL, (const double[]){1, 1, 0, 1}, 4, 1, 1, 1, 4);
   htone_tensor* hidden = make_tensor(HTONE_BOOL, (const double[]){0, 0, 1, 0}, 2, 1, 4);
   htone_tensor* inputs[] = {x, NULL, NULL, shown};
-  assert_same(run(module, 4, inputs), plain_attention(module, "", x, x, 2, 2, hidden), 1e-10);
+  assert_tensors_near(forward_several(module, 4, inputs), plain_attention(module, "", x, x, 2, 2, hidden), 1e-10);
 }
 
 static htone_tensor* norm_of(htone_module* module, const char* name, int is_rms, htone_tensor* x) {
@@ -331,12 +340,45 @@ static void parameters_have_the_names_of_gpt2s_tensors(void** state) {
   assert_shape(parameter(module, "h.0.attn.c_attn.weight"), 16, 8);
 }
 
+static void a_model_that_learns_no_positions_has_no_embedding_of_them(void** state) {
+  (void)state;
+  static const char* const expected[] = {
+      "wte.weight",      "h.0.ln_1.weight",     "h.0.attn.c_attn.weight", "h.0.attn.c_proj.weight",
+      "h.0.ln_2.weight", "h.0.mlp.c_fc.weight", "h.0.mlp.c_proj.weight",  "ln_f.weight"};
+  htone_transformer_options options = tiny_options(HTONE_F32);
+  htone_tensor* longer = make_tokens(16);
+  options.layers = 1;
+  options.bias = 0;
+  for (int kind = HTONE_POSITION_ROTARY; kind <= HTONE_POSITION_NONE; ++kind) {
+    options.position_kind = (htone_position_kind)kind;
+    htone_module* module = make_transformer(&options);
+    assert_names(module, COUNT_OF(expected), expected);
+    assert_shape(forward(module, longer), 2, 16, 11); /* more than `positions` */
+  }
+}
+
 static double deviation_of(htone_tensor* tensor) {
   double *values = values_of(tensor), squares = 0;
   const int64_t count = numel_of(tensor);
   for (int64_t i = 0; i < count; ++i) squares += values[i] * values[i];
   free(values);
   return sqrt(squares / (double)count);
+}
+
+/* A rotary model knows the order of the tokens before the last one, which a model without positions does not. */
+static void rotary_positions_tell_the_order_of_tokens(void** state) {
+  (void)state;
+  for (int kind = HTONE_POSITION_ROTARY; kind <= HTONE_POSITION_NONE; ++kind) {
+    htone_transformer_options options = tiny_options(HTONE_F64);
+    options.causal = 0; /* the mask shows no order */
+    options.position_kind = (htone_position_kind)kind;
+    htone_module* module = make_transformer(&options);
+    fill_parameters(module);
+    htone_tensor* first = forward(module, make_tensor(HTONE_I64, (const double[]){1, 2, 3}, 2, 1, 3));
+    htone_tensor* second = forward(module, make_tensor(HTONE_I64, (const double[]){2, 1, 3}, 2, 1, 3));
+    htone_tensor* difference = apply2(htone_sub, slice_of(first, 1, 2, 3, 1), slice_of(second, 1, 2, 3, 1));
+    assert_int_equal(deviation_of(difference) > 1e-6, kind == HTONE_POSITION_ROTARY);
+  }
 }
 
 static void weights_begin_as_gpt2s(void** state) {
@@ -365,10 +407,10 @@ static void an_encoder_does_not_see_padding(void** state) {
   htone_tensor* first[] = {make_tensor(HTONE_I64, (const double[]){1, 2, 3, 4}, 2, 1, 4), mask};
   htone_tensor* second[] = {make_tensor(HTONE_I64, (const double[]){1, 2, 9, 5}, 2, 1, 4), mask};
   htone_tensor* third[] = {make_tensor(HTONE_I64, (const double[]){1, 7, 3, 4}, 2, 1, 4), mask};
-  htone_tensor* seen = slice_of(run(module, 2, first), 1, 0, 1, 1);
-  assert_shape(run(module, 2, first), 1, 4, 8);
-  assert_same(slice_of(run(module, 2, second), 1, 0, 1, 1), seen, 0);
-  htone_tensor* difference = apply2(htone_sub, slice_of(run(module, 2, third), 1, 0, 1, 1), seen);
+  htone_tensor* seen = slice_of(forward_several(module, 2, first), 1, 0, 1, 1);
+  assert_shape(forward_several(module, 2, first), 1, 4, 8);
+  assert_tensors_near(slice_of(forward_several(module, 2, second), 1, 0, 1, 1), seen, 0);
+  htone_tensor* difference = apply2(htone_sub, slice_of(forward_several(module, 2, third), 1, 0, 1, 1), seen);
   assert_true(deviation_of(difference) > 1e-6); /* it does depend on a visible one, also behind it */
 }
 
@@ -379,7 +421,7 @@ static void a_causal_model_does_not_see_later_tokens(void** state) {
   fill_parameters(module);
   htone_tensor* first = forward(module, make_tensor(HTONE_I64, (const double[]){1, 2, 3, 4}, 2, 1, 4));
   htone_tensor* second = forward(module, make_tensor(HTONE_I64, (const double[]){1, 2, 9, 5}, 2, 1, 4));
-  assert_same(slice_of(first, 1, 0, 2, 1), slice_of(second, 1, 0, 2, 1), 0);
+  assert_tensors_near(slice_of(first, 1, 0, 2, 1), slice_of(second, 1, 0, 2, 1), 0);
   assert_true(deviation_of(apply2(htone_sub, first, second)) > 1e-6);
 }
 
@@ -413,7 +455,7 @@ static void dropout_acts_in_training_alone(void** state) {
   htone_tensor* tokens = make_tokens(6);
   assert_true(deviation_of(apply2(htone_sub, forward(module, tokens), forward(module, tokens))) > 0);
   assert_ok(htone_module_set_training(module, 0));
-  assert_same(forward(module, tokens), forward(module, tokens), 0);
+  assert_tensors_near(forward(module, tokens), forward(module, tokens), 0);
 }
 
 static void a_copy_has_parameters_of_its_own_and_keeps_the_tie(void** state) {
@@ -424,9 +466,9 @@ static void a_copy_has_parameters_of_its_own_and_keeps_the_tie(void** state) {
   assert_ok(htone_module_copy(module, &copy));
   keep_module(copy);
   htone_tensor* before = forward(copy, tokens);
-  assert_same(before, forward(module, tokens), 0);
+  assert_tensors_near(before, forward(module, tokens), 0);
   fill_parameters(module);
-  assert_same(forward(copy, tokens), before, 0);
+  assert_tensors_near(forward(copy, tokens), before, 0);
   size_t count = 0, of_copy = 0;
   assert_ok(htone_module_parameter_count(module, &count));
   assert_ok(htone_module_parameter_count(copy, &of_copy));
@@ -449,8 +491,8 @@ static void wrong_sizes_and_inputs_are_named(void** state) {
   assert_fails(htone_module_forward_n(attention, 3, (htone_tensor*[]){x, x, make_noise(HTONE_F64, 1, 3, 2, 4, 8)}, NULL,
                                       1, &out),
                HTONE_ERROR_SHAPE_MISMATCH, "value [2, 4, 8] has another time than key [2, 3, 8]");
-  assert_fails(htone_module_forward_n(module, 3, (htone_tensor*[]){x, x, x}, NULL, 1, &out),
-               HTONE_ERROR_INVALID_ARGUMENT, "input_count=3 for a module of kind transformer, expected 1 to 2");
+  assert_fails(htone_module_forward_n(module, 4, (htone_tensor*[]){x, x, x, x}, NULL, 1, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "input_count=4 for a module of kind transformer, expected 1 to 3");
   assert_fails(htone_module_create_multihead_attention(test_device(), 8, 3, NULL, &none), HTONE_ERROR_INVALID_ARGUMENT,
                "heads=3 does not divide width=8");
   options.heads = 3;
@@ -460,6 +502,11 @@ static void wrong_sizes_and_inputs_are_named(void** state) {
   options.kv_heads = 3;
   assert_fails(htone_module_create_transformer(test_device(), &options, &none), HTONE_ERROR_INVALID_ARGUMENT,
                "options.kv_heads=3 does not divide options.heads=4");
+  options.heads = 8;
+  options.kv_heads = 0;
+  options.position_kind = HTONE_POSITION_ROTARY;
+  assert_fails(htone_module_create_transformer(test_device(), &options, &none), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.position_kind: rotary positions need an even width / heads, which is 1");
   assert_null(out);
   assert_null(none);
 }
@@ -478,10 +525,13 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(self_attention_equals_single_operations),
       cmocka_unit_test(attention_to_another_sequence_equals_single_operations),
+      cmocka_unit_test(rotary_attention_equals_single_operations),
       cmocka_unit_test(a_mask_hides_keys),
       cmocka_unit_test(a_block_of_every_form_equals_single_operations),
       cmocka_unit_test(a_transformer_is_its_parts_one_after_another),
       cmocka_unit_test(parameters_have_the_names_of_gpt2s_tensors),
+      cmocka_unit_test(a_model_that_learns_no_positions_has_no_embedding_of_them),
+      cmocka_unit_test(rotary_positions_tell_the_order_of_tokens),
       cmocka_unit_test(weights_begin_as_gpt2s),
       cmocka_unit_test(an_encoder_does_not_see_padding),
       cmocka_unit_test(a_causal_model_does_not_see_later_tokens),

@@ -240,6 +240,27 @@ static void parts_of_one_split_share_a_backward(void** state) {
   assert_values(grad_of(base), 0, 2, 3, 0, 1);
 }
 
+/* The requests for memory of a backward through a split into this many parts, all of which are used. */
+static int64_t allocations_of_backward(int count) {
+  htone_tensor *base = leaf(make_ramp(HTONE_F32, 1, 64)), *parts[8] = {NULL}, *whole = NULL;
+  htone_memory_stats before = HTONE_MEMORY_STATS_INIT, after = HTONE_MEMORY_STATS_INIT;
+  int64_t sizes[8];
+  for (int i = 0; i < count; ++i) sizes[i] = 64 / count;
+  assert_ok(htone_split(base, 0, (size_t)count, sizes, parts));
+  for (int i = 0; i < count; ++i) keep_tensor(parts[i]);
+  assert_ok(htone_cat((size_t)count, parts, 0, &whole));
+  htone_tensor* loss = sum_of(keep_tensor(whole));
+  assert_ok(htone_device_memory_stats(test_device(), &before));
+  backward(loss);
+  assert_ok(htone_device_memory_stats(test_device(), &after));
+  return after.allocations - before.allocations;
+}
+
+static void the_gradients_of_all_parts_are_written_to_one_tensor(void** state) {
+  (void)state;
+  assert_int_equal(allocations_of_backward(8), allocations_of_backward(2));
+}
+
 static void sizes_that_do_not_add_up_are_refused(void** state) {
   (void)state;
   htone_tensor* base = make_ramp(HTONE_F32, 2, 2, 5);
@@ -352,6 +373,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(split_cuts_into_views),
       cmocka_unit_test(a_part_that_is_not_used_has_a_gradient_of_zero),
       cmocka_unit_test(parts_of_one_split_share_a_backward),
+      cmocka_unit_test(the_gradients_of_all_parts_are_written_to_one_tensor),
       cmocka_unit_test(sizes_that_do_not_add_up_are_refused),
       cmocka_unit_test(pad_adds_and_takes_away),
       cmocka_unit_test(padding_that_cannot_be_is_refused),

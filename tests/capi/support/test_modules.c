@@ -21,6 +21,18 @@ htone_tensor* forward(htone_module* module, htone_tensor* input) {
   return keep_tensor(out);
 }
 
+htone_tensor* forward_several(htone_module* module, size_t count, htone_tensor* const* inputs) {
+  htone_tensor* out = NULL;
+  assert_ok(htone_module_forward_n(module, count, inputs, NULL, 1, &out));
+  return keep_tensor(out);
+}
+
+void fill_parameters(htone_module* module) {
+  size_t count = 0;
+  assert_ok(htone_module_parameter_count(module, &count));
+  for (size_t i = 0; i < count; ++i) assert_ok(htone_init_normal(weights_of(module, i), 0, 0.5));
+}
+
 htone_parameter* parameter_of(htone_module* module, size_t index) {
   htone_parameter* parameter = NULL;
   assert_ok(htone_module_parameter(module, index, &parameter));

@@ -8,6 +8,12 @@
 htone_module* make_linear(htone_device* device, int64_t in_features, int64_t out_features, int32_t bias);
 htone_module* make_sequential(size_t count, htone_module* const* modules);
 htone_tensor* forward(htone_module* module, htone_tensor* input);
+/* The first output; an input may be NULL. */
+htone_tensor* forward_several(htone_module* module, size_t count, htone_tensor* const* inputs);
+
+/* Larger weights than those of the initialisation, so that no part of a net hides behind a small factor; norms and
+ * biases, too. */
+void fill_parameters(htone_module* module);
 
 htone_parameter* parameter_of(htone_module* module, size_t index);
 /* The leaf over the master weights. */

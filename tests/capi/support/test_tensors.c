@@ -179,6 +179,12 @@ void check_values(htone_tensor* tensor, double tolerance, const double* expected
   _fail(file, line);
 }
 
+void check_tensors_near(htone_tensor* actual, htone_tensor* expected, double tolerance, const char* file, int line) {
+  double* values = values_of(expected);
+  check_values(actual, tolerance, values, (size_t)numel_of(expected), file, line);
+  free(values);
+}
+
 void check_shape(htone_tensor* tensor, const int64_t* expected, int ndim, const char* file, int line) {
   int64_t shape[HTONE_MAX_NDIM];
   int32_t actual = -1;

@@ -45,10 +45,14 @@ double* values_of(htone_tensor* tensor);
   check_shape((tensor), (const int64_t[]){__VA_ARGS__}, (int)COUNT_OF(((const int64_t[]){__VA_ARGS__})), __FILE__, \
               __LINE__)
 #define assert_scalar(tensor) check_shape((tensor), NULL, 0, __FILE__, __LINE__)
+/* Two tensors with equal elements, of any shapes and dtypes. */
+#define assert_tensors_near(actual, expected, tolerance) \
+  check_tensors_near((actual), (expected), (tolerance), __FILE__, __LINE__)
 #define assert_near(actual, expected, tolerance) check_near((actual), (expected), (tolerance), __FILE__, __LINE__)
 
 void check_values(htone_tensor* tensor, double tolerance, const double* expected, size_t count, const char* file,
                   int line);
+void check_tensors_near(htone_tensor* actual, htone_tensor* expected, double tolerance, const char* file, int line);
 void check_shape(htone_tensor* tensor, const int64_t* expected, int ndim, const char* file, int line);
 void check_near(double actual, double expected, double tolerance, const char* file, int line);
 
