@@ -1,12 +1,14 @@
-/* Trains a GPT on a text, byte by byte, and lets it write some. It uses only the installed library. Training can be
- * stopped and resumed; the weights can be written and read in the layout of GPT-2's published files. Precision, losses
- * and scopes of handles are as in train_fashion_mnist.c. */
+/* Trains a GPT on a text, byte by byte or in tokens of several bytes, and lets it write some. It uses only the
+ * installed library. Training can be stopped and resumed; the weights can be written and read in the layout of GPT-2's
+ * published files. Precision, losses and scopes of handles are as in train_fashion_mnist.c. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/failure.h"
 #include "common/gpt_options.h"
+#include "common/gpt_vocabulary.h"
 #include "common/gpt_weights.h"
 #include "common/product_rate.h"
 #include "common/progress_bar.h"
@@ -25,6 +27,7 @@ enum { kValidationBatches = 100 };
 enum { kWarmupShare = 20 };
 
 typedef struct text_data {
+  byte_pairs pairs;          /* of its tokens */
   htone_batches* training;   /* windows that do not overlap, in a new random order each epoch */
   htone_batches* validation; /* windows of the held-out text, in order */
   int64_t validation_batches;
@@ -54,7 +57,7 @@ static bool check_sizes(trainer* t, const gpt_options* options, htone_tensor* tr
     return false;
   }
   if (windows < 1 || held_out <= context) {
-    snprintf(expected, sizeof expected, "at most %lld, since the held-out text has %lld bytes",
+    snprintf(expected, sizeof expected, "at most %lld, since the held-out text has %lld tokens",
              (long long)(held_out > 1 ? held_out - 1 : 0), (long long)held_out);
     return trainer_refuse_count(t, "--context", context, expected);
   }
@@ -63,11 +66,24 @@ static bool check_sizes(trainer* t, const gpt_options* options, htone_tensor* tr
   return trainer_refuse_count(t, "--batch", options->batch, expected);
 }
 
+/* Makes the tokens of both parts of the text. */
+static bool open_tokens(trainer* t, text_data* data, const gpt_options* options, htone_tensor** out_training,
+                        htone_tensor** out_validation) {
+  text_file text;
+  const byte_pairs* pairs = &data->pairs;
+  bool done = text_file_read(options->text, &text);
+  const size_t cut = text.training_size;
+  done = done && gpt_vocabulary_open(&data->pairs, options, &text, t->context, t->device, &t->data) &&
+         text_tokens(t->device, pairs, text.bytes, cut, out_training) &&
+         text_tokens(t->device, pairs, text.bytes + cut, text.size - cut, out_validation);
+  text_file_free(&text);
+  return done;
+}
+
 static bool open_data(trainer* t, text_data* data, const gpt_options* options) {
   htone_tensor *training, *validation;
   htone_sampler* validation_sampler;
-  if (!text_file_load(t->device, options->text, &training, &validation) ||
-      !check_sizes(t, options, training, validation) ||
+  if (!open_tokens(t, data, options, &training, &validation) || !check_sizes(t, options, training, validation) ||
       !make_windows(training, options, true, &t->sampler, &data->training) ||
       !make_windows(validation, options, false, &validation_sampler, &data->validation) ||
       !ok(htone_sampler_batches_per_epoch(validation_sampler, &data->validation_batches)) ||
@@ -152,55 +168,87 @@ static bool train(trainer* t, text_data* data, const gpt_options* options) {
   return done && (steps == 0 || print_speed(t, options, steps * tokens, seconds));
 }
 
-/* Sums the losses of the bytes of the next batch. The last batch may have fewer than the others. */
-static bool add_validation_loss(trainer* t, text_data* data, double* sum, int64_t* bytes) {
+/* The loss on held-out text, added up over tokens, and the size of the text. */
+typedef struct held_out {
+  double loss;
+  int64_t tokens;
+  int64_t bytes;
+} held_out;
+
+static bool count_text(const byte_pairs* pairs, htone_tensor* targets, int64_t* out_tokens, int64_t* out_bytes) {
+  if (!ok(htone_tensor_numel(targets, out_tokens))) return false;
+  int64_t* tokens = malloc((size_t)*out_tokens * sizeof *tokens);
+  const bool done =
+      tokens != NULL && ok(htone_tensor_read(targets, HTONE_I64, tokens, (size_t)*out_tokens * sizeof *tokens));
+  *out_bytes = 0;
+  for (int64_t i = 0; i < *out_tokens && done; ++i) *out_bytes += (int64_t)pairs->tokens[tokens[i]].size;
+  free(tokens);
+  return done;
+}
+
+/* Adds the next batch, which may have fewer windows than the others if it is the last. */
+static bool add_validation_loss(trainer* t, text_data* data, held_out* sum) {
   htone_scope* temporaries = NULL;
   htone_tensor *loss, *targets;
   double value;
-  int64_t count;
+  int64_t tokens, bytes;
   if (!ok(htone_handles_begin(&temporaries))) return false;
   const bool done = next_loss(t, data->validation, &loss) && ok(htone_tensor_item(loss, &value)) &&
-                    ok(htone_batches_tensor(data->validation, 1, &targets)) && ok(htone_tensor_numel(targets, &count));
-  if (done) *sum += value * (double)count;
-  if (done) *bytes += count;
+                    ok(htone_batches_tensor(data->validation, 1, &targets)) &&
+                    count_text(&data->pairs, targets, &tokens, &bytes);
+  if (done) *sum = (held_out){sum->loss + value * (double)tokens, sum->tokens + tokens, sum->bytes + bytes};
   return ok(htone_scope_end(temporaries)) && done;
 }
 
-/* Prints the loss on the held-out text, unless a signal stops it. */
+/* Prints the loss on the held-out text, unless a signal stops it. Models with other tokens compare by the loss of a
+ * byte. */
 static bool evaluate(trainer* t, text_data* data) {
   htone_scope* no_grad = NULL;
-  double sum = 0;
-  int64_t bytes = 0;
+  held_out sum = {0, 0, 0};
   bool done = ok(htone_no_grad_begin(&no_grad));
   int64_t batches = 0;
   for (; batches < data->validation_batches && done && stop_signal_received() == 0; ++batches) {
-    done = add_validation_loss(t, data, &sum, &bytes);
+    done = add_validation_loss(t, data, &sum);
   }
   if (no_grad == NULL || !ok(htone_scope_end(no_grad)) || !done) return false;
-  if (batches == data->validation_batches) printf("validation loss %.6f\n", sum / (double)bytes);
+  if (batches < data->validation_batches) return true;
+  const double of_token = sum.loss / (double)sum.tokens, of_byte = sum.loss / (double)sum.bytes;
+  if (t->data == NULL) {
+    printf("validation loss %.6f\n", of_byte);
+  } else {
+    printf("validation loss %.6f per token, %.6f per byte\n", of_token, of_byte);
+  }
   return true;
 }
 
 /* The text depends on the weights and the seed alone, not on the random numbers before. */
-static bool write_text(trainer* t, const gpt_options* options) {
+static bool write_text(trainer* t, const text_data* data, const gpt_options* options) {
   if (options->writing.length == 0 || stop_signal_received() != 0) return true;
   puts("text:");
-  return ok(htone_context_set_seed(t->context, options->train.seed)) &&
-         text_writer_print(t->model, t->policy, t->device, options->shape.context, &options->writing);
+  const text_writer writer = {t->model, t->policy, t->device, &data->pairs, options->shape.context};
+  return ok(htone_context_set_seed(t->context, options->train.seed)) && text_writer_print(&writer, &options->writing);
 }
 
 static bool finish(trainer* t, text_data* data, const gpt_options* options) {
   return evaluate(t, data) &&
          (options->weights_out == NULL || gpt_weights_write(t->model, t->context, options->weights_out)) &&
-         write_text(t, options);
+         gpt_vocabulary_export(&data->pairs, options) && write_text(t, data, options);
+}
+
+/* Trains and writes, once the data is open. */
+static bool run_on(trainer* t, text_data* data, const gpt_options* options) {
+  return build_model(t, options) && trainer_build(t, &options->train, &options->run) &&
+         gpt_vocabulary_keep(&data->pairs, options) && train(t, data, options) &&
+         (t->journal.steps_done < t->total_steps || finish(t, data, options));
 }
 
 static bool run(trainer* t, const gpt_options* options) {
-  text_data data;
-  return trainer_begin(t, &options->train) &&
-         (options->weights_out == NULL || gpt_weights_check_path(options->weights_out)) &&
-         open_data(t, &data, options) && build_model(t, options) && trainer_build(t, &options->train, &options->run) &&
-         train(t, &data, options) && (t->journal.steps_done < t->total_steps || finish(t, &data, options));
+  text_data data = {.training = NULL};
+  const bool done = trainer_begin(t, &options->train) &&
+                    (options->weights_out == NULL || gpt_weights_check_path(options->weights_out)) &&
+                    open_data(t, &data, options) && run_on(t, &data, options);
+  byte_pairs_free(&data.pairs);
+  return done;
 }
 
 int main(int argc, char** argv) {

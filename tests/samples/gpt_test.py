@@ -11,6 +11,7 @@ import sample_run
 DEFAULTS = {
     **{name: flags_test.DEFAULTS[name] for name in flags_test.DEFAULTS.keys() - {"--model", "--data"}},
     "--text": "build/data/bible-kjv.txt",
+    "--vocab": "256",
     "--preset": "tiny",
     "--layers": None,
     "--width": None,
@@ -23,7 +24,7 @@ DEFAULTS = {
     "--recompute": "none",
     "--generate": "200",
     "--temperature": "0.8",
-    "--top-k": "256",
+    "--top-k": None,
     "--top-p": "1",
     "--import": None,
     "--export": None,
@@ -126,6 +127,59 @@ class GptTest(sample_run.ProgramTest):
         self.assertEqual(greedy, self.written(*learnt, "--top-p", "1e-6"))
         self.assertNotEqual(greedy, self.written(*learnt, "--temperature", "1"))
 
+    def test_tokens_of_several_bytes_are_learnt_and_written(self):
+        records, end = self.train("--vocab", "300", "--precision", "fp32")
+        self.assertAlmostEqual(records[0]["loss"], math.log(300), delta=0.2)
+        told = re.match(r"validation loss (\d+\.\d{6}) per token, (\d+\.\d{6}) per byte\ntext:\n", end)
+        of_token, of_byte = (float(number) for number in told.groups())
+        self.assertLess(of_token, 0.6 * records[0]["loss"])
+        # The sentences are of few words, so that a token has several bytes.
+        self.assertGreater(of_token / of_byte, 2)
+        written = end[told.end():-1]
+        self.assertEqual(len(written), 200)
+        self.assertGreater(len(set(re.findall("[a-z]+", written)) & set(re.findall("[a-z]+", sentences()))), 5)
+        self.assertEqual(self.written("--vocab", "300", "--generate", "7", "--top-k", "300")[7:], "")
+
+    def test_a_run_resumes_with_the_vocabulary_beside_its_checkpoint(self):
+        constant = ["--schedule", "constant", "--steps", "20", "--vocab", "280"]
+        folder, kept = self.folder / "run", self.folder / "run.vocab"
+        whole = self.train(*constant, "--steps", "39")
+        self.train(*constant, "--checkpoint", f"{folder}//")
+        vocabulary = kept.read_text()
+        self.assertTrue(vocabulary.startswith("byte pairs: 280 tokens of 280\n256 = "), vocabulary[:60])
+        again = ["--checkpoint", folder, "--resume", "--steps", "39"]
+        self.assertEqual(self.train(*constant, *again), whole)
+        kept.unlink()  # learnt again from the same text
+        self.assertEqual(self.train(*constant, *again), whole)
+        self.assertEqual(kept.read_text(), vocabulary)
+
+    def test_a_vocabulary_that_does_not_fit_the_checkpoint_is_named(self):
+        run = ["--steps", "2", "--generate", "0", "--checkpoint", self.folder / "run"]
+        kept = self.folder / "run.vocab"
+        self.run_well(*run, "--vocab", "280")
+        resumed = [*run, "--resume", "--steps", "3", "--vocab", "280"]
+        good = kept.read_text()
+        lines = good.splitlines(keepends=True)
+        kept.write_text(good.replace("280 tokens of", "279 tokens of").removesuffix(lines[-1]))
+        self.assert_fails(self.run_sample(*resumed), 1, f"{kept}: does not fit the checkpoint", "of 280 tokens")
+        kept.write_text(good[:-5])
+        self.assert_fails(self.run_sample(*resumed), 1, f"{kept}: line 25 is no token")
+        kept.write_text(good)
+        self.assert_fails(self.run_sample(*run, "--resume", "--vocab", "281"), 1, f"{kept}: was made for 280 tokens")
+        self.run_well(*resumed)
+        kept.unlink()
+        self.text.write_text(sentences().replace("dog", "pig").replace("cat", "hen"))
+        self.assert_fails(self.run_sample(*resumed, "--steps", "4"), 1, f"{kept}: does not fit the checkpoint")
+
+    def test_exported_weights_have_their_vocabulary_beside_them(self):
+        weights, kept = self.folder / "model.safetensors", self.folder / "model.safetensors.vocab"
+        constant = ["--vocab", "280", "--lr", "1e-2"]
+        _, end = self.train(*constant, "--export", weights)
+        same = self.run_well(*constant, "--lr", "0", "--steps", "1", "--import", weights)
+        self.assertEqual(same[same.index("validation loss "):], end)
+        kept.unlink()
+        self.assert_fails(self.run_sample(*constant, "--import", weights), 1, f"{kept}: No such file")
+
     def test_a_stop_signal_ends_the_step(self):
         process = self.start("--epochs", "1000000", "--checkpoint", self.folder / "run")
         self.wait_for_steps(process, 2)
@@ -175,7 +229,8 @@ class GptFlagsTest(sample_run.ProgramTest):
             "--recompute": ["half", ""],
             "--generate": ["-1", ""],
             "--temperature": ["-1", "0.001", "101", "nan", ""],
-            "--top-k": ["0", "257"],
+            "--top-k": ["0", "65537"],
+            "--vocab": ["255", "65537", ""],
             "--top-p": ["0", "1.1", "x"],
             "--precision": ["fp64"],
             "--text": [""],
@@ -191,6 +246,8 @@ class GptFlagsTest(sample_run.ProgramTest):
         self.assert_refused(2, "--heads '5': expected a number that divides the width 64", "--heads", "5")
         self.assert_refused(2, "--context '1200': expected at most 1199", "--context", "1200")
         self.assert_refused(2, "--batch '169': expected at most 168", "--batch", "169")
+        self.assert_refused(2, "--vocabulary '300': expected at least the 301 tokens of --vocab", "--vocabulary", "300",
+                            "--vocab", "301")
         self.run_well("--text", self.text, "--context", "1199", "--batch", "1", "--steps", "1", "--generate", "0")
 
     def test_a_text_that_cannot_be_read_is_named_with_the_command_that_makes_one(self):
@@ -200,7 +257,7 @@ class GptFlagsTest(sample_run.ProgramTest):
         self.text.write_text("")
         self.assert_refused(1, "is empty")
         self.text.write_text("x")
-        self.assert_refused(2, "--context '64': expected at most 0, since the held-out text has 0 bytes")
+        self.assert_refused(2, "--context '64': expected at most 0, since the held-out text has 0 tokens")
 
     def test_a_preset_sets_the_sizes_that_no_flag_sets(self):
         run = ["--text", self.text, "--steps", "1", "--generate", "0", "--checkpoint", self.folder / "run"]

@@ -10,9 +10,14 @@ static void print_warning(const char* message, void* user) {
   fprintf(stderr, "warning: %s\n", message);
 }
 
+bool checkpoints_add_data(htone_checkpoint* run, htone_state_dict* data) {
+  return ok(htone_checkpoint_add_state_dict(run, "data", data));
+}
+
 static bool add_parts(htone_checkpoint* run, const checkpoint_parts* parts) {
   return (parts->model == NULL || ok(htone_checkpoint_add_module(run, "model", parts->model))) &&
          (parts->weights == NULL || ok(htone_checkpoint_add_state_dict(run, "weights", parts->weights))) &&
+         (parts->data == NULL || checkpoints_add_data(run, parts->data)) &&
          (parts->optimizer == NULL || ok(htone_checkpoint_add_optimizer(run, "optimizer", parts->optimizer))) &&
          (parts->scaler == NULL || ok(htone_checkpoint_add_grad_scaler(run, "scaler", parts->scaler))) &&
          (parts->sampler == NULL || ok(htone_checkpoint_add_sampler(run, "sampler", parts->sampler)));

@@ -20,10 +20,14 @@ typedef struct checkpoint_parts {
   htone_context* context;
   htone_module* model;
   htone_state_dict* weights; /* of a model that the program owns */
+  htone_state_dict* data;    /* tensors that tell the data of the run, such as its vocabulary */
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler;
   htone_sampler* sampler;
 } checkpoint_parts;
+
+/* Adds checkpoint_parts.data alone, to read it before all else. */
+bool checkpoints_add_data(htone_checkpoint* run, htone_state_dict* data);
 
 /* Opens options->checkpoint and, with options->resume, loads its newest checkpoint. *out_steps_done is the step of that
  * checkpoint, or 0 if there is none. A directory with checkpoints is refused without --resume. */

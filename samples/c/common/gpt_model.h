@@ -1,4 +1,4 @@
-/* A GPT over bytes: GPT-2's architecture in any size. */
+/* A GPT: GPT-2's architecture in any size. */
 #ifndef SAMPLES_GPT_MODEL_H
 #define SAMPLES_GPT_MODEL_H
 
@@ -6,11 +6,8 @@
 
 #include "halftone/halftone.h"
 
-/* Every byte is a token. A model may have more tokens, which then never occur. */
-enum { kByteCount = 256 };
-
 typedef struct gpt_shape {
-  int64_t vocabulary; /* at least kByteCount */
+  int64_t vocabulary; /* may be larger than that of the text: the rest never occurs */
   int64_t context;
   int64_t layers;
   int64_t width;

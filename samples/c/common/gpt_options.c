@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "byte_pairs.h"
 #include "failure.h"
 
 #define TEXT_FILE "build/data/bible-kjv.txt"
@@ -16,8 +17,8 @@ static bool set_preset(void* options, const char* text) {
     const char* name;
     gpt_shape shape;
   } presets[] = {
-      {"tiny", {.vocabulary = kByteCount, .context = 64, .layers = 2, .width = 64, .heads = 4}},
-      {"small", {.vocabulary = kByteCount, .context = 128, .layers = 4, .width = 192, .heads = 6}},
+      {"tiny", {.vocabulary = kByteTokens, .context = 64, .layers = 2, .width = 64, .heads = 4}},
+      {"small", {.vocabulary = kByteTokens, .context = 128, .layers = 4, .width = 192, .heads = 6}},
       {"gpt2", {.vocabulary = 50257, .context = 1024, .layers = 12, .width = 768, .heads = 12}},
   };
   for (size_t i = 0; i < sizeof presets / sizeof presets[0]; ++i) {
@@ -29,7 +30,11 @@ static bool set_preset(void* options, const char* text) {
 }
 
 static bool set_vocabulary(void* options, const char* text) {
-  return parse_count(text, kByteCount, kMaxVocabulary, &((gpt_options*)options)->shape.vocabulary);
+  return parse_count(text, kByteTokens, kMaxVocabulary, &((gpt_options*)options)->shape.vocabulary);
+}
+
+static bool set_vocab(void* options, const char* text) {
+  return parse_count(text, kByteTokens, kMostTokens, &((gpt_options*)options)->token_count);
 }
 
 static bool set_layers(void* options, const char* text) {
@@ -84,7 +89,7 @@ static bool set_temperature(void* options, const char* text) {
 }
 
 static bool set_top_k(void* options, const char* text) {
-  return parse_count(text, 1, kByteCount, &((gpt_options*)options)->writing.top_k);
+  return parse_count(text, 1, kMostTokens, &((gpt_options*)options)->writing.top_k);
 }
 
 static bool set_top_p(void* options, const char* text) {
@@ -103,16 +108,18 @@ static bool set_export(void* options, const char* text) {
 static const flag kFlags[] = {
     {"--text", "FILE", TEXT_FILE, "a file name",
      "the text; its last tenth is held out for validation. samples/data/make_text writes the default", set_text},
+    {"--vocab", "N", "256", "a whole number from 256 to 65536",
+     "tokens of the text: its bytes, and pairs learnt from it; DIR.vocab beside the checkpoint keeps them", set_vocab},
     {"--preset", "P", "tiny", "tiny, small or gpt2",
      "sizes of the model: tiny trains in a minute, gpt2 has 124 million weights", set_preset},
     {"--layers", "N", NULL, "a whole number from 1 to 4096", "transformer blocks, instead of the preset's", set_layers},
     {"--width", "N", NULL, "a whole number from 1 to 1048576", "features of a position, instead of the preset's",
      set_width},
     {"--heads", "N", NULL, "a whole number from 1 to 1048576", "attention heads, instead of the preset's", set_heads},
-    {"--context", "N", NULL, "a whole number from 1 to 1048576", "bytes that the model sees, instead of the preset's",
+    {"--context", "N", NULL, "a whole number from 1 to 1048576", "tokens that the model sees, instead of the preset's",
      set_context},
     {"--vocabulary", "N", NULL, "a whole number from 256 to 16777216",
-     "tokens of the model, instead of the preset's; the text uses the first 256", set_vocabulary},
+     "tokens of the model, instead of the preset's; the text uses the first of them", set_vocabulary},
     {"--epochs", "N", "1", "a whole number from 1 to 1000000", "passes over the training text", set_epochs},
     {"--batch", "N", "16", "a whole number from 1 to 1000000", "windows of text per batch", set_batch},
     {"--accumulate", "N", "1", "a whole number from 1 to 1000000", "batches per step, whose gradients are added",
@@ -122,10 +129,10 @@ static const flag kFlags[] = {
     {"--generate", "N", "200", "a whole number from 0 to 1000000000", "bytes of text to write at the end",
      set_generate},
     {"--temperature", "X", "0.8", "0, or a number from 0.01 to 100",
-     "divides the logits of the written text; 0: always the most probable byte", set_temperature},
-    {"--top-k", "N", "256", "a whole number from 1 to 256", "draw from this number of the most probable bytes",
+     "divides the logits of the written text; 0: always the most probable token", set_temperature},
+    {"--top-k", "N", NULL, "a whole number from 1 to 65536", "draw from this number of the most probable tokens",
      set_top_k},
-    {"--top-p", "X", "1", "a number above 0, up to 1", "draw from the most probable bytes that reach this probability",
+    {"--top-p", "X", "1", "a number above 0, up to 1", "draw from the most probable tokens that reach this probability",
      set_top_p},
     {"--import", "FILE", NULL, "a file name", "begin with weights in GPT-2's safetensors layout", set_import},
     {"--export", "FILE", NULL, "a file name", "write the weights in GPT-2's safetensors layout at the end", set_export},
@@ -133,7 +140,10 @@ static const flag kFlags[] = {
 
 static void fill_from_preset(gpt_options* options) {
   gpt_shape* shape = &options->shape;
-  if (shape->vocabulary == 0) shape->vocabulary = options->preset.vocabulary;
+  if (shape->vocabulary == 0) {
+    const int64_t preset = options->preset.vocabulary, tokens = options->token_count;
+    shape->vocabulary = preset > tokens ? preset : tokens;
+  }
   if (shape->context == 0) shape->context = options->preset.context;
   if (shape->layers == 0) shape->layers = options->preset.layers;
   if (shape->width == 0) shape->width = options->preset.width;
@@ -147,6 +157,13 @@ static bool heads_divide_width(const gpt_shape* shape) {
   return false;
 }
 
+static bool vocabulary_holds_tokens(const gpt_options* options) {
+  if (options->shape.vocabulary >= options->token_count) return true;
+  print_error("--vocabulary '%lld': expected at least the %lld tokens of --vocab", (long long)options->shape.vocabulary,
+              (long long)options->token_count);
+  return false;
+}
+
 bool gpt_options_parse(int argc, char** argv, const char* summary, gpt_options* out, int* out_exit_status) {
   *out = (gpt_options){.text = NULL};
   const flag_table tables[] = {
@@ -155,5 +172,5 @@ bool gpt_options_parse(int argc, char** argv, const char* summary, gpt_options* 
   if (!flags_parse(&line, argc, argv, out_exit_status)) return false;
   *out_exit_status = kExitUsage;
   fill_from_preset(out);
-  return heads_divide_width(&out->shape) && run_options_are_consistent(&out->run);
+  return heads_divide_width(&out->shape) && vocabulary_holds_tokens(out) && run_options_are_consistent(&out->run);
 }

@@ -11,6 +11,7 @@ typedef struct gpt_options {
   gpt_shape preset; /* of --preset; `shape` has the sizes of the flags, where given */
   gpt_shape shape;
   const char* text;
+  int64_t token_count; /* of the text; kByteTokens: its bytes */
   int64_t epochs;
   int64_t batch;
   int64_t accumulate;          /* batches per step */

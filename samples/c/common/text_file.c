@@ -24,28 +24,36 @@ static bool read_bytes(const char* path, unsigned char* bytes, int64_t size) {
   return false;
 }
 
-/* Makes a tensor that owns the file's bytes. */
-static bool read_text(htone_device* device, const char* path, int64_t* out_size, htone_tensor** out) {
-  if (!regular_file_check("--text ", path, kExpected, out_size)) return false;
-  unsigned char* bytes = malloc((size_t)*out_size);
-  if (bytes == NULL) {
-    print_error("--text %s: its %lld bytes need more memory than there is", path, (long long)*out_size);
+bool text_file_read(const char* path, text_file* out) {
+  int64_t size;
+  *out = (text_file){.bytes = NULL};
+  if (!regular_file_check("--text ", path, kExpected, &size)) return false;
+  out->bytes = malloc((size_t)size);
+  if (out->bytes == NULL) {
+    print_error("--text %s: its %lld bytes need more memory than there is", path, (long long)size);
     return false;
   }
-  const bool done = read_bytes(path, bytes, *out_size) &&
-                    ok(htone_tensor_from_buffer(device, HTONE_U8, 1, out_size, bytes, free, bytes, out));
-  if (!done) free(bytes);
-  return done;
+  out->size = (size_t)size;
+  out->training_size = out->size - out->size / 10;
+  return read_bytes(path, out->bytes, size);
 }
 
-bool text_file_load(htone_device* device, const char* path, htone_tensor** out_training,
-                    htone_tensor** out_validation) {
-  int64_t size;
-  htone_tensor* text;
-  if (!read_text(device, path, &size, &text)) return false;
-  const int64_t cut = size - size / 10;
-  const bool done =
-      ok(htone_slice(text, 0, 0, cut, 1, out_training)) && ok(htone_slice(text, 0, cut, size, 1, out_validation));
-  htone_tensor_release(text);
+void text_file_free(text_file* text) {
+  free(text->bytes);
+  *text = (text_file){.bytes = NULL};
+}
+
+bool text_tokens(htone_device* device, const byte_pairs* pairs, const unsigned char* bytes, size_t size,
+                 htone_tensor** out) {
+  int32_t* tokens = malloc((size + 1) * sizeof *tokens);
+  if (tokens == NULL) {
+    print_error("the tokens of %zu bytes of text need more memory than there is", size);
+    return false;
+  }
+  const int64_t count = (int64_t)byte_pairs_encode(pairs, bytes, size, tokens);
+  int32_t* fitting = realloc(tokens, ((size_t)count + 1) * sizeof *tokens);
+  if (fitting != NULL) tokens = fitting;
+  const bool done = ok(htone_tensor_from_buffer(device, HTONE_I32, 1, &count, tokens, free, tokens, out));
+  if (!done) free(tokens);
   return done;
 }

@@ -15,14 +15,14 @@ static int64_t nucleus_size(const float* probabilities, int64_t k, double top_p)
   return count;
 }
 
-/* Draws a byte from logits [1, 1, vocabulary]: its temperature first, then the k most probable bytes, then the fewest
- * of them that reach top_p. */
-static bool draw_byte(htone_tensor* logits, const writing_options* options, int64_t* out) {
+/* Draws a token from logits [1, 1, vocabulary]: its temperature first, then the k most probable tokens, then the fewest
+ * of them that reach top_p. `most` has room for k probabilities. */
+static bool draw_token(htone_tensor* logits, int64_t token_count, int64_t k, const writing_options* options,
+                       float* most, int64_t* out) {
   const bool greedy = options->temperature == 0;
-  const int64_t k = greedy ? 1 : options->top_k, shape[] = {1, kByteCount};
-  float most[kByteCount];
+  const int64_t shape[] = {1, token_count};
   htone_tensor *row, *values, *indices, *place;
-  if (!ok(htone_slice(logits, -1, 0, kByteCount, 1, &row)) || !ok(htone_reshape(row, 2, shape, &row)) ||
+  if (!ok(htone_slice(logits, -1, 0, token_count, 1, &row)) || !ok(htone_reshape(row, 2, shape, &row)) ||
       !ok(htone_cast(row, HTONE_F32, &row)) ||
       !ok(htone_mul_scalar(row, greedy ? 1 : 1 / options->temperature, &row)) || !ok(htone_softmax(row, -1, &row)) ||
       !ok(htone_topk(row, k, -1, 1, 1, &values, &indices)) ||
@@ -34,16 +34,24 @@ static bool draw_byte(htone_tensor* logits, const writing_options* options, int6
          ok(htone_gather(indices, -1, place, &indices)) && ok(htone_tensor_read(indices, HTONE_I64, out, sizeof *out));
 }
 
-/* Draws the byte after the `count` tokens. */
-static bool next_byte(htone_module* model, htone_autocast_policy* policy, htone_device* device, const int64_t* tokens,
-                      int64_t count, const writing_options* options, int64_t* out) {
-  const int64_t shape[] = {1, count};
+/* Returns how many of the most probable tokens are drawn from. */
+static int64_t candidate_count(const text_writer* writer, const writing_options* options) {
+  const int64_t all = writer->pairs->count;
+  if (options->temperature == 0) return 1;
+  return options->top_k == 0 || options->top_k > all ? all : options->top_k;
+}
+
+/* Draws the token after the `count` tokens. */
+static bool next_token(const text_writer* writer, const int64_t* tokens, int64_t count, const writing_options* options,
+                       float* most, int64_t* out) {
+  const int64_t shape[] = {1, count}, k = candidate_count(writer, options);
   htone_scope* temporaries;
   htone_tensor *input, *logits;
   if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done = ok(htone_tensor_create_copy(device, HTONE_I64, 2, shape, tokens, &input)) &&
-                    ok(htone_module_forward(model, input, policy, &logits)) &&
-                    ok(htone_slice(logits, 1, count - 1, count, 1, &logits)) && draw_byte(logits, options, out);
+  const bool done = ok(htone_tensor_create_copy(writer->device, HTONE_I64, 2, shape, tokens, &input)) &&
+                    ok(htone_module_forward(writer->model, input, writer->policy, &logits)) &&
+                    ok(htone_slice(logits, 1, count - 1, count, 1, &logits)) &&
+                    draw_token(logits, writer->pairs->count, k, options, most, out);
   return ok(htone_scope_end(temporaries)) && done;
 }
 
@@ -52,27 +60,37 @@ static void print_byte(int byte) {
   putchar(is_control ? '?' : byte);
 }
 
-bool text_writer_print(htone_module* model, htone_autocast_policy* policy, htone_device* device, int64_t context,
-                       const writing_options* options) {
-  htone_scope* no_grad = NULL;
-  int64_t* tokens = malloc((size_t)context * sizeof *tokens);
-  if (tokens == NULL) {
-    print_error("%lld tokens need more memory than there is", (long long)context);
-    return false;
-  }
+/* Prints at most `limit` bytes of a token and returns their number. */
+static int64_t print_token(const byte_token* token, int64_t limit) {
+  const int64_t size = (int64_t)token->size < limit ? (int64_t)token->size : limit;
+  for (int64_t i = 0; i < size; ++i) print_byte(token->bytes[i]);
+  fflush(stdout);
+  return size;
+}
+
+/* `tokens` has room for the context. */
+static bool print_text(const text_writer* writer, const writing_options* options, int64_t* tokens, float* most) {
   int64_t count = 1;
   tokens[0] = '\n';
-  bool done = ok(htone_no_grad_begin(&no_grad));
-  for (int64_t i = 0; i < options->length && done && stop_signal_received() == 0; ++i) {
-    int64_t byte = 0;
-    done = next_byte(model, policy, device, tokens, count, options, &byte);
-    if (!done) break;
-    print_byte((int)byte);
-    fflush(stdout);
-    if (count == context) memmove(tokens, tokens + 1, (size_t)--count * sizeof *tokens);
-    tokens[count++] = byte;
+  for (int64_t written = 0; written < options->length && stop_signal_received() == 0;) {
+    int64_t token = 0;
+    if (!next_token(writer, tokens, count, options, most, &token)) return false;
+    written += print_token(&writer->pairs->tokens[token], options->length - written);
+    if (count == writer->context) memmove(tokens, tokens + 1, (size_t)--count * sizeof *tokens);
+    tokens[count++] = token;
   }
+  return true;
+}
+
+bool text_writer_print(const text_writer* writer, const writing_options* options) {
+  htone_scope* no_grad = NULL;
+  int64_t* tokens = malloc((size_t)writer->context * sizeof *tokens);
+  float* most = malloc((size_t)candidate_count(writer, options) * sizeof *most);
+  bool done = tokens != NULL && most != NULL;
+  if (!done) print_error("%lld tokens need more memory than there is", (long long)writer->context);
+  done = done && ok(htone_no_grad_begin(&no_grad)) && print_text(writer, options, tokens, most);
   putchar('\n');
   free(tokens);
+  free(most);
   return no_grad != NULL && ok(htone_scope_end(no_grad)) && done;
 }

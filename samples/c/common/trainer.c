@@ -60,8 +60,12 @@ static bool build_optimizer(trainer* t, const train_options* options) {
 }
 
 static bool open_journal(trainer* t, const run_options* run) {
-  const checkpoint_parts parts = {
-      .context = t->context, .model = t->model, .optimizer = t->optimizer, .scaler = t->scaler, .sampler = t->sampler};
+  const checkpoint_parts parts = {.context = t->context,
+                                  .model = t->model,
+                                  .data = t->data,
+                                  .optimizer = t->optimizer,
+                                  .scaler = t->scaler,
+                                  .sampler = t->sampler};
   return journal_open(&t->journal, run, &parts);
 }
 

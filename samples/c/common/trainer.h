@@ -13,6 +13,7 @@ typedef struct trainer {
   htone_device* device;
   htone_sampler* sampler; /* of the training data; set by the program */
   htone_module* model;    /* set by the program */
+  htone_state_dict* data; /* of checkpoint_parts; set by the program, NULL if it has none */
   htone_autocast_policy* policy;
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler; /* does nothing except in FP16 */
