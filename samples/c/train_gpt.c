@@ -225,7 +225,12 @@ static bool evaluate(trainer* t, text_data* data) {
 static bool write_text(trainer* t, const text_data* data, const gpt_options* options) {
   if (options->writing.length == 0 || stop_signal_received() != 0) return true;
   puts("text:");
-  const text_writer writer = {t->model, t->policy, t->device, &data->pairs, options->shape.context};
+  const text_writer writer = {.model = t->model,
+                              .policy = t->policy,
+                              .device = t->device,
+                              .pairs = &data->pairs,
+                              .context = options->shape.context,
+                              .precision = options->train.precision};
   return ok(htone_context_set_seed(t->context, options->train.seed)) && text_writer_print(&writer, &options->writing);
 }
 

@@ -41,18 +41,39 @@ static int64_t candidate_count(const text_writer* writer, const writing_options*
   return options->top_k == 0 || options->top_k > all ? all : options->top_k;
 }
 
-/* Draws the token after the `count` tokens. */
-static bool next_token(const text_writer* writer, const int64_t* tokens, int64_t count, const writing_options* options,
-                       float* most, int64_t* out) {
-  const int64_t shape[] = {1, count}, k = candidate_count(writer, options);
+/* The text so far, as much of it as the model sees. */
+typedef struct text_window {
+  int64_t* tokens; /* [context] */
+  int64_t count;
+  int64_t cached;      /* the first tokens whose keys and values the cache has */
+  htone_tensor* cache; /* of context positions */
+  float* most;         /* room for the probabilities that a token is drawn by */
+} text_window;
+
+/* Draws the token after those of the window. The model runs the tokens that the cache lacks. */
+static bool next_token(const text_writer* writer, const text_window* window, const writing_options* options,
+                       int64_t* out) {
+  const int64_t count = window->count - window->cached, shape[] = {1, count};
   htone_scope* temporaries;
-  htone_tensor *input, *logits;
+  htone_tensor *inputs[] = {NULL, NULL, NULL}, *logits; /* tokens, no mask, cache */
   if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done = ok(htone_tensor_create_copy(writer->device, HTONE_I64, 2, shape, tokens, &input)) &&
-                    ok(htone_module_forward(writer->model, input, writer->policy, &logits)) &&
-                    ok(htone_slice(logits, 1, count - 1, count, 1, &logits)) &&
-                    draw_token(logits, writer->pairs->count, k, options, most, out);
+  const bool done =
+      ok(htone_tensor_create_copy(writer->device, HTONE_I64, 2, shape, window->tokens + window->cached, &inputs[0])) &&
+      ok(htone_slice(window->cache, 4, 0, window->count, 1, &inputs[2])) &&
+      ok(htone_module_forward_n(writer->model, 3, inputs, writer->policy, 1, &logits)) &&
+      ok(htone_slice(logits, 1, count - 1, count, 1, &logits)) &&
+      draw_token(logits, writer->pairs->count, candidate_count(writer, options), options, window->most, out);
   return ok(htone_scope_end(temporaries)) && done;
+}
+
+/* Adds a token. If the window is full, it slides: then every token has another position, and the cache is of no use. */
+static void add_token(text_window* window, int64_t context, int64_t token) {
+  window->cached = window->count;
+  if (window->count == context) {
+    memmove(window->tokens, window->tokens + 1, (size_t)--window->count * sizeof *window->tokens);
+    window->cached = 0;
+  }
+  window->tokens[window->count++] = token;
 }
 
 static void print_byte(int byte) {
@@ -68,29 +89,29 @@ static int64_t print_token(const byte_token* token, int64_t limit) {
   return size;
 }
 
-/* `tokens` has room for the context. */
-static bool print_text(const text_writer* writer, const writing_options* options, int64_t* tokens, float* most) {
-  int64_t count = 1;
-  tokens[0] = '\n';
+static bool print_text(const text_writer* writer, const writing_options* options, text_window* window) {
+  add_token(window, writer->context, '\n');
   for (int64_t written = 0; written < options->length && stop_signal_received() == 0;) {
     int64_t token = 0;
-    if (!next_token(writer, tokens, count, options, most, &token)) return false;
+    if (!next_token(writer, window, options, &token)) return false;
     written += print_token(&writer->pairs->tokens[token], options->length - written);
-    if (count == writer->context) memmove(tokens, tokens + 1, (size_t)--count * sizeof *tokens);
-    tokens[count++] = token;
+    add_token(window, writer->context, token);
   }
   return true;
 }
 
 bool text_writer_print(const text_writer* writer, const writing_options* options) {
   htone_scope* no_grad = NULL;
-  int64_t* tokens = malloc((size_t)writer->context * sizeof *tokens);
-  float* most = malloc((size_t)candidate_count(writer, options) * sizeof *most);
-  bool done = tokens != NULL && most != NULL;
+  text_window window = {.tokens = malloc((size_t)writer->context * sizeof *window.tokens),
+                        .most = malloc((size_t)candidate_count(writer, options) * sizeof *window.most)};
+  bool done = window.tokens != NULL && window.most != NULL;
   if (!done) print_error("%lld tokens need more memory than there is", (long long)writer->context);
-  done = done && ok(htone_no_grad_begin(&no_grad)) && print_text(writer, options, tokens, most);
+  done = done && ok(htone_no_grad_begin(&no_grad)) &&
+         ok(htone_transformer_cache(writer->model, 1, writer->context, writer->precision, &window.cache)) &&
+         print_text(writer, options, &window);
+  htone_tensor_release(window.cache);
   putchar('\n');
-  free(tokens);
-  free(most);
+  free(window.tokens);
+  free(window.most);
   return no_grad != NULL && ok(htone_scope_end(no_grad)) && done;
 }

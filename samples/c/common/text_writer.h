@@ -21,6 +21,7 @@ typedef struct text_writer {
   htone_device* device;
   const byte_pairs* pairs; /* the bytes of its tokens */
   int64_t context;
+  htone_dtype precision; /* of its keys and values */
 } text_writer;
 
 /* Prints text that begins after a line's end, drawn with the random numbers of the device's context. Control characters
