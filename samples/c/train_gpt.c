@@ -5,11 +5,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/failure.h"
 #include "common/gpt_options.h"
 #include "common/gpt_vocabulary.h"
 #include "common/gpt_weights.h"
+#include "common/memory_table.h"
 #include "common/product_rate.h"
 #include "common/progress_bar.h"
 #include "common/stop_signal.h"
@@ -27,7 +29,8 @@ enum { kValidationBatches = 100 };
 enum { kWarmupShare = 20 };
 
 typedef struct text_data {
-  byte_pairs pairs;          /* of its tokens */
+  byte_pairs pairs; /* of its tokens */
+  int64_t training_tokens;
   htone_batches* training;   /* windows that do not overlap, in a new random order each epoch */
   htone_batches* validation; /* windows of the held-out text, in order */
   int64_t validation_batches;
@@ -83,7 +86,8 @@ static bool open_tokens(trainer* t, text_data* data, const gpt_options* options,
 static bool open_data(trainer* t, text_data* data, const gpt_options* options) {
   htone_tensor *training, *validation;
   htone_sampler* validation_sampler;
-  if (!open_tokens(t, data, options, &training, &validation) || !check_sizes(t, options, training, validation) ||
+  if (!open_tokens(t, data, options, &training, &validation) ||
+      !ok(htone_tensor_numel(training, &data->training_tokens)) || !check_sizes(t, options, training, validation) ||
       !make_windows(training, options, true, &t->sampler, &data->training) ||
       !make_windows(validation, options, false, &validation_sampler, &data->validation) ||
       !ok(htone_sampler_batches_per_epoch(validation_sampler, &data->validation_batches)) ||
@@ -136,6 +140,53 @@ static bool train_step(trainer* t, text_data* data, int64_t accumulate, train_re
   return done && trainer_update(t, record);
 }
 
+/* Trains for two steps on the device "meta", which computes nothing and counts the memory that the CPU would need. The
+ * first step makes the optimizer's state. */
+static bool plan_steps(trainer* t, const gpt_options* options, int64_t tokens, htone_memory_stats* out) {
+  text_data data = {.training = NULL};
+  train_record record = {.loss = 0};
+  htone_tensor* text;
+  if (!trainer_begin(t, &options->train) || !ok(htone_tensor_create(t->device, HTONE_I32, 1, &tokens, &text)) ||
+      !make_windows(text, options, true, &t->sampler, &data.training) ||
+      !trainer_count_steps(t, &options->train, options->epochs, options->accumulate) || !build_model(t, options) ||
+      !trainer_build_update(t, &options->train)) {
+    return false;
+  }
+  t->max_grad_norm = 1;
+  bool done = ok(htone_device_reset_peak_memory(t->device));
+  for (int step = 0; step < 2 && done; ++step) done = train_step(t, &data, options->accumulate, &record);
+  if (!done || !ok(htone_device_memory_stats(t->device, out))) return false;
+  const int64_t text_bytes = tokens * (int64_t)sizeof(int32_t); /* the program's own, outside of the plan */
+  out->peak -= text_bytes;
+  out->peak_by_category[HTONE_MEMORY_OTHER] -= text_bytes;
+  return true;
+}
+
+static bool plan_with(const gpt_options* options, const char* recomputed_kind, int64_t tokens,
+                      htone_memory_stats* out) {
+  gpt_options planned = *options;
+  trainer t = {.objects = NULL};
+  planned.train.device = "meta";
+  planned.recomputed_kind = recomputed_kind;
+  planned.weights_in = NULL;
+  const bool done = plan_steps(&t, &planned, tokens, out);
+  return (t.objects == NULL || ok(htone_scope_end(t.objects))) && done;
+}
+
+/* Prints the memory that the steps will need with each form of recomputation. */
+static bool print_plan(const gpt_options* options, int64_t tokens, int64_t* out_peak) {
+  memory_table_begin("recompute");
+  for (int i = 0; i < kRecomputeChoices; ++i) {
+    const recompute_choice* choice = &gpt_recompute_choices[i];
+    const bool is_chosen = choice->kind == options->recomputed_kind;
+    htone_memory_stats planned = HTONE_MEMORY_STATS_INIT;
+    if (!plan_with(options, choice->kind, tokens, &planned)) return false;
+    memory_table_row(choice->name, is_chosen, &planned);
+    if (is_chosen) *out_peak = planned.peak;
+  }
+  return true;
+}
+
 /* Prints the speed of the steps, and its share of what the device reaches in one large product, which is measured for a
  * short time beside that of the training. */
 static bool print_speed(trainer* t, const gpt_options* options, int64_t tokens, double seconds) {
@@ -151,8 +202,14 @@ static bool print_speed(trainer* t, const gpt_options* options, int64_t tokens, 
 static bool train(trainer* t, text_data* data, const gpt_options* options) {
   const int64_t tokens = options->accumulate * options->batch * options->shape.context;
   const int64_t first = t->journal.steps_done;
+  const bool is_planned = strcmp(options->train.device, "cpu") == 0;
   double seconds = 0;
+  int64_t planned_peak = 0;
   progress_bar bar;
+  if ((is_planned && !print_plan(options, data->training_tokens, &planned_peak)) ||
+      !ok(htone_device_reset_peak_memory(t->device))) {
+    return false;
+  }
   progress_bar_begin(&bar, t->total_steps, t->steps_per_epoch, tokens, "tokens");
   bool done = true;
   while (done && trainer_goes_on(t)) {
@@ -165,7 +222,8 @@ static bool train(trainer* t, text_data* data, const gpt_options* options) {
   }
   progress_bar_end(&bar);
   const int64_t steps = t->journal.steps_done - first;
-  return done && (steps == 0 || print_speed(t, options, steps * tokens, seconds));
+  if (!done || steps == 0) return done;
+  return (!is_planned || memory_print_use(t->device, planned_peak)) && print_speed(t, options, steps * tokens, seconds);
 }
 
 /* The loss on held-out text, added up over tokens, and the size of the text. */

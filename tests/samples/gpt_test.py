@@ -74,6 +74,14 @@ class GptTest(sample_run.ProgramTest):
             self.assertAlmostEqual(held_out[-1], losses[-1], delta=0.3)
         self.assertLess(max(held_out) - min(held_out), 0.05)
 
+    def test_it_uses_the_memory_that_it_has_planned(self):
+        for precision in ("fp32", "bf16", "fp16"):
+            for recompute in ("none", "full", "selective"):
+                output = self.run_well("--steps", "3", "--precision", precision, "--recompute", recompute)
+                chosen = re.search(r"\n\* (\w+) .* ([\d.]+)\n", output)
+                self.assertEqual(chosen.group(1), recompute)
+                self.assertIn(f"\nmemory used by the steps: {chosen.group(2)} MiB, 100.0 % of the plan\n", output)
+
     def test_it_tells_its_speed(self):
         output = self.run_well("--steps", "2")
         self.assertRegex(output, r"\n\d+ tokens/s, [\d.]+ GFLOP/s: [\d.]+ % of the [\d.]+ GFLOP/s of a matrix product")

@@ -66,14 +66,13 @@ static bool set_accumulate(void* options, const char* text) {
 }
 
 /* Selective recomputation is that of the attention alone, as Megatron's. */
+const recompute_choice gpt_recompute_choices[kRecomputeChoices] = {
+    {"none", NULL}, {"full", "transformer_block"}, {"selective", "multihead_attention"}};
+
 static bool set_recompute(void* options, const char* text) {
-  static const struct {
-    const char* name;
-    const char* kind;
-  } choices[] = {{"none", NULL}, {"full", "transformer_block"}, {"selective", "multihead_attention"}};
-  for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
-    if (strcmp(text, choices[i].name) != 0) continue;
-    ((gpt_options*)options)->recomputed_kind = choices[i].kind;
+  for (size_t i = 0; i < kRecomputeChoices; ++i) {
+    if (strcmp(text, gpt_recompute_choices[i].name) != 0) continue;
+    ((gpt_options*)options)->recomputed_kind = gpt_recompute_choices[i].kind;
     return true;
   }
   return false;

@@ -23,6 +23,14 @@ typedef struct gpt_options {
   run_options run;
 } gpt_options;
 
+/* The settings of --recompute; the kind is NULL for none. */
+typedef struct recompute_choice {
+  const char* name;
+  const char* kind;
+} recompute_choice;
+enum { kRecomputeChoices = 3 };
+extern const recompute_choice gpt_recompute_choices[kRecomputeChoices];
+
 /* Reads the command line, as flags_parse does. */
 bool gpt_options_parse(int argc, char** argv, const char* summary, gpt_options* out, int* out_exit_status);
 

@@ -48,7 +48,7 @@ static bool build_schedule(trainer* t, const train_options* options) {
          ok(htone_optimizer_set_schedule(t->optimizer, schedule));
 }
 
-static bool build_optimizer(trainer* t, const train_options* options) {
+bool trainer_build_update(trainer* t, const train_options* options) {
   htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaling = HTONE_GRAD_SCALER_OPTIONS_INIT;
   adamw.compute_dtype = options->precision;
@@ -79,7 +79,7 @@ static bool announce(trainer* t, const train_options* options) {
 }
 
 bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
-  return build_optimizer(t, options) && open_journal(t, run) && announce(t, options);
+  return trainer_build_update(t, options) && open_journal(t, run) && announce(t, options);
 }
 
 bool trainer_goes_on(const trainer* t) { return t->journal.steps_done < t->total_steps && stop_signal_received() == 0; }

@@ -35,7 +35,10 @@ bool trainer_begin(trainer* t, const train_options* options);
 /* Counts the steps of so many epochs. A step takes `accumulate` batches of t->sampler. */
 bool trainer_count_steps(trainer* t, const train_options* options, int64_t epochs, int64_t accumulate);
 
-/* Makes policy, optimizer and scaler for t->model, opens the journal, and prints one line on the run. */
+/* Makes policy, optimizer and scaler for t->model. */
+bool trainer_build_update(trainer* t, const train_options* options);
+
+/* Does so too, opens the journal, and prints one line on the run. */
 bool trainer_build(trainer* t, const train_options* options, const run_options* run);
 
 /* Returns whether a step is left and no signal was received. */
