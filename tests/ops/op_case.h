@@ -75,6 +75,8 @@ struct OpCase {
   bool has_gradient = true;
   // The number of roundings to the run's dtype on the way to a gradient, each in proportion to the derivative.
   double gradient_roundings = 4;
+  // The number of results that follow the operation's row under autocast; the others have the dtype of the inputs.
+  size_t autocast_results = 8;
   // The size of the terms that a slope is the sum of, for terms that may cancel.
   double slope_terms = 0;
 };

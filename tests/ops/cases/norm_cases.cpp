@@ -82,6 +82,7 @@ std::vector<OpCase> norm_of_sum_cases() {
          const Array sum = sum_of(in[0], in[1]);
          return {layer_norm_of({sum, in[2], in[3]})[0], sum};
        },
+       .autocast_results = 1,
        .slope_terms = kNormSlopeTerms},
       {.op = Op::kRmsNorm,
        .what = "of a sum",
@@ -96,6 +97,7 @@ std::vector<OpCase> norm_of_sum_cases() {
          const Array sum = sum_of(in[0], in[1]);
          return {rms_norm_of({sum})[0], sum};
        },
+       .autocast_results = 1,
        .slope_terms = kNormSlopeTerms},
   };
 }
