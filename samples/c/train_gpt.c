@@ -111,13 +111,22 @@ static bool build_model(trainer* t, const gpt_options* options) {
          (options->weights_in == NULL || gpt_weights_read(t->model, t->device, options->weights_in));
 }
 
-/* The mean loss of the next batch, in FP32. Logits are [batch, time, token], and classes come second in a loss. */
+/* Makes rows of logits [batch, time, token] and of their targets. Both are views. */
+static bool as_rows(htone_tensor** logits, htone_tensor** targets) {
+  int64_t shape[3], rows[2] = {-1, 0};
+  int32_t rank;
+  if (!ok(htone_tensor_shape(*logits, shape, 3, &rank))) return false;
+  rows[1] = shape[2];
+  return ok(htone_reshape(*logits, 2, rows, logits)) && ok(htone_reshape(*targets, 1, rows, targets));
+}
+
+/* The mean loss of the next batch, in FP32. */
 static bool next_loss(trainer* t, htone_batches* batches, htone_tensor** out) {
   htone_tensor *tokens, *targets, *logits;
   return ok(htone_batches_next(batches)) && ok(htone_batches_tensor(batches, 0, &tokens)) &&
          ok(htone_batches_tensor(batches, 1, &targets)) &&
-         ok(htone_module_forward(t->model, tokens, t->policy, &logits)) &&
-         ok(htone_transpose(logits, -1, -2, &logits)) && ok(htone_cross_entropy(logits, targets, NULL, out));
+         ok(htone_module_forward(t->model, tokens, t->policy, &logits)) && as_rows(&logits, &targets) &&
+         ok(htone_cross_entropy(logits, targets, NULL, out));
 }
 
 /* Adds the gradients of one batch, which is a share of the step's, and its share of the loss. */

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "hwy/detect_targets.h"
+
 namespace halftone::cpu {
 namespace {
 
@@ -78,7 +80,7 @@ TileFunction tile_function_of(int rows, std::integer_sequence<int, kRow...>) {
 
 }  // namespace
 
-bool has_dot() noexcept { return __builtin_cpu_supports("avx512bf16") != 0; }
+bool has_dot() noexcept { return (HWY_TARGETS & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512bf16") != 0; }
 
 TileFunction dot_tile_function(int rows, int columns) noexcept {
   constexpr auto kAllRows = std::make_integer_sequence<int, kDotTileRows>();

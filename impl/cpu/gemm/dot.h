@@ -17,7 +17,8 @@ constexpr int kDotLanes = 16;
 // Elements of k per word.
 constexpr int kDotElements = 2;
 
-// True if the CPU has the instruction. All functions below require it.
+// True if the CPU has the instruction, and the build has the kernels for AVX-512 that lead here. All functions below
+// require it.
 bool has_dot() noexcept;
 
 // As tile_function of microkernel-inl.h: `rows` is 1 to kDotTileRows, `columns` is 1 to 2 * kDotLanes.
