@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "nn/part_copies.h"
-#include "ops/norm/norms.h"
 #include "tensor/factory.h"
 
 namespace halftone::nn {
@@ -31,11 +30,14 @@ void BatchNorm::require_input(const Tensor& input) const {
 
 Tensor BatchNorm::forward(const Tensor& input) const {
   require_input(input);
-  return ops::batch_norm(input, {running_mean_, running_var_, batch_count_}, affine_.weight_leaf(), affine_.bias_leaf(),
-                         {.training = is_training() || !options_.tracks,
-                          .momentum = options_.momentum,
-                          .epsilon = options_.epsilon,
-                          .is_cumulative = options_.is_cumulative});
+  const ops::RunningStatistics running = {running_mean_, running_var_, batch_count_};
+  const ops::BatchNormSettings settings = {.training = is_training() || !options_.tracks,
+                                           .momentum = options_.momentum,
+                                           .epsilon = options_.epsilon,
+                                           .is_cumulative = options_.is_cumulative};
+  // Evaluation is this rank's own.
+  if (sync_ && is_training()) return sync_->run(input, running, affine_, settings);
+  return ops::batch_norm(input, running, affine_.weight_leaf(), affine_.bias_leaf(), settings);
 }
 
 Ref<Module> BatchNorm::copied(PartCopies& parts) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nn/norms.h"
+#include "ops/norm/norms.h"
 
 namespace halftone::nn {
 
@@ -15,6 +16,14 @@ struct BatchNormOptions {
   int most_rank = 3;
 };
 
+// The normalisation of a layer in training by the batches of many ranks. parallel/sync_batch_norm.h has one.
+class BatchNormSync : public RefCounted {
+ public:
+  // As ops::batch_norm in training. `input` has the layer's channels.
+  virtual Tensor run(const Tensor& input, const ops::RunningStatistics& running, const Affine& affine,
+                     const ops::BatchNormSettings& settings) = 0;
+};
+
 class BatchNorm final : public AffineModule {
  public:
   BatchNorm(ContextDevice& device, int64_t channels, DType dtype, const BatchNormOptions& options, Affine affine);
@@ -23,12 +32,16 @@ class BatchNorm final : public AffineModule {
   Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
   void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const override;
+  // Null for the statistics of this rank's batches alone. A copy of the layer has the same. Const, since children are
+  // reached as const.
+  void set_sync(Ref<BatchNormSync> sync) const noexcept { sync_ = std::move(sync); }
 
  private:
   void require_input(const Tensor& input) const;
 
   int64_t channels_;
   BatchNormOptions options_;
+  mutable Ref<BatchNormSync> sync_;
   Tensor running_mean_;  // undefined where nothing is tracked, as the two below
   Tensor running_var_;
   Tensor batch_count_;

@@ -184,6 +184,21 @@ Tensor Module::run(const Tensor& input) const {
   return output;
 }
 
+void Module::run_fused(const std::function<void()>& computation) const {
+  const RunLevel level(*this);
+  const TraceSpan span(TraceKind::kLayer, [&] { return level.name(); });
+  try {
+    computation();
+  } catch (Error& error) {
+    tell_place(error, level);
+    throw;
+  }
+}
+
+bool Module::may_be_fused() const noexcept {
+  return !forward_pre_hooks_ && !forward_hooks_ && !recomputes_ && scope().anomaly == Anomaly::kNothing;
+}
+
 bool Module::has_all_tensors(std::span<const Tensor> inputs, size_t output_count) const {
   const Arity arity = this->arity();
   if (inputs.size() < arity.required_inputs || inputs.size() > arity.inputs) {

@@ -60,6 +60,12 @@ class Module : public RefCounted {
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   // Takes one input and returns the first output.
   Tensor run(const Tensor& input) const;
+  // For a module that computes several of its parts in one operation: runs `computation` in the place of this part's
+  // forward. Errors and traces name this module. REQUIRES: may_be_fused().
+  void run_fused(const std::function<void()>& computation) const;
+  // False where something depends on this module's own inputs and outputs: a hook, a mark for recomputation, or anomaly
+  // mode.
+  bool may_be_fused() const noexcept;
 
   // Called before forward_all in turn, with all inputs that it takes. Each writes those that it replaces to
   // `replacements`, which are undefined before.

@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "nn/init.h"
 #include "nn/part_copies.h"
-#include "ops/norm/norms.h"
 #include "tensor/factory.h"
 
 namespace halftone::nn {
@@ -59,8 +58,16 @@ Tensor LayerNorm::forward(const Tensor& input) const {
   return ops::layer_norm(input, normalized_shape_, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
 }
 
+ops::SumAndNorm LayerNorm::forward_sum(const Tensor& input, const Tensor& residual) const {
+  return ops::add_layer_norm(input, residual, normalized_shape_, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
+}
+
 Tensor RmsNorm::forward(const Tensor& input) const {
   return ops::rms_norm(input, normalized_shape_, affine_.weight_leaf(), epsilon_);
+}
+
+ops::SumAndNorm RmsNorm::forward_sum(const Tensor& input, const Tensor& residual) const {
+  return ops::add_rms_norm(input, residual, normalized_shape_, affine_.weight_leaf(), epsilon_);
 }
 
 Tensor GroupNorm::forward(const Tensor& input) const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "nn/layer.h"
+#include "ops/dispatch/op.h"
+#include "ops/norm/norms.h"
 
 namespace halftone::nn {
 
@@ -30,30 +32,41 @@ class AffineModule : public Layer {
   Affine affine_;
 };
 
-class LayerNorm final : public AffineModule {
+// A norm over the last dimensions, of an input or of a sum that it makes itself.
+class RowNormModule : public AffineModule {
  public:
-  LayerNorm(const Shape& normalized_shape, double epsilon, Affine affine)
-      : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
-  const char* kind() const noexcept override { return "layer_norm"; }
-  Ref<Module> copied(PartCopies& parts) const override;
-  Tensor forward(const Tensor& input) const override;
+  virtual Op op() const noexcept = 0;
+  // The sum of both, which have one shape, and its norm.
+  virtual ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual) const = 0;
 
- private:
+ protected:
+  RowNormModule(const Shape& normalized_shape, double epsilon, Affine affine)
+      : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
+
   Shape normalized_shape_;
   double epsilon_;
 };
 
-class RmsNorm final : public AffineModule {
+class LayerNorm final : public RowNormModule {
  public:
-  RmsNorm(const Shape& normalized_shape, double epsilon, Affine affine)
-      : AffineModule(std::move(affine)), normalized_shape_(normalized_shape), epsilon_(epsilon) {}
-  const char* kind() const noexcept override { return "rms_norm"; }
+  LayerNorm(const Shape& normalized_shape, double epsilon, Affine affine)
+      : RowNormModule(normalized_shape, epsilon, std::move(affine)) {}
+  const char* kind() const noexcept override { return "layer_norm"; }
+  Op op() const noexcept override { return Op::kLayerNorm; }
   Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
+  ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual) const override;
+};
 
- private:
-  Shape normalized_shape_;
-  double epsilon_;
+class RmsNorm final : public RowNormModule {
+ public:
+  RmsNorm(const Shape& normalized_shape, double epsilon, Affine affine)
+      : RowNormModule(normalized_shape, epsilon, std::move(affine)) {}
+  const char* kind() const noexcept override { return "rms_norm"; }
+  Op op() const noexcept override { return Op::kRmsNorm; }
+  Ref<Module> copied(PartCopies& parts) const override;
+  Tensor forward(const Tensor& input) const override;
+  ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual) const override;
 };
 
 class GroupNorm final : public AffineModule {

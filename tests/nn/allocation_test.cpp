@@ -5,12 +5,17 @@
 #include "nn/init.h"
 #include "nn/linear.h"
 #include "nn/norms.h"
+#include "nn/transformer/transformer.h"
 #include "ops/conv/conv.h"
 #include "ops/dispatch/autocast.h"
+#include "ops/ops.h"
 #include "room_fixture.h"
 
 namespace halftone::nn {
 namespace {
+
+// The number that was reached. A change that needs more of them says why.
+constexpr int64_t kStepOfTwoBlocks = 312;
 
 class AllocationTest : public RoomTest {
  protected:
@@ -41,6 +46,13 @@ TEST_F(AllocationTest, ARecordedLinearMakesThreeAtMost) {
   EXPECT_LE(allocations_in_forward(layer, input, nullptr), 3);
 }
 
+// Also the input's rows as a matrix, which backward reads. The result's rows need no tensor of their own.
+TEST_F(AllocationTest, ARecordedLinearOverASequenceMakesFourAtMost) {
+  const Linear layer(device(), 64, 64, true, DType::kF32);
+  const Tensor input = full(device(), DType::kF32, {2, 32, 64}, 0.5);
+  EXPECT_LE(allocations_in_forward(layer, input, nullptr), 4);
+}
+
 // The cast input as well. The parameters keep the leaves and the copies that stand for them.
 TEST_F(AllocationTest, ARecordedLinearUnderAutocastMakesFiveAtMost) {
   const Linear layer(device(), 64, 64, true, DType::kF32);
@@ -64,6 +76,28 @@ TEST_F(AllocationTest, ARecordedLayerNormUnderAutocastMakesFiveAtMost) {
   make_copies(layer);
   const Tensor input = full(device(), DType::kBF16, {64, 64}, 0.5);
   EXPECT_LE(allocations_in_forward(layer, input, &bf16_), 5);
+}
+
+// Forward and backward. A step makes as many as the one before it, so that nothing grows.
+TEST_F(AllocationTest, AStepOfATransformerMakesTheSameNumberEachTime) {
+  TransformerOptions options;
+  options.attention = {.width = 8, .heads = 2, .kv_heads = 2, .is_causal = true, .dropout = 0.0};
+  options.hidden = 32;
+  options.layers = 2;
+  options.vocabulary = 11;
+  options.positions = 9;
+  const Transformer model(device(), options);
+  const Tensor tokens = full(device(), DType::kI64, {3, 7}, 4.0);
+  std::vector<int64_t> counts;
+  for (int step = 0; step < 4; ++step) {
+    for (const NamedParameter& named : model.parameters()) named.parameter->zero_grad();
+    fail_allocation(-1, 0);
+    run_backward(ops::sum(static_cast<const Module&>(model).run(tokens), {}, false), Tensor(), false);
+    ignore_allocations();
+    counts.push_back(allocations_counted());
+  }
+  EXPECT_EQ(counts[2], counts[3]);
+  EXPECT_LE(counts[3], kStepOfTwoBlocks);
 }
 
 }  // namespace

@@ -3,13 +3,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "backend/device.h"
 #include "backend/view.h"
 
 namespace halftone {
 
-// c = a * b + bias + residual, added to c if store is kAdd.
+// A function of the sums of a product.
+enum class GemmActivation : int32_t { kNone, kRelu, kGeluErf, kGeluTanh, kSilu };
+
+// c = activation(a * b + bias + residual), added to c if store is kAdd. REQUIRES: kWrite with an activation.
 struct GemmArgs {
   View a;              // [m, k], any strides
   View b;              // [k, n], any strides
@@ -17,6 +21,8 @@ struct GemmArgs {
   View residual = {};  // [m, n]; null data for none
   Store store = Store::kWrite;
   View c;  // [m, n], any strides
+  GemmActivation activation = GemmActivation::kNone;
+  View sum = {};  // [m, n]; gets the argument of the activation; null data for none
 };
 
 // The way in which a backend will compute one product: made by `schedule`, read by `run`.
@@ -25,8 +31,9 @@ struct GemmSchedule {
   alignas(8) std::byte choices[112] = {};  // the backend's own
 };
 
-// f64 needs every view f64. Otherwise a, b, bias, residual and c are f32, f16 or bf16 in any mixture; products
-// accumulate in FP32 and are rounded once, when c is stored. k = 0 gives bias + residual. If a and b are
+// f64 needs every view f64. Otherwise a, b, bias, residual, c and sum are f32, f16 or bf16 in any mixture; products
+// accumulate in FP32, the activation is computed in FP32, and c is rounded once, when it is stored. k = 0 gives the
+// activation of bias + residual. If a and b are
 // bf16 the CPU may use dot products (cpu/gemm/dot.h): then bf16 subnormals and sums below 2^-126 count as zero.
 struct GemmKernels {
   GemmSchedule (*schedule)(Stream&, const GemmArgs& args) noexcept;

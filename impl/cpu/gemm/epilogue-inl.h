@@ -1,5 +1,5 @@
-// The epilogue of a tile of finished sums, while it is in L1: bias, residual, accumulation, rounding and
-// store, each in a pass of its own over the tile. Included once per instruction set by gemm.cpp; any thread.
+// The epilogue of a tile of finished sums, while it is in L1: bias, residual, activation, accumulation, rounding
+// and store, each in a pass of its own over the tile. Included once per instruction set by gemm.cpp; any thread.
 #if defined(HALFTONE_GEMM_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_GEMM_EPILOGUE_INL_H_
 #undef HALFTONE_GEMM_EPILOGUE_INL_H_
@@ -13,6 +13,8 @@
 #include "core/type_list.h"
 #include "cpu/gemm/microkernel-inl.h"
 #include "cpu/gemm/pack-inl.h"
+#include "cpu/math/gelu.h"
+#include "cpu/math/sigmoid.h"
 #include "cpu/simd/tiles.h"
 #include "cpu/simd/vectors.h"
 
@@ -98,15 +100,47 @@ inline void store_rows(const View& c, const TilePlace& place, const float* tile)
   }
 }
 
+template <GemmActivation activation>
+HWY_INLINE FloatVector activated(FloatVector x) {
+  const FloatTag d;
+  // As UnaryOp::kRelu: NaN stays, and -0 becomes 0.
+  if constexpr (activation == GemmActivation::kRelu) return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x);
+  if constexpr (activation == GemmActivation::kGeluErf) return gelu_erf(d, x);
+  if constexpr (activation == GemmActivation::kGeluTanh) return gelu_tanh(d, x);
+  if constexpr (activation == GemmActivation::kSilu) return silu(d, x);
+}
+
+template <GemmActivation activation>
+HWY_NOINLINE void activate_tile(const TilePlace& place, float* tile) {
+  for_each_tile_vector(place, tile, [](FloatVector sum, int64_t) HWY_ATTR { return activated<activation>(sum); });
+}
+
+inline void activate(GemmActivation activation, const TilePlace& place, float* tile) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return;
+    case GemmActivation::kRelu:
+      return activate_tile<GemmActivation::kRelu>(place, tile);
+    case GemmActivation::kGeluErf:
+      return activate_tile<GemmActivation::kGeluErf>(place, tile);
+    case GemmActivation::kGeluTanh:
+      return activate_tile<GemmActivation::kGeluTanh>(place, tile);
+    case GemmActivation::kSilu:
+      return activate_tile<GemmActivation::kSilu>(place, tile);
+  }
+}
+
 // Prefetches the tile's part of c while its sums are still being computed.
 inline void prefetch_rows(const View& c, const TilePlace& place) {
   for (int64_t r = 0; r < place.rows; ++r) hwy::Prefetch(row_of(c, place.row + r, place.column).data);
 }
 
-// The tile's part of c = tile + bias + residual, added to c if store is kAdd.
+// The tile's part of c = activation(tile + bias + residual), added to c if store is kAdd.
 inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
   if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
   if (args.residual.data != nullptr) add_rows(args.residual, place, tile);
+  if (args.sum.data != nullptr) store_rows(args.sum, place, tile);
+  activate(args.activation, place, tile);
   if (args.store == Store::kAdd) add_rows(args.c, place, tile);
   store_rows(args.c, place, tile);
 }

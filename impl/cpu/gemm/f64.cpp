@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/formula/gelu.h"
+#include "backend/formula/sigmoid.h"
 #include "cpu/gemm/plan.h"
 
 namespace halftone::cpu {
@@ -16,6 +18,22 @@ double& element(const View& view, int64_t row, int64_t column) {
   return static_cast<double*>(view.data)[row * view.strides[0] + column * view.strides[1]];
 }
 
+double activated(GemmActivation activation, double x) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return x;
+    case GemmActivation::kRelu:
+      return x <= 0 ? 0 : x;
+    case GemmActivation::kGeluErf:
+      return gelu_erf(x);
+    case GemmActivation::kGeluTanh:
+      return gelu_tanh(x);
+    case GemmActivation::kSilu:
+      return silu(x);
+  }
+  return x;
+}
+
 void multiply_row(const GemmArgs& args, int64_t row, int64_t column, int64_t columns) {
   double sums[kColumnBlock] = {};
   for (int64_t p = 0; p < args.a.shape[1]; ++p) {
@@ -27,6 +45,8 @@ void multiply_row(const GemmArgs& args, int64_t row, int64_t column, int64_t col
     double value = sums[j];
     if (args.bias.data != nullptr) value += static_cast<double*>(args.bias.data)[(column + j) * args.bias.strides[0]];
     if (args.residual.data != nullptr) value += element(args.residual, row, column + j);
+    if (args.sum.data != nullptr) element(args.sum, row, column + j) = value;
+    value = activated(args.activation, value);
     double& c = element(args.c, row, column + j);
     c = args.store == Store::kAdd ? c + value : value;
   }

@@ -198,7 +198,7 @@ class Product {
   bool sums_in_place(const TilePlace& place) const {
     const View& c = args_.c;
     return c.dtype == DType::kF32 && c.strides[1] == 1 && args_.bias.data == nullptr &&
-           args_.residual.data == nullptr && place.columns % kLanes == 0;
+           args_.residual.data == nullptr && args_.activation == GemmActivation::kNone && place.columns % kLanes == 0;
   }
 
   void multiply_into_place(const TilePlace& place, const Depth& block, TileArgs* tile) const {
@@ -212,6 +212,7 @@ class Product {
     }
     const bool finishes = !in_place && block.is_last;
     if (finishes) prefetch_rows(args_.c, place);
+    if (finishes && args_.sum.data != nullptr) prefetch_rows(args_.sum, place);
     multiply(*tile);
     if (finishes) finish_tile(args_, place, tile->c);
   }

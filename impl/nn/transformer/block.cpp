@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "nn/norms.h"
 #include "nn/part_copies.h"
@@ -38,15 +39,38 @@ Tensor TransformerBlock::attend(const Tensor& input, const Tensor& mask, const T
 Tensor TransformerBlock::dropped(const Tensor& tensor) const { return ops::dropout(tensor, dropout_, is_training()); }
 
 void TransformerBlock::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  Tensor x = inputs[0];
-  const Tensor &mask = inputs[1], &cache = inputs[2];
   if (norm_placement_ == NormPlacement::kPre) {
-    x = ops::add(x, dropped(attend(part(kNorm1).run(x), mask, cache)));
-    outputs[0] = ops::add(x, dropped(part(kFeedForward).run(part(kNorm2).run(x))));
+    Residual stream(inputs[0]);
+    forward_pre_norm(stream, inputs[1], inputs[2]);
+    outputs[0] = stream.sum();
   } else {
-    x = part(kNorm1).run(ops::add(x, dropped(attend(x, mask, cache))));
-    outputs[0] = part(kNorm2).run(ops::add(x, dropped(part(kFeedForward).run(x))));
+    outputs[0] = forward_post_norm(inputs[0], inputs[1], inputs[2]);
   }
+}
+
+void TransformerBlock::forward_pre_norm(Residual& stream, const Tensor& mask, const Tensor& cache) const {
+  stream.add(dropped(attend(stream.normalized(norm(kNorm1)), mask, cache)));
+  stream.add(dropped(part(kFeedForward).run(stream.normalized(norm(kNorm2)))));
+}
+
+Tensor TransformerBlock::forward_post_norm(const Tensor& x, const Tensor& mask, const Tensor& cache) const {
+  Residual attended(x);
+  attended.add(dropped(attend(x, mask, cache)));
+  const Tensor middle = attended.normalized(norm(kNorm1));
+  Residual fed(middle);
+  fed.add(dropped(part(kFeedForward).run(middle)));
+  return fed.normalized(norm(kNorm2));
+}
+
+void TransformerBlock::run_on(Residual& stream, const Tensor& mask, const Tensor& cache) const {
+  if (norm_placement_ == NormPlacement::kPre && may_be_fused()) {
+    const auto compute = [&] { forward_pre_norm(stream, mask, cache); };
+    run_fused(std::ref(compute));
+    return;
+  }
+  Tensor result;
+  run(std::array{stream.sum(), mask, cache}, {&result, 1});
+  stream = Residual(std::move(result));
 }
 
 Ref<Module> TransformerBlock::copied(PartCopies& parts) const {
@@ -60,16 +84,14 @@ TransformerStack::TransformerStack(ContextDevice& device, const TransformerOptio
 }
 
 void TransformerStack::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  Tensor x = inputs[0];
+  Residual stream(inputs[0]);
   const Tensor& cache = inputs[2];
   if (cache.defined()) require_cache(cache, static_cast<int64_t>(part_count()), 0);
   for (size_t i = 0; i < part_count(); ++i) {
-    Tensor result;
     const Tensor own = cache.defined() ? cache_part(cache, static_cast<int64_t>(i)) : Tensor();
-    part(i).run(std::array{x, inputs[1], own}, {&result, 1});
-    x = std::move(result);
+    static_cast<const TransformerBlock&>(part(i)).run_on(stream, inputs[1], own);
   }
-  outputs[0] = x;
+  outputs[0] = stream.sum();
 }
 
 Ref<Module> TransformerStack::copied(PartCopies& parts) const {

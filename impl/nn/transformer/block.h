@@ -3,6 +3,7 @@
 
 #include "nn/composite.h"
 #include "nn/transformer/options.h"
+#include "nn/transformer/residual.h"
 
 namespace halftone::nn {
 
@@ -10,7 +11,8 @@ namespace halftone::nn {
 Ref<Module> make_norm(ContextDevice& device, const TransformerOptions& options);
 
 // (x[, mask[, cache]]) to x, with the cache of one layer. Parts, with GPT-2's names: ln_1, attn, ln_2, mlp. Norms are
-// before the parts that they belong to, or behind the sums with the residual stream.
+// before the parts that they belong to, or behind the sums with the residual stream. A sum and the norm that reads it
+// are one operation, unless the norm has a hook.
 class TransformerBlock final : public Composite {
  public:
   TransformerBlock(ContextDevice& device, const TransformerOptions& options);
@@ -20,9 +22,15 @@ class TransformerBlock final : public Composite {
   void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
   Ref<Module> copied(PartCopies& parts) const override;
 
+  // As run, on a stream whose last sum may be left to the next block.
+  void run_on(Residual& stream, const Tensor& mask, const Tensor& cache) const;
+
  private:
   enum Part : size_t { kNorm1, kAttention, kNorm2, kFeedForward };
 
+  const RowNormModule& norm(Part index) const noexcept { return static_cast<const RowNormModule&>(part(index)); }
+  void forward_pre_norm(Residual& stream, const Tensor& mask, const Tensor& cache) const;
+  Tensor forward_post_norm(const Tensor& x, const Tensor& mask, const Tensor& cache) const;
   Tensor attend(const Tensor& input, const Tensor& mask, const Tensor& cache) const;
   Tensor dropped(const Tensor& tensor) const;
 

@@ -25,6 +25,7 @@ constexpr Row kRows[] = {
     {Op::kMatmul, "matmul", AutocastClass::kLow},
     {Op::kEinsum, "einsum", AutocastClass::kLow},
     {Op::kLinear, "linear", AutocastClass::kLow},
+    {Op::kLinearActivation, "linear_activation", AutocastClass::kLow},
     {Op::kScaledDotProductAttention, "scaled_dot_product_attention", AutocastClass::kLow},
     {Op::kRotaryEmbedding, "rotary_embedding", AutocastClass::kAsIs},
     {Op::kConv1d, "conv1d", AutocastClass::kLow},

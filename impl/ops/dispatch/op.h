@@ -14,6 +14,7 @@ enum class Op : int32_t {
   kMatmul,
   kEinsum,
   kLinear,
+  kLinearActivation,
   kScaledDotProductAttention,
   kRotaryEmbedding,
   kConv1d,

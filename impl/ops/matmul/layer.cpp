@@ -28,11 +28,27 @@ void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias
   }
 }
 
-Tensor as_rows(const Tensor& tensor) {
-  const int64_t columns = tensor.size(tensor.rank() - 1);
+namespace {
+
+Shape shape_of_rows(const Tensor& tensor) {
   int64_t rows = 1;
   for (int i = 0; i + 1 < tensor.rank(); ++i) rows *= tensor.size(i);
-  return reshaped(tensor, {rows, columns});
+  return {rows, tensor.size(tensor.rank() - 1)};
+}
+
+}  // namespace
+
+Tensor as_rows(const Tensor& tensor) { return reshaped(tensor, shape_of_rows(tensor)); }
+
+RowsView::RowsView(const Tensor& tensor) {
+  if (tensor.is_contiguous()) {
+    view_ = tensor.view();
+    view_.shape = shape_of_rows(tensor);
+    view_.strides = contiguous_strides(view_.shape);
+  } else {
+    rows_ = as_rows(tensor);
+    view_ = rows_.view();
+  }
 }
 
 void sum_rows(const char* operation, const View& matrix, const Tensor& out, Store store) {

@@ -12,6 +12,17 @@ void require_layer(const Tensor& input, const Tensor& weight, const Tensor& bias
 // [..., columns] as [rows, columns]; copies only if the strides do not allow a view.
 Tensor as_rows(const Tensor& tensor);
 
+// The view that as_rows gives, for a kernel. A contiguous tensor needs no second tensor object for it.
+class RowsView {
+ public:
+  explicit RowsView(const Tensor& tensor);
+  const View& operator*() const noexcept { return view_; }
+
+ private:
+  Tensor rows_;  // undefined where the tensor itself is viewed
+  View view_;
+};
+
 // Stores the sum of the rows of `matrix` in `out` [columns]: the gradient of a bias.
 void sum_rows(const char* operation, const View& matrix, const Tensor& out, Store store);
 

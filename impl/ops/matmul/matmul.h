@@ -1,6 +1,7 @@
 // Matrix products; each records itself if an input requires a gradient.
 #pragma once
 
+#include "backend/kernels/gemm.h"
 #include "tensor/tensor.h"
 
 namespace halftone::ops {
@@ -12,5 +13,7 @@ Tensor matrix_product(const Tensor& a, const Tensor& b);
 Tensor einsum(const char* equation, const Tensor& a, const Tensor& b);
 // `bias` may be undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
+// The activation of linear. REQUIRES: not kNone.
+Tensor linear_activation(const Tensor& input, const Tensor& weight, const Tensor& bias, GemmActivation activation);
 
 }  // namespace halftone::ops

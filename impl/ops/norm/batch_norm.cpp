@@ -66,6 +66,18 @@ void update_on_success(const RunningStatistics& running, const RunningUpdate& up
 
 }  // namespace
 
+void move_running(const RunningStatistics& running, const BatchNormSettings& settings, const Tensor& statistics,
+                  int64_t count) {
+  if (!running.mean.defined() || is_recomputing()) return;
+  RunningUpdate update = {.batch = {}, .momentum = settings.momentum, .is_cumulative = settings.is_cumulative};
+  if (count > 0) {
+    update.batch = {half_of(statistics, 0).view(), half_of(statistics, 1).view()};
+    // Running variances are unbiased: divided by count - 1, as in PyTorch.
+    update.variance_scale = static_cast<double>(count) / (static_cast<double>(count) - 1.0);
+  }
+  update_on_success(running, update, statistics);
+}
+
 Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const Tensor& weight, const Tensor& bias,
                   const BatchNormSettings& settings) {
   require_batch(input, running, settings.training);
@@ -83,16 +95,7 @@ Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const T
   Tensor result = apply_row_norm(
       Op::kBatchNorm, norm,
       {.input = input, .weight = weight, .bias = bias, .statistics = statistics, .by_channel = true}, channels);
-  if (settings.training && running.mean.defined() && !is_recomputing()) {
-    RunningUpdate update = {.batch = {}, .momentum = settings.momentum, .is_cumulative = settings.is_cumulative};
-    if (input.numel() > 0) {
-      const double count = static_cast<double>(norm.spatial);
-      update.batch = {half_of(statistics, 0).view(), half_of(statistics, 1).view()};
-      // Running variances are unbiased: divided by count - 1, as in PyTorch.
-      update.variance_scale = count / (count - 1.0);
-    }
-    update_on_success(running, update, statistics);
-  }
+  if (settings.training) move_running(running, settings, statistics, input.numel() > 0 ? norm.spatial : 0);
   return result;
 }
 

@@ -35,6 +35,10 @@ struct RunningStatistics {
   Tensor variance;
   Tensor batches = {};  // i64 scalar, the number of batches so far; may be undefined if the mean is not cumulative
 };
+// Moves `running` towards the statistics of a batch, f64 [2, channels] means and variances over `count` elements a
+// channel, as batch_norm does in training. Does nothing in a recompute region.
+void move_running(const RunningStatistics& running, const BatchNormSettings& settings, const Tensor& statistics,
+                  int64_t count);
 // In training, `running` (if defined) is updated with the batch's statistics: when the C call under way has succeeded
 // (core/call_log.h), outside of a call at once.
 Tensor batch_norm(const Tensor& input, const RunningStatistics& running, const Tensor& weight, const Tensor& bias,

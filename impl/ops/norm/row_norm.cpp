@@ -12,11 +12,8 @@
 
 namespace halftone {
 
-namespace {
-
-// The number of pieces that backward cuts the rows into, by the shape alone. A piece has about a chunk of elements:
-// enough rows that the pieces' sums take little memory, and few enough that adding them one by one loses little
-// precision.
+// A piece has about a chunk of elements: enough rows that the pieces' sums take little memory, and few enough that
+// adding them one by one loses little precision.
 int64_t piece_count(const RowNorm& norm, int64_t elements) {
   if (elements == 0) return 0;
   const int64_t length = elements / norm.rows;
@@ -25,7 +22,6 @@ int64_t piece_count(const RowNorm& norm, int64_t elements) {
   return (norm.rows + rows_per_piece - 1) / rows_per_piece;
 }
 
-// The tensor as a view in the order of the rows.
 View rows_of(const Tensor& tensor, bool by_channel) {
   View view = view_or_null(tensor);
   if (!by_channel || view.rank() < 2) return view;
@@ -33,6 +29,18 @@ View rows_of(const Tensor& tensor, bool by_channel) {
   std::swap(view.strides[0], view.strides[1]);
   return view;
 }
+
+NormStatistics row_statistics(const Tensor& both) {
+  const int64_t rows = both.size(1);
+  View mean = both.view();
+  mean.shape = {rows};
+  mean.strides = {1};
+  View variance = mean;
+  variance.data = static_cast<double*>(mean.data) + rows;
+  return {.mean = mean, .variance = variance};
+}
+
+namespace {
 
 // Has one result, the normalised rows; with a residual also the sum. Its inputs: the input, weight, bias, residual.
 struct RowNormBackward final : Node {
@@ -87,17 +95,6 @@ struct RowNormBackward final : Node {
     statistics.reset();
   }
 
-  // Views, since a tensor for each row of [2, rows] would be a heap allocation in every norm.
-  static NormStatistics row_statistics(const Tensor& both) {
-    const int64_t rows = both.size(1);
-    View mean = both.view();
-    mean.shape = {rows};
-    mean.strides = {1};
-    View variance = mean;
-    variance.data = static_cast<double*>(mean.data) + rows;
-    return {.mean = mean, .variance = variance};
-  }
-
  private:
   static constexpr int kResidual = 3;
 
@@ -129,8 +126,8 @@ struct Call {
     const Tensor weight = affine_operand(operands.weight, compute);
     const Tensor bias = affine_operand(operands.bias, compute);
     launch(name_of(op), result.device(), &Kernels::norm, &NormKernels::row_norm, norm, input,
-           NormAffine{.weight = view_or_null(weight), .bias = view_or_null(bias)},
-           RowNormBackward::row_statistics(statistics), rows_of(result, operands.by_channel));
+           NormAffine{.weight = view_or_null(weight), .bias = view_or_null(bias)}, row_statistics(statistics),
+           rows_of(result, operands.by_channel));
   }
   Tensor new_statistics(ContextDevice& device) const {
     return empty(device, DType::kF64, {2, norm.rows}, Category::kActivations);

@@ -24,4 +24,13 @@ Tensor apply_row_norm(Op op, const RowNorm& norm, const NormOperands& operands, 
 ops::SumAndNorm apply_row_norm_to_sum(Op op, const RowNorm& norm, const NormOperands& operands, const Tensor& residual,
                                       int64_t channels);
 
+// The parts of it, for a normalisation over the batches of many ranks (parallel/sync_batch_norm.cpp).
+
+// The tensor as a view in the order of the rows; a null view if it is undefined.
+View rows_of(const Tensor& tensor, bool by_channel);
+// Views of statistics f64 [2, rows]: a tensor for each row would be a heap allocation in every norm.
+NormStatistics row_statistics(const Tensor& both);
+// The number of pieces that backward cuts the rows into, by the shape alone.
+int64_t piece_count(const RowNorm& norm, int64_t elements);
+
 }  // namespace halftone

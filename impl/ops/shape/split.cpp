@@ -36,6 +36,7 @@ struct SplitBackward final : Node {
 std::vector<Range> plan_ranges(const Tensor& input, int dim, const std::vector<int64_t>& sizes) {
   if (sizes.empty()) fail(Code::kInvalidArgument, "count", "count=0, expected at least one size");
   std::vector<Range> ranges;
+  ranges.reserve(sizes.size());
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0 || sizes[i] > input.size(dim) - start) {
@@ -71,6 +72,7 @@ std::vector<Tensor> split(const Tensor& input, int64_t dim, const std::vector<in
   if (input.rank() == 0) fail(Code::kInvalidArgument, "input", "input is a scalar, expected at least one dimension");
   const std::vector<Range> ranges = plan_ranges(input, checked_dim(dim, input.rank(), "dim"), sizes);
   std::vector<Tensor> parts;
+  parts.reserve(ranges.size());
   for (const Range& range : ranges) parts.push_back(sliced(input, range));
   record_parts(input, ranges, parts);
   return parts;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "backend/formula/gelu.h"
+#include "backend/formula/sigmoid.h"
 #include "cpu/kernel_groups.h"
 
 namespace halftone {
@@ -51,6 +53,22 @@ double epsilon_of(DType dtype) {
   }
 }
 
+double activated(GemmActivation activation, double x) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return x;
+    case GemmActivation::kRelu:
+      return std::fmax(x, 0.0);
+    case GemmActivation::kGeluErf:
+      return gelu_erf(x);
+    case GemmActivation::kGeluTanh:
+      return gelu_tanh(x);
+    case GemmActivation::kSilu:
+      return silu(x);
+  }
+  return NAN;
+}
+
 }  // namespace
 
 GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Order b, Order c,
@@ -61,7 +79,8 @@ GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Or
       b_(matrix(dtypes.b, shape.k, shape.n, b)),
       c_(matrix(dtypes.c, shape.m, shape.n, c)),
       bias_(extras.dtype, {shape.n}, {c == Order::kGaps ? 2 : 1}),
-      residual_(matrix(extras.dtype, shape.m, shape.n, c)) {
+      residual_(matrix(extras.dtype, shape.m, shape.n, c)),
+      sum_(matrix(dtypes.c, shape.m, shape.n, c)) {
   a_.fill_uniform(-1, 1, 1);
   b_.fill_uniform(-1, 1, 2);
   c_.fill_uniform(-1, 1, 3);
@@ -74,6 +93,8 @@ GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Or
   if (extras.bias) args_.bias = bias_.view();
   if (extras.residual) args_.residual = residual_.view();
   args_.store = extras.store;
+  args_.activation = extras.activation;
+  if (extras.sum) args_.sum = sum_.view();
 }
 
 void GemmCase::replace_operands(const View& a, const View& b) {
@@ -123,10 +144,22 @@ double GemmCase::expected(const Values& a, const Values& b, int64_t row, int64_t
 // A sum of k products has k roundings of the products (none with fused arithmetic) and k of the sums. Each is at most
 // half an FP32 unit of the sum of magnitudes. Eight more cover bias, residual and c. Then c's dtype rounds once; 2^-25
 // is half the smallest FP16.
+bool GemmCase::expect_element(const HostTensor& output, int64_t i, double wanted, double error) const {
+  const DType dtype = output.view().dtype;
+  const double rounding = dtype == DType::kF64 ? 0 : epsilon_of(dtype) / 2;
+  const double smallest = dtype == DType::kF16 ? 0x1p-25 : 0;
+  const double bound = error + rounding * (std::fabs(wanted) + error) + smallest;
+  const double got = output.get(i);
+  if (std::fabs(got - wanted) <= bound) return true;
+  ADD_FAILURE() << (&output == &c_ ? "c[" : "sum[") << i / shape_.n << ", " << i % shape_.n << "] = " << got
+                << ", wanted " << wanted << " +- " << bound << "; m " << shape_.m << ", n " << shape_.n << ", k "
+                << shape_.k;
+  return false;
+}
+
+// An activation is right within 2^-22 of its argument, and no slope of one is above 1.2.
 void GemmCase::expect_right() const {
   const double unit = c_.view().dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
-  const double rounding = c_.view().dtype == DType::kF64 ? 0 : epsilon_of(c_.view().dtype) / 2;
-  const double smallest = c_.view().dtype == DType::kF16 ? 0x1p-25 : 0;
   const Values a = values_of(a_);
   const Values b = values_of(b_);
   int64_t wrong = 0;
@@ -134,14 +167,12 @@ void GemmCase::expect_right() const {
     double magnitude = 0;
     const double wanted = expected(a, b, i / shape_.n, i % shape_.n, &magnitude);
     const double sum_error = (2.0 * static_cast<double>(shape_.k) + 16) * unit * magnitude;
-    const double bound = sum_error + rounding * (std::fabs(wanted) + sum_error) + smallest;
-    const double got = c_.get(i);
-    if (std::fabs(got - wanted) <= bound) continue;
-    ++wrong;
-    ADD_FAILURE() << "c[" << i / shape_.n << ", " << i % shape_.n << "] = " << got << ", wanted " << wanted << " +- "
-                  << bound << "; m " << shape_.m << ", n " << shape_.n << ", k " << shape_.k;
+    if (extras_.sum && !expect_element(sum_, i, wanted, sum_error)) ++wrong;
+    const bool activates = extras_.activation != GemmActivation::kNone;
+    const double error = activates ? 1.2 * sum_error + 4 * unit * std::fabs(wanted) : sum_error;
+    if (!expect_element(c_, i, activated(extras_.activation, wanted), error)) ++wrong;
   }
-  EXPECT_TRUE(c_.guards_hold());
+  EXPECT_TRUE(c_.guards_hold() && sum_.guards_hold());
   EXPECT_TRUE(a_.guards_hold() && b_.guards_hold());
 }
 

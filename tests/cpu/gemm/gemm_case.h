@@ -31,6 +31,8 @@ struct GemmExtras {
   bool residual = false;
   Store store = Store::kWrite;
   DType dtype = DType::kF32;  // dtype of bias and residual
+  GemmActivation activation = GemmActivation::kNone;
+  bool sum = false;  // asks for the activation's argument
 };
 
 class GemmCase {
@@ -52,6 +54,8 @@ class GemmCase {
 
  private:
   using Values = std::vector<double>;
+  // Fails the test for the element `i` of `output` if it is outside its bound. Returns whether it is right.
+  bool expect_element(const HostTensor& output, int64_t i, double wanted, double error) const;
   double expected(const Values& a, const Values& b, int64_t row, int64_t column, double* magnitude) const;
 
   GemmShape shape_;
@@ -61,6 +65,7 @@ class GemmCase {
   HostTensor c_;
   HostTensor bias_;
   HostTensor residual_;
+  HostTensor sum_;
   GemmArgs args_;
   Values before_;  // c before the run, for Store::kAdd
 };

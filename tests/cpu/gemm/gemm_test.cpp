@@ -219,6 +219,35 @@ TEST(Gemm, AppliesEachPartOfTheEpilogue) {
   });
 }
 
+constexpr GemmActivation kActivations[] = {GemmActivation::kRelu, GemmActivation::kGeluErf, GemmActivation::kGeluTanh,
+                                           GemmActivation::kSilu};
+
+TEST(Gemm, AppliesAnActivationToTheWholeSum) {
+  for_each_way([] {
+    for (const GemmActivation activation : kActivations) {
+      for (const bool sum : {false, true}) {
+        for (const DType dtype : kSmallFloats) {
+          for (const Order c : kOrders) {
+            check({17, 37, 9}, {dtype, DType::kF32, dtype}, Order::kRows, Order::kRows, c,
+                  {true, sum, Store::kWrite, dtype, activation, sum});
+          }
+        }
+        check({33, 65, 800}, {}, Order::kRows, Order::kColumns, Order::kRows,
+              {false, false, Store::kWrite, DType::kF32, activation, sum});
+        check({9, 35, 0}, {}, Order::kRows, Order::kRows, Order::kRows,
+              {true, false, Store::kWrite, DType::kF32, activation, sum});
+      }
+    }
+  });
+}
+
+TEST(Gemm, AppliesAnActivationInDouble) {
+  for (const GemmActivation activation : kActivations) {
+    check({17, 70, 9}, {DType::kF64, DType::kF64, DType::kF64}, Order::kRows, Order::kColumns, Order::kGaps,
+          {true, true, Store::kWrite, DType::kF64, activation, true});
+  }
+}
+
 TEST(Gemm, FinishesEachTileOnceWhereKIsLargerThanABlock) {
   for_each_way([] {
     const GemmExtras extras = {true, true, Store::kAdd, DType::kBF16};

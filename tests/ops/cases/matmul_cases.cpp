@@ -1,4 +1,6 @@
 // Matrix products.
+#include <cmath>
+
 #include "calls.h"
 #include "ops/ops.h"
 
@@ -91,6 +93,41 @@ OpCase linear_case(const char* what, bool has_bias) {
   return result;
 }
 
+struct ActivationCase {
+  const char* what;
+  GemmActivation activation;
+  double (*function)(double x);
+  bool is_smooth;
+};
+constexpr ActivationCase kActivationCases[] = {
+    {"relu", GemmActivation::kRelu, [](double x) { return x > 0 ? x : 0; }, false},
+    {"gelu by erf", GemmActivation::kGeluErf, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, true},
+    {"gelu by tanh", GemmActivation::kGeluTanh,
+     [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }, true},
+    {"silu", GemmActivation::kSilu, [](double x) { return x / (1 + std::exp(-x)); }, true},
+};
+
+// No activation has a slope above 1.2. Its own error is relative to its argument. Finite differences would meet the
+// kink of relu; a test in C compares its gradient with that of two operations.
+OpCase linear_activation_case(const ActivationCase& of, bool has_bias) {
+  OpCase result = linear_case(of.what, has_bias);
+  result.op = Op::kLinearActivation;
+  result.run = [activation = of.activation](const Tensors& in) {
+    return Tensors{ops::linear_activation(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), activation)};
+  };
+  result.reference = [function = of.function](const Arrays& in) {
+    Arrays out = linear_of(in);
+    for (int64_t i = 0; i < out[0].size(); ++i) {
+      double& slack = out[0].slack[static_cast<size_t>(i)];
+      slack = 1.2 * slack + kFunctionError * std::fabs(out[0][i]);
+      out[0][i] = function(out[0][i]);
+    }
+    return out;
+  };
+  result.has_gradient = of.is_smooth;
+  return result;
+}
+
 // Labels are letters; the sum runs over all labels that the result leaves out. A size of 1 is repeated where the other
 // operand has another size.
 struct Equation {
@@ -154,6 +191,10 @@ std::vector<OpCase> matmul_cases() {
       matmul_case(),
       linear_case("", false),
       linear_case("with bias", true),
+      linear_activation_case(kActivationCases[0], true),
+      linear_activation_case(kActivationCases[1], true),
+      linear_activation_case(kActivationCases[2], true),
+      linear_activation_case(kActivationCases[3], false),
       einsum_case({"ij,jk->ik", "ij", "jk", "ik"},
                   {{{0, 3}, {3, 2}}, {{1, 1}, {1, 1}}, {{7, 5}, {5, 3}}, {{301, 129}, {129, 3}}}),
       einsum_case({"bqhd,bkhd->bhqk", "bqhd", "bkhd", "bhqk"},

@@ -1,0 +1,85 @@
+// linear_activation: a linear layer and the activation behind it, which is computed while the layer's sums are in
+// registers. Backward needs the sums for all activations but relu, which needs its result alone.
+#include <array>
+#include <utility>
+
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/record.h"
+#include "ops/matmul/gemm.h"
+#include "ops/matmul/layer.h"
+#include "ops/matmul/matmul.h"
+#include "ops/matmul/saved_layer.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::ops {
+
+namespace {
+
+bool needs_sum(GemmActivation activation) { return activation != GemmActivation::kRelu; }
+
+// REQUIRES: not kNone.
+BinaryOp backward_of(GemmActivation activation) {
+  switch (activation) {
+    case GemmActivation::kGeluErf:
+      return BinaryOp::kGeluErfBackward;
+    case GemmActivation::kGeluTanh:
+      return BinaryOp::kGeluTanhBackward;
+    case GemmActivation::kSilu:
+      return BinaryOp::kSiluBackward;
+    default:
+      return BinaryOp::kReluBackward;
+  }
+}
+
+struct LinearActivationBackward final : Node {
+  SavedLayer layer;
+  SavedTensor argument;  // the sums, or the result of relu
+  GemmActivation activation;
+
+  const char* name() const noexcept override { return "linear_activation"; }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const Tensor& x = argument.unpack();
+    Tensor grad_sum = empty_like(x);
+    launch(name(), x.device(), &Kernels::elementwise, &ElementwiseKernels::binary, backward_of(activation),
+           grads[0].view(), x.view(), grad_sum.view());
+    layer.backward(name(), grad_sum, inputs);
+  }
+  void release_saved() noexcept override {
+    layer.reset();
+    argument.reset();
+  }
+};
+
+}  // namespace
+
+Tensor linear_activation(const Tensor& given_input, const Tensor& given_weight, const Tensor& given_bias,
+                         GemmActivation activation) {
+  const auto [input, weight, bias] = autocast_operands(Op::kLinearActivation, given_input, given_weight, given_bias);
+  require_layer(input, weight, bias);
+  Shape shape = input.shape();
+  shape[shape.rank() - 1] = weight.size(0);
+  const Tensor rows = as_rows(input);
+  const bool records = should_record(std::array{&input, &weight, &bias});
+  SavedLayer saved;
+  if (records) saved = SavedLayer(rows, weight);
+  Tensor result = empty(input.device(), input.dtype(), shape);
+  const Tensor sum =
+      records && needs_sum(activation) ? empty(input.device(), input.dtype(), shape, Category::kActivations) : Tensor();
+  run_gemm("linear_activation", input.device(),
+           {.a = rows.view(),
+            .b = transposed(weight.view()),
+            .bias = bias.defined() ? bias.view() : View{},
+            .c = *RowsView(result),
+            .activation = activation,
+            .sum = sum.defined() ? *RowsView(sum) : View{}});
+  if (auto* node = record<LinearActivationBackward>(result, {&input, &weight, &bias})) {
+    node->layer = std::move(saved);
+    node->layer.set_operands(input.shape(), bias);
+    node->argument = SavedTensor(sum.defined() ? sum : result.detach());
+    node->activation = activation;
+  }
+  return result;
+}
+
+}  // namespace halftone::ops
