@@ -64,6 +64,7 @@ void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
     return nullptr;
   }
 }
+void* operator new[](size_t bytes, const std::nothrow_t& nothrow) noexcept { return operator new(bytes, nothrow); }
 void operator delete(void* memory) noexcept { give_back(memory); }
 void operator delete(void* memory, size_t) noexcept { give_back(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
@@ -71,3 +72,4 @@ void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { give_back(memory); }
 void operator delete[](void* memory) noexcept { give_back(memory); }
 void operator delete[](void* memory, size_t) noexcept { give_back(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { give_back(memory); }

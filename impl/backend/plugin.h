@@ -13,11 +13,15 @@ namespace halftone {
 
 class ProcessGroup;   // comm/process_group.h
 struct GroupOptions;  // comm/process_group.h
+class KeyValueStore;  // comm/store.h
+struct StoreOptions;  // comm/store.h
 
 struct PluginHost {
   uint32_t struct_size;
   uint32_t reserved;
   const char* build_id;
+  // Tells the embedding program a warning. Safe from any thread.
+  void (*log)(const char* message) noexcept;
 };
 
 struct PluginTable {
@@ -32,6 +36,8 @@ struct PluginTable {
   int32_t (*device_count)() noexcept;
   const char* group_name;  // the kind of process groups that it serves: "nccl"; null if it serves none
   Status (*create_group)(const GroupOptions& options, ProcessGroup** out) noexcept;
+  const char* store_name;  // the kind of stores that it serves: "tcp"; null if it serves none
+  Status (*create_store)(const StoreOptions& options, KeyValueStore** out) noexcept;
 };
 
 using PluginEntry = const PluginTable* (*)(const PluginHost* host);

@@ -3,6 +3,7 @@
 // and the handles of operations are safe from any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "backend/view.h"
@@ -18,9 +19,10 @@ class KeyValueStore;
 enum class ReduceOp : int32_t { kSum, kAverage, kMin, kMax };
 
 inline constexpr int64_t kDefaultGroupTimeoutNs = 60'000'000'000;
+inline constexpr int64_t kDefaultHeartbeatNs = 5'000'000'000;
 inline constexpr int32_t kMaxGroupSize = 4096;
 
-// Must be equal on all ranks, but for `device` and `rank`.
+// Must be equal on all ranks, but for `device`, `rank` and `interface`.
 struct GroupOptions {
   Device* device = nullptr;        // its memory holds the operands; outlives the group
   KeyValueStore* store = nullptr;  // outlives the group
@@ -28,6 +30,14 @@ struct GroupOptions {
   int32_t rank = 0;
   int32_t size = 1;
   int64_t timeout_ns = kDefaultGroupTimeoutNs;  // of each operation
+  // A rank that gives no sign of life for three times as long is lost. 0: only operations notice lost ranks. Groups of
+  // threads have no use for it.
+  int64_t heartbeat_ns = kDefaultHeartbeatNs;
+  // The address or the interface that other machines reach this rank at, for groups over a network: "192.168.1.7" or
+  // "eth0"; null takes the address of the machine's name, or the loopback. Read during creation alone.
+  const char* interface = nullptr;
+  // Messages carry a checksum, and a message that was changed on its way is COMM. For groups over a network.
+  int32_t checks_data = 0;
 };
 
 // Settings of one operation.
@@ -36,6 +46,23 @@ struct CallOptions {
   Stream* stream = nullptr;
   // Compared among the ranks, such as a hash of the parameters' order.
   uint64_t hash = 0;
+};
+
+// Counts what a rank has exchanged with the others since the group was created.
+struct GroupCounters {
+  int64_t operations = 0;  // that are done
+  int64_t messages_sent = 0;
+  int64_t bytes_sent = 0;  // of operands, without the heads of messages
+  int64_t bytes_received = 0;
+};
+
+// How long messages take, equal on all ranks. A rank that sends several without waiting pays message_ns for the first,
+// next_ns for each further one, and byte_ns for each byte of all.
+struct LinkCost {
+  double message_ns = 0;
+  double next_ns = 0;
+  double byte_ns = 0;
+  int32_t is_shared = 0;  // a message to all ranks takes as long as to one, as in memory that they share
 };
 
 // Every operation returns at once with a handle in `out_work`, which is null on failure. Views are contiguous; their
@@ -70,12 +97,27 @@ class ProcessGroup {
   // Part r of `out` becomes part rank() of rank r's `in`. Both have the same number of elements, which size() divides,
   // and must not overlap.
   virtual Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept = 0;
+  // Sends `data` to rank `peer`, which calls receive. Done when the memory may be written again, which may be before
+  // the peer has received it. A rank's messages to one peer arrive in the order of the calls; to rank() itself is
+  // INVALID_ARGUMENT.
+  virtual Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept = 0;
+  // Replaces `data` by that of the next send of rank `peer` to this rank, which has the same dtype and count.
+  virtual Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept = 0;
   // Done when every rank has called it.
   virtual Status barrier(const CallOptions& options, Work** out_work) noexcept = 0;
 
   // Makes every operation that this rank has not finished return PEER_LOST, on every rank, with this rank and the
   // reason.
   virtual void abort(const char* reason) noexcept = 0;
+  // Safe from any thread.
+  virtual GroupCounters counters() const noexcept = 0;
+  // The cost of messages, which the group measures in its first operation; before, STATE. One rank has none: 0. A group
+  // that does not measure returns UNSUPPORTED. Safe from any thread.
+  virtual Status link_cost(LinkCost* out) const noexcept = 0;
+  // Writes the last operations of this rank, a line each, the oldest first: number, call, state and times. The text is
+  // cut where `capacity` ends, and ends with a zero byte. Returns the bytes of the whole text without it. Safe from any
+  // thread.
+  virtual size_t describe_operations(char* out, size_t capacity) const noexcept = 0;
 
  protected:
   ~ProcessGroup() = default;

@@ -1,4 +1,5 @@
-// The one place that names process groups: the built-in ones, and those of loaded plugins. Safe from any thread.
+// The one place that names process groups and stores: the built-in ones, and those of loaded plugins. Safe from any
+// thread.
 #pragma once
 
 #include "comm/owned.h"
@@ -6,12 +7,13 @@
 
 namespace halftone {
 
-// "single", "threads", or a kind that a plugin of the context serves. Throws INVALID_ARGUMENT for a rank outside the
-// group, a size or timeout that is not positive, and a missing device; UNSUPPORTED for a kind that nobody serves; and
-// the kind's own errors.
+// "single", "threads", "shared_memory", or a kind that a plugin of the context serves. Throws INVALID_ARGUMENT for a
+// rank outside the group, a size or timeout that is not positive, and a missing device; UNSUPPORTED for a kind that
+// nobody serves; and the kind's own errors.
 OwnedGroup create_group(const char* kind, const Context& context, const GroupOptions& options);
 
-// A store for ranks that are threads of this process. Throws OUT_OF_MEMORY.
-OwnedStore create_store();
+// "memory" (for ranks that are threads of this process), "file" (in a folder that all ranks share), or a kind that a
+// plugin of the context serves. Throws UNSUPPORTED for a kind that nobody serves, and the kind's own errors.
+OwnedStore create_store(const char* kind, const Context& context, const StoreOptions& options);
 
 }  // namespace halftone

@@ -15,6 +15,15 @@ struct StoreValue {
   size_t bytes = 0;
 };
 
+// The place of a store of many processes.
+struct StoreOptions {
+  const char* address = nullptr;  // "address:port", or a path
+  int32_t is_server = 0;          // this process holds the entries; for stores over a network
+  int32_t reserved = 0;
+  StoreValue secret = {};  // both sides prove that they know it, and do not send it
+  int64_t timeout_ns = 0;  // to connect
+};
+
 class KeyValueStore {
  public:
   virtual void destroy() noexcept = 0;

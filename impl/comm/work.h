@@ -1,5 +1,6 @@
 // An operation of a process group that was started: one rank's handle of it. A pure interface of plain types, because a
-// plugin may implement it. Safe from any thread; destroy() comes after every other call.
+// plugin may implement it. Safe from any thread; destroy() comes after every other call, and may come after the
+// group's.
 #pragma once
 
 #include "backend/device.h"

@@ -17,7 +17,15 @@ namespace halftone {
 
 // The purpose of an allocation; each is counted apart. Must match the HTONE_MEMORY_... constants in
 // capi/include/halftone/device.h; nothing allocates for HTONE_MEMORY_COMMUNICATION (5) yet.
-enum class Category : int32_t { kOther, kParameters, kGradients, kOptimizer, kActivations, kWorkspace = 6 };
+enum class Category : int32_t {
+  kOther,
+  kParameters,
+  kGradients,
+  kOptimizer,
+  kActivations,
+  kCommunication,
+  kWorkspace,
+};
 inline constexpr int kCategoryCount = 7;
 
 struct MemoryStats {

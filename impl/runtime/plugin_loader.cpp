@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/foreign_function.h"
+#include "core/log.h"
 
 namespace halftone {
 namespace {
@@ -25,7 +26,10 @@ void* open_library(const char* path) {
 const PluginTable* ask_for_table(const char* path, void* library) {
   const auto entry = reinterpret_cast<PluginEntry>(dlsym(library, kPluginSymbol));
   if (entry == nullptr) fail(Code::kFormat, "path", "%s is not a plugin: it has no symbol %s", path, kPluginSymbol);
-  const PluginHost host = {.struct_size = sizeof(PluginHost), .reserved = 0, .build_id = build_id()};
+  const PluginHost host = {.struct_size = sizeof(PluginHost),
+                           .reserved = 0,
+                           .build_id = build_id(),
+                           .log = [](const char* message) noexcept { log_warning("%s", message); }};
   const PluginTable* table = entry(&host);
   if (table == nullptr) {
     fail(Code::kUnsupported, "path", "the plugin %s rejects this library, whose build id is \"%s\"", path, build_id());
@@ -44,7 +48,8 @@ void check_table(const char* path, const PluginTable& table) {
   const bool lacks_device =
       table.device_name != nullptr && (table.create_device == nullptr || table.device_count == nullptr);
   const bool lacks_group = table.group_name != nullptr && table.create_group == nullptr;
-  if (table.name == nullptr || lacks_device || lacks_group) {
+  const bool lacks_store = table.store_name != nullptr && table.create_store == nullptr;
+  if (table.name == nullptr || lacks_device || lacks_group || lacks_store) {
     fail(Code::kFormat, "path", "the plugin %s has an incomplete table", path);
   }
 }

@@ -84,7 +84,7 @@ TEST(CommFailures, OneRankOfManyThatDisagreesFailsAll) {
 
 // The deadline leaves a busy machine time for the first barrier.
 TEST(CommFailures, OneOperationMoreIsATimeoutThatNamesTheRank) {
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   const Rank first = make_rank(store.get(), 0, 2, 700 * kMillisecond);
   const Rank second = make_rank(store.get(), 1, 2, 700 * kMillisecond);
   Work* started = nullptr;
@@ -98,7 +98,7 @@ TEST(CommFailures, OneOperationMoreIsATimeoutThatNamesTheRank) {
 }
 
 TEST(CommFailures, ARankThatNeverComesIsATimeoutThatNamesIt) {
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   const Rank first = make_rank(store.get(), 0, 3, kShort);
   const Rank second = make_rank(store.get(), 1, 3, kShort);
   const auto start = Clock::now();
@@ -169,7 +169,7 @@ TEST(CommFailures, AnAbortEndsTheOperationsOfAllRanks) {
 }
 
 TEST(CommFailures, DestroyEndsTheOperationsUnderWay) {
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   Rank first = make_rank(store.get(), 0, 2, kLong);
   Rank second = make_rank(store.get(), 1, 2, kLong);
   const auto start = Clock::now();
@@ -211,7 +211,7 @@ TEST(CommFailures, RanksMayLeaveAtAnyTime) {
 }
 
 TEST(CommFailures, AGroupCanBeFormedAgain) {
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   for (int round = 0; round < 3; ++round) {
     const Rank alone = make_rank(store.get(), 0, 2, kMillisecond);
     EXPECT_EQ(barrier_of(*alone.group).code, Code::kTimeout);
@@ -233,7 +233,7 @@ Error error_of(const std::function<void()>& action) {
 }
 
 TEST(CommFailures, ATakenRankAndAnotherSizeAreRefused) {
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   const Rank first = make_rank(store.get(), 0, 3);
   const Error taken = error_of([&] { make_rank(store.get(), 0, 3); });
   EXPECT_EQ(taken.code(), Code::kComm);

@@ -21,7 +21,7 @@ Code code_of_creating(const char* kind, const GroupOptions& options, const char*
 }
 
 TEST(Groups, OptionsAreChecked) {
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   EXPECT_EQ(code_of_creating("single", {.size = 0}, "size"), Code::kInvalidArgument);
   EXPECT_EQ(code_of_creating("single", {.rank = 1}, "rank"), Code::kInvalidArgument);
   EXPECT_EQ(code_of_creating("single", {.rank = -1}, "rank"), Code::kInvalidArgument);
@@ -85,7 +85,7 @@ TEST(SingleGroup, CopiesAndIsDoneAtOnce) {
 TEST(ThreadsGroup, ManyGroupsOfOneStoreDoNotMix) {
   constexpr int kRanks = 3;
   const std::vector<std::string> names = {"world", "data", "tensor", "pipeline"};
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   std::vector<std::thread> threads;
   for (int number = 0; number < kRanks; ++number) {
     threads.emplace_back([&, number] {

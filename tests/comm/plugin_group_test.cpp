@@ -51,8 +51,8 @@ TEST_F(PluginGroupTest, IsKnownToTheContextThatLoadedThePluginAlone) {
 
 // Threads cannot read the fake device's memory.
 TEST_F(PluginGroupTest, GroupsOfThreadsRefuseADeviceWhoseMemoryTheyCannotRead) {
-  const OwnedStore store = create_store();
-  for (const char* kind : {"single", "threads"}) {
+  const OwnedStore store = create_memory_store();
+  for (const char* kind : {"single", "threads", "shared_memory"}) {
     try {
       create_group(kind, *context_, {.device = context_->device("fake").device, .store = store.get()});
       ADD_FAILURE() << kind;

@@ -32,6 +32,12 @@ inline Ref<Context> make_rank_context() {
   return make_ref<Context>(options);
 }
 
+// A store for ranks that are threads.
+inline OwnedStore create_memory_store() {
+  const Ref<Context> context = make_rank_context();
+  return create_store("memory", *context, {});
+}
+
 inline Rank make_rank(KeyValueStore* store, int rank, int size, int64_t timeout_ns = kDefaultGroupTimeoutNs,
                       const char* name = "world") {
   Rank result{.context = make_rank_context(), .group = nullptr};
@@ -49,7 +55,7 @@ inline Rank make_rank(KeyValueStore* store, int rank, int size, int64_t timeout_
 // so that none comes to a group which the others have left already. A rank's group goes with its thread.
 inline void run_ranks(int size, const std::function<void(Rank& rank)>& body,
                       int64_t timeout_ns = kDefaultGroupTimeoutNs) {
-  const OwnedStore store = create_store();
+  const OwnedStore store = create_memory_store();
   std::vector<Rank> ranks;
   for (int number = 0; number < size; ++number) ranks.push_back(make_rank(store.get(), number, size, timeout_ns));
   std::vector<std::thread> threads;

@@ -183,6 +183,8 @@ HALFTONE_TEST_EXPORT const halftone::PluginTable* halftone_plugin(const halftone
       .device_count = halftone::deferred::device_count,
       .group_name = nullptr,
       .create_group = nullptr,
+      .store_name = nullptr,
+      .create_store = nullptr,
   };
   return host->struct_size == sizeof(halftone::PluginHost) ? &table : nullptr;
 }

@@ -47,8 +47,16 @@ class FakeGroup final : public ProcessGroup {
   }
   Status broadcast(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
   Status all_to_all(const CallOptions&, const View&, const View&, Work**) noexcept override { return unsupported(); }
+  Status send(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
+  Status receive(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
   Status barrier(const CallOptions&, Work**) noexcept override { return unsupported(); }
   void abort(const char*) noexcept override {}
+  GroupCounters counters() const noexcept override { return {}; }
+  Status link_cost(LinkCost*) const noexcept override { return unsupported(); }
+  size_t describe_operations(char* out, size_t capacity) const noexcept override {
+    if (capacity > 0) out[0] = '\0';
+    return 0;
+  }
 };
 
 }  // namespace

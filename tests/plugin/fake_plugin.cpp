@@ -197,6 +197,8 @@ extern "C" __attribute__((visibility("default"))) const PluginTable* halftone_pl
       .device_count = device_count,
       .group_name = "fake",
       .create_group = fake_plugin::create_group,
+      .store_name = nullptr,
+      .create_store = nullptr,
   };
   return host->struct_size == sizeof(PluginHost) ? &table : nullptr;
 }

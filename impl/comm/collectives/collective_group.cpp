@@ -6,10 +6,14 @@
 namespace halftone {
 
 CollectiveGroup::CollectiveGroup(const char* kind, std::unique_ptr<Transport> transport, int64_t timeout_ns)
-    : kind_(kind), transport_(std::move(transport)), collectives_(*transport_), thread_(collectives_, timeout_ns) {}
+    : kind_(kind),
+      transport_(std::move(transport)),
+      collectives_(*transport_),
+      thread_(collectives_, timeout_ns, transport_->rank()) {}
 
 // A closed group with operations under way is aborted, so that its thread does not wait for the other ranks.
 void CollectiveGroup::destroy() noexcept {
+  if (!owner_.is_here()) return;
   if (thread_.close()) {
     transport_->abort(
         Status::failure(Code::kPeerLost, "rank %d left the group before its operations were done", rank()));
@@ -20,6 +24,7 @@ void CollectiveGroup::destroy() noexcept {
 }
 
 void CollectiveGroup::abort(const char* reason) noexcept {
+  if (!owner_.is_here()) return;
   transport_->abort(Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", rank(), reason));
 }
 
@@ -40,7 +45,7 @@ Status CollectiveGroup::reduce_scatter(const CallOptions& options, ReduceOp op, 
 
 Status CollectiveGroup::broadcast(const CallOptions& options, int32_t root, const View& data,
                                   Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kBroadcast, .root = root, .in = data, .out = data}, out_work);
+  return submit(options, {.operation = Operation::kBroadcast, .peer = root, .in = data, .out = data}, out_work);
 }
 
 Status CollectiveGroup::all_to_all(const CallOptions& options, const View& in, const View& out,
@@ -48,12 +53,29 @@ Status CollectiveGroup::all_to_all(const CallOptions& options, const View& in, c
   return submit(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
 }
 
+Status CollectiveGroup::send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
+}
+
+Status CollectiveGroup::receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
+  return submit(options, {.operation = Operation::kReceive, .peer = peer, .in = data, .out = data}, out_work);
+}
+
 Status CollectiveGroup::barrier(const CallOptions& options, Work** out_work) noexcept {
   return submit(options, {.operation = Operation::kBarrier}, out_work);
 }
 
+size_t CollectiveGroup::describe_operations(char* out, size_t capacity) const noexcept {
+  if (owner_.is_here()) return thread_.recorder().describe(out, capacity);
+  if (capacity > 0) out[0] = '\0';
+  return 0;
+}
+
 Status CollectiveGroup::submit(const CallOptions& options, const Request& request, Work** out_work) noexcept {
   *out_work = nullptr;
+  if (!owner_.is_here()) {
+    return Status::failure(Code::kState, "the group belongs to process %d, and this is a child of it", owner_.id());
+  }
   if (Status status = check_request(request, rank(), size()); !status.ok()) return status;
   // The group's thread reads memory and knows no stream, so the operands must be complete. The CPU's are.
   if (options.stream != nullptr) {

@@ -1,10 +1,12 @@
-// A process group over messages, for operands in host memory: checks them on the caller's thread, and runs the operations
-// on a thread of its own. Used by the kinds of groups that have a transport.
+// A process group over messages, for operands in host memory: checks them on the caller's thread, and runs the
+// operations on a thread of its own. Used by the kinds of groups that have a transport. In a child of fork() every
+// operation returns STATE, and destroy() keeps the memory: the others must not think that this rank has left.
 #pragma once
 
 #include <memory>
 
 #include "comm/collectives/group_thread.h"
+#include "core/owner_process.h"
 
 namespace halftone {
 
@@ -25,12 +27,18 @@ class CollectiveGroup final : public ProcessGroup {
                         Work** out_work) noexcept override;
   Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override;
   Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override;
+  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override;
+  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override;
   Status barrier(const CallOptions& options, Work** out_work) noexcept override;
   void abort(const char* reason) noexcept override;
+  GroupCounters counters() const noexcept override { return collectives_.counters(); }
+  Status link_cost(LinkCost* out) const noexcept override { return collectives_.link_cost(out); }
+  size_t describe_operations(char* out, size_t capacity) const noexcept override;
 
  private:
   Status submit(const CallOptions& options, const Request& request, Work** out_work) noexcept;
 
+  const OwnerProcess owner_;
   const char* kind_;
   std::unique_ptr<Transport> transport_;
   Collectives collectives_;

@@ -1,78 +1,132 @@
 #include "comm/collectives/collectives.h"
 
-#include <cstring>
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <utility>
 
 #include "comm/collectives/reduction.h"
 
 namespace halftone {
-
-// One operation under way.
-struct Collectives::Call {
-  const Request& request;
-  uint64_t sequence;
-  Deadline deadline;
-
-  Header header(int32_t round) const { return header_of(request, sequence, round); }
-  // Bytes of an operand's part, as a message or as a place for one.
-  Message part(const View& view, Part part) const {
-    const int64_t bytes = part.count * static_cast<int64_t>(size_of(view.dtype));
-    return {.header = {}, .data = address_of(view, part.begin), .bytes = bytes};
-  }
-};
-
-namespace {
-
-// Empty parts may have null addresses, which memmove must not see. The two are equal in place.
-void copy_bytes(const void* from, void* to, int64_t bytes) {
-  if (bytes > 0 && from != to) std::memmove(to, from, static_cast<size_t>(bytes));
-}
-
-}  // namespace
 
 Collectives::Collectives(Transport& transport)
     : transport_(transport),
       rank_(transport.rank()),
       size_(transport.size()),
       inputs_(static_cast<size_t>(size_)),
-      is_held_(static_cast<size_t>(size_)) {}
+      is_held_(static_cast<size_t>(size_)),
+      sent_(static_cast<size_t>(size_)),
+      received_(static_cast<size_t>(size_)) {
+  letters_.reserve(static_cast<size_t>(size_) * kMaxLetters);
+}
 
 Status Collectives::run(const Request& request, Deadline deadline) noexcept {
-  const Call call{.request = request, .sequence = ++sequence_, .deadline = deadline};
-  transport_.begin(sequence_);
-  Status status = run_rounds(call);
-  if (status.ok()) status = transport_.drain(deadline);
-  if (status.ok()) {
-    transport_.begin(sequence_ + 1);
-    return status;
+  if (has_two_ranks(request.operation)) {
+    const Call call{.request = request,
+                    .rank = rank_,
+                    .sequence = 0,
+                    .deadline = deadline,
+                    .slice = {.begin = 0, .count = request.count()}};
+    Status status = request.operation == Operation::kSend ? send(call) : receive(call);
+    return status.ok() ? status : fail(status);
   }
-  // Abort first: the peers that read this rank's messages may wait for others.
-  status = transport_.abort(status);
+  transport_.begin(++sequence_);
+  Status status = run_slices(request, deadline);
+  if (!status.ok()) return fail(status);
+  transport_.begin(sequence_ + 1);
+  traffic_.count_operation();
+  return status;
+}
+
+// Equal on all ranks, because their calls and costs are.
+Algorithm Collectives::algorithm_for(const Request& request) const noexcept {
+  const bool has_data = request.operation != Operation::kBarrier;
+  const int64_t bytes = has_data ? request.in.numel() * static_cast<int64_t>(size_of(request.in.dtype)) : 0;
+  if (!forced_) return fastest(request.operation, bytes, size_, cost_);
+  const double ns = predicted_ns(request.operation, *forced_, bytes, size_, cost_);
+  return ns < std::numeric_limits<double>::infinity() ? *forced_ : Algorithm::kDirect;
+}
+
+// Elements of a slice. Directly a rank sends an element of these two operations to every other rank. Otherwise it sends
+// the elements of the other ranks, too, and the root of a broadcast by ring sends most elements twice.
+int64_t Collectives::slice_count(const Request& request, Algorithm algorithm) const noexcept {
+  const bool sends_parts = request.operation == Operation::kReduceScatter || request.operation == Operation::kAllToAll;
+  const bool is_broadcast = request.operation == Operation::kBroadcast;
+  const int64_t copies = algorithm == Algorithm::kDirect ? (sends_parts ? size_ : 1)
+                         : is_broadcast                  ? (algorithm == Algorithm::kRing ? 2 : 1)
+                                                         : size_;
+  const int64_t bytes = static_cast<int64_t>(size_of(request.in.dtype)) * copies;
+  return std::max<int64_t>(1, transport_.slice_bytes() / bytes);
+}
+
+// The first slice runs in any case: ranks without elements compare their calls, too.
+Status Collectives::run_slices(const Request& request, Deadline deadline) noexcept {
+  const bool is_divided = request.operation == Operation::kAllToAll;
+  const int64_t count = is_divided ? request.count() / size_ : request.count();
+  Call call{.request = request, .rank = rank_, .sequence = sequence_, .deadline = deadline, .slice = {}};
+  if (Status status = measure_once(call); !status.ok()) return status;
+  call.algorithm = algorithm_for(request);
+  const int64_t longest = slice_count(request, call.algorithm);
+  do {
+    call.slice.count = std::min(longest, count - call.slice.begin);
+    Status status = run_rounds(call);
+    if (status.ok()) status = drain(deadline);
+    if (!status.ok()) return status;
+    call.slice.begin += call.slice.count;
+    ++call.slice_number;
+  } while (call.slice.begin < count);
+  return {};
+}
+
+void Collectives::finish(Deadline deadline) noexcept {
+  if (letters_.empty()) return;
+  if (Status status = drain(deadline); !status.ok()) fail(status);
+}
+
+Status Collectives::drain(Deadline deadline) noexcept {
+  Status status = transport_.drain(deadline);
+  if (status.ok()) letters_.clear();
+  return status;
+}
+
+// Abort first: the peers that read this rank's messages may wait for others.
+Status Collectives::fail(const Status& reason) noexcept {
+  Status status = transport_.abort(reason);
   release_held();
   transport_.withdraw();
+  letters_.clear();
   return status;
 }
 
 Status Collectives::run_rounds(const Call& call) noexcept {
+  const bool is_tree = call.algorithm == Algorithm::kTree;
+  const bool is_ring = call.algorithm == Algorithm::kRing;
   switch (call.request.operation) {
     case Operation::kAllReduce:
-      return all_reduce(call);
+      return is_tree ? all_reduce_by_tree(call) : all_reduce(call);
     case Operation::kAllGather:
-      return all_gather(call);
+      return is_tree ? all_gather_by_tree(call) : is_ring ? all_gather_by_ring(call) : all_gather(call);
     case Operation::kReduceScatter:
       return reduce_scatter(call);
     case Operation::kBroadcast:
-      return broadcast(call);
+      return is_tree ? broadcast_by_tree(call) : is_ring ? broadcast_by_ring(call) : broadcast(call);
     case Operation::kAllToAll:
       return all_to_all(call);
     case Operation::kBarrier:
-      return barrier(call);
+      return is_tree ? barrier_by_tree(call) : barrier(call);
+    case Operation::kSend:
+    case Operation::kReceive:
+      break;
   }
   return Status::failure(Code::kInternal, "an unknown operation");
 }
 
 // In place, a rank writes part p of its memory only when p's result has arrived, so when p has read its input.
 Status Collectives::all_reduce(const Call& call) noexcept {
-  const auto part = [&](int index) { return part_of(call.request.in.numel(), size_, index); };
+  const auto part = [&](int index) {
+    const Part part = part_of(call.slice.count, size_, index);
+    return Part{.begin = call.slice.begin + part.begin, .count = part.count};
+  };
   const Message own = call.part(call.request.out, part(rank_));
   Status status = send_to_all(call, 0, [&](int peer) { return call.part(call.request.in, part(peer)); });
   if (status.ok()) status = reduce_round(call, part(rank_), address_of(call.request.out, part(rank_).begin));
@@ -82,16 +136,16 @@ Status Collectives::all_reduce(const Call& call) noexcept {
 }
 
 Status Collectives::reduce_scatter(const Call& call) noexcept {
-  const int64_t count = call.request.out.numel();
-  const auto part = [&](int index) { return Part{.begin = index * count, .count = count}; };
+  const auto part = [&](int index) { return call.part_of_rank(index, call.request.out.numel()); };
   Status status = send_to_all(call, 0, [&](int peer) { return call.part(call.request.in, part(peer)); });
-  return status.ok() ? reduce_round(call, part(rank_), call.request.out.data) : status;
+  if (!status.ok()) return status;
+  return reduce_round(call, part(rank_), address_of(call.request.out, call.slice.begin));
 }
 
 Status Collectives::all_gather(const Call& call) noexcept {
   const int64_t count = call.request.in.numel();
-  const auto place = [&](int index) { return call.part(call.request.out, {.begin = index * count, .count = count}); };
-  const Message own = call.part(call.request.in, {.begin = 0, .count = count});
+  const auto place = [&](int index) { return call.part(call.request.out, call.part_of_rank(index, count)); };
+  const Message own = call.part(call.request.in, call.slice);
   Status status = send_to_all(call, 0, [&](int) { return own; });
   if (!status.ok()) return status;
   copy_bytes(own.data, const_cast<void*>(place(rank_).data), own.bytes);
@@ -100,16 +154,14 @@ Status Collectives::all_gather(const Call& call) noexcept {
 
 // The others send empty messages to each other and to the root, so that every rank sees every other rank's header.
 Status Collectives::broadcast(const Call& call) noexcept {
-  const auto data_of = [&](bool is_root) {
-    return is_root ? call.part(call.request.out, {.begin = 0, .count = call.request.out.numel()}) : Message{};
-  };
-  Status status = send_to_all(call, 0, [&](int) { return data_of(rank_ == call.request.root); });
-  return status.ok() ? copy_round(call, 0, [&](int peer) { return data_of(peer == call.request.root); }) : status;
+  const auto data_of = [&](bool is_root) { return is_root ? call.part(call.request.out, call.slice) : Message{}; };
+  Status status = send_to_all(call, 0, [&](int) { return data_of(rank_ == call.request.peer); });
+  return status.ok() ? copy_round(call, 0, [&](int peer) { return data_of(peer == call.request.peer); }) : status;
 }
 
 Status Collectives::all_to_all(const Call& call) noexcept {
   const int64_t count = call.request.in.numel() / size_;
-  const auto part = [&](int index) { return Part{.begin = index * count, .count = count}; };
+  const auto part = [&](int index) { return call.part_of_rank(index, count); };
   Status status = send_to_all(call, 0, [&](int peer) { return call.part(call.request.in, part(peer)); });
   if (!status.ok()) return status;
   const Message own = call.part(call.request.in, part(rank_));
@@ -122,6 +174,43 @@ Status Collectives::barrier(const Call& call) noexcept {
   return status.ok() ? copy_round(call, 0, [](int) { return Message{}; }) : status;
 }
 
+// The copy lets two ranks send to each other before either receives.
+Status Collectives::send(const Call& call) noexcept {
+  const int peer = call.request.peer;
+  const auto is_to_peer = [&](const Letter& letter) { return letter.peer == peer; };
+  if (std::count_if(letters_.begin(), letters_.end(), is_to_peer) == kMaxLetters) {
+    if (Status status = drain(call.deadline); !status.ok()) return status;
+  }
+  Message message = call.part(call.request.in, call.slice);
+  Letter letter{.data = std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[static_cast<size_t>(message.bytes)]),
+                .peer = peer};
+  if (letter.data == nullptr) return Status::failure(Code::kOutOfMemory, "no memory for a message of a group");
+  copy_bytes(message.data, letter.data.get(), message.bytes);
+  message.data = letter.data.get();
+  message.header = header_of(call.request, rank_, ++sent_[static_cast<size_t>(peer)], 0);
+  letters_.push_back(std::move(letter));  // has room
+  Status status = transport_.send(peer, message);
+  if (status.ok()) traffic_.count_sent(message.bytes);
+  if (status.ok()) traffic_.count_operation();
+  return status;
+}
+
+Status Collectives::receive(const Call& call) noexcept {
+  const int peer = call.request.peer;
+  const Call numbered{.request = call.request,
+                      .rank = rank_,
+                      .sequence = ++received_[static_cast<size_t>(peer)],
+                      .deadline = call.deadline,
+                      .slice = call.slice};
+  const Message target = call.part(call.request.out, call.slice);
+  Message message;
+  if (Status status = receive(numbered, 0, peer, target, &message); !status.ok()) return status;
+  copy_bytes(message.data, const_cast<void*>(target.data), target.bytes);
+  release_held();
+  traffic_.count_operation();
+  return {};
+}
+
 // data(peer) is the message for a peer.
 template <class Data>
 Status Collectives::send_to_all(const Call& call, int32_t round, Data&& data) noexcept {
@@ -130,13 +219,16 @@ Status Collectives::send_to_all(const Call& call, int32_t round, Data&& data) no
     Message message = data(peer);
     message.header = call.header(round);
     if (Status status = transport_.send(peer, message); !status.ok()) return status;
+    traffic_.count_sent(message.bytes);
   }
   return {};
 }
 
-// The message is held until it is released.
-Status Collectives::receive(const Call& call, int32_t round, int peer, Message* out) noexcept {
+// The message is held until it is released. Its size is checked as well: it may come from another process. `place`
+// tells the size, and where the data may arrive.
+Status Collectives::receive(const Call& call, int32_t round, int peer, const Message& place, Message* out) noexcept {
   const Header own = call.header(round);
+  transport_.expect(peer, const_cast<void*>(place.data), place.bytes);
   const Status status = transport_.receive(peer, call.deadline, out);
   if (status.code == Code::kTimeout) {
     return Status::failure(Code::kTimeout, "rank %d waited for rank %d in %s until the deadline", rank_, peer,
@@ -144,7 +236,11 @@ Status Collectives::receive(const Call& call, int32_t round, int peer, Message* 
   }
   if (!status.ok()) return status;
   is_held_[static_cast<size_t>(peer)] = true;
-  return compare(rank_, own, peer, out->header);
+  traffic_.count_received(out->bytes);
+  Status result = compare(rank_, own, peer, out->header);
+  if (!result.ok() || out->bytes == place.bytes) return result;
+  return Status::failure(Code::kComm, "rank %d sent %lld bytes in %s, expected %lld", peer,
+                         static_cast<long long>(out->bytes), HeaderText(own).text, static_cast<long long>(place.bytes));
 }
 
 // Gets part `own` of all ranks' inputs and reduces them into `out`.
@@ -152,7 +248,8 @@ Status Collectives::reduce_round(const Call& call, Part own, void* out) noexcept
   for (int peer = 0; peer < size_; ++peer) {
     Message message = call.part(call.request.in, own);
     if (peer != rank_) {
-      if (Status status = receive(call, 0, peer, &message); !status.ok()) return status;
+      if (Status status = receive(call, 0, peer, {.header = {}, .bytes = message.bytes}, &message); !status.ok())
+        return status;
     }
     inputs_[static_cast<size_t>(peer)] = message.data;
   }
@@ -166,9 +263,9 @@ template <class Place>
 Status Collectives::copy_round(const Call& call, int32_t round, Place&& place) noexcept {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
-    Message message;
-    if (Status status = receive(call, round, peer, &message); !status.ok()) return status;
     const Message target = place(peer);
+    Message message;
+    if (Status status = receive(call, round, peer, target, &message); !status.ok()) return status;
     copy_bytes(message.data, const_cast<void*>(target.data), target.bytes);
     release_held();
   }

@@ -2,15 +2,21 @@
 
 #include <fenv.h>
 #include <signal.h>
+#include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/foreign_function.h"
+#include "core/log.h"
 
 namespace halftone {
 namespace {
 
 constexpr size_t kStackSize = size_t{1} << 20;
+// The log gets this much of the record of operations.
+constexpr uint64_t kToldOperations = 8;
+constexpr size_t kTold = kToldOperations * 512;
 // Longer than any run of a program; a later deadline could overflow the clock's type.
 constexpr int64_t kLongestTimeoutNs = int64_t{1} << 61;
 
@@ -25,6 +31,7 @@ Status GroupThread::submit(const Ref<PendingWork>& work) noexcept {
   if (!is_started_) {
     if (Status status = start(); !status.ok()) return status;
   }
+  work->number = recorder_.record_call(work->request(), rank_);
   PendingWork* entry = Ref<PendingWork>(work).detach();
   (first_ == nullptr ? first_ : last_->next) = entry;
   last_ = entry;
@@ -63,6 +70,7 @@ bool GroupThread::close() noexcept {
 void GroupThread::stop() noexcept {
   const CancellationGuard no_cancellation;
   if (is_started_) pthread_join(thread_, nullptr);
+  collectives_.finish(deadline_after(timeout_ns_));
 }
 
 void* GroupThread::work(void* pointer) noexcept {
@@ -70,7 +78,10 @@ void* GroupThread::work(void* pointer) noexcept {
   // A thread inherits the rounding mode and the FTZ and DAZ bits of the thread that created it.
   fesetenv(FE_DFL_ENV);
   while (const Ref<PendingWork> work = self.next()) {
-    const Status result = self.run(work->request());
+    self.recorder_.record_start(work->number);
+    const Status result = self.run(*work);
+    self.recorder_.record_end(work->number, result);
+    if (!result.ok() && !self.is_closed()) self.tell_failure(result);
     self.set_idle();  // before finish(), after which the group may be destroyed as one without operations
     work->finish(result);
   }
@@ -88,12 +99,25 @@ Ref<PendingWork> GroupThread::next() noexcept {
   return Ref<PendingWork>::adopt(work);
 }
 
-Status GroupThread::run(const Request& request) noexcept {
+Status GroupThread::run(const PendingWork& work) noexcept {
   if (!is_closed()) {
-    Status status = collectives_.run(request, deadline_after(timeout_ns_));
+    Status status = collectives_.run(work.request(), deadline_after(timeout_ns_));
     if (status.ok() || !is_closed()) return status;
   }
   return Status::failure(Code::kCancelled, "the group was destroyed before the operation was done");
+}
+
+// Once: the group stays failed. The log gets what each rank needs to compare with the others.
+void GroupThread::tell_failure(const Status& failure) noexcept {
+  if (std::exchange(has_told_, true)) return;
+  log_warning("rank %d: a group failed: %s; its last operations:", rank_, failure.message);
+  char text[kTold];
+  recorder_.describe_last(kToldOperations, text, sizeof text);
+  for (const char* line = text; *line != '\0';) {
+    const char* const end = strchrnul(line, '\n');
+    log_warning("rank %d: %.*s", rank_, static_cast<int>(end - line), line);
+    line = *end == '\n' ? end + 1 : end;
+  }
 }
 
 void GroupThread::set_idle() noexcept {

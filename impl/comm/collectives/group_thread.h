@@ -9,13 +9,15 @@
 #include <mutex>
 
 #include "comm/collectives/collectives.h"
+#include "comm/collectives/flight_recorder.h"
 #include "comm/collectives/pending_work.h"
 
 namespace halftone {
 
 class GroupThread {
  public:
-  GroupThread(Collectives& collectives, int64_t timeout_ns) : collectives_(collectives), timeout_ns_(timeout_ns) {}
+  GroupThread(Collectives& collectives, int64_t timeout_ns, int32_t rank)
+      : collectives_(collectives), timeout_ns_(timeout_ns), rank_(rank) {}
   GroupThread(const GroupThread&) = delete;
   GroupThread& operator=(const GroupThread&) = delete;
 
@@ -23,19 +25,23 @@ class GroupThread {
   Status submit(const Ref<PendingWork>& work) noexcept;
   // From now on operations that begin or fail end with CANCELLED. Returns true if some are not done.
   bool close() noexcept;
-  // Waits for the thread's end.
+  // Waits for the thread's end, and until the peers have received this rank's messages.
   void stop() noexcept;
+  const FlightRecorder& recorder() const noexcept { return recorder_; }
 
  private:
   static void* work(void* self) noexcept;
   Status start() noexcept;
   Ref<PendingWork> next() noexcept;
-  Status run(const Request& request) noexcept;
+  Status run(const PendingWork& work) noexcept;
+  void tell_failure(const Status& failure) noexcept;
   void set_idle() noexcept;
   bool is_closed() noexcept;
 
   Collectives& collectives_;
   const int64_t timeout_ns_;
+  const int32_t rank_;
+  FlightRecorder recorder_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   PendingWork* first_ = nullptr;  // the queue, with a reference to each
@@ -43,6 +49,7 @@ class GroupThread {
   bool is_running_ = false;  // an operation has left the queue and is not done
   bool is_started_ = false;
   bool is_closed_ = false;
+  bool has_told_ = false;  // of a failure; used by the thread alone
   pthread_t thread_{};
 };
 

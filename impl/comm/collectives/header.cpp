@@ -6,8 +6,8 @@
 namespace halftone {
 namespace {
 
-constexpr const char* kOperationNames[] = {"all_reduce", "all_gather", "reduce_scatter",
-                                           "broadcast",  "all_to_all", "barrier"};
+constexpr const char* kOperationNames[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                           "all_to_all", "barrier",    "send",           "receive"};
 constexpr const char* kReductionNames[] = {"sum", "average", "min", "max"};
 
 bool has_reduction(Operation operation) {
@@ -16,17 +16,19 @@ bool has_reduction(Operation operation) {
 
 }  // namespace
 
-Header header_of(const Request& request, uint64_t sequence, int32_t round) noexcept {
+Header header_of(const Request& request, int32_t rank, uint64_t sequence, int32_t round) noexcept {
   Header header{.sequence = sequence, .hash = request.hash, .operation = request.operation, .round = round};
   if (request.operation == Operation::kBarrier) return header;
   header.count = request.count();
   header.dtype = request.in.dtype;
-  if (request.operation == Operation::kBroadcast) header.argument = request.root;
+  if (request.operation == Operation::kBroadcast || request.operation == Operation::kSend)
+    header.argument = request.peer;
+  if (request.operation == Operation::kReceive) header.argument = rank;
   if (has_reduction(request.operation)) header.argument = static_cast<int32_t>(request.reduce_op);
   return header;
 }
 
-HeaderText::HeaderText(const Header& header) noexcept {
+CallText::CallText(const Header& header) noexcept {
   const char* name = kOperationNames[static_cast<int>(header.operation)];
   int length = std::snprintf(text, sizeof text, "%s", name);
   const auto append = [&](const char* format, auto... values) {
@@ -35,11 +37,18 @@ HeaderText::HeaderText(const Header& header) noexcept {
   if (header.operation != Operation::kBarrier) append(" of %" PRId64 " %s", header.count, name_of(header.dtype));
   if (has_reduction(header.operation)) append(" with %s", kReductionNames[header.argument]);
   if (header.operation == Operation::kBroadcast) append(" from rank %d", header.argument);
-  append(" (operation %" PRIu64 ")", header.sequence);
+  if (has_two_ranks(header.operation)) append(" to rank %d", header.argument);
+}
+
+HeaderText::HeaderText(const Header& header) noexcept {
+  const char* number = has_two_ranks(header.operation) ? "message" : "operation";
+  std::snprintf(text, sizeof text, "%s (%s %" PRIu64 ")", CallText(header).text, number, header.sequence);
 }
 
 Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer) noexcept {
-  if (own == peer) return {};
+  Header expected = own;
+  if (own.operation == Operation::kReceive) expected.operation = Operation::kSend;
+  if (expected == peer) return {};
   // The lower rank first, so that every rank that notices it says it alike.
   const bool own_first = own_rank < peer_rank;
   const Header& first = own_first ? own : peer;

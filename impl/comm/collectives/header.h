@@ -14,21 +14,28 @@ struct Header {
   int64_t count = 0;
   Operation operation = Operation::kBarrier;
   DType dtype = DType::kU8;
-  int32_t argument = 0;  // the reduction or the root
+  int32_t argument = 0;  // the reduction, the root, or the rank that a message is for
   int32_t round = 0;     // of the messages between two ranks within one operation
 
   bool operator==(const Header&) const = default;
 };
 
-Header header_of(const Request& request, uint64_t sequence, int32_t round) noexcept;
+// The header of a message that `rank` sends, or expects.
+Header header_of(const Request& request, int32_t rank, uint64_t sequence, int32_t round) noexcept;
 
-// Returns COMM with both ranks and both calls unless the headers are equal.
+// Returns COMM with both ranks and both calls unless the headers are equal, or those of a send and its receive.
 Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer) noexcept;
 
-// "all_reduce of 10 f32 with sum (operation 3)" for messages, in its own buffer.
+// "all_reduce of 10 f32 with sum" for messages, in its own buffer.
+struct CallText {
+  explicit CallText(const Header& header) noexcept;
+  char text[100];
+};
+
+// "all_reduce of 10 f32 with sum (operation 3)"
 struct HeaderText {
   explicit HeaderText(const Header& header) noexcept;
-  char text[100];
+  char text[132];
 };
 
 }  // namespace halftone

@@ -4,12 +4,17 @@
 
 namespace halftone {
 
+// In a child of fork() nothing runs the operation, and the mutex may be locked for ever.
 bool PendingWork::is_done() noexcept {
+  if (!owner_.is_here()) return true;
   const std::lock_guard lock(mutex_);
   return is_done_;
 }
 
 Status PendingWork::wait() noexcept {
+  if (!owner_.is_here()) {
+    return Status::failure(Code::kState, "the operation belongs to process %d, and this is a child of it", owner_.id());
+  }
   const CancellationGuard no_cancellation;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return is_done_; });

@@ -6,11 +6,12 @@
 #include <mutex>
 
 #include "comm/collectives/request.h"
+#include "core/owner_process.h"
 #include "core/ref.h"
 
 namespace halftone {
 
-class PendingWork final : public Work, public RefCounted {
+class PendingWork final : public RefCounted, public Work {
  public:
   explicit PendingWork(const Request& request) : request_(request) {}
 
@@ -25,8 +26,10 @@ class PendingWork final : public Work, public RefCounted {
   void finish(const Status& result) noexcept;
 
   PendingWork* next = nullptr;  // in the queue, under the queue's lock
+  uint64_t number = 0;          // in the flight recorder
 
  private:
+  const OwnerProcess owner_;
   const Request request_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -22,6 +22,19 @@ Status check_reduction(ReduceOp op, DType dtype) {
   return {};
 }
 
+Status check_peer(const Request& request, int32_t rank, int32_t size) {
+  const bool is_broadcast = request.operation == Operation::kBroadcast;
+  if (!is_broadcast && !has_two_ranks(request.operation)) return {};
+  const char* name = is_broadcast ? "root" : "peer";
+  if (request.peer < 0 || request.peer >= size) {
+    return Status::failure(Code::kInvalidArgument, "%s is %d, expected 0 to %d", name, request.peer, size - 1);
+  }
+  if (!is_broadcast && request.peer == rank) {
+    return Status::failure(Code::kInvalidArgument, "peer is %d, which is this rank", rank);
+  }
+  return {};
+}
+
 Status check_counts(const Request& request, int32_t size) {
   const int64_t in = request.in.numel();
   const int64_t out = request.out.numel();
@@ -67,9 +80,7 @@ Status check_request(const Request& request, int32_t rank, int32_t size) noexcep
   if (!is_contiguous(request.in) || !is_contiguous(request.out)) {
     return Status::failure(Code::kInvalidArgument, "%s is not contiguous", is_contiguous(request.in) ? "out" : "in");
   }
-  if (request.operation == Operation::kBroadcast && (request.root < 0 || request.root >= size)) {
-    return Status::failure(Code::kInvalidArgument, "root is %d, expected 0 to %d", request.root, size - 1);
-  }
+  if (Status status = check_peer(request, rank, size); !status.ok()) return status;
   if (reduces(request.operation)) {
     if (Status status = check_reduction(request.reduce_op, request.in.dtype); !status.ok()) return status;
   }

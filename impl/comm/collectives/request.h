@@ -8,12 +8,21 @@
 
 namespace halftone {
 
-enum class Operation : int32_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll, kBarrier };
+enum class Operation : int32_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kAllToAll,
+  kBarrier,
+  kSend,     // of `in`, which is `out` as well
+  kReceive,  // into `out`, which is `in` as well
+};
 
 struct Request {
   Operation operation = Operation::kBarrier;
   ReduceOp reduce_op = ReduceOp::kSum;  // read by kAllReduce and kReduceScatter
-  int32_t root = 0;                     // read by kBroadcast
+  int32_t peer = 0;                     // the root of kBroadcast, the other rank of kSend and kReceive
   View in = {};                         // kBarrier has no operands
   View out = {};
   uint64_t hash = 0;
@@ -21,6 +30,11 @@ struct Request {
   // Elements that one rank contributes, or receives from a reduction.
   int64_t count() const { return operation == Operation::kReduceScatter ? out.numel() : in.numel(); }
 };
+
+// Two ranks take part in these, all ranks in the others.
+inline bool has_two_ranks(Operation operation) {
+  return operation == Operation::kSend || operation == Operation::kReceive;
+}
 
 // A range of elements.
 struct Part {

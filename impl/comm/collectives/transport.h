@@ -20,22 +20,32 @@ struct Message {
 class Transport {
  public:
   // Messages to one peer that may be on their way.
-  static constexpr int kCapacity = 2;
+  static constexpr int kCapacity = 4;
 
   virtual ~Transport() = default;
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
+  // An operation in which a rank sends more bytes than this runs in slices, each with a drain(). Equal on all ranks.
+  virtual int64_t slice_bytes() const noexcept { return INT64_MAX; }
+
+  // Tells if peers read one message's data at the same time, so that it takes no longer to send it to all than to one.
+  virtual bool shares_memory() const noexcept { return false; }
 
   // Tells the number of the operation to which the following calls belong, or which comes next.
   virtual void begin(uint64_t operation) noexcept = 0;
   // Offers a message without waiting. Nobody may write its data until drain() or withdraw() has returned.
   // REQUIRES: fewer than kCapacity messages to this peer since the last drain
   virtual Status send(int peer, const Message& message) noexcept = 0;
+  // Tells before receive() how many bytes the peer's next message has if the ranks agree, and where the data may
+  // arrive; null leaves that to the transport. A network uses it, which saves a copy.
+  virtual void expect(int, void*, int64_t) noexcept {}
   // Waits for the peer's next message, whose data is valid until release(peer). Returns TIMEOUT, PEER_LOST if the peer
-  // has left, and the reason if the group was aborted.
+  // has left, and the reason if the group was aborted. A message of another size than expected may come without data.
   virtual Status receive(int peer, Deadline deadline, Message* out) noexcept = 0;
   virtual void release(int peer) noexcept = 0;
-  // Waits until the peers have released every message of this rank. Errors as receive.
+  // Waits until the data of every message of this rank may be written again, and there is room for kCapacity new
+  // messages to each peer: until the peers have released them, or for as long as a transport that copies them needs.
+  // Errors as receive.
   virtual Status drain(Deadline deadline) noexcept = 0;
   // Takes the messages of this rank back, and waits until no peer reads one. REQUIRES: the group was aborted
   virtual void withdraw() noexcept = 0;

@@ -2,7 +2,8 @@
 #include <cstring>
 #include <new>
 
-#include "comm/collectives/request.h"
+#include "comm/collectives/flight_recorder.h"
+#include "comm/collectives/traffic.h"
 #include "comm/groups.h"
 
 namespace halftone {
@@ -39,10 +40,17 @@ class SingleGroup final : public ProcessGroup {
     return run(options, {.operation = Operation::kReduceScatter, .reduce_op = op, .in = in, .out = out}, out_work);
   }
   Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kBroadcast, .root = root, .in = data, .out = data}, out_work);
+    return run(options, {.operation = Operation::kBroadcast, .peer = root, .in = data, .out = data}, out_work);
   }
   Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
     return run(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
+  }
+  // There is no other rank, so the check refuses every peer.
+  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
+    return run(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
+  }
+  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
+    return run(options, {.operation = Operation::kReceive, .peer = peer, .in = data, .out = data}, out_work);
   }
   Status barrier(const CallOptions& options, Work** out_work) noexcept override {
     return run(options, {.operation = Operation::kBarrier}, out_work);
@@ -50,6 +58,15 @@ class SingleGroup final : public ProcessGroup {
 
   void abort(const char* reason) noexcept override {
     failure_ = Status::failure(Code::kPeerLost, "rank 0 aborted the group: %s", reason);
+  }
+
+  GroupCounters counters() const noexcept override { return traffic_.counters(); }
+  Status link_cost(LinkCost* out) const noexcept override {
+    *out = {};
+    return {};
+  }
+  size_t describe_operations(char* out, size_t capacity) const noexcept override {
+    return recorder_.describe(out, capacity);
   }
 
  private:
@@ -63,10 +80,14 @@ class SingleGroup final : public ProcessGroup {
     const size_t bytes = static_cast<size_t>(request.in.numel()) * size_of(request.in.dtype);
     const bool copies = request.operation != Operation::kBarrier && request.in.data != request.out.data;
     if (copies && bytes > 0) std::memcpy(request.out.data, request.in.data, bytes);
+    recorder_.record_end(recorder_.record_call(request, 0), {});
+    traffic_.count_operation();
     *out_work = &done;
     return {};
   }
 
+  FlightRecorder recorder_;
+  Traffic traffic_;
   Status failure_;
 };
 

@@ -141,7 +141,7 @@ class MemoryStore final : public KeyValueStore {
 
 }  // namespace
 
-Status create_memory_store(KeyValueStore** out) noexcept {
+Status create_memory_store(const StoreOptions&, KeyValueStore** out) noexcept {
   *out = new (std::nothrow) MemoryStore;
   return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a store");
 }

@@ -12,6 +12,7 @@ class ThreadsTransport final : public Transport {
 
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return hub_->size; }
+  bool shares_memory() const noexcept override { return true; }
 
   void begin(uint64_t operation) noexcept override;
   Status send(int peer, const Message& message) noexcept override;

@@ -1,0 +1,84 @@
+#include "comm/collectives/flight_recorder.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+#include "comm/collectives/header.h"
+
+namespace halftone {
+namespace {
+
+double milliseconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+}  // namespace
+
+uint64_t FlightRecorder::record_call(const Request& request, int32_t rank) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++last_;
+  Entry& entry = entries_[last_ % kEntries];
+  entry.number = last_;
+  entry.request = request;
+  entry.rank = rank;
+  entry.state = State::kWaiting;
+  entry.called = Clock::now();
+  return last_;
+}
+
+void FlightRecorder::record_start(uint64_t number) noexcept {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(number);
+  if (entry == nullptr) return;
+  entry->state = State::kRunning;
+  entry->started = Clock::now();
+}
+
+void FlightRecorder::record_end(uint64_t number, const Status& result) noexcept {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(number);
+  if (entry == nullptr) return;
+  entry->state = State::kEnded;
+  entry->result = result;
+  entry->ended = Clock::now();
+}
+
+FlightRecorder::Entry* FlightRecorder::find(uint64_t number) noexcept {
+  Entry& entry = entries_[number % kEntries];
+  return entry.number == number ? &entry : nullptr;
+}
+
+size_t FlightRecorder::describe_last(uint64_t count, char* out, size_t capacity) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const uint64_t shown = std::min({count, kEntries, last_});
+  size_t length = 0;
+  for (uint64_t number = last_ - shown + 1; number <= last_; ++number) {
+    const size_t used = std::min(length, capacity);
+    length += describe(entries_[number % kEntries], out + used, capacity - used);
+  }
+  if (length == 0 && capacity > 0) out[0] = '\0';
+  return length;
+}
+
+// Returns the bytes of the whole line.
+size_t FlightRecorder::describe(const Entry& entry, char* out, size_t capacity) const noexcept {
+  const CallText call(header_of(entry.request, entry.rank, entry.number, 0));
+  const double called = milliseconds(entry.called - begin_);
+  const auto print = [&](const char* format, auto... values) {
+    return static_cast<size_t>(std::snprintf(out, capacity, format, entry.number, called, call.text, values...));
+  };
+  switch (entry.state) {
+    case State::kWaiting:
+      return print("%" PRIu64 " at %.3f ms: %s: waiting\n");
+    case State::kRunning:
+      return print("%" PRIu64 " at %.3f ms: %s: running for %.3f ms\n", milliseconds(Clock::now() - entry.started));
+    case State::kEnded:
+      break;
+  }
+  const double took = milliseconds(entry.ended - entry.called);
+  if (entry.result.ok()) return print("%" PRIu64 " at %.3f ms: %s: done after %.3f ms\n", took);
+  return print("%" PRIu64 " at %.3f ms: %s: failed after %.3f ms: %s\n", took, entry.result.message);
+}
+
+}  // namespace halftone

@@ -1,0 +1,140 @@
+#include "comm/control/watch.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "comm/control/signals_blocked.h"
+#include "core/error.h"
+#include "core/foreign_function.h"
+
+namespace halftone {
+namespace {
+
+// How soon a notice in the store is seen.
+constexpr int64_t kLongestSleepNs = 250'000'000;
+constexpr int kSilentBeats = 3;
+constexpr char kLeft[] = "left";
+
+}  // namespace
+
+Watch::Watch(const GroupOptions& options, Listener& listener)
+    : listener_(listener),
+      store_(*options.store),
+      rank_(options.rank),
+      heartbeat_ns_(options.heartbeat_ns),
+      notice_key_(std::string(options.name) + "/abort"),
+      pulses_(static_cast<size_t>(options.size)) {
+  for (size_t rank = 0; rank < pulses_.size(); ++rank) {
+    pulses_[rank].key = std::string(options.name) + "/heartbeat/" + std::to_string(rank);
+    pulses_[rank].last.reserve(32);
+  }
+}
+
+void Watch::start() {
+  const SignalsBlocked in_the_thread;
+  const int error = pthread_create(&thread_, nullptr, work, this);
+  if (error != 0) fail(Code::kOutOfMemory, "", "cannot start the watch of a group: error %d", error);
+  is_started_ = true;
+}
+
+void Watch::stop() noexcept {
+  if (!is_started_) return;
+  is_started_ = false;
+  const CancellationGuard no_cancellation;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+    changed_.notify_one();
+  }
+  pthread_join(thread_, nullptr);
+}
+
+void Watch::announce(const Notice& notice) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (has_announcement_) return;
+  announcement_ = notice;
+  has_announcement_ = true;
+  changed_.notify_one();
+}
+
+void* Watch::work(void* self) noexcept {
+  static_cast<Watch*>(self)->run();
+  return nullptr;
+}
+
+void Watch::run() noexcept {
+  auto next_beat = std::chrono::steady_clock::now();
+  do {
+    publish();
+    read_notice();
+    if (std::chrono::steady_clock::now() < next_beat) continue;
+    beat();
+    next_beat = std::chrono::steady_clock::now() + std::chrono::nanoseconds(heartbeat_ns_);
+  } while (sleep());
+  publish();
+  store_.set(pulses_[static_cast<size_t>(rank_)].key.c_str(), {.data = kLeft, .bytes = sizeof kLeft - 1});
+}
+
+// Returns false when the watch is over.
+bool Watch::sleep() noexcept {
+  std::unique_lock lock(mutex_);
+  const bool had_announcement = has_announcement_;
+  const auto is_awake = [&] { return is_stopped_ || has_announcement_ != had_announcement; };
+  changed_.wait_for(lock, std::chrono::nanoseconds(std::min(heartbeat_ns_, kLongestSleepNs)), is_awake);
+  return !is_stopped_;
+}
+
+// The first notice stays: all ranks shall tell one reason.
+void Watch::publish() noexcept {
+  Notice notice;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_announcement_ || has_ended_) return;
+    notice = announcement_;
+  }
+  int32_t swapped = 0;
+  store_.compare_set(notice_key_.c_str(), {}, {.data = &notice, .bytes = sizeof notice}, &swapped);
+  has_ended_ = true;
+}
+
+// A store that fails tells nothing about the ranks.
+void Watch::read_notice() noexcept {
+  Notice notice;
+  size_t bytes = 0;
+  if (has_ended_ || !store_.get(notice_key_.c_str(), 0, &notice, sizeof notice, &bytes).ok()) return;
+  if (bytes != sizeof notice) return;
+  has_ended_ = true;
+  listener_.on_notice(notice);
+}
+
+void Watch::beat() noexcept {
+  if (has_ended_) return;
+  int64_t sum = 0;
+  if (!store_.add(pulses_[static_cast<size_t>(rank_)].key.c_str(), 1, &sum).ok()) return;
+  for (int rank = 0; rank < static_cast<int>(pulses_.size()) && !has_ended_; ++rank) {
+    if (rank != rank_) listen(rank);
+  }
+}
+
+// Beats of this rank are counted, not time: a rank that was stopped itself must not take the others for lost.
+void Watch::listen(int rank) noexcept {
+  Pulse& pulse = pulses_[static_cast<size_t>(rank)];
+  char text[32] = {};
+  size_t bytes = 0;
+  const Status status = store_.get(pulse.key.c_str(), 0, text, sizeof text - 1, &bytes);
+  if (!status.ok() && status.code != Code::kTimeout) return;
+  if (!status.ok()) bytes = 0;
+  text[bytes] = '\0';
+  if (pulse.last != text) {
+    pulse.last = text;  // has room
+    pulse.silent_beats = 0;
+  } else if (pulse.last != kLeft && ++pulse.silent_beats > kSilentBeats) {
+    const Status reason = Status::failure(Code::kPeerLost, "rank %d is lost: it gave no sign of life for %.1f s", rank,
+                                          static_cast<double>(heartbeat_ns_) * kSilentBeats * 1e-9);
+    listener_.on_notice({0, rank_, reason});
+    publish();
+    has_ended_ = true;
+  }
+}
+
+}  // namespace halftone

@@ -1,0 +1,24 @@
+// Gloo's connections between all ranks of a group, and the buffers that messages go from and to. Gloo moves data on a
+// thread of its own, and its exceptions do not leave this folder. Calls that write come with SIGPIPE blocked.
+#pragma once
+
+#include <gloo/transport/context.h>
+
+#include <memory>
+
+#include "comm/gloo/roster.h"
+
+namespace halftone {
+
+using Mesh = gloo::transport::Context;
+// Gloo neither reads nor writes the memory after the buffer is destroyed. REQUIRES: it is destroyed when it has no
+// message under way, or after the connection
+using MeshBuffer = gloo::transport::UnboundBuffer;
+
+// IO if the process may not have the descriptors that a group takes.
+Status check_descriptors(int size) noexcept;
+// Connects this rank with all that have met. Returns PEER_LOST with the rank that did not connect, and IO if the
+// process has too few descriptors. Throws OUT_OF_MEMORY.
+Status connect_mesh(const GroupOptions& options, Roster& roster, std::shared_ptr<Mesh>* out);
+
+}  // namespace halftone

@@ -1,0 +1,59 @@
+// Brings the ranks of a group over a network together: each puts its entry into the store, and compares those of the
+// others with its own, before any connects. Used by one thread, while a group is created.
+#pragma once
+
+#include <string>
+
+#include "comm/process_group.h"
+#include "comm/store.h"
+
+namespace halftone {
+
+// One rank's entry, in the store as text.
+struct RosterEntry {
+  int version = 0;  // of the protocol between ranks
+  int size = 0;
+  int64_t timeout_ns = 0;
+  int64_t heartbeat_ns = 0;
+  int checks_data = 0;
+  int process = 0;
+  char machine[65] = {};
+};
+
+class Roster {
+ public:
+  Roster(const GroupOptions& options, int64_t deadline_ns);
+
+  // "NAME/KIND/RANK", or "NAME/KIND".
+  std::string key(const char* kind, int rank) const;
+  std::string key(const char* kind) const;
+
+  // Takes this rank's place and waits for the others. Returns
+  //   COMM         the rank is taken, or ranks were given other options
+  //   STATE        a group of this name was formed before: this rank was restarted
+  //   UNSUPPORTED  a rank has another version
+  //   TIMEOUT      with the ranks that did not come
+  Status meet();
+  // Exchanges `own` for a rank's text of the same kind. PEER_LOST if a rank that came gives none.
+  Status publish(const char* kind, const std::string& own);
+  Status read(const char* kind, int rank, std::string* out);
+  // Tells the others why the group ends before it is formed. Returns the reason of the first rank that did.
+  Status blame(const Status& reason) noexcept;
+  // Marks the name as used.
+  void finish() noexcept;
+
+  int64_t left_ns() const noexcept;
+
+ private:
+  Status claim();
+  Status refuse_taken(const std::string& text);
+  Status compare(int rank, const std::string& text) const;
+  Status missing() const;
+  Status get(const std::string& key, int64_t timeout_ns, std::string* out) const;
+
+  const GroupOptions& options_;
+  const int64_t deadline_ns_;  // on the steady clock
+  RosterEntry own_;
+};
+
+}  // namespace halftone

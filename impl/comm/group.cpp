@@ -1,0 +1,80 @@
+#include "comm/group.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "comm/registry.h"
+#include "core/error.h"
+
+namespace halftone {
+namespace {
+
+// One rank's arguments of a split.
+struct Seat {
+  int32_t color;
+  int32_t key;
+};
+
+View view_of(std::vector<Seat>& seats, size_t begin, size_t count) {
+  const int64_t numbers = static_cast<int64_t>(count) * 2;
+  return {.data = seats.data() + begin, .dtype = DType::kI32, .shape = {numbers}, .strides = {1}};
+}
+
+}  // namespace
+
+Group::Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options)
+    : context_(Ref<Context>::share(device.context)),
+      device_(device),
+      store_(std::move(store)),
+      kind_(kind),
+      name_(options.name != nullptr ? options.name : ""),
+      interface_(options.interface != nullptr ? options.interface : ""),
+      options_(options) {
+  options_.device = device.device;
+  options_.store = store_ ? &store_->store() : nullptr;
+  options_.name = options.name != nullptr ? name_.c_str() : nullptr;
+  options_.interface = options.interface != nullptr ? interface_.c_str() : nullptr;
+  group_ = create_group(kind, *context_, options_);
+}
+
+Ref<Group> Group::split(int32_t color, int32_t key) {
+  if (!device_.device->host_accessible()) {
+    fail(Code::kUnsupported, "group", "a group over the memory of %s cannot be split", device_.device->name());
+  }
+  const size_t rank = static_cast<size_t>(group_->rank());
+  std::vector<Seat> seats(static_cast<size_t>(group_->size()));
+  seats[rank] = {.color = color, .key = key};
+  run_and_wait([&](Work** work) {
+    return group_->all_gather({}, view_of(seats, rank, 1), view_of(seats, 0, seats.size()), work);
+  });
+  ++splits_;
+  if (color < 0) return nullptr;
+
+  std::vector<std::pair<int32_t, size_t>> members;  // key and rank
+  for (size_t other = 0; other < seats.size(); ++other) {
+    if (seats[other].color == color) members.emplace_back(seats[other].key, other);
+  }
+  std::sort(members.begin(), members.end());
+  const auto own = std::find(members.begin(), members.end(), std::pair(key, rank));
+  const std::string name = name_ + "/split " + std::to_string(splits_) + "/" + std::to_string(color);
+  GroupOptions options = options_;
+  options.name = name.c_str();
+  options.rank = static_cast<int32_t>(own - members.begin());
+  options.size = static_cast<int32_t>(members.size());
+  return make_ref<Group>(kind_.c_str(), device_, store_, options);
+}
+
+void Group::keep(OwnedWork work, std::shared_ptr<const void> memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [](const Kept& kept) { return kept.work->is_done(); });
+  try {
+    kept_.reserve(kept_.size() + 1);
+    kept_.push_back({.work = std::move(work), .memory = std::move(memory)});
+  } catch (const std::bad_alloc&) {
+    static_cast<void>(work->wait());  // then the memory may go
+  }
+}
+
+}  // namespace halftone

@@ -1,0 +1,15 @@
+// The group of all processes that a launcher started.
+#pragma once
+
+#include "comm/group.h"
+#include "comm/launch/launch.h"
+
+namespace halftone {
+
+// `options` has neither rank nor size, which the launch has. One process is a "single" group; otherwise the launcher
+// names the kind, or a launch with a file store is "shared_memory" and any other "gloo", whose plugin is loaded if it
+// is not yet. Throws INVALID_ARGUMENT if the launch names no store, or none with a secret; and the errors of opening
+// the store and the group.
+Ref<Group> create_launched_group(ContextDevice& device, const Launch& launch, GroupOptions options);
+
+}  // namespace halftone

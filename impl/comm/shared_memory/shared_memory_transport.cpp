@@ -1,0 +1,183 @@
+#include "comm/shared_memory/shared_memory_transport.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/shared_memory/bell.h"
+#include "core/allowed_cpus.h"
+
+namespace halftone {
+namespace {
+
+// Measured (tests/bench/README.md): slices from 0.5 to 4 MiB take equally long, and smaller ones longer.
+constexpr size_t kSliceBytes = size_t{1} << 20;
+// A sleep and a call to wake up take about as long.
+constexpr std::chrono::nanoseconds kSpin = std::chrono::microseconds(20);
+
+// In a slice a rank sends at most two messages to each other rank.
+size_t half_bytes(int ranks) noexcept { return DataArea::half_bytes(kSliceBytes, 2 * ranks); }
+
+void pause_processor() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+SharedMemoryTransport::SharedMemoryTransport(const GroupOptions& options)
+    : rank_(options.rank),
+      size_(options.size),
+      spins_(options.size <= allowed_cpus()),
+      own_(Segment::create(options.size, DataArea::kHalves * half_bytes(options.size))),
+      area_(own_, half_bytes(options.size)),
+      progress_(static_cast<size_t>(options.size)),
+      others_(call_roll(options, own_)) {}
+
+int64_t SharedMemoryTransport::slice_bytes() const noexcept { return static_cast<int64_t>(kSliceBytes); }
+
+Status SharedMemoryTransport::send(int peer, const Message& message) noexcept {
+  if (has_failed()) return failure();
+  uint64_t offset = 0;
+  if (Status status = place(message, &offset); !status.ok()) return status;
+  Outbox& outbox = own_.outbox(peer);
+  Progress& with = progress(peer);
+  outbox.envelopes[with.sent % Outbox::kEnvelopes] = {
+      .header = message.header, .offset = offset, .bytes = static_cast<uint64_t>(message.bytes)};
+  outbox.sent.store(++with.sent, std::memory_order_release);
+  ring(segment(peer).control());
+  return {};
+}
+
+// Equal headers of one operation tell that the data has not changed in between.
+Status SharedMemoryTransport::place(const Message& message, uint64_t* out_offset) noexcept {
+  if (message.bytes == 0) return {};
+  const bool is_placed = message.data == last_.data && message.bytes == last_.bytes && message.header == last_.header;
+  if (!is_placed) {
+    Status status = area_.put(message.data, static_cast<size_t>(message.bytes), &last_offset_);
+    if (!status.ok()) return status;
+    last_ = message;
+  }
+  *out_offset = last_offset_;
+  return {};
+}
+
+Status SharedMemoryTransport::receive(int peer, Deadline deadline, Message* out) noexcept {
+  const Outbox& outbox = segment(peer).outbox(rank_);
+  Progress& with = progress(peer);
+  const auto has_message = [&] { return outbox.sent.load(std::memory_order_acquire) > with.taken; };
+  if (Status status = wait(peer, deadline, has_message); !status.ok()) return status;
+  const Envelope envelope = outbox.envelopes[with.taken % Outbox::kEnvelopes];
+  ++with.taken;
+  return open(peer, envelope, out);
+}
+
+// The envelope is a copy, which the peer cannot change any more.
+Status SharedMemoryTransport::open(int peer, const Envelope& envelope, Message* out) noexcept {
+  SharedRank& other = others_[static_cast<size_t>(peer)];
+  const std::byte* data = envelope.bytes > 0 ? other.segment.find(envelope.offset, envelope.bytes) : nullptr;
+  if (!is_valid(envelope.header) || (envelope.bytes > 0 && data == nullptr)) {
+    return Status::failure(Code::kComm, "rank %d sent a message that is damaged", peer);
+  }
+  *out = {.header = envelope.header, .data = data, .bytes = static_cast<int64_t>(envelope.bytes)};
+  return {};
+}
+
+void SharedMemoryTransport::release(int peer) noexcept {
+  own_.inbox(peer).released.store(++progress(peer).released, std::memory_order_release);
+  ring(segment(peer).control());
+}
+
+Status SharedMemoryTransport::drain(Deadline deadline) noexcept {
+  const int next = (half_ + 1) % DataArea::kHalves;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank_) continue;
+    Progress& with = progress(peer);
+    with.sent_of_half[half_] = with.sent;
+    const std::atomic<uint64_t>& released = segment(peer).inbox(rank_).released;
+    const auto is_free = [&] { return released.load(std::memory_order_acquire) >= with.sent_of_half[next]; };
+    if (Status status = wait(peer, deadline, is_free); !status.ok()) return status;
+  }
+  half_ = next;
+  area_.use_half(next);
+  last_ = {};
+  return {};
+}
+
+// A condition that holds counts even if the peer has left or ended since.
+template <class Condition>
+Status SharedMemoryTransport::wait(int peer, Deadline deadline, Condition condition) noexcept {
+  const SharedRank& other = others_[static_cast<size_t>(peer)];
+  bool is_lost = false;
+  if (spins_) spin([&] { return has_failed() || condition(); });
+  while (true) {
+    const uint32_t heard = listen(own_.control());
+    const Presence presence = other.segment.control().presence.load(std::memory_order_acquire);
+    if (has_failed()) return failure();
+    if (condition()) return {};
+    if (presence != Presence::kHere) return Status::failure(Code::kPeerLost, "rank %d left the group", peer);
+    if (is_lost) return Status::failure(Code::kPeerLost, "rank %d is lost: its process has ended", peer);
+    const auto remaining = deadline - std::chrono::steady_clock::now();
+    if (remaining.count() <= 0) {
+      return Status::failure(Code::kTimeout, "rank %d took part in nothing until the deadline", peer);
+    }
+    const bool has_rung = sleep(own_.control(), heard, std::min<std::chrono::nanoseconds>(remaining, kLongestSleep));
+    is_lost = !has_rung && !other.process.is_alive();
+  }
+}
+
+template <class Condition>
+bool SharedMemoryTransport::spin(Condition condition) const noexcept {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (condition()) return true;
+      pause_processor();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+bool SharedMemoryTransport::has_failed() const noexcept {
+  return segment(0).control().failed_operation.load(std::memory_order_acquire) <=
+         operation_.load(std::memory_order_relaxed);
+}
+
+Status SharedMemoryTransport::failure() const noexcept {
+  const uint32_t rank = segment(0).control().failed_rank.load(std::memory_order_acquire) - 1;
+  if (rank >= static_cast<uint32_t>(size_))
+    return Status::failure(Code::kComm, "the shared memory of rank 0 is damaged");
+  return reason_of(segment(static_cast<int>(rank)).control());
+}
+
+// The reason is complete before others can find it, so that a rank that is killed here leaves no half of one.
+Status SharedMemoryTransport::abort(const Status& reason) noexcept {
+  {
+    const std::lock_guard lock(abort_mutex_);
+    if (!has_reason_) own_.control().failure = reason;
+    has_reason_ = true;
+  }
+  SegmentControl& first = segment(0).control();
+  uint32_t nobody = 0;
+  first.failed_rank.compare_exchange_strong(nobody, static_cast<uint32_t>(rank_) + 1, std::memory_order_acq_rel);
+  const uint64_t operation = operation_.load(std::memory_order_relaxed);
+  uint64_t failed = first.failed_operation.load(std::memory_order_relaxed);
+  while (operation < failed &&
+         !first.failed_operation.compare_exchange_weak(failed, operation, std::memory_order_acq_rel)) {
+  }
+  ring_all();
+  return failure();
+}
+
+void SharedMemoryTransport::leave() noexcept {
+  own_.control().presence.store(Presence::kLeft, std::memory_order_release);
+  ring_all();
+}
+
+void SharedMemoryTransport::ring_all() noexcept {
+  for (int rank = 0; rank < size(); ++rank) ring(segment(rank).control());
+}
+
+}  // namespace halftone
