@@ -73,12 +73,21 @@ void AccumulateGrad::set_frozen(bool frozen) noexcept {
 
 void AccumulateGrad::bring_grad(Tensor grad) noexcept {
   brought_ = std::move(grad);
+  total_ = Tensor();
   state_ = State::kValid;
   is_scaled_ = false;
 }
 
+void AccumulateGrad::bring_total(Tensor total) noexcept {
+  brought_ = Tensor();
+  total_ = std::move(total);
+  state_ = State::kEmpty;
+}
+
 void AccumulateGrad::zero_grad() noexcept {
   brought_ = Tensor();
+  total_ = Tensor();
+  not_finite_rank_ = -1;
   state_ = State::kEmpty;
   is_scaled_ = false;
 }

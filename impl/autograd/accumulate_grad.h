@@ -40,10 +40,12 @@ class AccumulateGrad : public Node {
   // Memory for the gradient in a dtype, with the gradient of now converted; the leaf's own where that is its dtype.
   // Nothing changes before take_memory(), so a failure between the two leaves the leaf as it was. Throws OUT_OF_MEMORY.
   Tensor memory_in(DType dtype) const;
-  // The gradient's memory and dtype from now on. REQUIRES: `memory` comes of memory_in(dtype), or is undefined where
-  // has_memory() is false.
+  // The gradient's memory and dtype from now on. REQUIRES: `memory` comes of memory_in(dtype), or is contiguous memory of
+  // shape() that holds the gradient of now, or is undefined where has_memory() is false.
   void take_memory(Tensor memory, DType dtype) noexcept;
   bool has_memory() const noexcept { return grad_.defined(); }
+  // The dtype of the gradient's memory, also before it is allocated.
+  DType grad_dtype() const noexcept { return grad_dtype_; }
 
   // Adds a gradient of any float dtype, or writes it where there is none. Throws OUT_OF_MEMORY.
   void accumulate(const Tensor& grad);
@@ -51,7 +53,14 @@ class AccumulateGrad : public Node {
   // into memory of the leaf's own. REQUIRES: shape(), contiguous, outside autograd.
   void bring_grad(Tensor grad) noexcept;
 
-  bool has_grad() const noexcept { return state_ == State::kValid; }
+  // For an engine that adds the deliveries of many backwards itself: grad() is `total` until the next delivery, which is
+  // written and not added. The engine brings the next total in a post-accumulate hook or at the end of backward.
+  // REQUIRES: as bring_grad
+  void bring_total(Tensor total) noexcept;
+  // True from bring_total until zero_grad, or until another gradient is brought.
+  bool has_total() const noexcept { return total_.defined(); }
+
+  bool has_grad() const noexcept { return state_ == State::kValid || shows_total(); }
   // A backward that failed half-way leaves gradients that must not be used until zero_grad, or another is brought; what
   // is delivered until then is dropped.
   bool is_invalid() const noexcept { return state_ == State::kInvalid; }
@@ -61,7 +70,12 @@ class AccumulateGrad : public Node {
   void mark_scaled() noexcept { is_scaled_ = true; }
   bool has_scaled_grad() const noexcept { return has_grad() && is_scaled_; }
   // REQUIRES: has_grad()
-  const Tensor& grad() const noexcept { return brought_.defined() ? brought_ : grad_; }
+  const Tensor& grad() const noexcept { return shows_total() ? total_ : brought_.defined() ? brought_ : grad_; }
+
+  // The rank whose part of the gradient was not finite before ranks were reduced; -1 if none was, or nobody looked.
+  // Lasts until zero_grad.
+  int32_t not_finite_rank() const noexcept { return not_finite_rank_; }
+  void set_not_finite_rank(int32_t rank) noexcept { not_finite_rank_ = rank; }
 
   // A frozen leaf has no gradient and takes none: what a graph made before delivers is dropped.
   void set_frozen(bool frozen) noexcept;
@@ -75,12 +89,16 @@ class AccumulateGrad : public Node {
  private:
   enum class State { kEmpty, kValid, kInvalid };
 
+  bool shows_total() const noexcept { return state_ == State::kEmpty && total_.defined(); }
+
   ContextDevice& device_;
   Ref<Context> context_;
   Shape shape_;
   DType grad_dtype_;
   Tensor grad_;
   Tensor brought_;  // in the place of grad_ where defined
+  Tensor total_;    // in the place of both where defined and nothing was delivered since
+  int32_t not_finite_rank_ = -1;
   State state_ = State::kEmpty;
   bool frozen_ = false;
   bool is_scaled_ = false;

@@ -87,6 +87,18 @@ Directory::Directory(const Io& io, const Clock& clock, const std::string& path)
   lock_if_writable();
 }
 
+Directory::Directory(Reading, const Io& io, const Clock& clock, const std::string& path)
+    : io_(io),
+      clock_(clock),
+      path_(path),
+      lock_(io, clock, path),
+      fork_hook_({.before = nullptr, .in_parent = nullptr, .in_child = leave_lock}, this) {}
+
+std::unique_ptr<Directory> Directory::for_reading(const Io& io, const Clock& clock, const std::string& path) {
+  if (!is_directory(io, path)) fail_io("open the directory", path, -ENOENT);
+  return std::unique_ptr<Directory>(new Directory(Reading{}, io, clock, path));
+}
+
 // An empty directory is opened to be written to, so there an error is reported at once.
 void Directory::lock_if_writable() {
   try {
@@ -210,16 +222,20 @@ std::string Directory::next_save_id(int64_t step) const {
   return checksum_of_text(reinterpret_cast<const char*>(parts), sizeof parts);
 }
 
+StateDict Directory::load_step(int64_t step, ContextDevice& device) {
+  const auto checkpoint = make_ref<OpenCheckpoint>(io_, step_path(step), step);
+  checkpoint->verify();
+  StateDict state = state_of(checkpoint, device);
+  last_whole_ = step;
+  return state;
+}
+
 std::optional<Directory::Loaded> Directory::load_latest(ContextDevice& device) {
   const std::vector<int64_t> candidates = steps();
   std::vector<int64_t> damaged;
   for (auto step = candidates.rbegin(); step != candidates.rend(); ++step) {
     try {
-      const auto checkpoint = make_ref<OpenCheckpoint>(io_, step_path(*step), *step);
-      checkpoint->verify();
-      StateDict state = state_of(checkpoint, device);
-      last_whole_ = *step;
-      return Loaded{.step = *step, .state = std::move(state), .damaged = std::move(damaged)};
+      return Loaded{.step = *step, .state = load_step(*step, device), .damaged = std::move(damaged)};
     } catch (const Error& error) {
       const bool is_last = std::next(step) == candidates.rend();
       if (error.code() != Code::kFormat || is_last) throw;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ class Directory {
   // for the lock file, it is opened without the lock: save() then takes it or throws. Throws IO, STATE if another has
   // the lock.
   Directory(const Io& io, const Clock& clock, const std::string& path);
+  // Opens an existing directory without the lock, beside the process that writes to it: load_step, steps and verify
+  // alone are called.
+  static std::unique_ptr<Directory> for_reading(const Io& io, const Clock& clock, const std::string& path);
 
   // Writes and publishes the state as checkpoint `step`. Throws STATE if this step or a later one exists and is
   // complete, in a forked child, and if another process has the lock of the directory that has this name now; FORMAT,
@@ -43,12 +47,18 @@ class Directory {
   // one is tried, or IO or FORMAT is thrown. Two checkpoints are never mixed.
   std::optional<Loaded> load_latest(ContextDevice& device);
 
+  // Verifies and opens one checkpoint. Throws FORMAT, IO, UNSUPPORTED.
+  StateDict load_step(int64_t step, ContextDevice& device);
+
   // The steps with an index that is a file, in ascending order.
   std::vector<int64_t> steps() const;
   // Compares all bytes of a checkpoint with their checksums. Throws FORMAT, IO, UNSUPPORTED.
   void verify(int64_t step) const;
 
  private:
+  struct Reading {};
+  Directory(Reading, const Io& io, const Clock& clock, const std::string& path);
+
   void lock_if_writable();
   std::vector<int64_t> folders() const;  // steps with a folder, complete or not, in ascending order
   static void leave_lock(void* directory) noexcept;

@@ -128,11 +128,20 @@ void Optimizer::step_unscaled(const Schedule& schedule) {
 void Optimizer::update_weights(const Schedule& schedule) {
   const Plan& plan = current_plan();
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
+  remember_ranks(plan);
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
   update(plan.list(plan.updates), plan.partial_sums(), state());
   reset_factor();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_updated();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_current();
+}
+
+void Optimizer::remember_ranks(const Plan& plan) {
+  not_finite_ranks_.clear();
+  for (size_t i : plan.parameters) {
+    const int32_t rank = parameters_[i].parameter().accumulator().not_finite_rank();
+    if (rank >= 0) not_finite_ranks_.emplace_back(i, rank);
+  }
 }
 
 void Optimizer::check_gradients(const Plan& plan, OptimizerState* target) {
@@ -196,8 +205,12 @@ Optimizer::Outcome Optimizer::outcome() const {
   const OptimizerState state = read_state();
   if (state.skipped == 0) return {};
   Outcome outcome = {.skipped = true, .kind = state.skipped_kind, .offending = nullptr};
-  if (state.skipped_parameter >= 0)
-    outcome.offending = parameters_[static_cast<size_t>(state.skipped_parameter)].name();
+  if (state.skipped_parameter < 0) return outcome;
+  const auto offending = static_cast<size_t>(state.skipped_parameter);
+  outcome.offending = parameters_[offending].name();
+  for (const auto& [parameter, rank] : not_finite_ranks_) {
+    if (parameter == offending) outcome.rank = rank;
+  }
   return outcome;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "backend/chunks.h"
@@ -81,6 +82,8 @@ class Optimizer : public RefCounted {
     NotFinite kind = NotFinite::kNothing;
     // The name of the first parameter whose gradient was not finite. Null if another rank found it, and did not say.
     const char* offending = nullptr;
+    // The rank whose part of that gradient was not finite; -1 if ranks did not average, or did not look.
+    int32_t rank = -1;
   };
   Outcome outcome() const;
   ContextDevice& device() const { return state_.device(); }
@@ -152,6 +155,7 @@ class Optimizer : public RefCounted {
   bool is_current() const;
   OptimizerState read_state() const;
   void write_state(const OptimizerState& state);
+  void remember_ranks(const Plan& plan);
   OptimizerState* state() const { return static_cast<OptimizerState*>(state_.data()); }
   // Runs pass 1 into `state`.
   void check_gradients(const Plan& plan, OptimizerState* state);
@@ -166,6 +170,9 @@ class Optimizer : public RefCounted {
   CheckHook check_hook_;
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
+  // The parameters whose gradient in the last step was not finite on a rank, and that rank. The gradients of the next
+  // step may replace them before the outcome is asked for.
+  std::vector<std::pair<size_t, int32_t>> not_finite_ranks_;
   StepOrder order_;
   Guard guard_ = Guard::kNone;
 };

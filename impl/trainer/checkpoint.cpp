@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "trainer/agreement.h"
 
 namespace halftone::trainer {
 
@@ -14,42 +15,146 @@ void require_step(int64_t step) {
   if (step < 0) fail(Code::kInvalidArgument, "step", "step=%lld is below 0", static_cast<long long>(step));
 }
 
+std::string seed_name(size_t rank) { return "random/rank-" + std::to_string(rank) + "/seed"; }
+std::string sequences_name(size_t rank) { return "random/rank-" + std::to_string(rank) + "/streams"; }
+
 }  // namespace
 
 Checkpoint::Checkpoint(Ref<Context> context, const std::string& directory)
-    : context_(std::move(context)), directory_(context_->io(), context_->clock(), directory) {
+    : Checkpoint(std::move(context), directory, nullptr) {}
+
+Checkpoint::Checkpoint(Ref<Context> context, const std::string& directory, Ref<Group> group)
+    : context_(std::move(context)), group_(std::move(group)) {
+  open(directory);
   state_.add("random", context_);
 }
 
+// Rank 0 makes the directory, so the others look for it afterwards.
+void Checkpoint::open(const std::string& directory) {
+  const auto open_to_write = [&] {
+    directory_ = std::make_unique<checkpoint::Directory>(context_->io(), context_->clock(), directory);
+  };
+  if (is_alone()) return open_to_write();
+  agree_on(*group_, [&] {
+    if (is_writer()) open_to_write();
+    return Numbers{};
+  });
+  agree_on(*group_, [&] {
+    if (!is_writer()) {
+      directory_ = checkpoint::Directory::for_reading(context_->io(), context_->clock(), directory);
+    }
+    return Numbers{};
+  });
+}
+
+void Checkpoint::require_whole() const {
+  if (!is_partly_loaded_) return;
+  fail(Code::kState, "checkpoint", "a load failed half-way, so the state is a mix of two; load again before a save");
+}
+
 void Checkpoint::save(int64_t step) {
+  if (!is_alone()) return save_together(step);
   require_step(step);
-  if (is_partly_loaded_) {
-    fail(Code::kState, "checkpoint", "a load failed half-way, so the state is a mix of two; load again before a save");
-  }
-  directory_.save(step, state_.read());
+  require_whole();
+  directory_->save(step, state_.read());
+}
+
+// Rank 0's state is that of all, but for the random sequences.
+void Checkpoint::save_together(int64_t step) {
+  const std::vector<Numbers> ranks = agree_on(*group_, [&] {
+    require_step(step);
+    require_whole();
+    return Numbers{step, static_cast<int64_t>(context_->seed()), static_cast<int64_t>(context_->sequences_taken())};
+  });
+  agree_on(*group_, [&] {
+    for (size_t rank = 1; rank < ranks.size(); ++rank) {
+      if (ranks[rank][0] == ranks[0][0]) continue;
+      fail(Code::kComm, "step", "rank 0 saves step %lld, rank %zu step %lld", static_cast<long long>(ranks[0][0]), rank,
+           static_cast<long long>(ranks[rank][0]));
+    }
+    if (!is_writer()) return Numbers{};
+    StateDict state = state_.read();
+    for (size_t rank = 1; rank < ranks.size(); ++rank) {
+      state.add(seed_name(rank), ranks[rank][1]);
+      state.add(sequences_name(rank), ranks[rank][2]);
+    }
+    directory_->save(step, state);
+    return Numbers{};
+  });
 }
 
 void Checkpoint::verify(int64_t step) const {
   require_step(step);
-  directory_.verify(step);
+  directory_->verify(step);
 }
 
 int64_t Checkpoint::latest() const {
-  const std::vector<int64_t> steps = directory_.steps();
+  const std::vector<int64_t> steps = directory_->steps();
   return steps.empty() ? -1 : steps.back();
 }
 
-int64_t Checkpoint::load() {
-  const auto loaded = directory_.load_latest(context_->device("cpu"));
+int64_t Checkpoint::load() { return is_alone() ? load_alone() : load_together(); }
+
+// Returns the step; -1 if there is no checkpoint.
+int64_t Checkpoint::load_newest(StateDict* out) {
+  auto loaded = directory_->load_latest(context_->device("cpu"));
   if (!loaded) return -1;
   for (int64_t step : loaded->damaged) {
     log_warning("the checkpoint of step %lld is damaged; that of step %lld is loaded", static_cast<long long>(step),
                 static_cast<long long>(loaded->step));
   }
-  StagedLoad load = state_.stage(loaded->state);
+  *out = std::move(loaded->state);
+  return loaded->step;
+}
+
+int64_t Checkpoint::load_alone() {
+  StateDict state;
+  const int64_t step = load_newest(&state);
+  if (step < 0) return -1;
+  StagedLoad load = staged(state);
   load.prepare();
   commit(load);
-  return loaded->step;
+  return step;
+}
+
+// No rank changes anything before every rank can.
+int64_t Checkpoint::load_together() {
+  StateDict state;
+  const std::vector<Numbers> chosen =
+      agree_on(*group_, [&] { return Numbers{is_writer() ? load_newest(&state) : -1}; });
+  const int64_t step = chosen[0][0];
+  if (step < 0) return -1;
+  StagedLoad load;
+  agree_on(*group_, [&] {
+    if (!is_writer()) state = directory_->load_step(step, context_->device("cpu"));
+    load = staged(state);
+    load.prepare();
+    return Numbers{};
+  });
+  agree_on(*group_, [&] {
+    commit(load);
+    return Numbers{};
+  });
+  return step;
+}
+
+// A rank that the checkpoint does not know keeps its seed, and goes on where rank 0 does.
+StagedLoad Checkpoint::staged(const StateDict& state) {
+  const uint64_t own_seed = context_->seed();
+  StagedLoad load = state_.stage(state);
+  if (is_writer()) return load;
+  const size_t rank = static_cast<size_t>((*group_)->rank());
+  const StateScalar* seed = state.find_scalar(seed_name(rank));
+  const StateScalar* sequences = state.find_scalar(sequences_name(rank));
+  if (seed != nullptr && sequences != nullptr && std::holds_alternative<int64_t>(*seed) &&
+      std::holds_alternative<int64_t>(*sequences)) {
+    const auto saved_seed = static_cast<uint64_t>(std::get<int64_t>(*seed));
+    const auto saved_sequences = static_cast<uint64_t>(std::get<int64_t>(*sequences));
+    load.add([this, saved_seed, saved_sequences] { context_->set_generator(saved_seed, saved_sequences); });
+  } else {
+    load.add([this, own_seed] { context_->set_generator(own_seed, context_->sequences_taken()); });
+  }
+  return load;
 }
 
 void Checkpoint::commit(const StagedLoad& load) {

@@ -1,0 +1,42 @@
+// Cuts the gradients of a model into buckets: flat buffers that ranks reduce as a whole. A pure function of sizes, so
+// that all ranks plan alike. Used by GradientBuckets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/dtype.h"
+
+namespace halftone::parallel {
+
+inline constexpr int64_t kFirstBucketBytes = int64_t{1} << 20;
+inline constexpr int64_t kBucketBytes = int64_t{25} << 20;
+
+struct BucketSizes {
+  int64_t first = kFirstBucketBytes;  // small, so that the first reduction begins early
+  int64_t others = kBucketBytes;
+};
+
+struct GradientSize {
+  DType dtype;
+  int64_t numel;
+};
+
+struct PlannedBucket {
+  struct Slot {
+    size_t parameter;
+    int64_t begin;  // element of the buffer; a multiple of 64 bytes
+  };
+  DType dtype;
+  std::vector<Slot> slots;
+  int64_t size = 0;  // elements; in a plan a multiple of 256
+};
+
+// `order` lists the gradients as backward completes them. A bucket holds gradients of one dtype and is closed when it
+// has reached its size. Buckets are in the order in which they become complete. The last one has `tail` more elements
+// at its end.
+std::vector<PlannedBucket> plan_buckets(const std::vector<GradientSize>& gradients, const std::vector<size_t>& order,
+                                        const BucketSizes& sizes, int64_t tail);
+
+}  // namespace halftone::parallel

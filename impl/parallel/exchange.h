@@ -1,0 +1,94 @@
+// The small talk of ranks that hold one model: numbers and tensors that are exchanged at once, and the settings of
+// every operation. Each operation carries a hash of the model, the step and the purpose, so that ranks which are at
+// different places get an error instead of each other's data. Used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "comm/owned.h"
+#include "core/error.h"
+#include "runtime/stream_scope.h"
+#include "tensor/tensor.h"
+
+namespace halftone::parallel {
+
+// An operation of a group with the memory that it uses. The destructor waits for it.
+class StartedWork {
+ public:
+  // start(&work) returns a Status. Throws it.
+  template <class Start>
+  StartedWork(ContextDevice& device, std::vector<Tensor> memory, Start&& start)
+      : device_(&device), memory_(std::move(memory)) {
+    Work* started = nullptr;
+    check(start(&started));
+    work_ = OwnedWork(started);
+  }
+  StartedWork(StartedWork&&) = default;
+  StartedWork& operator=(StartedWork&&) = delete;
+  ~StartedWork() {
+    if (work_) static_cast<void>(work_->wait());
+  }
+
+  // Work that this thread queues from now on runs after the operation. Throws the operation's error.
+  void wait() {
+    const OwnedWork work = std::move(work_);
+    if (work) check(work->wait_on(current_stream(*device_)));
+  }
+
+ private:
+  ContextDevice* device_;
+  std::vector<Tensor> memory_;
+  OwnedWork work_;
+};
+
+// The part of a hash that tells why ranks communicate.
+enum class Purpose : uint64_t {
+  kModel,
+  kWeights,
+  kBuffers,
+  kBucket,
+  kStates,
+  kNames,
+  kUsed,
+  kOrder,
+  kJoin,
+  kStatistics,
+  kCheck
+};
+
+class Exchange {
+ public:
+  Exchange(ProcessGroup& group, ContextDevice& device) : group_(group), device_(device) {}
+
+  ProcessGroup& group() const noexcept { return group_; }
+  ContextDevice& device() const noexcept { return device_; }
+  int32_t rank() const noexcept { return group_.rank(); }
+  int32_t size() const noexcept { return group_.size(); }
+
+  // Belongs to every hash from now on.
+  void set_model(uint64_t hash) noexcept { model_ = hash; }
+  CallOptions options(Purpose purpose, uint64_t step = 0, uint64_t part = 0) const noexcept;
+
+  // Waits for the values of all ranks, those of rank 0 first. Every rank gives as many.
+  std::vector<int64_t> gather(std::span<const int64_t> own, const CallOptions& options) const;
+  StartedWork start_broadcast(const Tensor& tensor, int32_t root, const CallOptions& options) const;
+  StartedWork start_all_reduce(const Tensor& tensor, ReduceOp op, const CallOptions& options) const;
+
+ private:
+  ProcessGroup& group_;
+  ContextDevice& device_;
+  uint64_t model_ = 0;
+};
+
+// Joins a number to a hash (the finalizer of MurmurHash3).
+constexpr uint64_t mixed(uint64_t hash, uint64_t number) noexcept {
+  uint64_t value = hash ^ (number + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2));
+  value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdu;
+  value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53u;
+  return value ^ (value >> 33);
+}
+
+}  // namespace halftone::parallel

@@ -1,0 +1,95 @@
+#include "parallel/model_signature.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "tensor/factory.h"
+
+namespace halftone::parallel {
+namespace {
+
+constexpr uint64_t kFnvBasis = 0xcbf29ce484222325u;
+constexpr uint64_t kFnvPrime = 0x100000001b3u;
+
+std::string line_of(const char* kind, const std::string& name, const Shape& shape, DType dtype) {
+  return std::string(kind) + " " + name + " " + ShapeText(shape).text + " " + name_of(dtype);
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// Line `index` of a text; "nothing" behind its end.
+std::string_view line_at(std::string_view text, size_t index) {
+  for (; index > 0 && !text.empty(); --index) text.remove_prefix(text.find('\n') + 1);
+  return text.empty() ? "nothing" : text.substr(0, text.find('\n'));
+}
+
+// The texts of all ranks.
+std::vector<std::string> gather_texts(const Exchange& exchange, const std::string& own) {
+  const int64_t length = static_cast<int64_t>(own.size());
+  const CallOptions options = exchange.options(Purpose::kModel);
+  const std::vector<int64_t> lengths = exchange.gather({&length, 1}, options);
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  std::vector<char> padded(static_cast<size_t>(longest));
+  std::copy(own.begin(), own.end(), padded.begin());
+  const Tensor in = from_host(exchange.device(), DType::kU8, {longest}, padded.data(), Category::kCommunication);
+  const Tensor out = empty(exchange.device(), DType::kU8, {longest * exchange.size()}, Category::kCommunication);
+  StartedWork(exchange.device(), {in, out}, [&](Work** work) {
+    return exchange.group().all_gather(options, in.view(), out.view(), work);
+  }).wait();
+  std::vector<char> all(static_cast<size_t>(out.numel()));
+  read_to_host(out, DType::kU8, all.data());
+  std::vector<std::string> texts;
+  for (size_t rank = 0; rank < lengths.size(); ++rank) {
+    texts.emplace_back(all.data() + rank * padded.size(), static_cast<size_t>(lengths[rank]));
+  }
+  return texts;
+}
+
+[[noreturn]] void fail_difference(const std::vector<std::string>& texts) {
+  size_t rank = 1;
+  while (rank + 1 < texts.size() && texts[rank] == texts[0]) ++rank;
+  size_t line = 0;
+  while (line_at(texts[0], line) == line_at(texts[rank], line)) ++line;
+  const std::string expected(line_at(texts[0], line));
+  const std::string other(line_at(texts[rank], line));
+  fail(Code::kComm, "module", "the model of rank %zu differs from that of rank 0: rank %zu has %s where rank 0 has %s",
+       rank, rank, other.c_str(), expected.c_str());
+}
+
+}  // namespace
+
+std::vector<std::string> signature_of(const std::vector<NamedParameter>& parameters,
+                                      const std::vector<nn::NamedBuffer>& buffers) {
+  std::vector<std::string> lines;
+  for (const NamedParameter& named : parameters) {
+    const Parameter& parameter = *named.parameter;
+    const char* kind = parameter.is_frozen() ? "frozen parameter" : "parameter";
+    lines.push_back(line_of(kind, named.name, parameter.shape(), parameter.weights().dtype()));
+  }
+  for (const nn::NamedBuffer& buffer : buffers) {
+    lines.push_back(line_of("buffer", buffer.name, buffer.tensor.shape(), buffer.tensor.dtype()));
+  }
+  return lines;
+}
+
+uint64_t hash_of(const std::vector<std::string>& signature) noexcept {
+  uint64_t hash = kFnvBasis;
+  for (const std::string& line : signature) {
+    for (const char character : line) hash = (hash ^ static_cast<unsigned char>(character)) * kFnvPrime;
+    hash = (hash ^ '\n') * kFnvPrime;
+  }
+  return hash;
+}
+
+void compare_signatures(const Exchange& exchange, const std::vector<std::string>& signature) {
+  const auto own = static_cast<int64_t>(hash_of(signature));
+  const std::vector<int64_t> hashes = exchange.gather({&own, 1}, exchange.options(Purpose::kModel));
+  const bool are_equal = std::all_of(hashes.begin(), hashes.end(), [&](int64_t hash) { return hash == hashes[0]; });
+  if (!are_equal) fail_difference(gather_texts(exchange, joined(signature)));
+}
+
+}  // namespace halftone::parallel

@@ -1,0 +1,22 @@
+// The description of a model that must be equal on all ranks: names, shapes and dtypes of parameters and buffers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/module.h"
+#include "parallel/exchange.h"
+
+namespace halftone::parallel {
+
+// One line for each part: "parameter 0.weight [3, 5] f32".
+std::vector<std::string> signature_of(const std::vector<NamedParameter>& parameters,
+                                      const std::vector<nn::NamedBuffer>& buffers);
+
+uint64_t hash_of(const std::vector<std::string>& signature) noexcept;
+
+// Compares the signatures of all ranks. Throws COMM, on every rank alike, naming the first rank whose model differs
+// from that of rank 0, and the first part in which it does.
+void compare_signatures(const Exchange& exchange, const std::vector<std::string>& signature);
+
+}  // namespace halftone::parallel
