@@ -20,6 +20,7 @@
 #ifndef HALFTONE_CHECKPOINT_H
 #define HALFTONE_CHECKPOINT_H
 
+#include "halftone/comm.h"
 #include "halftone/data.h"
 #include "halftone/ema.h"
 #include "halftone/grad_scaler.h"
@@ -49,6 +50,21 @@ typedef struct htone_checkpoint htone_checkpoint;
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out);
+
+/** Opens a directory of checkpoints for a run of several ranks that hold the same state, such as those that average
+ * their gradients. Every rank calls this, and then each of add, save and load at the same place. Rank 0 writes; every
+ * rank reads, so all must see the same files. An error of one rank is an error of all, and names the rank. Each rank
+ * saves and loads the state of its own random sequences.
+ *
+ * @param[in] context as in htone_checkpoint_create.
+ * @param[in] directory as in htone_checkpoint_create.
+ * @param[in] group retained.
+ * @param[out] out the checkpoint object; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO, STATE, UNSUPPORTED, COMM, PEER_LOST, TIMEOUT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_checkpoint_create_shared(htone_context* context, const char* directory, htone_group* group,
+                                                      htone_checkpoint** out);
 
 /** Adds a reference.
  *

@@ -43,6 +43,32 @@ HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tens
  */
 HTONE_API htone_status htone_linear(htone_tensor* input, htone_tensor* weight, htone_tensor* bias, htone_tensor** out);
 
+/** The activations of htone_linear_activation. */
+typedef enum htone_activation {
+  HTONE_ACTIVATION_RELU = 1,             /**< as htone_relu */
+  HTONE_ACTIVATION_GELU_ERF = 2,         /**< as htone_gelu with HTONE_GELU_ERF */
+  HTONE_ACTIVATION_GELU_TANH = 3,        /**< as htone_gelu with HTONE_GELU_TANH */
+  HTONE_ACTIVATION_SILU = 4,             /**< as htone_silu */
+  HTONE_ACTIVATION_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_activation;
+
+/** Applies a linear layer and an activation in one pass over memory: out = activation(input weight^T + bias). For
+ * backward it keeps what the activation was applied to, in the dtype of out; for RELU out alone. In f32 and f64 the
+ * result has the bits of the two operations.
+ *
+ * @param[in] input [..., in], float; borrowed.
+ * @param[in] weight [out, in], dtype of input; borrowed.
+ * @param[in] bias optional; [out], dtype of input; borrowed.
+ * @param[in] activation one of htone_activation.
+ * @param[out] out [..., out], dtype of input; owned by the caller.
+ * @autocast low precision.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as htone_linear and the activation in FP32 (f64: double), with one rounding at the end.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_linear_activation(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                               htone_activation activation, htone_tensor** out);
+
 /** Multiplies two tensors and sums over dimensions, as an equation such as "bij,bjk->bik" says: each letter names a
  * dimension of a, of b and of the result, and products are summed over the letters that the result lacks. The work is
  * done by htone_matmul; operands are copied if their strides do not merge. Of one tensor ("ij->ji", "bij->b") it is

@@ -66,7 +66,8 @@ typedef struct htone_step_outcome {
   uint32_t struct_size;  /**< set by the caller to sizeof(htone_step_outcome) */
   int32_t skipped;       /**< 1 if the weights did not change, since a gradient was not finite */
   htone_not_finite kind; /**< the kind of the first such element */
-  int32_t rank;          /**< the rank that found it; 0 in one process */
+  int32_t rank;          /**< the rank whose gradient had it before ranks were averaged; 0 in one process, and
+                              if the average alone was not finite */
   char parameter[256];   /**< the first parameter with such a gradient; empty if there was none */
 } htone_step_outcome;
 

@@ -120,6 +120,18 @@ ops::GeluForm checked_gelu_form(htone_gelu_form form, ArgumentName argument) {
   return form == HTONE_GELU_ERF ? ops::GeluForm::kErf : ops::GeluForm::kTanh;
 }
 
+static_assert(static_cast<int>(GemmActivation::kRelu) == HTONE_ACTIVATION_RELU);
+static_assert(static_cast<int>(GemmActivation::kGeluErf) == HTONE_ACTIVATION_GELU_ERF);
+static_assert(static_cast<int>(GemmActivation::kGeluTanh) == HTONE_ACTIVATION_GELU_TANH);
+static_assert(static_cast<int>(GemmActivation::kSilu) == HTONE_ACTIVATION_SILU);
+
+GemmActivation checked_activation(htone_activation activation, ArgumentName argument) {
+  if (activation < HTONE_ACTIVATION_RELU || activation > HTONE_ACTIVATION_SILU) {
+    fail(Code::kInvalidArgument, argument.text(), "activation=%d, expected one of htone_activation", activation);
+  }
+  return static_cast<GemmActivation>(activation);
+}
+
 void copy_text(std::string_view text, char* out, size_t capacity, size_t* out_length) {
   const size_t length = text.size();
   *out_length = length;

@@ -44,6 +44,7 @@ int64_t at_least(int64_t value, int64_t least, ArgumentName argument);
 int64_t positive(int64_t value, ArgumentName argument);
 void require_index(size_t index, size_t count);
 ops::GeluForm checked_gelu_form(htone_gelu_form form, ArgumentName argument);
+GemmActivation checked_activation(htone_activation activation, ArgumentName argument);
 
 // Copies a string with its end into the caller's buffer; BUFFER_TOO_SMALL names `capacity`.
 void copy_text(std::string_view text, char* out, size_t capacity, size_t* out_length);

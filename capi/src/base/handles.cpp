@@ -39,6 +39,10 @@ const char* name_with_article(HandleType type) noexcept {
       "a checkpoint object",
       "a function",
       "a hook",
+      "a store",
+      "a group",
+      "an operation of a group",
+      "a replicated model",
   };
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "an unknown handle";

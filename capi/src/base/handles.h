@@ -32,6 +32,11 @@ enum class HandleType : uint8_t {
   kCheckpoint,
   kFunction,
   kHook,
+  kStore,
+  kGroup,
+  kWork,
+  kDdp,
+  kLast = kDdp,
 };
 
 // "a tensor", "an optimizer", for messages.

@@ -13,6 +13,7 @@
 #include "base/given_handles.h"
 #include "base/handle_origins.h"
 #include "base/handles.h"
+#include "comm/group_work.h"
 #include "core/error.h"
 #include "data/batches.h"
 #include "halftone/halftone.h"
@@ -21,6 +22,7 @@
 #include "optim/ema.h"
 #include "optim/grad_scaler.h"
 #include "optim/optimizer.h"
+#include "parallel/replicate.h"
 #include "runtime/context.h"
 #include "tensor/state_dict.h"
 #include "tensor/tensor.h"
@@ -68,6 +70,10 @@ HandleTraits<Ref<data::Batches>, HandleType::kBatches> traits_of(htone_batches*)
 HandleTraits<Ref<trainer::Checkpoint>, HandleType::kCheckpoint> traits_of(htone_checkpoint*);
 HandleTraits<Ref<CustomFunction>, HandleType::kFunction> traits_of(htone_function*);
 HandleTraits<Ref<Hook>, HandleType::kHook> traits_of(htone_hook*);
+HandleTraits<Ref<SharedStore>, HandleType::kStore> traits_of(htone_store*);
+HandleTraits<Ref<Group>, HandleType::kGroup> traits_of(htone_group*);
+HandleTraits<Ref<GroupWork>, HandleType::kWork> traits_of(htone_work*);
+HandleTraits<Ref<parallel::Replicate>, HandleType::kDdp> traits_of(htone_ddp*);
 
 template <class T>
 concept IsHandle = requires(T* handle) {

@@ -73,13 +73,16 @@ namespace {
 // Releases the handle, of whatever type it is; does nothing if it is not alive.
 template <IsHandle... Handles>
 void drop_one_of(void* handle) noexcept {
+  // All types but kNone and the scope itself.
+  static_assert(sizeof...(Handles) + 1 == static_cast<size_t>(HandleType::kLast));
   (drop_handle(static_cast<Handles*>(handle)), ...);
 }
 
 void drop_any(void* handle) noexcept {
   drop_one_of<htone_tensor, htone_context, htone_device, htone_autocast_policy, htone_parameter, htone_parameters,
               htone_module, htone_state_dict, htone_optimizer, htone_schedule, htone_grad_scaler, htone_ema,
-              htone_sampler, htone_batches, htone_checkpoint, htone_function, htone_hook>(handle);
+              htone_sampler, htone_batches, htone_checkpoint, htone_function, htone_hook, htone_store, htone_group,
+              htone_work, htone_ddp>(handle);
 }
 
 }  // namespace
@@ -123,6 +126,7 @@ void end_innermost() noexcept {
   current.depth = open.before.depth;
   OpenScope::innermost() = open.outer;
   open.given.reset();
+  const Ref<RefCounted> held = std::move(open.held);
   drop_handle(open.handle);
 }
 
@@ -134,6 +138,7 @@ void end_scope(htone_scope* handle) {
   if (open->owner.get() != ScopeOwner::current()) {
     if (!open->owner->has_ended()) fail(Code::kState, "scope", "scope was begun on another thread, which still runs");
     open->given.reset();
+    open->held = nullptr;
     return release_handle(handle, "scope");  // the modes ended with their thread
   }
   if (current.guards > 0 || open->depth <= current.base) {

@@ -52,6 +52,7 @@ struct OpenScope final : RefCounted {
   OpenScope* outer = nullptr;           // the scope around this one
   htone_scope* handle = nullptr;        // the caller's
   Ref<AutocastPolicy> policy;           // kept for as long as the thread points to it
+  Ref<RefCounted> held;                 // released when the scope ends
   std::unique_ptr<GivenHandles> given;  // only in a scope of htone_handles_begin
 };
 

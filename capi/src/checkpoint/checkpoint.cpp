@@ -12,6 +12,11 @@ Ref<trainer::Checkpoint> make_checkpoint(const Ref<Context>& context, const char
   return about("directory", [&] { return make_ref<trainer::Checkpoint>(context, directory); });
 }
 
+Ref<trainer::Checkpoint> make_shared_checkpoint(const Ref<Context>& context, const char* directory,
+                                                const Ref<Group>& group) {
+  return about("directory", [&] { return make_ref<trainer::Checkpoint>(context, directory, group); });
+}
+
 template <class Object>
 void add_part(trainer::Checkpoint& checkpoint, const char* name, const Ref<Object>& object) {
   checkpoint.add(name, object);
@@ -25,6 +30,11 @@ void verify(const trainer::Checkpoint& checkpoint, int64_t step) {
 
 htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out) {
   return Call(make_checkpoint, shared(context), as<file_path>(directory), out);
+}
+
+htone_status htone_checkpoint_create_shared(htone_context* context, const char* directory, htone_group* group,
+                                            htone_checkpoint** out) {
+  return Call(make_shared_checkpoint, shared(context), as<file_path>(directory), shared(group), out);
 }
 
 htone_status htone_checkpoint_add_module(htone_checkpoint* checkpoint, const char* name, htone_module* module) {

@@ -16,6 +16,11 @@ htone_status htone_linear(htone_tensor* input, htone_tensor* weight, htone_tenso
   return Pure(ops::linear, input, weight, optional(bias), out);
 }
 
+htone_status htone_linear_activation(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                     htone_activation activation, htone_tensor** out) {
+  return Pure(ops::linear_activation, input, weight, optional(bias), as<checked_activation>(activation), out);
+}
+
 htone_status htone_sum(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                        htone_tensor** out) {
   return Pure(ops::sum, input, as<dim_list>(dim_count, dims), keepdim, out);

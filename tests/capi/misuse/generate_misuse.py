@@ -65,6 +65,8 @@ class Writer:
                   f"{self.call(**{parameter.name: value})});")
 
     def accept(self, what, **replaced):
+        if self.function.name in tables.NEVER_VALID:
+            return
         if self.function.name in tables.BEFORE:
             self.line(tables.BEFORE[self.function.name])
         self.line(f'accepted("{what}", {self.call(**replaced)});')
@@ -81,8 +83,6 @@ class Writer:
             self.line(tables.AFTER[self.function.name])
 
     def valid_call(self):
-        if self.function.name in tables.NEVER_VALID:
-            return
         self.accept("valid arguments")
 
     def bad_handles(self, parameter, index, kind, value):

@@ -21,8 +21,21 @@ BEFORE["htone_trace_stop"] = "assert_ok(htone_trace_start(NULL));"
 AFTER["htone_grad_scaler_unscale"] = "assert_ok(htone_grad_scaler_update(scaler));"
 AFTER["htone_grad_scaler_step"] = "assert_ok(htone_grad_scaler_update(scaler));"
 
+BEFORE["htone_store_get"] = 'assert_ok(htone_store_set(store, "key", "value", 6));'
+AFTER["htone_store_set"] = 'int32_t existed; assert_ok(htone_store_remove(store, "key", &existed));'
+AFTER["htone_store_get"] = AFTER["htone_store_set"]
+BEFORE["htone_ddp_finish"] = "mark_gradients();"
+AFTER["htone_ddp_join_begin"] = "assert_ok(htone_ddp_join_end(ddp));"
+BEFORE["htone_ddp_join_end"] = "assert_ok(htone_ddp_join_begin(ddp, 0));"
+AFTER["htone_group_abort"] = "group = renew_group();"
+BEFORE["htone_group_describe_operations"] = "group = renew_group();"
+
 # Functions that cannot succeed in this test, with the reason.
 NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load",
+               "htone_ddp_mark_ready": "the parameter is of another model",
+               "htone_group_receive": "the group has no other rank",
+               "htone_group_send": "the group has no other rank",
+               "htone_store_create_tcp": "the plugin is not loaded",
                "htone_error_set": "it returns the error that it is given"}
 # Failures that are not recorded as the last error.
 UNRECORDED = {"htone_error_last"}

@@ -6,6 +6,42 @@
 
 Fixture fixture;
 
+static htone_status no_set(void* user, const char* key, const void* data, size_t size) {
+  (void)user, (void)key, (void)data, (void)size;
+  return HTONE_OK;
+}
+static htone_status no_get(void* user, const char* key, double timeout_seconds, void* out, size_t capacity,
+                           size_t* out_size) {
+  (void)user, (void)key, (void)timeout_seconds, (void)out, (void)capacity;
+  *out_size = 0;
+  return HTONE_OK;
+}
+static htone_status no_add(void* user, const char* key, int64_t amount, int64_t* out_sum) {
+  (void)user, (void)key;
+  *out_sum = amount;
+  return HTONE_OK;
+}
+static htone_status no_compare_set(void* user, const char* key, const void* expected, size_t expected_size,
+                                   const void* desired, size_t desired_size, int32_t* out_swapped) {
+  (void)user, (void)key, (void)expected, (void)expected_size, (void)desired, (void)desired_size;
+  *out_swapped = 0;
+  return HTONE_OK;
+}
+static htone_status no_remove(void* user, const char* key, int32_t* out_existed) {
+  (void)user, (void)key;
+  *out_existed = 0;
+  return HTONE_OK;
+}
+
+static void make_store_functions(void) {
+  assert_ok(htone_store_functions_init(&fixture.store_functions));
+  fixture.store_functions.set = no_set;
+  fixture.store_functions.get = no_get;
+  fixture.store_functions.add = no_add;
+  fixture.store_functions.compare_set = no_compare_set;
+  fixture.store_functions.remove = no_remove;
+}
+
 static void make_options(void) {
   assert_ok(htone_context_options_init(&fixture.context_options));
   assert_ok(htone_norm_options_init(&fixture.norm_options));
@@ -50,6 +86,16 @@ static void make_options(void) {
   fixture.gradients_options.retain_graph = 1;
   assert_ok(htone_recurrent_options_init(&fixture.recurrent_options));
   assert_ok(htone_trace_options_init(&fixture.trace_options));
+  assert_ok(htone_group_options_init(&fixture.group_options));
+  assert_ok(htone_link_cost_init(&fixture.link_cost));
+  assert_ok(htone_ddp_options_init(&fixture.ddp_options));
+  assert_ok(htone_tcp_store_options_init(&fixture.tcp_store_options));
+  make_store_functions();
+}
+
+htone_status no_reduction(htone_tensor* bucket, size_t index, void* user) {
+  (void)bucket, (void)index, (void)user;
+  return HTONE_OK;
 }
 
 htone_status no_backward(const htone_backward_call* call, void* user) {
@@ -180,6 +226,23 @@ htone_checkpoint* renew_checkpoint(void) {
   return fixture.checkpoint;
 }
 
+htone_group* renew_group(void) {
+  assert_ok(htone_group_release(fixture.group));
+  fixture.group = make_object(kGroupHandle);
+  return fixture.group;
+}
+
+void mark_gradients(void) {
+  htone_tensor* const gradients[] = {fixture.tensor, fixture.bias};
+  for (size_t i = 0; i < COUNT_OF(gradients); ++i) {
+    htone_parameter* parameter = NULL;
+    assert_ok(htone_parameters_at(fixture.parameters, i, &parameter));
+    assert_ok(htone_parameter_set_grad(parameter, gradients[i]));
+    assert_ok(htone_ddp_mark_ready(fixture.ddp, parameter));
+    assert_ok(htone_parameter_release(parameter));
+  }
+}
+
 static void make_files(void) {
   snprintf(fixture.free_directory, sizeof fixture.free_directory, "%s/free", test_folder());
   snprintf(fixture.trace_path, sizeof fixture.trace_path, "%s/trace", test_folder());
@@ -226,6 +289,10 @@ static void make_objects(void) {
   assert_ok(htone_batches_next(fixture.batches));
   fixture.function = keep_function(make_object(kFunctionHandle));
   fixture.hook = keep_hook(make_object(kHookHandle));
+  fixture.store = keep_store(make_object(kStoreHandle));
+  fixture.group = make_object(kGroupHandle);
+  fixture.work = keep_work(make_object(kWorkHandle));
+  fixture.ddp = make_object(kDdpHandle);
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);
   const htone_custom_options two = {sizeof two, 2, 2, 2};
@@ -257,5 +324,7 @@ void begin_scope(void) { fixture.scope = make_object(kScopeHandle); }
 void release_fixture(void) {
   assert_ok(htone_checkpoint_release(fixture.checkpoint));
   assert_ok(htone_parameters_release(fixture.spare_parameters));
+  assert_ok(htone_ddp_release(fixture.ddp));
+  assert_ok(htone_group_release(fixture.group));
   assert_ok(htone_scope_end(fixture.scope));
 }

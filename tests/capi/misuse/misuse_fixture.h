@@ -26,6 +26,10 @@ typedef enum HandleKind {
   kCheckpointHandle,
   kFunctionHandle,
   kHookHandle,
+  kStoreHandle,
+  kGroupHandle,
+  kWorkHandle,
+  kDdpHandle,
   kHandleKinds
 } HandleKind;
 
@@ -48,6 +52,10 @@ typedef struct Fixture {
   htone_ema* ema;               /* over the parameters */
   htone_function* function;
   htone_hook* hook; /* on `module` */
+  htone_store* store;
+  htone_group* group; /* of one rank */
+  htone_work* work;   /* a barrier that is done */
+  htone_ddp* ddp;     /* of free_module */
 
   htone_tensor* leaf; /* with a gradient */
   htone_tensor* loss; /* a recorded scalar */
@@ -104,6 +112,11 @@ typedef struct Fixture {
   htone_gradients_options gradients_options; /* which retain the graph of `loss` */
   htone_recurrent_options recurrent_options;
   htone_trace_options trace_options;
+  htone_group_options group_options;
+  htone_ddp_options ddp_options;
+  htone_store_functions store_functions; /* which return HTONE_OK */
+  htone_tcp_store_options tcp_store_options;
+  htone_link_cost link_cost;
   htone_schedule* plateau_schedule;
   htone_module* lstm_module; /* two features, two hidden */
   htone_module* gru_module;
@@ -139,11 +152,18 @@ htone_parameters* renew_spare_parameters(void);
 /* Replaces the fixture's checkpoint by one over another empty directory. */
 htone_checkpoint* renew_checkpoint(void);
 
+/* Replaces the fixture's group by a new one. */
+htone_group* renew_group(void);
+
+/* Gives the parameters gradients and marks them as ready. */
+void mark_gradients(void);
+
 /* A caller's schedule. */
 htone_status constant_factor(int64_t position, double* out_factor, void* user);
 
 /* Callbacks that return HTONE_OK and change nothing. */
 htone_status no_backward(const htone_backward_call* call, void* user);
+htone_status no_reduction(htone_tensor* bucket, size_t index, void* user);
 htone_status no_forward(htone_module* module, const htone_forward_call* call, void* user);
 htone_status no_forward_hook(htone_module* module, const htone_forward_call* call, void* user);
 htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user);

@@ -22,10 +22,16 @@ HANDLES = {
     "htone_batches": ("kBatchesHandle", "batches", "htone_batches_release"),
     "htone_function": ("kFunctionHandle", "function", "htone_function_release"),
     "htone_hook": ("kHookHandle", "hook", "htone_hook_release"),
+    "htone_store": ("kStoreHandle", "store", "htone_store_release"),
+    "htone_group": ("kGroupHandle", "group", "htone_group_release"),
+    "htone_work": ("kWorkHandle", "work", "htone_work_release"),
+    "htone_ddp": ("kDdpHandle", "ddp", "htone_ddp_release"),
 }
 
 # Arguments that must be another object of the fixture than the default one of their type.
 OTHER_HANDLES = {
+    ("htone_ddp_create", "module"): "free_module",
+    ("htone_module_synchronize_batch_norm", "module"): "buffered_module",
     ("htone_grad_scaler_scale", "loss"): "gradient",
     ("htone_cross_entropy", "targets"): "targets",
     ("htone_nll_loss", "targets"): "targets",
@@ -42,6 +48,7 @@ OTHER_HANDLES = {
     ("htone_instance_norm", "bias"): "bias",
     ("htone_where", "condition"): "mask",
     ("htone_linear", "bias"): "bias",
+    ("htone_linear_activation", "bias"): "bias",
     ("htone_linear_cross_entropy", "bias"): "bias",
     ("htone_linear_cross_entropy", "targets"): "targets",
     ("htone_rotary_embedding", "positions"): "targets",
@@ -146,6 +153,7 @@ OTHER_HANDLES |= {
     ("htone_gru_cell", "weight_hh"): "gru_weight",
     ("htone_gru_cell", "bias_ih"): "gru_bias",
     ("htone_gru_cell", "bias_hh"): "gru_bias",
+    ("htone_group_all_to_all", "in"): "leaf",
 }
 for rule in ("adafactor", "adam", "lion", "rmsprop", "sgd"):
     OTHER_HANDLES[f"htone_optimizer_{rule}_group", "optimizer"] = f"{rule}_optimizer"

@@ -20,6 +20,10 @@ typedef union Handle {
   htone_checkpoint* checkpoint;
   htone_function* function;
   htone_hook* hook;
+  htone_store* store;
+  htone_group* group;
+  htone_work* work;
+  htone_ddp* ddp;
 } Handle;
 
 void* make_object(HandleKind kind) {
@@ -81,6 +85,18 @@ void* make_object(HandleKind kind) {
     case kHookHandle:
       assert_ok(htone_module_add_forward_pre_hook(fixture.module, no_forward, NULL, NULL, &made.hook));
       break;
+    case kStoreHandle:
+      assert_ok(htone_store_create_memory(fixture.context, &made.store));
+      break;
+    case kGroupHandle:
+      assert_ok(htone_group_create(fixture.device, "single", NULL, NULL, &made.group));
+      break;
+    case kWorkHandle:
+      assert_ok(htone_group_barrier(fixture.group, &made.work));
+      break;
+    case kDdpHandle:
+      assert_ok(htone_ddp_create(fixture.free_module, fixture.group, NULL, &made.ddp));
+      break;
     case kHandleKinds:
       break;
   }
@@ -125,6 +141,14 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_function_release(handle);
     case kHookHandle:
       return htone_hook_release(handle);
+    case kStoreHandle:
+      return htone_store_release(handle);
+    case kGroupHandle:
+      return htone_group_release(handle);
+    case kWorkHandle:
+      return htone_work_release(handle);
+    case kDdpHandle:
+      return htone_ddp_release(handle);
     case kHandleKinds:
       break;
   }

@@ -67,6 +67,7 @@ OPERATIONS = {
     ("htone_rand", "dtype"): Values("HTONE_F32", FLOATS),
     ("htone_randn", "dtype"): Values("HTONE_F32", FLOATS),
     ("htone_vector_norm", "p"): Values("2.0", refuse(["NAN"])),
+    "activation": Values("HTONE_ACTIVATION_GELU_TANH", refuse(["0", "5", "-1"])),
     "alpha": Values("1.0", FINITE),
     "classes": SIZE,
     "columns": Values("2", refuse(["-1"] + EXTREMES)),

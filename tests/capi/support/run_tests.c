@@ -23,6 +23,9 @@ typedef enum Kind {
   kBatches,
   kFunction,
   kHook,
+  kStore,
+  kGroup,
+  kWork,
   kDevice,
   kContext
 } Kind;
@@ -94,6 +97,9 @@ htone_sampler* keep_sampler(htone_sampler* sampler) { return keep(kSampler, samp
 htone_batches* keep_batches(htone_batches* batches) { return keep(kBatches, batches); }
 htone_function* keep_function(htone_function* function) { return keep(kFunction, function); }
 htone_hook* keep_hook(htone_hook* hook) { return keep(kHook, hook); }
+htone_store* keep_store(htone_store* store) { return keep(kStore, store); }
+htone_group* keep_group(htone_group* group) { return keep(kGroup, group); }
+htone_work* keep_work(htone_work* work) { return keep(kWork, work); }
 htone_device* keep_device(htone_device* kept_device) { return keep(kDevice, kept_device); }
 htone_context* keep_context(htone_context* kept_context) { return keep(kContext, kept_context); }
 
@@ -127,6 +133,12 @@ static htone_status release(Kept entry) {
       return htone_function_release(entry.handle);
     case kHook:
       return htone_hook_release(entry.handle);
+    case kStore:
+      return htone_store_release(entry.handle);
+    case kGroup:
+      return htone_group_release(entry.handle);
+    case kWork:
+      return htone_work_release(entry.handle);
     case kDevice:
       return htone_device_release(entry.handle);
     case kContext:

@@ -46,6 +46,9 @@ htone_sampler* keep_sampler(htone_sampler* sampler);
 htone_batches* keep_batches(htone_batches* batches);
 htone_function* keep_function(htone_function* function);
 htone_hook* keep_hook(htone_hook* hook);
+htone_store* keep_store(htone_store* store);
+htone_group* keep_group(htone_group* group);
+htone_work* keep_work(htone_work* work);
 htone_device* keep_device(htone_device* device);
 htone_context* keep_context(htone_context* context);
 
