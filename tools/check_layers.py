@@ -33,7 +33,8 @@ CONFINED = {
     r"hwy/.*": ("impl/cpu",),
     r"(cuda|cublas|cudnn|nvrtc|cupti|driver_types).*": ("impl/cuda", "impl/comm/nccl"),
     r"nccl.*": ("impl/comm/nccl",),
-    r"gloo/.*": ("impl/comm/gloo",),
+    r"gloo/.*": ("impl/comm/gloo", "tests/bench"),
+    r"openssl/.*": ("impl/comm/tcp_store",),
     r"(dnnl|oneapi/).*": ("tests/cpu", "tests/bench"),
 }
 # The interfaces that plugins implement, which hold plain types alone, and the standard headers that they may see.

@@ -32,16 +32,15 @@ typedef struct fashion_data {
 static bool make_batches(trainer* t, fashion_data* data, const fashion_options* options, htone_tensor* images,
                          htone_tensor* labels) {
   int64_t count;
-  htone_sampler_options sampler_options = HTONE_SAMPLER_OPTIONS_INIT;
+  htone_sampler_options sampler_options = trainer_sampling(t, &options->train);
   if (!ok(htone_tensor_numel(labels, &count))) return false;
   if (options->batch > count) {
     char expected[64];
     snprintf(expected, sizeof expected, "at most %lld, the number of training images", (long long)count);
     return trainer_refuse_count(t, "--batch", options->batch, expected);
   }
-  sampler_options.seed = options->train.seed;
   sampler_options.count = count;
-  sampler_options.batch_size = options->batch;
+  sampler_options.batch_size = options->batch / t->ranks.size;
   htone_tensor* tensors[] = {images, labels};
   return ok(htone_sampler_create(&sampler_options, &t->sampler)) &&
          trainer_count_steps(t, &options->train, options->epochs, 1) &&
@@ -129,9 +128,10 @@ static bool evaluate(trainer* t, const fashion_data* data) {
 
 static bool run(trainer* t, const fashion_options* options) {
   fashion_data data;
-  return trainer_begin(t, &options->train) && open_data(t, &data, options) &&
-         fashion_model_create(t->device, options->cnn, &t->model) && trainer_build(t, &options->train, &options->run) &&
-         train(t, &data, options) && (t->journal.steps_done < t->total_steps || evaluate(t, &data));
+  return trainer_begin(t, &options->train) && trainer_join_ranks(t, &options->train, options->batch) &&
+         open_data(t, &data, options) && fashion_model_create(t->device, options->cnn, &t->model) &&
+         trainer_build(t, &options->train, &options->run) && train(t, &data, options) &&
+         (!trainer_finishes(t) || evaluate(t, &data));
 }
 
 int main(int argc, char** argv) {

@@ -37,13 +37,14 @@ typedef struct text_data {
 } text_data;
 
 /* Makes batches of windows over a part of the text; *out_sampler is theirs. */
-static bool make_windows(htone_tensor* text, const gpt_options* options, bool training, htone_sampler** out_sampler,
-                         htone_batches** out) {
+static bool make_windows(const trainer* t, htone_tensor* text, const gpt_options* options, bool training,
+                         htone_sampler** out_sampler, htone_batches** out) {
   const int64_t context = options->shape.context;
   int64_t size;
+  /* Only the first process measures on the held-out text. */
   htone_sampler_options sampling = HTONE_SAMPLER_OPTIONS_INIT;
-  sampling.seed = options->train.seed;
-  sampling.batch_size = options->batch;
+  if (training) sampling = trainer_sampling(t, &options->train);
+  sampling.batch_size = training ? options->batch / t->ranks.size : options->batch;
   sampling.shuffle = sampling.drop_last = training;
   return ok(htone_tensor_numel(text, &size)) && ok(htone_window_count(size, context, context, &sampling.count)) &&
          ok(htone_sampler_create(&sampling, out_sampler)) &&
@@ -76,7 +77,8 @@ static bool open_tokens(trainer* t, text_data* data, const gpt_options* options,
   const byte_pairs* pairs = &data->pairs;
   bool done = text_file_read(options->text, &text);
   const size_t cut = text.training_size;
-  done = done && gpt_vocabulary_open(&data->pairs, options, &text, t->context, t->device, &t->data) &&
+  done = done && gpt_vocabulary_open(&data->pairs, options, &text) &&
+         gpt_vocabulary_state(pairs, options, t->context, t->device, t->ranks.rank == 0, &t->data) &&
          text_tokens(t->device, pairs, text.bytes, cut, out_training) &&
          text_tokens(t->device, pairs, text.bytes + cut, text.size - cut, out_validation);
   text_file_free(&text);
@@ -88,8 +90,8 @@ static bool open_data(trainer* t, text_data* data, const gpt_options* options) {
   htone_sampler* validation_sampler;
   if (!open_tokens(t, data, options, &training, &validation) ||
       !ok(htone_tensor_numel(training, &data->training_tokens)) || !check_sizes(t, options, training, validation) ||
-      !make_windows(training, options, true, &t->sampler, &data->training) ||
-      !make_windows(validation, options, false, &validation_sampler, &data->validation) ||
+      !make_windows(t, training, options, true, &t->sampler, &data->training) ||
+      !make_windows(t, validation, options, false, &validation_sampler, &data->validation) ||
       !ok(htone_sampler_batches_per_epoch(validation_sampler, &data->validation_batches)) ||
       !trainer_count_steps(t, &options->train, options->epochs, options->accumulate)) {
     return false;
@@ -142,11 +144,13 @@ static bool train_batch(trainer* t, text_data* data, double share, double* loss_
 }
 
 static bool train_step(trainer* t, text_data* data, int64_t accumulate, train_record* record) {
+  const double share = 1.0 / (double)accumulate;
+  htone_scope* no_sync = NULL;
   bool done = ok(htone_optimizer_zero_grad(t->optimizer));
-  for (int64_t i = 0; i < accumulate && done; ++i) {
-    done = train_batch(t, data, 1.0 / (double)accumulate, &record->loss);
-  }
-  return done && trainer_update(t, record);
+  if (accumulate > 1) done = done && ranks_accumulate_begin(&t->ranks, &no_sync);
+  for (int64_t i = 1; i < accumulate && done; ++i) done = train_batch(t, data, share, &record->loss);
+  if (no_sync != NULL && !ok(htone_scope_end(no_sync))) return false;
+  return done && train_batch(t, data, share, &record->loss) && trainer_update(t, record);
 }
 
 /* Trains for two steps on the device "meta", which computes nothing and counts the memory that the CPU would need. The
@@ -156,7 +160,7 @@ static bool plan_steps(trainer* t, const gpt_options* options, int64_t tokens, h
   train_record record = {.loss = 0};
   htone_tensor* text;
   if (!trainer_begin(t, &options->train) || !ok(htone_tensor_create(t->device, HTONE_I32, 1, &tokens, &text)) ||
-      !make_windows(text, options, true, &t->sampler, &data.training) ||
+      !make_windows(t, text, options, true, &t->sampler, &data.training) ||
       !trainer_count_steps(t, &options->train, options->epochs, options->accumulate) || !build_model(t, options) ||
       !trainer_build_update(t, &options->train)) {
     return false;
@@ -171,25 +175,26 @@ static bool plan_steps(trainer* t, const gpt_options* options, int64_t tokens, h
   return true;
 }
 
-static bool plan_with(const gpt_options* options, const char* recomputed_kind, int64_t tokens,
+static bool plan_with(const gpt_options* options, int32_t ranks, const char* recomputed_kind, int64_t tokens,
                       htone_memory_stats* out) {
   gpt_options planned = *options;
   trainer t = {.objects = NULL};
   planned.train.device = "meta";
   planned.recomputed_kind = recomputed_kind;
   planned.weights_in = NULL;
+  planned.batch = options->batch / ranks;
   const bool done = plan_steps(&t, &planned, tokens, out);
   return (t.objects == NULL || ok(htone_scope_end(t.objects))) && done;
 }
 
-/* Prints the memory that the steps will need with each form of recomputation. */
-static bool print_plan(const gpt_options* options, int64_t tokens, int64_t* out_peak) {
+/* Prints the memory that the steps will need in each process with each form of recomputation. */
+static bool print_plan(const gpt_options* options, int32_t ranks, int64_t tokens, int64_t* out_peak) {
   memory_table_begin("recompute");
   for (int i = 0; i < kRecomputeChoices; ++i) {
     const recompute_choice* choice = &gpt_recompute_choices[i];
     const bool is_chosen = choice->kind == options->recomputed_kind;
     htone_memory_stats planned = HTONE_MEMORY_STATS_INIT;
-    if (!plan_with(options, choice->kind, tokens, &planned)) return false;
+    if (!plan_with(options, ranks, choice->kind, tokens, &planned)) return false;
     memory_table_row(choice->name, is_chosen, &planned);
     if (is_chosen) *out_peak = planned.peak;
   }
@@ -199,12 +204,12 @@ static bool print_plan(const gpt_options* options, int64_t tokens, int64_t* out_
 /* Prints the speed of the steps, and its share of what the device reaches in one large product, which is measured for a
  * short time beside that of the training. */
 static bool print_speed(trainer* t, const gpt_options* options, int64_t tokens, double seconds) {
-  const double rate = (double)tokens / seconds * gpt_model_flops_per_token(&options->shape);
+  const double rate = (double)tokens / seconds * gpt_model_flops_per_token(&options->shape) / t->ranks.size;
   const double limit = seconds < 20 ? seconds / 40 : 0.5;
   double product_rate;
   if (!product_rate_measure(t->device, options->train.precision, limit, &product_rate)) return false;
-  printf("%.0f tokens/s, %.2f GFLOP/s: %.1f %% of the %.1f GFLOP/s of a matrix product\n", (double)tokens / seconds,
-         rate * 1e-9, 100 * rate / product_rate, product_rate * 1e-9);
+  printf("%.0f tokens/s, %.2f GFLOP/s%s: %.1f %% of the %.1f GFLOP/s of a matrix product\n", (double)tokens / seconds,
+         rate * 1e-9, t->ranks.size > 1 ? " in each process" : "", 100 * rate / product_rate, product_rate * 1e-9);
   return true;
 }
 
@@ -215,7 +220,7 @@ static bool train(trainer* t, text_data* data, const gpt_options* options) {
   double seconds = 0;
   int64_t planned_peak = 0;
   progress_bar bar;
-  if ((is_planned && !print_plan(options, data->training_tokens, &planned_peak)) ||
+  if ((is_planned && !print_plan(options, t->ranks.size, data->training_tokens, &planned_peak)) ||
       !ok(htone_device_reset_peak_memory(t->device))) {
     return false;
   }
@@ -310,13 +315,13 @@ static bool finish(trainer* t, text_data* data, const gpt_options* options) {
 /* Trains and writes, once the data is open. */
 static bool run_on(trainer* t, text_data* data, const gpt_options* options) {
   return build_model(t, options) && trainer_build(t, &options->train, &options->run) &&
-         gpt_vocabulary_keep(&data->pairs, options) && train(t, data, options) &&
-         (t->journal.steps_done < t->total_steps || finish(t, data, options));
+         (t->ranks.rank != 0 || gpt_vocabulary_keep(&data->pairs, options)) && train(t, data, options) &&
+         (!trainer_finishes(t) || finish(t, data, options));
 }
 
 static bool run(trainer* t, const gpt_options* options) {
   text_data data = {.training = NULL};
-  const bool done = trainer_begin(t, &options->train) &&
+  const bool done = trainer_begin(t, &options->train) && trainer_join_ranks(t, &options->train, options->batch) &&
                     (options->weights_out == NULL || gpt_weights_check_path(options->weights_out)) &&
                     open_data(t, &data, options) && run_on(t, &data, options);
   byte_pairs_free(&data.pairs);

@@ -60,6 +60,10 @@ class QuickstartArgumentsTest(unittest.TestCase):
             done = self.run_quickstart("--seed=1", "--resume", argument)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr, f"quickstart: {argument}: no such flag; --help tells all\n")
+        for ranks in ("0", "-1", "two", ""):
+            done = self.run_quickstart("--ranks", ranks)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr, f"quickstart: --ranks '{ranks}': expected a number of processes\n")
         for arguments in (["--model", "gpt", "--data", "x"], ["--preset", "tiny"], ["--model", "cnn", "--text", "x"]):
             done = self.run_quickstart(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

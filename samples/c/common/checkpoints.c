@@ -29,13 +29,18 @@ static bool refuse_old_run(const run_options* options, int64_t step) {
   return false;
 }
 
+static htone_status open_directory(const run_options* options, const checkpoint_parts* parts, htone_checkpoint** out) {
+  if (parts->group == NULL) return htone_checkpoint_create(parts->context, options->checkpoint, out);
+  return htone_checkpoint_create_shared(parts->context, options->checkpoint, parts->group, out);
+}
+
 bool checkpoints_open(checkpoints* c, const run_options* options, const checkpoint_parts* parts,
                       int64_t* out_steps_done) {
   *c = (checkpoints){.every = options->checkpoint_every, .saved = -1};
   *out_steps_done = 0;
   if (options->checkpoint == NULL) return true;
-  if (!ok(htone_log_set_callback(print_warning, NULL, NULL)) ||
-      !ok(htone_checkpoint_create(parts->context, options->checkpoint, &c->run)) || !add_parts(c->run, parts)) {
+  if (!ok(htone_log_set_callback(print_warning, NULL, NULL)) || !ok(open_directory(options, parts, &c->run)) ||
+      !add_parts(c->run, parts)) {
     return false;
   }
   int64_t step;

@@ -18,6 +18,7 @@ typedef struct checkpoints {
 /* The content of a sample's checkpoint. NULL for parts that the sample does not have; `context` is required. */
 typedef struct checkpoint_parts {
   htone_context* context;
+  htone_group* group; /* of the processes that train together */
   htone_module* model;
   htone_state_dict* weights; /* of a model that the program owns */
   htone_state_dict* data;    /* tensors that tell the data of the run, such as its vocabulary */

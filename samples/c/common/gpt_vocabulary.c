@@ -73,15 +73,18 @@ static bool fits_checkpoint(htone_context* context, htone_device* device, const 
   return false;
 }
 
-bool gpt_vocabulary_open(byte_pairs* pairs, const gpt_options* options, const text_file* text, htone_context* context,
-                         htone_device* device, htone_state_dict** out_state) {
-  htone_tensor* tensor;
+bool gpt_vocabulary_open(byte_pairs* pairs, const gpt_options* options, const text_file* text) {
   *pairs = (byte_pairs){.tokens = NULL};
-  *out_state = NULL;
-  if (!has_pairs(options)) return byte_pairs_begin(pairs, kByteTokens);
-  if (!read_or_learn(pairs, options, text)) return false;
+  return has_pairs(options) ? read_or_learn(pairs, options, text) : byte_pairs_begin(pairs, kByteTokens);
+}
+
+bool gpt_vocabulary_state(const byte_pairs* pairs, const gpt_options* options, htone_context* context,
+                          htone_device* device, bool compares, htone_state_dict** out) {
+  htone_tensor* tensor;
+  *out = NULL;
+  if (!has_pairs(options)) return true;
   const int64_t mark[] = {pairs->count, (int64_t)byte_pairs_checksum(pairs)};
-  return fits_checkpoint(context, device, options, mark) && make_state(device, mark, &tensor, out_state);
+  return (!compares || fits_checkpoint(context, device, options, mark)) && make_state(device, mark, &tensor, out);
 }
 
 bool gpt_vocabulary_keep(const byte_pairs* pairs, const gpt_options* options) {

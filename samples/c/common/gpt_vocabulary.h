@@ -7,11 +7,14 @@
 #include "gpt_options.h"
 #include "text_file.h"
 
-/* Reads the file of the run that resumes, or of the imported weights; else learns from the text for training. Refuses a
- * vocabulary that is not that of the checkpoint to resume from. Call byte_pairs_free also after a failure. *out_state
- * is for the checkpoint, NULL if it needs none; the scope around the call releases it. */
-bool gpt_vocabulary_open(byte_pairs* pairs, const gpt_options* options, const text_file* text, htone_context* context,
-                         htone_device* device, htone_state_dict** out_state);
+/* Reads the file of the run that resumes, or of the imported weights; else learns from the text for training. Call
+ * byte_pairs_free also after a failure. */
+bool gpt_vocabulary_open(byte_pairs* pairs, const gpt_options* options, const text_file* text);
+
+/* Makes the state for the checkpoint, NULL if it needs none; the scope around the call releases it. The process that
+ * `compares` refuses a vocabulary that is not that of the checkpoint to resume from. */
+bool gpt_vocabulary_state(const byte_pairs* pairs, const gpt_options* options, htone_context* context,
+                          htone_device* device, bool compares, htone_state_dict** out);
 
 /* Writes the file beside the checkpoint, unless it was read from there. Call this after the directory of the checkpoint
  * was opened, which refuses one with another run. */

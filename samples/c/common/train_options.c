@@ -41,6 +41,10 @@ static bool set_threads(void* options, const char* text) {
   return true;
 }
 
+static bool set_sharding(void* options, const char* text) {
+  return parse_choice(text, "none", "ddp", &((train_options*)options)->ddp);
+}
+
 static const flag kFlags[] = {
     {"--precision", "P", "bf16", "fp32, bf16 or fp16", "dtype of weights and activations in matrix products",
      set_precision},
@@ -52,6 +56,8 @@ static const flag kFlags[] = {
      "seed of the initial weights and of the order of the data", set_seed},
     {"--threads", "N", "0", "a whole number from 0 to 256", "threads that compute; 0: as many as the machine allows",
      set_threads},
+    {"--sharding", "KIND", "none", "none or ddp",
+     "ddp: the processes of halftone-run share each batch, and all have the whole network", set_sharding},
 };
 
 flag_table train_options_flags(train_options* out) {

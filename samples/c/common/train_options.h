@@ -13,6 +13,7 @@ typedef struct train_options {
   bool cosine; /* false: the learning rate is constant */
   uint64_t seed;
   int32_t threads; /* 0: as many as the machine allows */
+  bool ddp;        /* several processes train one network */
 } train_options;
 
 /* The flags; flags_parse stores their values in *out. */

@@ -20,6 +20,7 @@ bool trainer_refuse_count(trainer* t, const char* flag_name, int64_t value, cons
 bool trainer_begin(trainer* t, const train_options* options) {
   htone_context_options context_options = HTONE_CONTEXT_OPTIONS_INIT;
   t->failure_status = kExitFailure;
+  t->ranks = ranks_alone();
   context_options.num_threads = options->threads;
   context_options.seed = options->seed;
   if (!ok(htone_handles_begin(&t->objects)) || !ok(htone_context_create(&context_options, &t->context))) return false;
@@ -28,6 +29,22 @@ bool trainer_begin(trainer* t, const train_options* options) {
     return trainer_refuse(t, "--device", options->device, "a device that this machine has, such as cpu");
   }
   return ok(status);
+}
+
+bool trainer_join_ranks(trainer* t, const train_options* options, int64_t batch) {
+  char expected[64];
+  if (!ranks_join(&t->ranks, t->device, options->ddp)) return false;
+  if (batch % t->ranks.size == 0) return true;
+  snprintf(expected, sizeof expected, "a multiple of %d, the number of processes", (int)t->ranks.size);
+  return trainer_refuse_count(t, "--batch", batch, expected);
+}
+
+htone_sampler_options trainer_sampling(const trainer* t, const train_options* options) {
+  htone_sampler_options sampling = HTONE_SAMPLER_OPTIONS_INIT;
+  sampling.seed = options->seed;
+  sampling.rank = t->ranks.rank;
+  sampling.world_size = t->ranks.size;
+  return sampling;
 }
 
 bool trainer_count_steps(trainer* t, const train_options* options, int64_t epochs, int64_t accumulate) {
@@ -60,18 +77,22 @@ bool trainer_build_update(trainer* t, const train_options* options) {
 }
 
 static bool open_journal(trainer* t, const run_options* run) {
+  run_options own = *run;
+  if (t->ranks.rank != 0) own.log = NULL;
   const checkpoint_parts parts = {.context = t->context,
+                                  .group = t->ranks.group,
                                   .model = t->model,
                                   .data = t->data,
                                   .optimizer = t->optimizer,
                                   .scaler = t->scaler,
                                   .sampler = t->sampler};
-  return journal_open(&t->journal, run, &parts);
+  return journal_open(&t->journal, &own, &parts);
 }
 
 static bool announce(trainer* t, const train_options* options) {
   int32_t threads;
   if (!ok(htone_context_num_threads(t->context, &threads))) return false;
+  if (t->ranks.size > 1) printf("processes: %d\n", (int)t->ranks.size);
   printf("training in %s on %s, threads: %d, epochs of %lld steps, %lld steps in all\n",
          htone_dtype_name(options->precision), options->device, (int)threads, (long long)t->steps_per_epoch,
          (long long)t->total_steps);
@@ -79,10 +100,11 @@ static bool announce(trainer* t, const train_options* options) {
 }
 
 bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
-  return trainer_build_update(t, options) && open_journal(t, run) && announce(t, options);
+  return ranks_replicate(&t->ranks, t->model) && trainer_build_update(t, options) && open_journal(t, run) &&
+         announce(t, options);
 }
 
-bool trainer_goes_on(const trainer* t) { return t->journal.steps_done < t->total_steps && stop_signal_received() == 0; }
+bool trainer_goes_on(const trainer* t) { return t->journal.steps_done < t->total_steps && t->stop_signal == 0; }
 
 bool trainer_backward(trainer* t, htone_tensor* loss, double share) {
   htone_tensor* scaled = NULL;
@@ -110,8 +132,15 @@ bool trainer_update(trainer* t, train_record* record) {
 }
 
 bool trainer_end_step(trainer* t, train_record* record, int64_t items) {
-  const bool ends = record->step == t->total_steps || stop_signal_received() != 0;
+  t->stop_signal = stop_signal_received();
+  if (!ranks_agree(&t->ranks, &record->loss, &t->stop_signal)) return false;
+  const bool ends = record->step == t->total_steps || t->stop_signal != 0;
   return journal_end_step(&t->journal, record, items, ends);
+}
+
+bool trainer_finishes(trainer* t) {
+  ranks_end_training(&t->ranks);
+  return t->journal.steps_done == t->total_steps && t->ranks.rank == 0;
 }
 
 /* Returns whether the log was closed without an error and every object of the library is released. */
@@ -125,7 +154,7 @@ static bool release(trainer* t) {
 }
 
 int trainer_end(trainer* t, bool done) {
-  const int signal_number = stop_signal_received();
+  const int signal_number = t->stop_signal != 0 ? t->stop_signal : stop_signal_received();
   if (done && signal_number != 0) {
     printf("stopped by %s after step %lld of %lld\n", stop_signal_name(signal_number), (long long)t->journal.steps_done,
            (long long)t->total_steps);

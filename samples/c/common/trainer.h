@@ -5,6 +5,7 @@
 #define SAMPLES_TRAINER_H
 
 #include "journal.h"
+#include "ranks.h"
 #include "train_options.h"
 
 typedef struct trainer {
@@ -18,6 +19,8 @@ typedef struct trainer {
   htone_optimizer* optimizer;
   htone_grad_scaler* scaler; /* does nothing except in FP16 */
   journal journal;
+  ranks ranks;
+  int stop_signal; /* that this or another process has received by the end of the last step; 0: none */
   int64_t steps_per_epoch;
   int64_t total_steps;
   int64_t warmup_steps; /* set by the program before trainer_build; 0: the learning rate begins at its full value */
@@ -32,16 +35,22 @@ bool trainer_refuse_count(trainer* t, const char* flag_name, int64_t value, cons
 /* Begins the scope of the program's objects and opens the device; *t is zero-initialised. */
 bool trainer_begin(trainer* t, const train_options* options);
 
+/* Joins the processes that train together; t->ranks.size divides the batch. */
+bool trainer_join_ranks(trainer* t, const train_options* options, int64_t batch);
+
+/* Settings for the sampler of the training data, of which each process takes its part. */
+htone_sampler_options trainer_sampling(const trainer* t, const train_options* options);
+
 /* Counts the steps of so many epochs. A step takes `accumulate` batches of t->sampler. */
 bool trainer_count_steps(trainer* t, const train_options* options, int64_t epochs, int64_t accumulate);
 
 /* Makes policy, optimizer and scaler for t->model. */
 bool trainer_build_update(trainer* t, const train_options* options);
 
-/* Does so too, opens the journal, and prints one line on the run. */
+/* Does so too, gives every process the same weights, opens the journal, and prints one line on the run. */
 bool trainer_build(trainer* t, const train_options* options, const run_options* run);
 
-/* Returns whether a step is left and no signal was received. */
+/* Returns whether a step is left and no process has received a signal. */
 bool trainer_goes_on(const trainer* t);
 
 /* Adds the gradients of the loss times `share` to those that are there. */
@@ -50,8 +59,11 @@ bool trainer_backward(trainer* t, htone_tensor* loss, double share);
 /* Updates the weights, unless a gradient is not finite, and completes the record except for its loss. */
 bool trainer_update(trainer* t, train_record* record);
 
-/* Records the step, which had `items` samples. */
+/* Records the step, which had `items` samples on all processes together. The record's loss becomes that of all. */
 bool trainer_end_step(trainer* t, train_record* record, int64_t items);
+
+/* Returns whether this process does what one does alone after the training, such as printing results. */
+bool trainer_finishes(trainer* t);
 
 /* Releases everything and returns the exit status of the program; `done` tells if it succeeded so far. */
 int trainer_end(trainer* t, bool done);
