@@ -8,6 +8,11 @@ install(TARGETS halftone halftone_static EXPORT halftone
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halftone
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS halftone-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The plugin lies beside the library, which looks for it there.
+if(TARGET halftone_gloo)
+  install(TARGETS halftone_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 file(GLOB cpp_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/capi/include/halftone/*.hpp)
 install(FILES ${cpp_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halftone)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -4,10 +4,10 @@
 set(HALFTONE_THREAD_TESTS
     "core/(io|log|ref)_test" "runtime/(allocator|context|quota|plugin)_test" "cpu/threads/thread_pool_test"
     "cpu/select/.*" "cpu/optim/(adafactor|adamw|grad_norm|average)_test" "comm/.*"
-    "ops/.*" "autograd/(engine|parameter)_test" "nn/batch_norm_test" "nn/recompute_threads_test" "optim/.*"
+    "ops/.*" "autograd/(engine|parameter)_test" "nn/batch_norm_test" "nn/recompute_threads_test" "optim/.*" "parallel/.*"
     "capi/[a-z]+/(amp|autograd|checkpoint|checkpoint_processes|context|data|dlpack|grad_scaler|hooks|host|host_checkpoint)_test"
     "capi/[a-z]+/(callback_modes|host_cancel|host_limits|host_modes|optim|release_in_callbacks|schedule_callback)_test"
-    "capi/[a-z]+/(steady|stub_device|threads)_test")
+    "capi/[a-z]+/(ddp|group|steady|store|stub_device|threads)_test")
 list(JOIN HALFTONE_THREAD_TESTS "|" HALFTONE_THREAD_TESTS)
 
 # Removes from the list of sources the tests that ThreadSanitizer's tree leaves out.

@@ -7,7 +7,7 @@
 # A test is quick unless it is listed here. Every CMakeLists.txt that adds tests ends with halftone_set_tiers().
 set(HALFTONE_FULL_TESTS
     "abi\\.|bindings\\.|cuda\\.|docs\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
-    "tools\\.(hash_seam|headers|install_packages|missing_packages|tests_run)"
+    "tools\\.(halftone_run|hash_seam|headers|install_packages|missing_packages|tests_run)"
     "capi\\.(custom_function|host|instruction_sets|linear_cross_entropy|memory_faults|memory_retry|misuse)"
     "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
@@ -25,6 +25,10 @@ set(HALFTONE_FULL_CASES_ops
     "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm")
 set(HALFTONE_FULL_CASES_checkpoint "CrashTest.P4_S7_EveryState*:Large*:SafetensorsHeaderTest.F6_*")
 set(HALFTONE_FULL_CASES_autograd "EngineTest.AMillionNodes*")
+set(HALFTONE_FULL_CASES_comm
+    "*GlooCollectivesTest.*:GlooCreation.D10_Missing*:GlooCreation.D19_NoDescriptor*:GlooFailures.D1_ARankKilledIn*"
+    "GlooFailures.D2_*:GlooFailures.D8_OneOperationMore*:*SharedMemoryCollectivesTest*/8"
+    "SharedMemoryFailures.D2_AProcessThatIsStoppedForEver*")
 
 # Adds the program's tests as ROOM.SUITE.NAME.
 function(halftone_discover_tests room)
