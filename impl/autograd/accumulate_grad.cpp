@@ -31,6 +31,7 @@ void AccumulateGrad::take_memory(Tensor memory, DType dtype) noexcept {
 }
 
 GradSink AccumulateGrad::sink() {
+  if (memory_owner_ != nullptr && state_ != State::kValid) memory_owner_->prepare();
   allocate();
   if (brought_.defined()) {
     if (state_ == State::kValid && brought_.storage() != grad_.storage()) copy(brought_, grad_);
@@ -81,6 +82,12 @@ void AccumulateGrad::bring_grad(Tensor grad) noexcept {
 void AccumulateGrad::bring_total(Tensor total) noexcept {
   brought_ = Tensor();
   total_ = std::move(total);
+  state_ = State::kEmpty;
+}
+
+void AccumulateGrad::mark_taken() noexcept {
+  brought_ = Tensor();
+  total_ = Tensor();
   state_ = State::kEmpty;
 }
 

@@ -9,6 +9,17 @@ namespace halftone {
 
 class ParameterLeaf;
 
+// The owner of memory that gradients are delivered to, such as a flat buffer that ranks reduce.
+class GradientMemory {
+ public:
+  // The first gradient since the last was taken, or dropped, is about to be written. Makes the memory ready for it.
+  // Throws OUT_OF_MEMORY.
+  virtual void prepare() = 0;
+
+ protected:
+  ~GradientMemory() = default;
+};
+
 class AccumulateGrad : public Node {
  public:
   // `grad_dtype` is the gradient's; nothing is allocated yet.
@@ -44,6 +55,8 @@ class AccumulateGrad : public Node {
   // shape() that holds the gradient of now, or is undefined where has_memory() is false.
   void take_memory(Tensor memory, DType dtype) noexcept;
   bool has_memory() const noexcept { return grad_.defined(); }
+  // The owner of that memory; null if it is this leaf's. REQUIRES: it lives until it is replaced.
+  void set_memory_owner(GradientMemory* owner) noexcept { memory_owner_ = owner; }
   // The dtype of the gradient's memory, also before it is allocated.
   DType grad_dtype() const noexcept { return grad_dtype_; }
 
@@ -69,6 +82,10 @@ class AccumulateGrad : public Node {
   // brought.
   void mark_scaled() noexcept { is_scaled_ = true; }
   bool has_scaled_grad() const noexcept { return has_grad() && is_scaled_; }
+  // The memory's owner has taken the gradient: there is none, and the next delivery is written. What is known of it, the
+  // scale and the rank that was not finite, lasts until zero_grad.
+  void mark_taken() noexcept;
+  bool was_scaled() const noexcept { return is_scaled_; }
   // REQUIRES: has_grad()
   const Tensor& grad() const noexcept { return shows_total() ? total_ : brought_.defined() ? brought_ : grad_; }
 
@@ -102,6 +119,7 @@ class AccumulateGrad : public Node {
   State state_ = State::kEmpty;
   bool frozen_ = false;
   bool is_scaled_ = false;
+  GradientMemory* memory_owner_ = nullptr;
   bool is_delivered_ = false;  // by the backward under way
   Hooks<PostAccumulateHook> post_accumulate_hooks_;
 };

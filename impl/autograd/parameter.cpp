@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/error.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -31,7 +32,8 @@ void Parameter::dispose() noexcept {
   leaf_->post_accumulate_hooks().clear();
   weights_leaf_.reset();
   copy_leaf_.reset();
-  for (Tensor* tensor : {&master_, &compute_, &remainder_, &shard_grad_}) *tensor = Tensor();
+  for (Tensor* tensor : {&master_, &compute_, &remainder_, &shard_grad_, &gathered_}) *tensor = Tensor();
+  ranks_ = nullptr;
   const Ref<ParameterLeaf> leaf = std::move(leaf_);  // the last reference to it deletes this
 }
 
@@ -40,7 +42,41 @@ void Parameter::track(const Tensor& tensor) const noexcept {
   if (tensor.defined() && tensor.is_part()) tensor.set_range(range_);
 }
 
-Tensor Parameter::leaf() const { return is_frozen() ? weights() : weights_leaf_.get(weights(), *leaf_); }
+void Parameter::share(const Shard& shard, Tensor kept, Tensor gathered, Ref<ShardRanks> ranks) {
+  if (is_shared()) {
+    fail(Code::kUnsupported, "module", "parameter %s was made over a tensor, whose memory stays its master", name());
+  }
+  weights_leaf_.reset();
+  copy_leaf_.reset();
+  shard_ = shard;
+  master_ = std::move(kept);
+  gathered_ = std::move(gathered);
+  ranks_ = std::move(ranks);
+  track(master_);
+  track(gathered_);
+  mark_current();
+}
+
+void Parameter::read_shard(const Tensor& target) const {
+  if (!is_split()) return bring_back(master_, target);
+  if (target.dtype() == compute_.dtype()) return bring_back(compute_, target);
+  if (target.dtype() == DType::kF32) return join_range(0, target);
+  bring_back(joined(Category::kWorkspace), target);
+}
+
+void Parameter::require_gathered() const {
+  if (!is_sharded() || gathered_.storage()->restorer() == nullptr) [[likely]]
+    return;
+  fail(Code::kState, "parameter",
+       "the weights of %s are shared among ranks and not gathered; run the forward of the sharded module on all ranks, "
+       "or gather them with htone_fsdp_gather_begin",
+       name());
+}
+
+Tensor Parameter::leaf() const {
+  require_gathered();
+  return is_frozen() ? weights() : weights_leaf_.get(weights(), *leaf_);
+}
 
 Tensor Parameter::new_leaf() const {
   const Tensor kept_leaf = leaf();
@@ -50,7 +86,8 @@ Tensor Parameter::new_leaf() const {
 }
 
 Tensor Parameter::leaf_in(DType dtype) const {
-  if (const Tensor* tensor = kept(dtype)) {
+  require_gathered();
+  if (const Tensor* tensor = readable(dtype)) {
     return (tensor == &weights() ? weights_leaf_ : copy_leaf_).get(*tensor, *leaf_);
   }
   Tensor cast = read(dtype);
@@ -58,15 +95,17 @@ Tensor Parameter::leaf_in(DType dtype) const {
   return cast;
 }
 
-const Tensor* Parameter::kept(DType dtype) const noexcept {
+const Tensor* Parameter::readable(DType dtype) const noexcept {
   if (dtype == weights().dtype()) return &weights();
+  if (is_sharded()) return nullptr;
   const bool has_copy = !is_split() && compute_.defined() && dtype == compute_.dtype();
   return has_copy && is_current() ? &compute_ : nullptr;
 }
 
 Tensor Parameter::read(DType dtype) const {
-  if (const Tensor* tensor = kept(dtype)) return tensor->detach();
-  if (!is_split()) return converted(master_, dtype);
+  require_gathered();
+  if (const Tensor* tensor = readable(dtype)) return tensor->detach();
+  if (is_sharded() || !is_split()) return converted(weights(), dtype);
   const Tensor master = joined(Category::kActivations);
   return dtype == DType::kF32 ? master : converted(master, dtype);
 }
@@ -94,7 +133,7 @@ void Parameter::update_copy() {
 void Parameter::set_compute(Tensor compute) noexcept {
   compute_ = std::move(compute);
   track(compute_);
-  of_version_ = weights().version();
+  of_version_ = kept().version();
   weights_leaf_.reset();  // split weights are the copy
   copy_leaf_.reset();
 }
@@ -102,14 +141,15 @@ void Parameter::set_compute(Tensor compute) noexcept {
 void Parameter::mark_updated() noexcept {
   if (master_.defined()) master_.bump_version();
   if (compute_.defined()) compute_.bump_version();
+  if (gathered_.defined()) gathered_.bump_version();
 }
 
 Parameter::Representation Parameter::split_representation() const {
   if (is_split()) return {master_, compute_, remainder_};
   ContextDevice& device = master_.device();
   Representation made = {.master = {},
-                         .compute = empty(device, DType::kBF16, shape(), Category::kParameters),
-                         .remainder = empty(device, DType::kI16, shape(), Category::kOptimizer)};
+                         .compute = empty(device, DType::kBF16, master_.shape(), Category::kParameters),
+                         .remainder = empty(device, DType::kI16, master_.shape(), Category::kOptimizer)};
   launch("split_master", device, &Kernels::optim, &OptimKernels::split_master, master_.view(), made.compute.view(),
          made.remainder.view());
   return made;
@@ -118,7 +158,8 @@ Parameter::Representation Parameter::split_representation() const {
 Parameter::Representation Parameter::whole_representation(DType compute_dtype) const {
   Representation made = {
       .master = is_split() ? joined(Category::kParameters) : master_, .compute = {}, .remainder = {}};
-  if (compute_dtype != DType::kF32) made.compute = converted(made.master, compute_dtype, Category::kParameters);
+  // Sharded weights are gathered in the dtype that operations want, so a copy of the shard has no reader.
+  if (compute_dtype != DType::kF32 && !is_sharded()) made.compute = converted(made.master, compute_dtype, Category::kParameters);
   return made;
 }
 
@@ -146,7 +187,7 @@ void Parameter::drop_stale_remainder() {
 }
 
 Tensor Parameter::joined(Category category) const {
-  const Tensor master = empty(compute_.device(), DType::kF32, shape(), category);
+  const Tensor master = empty(compute_.device(), DType::kF32, compute_.shape(), category);
   join_range(0, master);
   return master;
 }
@@ -156,7 +197,7 @@ void Parameter::join_range(int64_t begin, const Tensor& target) const {
   const auto range = [&](const Tensor& whole) {
     return whole.as_strided(target.shape(), contiguous_strides(target.shape()), whole.offset() + begin);
   };
-  if (!is_current()) return copy(range(compute_), target);
+  if (!is_current()) return bring_back(range(compute_), target);
   launch("join_master", compute_.device(), &Kernels::optim, &OptimKernels::join_master, range(compute_).view(),
          range(remainder_).view(), target.view());
 }

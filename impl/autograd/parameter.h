@@ -14,6 +14,17 @@
 
 namespace halftone {
 
+// The ranks that share the update of a parameter, as its optimizer sees them. Every rank calls these functions at the
+// same places.
+class ShardRanks : public RefCounted {
+ public:
+  virtual int32_t size() const noexcept = 0;
+  // Writes every rank's `own`, 1-D, to `all`, one after another. Throws the errors of the group.
+  virtual void gather(const Tensor& own, const Tensor& all) = 0;
+  // An optimizer has updated shards. Throws the errors of the group.
+  virtual void updated() = 0;
+};
+
 // A range of the flattened parameter: what an optimizer updates here.
 struct Shard {
   int64_t begin = 0;
@@ -71,7 +82,7 @@ class Parameter final : public RefCounted {
   // They end with the parameter, also if a graph keeps the leaf.
   Hooks<AccumulateGrad::PostAccumulateHook>& post_accumulate_hooks() noexcept { return leaf_->post_accumulate_hooks(); }
 
-  // Undefined if the weights are split.
+  // Undefined if the weights are split. Of a sharded parameter, as the copy and the remainder: the shard alone, 1-D.
   const Tensor& master() const noexcept { return master_; }
   // All of the parameter, unless ranks share its update.
   const Shard& shard() const noexcept { return shard_; }
@@ -82,12 +93,31 @@ class Parameter final : public RefCounted {
   // grad(), which stays autograd's: the whole gradient of this rank. Undefined if there is none.
   const Tensor& shard_grad() const noexcept { return shard_grad_; }
   void set_shard_grad(Tensor grad) noexcept { shard_grad_ = std::move(grad); }
-  bool has_shard_grad() const noexcept { return shard_grad_.defined() || has_grad(); }
+  bool has_shard_grad() const noexcept { return shard_grad_.defined() || (has_grad() && !is_sharded()); }
+  // True if that gradient is of a scaled loss.
+  bool has_scaled_grad() const noexcept { return has_shard_grad() && leaf_->was_scaled(); }
+
+  // Shares the weights among ranks. From now on this rank keeps the shard alone: it is what an optimizer updates, and
+  // what a state dict holds. Operations read `gathered`, which the caller brings up to date after every update, and
+  // whose storage has a restorer while its content is not there. REQUIRES: `kept` is 1-D, contiguous, and has the
+  // elements of `shard`; `gathered` has the parameter's shape. There is no optimizer, copy or remainder. Throws
+  // UNSUPPORTED for memory of the caller's.
+  void share(const Shard& shard, Tensor kept, Tensor gathered, Ref<ShardRanks> ranks);
+  bool is_sharded() const noexcept { return gathered_.defined(); }
+  // Null unless sharded.
+  const Ref<ShardRanks>& ranks() const noexcept { return ranks_; }
+  // The first element of master(), or of the tensors in its place.
+  int64_t kept_begin() const noexcept { return is_sharded() ? shard_.begin : 0; }
+  // Writes the shard's weights to `target`, 1-D, of any float dtype. This counts as no write.
+  void read_shard(const Tensor& target) const;
   bool is_shared() const noexcept { return memory_ == MasterMemory::kShared; }
 
-  // The tensor that operations read: the master, or the BF16 part of split weights.
-  const Tensor& weights() const noexcept { return is_split() ? compute_ : master_; }
-  // The tensor over weights() for operations. Gradients of results computed from it arrive at the accumulator, unless
+  // The tensor that an optimizer updates: the master, or the BF16 part of split weights.
+  const Tensor& kept() const noexcept { return is_split() ? compute_ : master_; }
+  // The tensor that operations read: kept(), or the gathered weights of a sharded parameter.
+  const Tensor& weights() const noexcept { return is_sharded() ? gathered_ : kept(); }
+  // The tensor over weights() for operations. This, and every other read, throws STATE while sharded weights are not
+  // gathered. Gradients of results computed from it arrive at the accumulator, unless
   // the parameter is frozen. All calls return one tensor, which must not be changed; new_leaf() is for others.
   Tensor leaf() const;
   // As leaf(), but a tensor object of its own, which a caller may change.
@@ -99,19 +129,19 @@ class Parameter final : public RefCounted {
   // (of the joined FP32 where they are split) that is not kept, so that concurrent readers are safe.
   Tensor read(DType dtype) const;
   // True if the weights exist in this dtype, so that reading needs no cast.
-  bool keeps(DType dtype) const noexcept { return kept(dtype) != nullptr; }
+  bool keeps(DType dtype) const noexcept { return readable(dtype) != nullptr; }
 
   // The copy that the owning optimizer writes, or the BF16 part of split weights; undefined where there is neither.
   const Tensor& compute() const noexcept { return compute_; }
-  // Values of any float in the dtype and layout that `write` takes. Throws OUT_OF_MEMORY.
+  // Values of any float, of kept()'s shape, in the dtype and layout that `write` takes. Throws OUT_OF_MEMORY.
   Tensor writable(const Tensor& values) const;
   // Called by nn::load_state: sets the weights with the copy and the remainder. It calls mark_current() once every
   // parameter is written. REQUIRES: `values` are from writable() and share no memory with the weights.
   void write(const Tensor& values);
   // Does the rest of write() if the master's memory holds the values already. REQUIRES: the weights are not split.
   void update_copy();
-  // Joins elements [begin, begin + target.numel()) of split weights into `target`: f32, contiguous, on the weights'
-  // device.
+  // Joins elements [begin, begin + target.numel()) of kept(), split weights, into `target`: f32, contiguous, on the
+  // weights' device.
   void join_range(int64_t begin, const Tensor& target) const;
 
   // Called by the owning optimizer: sets the low-precision copy, current from now on. An undefined tensor removes it.
@@ -119,7 +149,7 @@ class Parameter final : public RefCounted {
   // Called by the owning optimizer after its update: mark_updated() for every parameter, then mark_current() for every
   // one, since several parameters may share a storage.
   void mark_updated() noexcept;
-  void mark_current() noexcept { of_version_ = weights().version(); }
+  void mark_current() noexcept { of_version_ = kept().version(); }
 
   bool is_split() const noexcept { return remainder_.defined(); }
   // The 16 bits that split weights lack of FP32 (formula/split_master.h).
@@ -161,9 +191,10 @@ class Parameter final : public RefCounted {
   ~Parameter() override = default;
 
   void track(const Tensor& tensor) const noexcept;
-  bool is_current() const noexcept { return of_version_ == weights().version(); }
+  bool is_current() const noexcept { return of_version_ == kept().version(); }
+  void require_gathered() const;
   // The weights or the current copy in a dtype; null if neither has it.
-  const Tensor* kept(DType dtype) const noexcept;
+  const Tensor* readable(DType dtype) const noexcept;
   Tensor joined(Category category) const;
 
   Ref<ParameterLeaf> leaf_;
@@ -173,7 +204,9 @@ class Parameter final : public RefCounted {
   Tensor compute_;
   Tensor remainder_;
   Ref<RangeVersion> range_ = make_ref<RangeVersion>();  // of weights that are a part of a flat buffer
-  uint64_t of_version_ = 0;  // weights().version() that the copy, or the remainder, belongs to
+  Tensor gathered_;                                         // undefined unless sharded
+  Ref<ShardRanks> ranks_;
+  uint64_t of_version_ = 0;  // kept().version() that the copy, or the remainder, belongs to
   Shard shard_;
   Tensor shard_grad_;
   MasterMemory memory_;

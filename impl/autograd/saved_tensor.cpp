@@ -38,6 +38,7 @@ std::string description(const Tensor& tensor) {
 
 const Tensor& SavedTensor::unpack() const {
   const SavedValue& saved = region_ ? scope().recomputed->get(region_, value_.version) : value_;
+  if (StorageRestorer* restorer = saved.tensor.storage()->restorer()) restorer->restore();
   if (saved.tensor.storage()->is_released()) {
     fail(Code::kState, "tensor", "the memory of %s that backward of %s needs is released; refill it first",
          description(saved.tensor).c_str(), running_operation());

@@ -17,8 +17,8 @@ class SplitWeights final : public StateReader {
   explicit SplitWeights(Ref<Parameter> parameter) : parameter_(std::move(parameter)) {}
 
   DType dtype() const noexcept override { return DType::kF32; }
-  const Shape& shape() const noexcept override { return parameter_->weights().shape(); }
-  ContextDevice& device() const noexcept override { return parameter_->weights().device(); }
+  const Shape& shape() const noexcept override { return parameter_->kept().shape(); }
+  ContextDevice& device() const noexcept override { return parameter_->kept().device(); }
   void read(int64_t begin, const Tensor& target) const override { parameter_->join_range(begin, target); }
 
  private:
@@ -31,7 +31,10 @@ struct Target {
   Ref<Parameter> parameter;  // null for a buffer
   Tensor buffer;
 
-  const Tensor& tensor() const { return parameter ? parameter->weights() : buffer; }
+  // Of a sharded parameter the shard, else all of it.
+  const Tensor& tensor() const { return parameter ? parameter->kept() : buffer; }
+  const Shape& shape() const { return parameter ? parameter->shape() : buffer.shape(); }
+  int64_t begin() const { return parameter ? parameter->kept_begin() : 0; }
   DType dtype() const { return parameter && parameter->is_split() ? DType::kF32 : tensor().dtype(); }
   void write(const Tensor& values) const {
     if (parameter) return parameter->write(values);
@@ -96,14 +99,20 @@ void require_all_names(const Module& module, const StateDict& state) {
        missing.text().c_str(), unexpected.text().c_str());
 }
 
+// A sharded parameter needs its shard alone.
+bool holds(const StateTensor& entry, const Target& target) {
+  const int64_t begin = target.begin(), end = begin + target.tensor().numel();
+  return entry.offset() <= begin && end <= entry.offset() + entry.numel();
+}
+
 std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& state) {
   std::vector<Pair> pairs;
   NameList shapes, dtypes;
   for (const Target& target : targets) {
     const StateTensor* entry = state.find(target.name);
     if (entry == nullptr) continue;
-    const Shape& expected = target.tensor().shape();
-    if (entry->shape() != expected || entry->global_shape() != expected) {
+    const Shape& expected = target.shape();
+    if (entry->global_shape() != expected || !holds(*entry, target)) {
       shapes.add(target.name + " " + ShapeText(entry->shape()).text + " for " + ShapeText(expected).text);
     } else if (is_float(entry->dtype()) != is_float(target.dtype())) {
       dtypes.add(target.name + " " + name_of(entry->dtype()) + " for " + name_of(target.dtype()));
@@ -119,13 +128,23 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
   return pairs;
 }
 
+// The values of the target's shard, or all of them.
+Tensor needed(const Pair& pair, const Tensor& values) {
+  const Tensor& target = pair.target.tensor();
+  if (values.shape() == target.shape()) return values;
+  const Tensor flat = contiguous(values);
+  const int64_t begin = flat.offset() + pair.target.begin() - pair.values->offset();
+  return flat.as_strided(target.shape(), contiguous_strides(target.shape()), begin);
+}
+
 // Tensors in memory may be the module's own: copies, before the first write, values in memory that the writes change,
 // and values on another device.
 Tensor unwritten(const Pair& pair, const std::unordered_set<const Storage*>& written) {
   const Tensor& values = pair.values->tensor;
   ContextDevice& device = pair.target.tensor().device();
-  if (&values.device() != &device) return moved_to(device, values);
-  return written.contains(values.storage().get()) ? converted(values, values.dtype()) : values;
+  const Tensor own = needed(pair, values);
+  if (&own.device() != &device) return moved_to(device, own);
+  return written.contains(own.storage().get()) ? converted(own, own.dtype()) : own;
 }
 
 void stage_tensor(const Target& target, const Tensor& values, StagedLoad& load) {
@@ -135,9 +154,12 @@ void stage_tensor(const Target& target, const Tensor& values, StagedLoad& load) 
 void stage_reader(const Target& target, const StateTensor& values, StagedLoad& load) {
   const Ref<Parameter>& parameter = target.parameter;
   if (!parameter) return load.add_read(values, 0, target.buffer);
-  if (!parameter->is_split())
-    return load.add_read(values, 0, parameter->master(), [parameter] { parameter->update_copy(); });
-  load.add_write(values, parameter->device(), DType::kF32, [parameter](const Tensor& read) { parameter->write(read); });
+  const int64_t begin = target.begin() - values.offset();
+  if (!parameter->is_split()) {
+    return load.add_read(values, begin, parameter->master(), [parameter] { parameter->update_copy(); });
+  }
+  load.add_write({.entry = values, .begin = begin, .shape = parameter->kept().shape()}, parameter->device(),
+                 DType::kF32, [parameter](const Tensor& read) { parameter->write(read); });
 }
 
 StagedLoad stage(const std::vector<Pair>& pairs) {
@@ -163,11 +185,16 @@ StagedLoad stage(const std::vector<Pair>& pairs) {
 StateDict state_of(const Module& module) {
   StateDict state;
   for (const Target& target : targets_of(module)) {
+    StateTensor entry = {.name = target.name};
     if (target.parameter && target.parameter->is_split()) {
-      state.add_reader(target.name, make_ref<SplitWeights>(target.parameter));
+      entry.reader = make_ref<SplitWeights>(target.parameter);
     } else {
-      state.add(target.name, target.tensor().detach());
+      entry.tensor = target.tensor().detach();
     }
+    if (target.parameter && target.parameter->is_sharded()) {
+      entry.range = std::make_shared<StateRange>(StateRange{.global_shape = target.shape(), .offset = target.begin()});
+    }
+    state.add_entry(target.name, entry);
   }
   return state;
 }

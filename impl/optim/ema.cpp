@@ -22,7 +22,7 @@ void require_averageable(const std::vector<NamedParameter>& parameters) {
       fail(Code::kDtypeMismatch, "parameters", "parameter %s is f64, expected f32, f16 or bf16", named.name.c_str());
     }
     const Shard& shard = named.parameter->shard();
-    if (shard.begin != 0 || shard.end != numel(named.parameter->shape())) {
+    if (named.parameter->is_sharded() || shard.begin != 0 || shard.end != numel(named.parameter->shape())) {
       fail(Code::kUnsupported, "parameters", "parameter %s is sharded; averages need whole parameters",
            named.name.c_str());
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "optim/shard_check.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -19,7 +20,7 @@ ContextDevice& device_of(const ParameterGroup& group) {
 // Master weights are f32, as modules make them; without a master they may be in their 16 bits already.
 void require_trainable(const NamedParameter& named, const ContextDevice& device, const ParameterGroup& group) {
   const Parameter& parameter = *named.parameter;
-  const DType dtype = parameter.weights().dtype();
+  const DType dtype = parameter.kept().dtype();
   const Precision& wanted = group.precision;
   const bool is_narrow = wanted.master == Master::kNone && dtype == wanted.compute_dtype;
   if (!parameter.is_split() && dtype != DType::kF32 && !is_narrow) {
@@ -40,7 +41,8 @@ void require_trainable(const NamedParameter& named, const ContextDevice& device,
 
 void require_whole(const NamedParameter& named, const ParameterGroup& group) {
   const Shard& shard = named.parameter->shard();
-  if (shard.begin == 0 && shard.end == numel(named.parameter->shape())) return;
+  const bool is_whole = shard.begin == 0 && shard.end == numel(named.parameter->shape());
+  if (is_whole && !named.parameter->is_sharded()) return;
   fail(Code::kUnsupported, group.argument,
        "%s: ranks share the update of parameter %s, and this kind of optimizer needs all of it", group.argument,
        named.name.c_str());
@@ -54,6 +56,17 @@ Optimizer::Optimizer(const ParameterGroup& first) {
       from_host(device_of(first), DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
 }
 
+// All ranks of one group check all gradients of an optimizer together.
+void Optimizer::require_same_ranks(const ParameterGroup& group) const {
+  const Ref<ShardRanks>& first = parameters_.empty() ? group.parameters.front().parameter->ranks() : ranks_;
+  for (const NamedParameter& named : group.parameters) {
+    if (named.parameter->ranks() == first) continue;
+    fail(Code::kUnsupported, group.argument,
+         "%s: parameter %s is not of the sharded model that the first one is of; expected an optimizer for each model",
+         group.argument, named.name.c_str());
+  }
+}
+
 void Optimizer::own(const ParameterGroup& group, int32_t number, const Moments& kept) {
   if (order_.is_unscaled()) fail(Code::kState, "optimizer", "optimizer was unscaled; step before a group is added");
   device_of(group);  // there is one
@@ -61,6 +74,7 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, const Moments& 
     require_trainable(named, device(), group);
     if (kept.factored) require_whole(named, group);
   }
+  require_same_ranks(group);
   std::vector<OwnedParameter> owned;
   owned.reserve(group.parameters.size());
   for (const NamedParameter& named : group.parameters) owned.emplace_back(named, number, group.argument);
@@ -69,6 +83,7 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, const Moments& 
   arrangements.reserve(owned.size());
   for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group, kept));
   // From here on nothing fails: a group is taken whole or not at all.
+  ranks_ = group.parameters.front().parameter->ranks();
   for (size_t i = 0; i < owned.size(); ++i) {
     owned[i].install(std::move(arrangements[i]));
     parameters_.push_back(std::move(owned[i]));
@@ -100,13 +115,13 @@ void Optimizer::step() {
 // The result of the check stays in the state, where the update finds it. After unscale it is there already.
 void Optimizer::guard_step() {
   if (guard_ == Guard::kError) require_finite();
-  if (guard_ == Guard::kSkip && !order_.is_unscaled()) check_gradients(current_plan(), state());
+  if (guard_ == Guard::kSkip && !order_.is_unscaled()) check_gradients(current_plan(), state_);
 }
 
 void Optimizer::require_unscaled(const char* advice) const {
   if (order_.is_unscaled()) return;
   for (const OwnedParameter& owned : parameters_) {
-    if (!owned.parameter().accumulator().has_scaled_grad()) continue;
+    if (!owned.parameter().has_scaled_grad()) continue;
     fail(Code::kState, "optimizer", "the gradient of %s is that of a scaled loss; %s", owned.name(), advice);
   }
 }
@@ -134,6 +149,7 @@ void Optimizer::update_weights(const Schedule& schedule) {
   reset_factor();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_updated();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_current();
+  if (ranks_) ranks_->updated();
 }
 
 void Optimizer::remember_ranks(const Plan& plan) {
@@ -144,16 +160,17 @@ void Optimizer::remember_ranks(const Plan& plan) {
   }
 }
 
-void Optimizer::check_gradients(const Plan& plan, OptimizerState* target) {
+void Optimizer::check_gradients(const Plan& plan, const Tensor& target) {
   double* partials = plan.partial_sums();
-  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, plan.list(plan.grads), partials, target);
-  if (check_hook_) return check_hook_({.nodes = plan.nodes.host(), .partials = plan.partials, .state = target});
+  auto* const state = static_cast<OptimizerState*>(target.data());
+  launch("grad_norm", device(), &Kernels::optim, &OptimKernels::grad_norm, plan.list(plan.grads), partials, state);
+  if (ranks_) return join_checks(*ranks_, plan.nodes.host(), plan.partials, target);
   launch("grad_norm", device(), &Kernels::optim, &OptimKernels::sum_norm, plan.nodes.device(), partials,
-         plan.nodes.size(), target);
+         plan.nodes.size(), state);
 }
 
 void Optimizer::unscale(const GradScaler& by, ScalerState* scaler) {
-  check_gradients(current_plan(), state());
+  check_gradients(current_plan(), state_);
   launch("unscale", device(), &Kernels::optim, &OptimKernels::unscale, scaler, state());
   order_.unscale(by);
 }
@@ -174,7 +191,7 @@ void Optimizer::reset_factor() { launch("update", device(), &Kernels::optim, &Op
 void Optimizer::clip_grad_norm(double max_norm) {
   require_unscaled("call htone_grad_scaler_unscale first");
   if (!order_.is_unscaled()) {
-    check_gradients(current_plan(), state());
+    check_gradients(current_plan(), state_);
     launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::accept_gradients, state());
   }
   launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::clip_by_norm, max_norm, state());
@@ -196,7 +213,7 @@ OptimizerState Optimizer::checked_state() {
   const Plan& plan = current_plan();
   OptimizerState scratch;
   const Tensor copy = from_host(device(), DType::kU8, {static_cast<int64_t>(sizeof scratch)}, &scratch);
-  check_gradients(plan, static_cast<OptimizerState*>(copy.data()));
+  check_gradients(plan, copy);
   read_to_host(copy, DType::kU8, &scratch);
   return scratch;
 }

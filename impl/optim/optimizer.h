@@ -56,18 +56,6 @@ class Optimizer : public RefCounted {
   void clip_grad_norm(double max_norm);
   // Throws STATE if a gradient is not finite, naming it; waits for the device.
   void require_finite();
-  // The check of the gradients in progress, for ranks that each check a shard. A hook replaces grad_norm_squared,
-  // found_inf and the offender in `state` by those of all ranks: it collects the nodes and partials of all ranks in the
-  // order of parameters and blocks and calls OptimKernels::sum_norm. It runs between the check and everything that
-  // depends on it; without one, this process has all gradients.
-  struct GradientCheck {
-    const std::vector<NormNode>& nodes;  // of this process, in order
-    const Tensor& partials;              // f64 [nodes]
-    OptimizerState* state;               // device memory
-  };
-  using CheckHook = std::function<void(const GradientCheck& check)>;
-  void set_check_hook(CheckHook hook) noexcept { check_hook_ = std::move(hook); }
-
   // Bounds every gradient, after the factor, to +-`value` from the next step on; infinity lifts the bound.
   void set_clip_value(double value);
 
@@ -157,8 +145,9 @@ class Optimizer : public RefCounted {
   void write_state(const OptimizerState& state);
   void remember_ranks(const Plan& plan);
   OptimizerState* state() const { return static_cast<OptimizerState*>(state_.data()); }
-  // Runs pass 1 into `state`.
-  void check_gradients(const Plan& plan, OptimizerState* state);
+  // Runs pass 1 into `state`, one OptimizerState.
+  void check_gradients(const Plan& plan, const Tensor& state);
+  void require_same_ranks(const ParameterGroup& group) const;
   // Runs pass 1 into a copy of the state: asking must not change the next step. Waits for the device.
   OptimizerState checked_state();
   void guard_step();
@@ -167,7 +156,7 @@ class Optimizer : public RefCounted {
 
   std::vector<OwnedParameter> parameters_;
   ScheduleRule schedule_;
-  CheckHook check_hook_;
+  Ref<ShardRanks> ranks_;  // that share the parameters; null if this process has all of them
   Tensor state_;  // one OptimizerState, in bytes
   Plan plan_;
   // The parameters whose gradient in the last step was not finite on a rank, and that rank. The gradients of the next

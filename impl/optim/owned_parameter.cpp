@@ -10,10 +10,15 @@ namespace halftone::optim {
 
 namespace {
 
-// The address where the parameter's shard begins; null where there is no tensor.
-void* at_shard(const Parameter& parameter, const Tensor& tensor) {
+// The address where the parameter's shard begins in a tensor whose first element is `first`; null where there is none.
+void* at_shard(const Parameter& parameter, const Tensor& tensor, int64_t first) {
   if (!tensor.defined()) return nullptr;
-  return static_cast<char*>(tensor.data()) + parameter.shard().begin * static_cast<int64_t>(size_of(tensor.dtype()));
+  const int64_t skipped = parameter.shard().begin - first;
+  return static_cast<char*>(tensor.data()) + skipped * static_cast<int64_t>(size_of(tensor.dtype()));
+}
+
+void* in_weights(const Parameter& parameter, const Tensor& tensor) {
+  return at_shard(parameter, tensor, parameter.kept_begin());
 }
 
 }  // namespace
@@ -50,7 +55,10 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group,
                              .moments = zero_moments(group, kept)};
   // A caller that shares the weights usually brings gradients as well; if not, the first backward allocates.
   const AccumulateGrad& gradient = parameter().accumulator();
-  if (!parameter().is_shared() || gradient.has_memory()) {
+  // Ranks that share the weights give memory to the gradient while there is one.
+  if (parameter().is_sharded()) {
+    if (gradient.grad_dtype() == precision.grad_dtype) arrangement.grad = gradient.memory_in(precision.grad_dtype);
+  } else if (!parameter().is_shared() || gradient.has_memory()) {
     arrangement.grad = gradient.memory_in(precision.grad_dtype);
   }
   return arrangement;
@@ -113,7 +121,7 @@ ChunkRange OwnedParameter::range() const {
 
 const void* OwnedParameter::grad_address() const {
   const Tensor& reduced = parameter().shard_grad();
-  return reduced.defined() ? reduced.data() : at_shard(parameter(), parameter().grad());
+  return reduced.defined() ? reduced.data() : at_shard(parameter(), parameter().grad(), 0);
 }
 
 DType OwnedParameter::grad_dtype() const {
@@ -123,12 +131,12 @@ DType OwnedParameter::grad_dtype() const {
 
 UpdateSlot weights_slot(const Parameter& parameter) {
   const bool has_master = parameter.master().defined() && parameter.master().dtype() == DType::kF32;
-  const Tensor& compute = has_master ? parameter.compute() : parameter.weights();
+  const Tensor& compute = has_master ? parameter.compute() : parameter.kept();
   UpdateSlot slot = {};
-  slot.master = has_master ? static_cast<float*>(at_shard(parameter, parameter.master())) : nullptr;
-  slot.compute = at_shard(parameter, compute);
+  slot.master = has_master ? static_cast<float*>(in_weights(parameter, parameter.master())) : nullptr;
+  slot.compute = in_weights(parameter, compute);
   slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
-  slot.remainder = static_cast<int16_t*>(at_shard(parameter, parameter.remainder()));
+  slot.remainder = static_cast<int16_t*>(in_weights(parameter, parameter.remainder()));
   slot.size = parameter.shard().end - parameter.shard().begin;
   slot.seed = parameter.device().context->seed();
   slot.first_block = parameter.shard().begin / kBlockSize;

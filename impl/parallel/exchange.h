@@ -56,30 +56,47 @@ enum class Purpose : uint64_t {
   kOrder,
   kJoin,
   kStatistics,
-  kCheck
+  kCheck,
+  kGather,
+  kGradientCheck
 };
 
 class Exchange {
  public:
-  Exchange(ProcessGroup& group, ContextDevice& device) : group_(group), device_(device) {}
+  // `replicas`: the ranks that have this rank's number in other groups like `group`, which hold the same model; null if
+  // there is one group alone.
+  Exchange(ProcessGroup& group, ContextDevice& device, ProcessGroup* replicas = nullptr)
+      : group_(group), device_(device), replicas_(replicas) {}
 
   ProcessGroup& group() const noexcept { return group_; }
   ContextDevice& device() const noexcept { return device_; }
   int32_t rank() const noexcept { return group_.rank(); }
   int32_t size() const noexcept { return group_.size(); }
+  int32_t replica_count() const noexcept { return replicas_ == nullptr ? 1 : replicas_->size(); }
 
   // Belongs to every hash from now on.
   void set_model(uint64_t hash) noexcept { model_ = hash; }
   CallOptions options(Purpose purpose, uint64_t step = 0, uint64_t part = 0) const noexcept;
 
-  // Waits for the values of all ranks, those of rank 0 first. Every rank gives as many.
+  // Waits for the values of all ranks, also of the replicas: those of rank 0 first, those of the first group before
+  // those of the next. Every rank gives as many.
   std::vector<int64_t> gather(std::span<const int64_t> own, const CallOptions& options) const;
   StartedWork start_broadcast(const Tensor& tensor, int32_t root, const CallOptions& options) const;
   StartedWork start_all_reduce(const Tensor& tensor, ReduceOp op, const CallOptions& options) const;
+  // `own` is this rank's part of `all`.
+  StartedWork start_all_gather(const Tensor& own, const Tensor& all, const CallOptions& options) const;
+  StartedWork start_reduce_scatter(const Tensor& all, const Tensor& own, ReduceOp op, const CallOptions& options) const;
+  // Over the replicas. REQUIRES: there are some.
+  StartedWork start_replicas_all_reduce(const Tensor& tensor, ReduceOp op, const CallOptions& options) const;
+  // From rank 0 of the first group to all ranks. Waits.
+  void broadcast_from_first(const Tensor& tensor, const CallOptions& options) const;
 
  private:
+  std::vector<int64_t> gather_in(ProcessGroup& group, std::span<const int64_t> own, const CallOptions& options) const;
+
   ProcessGroup& group_;
   ContextDevice& device_;
+  ProcessGroup* replicas_;
   uint64_t model_ = 0;
 };
 

@@ -6,9 +6,8 @@
 
 namespace halftone::parallel {
 
-GradientBuckets::GradientBuckets(const std::vector<NamedParameter>& parameters, const BucketSizes& sizes,
-                                 int64_t status_count)
-    : parameters_(parameters), sizes_(sizes), status_count_(status_count) {
+GradientBuckets::GradientBuckets(const std::vector<NamedParameter>& parameters, Planner planner, int64_t status_count)
+    : parameters_(parameters), planner_(std::move(planner)), status_count_(status_count) {
   std::vector<size_t> order;
   for (size_t i = parameters.size(); i > 0; --i) order.push_back(i - 1);
   lay_out(std::move(order));
@@ -40,7 +39,7 @@ std::vector<GradientBuckets::Bucket> GradientBuckets::make_buckets(const std::ve
     gradients.push_back({named.parameter->accumulator().grad_dtype(), numel(named.parameter->shape())});
   }
   std::vector<Bucket> made;
-  for (const PlannedBucket& planned : plan_buckets(gradients, order, sizes_, status_count_)) {
+  for (const PlannedBucket& planned : planner_(gradients, order)) {
     made.push_back(make_bucket(planned));
   }
   return made;
@@ -65,7 +64,8 @@ bool GradientBuckets::is_current() const {
     AccumulateGrad& leaf = parameters_[i].parameter->accumulator();
     if (leaf.is_frozen()) continue;
     if (!leaf.has_memory() || leaf.grad_dtype() != view_of(i).dtype()) return false;
-    if (leaf.allocate().data() != view_of(i).data()) return false;
+    const Tensor& memory = leaf.allocate();  // its address may be null: memory may be released between steps
+    if (memory.storage() != view_of(i).storage() || memory.offset() != view_of(i).offset()) return false;
   }
   return true;
 }

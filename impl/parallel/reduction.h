@@ -40,6 +40,9 @@ class ReductionHook : public RefCounted {
   // Returns the factor that recovers a sum from a result of the elements behind the gradients; 0 if such elements are
   // not reduced, and the states of the ranks have to be exchanged apart.
   virtual int32_t status_factor(const Exchange& exchange) const noexcept { return exchange.size(); }
+  // Called when every bucket is reduced, and no rank has failed. Returns true if the hook has brought the gradients to
+  // where they belong; else they belong into the leaves.
+  virtual bool deliver() { return false; }
 };
 
 // The average in the dtype of the gradients.

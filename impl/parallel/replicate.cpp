@@ -65,7 +65,13 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, std::vector<Na
   compare_models();
   broadcast_weights(exchange_, all_, 0);
   broadcast_buffers(exchange_, module_buffers_, 0, 0);
-  buckets_ = std::make_unique<GradientBuckets>(parameters_, options_.bucket_sizes, group.size());
+  const int32_t size = group.size();
+  buckets_ = std::make_unique<GradientBuckets>(
+      parameters_,
+      [sizes = options_.bucket_sizes, size](const auto& gradients, const auto& order) {
+        return plan_buckets(gradients, order, sizes, size);
+      },
+      size);
   used_.resize(parameters_.size());
   add_hooks();
 }

@@ -91,7 +91,7 @@ void Round::start_whole_buckets() {
 void Round::start(size_t index) {
   const GradientBuckets::Bucket& bucket = parts_.buckets.buckets()[index];
   look_for_not_finite(bucket);
-  if (index + 1 == waiting_.size()) write_status();
+  if (index + 1 == waiting_.size() && parts_.hook.status_factor(parts_.exchange) > 0) write_status();
   reductions_.push_back(
       parts_.hook.start({.exchange = parts_.exchange, .bucket = bucket, .index = index, .step = number_}));
 }
@@ -226,6 +226,7 @@ void Round::name_not_finite(size_t ranks) {
 }
 
 void Round::deliver() {
+  if (parts_.hook.deliver()) return;
   for (const GradientBuckets::Bucket& bucket : parts_.buckets.buckets()) {
     if (factor_ != 1.0) {
       launch("average", bucket.flat.device(), &Kernels::elementwise, &ElementwiseKernels::affine, factor_, 0.0,

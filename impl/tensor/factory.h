@@ -37,6 +37,8 @@ Tensor moved_to(ContextDevice& device, const Tensor& tensor);
 void fill(const Tensor& tensor, double value);
 // target = source, converted; equal shapes.
 void copy(const Tensor& source, const Tensor& target);
+// As copy, but counts as no write: the target gets the values that it had before its memory was released.
+void bring_back(const Tensor& source, const Tensor& target);
 void fill_uniform(const Tensor& tensor, PhiloxKey key, double low, double high);
 void fill_normal(const Tensor& tensor, PhiloxKey key, double mean, double std);
 // 1 with probability p, else 0.

@@ -16,13 +16,11 @@ bool host_sees(const ContextDevice& device) { return device.device->host_accessi
 // load is staged.
 bool is_read_later(const StateTensor& values) { return values.reader && host_sees(values.reader->device()); }
 
-// Elements of an entry in the shape of the target, on the target's device.
-Tensor range_in_memory(const StateTensor& values, int64_t begin, const Tensor& target) {
-  const Tensor whole = in_memory(values);
-  if (whole.shape() == target.shape()) return moved_to(target.device(), whole);
+Tensor part_in_memory(const StagedLoad::Part& part, ContextDevice& device) {
+  const Tensor whole = in_memory(part.entry);
+  if (whole.shape() == part.shape) return moved_to(device, whole);
   const Tensor flat = contiguous(whole);
-  return moved_to(target.device(),
-                  flat.as_strided(target.shape(), contiguous_strides(target.shape()), flat.offset() + begin));
+  return moved_to(device, flat.as_strided(part.shape, contiguous_strides(part.shape), flat.offset() + part.begin));
 }
 
 void require_fit(const StateTensor& saved, const StateTensor& target) {
@@ -90,7 +88,8 @@ void StagedLoad::add(Action action) {
 
 void StagedLoad::add_read(const StateTensor& values, int64_t begin, const Tensor& target, Action then) {
   if (!is_read_later(values)) {
-    return add([from = range_in_memory(values, begin, target), target, then = std::move(then)] {
+    const Part part = {.entry = values, .begin = begin, .shape = target.shape()};
+    return add([from = part_in_memory(part, target.device()), target, then = std::move(then)] {
       copy(from, target);
       if (then) then();
     });
@@ -112,14 +111,18 @@ void StagedLoad::add_read(const StateTensor& values, int64_t begin, const Tensor
   steps_.push_back(std::move(step));
 }
 
-void StagedLoad::add_write(const StateTensor& values, ContextDevice& device, DType dtype, Write write) {
-  if (!is_read_later(values)) {
-    const Tensor moved = moved_to(device, in_memory(values));
+void StagedLoad::add_write(const Part& part, ContextDevice& device, DType dtype, Write write) {
+  if (!is_read_later(part.entry)) {
+    const Tensor moved = part_in_memory(part, device);
     return add([given = moved.dtype() == dtype ? contiguous(moved) : converted(moved, dtype),
                 write = std::move(write)] { write(given); });
   }
-  steps_.push_back(
-      {.reader = values.reader, .write = std::move(write), .device = &device, .dtype = dtype, .shape = values.shape()});
+  steps_.push_back({.reader = part.entry.reader,
+                    .begin = part.begin,
+                    .write = std::move(write),
+                    .device = &device,
+                    .dtype = dtype,
+                    .shape = part.shape});
 }
 
 void StagedLoad::append(StagedLoad other) {

@@ -23,9 +23,15 @@ class StagedLoad {
   void add(Action action);
   // The commit writes elements [begin, begin + target.numel()) of `values` to `target`, converted, and calls `then`.
   void add_read(const StateTensor& values, int64_t begin, const Tensor& target, Action then = {});
-  // The commit calls write(values) with all elements of `values`, contiguous and in `dtype`, in memory of `device` that
-  // is valid during the call.
-  void add_write(const StateTensor& values, ContextDevice& device, DType dtype, Write write);
+  // Elements of an entry from `begin` on, in a shape.
+  struct Part {
+    const StateTensor& entry;
+    int64_t begin = 0;
+    Shape shape;
+  };
+  // The commit calls write(values) with these elements, contiguous and in `dtype`, in memory of `device` that is valid
+  // during the call.
+  void add_write(const Part& part, ContextDevice& device, DType dtype, Write write);
   // Adds the writes of another load behind those of this one.
   void append(StagedLoad other);
 

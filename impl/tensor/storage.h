@@ -26,6 +26,15 @@ class RangeVersion final : public RefCounted {
 
 class Storage;
 
+// Brings back the content of storages whose memory was released, such as weights that ranks share.
+class StorageRestorer {
+ public:
+  virtual void restore() = 0;
+
+ protected:
+  ~StorageRestorer() = default;
+};
+
 // Tells the storages that this thread makes until the end of a block from all others. Marks nest: what is made under an
 // inner mark is not covered by the outer one.
 class StorageMark {
@@ -85,6 +94,10 @@ class Storage final : public RefCounted {
   // that what backward saved is right again. Throws OUT_OF_MEMORY.
   void refill();
   bool is_released() const noexcept { return released_; }
+  // While there is a restorer, the content is not there, and backward has it restored. Null: the content is there.
+  // REQUIRES: the restorer lives until it is replaced.
+  void set_restorer(StorageRestorer* restorer) noexcept { restorer_ = restorer; }
+  StorageRestorer* restorer() const noexcept { return restorer_; }
 
   // Writes since creation: all, and those through tensors without a RangeVersion, which may touch any range.
   // Tensor::version() says which count for a tensor.
@@ -109,6 +122,7 @@ class Storage final : public RefCounted {
   Deleter deleter_;
   void* user_ = nullptr;
   bool released_ = false;
+  StorageRestorer* restorer_ = nullptr;
   std::atomic<uint64_t> writes_{0};
   std::atomic<uint64_t> whole_writes_{0};
   const uint64_t mark_ = StorageMark::current_;

@@ -10,7 +10,6 @@
 #include "optim/grad_scaler.h"
 #include "optim/rmsprop.h"
 #include "room_fixture.h"
-#include "tensor/launch.h"
 
 namespace halftone::optim {
 namespace {
@@ -20,45 +19,40 @@ constexpr AdamwGroup kSettings = {.lr = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .epsi
 constexpr RmspropGroup kRmsprop = {
     .lr = 1e-2, .alpha = 0.99, .epsilon = 1e-3, .weight_decay = 0.1, .momentum = 0.9, .centered = 1, .reserved = 0};
 
-// The checks of all ranks, brought together as an all-gather would.
-class Exchange {
+// The ranks of one group: threads that meet at a barrier.
+class Meeting {
  public:
-  explicit Exchange(int ranks) : barrier_(ranks), checks_(static_cast<size_t>(ranks)) {}
+  explicit Meeting(int ranks) : barrier_(ranks), given_(static_cast<size_t>(ranks)) {}
 
-  void reduce(int rank, ContextDevice& device, const Optimizer::GradientCheck& check) {
-    Check& own = checks_[static_cast<size_t>(rank)];
-    own.nodes = check.nodes;
-    own.partials.resize(check.nodes.size());
-    read_to_host(check.partials, DType::kF64, own.partials.data());
-    own.found_inf = check.state->found_inf;
+  int32_t size() const { return static_cast<int32_t>(given_.size()); }
+  void gather(int rank, const Tensor& own, const Tensor& all) {
+    std::vector<uint8_t>& bytes = given_[static_cast<size_t>(rank)];
+    bytes.resize(static_cast<size_t>(own.numel()));
+    if (!bytes.empty()) read_to_host(own, DType::kU8, bytes.data());
     barrier_.arrive_and_wait();
-    std::vector<std::pair<NormNode, double>> all;
-    for (const Check& other : checks_) {
-      for (size_t i = 0; i < other.nodes.size(); ++i) all.emplace_back(other.nodes[i], other.partials[i]);
-      check.state->found_inf = std::max(check.state->found_inf, other.found_inf);
-    }
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.first.parameter, a.first.first_block) < std::pair(b.first.parameter, b.first.first_block);
-    });
-    std::vector<NormNode> nodes;
-    std::vector<double> partials;
-    for (const auto& [node, partial] : all) {
-      nodes.push_back(node);
-      partials.push_back(partial);
-    }
-    launch("sum_norm", device, &Kernels::optim, &OptimKernels::sum_norm, nodes.data(), partials.data(),
-           static_cast<int64_t>(nodes.size()), check.state);
+    std::vector<uint8_t> joined;
+    for (const std::vector<uint8_t>& each : given_) joined.insert(joined.end(), each.begin(), each.end());
+    write_from_host(all, DType::kU8, joined.data());
     barrier_.arrive_and_wait();
   }
 
  private:
-  struct Check {
-    std::vector<NormNode> nodes;
-    std::vector<double> partials;
-    float found_inf = 0.0f;
-  };
   std::barrier<> barrier_;
-  std::vector<Check> checks_;
+  std::vector<std::vector<uint8_t>> given_;
+};
+
+class ThreadRanks final : public ShardRanks {
+ public:
+  ThreadRanks(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  int32_t size() const noexcept override { return meeting_.size(); }
+  void gather(const Tensor& own, const Tensor& all) override { meeting_.gather(rank_, own, all); }
+  void updated() override { ++updates; }
+
+  int updates = 0;
+
+ private:
+  Meeting& meeting_;
+  const int rank_;
 };
 
 Shard shard_of(int64_t size, int rank, int ranks) {
@@ -83,17 +77,33 @@ class ShardedStepTest : public RoomTest {
     int64_t moment_bytes = 0;
   };
 
-  // Three steps under a scaler with clipping; in the second, one element of the last parameter is infinite.
+  static Tensor range_of(const Tensor& whole, const Shard& shard) {
+    return whole.as_strided({shard.end - shard.begin}, {1}, whole.offset() + shard.begin);
+  }
+  static Ref<Parameter> make_parameter(ContextDevice& device, const std::vector<float>& initial) {
+    return make_ref<Parameter>(
+        "weight", from_host(device, DType::kF32, {static_cast<int64_t>(initial.size())}, initial.data()));
+  }
+  static void share(const Ref<Parameter>& parameter, const Shard& shard, Ref<ShardRanks> ranks) {
+    const Tensor gathered = parameter->master();
+    const Tensor kept = range_of(gathered, shard);
+    parameter->share(shard, converted(kept, DType::kF32), gathered, std::move(ranks));
+  }
+
+  // Three steps under a scaler with clipping; in the second, one element of the last parameter is infinite. Without a
+  // meeting the parameters are whole.
   template <class Rule>
   static Result train(const typename Rule::Group& settings, int rank, int ranks, const Precision& precision,
-                      Exchange* exchange) {
+                      Meeting* meeting) {
     const Ref<Context> context = make_ref<Context>(options());
+    Ref<ThreadRanks> thread_ranks;
+    if (meeting != nullptr) thread_ranks = make_ref<ThreadRanks>(*meeting, rank);
     ContextDevice& device = context->device("cpu");
     ParameterGroup group{.parameters = {}, .precision = precision};
     for (size_t k = 0; k < std::size(kSizes); ++k) {
       const std::vector<float> initial = random_values(static_cast<uint32_t>(k), kSizes[k]);
-      auto parameter = make_ref<Parameter>("weight", from_host(device, DType::kF32, {kSizes[k]}, initial.data()));
-      parameter->set_shard(shard_of(kSizes[k], rank, ranks));
+      const Ref<Parameter> parameter = make_parameter(device, initial);
+      if (thread_ranks) share(parameter, shard_of(kSizes[k], rank, ranks), thread_ranks);
       group.parameters.push_back({"weight", parameter});
     }
     const auto bytes = [&] { return device.allocator->stats().by_category[static_cast<int>(Category::kOptimizer)]; };
@@ -106,48 +116,54 @@ class ShardedStepTest : public RoomTest {
     GroupedOptimizer<Rule> optimizer(group, settings);
     int64_t remainder_bytes = 0;
     for (const NamedParameter& named : group.parameters) {
-      if (named.parameter->is_split()) remainder_bytes += 2 * numel(named.parameter->shape());
+      if (named.parameter->is_split()) remainder_bytes += 2 * named.parameter->remainder().numel();
     }
     EXPECT_EQ(bytes() - before - remainder_bytes, result.moment_bytes + static_cast<int64_t>(sizeof(OptimizerState)));
-    if (exchange != nullptr) {
-      optimizer.set_check_hook([&](const auto& check) { exchange->reduce(rank, device, check); });
-    }
     GradScaler scaler(device, {.growth_interval = 1}, 8.0f, true);
     for (uint32_t step = 0; step < 3; ++step) {
       for (size_t k = 0; k < std::size(kSizes); ++k) {
         std::vector<float> gradient = random_values(100 + 10 * step + static_cast<uint32_t>(k), kSizes[k]);
         if (step == 1 && k == 2) gradient[100] = std::numeric_limits<float>::infinity();
-        group.parameters[k].parameter->accumulator().accumulate(
-            from_host(device, DType::kF32, {kSizes[k]}, gradient.data()));
+        Parameter& parameter = *group.parameters[k].parameter;
+        const Tensor grad = from_host(device, DType::kF32, {kSizes[k]}, gradient.data());
+        if (!thread_ranks) {
+          parameter.accumulator().accumulate(grad);
+        } else {
+          parameter.set_shard_grad(converted(range_of(grad, parameter.shard()), precision.grad_dtype));
+        }
       }
       scaler.unscale(optimizer);
       optimizer.clip_grad_norm(1.0);
       result.norm = step == 2 ? optimizer.grad_norm() : 0;
       scaler.step(optimizer);
-      EXPECT_EQ(optimizer.outcome().skipped, step == 1);
-      // Element 100 of the last parameter is in rank 0's shard, and this exchange does not tell the others its name.
-      EXPECT_EQ(optimizer.outcome().offending != nullptr, step == 1 && rank == 0);
+      const Optimizer::Outcome outcome = optimizer.outcome();
+      EXPECT_EQ(outcome.skipped, step == 1);
+      // Element 100 of the last parameter is in rank 0's shard, and all ranks name the parameter.
+      EXPECT_EQ(outcome.offending != nullptr, step == 1);
+      EXPECT_EQ(outcome.kind, step == 1 ? NotFinite::kInfinity : NotFinite::kNothing);
       scaler.update();
       optimizer.zero_grad();
     }
     for (const NamedParameter& named : group.parameters) {
       const Shard& shard = named.parameter->shard();
-      std::vector<float> all(static_cast<size_t>(named.parameter->read(DType::kF32).numel()));
-      read_to_host(named.parameter->read(DType::kF32), DType::kF32, all.data());
-      result.weights.emplace_back(all.begin() + shard.begin, all.begin() + shard.end);
+      const Tensor own = empty(device, DType::kF32, {shard.end - shard.begin}, Category::kWorkspace);
+      named.parameter->read_shard(own);
+      result.weights.emplace_back(static_cast<size_t>(own.numel()));
+      read_to_host(own, DType::kF32, result.weights.back().data());
     }
+    EXPECT_EQ(thread_ranks ? thread_ranks->updates : 3, 3);
     return result;
   }
 
   template <class Rule>
   static void expect_equal_on(const typename Rule::Group& settings, int ranks, const Precision& precision) {
     const Result whole = train<Rule>(settings, 0, 1, precision, nullptr);
-    Exchange exchange(ranks);
+    Meeting meeting(ranks);
     std::vector<Result> parts(static_cast<size_t>(ranks));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back(
-          [&, rank] { parts[static_cast<size_t>(rank)] = train<Rule>(settings, rank, ranks, precision, &exchange); });
+          [&, rank] { parts[static_cast<size_t>(rank)] = train<Rule>(settings, rank, ranks, precision, &meeting); });
     }
     for (std::thread& thread : threads) thread.join();
     int64_t moment_bytes = 0;
@@ -184,24 +200,54 @@ TEST_F(ShardedStepTest, UpdatesTheSameBitsWithNarrowMomentsAndSplitMasters) {
   }
 }
 
-// A rank's own gradient stays whole, while the optimizer uses the reduced one of the shard.
-TEST_F(ShardedStepTest, AReducedGradientOfTheShardComesBeforeTheWholeOne) {
-  const auto make = [&] { return make_ref<Parameter>("weight", full(device(), DType::kF32, {4 * kBlockSize}, 1.0)); };
-  const Ref<Parameter> sharded = make();
-  sharded->set_shard({.begin = kBlockSize, .end = 2 * kBlockSize});
-  AdamW optimizer({.parameters = {{"weight", sharded}}, .precision = {}}, kSettings);
-  sharded->accumulator().accumulate(full(device(), DType::kF32, {4 * kBlockSize}, -3.0));
-  sharded->set_shard_grad(full(device(), DType::kF32, {kBlockSize}, 2.0));
+// Only what was reduced over the ranks counts.
+TEST_F(ShardedStepTest, AShardIsUpdatedFromItsReducedGradientAlone) {
+  Meeting meeting(1);
+  const Ref<Parameter> weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {4 * kBlockSize}, 1.0));
+  share(weight, {.begin = kBlockSize, .end = 2 * kBlockSize}, make_ref<ThreadRanks>(meeting, 0));
+  AdamW optimizer({.parameters = {{"weight", weight}}, .precision = {}}, kSettings);
+  weight->accumulator().accumulate(full(device(), DType::kF32, {4 * kBlockSize}, -3.0));
+  EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
+  weight->set_shard_grad(full(device(), DType::kF32, {kBlockSize}, 2.0));
   optimizer.step();
-  const std::vector<double> updated = values(sharded->master());
-  EXPECT_EQ(values(sharded->grad())[0], -3.0);
-  for (int64_t i = 0; i < 4 * kBlockSize; ++i) {
-    const bool is_own = i / kBlockSize == 1;
-    // Decay and a first step of AdamW against a positive gradient.
-    ASSERT_NEAR(updated[static_cast<size_t>(i)], is_own ? 1.0 - 1e-3 - 1e-2 : 1.0, 1e-6) << i;
-  }
+  EXPECT_EQ(values(weight->grad())[0], -3.0);
+  EXPECT_EQ(weight->master().shape(), Shape{kBlockSize});
+  // Decay and a first step of AdamW against a positive gradient.
+  for (const double value : values(weight->master())) ASSERT_NEAR(value, 1.0 - 1e-3 - 1e-2, 1e-6);
+  EXPECT_EQ(values(weight->weights()), std::vector<double>(4 * kBlockSize, 1.0)) << "nobody gathered the weights";
   optimizer.zero_grad();
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
+}
+
+TEST_F(ShardedStepTest, ParametersOfTwoShardedModelsNeedTwoOptimizers) {
+  Meeting meeting(1);
+  const auto make = [&] { return make_ref<Parameter>("weight", full(device(), DType::kF32, {kBlockSize}, 1.0)); };
+  const Ref<Parameter> first = make(), second = make();
+  share(first, {.begin = 0, .end = kBlockSize}, make_ref<ThreadRanks>(meeting, 0));
+  share(second, {.begin = 0, .end = kBlockSize}, make_ref<ThreadRanks>(meeting, 0));
+  const auto attempt = [&](const Ref<Parameter>& other) {
+    return code_of([&] { AdamW({.parameters = {{"first", first}, {"other", other}}, .precision = {}}, kSettings); });
+  };
+  EXPECT_EQ(attempt(second), Code::kUnsupported);
+  EXPECT_EQ(attempt(make()), Code::kUnsupported);
+  AdamW optimizer({.parameters = {{"first", first}}, .precision = {}}, kSettings);
+  EXPECT_EQ(code_of([&] { optimizer.add_group({.parameters = {{"other", second}}, .precision = {}}, kSettings); }),
+            Code::kUnsupported);
+}
+
+TEST_F(ShardedStepTest, WeightsThatAreNotGatheredAreNotRead) {
+  struct Restorer final : StorageRestorer {
+    void restore() override {}
+  } restorer;
+  Meeting meeting(1);
+  const Ref<Parameter> weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {kBlockSize}, 1.0));
+  share(weight, {.begin = 0, .end = kBlockSize}, make_ref<ThreadRanks>(meeting, 0));
+  weight->weights().storage()->set_restorer(&restorer);
+  EXPECT_EQ(code_of([&] { static_cast<void>(weight->leaf()); }), Code::kState);
+  EXPECT_EQ(code_of([&] { static_cast<void>(weight->leaf_in(DType::kBF16)); }), Code::kState);
+  EXPECT_EQ(code_of([&] { static_cast<void>(weight->read(DType::kF32)); }), Code::kState);
+  weight->weights().storage()->set_restorer(nullptr);
+  EXPECT_EQ(values(weight->read(DType::kF32)), std::vector<double>(kBlockSize, 1.0));
 }
 
 }  // namespace

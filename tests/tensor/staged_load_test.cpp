@@ -132,7 +132,9 @@ TEST_F(StagedLoadTest, AWriteGetsTheElementsInTheDtypeThatItWants) {
   for (ContextDevice* where : {&device(), &deferred_device(context())}) {
     std::vector<double> found;
     StagedLoad load;
-    load.add_write(entry({3}, {1, 2, 3}, DType::kBF16), *where, DType::kF32, [&](const Tensor& given) {
+    const StateTensor saved = entry({2, 2}, {0, 1, 2, 3}, DType::kBF16);
+    load.add_write({.entry = saved, .begin = 1, .shape = {3}}, *where, DType::kF32, [&](const Tensor& given) {
+      EXPECT_EQ(given.shape(), Shape{3});
       EXPECT_EQ(given.dtype(), DType::kF32);
       EXPECT_EQ(&given.device(), where);
       found = values(given);
