@@ -65,12 +65,9 @@ void Parameter::read_shard(const Tensor& target) const {
 }
 
 void Parameter::require_gathered() const {
-  if (!is_sharded() || gathered_.storage()->restorer() == nullptr) [[likely]]
+  if (!is_sharded()) [[likely]]
     return;
-  fail(Code::kState, "parameter",
-       "the weights of %s are shared among ranks and not gathered; run the forward of the sharded module on all ranks, "
-       "or gather them with htone_fsdp_gather_begin",
-       name());
+  if (StorageRestorer* restorer = gathered_.storage()->restorer()) restorer->restore();
 }
 
 Tensor Parameter::leaf() const {
@@ -159,7 +156,8 @@ Parameter::Representation Parameter::whole_representation(DType compute_dtype) c
   Representation made = {
       .master = is_split() ? joined(Category::kParameters) : master_, .compute = {}, .remainder = {}};
   // Sharded weights are gathered in the dtype that operations want, so a copy of the shard has no reader.
-  if (compute_dtype != DType::kF32 && !is_sharded()) made.compute = converted(made.master, compute_dtype, Category::kParameters);
+  if (compute_dtype != DType::kF32 && !is_sharded())
+    made.compute = converted(made.master, compute_dtype, Category::kParameters);
   return made;
 }
 

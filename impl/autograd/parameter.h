@@ -116,8 +116,8 @@ class Parameter final : public RefCounted {
   const Tensor& kept() const noexcept { return is_split() ? compute_ : master_; }
   // The tensor that operations read: kept(), or the gathered weights of a sharded parameter.
   const Tensor& weights() const noexcept { return is_sharded() ? gathered_ : kept(); }
-  // The tensor over weights() for operations. This, and every other read, throws STATE while sharded weights are not
-  // gathered. Gradients of results computed from it arrive at the accumulator, unless
+  // The tensor over weights() for operations. This, and every other read, has sharded weights restored, which throws
+  // STATE outside the forward and backward of the sharded module. Gradients of results computed from it arrive at the accumulator, unless
   // the parameter is frozen. All calls return one tensor, which must not be changed; new_leaf() is for others.
   Tensor leaf() const;
   // As leaf(), but a tensor object of its own, which a caller may change.

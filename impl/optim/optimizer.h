@@ -157,7 +157,7 @@ class Optimizer : public RefCounted {
   std::vector<OwnedParameter> parameters_;
   ScheduleRule schedule_;
   Ref<ShardRanks> ranks_;  // that share the parameters; null if this process has all of them
-  Tensor state_;  // one OptimizerState, in bytes
+  Tensor state_;           // one OptimizerState, in bytes
   Plan plan_;
   // The parameters whose gradient in the last step was not finite on a rank, and that rank. The gradients of the next
   // step may replace them before the outcome is asked for.

@@ -57,6 +57,10 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group,
   const AccumulateGrad& gradient = parameter().accumulator();
   // Ranks that share the weights give memory to the gradient while there is one.
   if (parameter().is_sharded()) {
+    if (parameter().shard_grad().defined() && parameter().shard_grad().dtype() != precision.grad_dtype) {
+      fail(Code::kState, group.argument, "%s: parameter %s has a gradient in another dtype than grad_dtype; call %s",
+           group.argument, name(), "zero_grad first");
+    }
     if (gradient.grad_dtype() == precision.grad_dtype) arrangement.grad = gradient.memory_in(precision.grad_dtype);
   } else if (!parameter().is_shared() || gradient.has_memory()) {
     arrangement.grad = gradient.memory_in(precision.grad_dtype);

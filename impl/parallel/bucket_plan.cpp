@@ -10,8 +10,6 @@ namespace {
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kBlock = 256;  // elements; shards are cut between blocks
 
-int64_t rounded_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
 // The buckets in the making: one open bucket for each dtype.
 class Planner {
  public:

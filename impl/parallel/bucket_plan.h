@@ -13,6 +13,8 @@ namespace halftone::parallel {
 inline constexpr int64_t kFirstBucketBytes = int64_t{1} << 20;
 inline constexpr int64_t kBucketBytes = int64_t{25} << 20;
 
+constexpr int64_t rounded_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
 struct BucketSizes {
   int64_t first = kFirstBucketBytes;  // small, so that the first reduction begins early
   int64_t others = kBucketBytes;

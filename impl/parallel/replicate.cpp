@@ -16,16 +16,6 @@ std::vector<NamedParameter> once(const std::vector<NamedParameter>& parameters) 
   return ParameterSet(parameters).items();
 }
 
-ContextDevice& device_of(const std::vector<NamedParameter>& parameters) {
-  if (parameters.empty()) fail(Code::kState, "parameters", "there is no parameter to replicate");
-  ContextDevice& device = parameters.front().parameter->device();
-  for (const NamedParameter& named : parameters) {
-    if (&named.parameter->device() == &device) continue;
-    fail(Code::kDevice, "parameters", "parameter %s is on another device than the first", named.name.c_str());
-  }
-  return device;
-}
-
 }  // namespace
 
 // The round comes last: it uses the owner until it is gone.

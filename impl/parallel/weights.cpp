@@ -31,6 +31,16 @@ uint64_t checksum_of(const Tensor& tensor, uint64_t sum) {
 
 }  // namespace
 
+ContextDevice& device_of(const std::vector<NamedParameter>& parameters) {
+  if (parameters.empty()) fail(Code::kState, "parameters", "there is no parameter for ranks to train");
+  ContextDevice& device = parameters.front().parameter->device();
+  for (const NamedParameter& named : parameters) {
+    if (&named.parameter->device() == &device) continue;
+    fail(Code::kDevice, "parameters", "parameter %s is on another device than the first", named.name.c_str());
+  }
+  return device;
+}
+
 void compare_weights(const Exchange& exchange, const std::vector<NamedParameter>& parameters) {
   std::vector<int64_t> sums;
   for (const NamedParameter& named : parameters) {

@@ -1,4 +1,4 @@
-// Copies the weights and buffers of one rank to all, and compares those of all ranks. Used by Replicate.
+// Copies the weights and buffers of one rank to all, and compares those of all ranks. Used by Replicate and Sharded.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,9 @@
 #include "parallel/exchange.h"
 
 namespace halftone::parallel {
+
+// The device of all parameters. Throws STATE for no parameter, DEVICE for one on another device.
+ContextDevice& device_of(const std::vector<NamedParameter>& parameters);
 
 // Every rank calls it. Throws the group's errors.
 void broadcast_weights(const Exchange& exchange, const std::vector<NamedParameter>& parameters, int32_t root);

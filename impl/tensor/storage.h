@@ -29,6 +29,7 @@ class Storage;
 // Brings back the content of storages whose memory was released, such as weights that ranks share.
 class StorageRestorer {
  public:
+  // Throws STATE where this is not the time for it, and what else keeps the content away.
   virtual void restore() = 0;
 
  protected:
@@ -94,7 +95,7 @@ class Storage final : public RefCounted {
   // that what backward saved is right again. Throws OUT_OF_MEMORY.
   void refill();
   bool is_released() const noexcept { return released_; }
-  // While there is a restorer, the content is not there, and backward has it restored. Null: the content is there.
+  // While there is a restorer, the content is not there, and who needs it has it restored. Null: the content is there.
   // REQUIRES: the restorer lives until it is replaced.
   void set_restorer(StorageRestorer* restorer) noexcept { restorer_ = restorer; }
   StorageRestorer* restorer() const noexcept { return restorer_; }

@@ -237,7 +237,7 @@ TEST_F(ShardedStepTest, ParametersOfTwoShardedModelsNeedTwoOptimizers) {
 
 TEST_F(ShardedStepTest, WeightsThatAreNotGatheredAreNotRead) {
   struct Restorer final : StorageRestorer {
-    void restore() override {}
+    void restore() override { fail(Code::kState, "parameter", "not gathered"); }
   } restorer;
   Meeting meeting(1);
   const Ref<Parameter> weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {kBlockSize}, 1.0));

@@ -1,0 +1,119 @@
+// Data-parallel training whose ranks share the state of training, as ZeRO and FSDP do: every rank computes with all
+// weights, but keeps and updates only its part. The C API's fsdp.h documents the rules. Used by one thread at a time,
+// the one that runs forward and backward.
+//
+// The hooks of the model own this object, so that it lives as long as the model.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "nn/module.h"
+#include "parallel/gradient_shards.h"
+#include "parallel/round.h"
+#include "parallel/unit_rule.h"
+#include "parallel/weight_unit.h"
+
+namespace halftone::parallel {
+
+// The part of the state of training that ranks share. Each includes those before it.
+enum class Sharding : int32_t {
+  kOptimizer = 1,  // ZeRO-1: moments, and masters where weights are gathered in 16 bits
+  kGradients = 2,  // ZeRO-2
+  kFull = 3        // ZeRO-3, FSDP: weights, too
+};
+
+struct ShardedOptions {
+  Sharding sharding = Sharding::kFull;
+  UnitRule units;                    // of kFull; the others have one unit
+  DType weight_dtype = DType::kF32;  // of gathered weights of two or more dimensions; the others stay f32
+  std::optional<DType> wire_dtype;   // of gradients on their way; none: the gradients' own
+  int32_t most_units = 2;            // that are gathered at once, beside the model's own, before they are needed
+  bool is_deterministic = false;     // as ReplicateOptions
+};
+
+class Sharded final : public RefCounted {
+ public:
+  // Compares the models of all ranks, gives them rank 0's weights and buffers, and shares the weights. `replicas` are
+  // the ranks of this number in other groups, which average with this one's (hybrid sharding); null for one group. The
+  // owners keep the groups alive. Throws COMM naming the first rank with another model or other options; STATE for no
+  // parameter that takes a gradient, and for one that has an optimizer or is sharded; DTYPE_MISMATCH for weights that
+  // are not f32; DEVICE, UNSUPPORTED, OUT_OF_MEMORY, errors of the group.
+  static Ref<Sharded> create(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module,
+                             const ShardedOptions& options, std::vector<Ref<RefCounted>> owners = {});
+  ~Sharded() override;
+
+  // Until the matching end, backwards add gradients on this rank alone. The next backward after it reduces the sum.
+  // Throws STATE if deterministic.
+  void begin_no_sync();
+  void end_no_sync();
+
+  // Until the matching end, all weights are there to be read. Every rank calls it.
+  void begin_gather();
+  void end_gather() noexcept;
+
+  size_t unit_count() const noexcept { return units_.size(); }
+
+ private:
+  class Ranks;
+  struct Backward;
+
+  Sharded(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module, const ShardedOptions& options,
+          std::vector<Ref<RefCounted>> owners);
+
+  void require_shareable() const;
+  void compare_models(const nn::Module& module);
+  void broadcast_state(const nn::Module& module);
+  void make_units(nn::Module& module);
+  std::vector<FlatPlan> plans_of(const std::vector<size_t>& parameters) const;
+  void make_buckets();
+  std::vector<PlannedBucket> plan_gradients(const std::vector<GradientSize>& gradients) const;
+  void add_hooks(nn::Module& module, const std::vector<Unit>& units);
+
+  void enter(size_t unit);
+  void leave(size_t unit) noexcept;
+  void need(size_t unit);
+  void start_next(std::vector<size_t>& next_of, size_t& last, size_t unit);
+  void enter_backward();
+  void leave_backward() noexcept;
+  void on_gradient(size_t parameter);
+  void finish_backward();
+  void update();
+  Ref<Round> make_round();
+  int32_t gathered_units() const;
+  bool is_full() const noexcept { return options_.sharding == Sharding::kFull; }
+
+  const std::vector<Ref<RefCounted>> owners_;  // of the groups, which go last
+  const ShardedOptions options_;
+  const std::vector<NamedParameter> all_;   // frozen ones, too
+  std::vector<NamedParameter> parameters_;  // that take gradients
+  std::vector<size_t> trained_;             // by number in all_: the number in parameters_
+  Exchange exchange_;
+  Ref<Ranks> ranks_;
+  std::deque<WeightUnit> units_;  // the model's own first; storages refer to them
+  std::vector<size_t> unit_of_;   // by number in parameters_
+  std::vector<size_t> waiting_;   // by unit: gradients of this backward that are not complete
+  std::vector<uint8_t> is_lent_;  // by unit: read by a module outside the unit in this forward
+  Ref<GradientShards> gradients_;
+  std::unique_ptr<GradientBuckets> buckets_;
+  std::vector<uint8_t> used_;
+  std::vector<Ref<Hook>> hooks_;
+  // By unit: the one that came after it in the last forward, and backward.
+  std::vector<size_t> next_in_forward_;
+  std::vector<size_t> next_in_backward_;
+  size_t last_in_forward_ = 0;
+  size_t last_in_backward_ = 0;
+  Ref<Round> round_;
+  Backward* backward_ = nullptr;  // under way
+  uint64_t rounds_ = 0;
+  int no_sync_depth_ = 0;
+  int gather_depth_ = 0;
+  bool is_in_forward_ = false;
+};
+
+}  // namespace halftone::parallel

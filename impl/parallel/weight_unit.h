@@ -1,0 +1,65 @@
+// The weights of one unit, shared among ranks: each rank keeps its part of the flat buffers, and all parts are gathered
+// while the unit computes. Used by Sharded, by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "parallel/exchange.h"
+#include "parallel/flat_plan.h"
+
+namespace halftone::parallel {
+
+class WeightUnit final : private StorageRestorer {
+ public:
+  // Shares the parameters that the plans name. If `keeps_whole`, the gathered weights stay, and are gathered again only
+  // when they were changed. `need` is called when somebody reads weights that are not there, and gathers them or throws.
+  // `parameters` and `exchange` outlive this. Throws UNSUPPORTED, OUT_OF_MEMORY.
+  WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
+             size_t number, bool keeps_whole, const Ref<ShardRanks>& ranks, std::function<void()> need);
+  ~WeightUnit();
+
+  const std::vector<FlatPlan>& plans() const noexcept { return plans_; }
+  // True if the weights are there, or are on their way, as they are since the last change.
+  bool is_current() const;
+  // True if the memory of the gathered weights is there.
+  bool is_whole() const noexcept { return !is_released_; }
+
+  // Every rank calls these at the same places; starting twice, or gathering what is there, does nothing. Throw
+  // OUT_OF_MEMORY and the errors of the group.
+  void start_gather();
+  void gather();
+  // Releases the memory of the gathered weights, unless they stay.
+  void release() noexcept;
+
+ private:
+  struct Flat {
+    Tensor gathered;           // 1-D
+    Tensor own;                // this rank's part of it
+    std::vector<Tensor> gaps;  // of `own`, between parameters
+    std::optional<StartedWork> work;
+  };
+
+  void restore() override { need_(); }
+  Flat make_flat(const FlatPlan& plan, const Ref<ShardRanks>& ranks);
+  void share(const FlatPlan& plan, const PlannedBucket::Slot& slot, const Tensor& kept, const Tensor& gathered,
+             const Ref<ShardRanks>& ranks);
+  void write_own(const FlatPlan& plan, const Flat& flat) const;
+  uint64_t version() const;
+
+  const std::vector<NamedParameter>& parameters_;
+  const std::vector<FlatPlan> plans_;
+  const Exchange& exchange_;
+  const size_t number_;
+  const bool keeps_whole_;
+  const std::function<void()> need_;
+  std::vector<Flat> flats_;
+  uint64_t gathers_ = 0;
+  uint64_t version_ = 0;  // of the kept weights, when they were gathered last
+  bool is_released_ = false;
+  bool is_gathering_ = false;
+};
+
+}  // namespace halftone::parallel

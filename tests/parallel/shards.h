@@ -1,0 +1,77 @@
+// Loops for tests of ranks that share the state of training.
+#pragma once
+
+#include <vector>
+
+#include "parallel/sharded.h"
+#include "replicas.h"
+
+namespace halftone::parallel {
+
+inline constexpr int kShardedSteps = 20;
+
+// Every linear layer, transformer block and convolution is a unit of its own.
+inline ShardedOptions small_units(Sharding sharding) {
+  ShardedOptions options;
+  options.sharding = sharding;
+  return options;
+}
+
+inline Ref<Sharded> shard(Rank& rank, nn::Module& model, const ShardedOptions& options) {
+  return Sharded::create(*rank.group, nullptr, model, options);
+}
+
+inline std::vector<NamedParameter> parameters_once(const nn::Module& model) {
+  return ParameterSet(model.parameters()).items();
+}
+
+// The weights of a sharded model. Every rank calls it.
+inline std::vector<float> gathered_weights(Sharded& sharded, const nn::Module& model) {
+  sharded.begin_gather();
+  std::vector<float> all;
+  for (const NamedParameter& named : parameters_once(model)) {
+    const std::vector<float> values = values_of(named.parameter->weights());
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  sharded.end_gather();
+  return all;
+}
+
+inline void plain_step(const Task& task, const nn::Module& model, ContextDevice& device, optim::Optimizer& optimizer,
+                       const Part& part) {
+  optimizer.zero_grad();
+  run_backward_of(task.loss(model, device, part));
+  optimizer.step();
+}
+
+inline std::vector<float> train_sharded(Rank& rank, const Task& task, MakeOptimizer make_optimizer,
+                                        const ShardedOptions& options) {
+  const Ref<nn::Module> model = task.make_model(rank.device());
+  // Only rank 0 has the model's weights.
+  if (rank.number() > 0) fill(model->parameters()[0].parameter->master(), 1.0 + rank.number());
+  const Ref<Sharded> sharded = shard(rank, *model, options);
+  const Ref<optim::Optimizer> optimizer = make_optimizer(*model);
+  for (int step = 0; step < kShardedSteps; ++step) {
+    plain_step(task, *model, rank.device(), *optimizer, Part::of(step, rank.number(), rank.group->size()));
+  }
+  return gathered_weights(*sharded, *model);
+}
+
+// One rank that is not sharded, on whole batches.
+inline std::vector<float> train_whole(const Task& task, MakeOptimizer make_optimizer) {
+  const Ref<Context> context = make_rank_context();
+  ContextDevice& device = context->device("cpu");
+  const Ref<nn::Module> model = task.make_model(device);
+  const Ref<optim::Optimizer> optimizer = make_optimizer(*model);
+  for (int step = 0; step < kShardedSteps; ++step) {
+    plain_step(task, *model, device, *optimizer, Part::of(step, 0, 1));
+  }
+  std::vector<float> all;
+  for (const NamedParameter& named : parameters_once(*model)) {
+    const std::vector<float> values = values_of(named.parameter->master());
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+}  // namespace halftone::parallel
