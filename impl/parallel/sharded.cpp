@@ -119,10 +119,20 @@ void Sharded::require_shareable() const {
   }
 }
 
+std::string Sharded::settings() const {
+  std::string text = "options: sharding ";
+  text += std::to_string(static_cast<int32_t>(options_.sharding));
+  text.append(", weights in ").append(name_of(options_.weight_dtype)).append(", ").append(gradients_->name());
+  if (!is_full()) return text;
+  const UnitRule& rule = options_.units;
+  text.append(", units of path ").append(rule.path.value_or("any")).append(", kind ").append(rule.kind.value_or("any"));
+  text.append(" and ").append(std::to_string(rule.least_elements)).append(" elements, at most ");
+  return text.append(std::to_string(options_.most_units)).append(" at once");
+}
+
 void Sharded::compare_models(const nn::Module& module) {
   std::vector<std::string> lines = signature_of(all_, module.buffers());
-  lines.push_back("options: sharding " + std::to_string(static_cast<int32_t>(options_.sharding)) + ", weights in " +
-                  name_of(options_.weight_dtype) + ", " + gradients_->name());
+  lines.push_back(settings());
   compare_signatures(exchange_, lines);
   exchange_.set_model(hash_of(lines));
 }

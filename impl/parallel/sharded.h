@@ -67,6 +67,8 @@ class Sharded final : public RefCounted {
           std::vector<Ref<RefCounted>> owners);
 
   void require_shareable() const;
+  // Settings that must be equal on all ranks, for the signature of the model.
+  std::string settings() const;
   void compare_models(const nn::Module& module);
   void broadcast_state(const nn::Module& module);
   void make_units(nn::Module& module);

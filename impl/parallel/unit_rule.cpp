@@ -1,7 +1,6 @@
 #include "parallel/unit_rule.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -59,8 +58,8 @@ class UnitWalk {
   }
 
   bool fits(const std::string& path, const nn::Module& module, const NumberSet& own) const {
-    if (rule_.path != nullptr && !matches_glob(rule_.path, path.c_str())) return false;
-    if (rule_.kind != nullptr && std::strcmp(rule_.kind, module.kind()) != 0) return false;
+    if (rule_.path && !matches_glob(rule_.path->c_str(), path.c_str())) return false;
+    if (rule_.kind && *rule_.kind != module.kind()) return false;
     int64_t count = 0;
     for (const size_t number : own) count += elements_[number];
     return count >= std::max<int64_t>(rule_.least_elements, 1);

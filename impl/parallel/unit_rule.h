@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,9 @@
 namespace halftone::parallel {
 
 struct UnitRule {
-  const char* path = nullptr;  // a pattern for the path (core/glob.h); null: any
-  const char* kind = nullptr;  // null: any
-  int64_t least_elements = 1;  // of the parameters that no unit inside the module has
+  std::optional<std::string> path;  // a pattern for the path (core/glob.h); none: any
+  std::optional<std::string> kind;  // none: any
+  int64_t least_elements = 1;       // of the parameters that no unit inside the module has
 };
 
 // A module with the parameters that it gathers, by their numbers.

@@ -15,8 +15,8 @@ namespace halftone::parallel {
 class WeightUnit final : private StorageRestorer {
  public:
   // Shares the parameters that the plans name. If `keeps_whole`, the gathered weights stay, and are gathered again only
-  // when they were changed. `need` is called when somebody reads weights that are not there, and gathers them or throws.
-  // `parameters` and `exchange` outlive this. Throws UNSUPPORTED, OUT_OF_MEMORY.
+  // when they were changed. `need` is called when somebody reads weights that are not there, and gathers them or
+  // throws. `parameters` and `exchange` outlive this. Throws UNSUPPORTED, OUT_OF_MEMORY.
   WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
              size_t number, bool keeps_whole, const Ref<ShardRanks>& ranks, std::function<void()> need);
   ~WeightUnit();

@@ -50,6 +50,7 @@
 #include "halftone/ema.h"
 #include "halftone/factory.h"
 #include "halftone/forward.h"
+#include "halftone/fsdp.h"
 #include "halftone/generate.h"
 #include "halftone/generator.h"
 #include "halftone/grad_scaler.h"

@@ -24,6 +24,11 @@ void fail_handle(const void* handle, HandleType expected, ArgumentName argument)
   fail_shown(handle, expected, argument.text(), argument.text());
 }
 
+void fail_released(ArgumentName argument) {
+  fail(Code::kState, argument.text(), "%s is over weights that ranks share, whose memory is released; see %s",
+       argument.text(), "htone_fsdp_gather_begin");
+}
+
 void fail_handle_at(const void* handle, HandleType expected, ArgumentName array, size_t index) {
   char shown[64];
   std::snprintf(shown, sizeof shown, "%s[%zu]", array.text(), index);

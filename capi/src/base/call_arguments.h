@@ -66,7 +66,9 @@ const ObjectOf<Handle>& object_at(Handle* const* handles, size_t index, Argument
   HandleEntry* entry = HandleTable::instance().find(handles[index], type);
   if (entry == nullptr) [[unlikely]]
     fail_handle_at(handles[index], type, array, index);
-  return *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry->object));
+  const auto& object = *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry->object));
+  require_usable(object, array);
+  return object;
 }
 
 // An array of handles with its length before it.

@@ -36,7 +36,8 @@ enum class HandleType : uint8_t {
   kGroup,
   kWork,
   kDdp,
-  kLast = kDdp,
+  kFsdp,
+  kLast = kFsdp,
 };
 
 // "a tensor", "an optimizer", for messages.

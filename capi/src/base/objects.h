@@ -23,6 +23,7 @@
 #include "optim/grad_scaler.h"
 #include "optim/optimizer.h"
 #include "parallel/replicate.h"
+#include "parallel/sharded.h"
 #include "runtime/context.h"
 #include "tensor/state_dict.h"
 #include "tensor/tensor.h"
@@ -74,6 +75,7 @@ HandleTraits<Ref<SharedStore>, HandleType::kStore> traits_of(htone_store*);
 HandleTraits<Ref<Group>, HandleType::kGroup> traits_of(htone_group*);
 HandleTraits<Ref<GroupWork>, HandleType::kWork> traits_of(htone_work*);
 HandleTraits<Ref<parallel::Replicate>, HandleType::kDdp> traits_of(htone_ddp*);
+HandleTraits<Ref<parallel::Sharded>, HandleType::kFsdp> traits_of(htone_fsdp*);
 
 template <class T>
 concept IsHandle = requires(T* handle) {
@@ -97,9 +99,22 @@ HandleEntry& entry_of(Handle* handle, ArgumentName argument) {
   return *entry;
 }
 
+// Throws STATE naming `argument`.
+[[noreturn]] void fail_released(ArgumentName argument);
+
+// A tensor over weights that ranks share has no memory between their uses.
+inline void require_usable(const Tensor& tensor, ArgumentName argument) {
+  if (tensor.storage()->is_released()) [[unlikely]]
+    fail_released(argument);
+}
+template <class Object>
+void require_usable(const Object&, ArgumentName) {}
+
 template <IsHandle Handle>
 const ObjectOf<Handle>& object_of(Handle* handle, ArgumentName argument) {
-  return *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry_of(handle, argument).object));
+  const auto& object = *std::launder(reinterpret_cast<ObjectOf<Handle>*>(entry_of(handle, argument).object));
+  require_usable(object, argument);
+  return object;
 }
 
 // The value that an operation gets for a handle's object: a tensor itself, or the object that a reference leads to.

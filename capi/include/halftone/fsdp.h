@@ -1,0 +1,168 @@
+/** @file
+ * Sharded data-parallel training (ZeRO, FSDP): ranks compute on their parts of each batch as in ddp.h, but share the
+ * state of training. Every rank keeps and updates only its part of it, so that N ranks train a model whose state one
+ * machine could not hold. With P parameters, FP32 weights and Adam, a rank holds, and sends in a step, in bytes:
+ *
+ *   sharding                     memory            sent
+ *   none (ddp.h)                 16 P              8 P (N - 1) / N
+ *   HTONE_SHARDING_OPTIMIZER     8 P + 8 P / N     8 P (N - 1) / N    moments
+ *   HTONE_SHARDING_GRADIENTS     4 P + 12 P / N    8 P (N - 1) / N    gradients, too
+ *   HTONE_SHARDING_FULL          16 P / N          12 P (N - 1) / N   weights, too
+ *
+ * The model is cut into units, modules whose weights are gathered from all ranks just before their forward, and again
+ * before their backward, and released afterwards; what is in no unit belongs to the model's own unit, which stays from
+ * the beginning of forward to the end of backward. With HTONE_SHARDING_FULL, choose units of a few layers, such as the
+ * blocks of a transformer (kind "transformer_block"): memory for the weights of two or three units is needed besides
+ * the table's, and each unit costs messages of its own. Weights that a module outside their unit reads, as a tied
+ * embedding, stay until the end of the forward.
+ *
+ * Shard the module first and create the optimizer over it afterwards. Then all calls are those of one rank: forward,
+ * backward, zero_grad, scaler, clipping, step and checkpoints (htone_checkpoint_create_shared). Every rank makes all of
+ * them, in the same order. Norm, infinities and NaN are those of all ranks. Differences from one rank:
+ * - A parameter's gradient is a range on each rank and cannot be read. Its weights can be read in forward and backward,
+ *   within htone_fsdp_gather_begin, and, where they are not shared, at any time.
+ * - A copy of weights in the optimizer's compute_dtype is not kept: weight_dtype takes its place.
+ * - Adafactor and averages of weights (ema.h) need whole parameters: UNSUPPORTED.
+ * - The model keeps its weights in shards as long as it lives; releasing the htone_fsdp changes nothing.
+ *
+ * Errors of backward are those of ddp.h. If a forward or a backward fails on one rank with HTONE_SHARDING_FULL, the
+ * others may wait for weights that it does not send: they get COMM, PEER_LOST or TIMEOUT, and the group has ended.
+ *
+ * @code
+ * htone_group* group;
+ * htone_fsdp* fsdp;
+ * check(htone_group_create(device, "single", NULL, NULL, &group));
+ * check(htone_fsdp_create(model, group, NULL, NULL, &fsdp));
+ * check(htone_optimizer_create_adamw(model, NULL, &optimizer));
+ * check(htone_module_forward(model, x, NULL, &y));
+ * check(htone_sum(y, 0, NULL, 0, &loss));
+ * check(htone_tensor_backward(loss, NULL, 0));
+ * check(htone_optimizer_step(optimizer));
+ * check(htone_optimizer_step_count(optimizer, &count));
+ * assert(count == 1);
+ * @endcode
+ */
+#ifndef HALFTONE_FSDP_H
+#define HALFTONE_FSDP_H
+
+#include "halftone/comm.h"
+#include "halftone/nn.h"
+#include "halftone/scope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A model whose state ranks share. */
+typedef struct htone_fsdp htone_fsdp;
+
+/** The part of the state of training that ranks share. */
+typedef enum htone_sharding {
+  HTONE_SHARDING_OPTIMIZER = 1,        /**< the optimizer's moments, and its masters if weights are gathered in 16 bits:
+                                          ZeRO-1 */
+  HTONE_SHARDING_GRADIENTS = 2,        /**< gradients as well: ZeRO-2 */
+  HTONE_SHARDING_FULL = 3,             /**< weights as well: ZeRO-3, FSDP */
+  HTONE_SHARDING_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_sharding;
+
+/** Settings of htone_fsdp_create, equal on all ranks. */
+typedef struct htone_fsdp_options {
+  uint32_t struct_size;     /**< sizeof of this structure */
+  htone_sharding sharding;  /**< default HTONE_SHARDING_FULL */
+  const char* unit_path;    /**< of HTONE_SHARDING_FULL: a pattern for the whole path of a module that is a unit: '*'
+                               matches any number of characters, dots too, and '?' one. Default NULL: any */
+  const char* unit_kind;    /**< likewise its kind, as htone_module_kind writes it: "transformer_block". Default NULL:
+                               any */
+  int64_t unit_elements;    /**< likewise the least number of elements of its parameters, without those of units inside
+                               it, at least 1; default 1048576 */
+  int32_t most_units;       /**< of HTONE_SHARDING_FULL: the next unit is gathered early while fewer units than this
+                               are there, beside the model's own; 0 or 1: never early. Default 2 */
+  int32_t deterministic;    /**< not 0: as in htone_ddp_options; weights are bitwise equal for 1, 2, 4, ... ranks and
+                               every sharding. Default 0 */
+  htone_dtype weight_dtype; /**< f32, bf16 or f16, in which weights of two or more dimensions are gathered and
+                               computed with; masters and all other weights stay f32. Default HTONE_F32 */
+  htone_dtype reduce_dtype; /**< f32, bf16 or f16, in which gradients are sent; 0: in their own. Default 0 */
+} htone_fsdp_options;
+
+/** The defaults, to initialize a htone_fsdp_options where it is declared. */
+#define HTONE_FSDP_OPTIONS_INIT \
+  { sizeof(htone_fsdp_options), HTONE_SHARDING_FULL, NULL, NULL, 1 << 20, 2, 0, HTONE_F32, (htone_dtype)0 }
+
+/** Fills options with the defaults, as HTONE_FSDP_OPTIONS_INIT does.
+ *
+ * @param[out] options caller's memory.
+ * @errors INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_options_init(htone_fsdp_options* options);
+
+/** Shares the state of a module's training among ranks. Every rank calls it for the same model; rank 0's weights and
+ * buffers replace those of the others.
+ *
+ * @param[in] module borrowed; f32 parameters without an optimizer. Keeps what it needs.
+ * @param[in] group the ranks that share, over the memory of the module's device; retained by the module.
+ * @param[in] replicas optional; the ranks that have this rank's number in other groups like `group`, to average with
+ *   (hybrid sharding): for each group of one machine, htone_group_split gives both. Retained by the module.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (a parameter over the caller's memory), DTYPE_MISMATCH, STATE
+ * (no parameter that takes a gradient; a parameter has an optimizer, or is sharded already), DEVICE, COMM (a rank has
+ *   another model or other options; names the rank and the first difference), PEER_LOST, TIMEOUT, OUT_OF_MEMORY. After
+ *   the last three the module may be shared in part: make it anew.
+ * @source Rajbhandari et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_create(htone_module* module, htone_group* group, htone_group* replicas,
+                                         const htone_fsdp_options* options, htone_fsdp** out);
+
+/** Returns the number of units, the model's own included.
+ *
+ * @param[in] fsdp borrowed.
+ * @param[out] out_count caller's memory.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_unit_count(htone_fsdp* fsdp, size_t* out_count);
+
+/** Leaves the gradients of backwards to this rank until the scope ends: they are added up, in memory for whole
+ * gradients, and the first backward after the scope reduces the sums. Every rank does so for the same backwards.
+ *
+ * @param[in] fsdp retained until the scope ends.
+ * @param[out] out the scope; owned by the caller, who ends it with htone_scope_end.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (a deterministic model reduces every backward), OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_no_sync_begin(htone_fsdp* fsdp, htone_scope** out);
+
+/** Gathers all weights until the scope ends, so that they can be read: to save, print or compare them. What is written
+ * to them is lost. Every rank begins the scope at the same place; reading them then needs no other rank.
+ *
+ * @param[in] fsdp retained until the scope ends.
+ * @param[out] out the scope; owned by the caller, who ends it with htone_scope_end. Tensors over the weights cannot be
+ *   read afterwards.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, COMM, PEER_LOST, TIMEOUT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_gather_begin(htone_fsdp* fsdp, htone_scope** out);
+
+/** Adds a reference.
+ *
+ * @param[in] fsdp a sharded model.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_retain(htone_fsdp* fsdp);
+
+/** Releases a reference. The module stays as it is.
+ *
+ * @param[in] fsdp optional; a sharded model.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
+ */
+HTONE_EXPORT htone_status htone_fsdp_release(htone_fsdp* fsdp);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

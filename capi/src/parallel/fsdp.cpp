@@ -1,0 +1,122 @@
+#include "halftone/fsdp.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/call.h"
+#include "base/scope.h"
+#include "parallel/sharded.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+using parallel::Sharded;
+
+namespace {
+
+parallel::Sharding checked_sharding(htone_sharding sharding) {
+  if (sharding >= HTONE_SHARDING_OPTIMIZER && sharding <= HTONE_SHARDING_FULL) {
+    return static_cast<parallel::Sharding>(sharding);
+  }
+  fail(Code::kInvalidArgument, "options", "options.sharding=%d, expected one of HTONE_SHARDING_...",
+       static_cast<int>(sharding));
+}
+
+DType checked_wire(htone_dtype dtype, const char* field) {
+  const auto checked = static_cast<DType>(dtype);
+  if (checked == DType::kF32 || checked == DType::kBF16 || checked == DType::kF16) return checked;
+  fail(Code::kInvalidArgument, "options", "options.%s=%s, expected f32, bf16 or f16", field, htone_dtype_name(dtype));
+}
+
+std::optional<std::string> text_or_none(const char* text) {
+  return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+}
+
+parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
+  if (options.unit_elements < 1) {
+    fail(Code::kInvalidArgument, "options", "options.unit_elements=%lld, expected at least 1",
+         static_cast<long long>(options.unit_elements));
+  }
+  if (options.most_units < 0) {
+    fail(Code::kInvalidArgument, "options", "options.most_units=%d, expected at least 0", options.most_units);
+  }
+  parallel::ShardedOptions checked = {.sharding = checked_sharding(options.sharding),
+                                      .units = {.path = text_or_none(options.unit_path),
+                                                .kind = text_or_none(options.unit_kind),
+                                                .least_elements = options.unit_elements},
+                                      .weight_dtype = checked_wire(options.weight_dtype, "weight_dtype"),
+                                      .wire_dtype = {},
+                                      .most_units = options.most_units,
+                                      .is_deterministic = options.deterministic != 0};
+  if (static_cast<int>(options.reduce_dtype) != 0) {
+    checked.wire_dtype = checked_wire(options.reduce_dtype, "reduce_dtype");
+  }
+  if (checked.is_deterministic && checked.wire_dtype.value_or(DType::kF32) != DType::kF32) {
+    fail(Code::kInvalidArgument, "options", "options.reduce_dtype=%s, expected f32 with options.deterministic",
+         htone_dtype_name(options.reduce_dtype));
+  }
+  return checked;
+}
+
+void require_device(const nn::Module& module, const Group& group, const char* argument) {
+  const std::vector<NamedParameter> parameters = module.parameters();
+  if (parameters.empty() || &parameters.front().parameter->device() == &group.device()) return;
+  fail(Code::kDevice, argument, "%s is over the memory of another device, or context, than the parameters", argument);
+}
+
+// Ends a state of the engine with the scope that holds it.
+template <auto begin, auto end>
+class HeldState final : public RefCounted {
+ public:
+  explicit HeldState(Ref<Sharded> sharded) : sharded_(std::move(sharded)) { ((*sharded_).*begin)(); }
+  ~HeldState() override { ((*sharded_).*end)(); }
+
+ private:
+  const Ref<Sharded> sharded_;
+};
+using NoSyncState = HeldState<&Sharded::begin_no_sync, &Sharded::end_no_sync>;
+using GatheredState = HeldState<&Sharded::begin_gather, &Sharded::end_gather>;
+
+template <class State>
+htone_status begin_scope(htone_fsdp* fsdp, htone_scope** out) {
+  return guard([&] {
+    const auto sharded = hold(fsdp, "fsdp");
+    Ref<OpenScope> open = open_scope();
+    require_memory(out, "out");
+    open->held = make_ref<State>(sharded.reference());
+    enter(std::move(open), out);
+  });
+}
+
+}  // namespace
+
+htone_status htone_fsdp_create(htone_module* module, htone_group* group, htone_group* replicas,
+                               const htone_fsdp_options* options, htone_fsdp** out) {
+  return guard([&] {
+    const auto model = hold(module, "module");
+    const auto ranks = hold(group, "group");
+    const Ref<Group> others = replicas == nullptr ? nullptr : hold(replicas, "replicas").reference();
+    require_memory(out, "out");
+    const auto given = options_or_default<htone_fsdp_options>(options, HTONE_FSDP_OPTIONS_INIT);
+    const parallel::ShardedOptions checked = checked_options(given);
+    require_device(*model, *ranks, "group");
+    if (others) require_device(*model, *others, "replicas");
+    std::vector<Ref<RefCounted>> owners = {ranks.reference()};
+    if (others) owners.push_back(others);
+    give_handle(out, Sharded::create(ranks->process_group(), others ? &others->process_group() : nullptr, *model,
+                                     checked, std::move(owners)));
+  });
+}
+
+htone_status htone_fsdp_unit_count(htone_fsdp* fsdp, size_t* out_count) {
+  return Pure([](const Sharded& sharded) { return sharded.unit_count(); }, fsdp, out_count);
+}
+
+htone_status htone_fsdp_no_sync_begin(htone_fsdp* fsdp, htone_scope** out) {
+  return begin_scope<NoSyncState>(fsdp, out);
+}
+
+htone_status htone_fsdp_gather_begin(htone_fsdp* fsdp, htone_scope** out) {
+  return begin_scope<GatheredState>(fsdp, out);
+}
