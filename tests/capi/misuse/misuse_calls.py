@@ -27,6 +27,7 @@ AFTER["htone_store_get"] = AFTER["htone_store_set"]
 BEFORE["htone_ddp_finish"] = "mark_gradients();"
 AFTER["htone_ddp_join_begin"] = "assert_ok(htone_ddp_join_end(ddp));"
 BEFORE["htone_ddp_join_end"] = "assert_ok(htone_ddp_join_begin(ddp, 0));"
+BEFORE["htone_fsdp_create"] = "module = renew_whole_module();"
 AFTER["htone_group_abort"] = "group = renew_group();"
 BEFORE["htone_group_describe_operations"] = "group = renew_group();"
 

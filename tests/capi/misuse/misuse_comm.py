@@ -32,6 +32,7 @@ COMM = {
 COMM_OPTIONS = {
     "htone_link_cost": ("link_cost", False),
     "htone_ddp_options": ("ddp_options", True),
+    "htone_fsdp_options": ("fsdp_options", True),
     "htone_group_options": ("group_options", True),
     "htone_store_functions": ("store_functions", False),
     "htone_tcp_store_options": ("tcp_store_options", True),
@@ -54,6 +55,14 @@ COMM_FIELDS = {
     ("htone_ddp_options", "power_sgd_start"): None,
     ("htone_ddp_options", "power_sgd_rate"): None,
     ("htone_ddp_options", "warm_start"): None,
+    ("htone_fsdp_options", "sharding"): ["0", "4", "-1", "INT32_MAX"],
+    ("htone_fsdp_options", "unit_path"): None,
+    ("htone_fsdp_options", "unit_kind"): None,
+    ("htone_fsdp_options", "unit_elements"): ["0", "-1", "INT64_MIN"],
+    ("htone_fsdp_options", "most_units"): ["-1", "INT32_MIN"],
+    ("htone_fsdp_options", "deterministic"): None,
+    ("htone_fsdp_options", "weight_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64"],
+    ("htone_fsdp_options", "reduce_dtype"): ["-1", "1000", "HTONE_F64", "HTONE_I64"],
     ("htone_group_options", "rank"): None,  # tests/capi/comm/group_test.c, as size: a launched group ignores both
     ("htone_group_options", "size"): None,
     ("htone_group_options", "timeout_seconds"): ["NAN", "0.0", "-1.0", "-INFINITY"],

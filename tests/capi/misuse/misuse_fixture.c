@@ -89,6 +89,7 @@ static void make_options(void) {
   assert_ok(htone_group_options_init(&fixture.group_options));
   assert_ok(htone_link_cost_init(&fixture.link_cost));
   assert_ok(htone_ddp_options_init(&fixture.ddp_options));
+  assert_ok(htone_fsdp_options_init(&fixture.fsdp_options));
   assert_ok(htone_tcp_store_options_init(&fixture.tcp_store_options));
   make_store_functions();
 }
@@ -226,6 +227,12 @@ htone_checkpoint* renew_checkpoint(void) {
   return fixture.checkpoint;
 }
 
+htone_module* renew_whole_module(void) {
+  htone_module* made;
+  assert_ok(htone_module_create_linear(fixture.device, 2, 3, NULL, &made));
+  return keep_module(made);
+}
+
 htone_group* renew_group(void) {
   assert_ok(htone_group_release(fixture.group));
   fixture.group = make_object(kGroupHandle);
@@ -293,6 +300,7 @@ static void make_objects(void) {
   fixture.group = make_object(kGroupHandle);
   fixture.work = keep_work(make_object(kWorkHandle));
   fixture.ddp = make_object(kDdpHandle);
+  fixture.fsdp = make_object(kFsdpHandle);
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);
   const htone_custom_options two = {sizeof two, 2, 2, 2};
@@ -324,6 +332,7 @@ void begin_scope(void) { fixture.scope = make_object(kScopeHandle); }
 void release_fixture(void) {
   assert_ok(htone_checkpoint_release(fixture.checkpoint));
   assert_ok(htone_parameters_release(fixture.spare_parameters));
+  assert_ok(htone_fsdp_release(fixture.fsdp));
   assert_ok(htone_ddp_release(fixture.ddp));
   assert_ok(htone_group_release(fixture.group));
   assert_ok(htone_scope_end(fixture.scope));

@@ -30,6 +30,7 @@ typedef enum HandleKind {
   kGroupHandle,
   kWorkHandle,
   kDdpHandle,
+  kFsdpHandle,
   kHandleKinds
 } HandleKind;
 
@@ -56,6 +57,7 @@ typedef struct Fixture {
   htone_group* group; /* of one rank */
   htone_work* work;   /* a barrier that is done */
   htone_ddp* ddp;     /* of free_module */
+  htone_fsdp* fsdp;
 
   htone_tensor* leaf; /* with a gradient */
   htone_tensor* loss; /* a recorded scalar */
@@ -114,6 +116,7 @@ typedef struct Fixture {
   htone_trace_options trace_options;
   htone_group_options group_options;
   htone_ddp_options ddp_options;
+  htone_fsdp_options fsdp_options;
   htone_store_functions store_functions; /* which return HTONE_OK */
   htone_tcp_store_options tcp_store_options;
   htone_link_cost link_cost;
@@ -154,6 +157,8 @@ htone_checkpoint* renew_checkpoint(void);
 
 /* Replaces the fixture's group by a new one. */
 htone_group* renew_group(void);
+/* A module that no ranks share yet. */
+htone_module* renew_whole_module(void);
 
 /* Gives the parameters gradients and marks them as ready. */
 void mark_gradients(void);

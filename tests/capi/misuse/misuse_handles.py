@@ -26,6 +26,7 @@ HANDLES = {
     "htone_group": ("kGroupHandle", "group", "htone_group_release"),
     "htone_work": ("kWorkHandle", "work", "htone_work_release"),
     "htone_ddp": ("kDdpHandle", "ddp", "htone_ddp_release"),
+    "htone_fsdp": ("kFsdpHandle", "fsdp", "htone_fsdp_release"),
 }
 
 # Arguments that must be another object of the fixture than the default one of their type.

@@ -24,6 +24,7 @@ typedef union Handle {
   htone_group* group;
   htone_work* work;
   htone_ddp* ddp;
+  htone_fsdp* fsdp;
 } Handle;
 
 void* make_object(HandleKind kind) {
@@ -97,6 +98,9 @@ void* make_object(HandleKind kind) {
     case kDdpHandle:
       assert_ok(htone_ddp_create(fixture.free_module, fixture.group, NULL, &made.ddp));
       break;
+    case kFsdpHandle:
+      assert_ok(htone_fsdp_create(renew_whole_module(), fixture.group, NULL, NULL, &made.fsdp));
+      break;
     case kHandleKinds:
       break;
   }
@@ -149,6 +153,8 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_work_release(handle);
     case kDdpHandle:
       return htone_ddp_release(handle);
+    case kFsdpHandle:
+      return htone_fsdp_release(handle);
     case kHandleKinds:
       break;
   }

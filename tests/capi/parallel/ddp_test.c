@@ -1,78 +1,36 @@
 /* Data-parallel training through the C API, with ranks that are threads: each has a context of its own. */
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "run_tests.h"
+#include "thread_ranks.h"
 
 enum { kRanks = 3, kFeatures = 4 };
 
 typedef struct Rank {
   int number;
-  htone_store* store;
-  htone_context* context;
   htone_device* device;
   htone_group* group;
   htone_module* model;        /* linear, of kFeatures inputs and one output; each rank draws other weights */
   htone_optimizer* optimizer; /* SGD over the model */
-  void (*body)(struct Rank* rank);
 } Rank;
 
-/* CMocka's assertions leave a test by longjmp, which only its own thread may do. */
-#define REQUIRE(condition)                                                          \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      abort();                                                                      \
-    }                                                                               \
-  } while (0)
-#define REQUIRE_OK(call) REQUIRE((call) == HTONE_OK)
+static void (*rank_body)(Rank* rank);
 
-static int last_error_says(const char* part) {
-  htone_error_info info = {.struct_size = sizeof info};
-  htone_error_last(&info);
-  return strstr(info.message, part) != NULL;
-}
-
-static void* run_rank(void* argument) {
-  Rank* rank = argument;
-  htone_context_options context_options = HTONE_CONTEXT_OPTIONS_INIT;
-  context_options.num_threads = 1;
-  context_options.seed = 5 + (uint64_t)rank->number;
-  REQUIRE_OK(htone_context_create(&context_options, &rank->context));
-  REQUIRE_OK(htone_device_create(rank->context, "cpu", &rank->device));
-  htone_group_options options = HTONE_GROUP_OPTIONS_INIT;
-  options.rank = rank->number;
-  options.size = kRanks;
-  options.timeout_seconds = 20;
-  REQUIRE_OK(htone_group_create(rank->device, "threads", rank->store, &options, &rank->group));
-  REQUIRE_OK(htone_group_barrier(rank->group, NULL)); /* nobody leaves before all have come */
-  REQUIRE_OK(htone_module_create_linear(rank->device, kFeatures, 1, NULL, &rank->model));
+static void run_rank(ThreadRank* thread) {
+  Rank rank = {.number = thread->number, .device = thread->device, .group = thread->group};
+  REQUIRE_OK(htone_module_create_linear(rank.device, kFeatures, 1, NULL, &rank.model));
   htone_sgd_options sgd = HTONE_SGD_OPTIONS_INIT;
   sgd.lr = 0.5;
-  REQUIRE_OK(htone_optimizer_create_sgd(rank->model, &sgd, &rank->optimizer));
-  rank->body(rank);
-  REQUIRE_OK(htone_optimizer_release(rank->optimizer));
-  REQUIRE_OK(htone_module_release(rank->model));
-  REQUIRE_OK(htone_group_release(rank->group));
-  REQUIRE_OK(htone_device_release(rank->device));
-  REQUIRE_OK(htone_context_release(rank->context));
-  return NULL;
+  REQUIRE_OK(htone_optimizer_create_sgd(rank.model, &sgd, &rank.optimizer));
+  rank_body(&rank);
+  REQUIRE_OK(htone_optimizer_release(rank.optimizer));
+  REQUIRE_OK(htone_module_release(rank.model));
 }
 
 static void run_ranks(void (*body)(Rank* rank)) {
-  pthread_t threads[kRanks];
-  Rank ranks[kRanks];
-  htone_store* store = NULL;
-  assert_ok(htone_store_create_memory(test_context(), &store));
-  for (int i = 0; i < kRanks; ++i) {
-    ranks[i] = (Rank){.number = i, .store = store, .body = body};
-    assert_int_equal(pthread_create(&threads[i], NULL, run_rank, &ranks[i]), 0);
-  }
-  for (int i = 0; i < kRanks; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
-  assert_ok(htone_store_release(store));
+  rank_body = body;
+  run_thread_ranks(kRanks, run_rank);
 }
 
 /* Backward of the sum of the results for one row whose elements are all `value`: the weight's gradient is the row. */

@@ -1,0 +1,264 @@
+/* Sharded training through the C API: a linear layer of 600 weights on two ranks, which keep 512 and 88 of them. */
+#include <math.h>
+#include <string.h>
+
+#include "run_tests.h"
+#include "thread_ranks.h"
+
+enum { kRanks = 2, kFeatures = 600, kFirstShard = 512 };
+
+static htone_module* make_model(htone_device* device) {
+  htone_module* model = NULL;
+  htone_linear_options options = HTONE_LINEAR_OPTIONS_INIT;
+  options.bias = 0;
+  REQUIRE_OK(htone_module_create_linear(device, kFeatures, 1, &options, &model));
+  return model;
+}
+
+static htone_parameter* weight_of(htone_module* model) {
+  htone_parameters* parameters = NULL;
+  htone_parameter* weight = NULL;
+  REQUIRE_OK(htone_parameters_create_from_module(model, &parameters));
+  REQUIRE_OK(htone_parameters_at(parameters, 0, &weight));
+  REQUIRE_OK(htone_parameters_release(parameters));
+  return weight;
+}
+
+static htone_status read_weights(htone_module* model, float out[kFeatures]) {
+  htone_parameter* weight = weight_of(model);
+  htone_tensor* values = NULL;
+  const htone_status status = htone_parameter_read(weight, HTONE_F32, &values);
+  if (status == HTONE_OK) REQUIRE_OK(htone_tensor_read(values, HTONE_F32, out, sizeof(float) * kFeatures));
+  REQUIRE_OK(htone_tensor_release(values));
+  REQUIRE_OK(htone_parameter_release(weight));
+  return status;
+}
+
+static htone_fsdp* shard(const ThreadRank* rank, htone_module* model, htone_sharding sharding) {
+  htone_fsdp* fsdp = NULL;
+  htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
+  options.sharding = sharding;
+  REQUIRE_OK(htone_fsdp_create(model, rank->group, NULL, &options, &fsdp));
+  return fsdp;
+}
+
+static htone_optimizer* make_sgd(htone_module* model) {
+  htone_optimizer* optimizer = NULL;
+  htone_sgd_options options = HTONE_SGD_OPTIONS_INIT;
+  options.lr = 0.5;
+  REQUIRE_OK(htone_optimizer_create_sgd(model, &options, &optimizer));
+  return optimizer;
+}
+
+/* For one row whose elements are all `value`, which is the weight's gradient. */
+static void backward_of_row(const ThreadRank* rank, htone_module* model, double value) {
+  htone_tensor *x = NULL, *y = NULL;
+  REQUIRE_OK(htone_tensor_create_ones(rank->device, HTONE_F32, 2, (int64_t[]){1, kFeatures}, &x));
+  REQUIRE_OK(htone_tensor_fill(x, value));
+  REQUIRE_OK(htone_module_forward(model, x, NULL, &y));
+  REQUIRE_OK(htone_tensor_backward(y, NULL, 0));
+  REQUIRE_OK(htone_tensor_release(x));
+  REQUIRE_OK(htone_tensor_release(y));
+}
+
+static int64_t bytes_of(const ThreadRank* rank, int category) {
+  htone_memory_stats stats = HTONE_MEMORY_STATS_INIT;
+  REQUIRE_OK(htone_device_memory_stats(rank->device, &stats));
+  return stats.by_category[category];
+}
+
+/* Three steps; the gradients of the ranks are 1 and 3, then 2 and 4, and so on. */
+static void train(const ThreadRank* rank, htone_sharding sharding) {
+  htone_module* model = make_model(rank->device);
+  float first[kFeatures], last[kFeatures];
+  if (rank->number == 0) REQUIRE_OK(read_weights(model, first));
+  htone_fsdp* fsdp = shard(rank, model, sharding);
+  htone_optimizer* optimizer = make_sgd(model);
+  REQUIRE_OK(htone_fsdp_retain(fsdp));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  for (int step = 0; step < 3; ++step) {
+    REQUIRE_OK(htone_optimizer_zero_grad(optimizer));
+    backward_of_row(rank, model, 1 + step + 2 * rank->number);
+    REQUIRE_OK(htone_optimizer_step(optimizer));
+  }
+  htone_scope* scope = NULL;
+  REQUIRE_OK(htone_fsdp_gather_begin(fsdp, &scope));
+  REQUIRE_OK(read_weights(model, last));
+  REQUIRE_OK(htone_scope_end(scope));
+  for (int i = 0; rank->number == 0 && i < kFeatures; ++i) REQUIRE(fabsf(last[i] - (first[i] - 4.5f)) < 1e-5f);
+  REQUIRE_OK(htone_optimizer_release(optimizer));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+}
+
+static void train_optimizer(ThreadRank* rank) { train(rank, HTONE_SHARDING_OPTIMIZER); }
+static void train_gradients(ThreadRank* rank) { train(rank, HTONE_SHARDING_GRADIENTS); }
+static void train_full(ThreadRank* rank) { train(rank, HTONE_SHARDING_FULL); }
+
+static void ranks_train_from_averaged_gradients_and_rank_0s_weights(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, train_optimizer);
+  run_thread_ranks(kRanks, train_gradients);
+  run_thread_ranks(kRanks, train_full);
+}
+
+static void share_memory(ThreadRank* rank) {
+  htone_module* model = make_model(rank->device);
+  htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_FULL);
+  htone_optimizer* optimizer = NULL;
+  REQUIRE_OK(htone_optimizer_create_adam(model, NULL, &optimizer));
+  /* Shards are cut at 256 elements, and each has the same size. */
+  REQUIRE(bytes_of(rank, HTONE_MEMORY_PARAMETERS) == kFirstShard * 4);
+  backward_of_row(rank, model, 1);
+  REQUIRE(bytes_of(rank, HTONE_MEMORY_GRADIENTS) == kFirstShard * 4);
+  const int64_t own = rank->number == 0 ? kFirstShard : kFeatures - kFirstShard;
+  const int64_t moments = bytes_of(rank, HTONE_MEMORY_OPTIMIZER);
+  REQUIRE(moments >= own * 8 && moments < own * 8 + 200); /* and the optimizer's own numbers */
+  REQUIRE_OK(htone_optimizer_release(optimizer));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+}
+
+static void a_rank_keeps_its_part_of_all_state(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, share_memory);
+}
+
+static void read_too_early(ThreadRank* rank) {
+  htone_module* model = make_model(rank->device);
+  htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_FULL);
+  float values[kFeatures];
+  REQUIRE(read_weights(model, values) == HTONE_ERROR_STATE);
+  REQUIRE(last_error_says("htone_fsdp_gather_begin"));
+  htone_parameter* weight = weight_of(model);
+  htone_tensor *kept = NULL, *sum = NULL;
+  htone_scope* scope = NULL;
+  REQUIRE_OK(htone_fsdp_gather_begin(fsdp, &scope));
+  REQUIRE_OK(htone_parameter_read(weight, HTONE_F32, &kept));
+  REQUIRE_OK(htone_sum(kept, 0, NULL, 0, &sum));
+  REQUIRE_OK(htone_tensor_release(sum));
+  REQUIRE_OK(htone_scope_end(scope));
+  REQUIRE(htone_sum(kept, 0, NULL, 0, &sum) == HTONE_ERROR_STATE);
+  REQUIRE(last_error_says("input is over weights that ranks share"));
+  REQUIRE(htone_tensor_read(kept, HTONE_F32, values, sizeof values) == HTONE_ERROR_STATE);
+  REQUIRE(htone_cat(1, &kept, 0, &sum) == HTONE_ERROR_STATE);
+  REQUIRE_OK(htone_tensor_release(kept));
+  REQUIRE_OK(htone_parameter_release(weight));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+}
+
+static void weights_are_read_while_they_are_gathered(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, read_too_early);
+}
+
+static void accumulate(ThreadRank* rank) {
+  htone_module* model = make_model(rank->device);
+  htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_GRADIENTS);
+  htone_optimizer* optimizer = make_sgd(model);
+  float before[kFeatures], after[kFeatures];
+  REQUIRE_OK(read_weights(model, before));
+  htone_scope* scope = NULL;
+  REQUIRE_OK(htone_fsdp_no_sync_begin(fsdp, &scope));
+  backward_of_row(rank, model, 1 + rank->number);
+  REQUIRE(htone_optimizer_step(optimizer) == HTONE_ERROR_STATE); /* nothing is reduced yet */
+  REQUIRE_OK(htone_scope_end(scope));
+  backward_of_row(rank, model, 2);
+  REQUIRE_OK(htone_optimizer_step(optimizer));
+  REQUIRE_OK(read_weights(model, after));
+  for (int i = 0; i < kFeatures; ++i) REQUIRE(fabsf(after[i] - (before[i] - 0.5f * 3.5f)) < 1e-5f);
+  REQUIRE_OK(htone_optimizer_release(optimizer));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+}
+
+static void no_sync_adds_gradients_on_each_rank(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, accumulate);
+}
+
+/* A model, a group of one rank, and the status of sharding it. */
+static htone_status status_of_sharding(htone_module* model, const htone_fsdp_options* options) {
+  htone_group* group = NULL;
+  htone_fsdp* fsdp = NULL;
+  assert_ok(htone_group_create(test_device(), "single", NULL, NULL, &group));
+  const htone_status status = htone_fsdp_create(model, group, NULL, options, &fsdp);
+  if (status == HTONE_OK) assert_ok(htone_fsdp_release(fsdp));
+  assert_ok(htone_group_release(group));
+  return status;
+}
+
+static void what_cannot_be_shared_is_refused(void** state) {
+  (void)state;
+  htone_module* model = keep_module(make_model(test_device()));
+  htone_optimizer* optimizer = make_sgd(model);
+  assert_int_equal(status_of_sharding(model, NULL), HTONE_ERROR_STATE);
+  assert_true(last_error_says("parameter weight has an optimizer"));
+  assert_ok(htone_optimizer_release(optimizer));
+  htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
+  options.deterministic = 1;
+  options.reduce_dtype = HTONE_BF16;
+  assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
+  assert_true(last_error_says("options.reduce_dtype=bf16"));
+  assert_ok(status_of_sharding(model, NULL));
+  assert_int_equal(status_of_sharding(model, NULL), HTONE_ERROR_STATE);
+  assert_true(last_error_says("sharded already"));
+  assert_int_equal(htone_optimizer_create_adafactor(model, NULL, &optimizer), HTONE_ERROR_UNSUPPORTED);
+  htone_module* narrow = NULL;
+  htone_linear_options linear = HTONE_LINEAR_OPTIONS_INIT;
+  linear.dtype = HTONE_BF16;
+  assert_ok(htone_module_create_linear(test_device(), 2, 2, &linear, &narrow));
+  assert_int_equal(status_of_sharding(narrow, NULL), HTONE_ERROR_DTYPE_MISMATCH);
+  assert_ok(htone_module_release(narrow));
+  htone_module* empty = NULL;
+  assert_ok(htone_module_create_relu(&empty));
+  assert_int_equal(status_of_sharding(empty, NULL), HTONE_ERROR_STATE);
+  assert_ok(htone_module_release(empty));
+}
+
+static void units_are_chosen_by_path_kind_and_size(void** state) {
+  (void)state;
+  htone_transformer_options transformer = HTONE_TRANSFORMER_OPTIONS_INIT;
+  transformer.vocabulary = transformer.positions = 8;
+  transformer.width = transformer.heads = transformer.layers = 4;
+  htone_group* group = NULL;
+  assert_ok(htone_group_create(test_device(), "single", NULL, NULL, &group));
+  const struct {
+    const char *path, *kind;
+    int64_t elements;
+    size_t units;
+  } rules[] = {{NULL, NULL, 1 << 20, 1},
+               {NULL, "transformer_block", 1, 5},
+               {"h.0*", "transformer_block", 1, 2},
+               {NULL, "transformer_block", 1000000, 1},
+               {"h.?", NULL, 1, 5}};
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+    htone_module* model = NULL;
+    htone_fsdp* fsdp = NULL;
+    size_t count = 0;
+    htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
+    options.unit_path = rules[i].path;
+    options.unit_kind = rules[i].kind;
+    options.unit_elements = rules[i].elements;
+    assert_ok(htone_module_create_transformer(test_device(), &transformer, &model));
+    assert_ok(htone_fsdp_create(model, group, NULL, &options, &fsdp));
+    assert_ok(htone_fsdp_unit_count(fsdp, &count));
+    assert_int_equal(count, rules[i].units);
+    assert_ok(htone_fsdp_release(fsdp));
+    assert_ok(htone_module_release(model));
+  }
+  assert_ok(htone_group_release(group));
+}
+
+int main(int argc, char** argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ranks_train_from_averaged_gradients_and_rank_0s_weights),
+      cmocka_unit_test(a_rank_keeps_its_part_of_all_state),
+      cmocka_unit_test(weights_are_read_while_they_are_gathered),
+      cmocka_unit_test(no_sync_adds_gradients_on_each_rank),
+      cmocka_unit_test(what_cannot_be_shared_is_refused),
+      cmocka_unit_test(units_are_chosen_by_path_kind_and_size),
+  };
+  return run_program(argc, argv, tests, COUNT_OF(tests));
+}
