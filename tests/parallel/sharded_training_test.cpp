@@ -26,9 +26,7 @@ class ShardedTrainingTest : public testing::TestWithParam<std::tuple<int, Shardi
 
 TEST_P(ShardedTrainingTest, APerceptronWithSgdIsLikeOneRank) { expect_like_one_rank(perceptron(), make_sgd, 1e-6); }
 
-TEST_P(ShardedTrainingTest, APerceptronWithAdamwIsLikeOneRank) {
-  expect_like_one_rank(perceptron(), make_adamw, 1e-4);
-}
+TEST_P(ShardedTrainingTest, APerceptronWithAdamwIsLikeOneRank) { expect_like_one_rank(perceptron(), make_adamw, 1e-4); }
 
 TEST_P(ShardedTrainingTest, ALanguageModelWithSgdIsLikeOneRank) {
   expect_like_one_rank(language_model(), make_sgd, 1e-6);
