@@ -55,25 +55,28 @@ std::vector<std::string> paths_in(const std::string& folder, int64_t world_size)
   return paths;
 }
 
-Index write_tensors(const Io& io, const std::string& folder, const SaveRank& save, const StateDict& state) {
+Index unwritten_index(const SaveRank& save, const StateDict& state) {
   Index index{.step = save.step, .save_id = save.save_id, .files = {}, .tensors = {}, .scalars = state.scalars()};
-  const std::string name = file_name(save.rank, save.world_size);
-  WrittenFile written;
-  publish_file(io, folder + "/" + name, [&](File& file) {
-    written = write_safetensors(file, state, {{"save_id", save.save_id}});
-  });
-  sync_directory(io, folder);
-  index.files.push_back({.name = name, .size = written.size, .header_checksum = written.header_checksum});
+  index.files.push_back({.name = file_name(save.rank, save.world_size)});
   index.tensors.reserve(state.tensors().size());
-  for (size_t i = 0; i < state.tensors().size(); ++i) {
-    const StateTensor& entry = state.tensors()[i];
-    const TensorPart part = {.file = 0,
-                             .begin = entry.offset(),
-                             .end = entry.offset() + entry.numel(),
-                             .checksum = written.tensor_checksums[i]};
+  for (const StateTensor& entry : state.tensors()) {
+    const TensorPart part = {.file = 0, .begin = entry.offset(), .end = entry.offset() + entry.numel()};
     index.tensors.push_back(
         {.name = entry.name, .dtype = entry.dtype(), .shape = entry.global_shape(), .parts = {part}});
   }
+  return index;
+}
+
+Index write_tensors(const Io& io, const std::string& folder, const SaveRank& save, const StateDict& state) {
+  Index index = unwritten_index(save, state);
+  WrittenFile written;
+  publish_file(io, folder + "/" + index.files[0].name, [&](File& file) {
+    written = write_safetensors(file, state, {{"save_id", save.save_id}});
+  });
+  sync_directory(io, folder);
+  index.files[0].size = written.size;
+  index.files[0].header_checksum = written.header_checksum;
+  for (size_t i = 0; i < index.tensors.size(); ++i) index.tensors[i].parts[0].checksum = written.tensor_checksums[i];
   return index;
 }
 

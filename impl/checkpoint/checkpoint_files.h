@@ -22,6 +22,8 @@ struct SaveRank {
   int64_t world_size = 1;
 };
 
+// The index of this rank's file alone before it is written, without its size and its checksums.
+Index unwritten_index(const SaveRank& save, const StateDict& state);
 // Writes the tensors of one rank into `folder` and makes them durable, so that no power failure leaves an index without
 // them. Returns the index of this rank's file alone. Throws IO, FORMAT.
 Index write_tensors(const Io& io, const std::string& folder, const SaveRank& save, const StateDict& state);

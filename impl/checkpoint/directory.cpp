@@ -7,10 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/merged_index.h"
-#include "checkpoint/open_checkpoint.h"
 #include "core/error.h"
 
 namespace halftone::checkpoint {
@@ -18,9 +16,6 @@ namespace halftone::checkpoint {
 namespace {
 
 constexpr const char kFolderLead[] = "step-";
-
-// A directory is saved to by one process.
-constexpr int64_t kWorldSize = 1;
 
 // The step in a folder's name; -1 for a name that step_path() does not produce.
 int64_t step_of(const char* name) noexcept {
@@ -159,24 +154,45 @@ void Directory::require_latest(int64_t step) const {
 }
 
 void Directory::save(int64_t step, const StateDict& state) {
+  const std::unique_ptr<Save> save = begin_save(step, 1);
+  save->finish({write_rank({.step = step, .save_id = save->id()}, state)});
+}
+
+std::unique_ptr<Directory::Save> Directory::begin_save(int64_t step, int64_t world_size) {
   if (is_in_child_) {
     fail(Code::kState, "checkpoint", "%s was opened by the process that forked this one; open it anew", path_.c_str());
   }
   if (lock_.ensure()) forget_steps();
   require_latest(step);
   clear_way(step);
-  // Listed now: if the save fails because memory has run out, the clean-up must not allocate.
-  const std::vector<std::string> leftovers = paths_in(step_path(step), kWorldSize);
-  try {
-    publish(step, state);
-  } catch (...) {
-    for (const std::string& path : leftovers) remove_quietly(io_, path);
-    // The first is the index, which alone makes the folder a checkpoint.
-    if (!remove_quietly(io_, leftovers.front())) failed_ = step;
-    throw;
-  }
-  remove_before(step);
-  last_whole_ = step;
+  std::unique_ptr<Save> save(new Save(*this, step, world_size));
+  make_directory(io_, step_path(step));
+  return save;
+}
+
+Directory::Save::Save(Directory& directory, int64_t step, int64_t world_size)
+    : directory_(directory),
+      step_(step),
+      id_(directory.next_save_id(step)),
+      leftovers_(paths_in(directory.step_path(step), world_size)) {}
+
+Directory::Save::~Save() {
+  if (is_finished_) return;
+  for (const std::string& path : leftovers_) remove_quietly(directory_.io_, path);
+  // The first is the index, which alone makes the folder a checkpoint.
+  if (!remove_quietly(directory_.io_, leftovers_.front())) directory_.failed_ = step_;
+}
+
+Index Directory::write_rank(const SaveRank& save, const StateDict& state) const {
+  return write_tensors(io_, step_path(save.step), save, state);
+}
+
+void Directory::Save::finish(std::vector<Index> ranks) {
+  write_index(directory_.io_, directory_.step_path(step_), merged(std::move(ranks)));
+  sync_directory(directory_.io_, directory_.path_);
+  is_finished_ = true;
+  directory_.remove_before(step_);
+  directory_.last_whole_ = step_;
 }
 
 // Called when the directory was replaced: drops what is cached about its steps.
@@ -208,24 +224,20 @@ std::optional<int64_t> Directory::before(int64_t step) const {
   return *std::prev(end);
 }
 
-void Directory::publish(int64_t step, const StateDict& state) {
-  const std::string folder = step_path(step);
-  make_directory(io_, folder);
-  const SaveRank save = {.step = step, .save_id = next_save_id(step), .rank = 0, .world_size = kWorldSize};
-  write_index(io_, folder, merged({write_tensors(io_, folder, save, state)}));
-  sync_directory(io_, path_);
-}
-
 // Differs between saves if one of the two clocks advances. Files of different saves also have different checksums.
 std::string Directory::next_save_id(int64_t step) const {
   const int64_t parts[] = {clock_.wall_ns(clock_.user), clock_.monotonic_ns(clock_.user), step};
   return checksum_of_text(reinterpret_cast<const char*>(parts), sizeof parts);
 }
 
-StateDict Directory::load_step(int64_t step, ContextDevice& device) {
+StateDict Directory::load_share(int64_t step, ContextDevice& device, const Share& share) const {
   const auto checkpoint = make_ref<OpenCheckpoint>(io_, step_path(step), step);
-  checkpoint->verify();
-  StateDict state = state_of(checkpoint, device);
+  checkpoint->verify(share);
+  return state_of(checkpoint, device);
+}
+
+StateDict Directory::load_step(int64_t step, ContextDevice& device) {
+  StateDict state = load_share(step, device, {});
   last_whole_ = step;
   return state;
 }

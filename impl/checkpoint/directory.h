@@ -2,7 +2,8 @@
 // syncs, and renames the index last, so that at every instant the older checkpoints are complete, and the new one
 // exists completely or not at all. A load takes the highest step that verifies: every byte is compared with its
 // checksum before any is used. The two newest checkpoints are kept. A lock, which a forked child does not inherit, lets
-// one process write at a time; a load needs neither the lock nor permission to write. One thread at a time.
+// one process write at a time; a load needs neither the lock nor permission to write. The ranks of a group write a
+// checkpoint together: then the lock of rank 0 counts for all. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/directory_lock.h"
 #include "checkpoint/index.h"
+#include "checkpoint/open_checkpoint.h"
 #include "core/clock.h"
 #include "core/fork_hook.h"
 #include "tensor/state_dict.h"
@@ -25,8 +28,8 @@ class Directory {
   // for the lock file, it is opened without the lock: save() then takes it or throws. Throws IO, STATE if another has
   // the lock.
   Directory(const Io& io, const Clock& clock, const std::string& path);
-  // Opens an existing directory without the lock, beside the process that writes to it: load_step, steps and verify
-  // alone are called.
+  // Opens an existing directory without the lock, beside the process that writes to it: begin_save and save are not
+  // called.
   static std::unique_ptr<Directory> for_reading(const Io& io, const Clock& clock, const std::string& path);
 
   // Writes and publishes the state as checkpoint `step`. Throws STATE if this step or a later one exists and is
@@ -34,6 +37,35 @@ class Directory {
   // also for a range without the rest of its tensor; IO. After a failure nothing has changed, and the same step may be
   // saved again. Files that a failed save could not remove are ignored, and removed by the next save.
   void save(int64_t step, const StateDict& state);
+
+  // A checkpoint that is being written by one or several ranks, each its own file. Rank 0 holds this object from before
+  // the first rank writes until all have written. Without finish() the destructor removes all files.
+  class Save {
+   public:
+    ~Save();
+    Save(const Save&) = delete;
+    Save& operator=(const Save&) = delete;
+
+    const std::string& id() const noexcept { return id_; }
+    // Publishes the checkpoint. `ranks` are the indexes that write_rank() returned to rank 0, 1, and so on. Throws
+    // FORMAT, IO.
+    void finish(std::vector<Index> ranks);
+
+   private:
+    friend class Directory;
+    Save(Directory& directory, int64_t step, int64_t world_size);
+
+    Directory& directory_;
+    const int64_t step_;
+    const std::string id_;
+    // Listed before the save: if it fails because memory has run out, the clean-up must not allocate.
+    const std::vector<std::string> leftovers_;
+    bool is_finished_ = false;
+  };
+  // Clears the way for the files of `world_size` ranks. Throws as save() does. REQUIRES: the object outlives the Save.
+  std::unique_ptr<Save> begin_save(int64_t step, int64_t world_size);
+  // Writes one rank's file of a checkpoint that rank 0 has begun, and makes it durable. Throws IO, FORMAT.
+  Index write_rank(const SaveRank& save, const StateDict& state) const;
 
   struct Loaded {
     int64_t step;
@@ -49,6 +81,10 @@ class Directory {
 
   // Verifies and opens one checkpoint. Throws FORMAT, IO, UNSUPPORTED.
   StateDict load_step(int64_t step, ContextDevice& device);
+  // Verifies one share of a checkpoint, and opens it. Throws as load_step() does.
+  StateDict load_share(int64_t step, ContextDevice& device, const Share& share) const;
+  // All shares of a checkpoint have been verified: it is one of the two to keep.
+  void mark_whole(int64_t step) { last_whole_ = step; }
 
   // The steps with an index that is a file, in ascending order.
   std::vector<int64_t> steps() const;
@@ -69,7 +105,6 @@ class Directory {
   std::optional<int64_t> before(int64_t step) const;
   void forget_steps() noexcept;
   void clear_way(int64_t step);
-  void publish(int64_t step, const StateDict& state);
   std::string next_save_id(int64_t step) const;
   void remove_step(int64_t step) const;
   void remove_if_possible(int64_t step) const noexcept;

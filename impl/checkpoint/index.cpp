@@ -7,6 +7,7 @@
 
 #include "checkpoint/checksum.h"
 #include "checkpoint/json.h"
+#include "checkpoint/memory_file.h"
 #include "checkpoint/safetensors_header.h"
 #include "core/error.h"
 
@@ -164,16 +165,11 @@ TensorPart Reader::part(JsonValue& json) const {
 
 IndexTensor Reader::tensor(JsonValue& json) const {
   IndexTensor tensor{.name = std::move(text(json, "name")), .dtype = dtype(json), .shape = shape(json), .parts = {}};
-  int64_t position = 0;
   for (JsonValue& item : list(json, "parts")) {
-    const TensorPart next = part(item);
-    if (next.begin != position || next.end < next.begin) refuse("parts");
-    // No file may be used twice for a tensor: repeating a small part could fill any memory.
-    if (!tensor.parts.empty() && next.file <= tensor.parts.back().file) refuse("parts");
-    position = next.end;
-    tensor.parts.push_back(next);
+    tensor.parts.push_back(part(item));
+    if (tensor.parts.back().end < tensor.parts.back().begin) refuse("parts");
   }
-  if (position != numel(tensor.shape) || tensor.parts.empty()) refuse("parts");
+  if (tensor.parts.empty()) refuse("parts");
   return tensor;
 }
 
@@ -189,9 +185,25 @@ void require_files(const Index& index, const Reader& reader) {
     const std::string expected = file_name(static_cast<int64_t>(i), static_cast<int64_t>(index.files.size()));
     if (index.files[i].name != expected) reader.refuse("files");
   }
-  for (const IndexTensor& tensor : index.tensors) {
-    if (tensor.parts.back().file >= index.files.size()) reader.refuse("file");  // the parts' files ascend
+}
+
+// No file may be used twice for a tensor: repeating a small part could fill any memory.
+bool are_in_distinct_files(const std::vector<TensorPart>& parts) {
+  std::vector<size_t> files;
+  for (const TensorPart& part : parts) files.push_back(part.file);
+  std::sort(files.begin(), files.end());
+  return std::adjacent_find(files.begin(), files.end()) == files.end();
+}
+
+// The parts cover the tensor in order.
+void require_parts(const IndexTensor& tensor, size_t files, const Reader& reader) {
+  int64_t position = 0;
+  for (const TensorPart& part : tensor.parts) {
+    if (part.file >= files) reader.refuse("file");
+    if (part.begin != position) reader.refuse("parts");
+    position = part.end;
   }
+  if (position != numel(tensor.shape) || !are_in_distinct_files(tensor.parts)) reader.refuse("parts");
 }
 
 // Sorts the names: a hash table could be filled with names that collide.
@@ -237,6 +249,33 @@ void require_version(JsonValue& json, const Reader& reader, const std::string& p
   }
 }
 
+// The index of all ranks or of one: what they have in common is checked.
+Index parse(const File& file, const Reader& reader) {
+  const std::string& path = file.path();
+  if (file.size() > kMaxIndexBytes) fail(Code::kFormat, "", "%s is no index: it is too large", path.c_str());
+  const uint64_t sum = require_checksum(file, reader);
+  Index index;
+  // Format and version come before the lists, whose items a newer version may have changed.
+  bool has_version = false;
+  const auto take = [&](JsonValue& object, const std::string& list, JsonValue& item) {
+    if (!has_version) require_version(object, reader, path);
+    has_version = true;
+    if (list == "files") index.files.push_back(reader.file(item));
+    if (list == "scalars") index.scalars.push_back(reader.scalar(item));
+    if (list == "tensors") index.tensors.push_back(reader.tensor(item));
+  };
+  // Nothing here relies on the checksum: an attacker can compute it.
+  FileText text(file, 0, file.size());
+  JsonValue json = parse_json(text, take);
+  if (text.checksum() != sum) reader.refuse("it changed while it was read");
+  require_version(json, reader, path);
+  index.step = reader.count(json, "step");
+  index.save_id = std::move(reader.text(json, "save_id"));
+  for (const char* list : {"files", "scalars", "tensors"}) reader.list(json, list);
+  require_distinct_names(index, reader);
+  return index;
+}
+
 }  // namespace
 
 std::string file_name(int64_t rank, int64_t world_size) {
@@ -259,29 +298,20 @@ std::string serialize(const Index& index) {
 
 Index read_index(const Io& io, const std::string& path) {
   const Reader reader(path);
-  const File file = File::open(io, path);
-  if (file.size() > kMaxIndexBytes) fail(Code::kFormat, "", "%s is no index: it is too large", path.c_str());
-  const uint64_t sum = require_checksum(file, reader);
-  Index index;
-  // Format and version come before the lists, whose items a newer version may have changed.
-  bool has_version = false;
-  const auto take = [&](JsonValue& object, const std::string& list, JsonValue& item) {
-    if (!has_version) require_version(object, reader, path);
-    has_version = true;
-    if (list == "files") index.files.push_back(reader.file(item));
-    if (list == "scalars") index.scalars.push_back(reader.scalar(item));
-    if (list == "tensors") index.tensors.push_back(reader.tensor(item));
-  };
-  // Nothing here relies on the checksum: an attacker can compute it.
-  FileText text(file, 0, file.size());
-  JsonValue json = parse_json(text, take);
-  if (text.checksum() != sum) reader.refuse("it changed while it was read");
-  require_version(json, reader, path);
-  index.step = reader.count(json, "step");
-  index.save_id = std::move(reader.text(json, "save_id"));
-  for (const char* list : {"files", "scalars", "tensors"}) reader.list(json, list);
+  Index index = parse(File::open(io, path), reader);
   require_files(index, reader);
-  require_distinct_names(index, reader);
+  for (const IndexTensor& tensor : index.tensors) require_parts(tensor, index.files.size(), reader);
+  return index;
+}
+
+Index parse_rank_index(const std::string& text) {
+  const MemoryFile memory(text.data(), text.size());
+  const File file = File::open(memory.io(), "the index of a rank");
+  const Reader reader(file.path());
+  Index index = parse(file, reader);
+  for (const IndexTensor& tensor : index.tensors) {
+    if (tensor.parts.size() != 1) reader.refuse("parts");
+  }
   return index;
 }
 

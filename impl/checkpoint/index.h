@@ -34,7 +34,7 @@ struct IndexTensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  std::vector<TensorPart> parts;  // in order, each in a later file; together they cover the tensor
+  std::vector<TensorPart> parts;  // in order, each in another file; together they cover the tensor
 };
 
 struct Index {
@@ -51,5 +51,7 @@ std::string file_name(int64_t rank, int64_t world_size);
 std::string serialize(const Index& index);
 // Throws IO; FORMAT if the index is damaged, UNSUPPORTED if its version is newer than this library.
 Index read_index(const Io& io, const std::string& path);
+// Reads what serialize() made of the index of one rank alone: it has one range of each of its tensors. Throws FORMAT.
+Index parse_rank_index(const std::string& text);
 
 }  // namespace halftone::checkpoint

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "checkpoint/coverage.h"
 #include "core/error.h"
 
 namespace halftone::checkpoint {
@@ -29,7 +30,13 @@ class Merge {
   }
 
   Index finish() {
-    for (const IndexTensor& tensor : whole_.tensors) require_next(tensor, numel(tensor.shape));
+    for (IndexTensor& tensor : whole_.tensors) {
+      std::sort(tensor.parts.begin(), tensor.parts.end(),
+                [](const TensorPart& a, const TensorPart& b) { return a.begin < b.begin; });
+      Coverage coverage(tensor);
+      for (const TensorPart& part : tensor.parts) coverage.add(part.begin, part.end);
+      coverage.finish();
+    }
     for (const NamedScalar& scalar : whole_.scalars) {
       if (!tensors_.contains(scalar.name)) continue;
       fail(Code::kFormat, "", "%.64s is a tensor on one rank and a scalar on another", scalar.name.c_str());
@@ -51,28 +58,13 @@ class Merge {
          static_cast<long long>(world_size));
   }
 
-  // The ranges ascend, so the next one begins where those of the ranks before end.
-  static void require_next(const IndexTensor& tensor, int64_t begin) {
-    const int64_t next = tensor.parts.empty() ? 0 : tensor.parts.back().end;
-    if (begin == next) return;
-    fail(Code::kFormat, "", "tensor %.64s: elements %lld to %lld were saved by %s", tensor.name.c_str(),
-         static_cast<long long>(std::min(begin, next)), static_cast<long long>(std::max(begin, next)),
-         begin > next ? "no rank" : "two ranks");
-  }
-
   void add(IndexTensor& tensor) {
     TensorPart part = tensor.parts[0];
     part.file = whole_.files.size() - 1;
     IndexTensor& whole = whole_tensor(tensor);
     // A rank without elements needs no part, but a tensor without elements has one.
     const bool is_needed = part.begin < part.end || (numel(whole.shape) == 0 && whole.parts.empty());
-    if (!is_needed) return;
-    require_next(whole, part.begin);
-    if (part.end > numel(whole.shape)) {
-      fail(Code::kFormat, "", "tensor %.64s: elements up to %lld were saved of %s", whole.name.c_str(),
-           static_cast<long long>(part.end), ShapeText(whole.shape).text);
-    }
-    whole.parts.push_back(part);
+    if (is_needed) whole.parts.push_back(part);
   }
 
   IndexTensor& whole_tensor(IndexTensor& tensor) {
@@ -82,9 +74,8 @@ class Merge {
       return whole_.tensors.emplace_back(std::move(tensor));
     }
     IndexTensor& whole = whole_.tensors[place->second];
-    if (whole.dtype == tensor.dtype && whole.shape == tensor.shape) return whole;
-    fail(Code::kFormat, "", "tensor %.64s is %s %s on one rank and %s %s on another", whole.name.c_str(),
-         name_of(whole.dtype), ShapeText(whole.shape).text, name_of(tensor.dtype), ShapeText(tensor.shape).text);
+    require_alike(whole, tensor);
+    return whole;
   }
 
   void add(NamedScalar& scalar) {

@@ -13,6 +13,13 @@
 
 namespace halftone::checkpoint {
 
+// The bytes of a checkpoint that one rank verifies, when the ranks of a group verify it together: each part of a tensor
+// belongs to one share, and the shares have about the same size.
+struct Share {
+  int64_t rank = 0;
+  int64_t world_size = 1;
+};
+
 class OpenCheckpoint final : public RefCounted {
  public:
   // Checks that each file is the one that was written for the index, but reads no tensor. Throws FORMAT, IO,
@@ -20,8 +27,9 @@ class OpenCheckpoint final : public RefCounted {
   OpenCheckpoint(const Io& io, const std::string& folder, int64_t step);
 
   const Index& index() const noexcept { return index_; }
-  // Compares every byte of the tensors with its checksum, and looks for bools other than 0 and 1. Throws FORMAT, IO.
-  void verify() const;
+  // Compares every byte of the tensors in a share with its checksum, and looks for bools other than 0 and 1. Throws
+  // FORMAT, IO.
+  void verify(const Share& share = {}) const;
   // Reads elements [begin, begin + count) of a tensor. Reads and verifies the parts that overlap them, no others.
   // Allocates nothing. Throws FORMAT, IO; then the content of `elements` is unspecified.
   void read(const IndexTensor& tensor, int64_t begin, int64_t count, void* elements) const;
@@ -30,6 +38,7 @@ class OpenCheckpoint final : public RefCounted {
   void require_match(const IndexFile& expected, const SafetensorsFile& file) const;
   void require_checksum(const IndexTensor& tensor, const TensorPart& part, uint64_t actual) const;
   const TensorEntry& entry_of(const IndexTensor& tensor, const TensorPart& part) const;
+  std::vector<ByteRange> ranges_in_files(const Share& share) const;
 
   std::string folder_;
   Index index_;

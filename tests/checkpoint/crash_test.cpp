@@ -88,6 +88,43 @@ TEST_F(CrashTest, P4_S7_EveryStateLoadsTheLastCheckpointOrTheOneBeingSaved) {
   EXPECT_GT(second_states, rotation.is_full() ? 20000 : 20000 / kShare / 2);
 }
 
+// Two ranks write a checkpoint together: rank 1 has the second half of a tensor, rank 0 the rest.
+TEST_F(CrashTest, P4_S7_EveryStateOfASaveOfSeveralRanksLoadsTheLastCheckpointOrTheOneBeingSaved) {
+  MemoryFiles files;
+  Directory directory(files.io(), system_clock(), kPath);
+  directory.save(1, state(1));
+  const size_t begin = files.journal().size();
+  const auto save = directory.begin_save(2, 2);
+  std::vector<Index> indexes;
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    StateDict part;
+    const StateDict whole = state(2);
+    for (const StateTensor& entry : whole.tensors()) {
+      if (entry.name == "weight") {
+        part.add_range("weight", entry.tensor.as_strided({3}, {1}, rank * 3), entry.shape(), rank * 3);
+      } else if (rank == 0) {
+        part.add(entry.name, entry.tensor);
+      }
+    }
+    for (const NamedScalar& scalar : whole.scalars()) part.add(scalar.name, scalar.value);
+    const SaveRank own = {.step = 2, .save_id = save->id(), .rank = rank, .world_size = 2};
+    indexes.push_back(directory.write_rank(own, part));
+  }
+  const size_t written = files.journal().size();
+  save->finish(std::move(indexes));
+  const size_t end = files.journal().size();
+  int64_t states = 0;
+  for (size_t done = begin; done <= end; ++done) {
+    for_each_state({}, files, done, [&](const Disk& disk) {
+      const int64_t step = loaded_step(disk);
+      EXPECT_GE(step, done < end ? 1 : 2);
+      EXPECT_LE(step, done <= written ? 1 : 2);
+      ++states;
+    });
+  }
+  EXPECT_GT(states, 50);
+}
+
 // Another process made the directory and died; the next one that opens it relies on it.
 TEST_F(CrashTest, P4_S7_ADirectoryThatWasThereIsAsDurableAsOneThatIsMade) {
   MemoryFiles files;

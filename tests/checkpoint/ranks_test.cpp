@@ -199,19 +199,19 @@ TEST_F(RanksTest, AMergeTellsWhatRanksDoNotAgreeOn) {
   EXPECT_EQ(merge_error(ranks[0], ranks[1]), "");
   Index other = ranks[1];
   other.tensors[0].parts[0].begin += 2;
-  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 1053 to 1055 were saved by no rank");
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: no rank has elements 1053 to 1055");
   other = ranks[1];
   other.tensors[0].parts[0].begin -= 1;
-  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 1052 to 1053 were saved by two ranks");
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: two ranks have elements 1052 to 1053");
   other = ranks[1];
   other.tensors[0].parts[0].end -= 1;
-  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 2106 to 2107 were saved by no rank");
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: no rank has elements 2106 to 2107");
   other = ranks[1];
   other.tensors[0].parts[0].end += 1;
-  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements up to 2108 were saved of [7, 301]");
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: a rank has elements up to 2108 of [7, 301]");
   other = ranks[1];
   other.tensors.erase(other.tensors.begin());
-  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: elements 1053 to 2107 were saved by no rank");
+  EXPECT_EQ(merge_error(ranks[0], other), "tensor weight: no rank has elements 1053 to 2107");
   other = ranks[1];
   other.tensors[0].dtype = DType::kI32;
   EXPECT_EQ(merge_error(ranks[0], other), "tensor weight is f32 [7, 301] on one rank and i32 [7, 301] on another");
@@ -228,6 +228,59 @@ TEST_F(RanksTest, AMergeTellsWhatRanksDoNotAgreeOn) {
   other.save_id = "another";
   EXPECT_EQ(merge_error(ranks[0], other), "rank 1 of 2 wrote a file for another save");
   EXPECT_EQ(merge_error(ranks[1], ranks[0]), "rank 0 of 2 wrote a file for another save");
+}
+
+// Ranks may hold the ranges of a tensor in any order.
+TEST_F(RanksTest, RangesNeedNotAscendWithTheRanks) {
+  const StateDict state = whole_state();
+  std::vector<Index> indexes;
+  for (int64_t rank = 0; rank < 3; ++rank) {
+    const SaveRank save = {.step = 1, .save_id = "one save", .rank = rank, .world_size = 3};
+    indexes.push_back(write_tensors(system_io(), folder_of(1), save, part_of(state, (rank + 1) % 3, 3)));
+  }
+  write_index(system_io(), folder_of(1), merged(std::move(indexes)));
+  Directory directory = open();
+  directory.verify(1);
+  expect_equal(directory.load_step(1, device()), state);
+}
+
+// A bit is flipped in each byte of the tensors in turn. One share of each division finds it, and no other.
+TEST_F(RanksTest, EveryByteBelongsToOneShare) {
+  publish(whole_state(), 4);
+  for (const int64_t file : {0, 3}) {
+    const std::string path = folder_of(1) + "/" + file_name(file, 4);
+    const std::string bytes = read_file(path);
+    const uint64_t begin = SafetensorsFile(system_io(), path).header().data_begin;
+    for (size_t at = begin; at < bytes.size(); at += 97) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ 4);
+      write_file(path, damaged);
+      for (const int64_t world_size : {1, 2, 3, 8, 100}) {
+        int64_t found = 0;
+        for (int64_t rank = 0; rank < world_size; ++rank) {
+          const Share share = {.rank = rank, .world_size = world_size};
+          found += code_of([&] { OpenCheckpoint(system_io(), folder_of(1), 1).verify(share); }) == Code::kFormat;
+        }
+        EXPECT_EQ(found, 1) << "byte " << at << " of file " << file << ", " << world_size << " shares";
+      }
+    }
+    write_file(path, bytes);
+  }
+}
+
+TEST_F(RanksTest, ASaveThatIsNotFinishedLeavesNothing) {
+  Directory directory = open();
+  directory.save(1, whole_state());
+  {
+    const auto save = directory.begin_save(2, 3);
+    for (int64_t rank = 0; rank < 3; ++rank) {
+      const SaveRank own = {.step = 2, .save_id = save->id(), .rank = rank, .world_size = 3};
+      directory.write_rank(own, part_of(whole_state(), rank, 3));
+    }
+    EXPECT_EQ(directory.load_latest(device())->step, 1);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_of(2)));
+  directory.save(2, whole_state());
 }
 
 // The ranges of one rank alone would make a checkpoint that cannot be loaded.
