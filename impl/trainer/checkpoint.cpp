@@ -1,11 +1,13 @@
 #include "trainer/checkpoint.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "core/error.h"
 #include "core/log.h"
 #include "trainer/agreement.h"
+#include "trainer/shared_save.h"
 
 namespace halftone::trainer {
 
@@ -17,6 +19,26 @@ void require_step(int64_t step) {
 
 std::string seed_name(size_t rank) { return "random/rank-" + std::to_string(rank) + "/seed"; }
 std::string sequences_name(size_t rank) { return "random/rank-" + std::to_string(rank) + "/streams"; }
+
+void warn_of_damage(const std::vector<int64_t>& damaged, int64_t loaded) {
+  for (int64_t step : damaged) {
+    log_warning("the checkpoint of step %lld is damaged; that of step %lld is loaded", static_cast<long long>(step),
+                static_cast<long long>(loaded));
+  }
+}
+
+int64_t has_ranges(const StateDict& state) {
+  return std::any_of(state.tensors().begin(), state.tensors().end(),
+                     [](const StateTensor& entry) { return entry.range != nullptr; });
+}
+
+void require_same_step(const std::vector<Numbers>& ranks) {
+  for (size_t rank = 1; rank < ranks.size(); ++rank) {
+    if (ranks[rank][0] == ranks[0][0]) continue;
+    fail(Code::kComm, "step", "rank 0 saves step %lld, rank %zu step %lld", static_cast<long long>(ranks[0][0]), rank,
+         static_cast<long long>(ranks[rank][0]));
+  }
+}
 
 }  // namespace
 
@@ -59,26 +81,33 @@ void Checkpoint::save(int64_t step) {
   directory_->save(step, state_.read());
 }
 
-// Rank 0's state is that of all, but for the random sequences.
+// All ranks have the same scalars, and rank 0 writes them; but for the random sequences, which rank 0 adds.
 void Checkpoint::save_together(int64_t step) {
+  StateDict state;
   const std::vector<Numbers> ranks = agree_on(*group_, [&] {
     require_step(step);
     require_whole();
-    return Numbers{step, static_cast<int64_t>(context_->seed()), static_cast<int64_t>(context_->sequences_taken())};
+    state = state_.read();
+    return Numbers{step, static_cast<int64_t>(context_->seed()), static_cast<int64_t>(context_->sequences_taken()),
+                   has_ranges(state)};
   });
   agree_on(*group_, [&] {
-    for (size_t rank = 1; rank < ranks.size(); ++rank) {
-      if (ranks[rank][0] == ranks[0][0]) continue;
-      fail(Code::kComm, "step", "rank 0 saves step %lld, rank %zu step %lld", static_cast<long long>(ranks[0][0]), rank,
-           static_cast<long long>(ranks[rank][0]));
-    }
+    require_same_step(ranks);
     if (!is_writer()) return Numbers{};
-    StateDict state = state_.read();
     for (size_t rank = 1; rank < ranks.size(); ++rank) {
       state.add(seed_name(rank), ranks[rank][1]);
       state.add(sequences_name(rank), ranks[rank][2]);
     }
-    directory_->save(step, state);
+    return Numbers{};
+  });
+  const bool is_shared = std::any_of(ranks.begin(), ranks.end(), [](const Numbers& rank) { return rank[3] != 0; });
+  if (is_shared) return SharedSave(*group_, *directory_, step, state).run();
+  save_by_first(step, state);
+}
+
+void Checkpoint::save_by_first(int64_t step, const StateDict& state) {
+  agree_on(*group_, [&] {
+    if (is_writer()) directory_->save(step, state);
     return Numbers{};
   });
 }
@@ -99,10 +128,7 @@ int64_t Checkpoint::load() { return is_alone() ? load_alone() : load_together();
 int64_t Checkpoint::load_newest(StateDict* out) {
   auto loaded = directory_->load_latest(context_->device("cpu"));
   if (!loaded) return -1;
-  for (int64_t step : loaded->damaged) {
-    log_warning("the checkpoint of step %lld is damaged; that of step %lld is loaded", static_cast<long long>(step),
-                static_cast<long long>(loaded->step));
-  }
+  warn_of_damage(loaded->damaged, loaded->step);
   *out = std::move(loaded->state);
   return loaded->step;
 }
@@ -120,13 +146,10 @@ int64_t Checkpoint::load_alone() {
 // No rank changes anything before every rank can.
 int64_t Checkpoint::load_together() {
   StateDict state;
-  const std::vector<Numbers> chosen =
-      agree_on(*group_, [&] { return Numbers{is_writer() ? load_newest(&state) : -1}; });
-  const int64_t step = chosen[0][0];
+  const int64_t step = open_together(&state);
   if (step < 0) return -1;
   StagedLoad load;
   agree_on(*group_, [&] {
-    if (!is_writer()) state = directory_->load_step(step, context_->device("cpu"));
     load = staged(state);
     load.prepare();
     return Numbers{};
@@ -136,6 +159,47 @@ int64_t Checkpoint::load_together() {
     return Numbers{};
   });
   return step;
+}
+
+// Opens the newest checkpoint that verifies, of those that rank 0 finds. Returns its step; -1 if there is none.
+int64_t Checkpoint::open_together(StateDict* out) {
+  std::vector<int64_t> steps;  // on rank 0
+  std::vector<int64_t> damaged;
+  agree_on(*group_, [&] {
+    if (is_writer()) steps = directory_->steps();
+    return Numbers{};
+  });
+  for (;;) {
+    const Numbers chosen = agree_on(*group_, [&] {
+      return steps.empty() ? Numbers{-1, 0} : Numbers{steps.back(), steps.size() == 1};
+    })[0];
+    const int64_t step = chosen[0];
+    if (step < 0) return step;
+    if (is_whole_on_all(step, chosen[1] != 0, out)) {
+      if (is_writer()) warn_of_damage(damaged, step);
+      return step;
+    }
+    damaged.push_back(step);
+    if (is_writer()) steps.pop_back();
+  }
+}
+
+// Each rank verifies a share, so that each byte is read once. Returns false if a share is damaged: each rank must learn
+// this in the same way, so it is no error, unless this is the last checkpoint.
+bool Checkpoint::is_whole_on_all(int64_t step, bool is_last, StateDict* out) {
+  const std::vector<Numbers> damages = agree_on(*group_, [&] {
+    try {
+      const checkpoint::Share share = {.rank = (*group_)->rank(), .world_size = (*group_)->size()};
+      *out = directory_->load_share(step, context_->device("cpu"), share);
+      return Numbers{};
+    } catch (const Error& error) {
+      if (error.code() != Code::kFormat || is_last) throw;
+      return Numbers{1};
+    }
+  });
+  if (std::any_of(damages.begin(), damages.end(), [](const Numbers& rank) { return rank[0] != 0; })) return false;
+  directory_->mark_whole(step);
+  return true;
 }
 
 // A rank that the checkpoint does not know keeps its seed, and goes on where rank 0 does.

@@ -1,6 +1,6 @@
-// Saves and loads a training run in a directory of checkpoints, of one process or of the ranks of a group that hold the
-// same state: then every rank calls each function, rank 0 alone writes, and an error of one rank is an error of all.
-// One thread at a time.
+// Saves and loads a training run in a directory of checkpoints, of one process or of the ranks of a group: then every
+// rank calls each function, and an error of one rank is an error of all. If the ranks hold the same state, rank 0 alone
+// writes. If some entries are ranges of tensors, every rank writes what it has (shared_save.h). One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Checkpoint final : public RefCounted {
  public:
   // Locks the directory. The context's count of random sequences is always one of the parts. Throws IO, STATE.
   Checkpoint(Ref<Context> context, const std::string& directory);
-  // Rank 0 locks the directory; the others read it, and must see the same files. Throws the error of any rank.
+  // Rank 0 locks the directory for all ranks, which must see the same files. Throws the error of any rank.
   Checkpoint(Ref<Context> context, const std::string& directory, Ref<Group> group);
 
   void add(std::string name, PartObject object) { state_.add(std::move(name), std::move(object)); }
@@ -30,8 +30,9 @@ class Checkpoint final : public RefCounted {
   void verify(int64_t step) const;
   // Returns the step; -1 if there is no checkpoint. The checkpoint is read twice: all of it is verified and compared
   // with the parts before the first write, and then each tensor is read into its place. If only the second reading
-  // fails, the error says that the state was partly loaded; after every other error nothing has changed. Ranks load the
-  // checkpoint that rank 0 chooses, and each its own random sequences.
+  // fails, the error says that the state was partly loaded; after every other error nothing has changed. Each rank of
+  // a group verifies a share of the newest checkpoint; then it reads the parts of tensors that overlap its own ranges,
+  // and its own random sequences. Any number of ranks may have written it.
   int64_t load();
   // The newest step, complete or not; -1 if there is none. Ranks need not call it together.
   int64_t latest() const;
@@ -44,8 +45,11 @@ class Checkpoint final : public RefCounted {
   int64_t load_newest(StateDict* out);
   int64_t load_alone();
   int64_t load_together();
+  int64_t open_together(StateDict* out);
+  bool is_whole_on_all(int64_t step, bool is_last, StateDict* out);
   StagedLoad staged(const StateDict& state);
   void save_together(int64_t step);
+  void save_by_first(int64_t step, const StateDict& state);
   void commit(const StagedLoad& load);
 
   Ref<Context> context_;
