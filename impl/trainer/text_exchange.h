@@ -13,7 +13,7 @@ namespace halftone::trainer {
 // text as its first number, at least 1. Throws as agree() does.
 std::vector<std::string> gathered(Group& group, std::string own, const std::vector<Numbers>& sizes);
 
-// The same for the text that make() returns. An error of make() on one rank is an error of all.
+// Calls make() on every rank, and gathers the texts that it returns. An error of make() on one rank is an error of all.
 template <class Make>
 std::vector<std::string> gather_texts(Group& group, Make&& make) {
   std::string own;

@@ -97,7 +97,7 @@ inline Tensor numbered_range(ContextDevice& device, DType dtype, int64_t number,
   return converted(from_host(device, DType::kF64, {end - begin}, values.data()), dtype);
 }
 
-// What a rank of `ranks` has of the state with a number: ranges, a tensor that is whole on all ranks, and a scalar.
+// The part of a numbered state that a rank of `ranks` has: ranges, a tensor that is whole on all ranks, and a scalar.
 inline StateDict numbered_part(ContextDevice& device, int64_t number, int64_t rank, int64_t ranks) {
   StateDict state;
   for (const ShardedTensor& tensor : kShardedTensors) {

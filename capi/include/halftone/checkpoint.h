@@ -2,11 +2,12 @@
  * Checkpoints: a directory that always holds a complete one, and single files in the safetensors format.
  *
  * DIR/step-N/ holds rank-0-of-1.safetensors, which other programs can read, and index.json with a checksum of
- * everything. A save writes under temporary names, syncs, and renames the index last; a load takes the highest step of
- * which every byte verifies. Both go from tensor to tensor: beside the live state they need memory for one tensor at
- * most. The two newest are kept. If power fails or the process dies at any instant, the previous checkpoint is
- * complete. A file is read, never mapped, and every byte of it is treated as hostile; nothing in it is ever executed.
- * Files of others in the directory are neither written nor removed, and nothing is written through a link in it.
+ * everything. Ranks that write together have a file each, rank-R-of-N.safetensors. A save writes under temporary names,
+ * syncs, and renames the index last; a load takes the highest step of which every byte verifies. Both go from tensor to
+ * tensor: beside the live state they need memory for one tensor at most. The two newest are kept. If power fails or the
+ * process dies at any instant, the previous checkpoint is complete. A file is read, never mapped, and every byte of it
+ * is treated as hostile; nothing in it is ever executed. Files of others in the directory are neither written nor
+ * removed, and nothing is written through a link in it.
  *
  * @code
  * htone_checkpoint* checkpoint;
@@ -51,10 +52,15 @@ typedef struct htone_checkpoint htone_checkpoint;
  */
 HTONE_API htone_status htone_checkpoint_create(htone_context* context, const char* directory, htone_checkpoint** out);
 
-/** Opens a directory of checkpoints for a run of several ranks that hold the same state, such as those that average
- * their gradients. Every rank calls this, and then each of add, save and load at the same place. Rank 0 writes; every
- * rank reads, so all must see the same files. An error of one rank is an error of all, and names the rank. Each rank
- * saves and loads the state of its own random sequences.
+/** Opens a directory of checkpoints for a run of several ranks. Every rank calls this, and then each of add, save and
+ * load at the same place. All ranks must see the same files. An error of one rank is an error of all, and names the
+ * rank. Each rank saves and loads the state of its own random sequences. If the ranks hold the same state, such as
+ * those that average their gradients, rank 0 writes it. If an entry of some rank is a range of a tensor, every rank
+ * writes the ranges that it has into a file of its own. Of the ranks that have the same range, or the whole tensor, the
+ * lowest writes it; scalars are those of rank 0. Ranges that overlap in part, or leave a gap, are FORMAT naming the
+ * tensor. A rank that has written its file waits for the others as long as the timeout of the group's operations. Any
+ * number of ranks loads a checkpoint, whatever number wrote it: each verifies a share of the bytes, and then reads the
+ * parts of tensors that overlap its own ranges.
  *
  * @param[in] context as in htone_checkpoint_create.
  * @param[in] directory as in htone_checkpoint_create.
@@ -160,8 +166,10 @@ HTONE_API htone_status htone_checkpoint_add_state_dict(htone_checkpoint* checkpo
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (this or a later step exists, a scaler waits for its update,
  *   averages are swapped with the weights, the last load failed half-way, this process is a fork of the one that
  *   opened the directory, or another writer has a new directory of the same name), IO (errno in native_code), FORMAT,
- *   OUT_OF_MEMORY. After an error the checkpoints are those from before, and the same step may be saved again. If the
- *   incomplete files could not be removed, this object ignores them, and its next save removes them first.
+ *   OUT_OF_MEMORY; for ranks of a group also COMM (they save different steps), PEER_LOST, TIMEOUT. After an error the
+ *   checkpoints are those from before, and the same step may be saved again; only if a rank is lost after the others
+ *   have written everything, the new checkpoint may exist. If the incomplete files could not be removed, this object
+ *   ignores them, and its next save removes them first.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step);
@@ -177,7 +185,7 @@ HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64
  * @param[in] checkpoint borrowed; no other thread may use the added parts meanwhile.
  * @param[out] out_step the step; -1 if the directory holds no checkpoint, and then nothing has changed.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (none verifies, or it does not fit the added parts), UNSUPPORTED
- *   (of a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY.
+ *   (of a newer version), STATE, IO, DEVICE, OUT_OF_MEMORY; for ranks of a group also COMM, PEER_LOST, TIMEOUT.
  * @since 0.1
  */
 HTONE_API htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step);
