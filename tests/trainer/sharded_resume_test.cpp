@@ -1,0 +1,114 @@
+// Sharded training that one number of ranks saves and another number resumes, under any sharding.
+#include <filesystem>
+
+#include "optim/grad_scaler.h"
+#include "parallel/shards.h"
+#include "room_fixture.h"
+#include "trainer/sharded_ranks.h"
+
+namespace halftone::trainer {
+namespace {
+
+using parallel::Part;
+using parallel::Sharded;
+using parallel::ShardedOptions;
+using parallel::Sharding;
+
+constexpr int kMicrobatches = 8;  // of a step
+constexpr optim::Precision kNarrowMoments = {.moment1_dtype = DType::kI8, .moment2_dtype = DType::kU8};
+
+// The model of a rank with all that belongs to its training.
+struct Training {
+  Training(const ShardedRank& of, const std::string& folder, Sharding sharding)
+      : rank(of),
+        model(task.make_model(of.device())),
+        scaler(make_ref<optim::GradScaler>(of.device(), ScalerSettings{}, 1024.0f, true)) {
+    ShardedOptions options = parallel::small_units(sharding);
+    options.is_deterministic = true;
+    sharded = Sharded::create(rank.group->process_group(), nullptr, *model, options, {rank.group});
+    const AdamwGroup settings{.lr = 0.005, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
+    optimizer = make_ref<optim::AdamW>(
+        optim::ParameterGroup{.parameters = model->parameters(), .precision = kNarrowMoments}, settings);
+    checkpoint = rank.open(folder, model);
+    checkpoint->add("optimizer", optimizer);
+    checkpoint->add("scaler", scaler);
+  }
+
+  void step(int number) {
+    optimizer->zero_grad();
+    const int ranks = static_cast<int>(rank.size());
+    for (int round = 0; round < kMicrobatches / ranks; ++round) {
+      const Part part = Part::of(number, round * ranks + static_cast<int>(rank.rank()), kMicrobatches);
+      const Tensor loss = ops::rescale(task.loss(*model, rank.device(), part), 1.0 / kMicrobatches, 0.0);
+      parallel::run_backward_of(scaler->scale(loss));
+    }
+    scaler->step(*optimizer);
+    scaler->update();
+  }
+  std::vector<float> weights() const { return parallel::gathered_weights(*sharded, *model); }
+
+  const parallel::Task task = parallel::language_model();
+  const ShardedRank& rank;
+  const Ref<nn::Module> model;
+  const Ref<optim::GradScaler> scaler;
+  Ref<Sharded> sharded;
+  Ref<optim::Optimizer> optimizer;
+  Ref<Checkpoint> checkpoint;
+};
+
+class ShardedResumeTest : public testing::Test {
+ protected:
+  ShardedResumeTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("halftone_resume_" + std::to_string(getpid()) + "_" +
+                 testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    std::filesystem::remove_all(folder_);
+  }
+  ~ShardedResumeTest() override { std::filesystem::remove_all(folder_); }
+
+  // Two steps on four ranks, a checkpoint, and the third step.
+  void save(Sharding sharding) {
+    run_group(4, [&](const ShardedRank& rank) {
+      Training run(rank, folder_, sharding);
+      run.step(0);
+      run.step(1);
+      run.checkpoint->save(2);
+      const std::vector<float> saved = run.weights();
+      run.step(2);
+      const std::vector<float> next = run.weights();
+      if (rank.rank() > 0) return;
+      saved_ = saved;
+      next_ = next;
+    });
+  }
+  void expect_resumed(int ranks, Sharding sharding) {
+    run_group(ranks, [&](const ShardedRank& rank) {
+      Training run(rank, folder_, sharding);
+      ASSERT_EQ(run.checkpoint->load(), 2);
+      EXPECT_EQ(run.optimizer->step_count(), 2);
+      EXPECT_EQ(run.weights(), saved_) << ranks;
+      if (kMicrobatches % ranks != 0) return;
+      run.step(2);
+      EXPECT_EQ(run.weights(), next_) << ranks;
+    });
+  }
+
+  std::string folder_;
+  std::vector<float> saved_;
+  std::vector<float> next_;
+};
+
+TEST_F(ShardedResumeTest, FullShardsOfFourRanksGoOnOnAnyNumberUnderAnySharding) {
+  save(Sharding::kFull);
+  for (const int ranks : {1, 2, 3, 4, 8}) expect_resumed(ranks, Sharding::kFull);
+  for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients}) expect_resumed(2, sharding);
+}
+
+TEST_F(ShardedResumeTest, SharedOptimizersGoOnAsFullShards) {
+  save(Sharding::kOptimizer);
+  expect_resumed(2, Sharding::kFull);
+  expect_resumed(8, Sharding::kOptimizer);
+}
+
+}  // namespace
+}  // namespace halftone::trainer
