@@ -156,7 +156,16 @@ Tensor GradientShards::wire_of(const Tensor& flat) const {
   return made;
 }
 
+// From here on a delivery begins a gradient of its own.
 void GradientShards::take(size_t index, const Tensor& reduced) {
+  add_up(index, reduced);
+  for (const GradientBuckets::Slot& slot : buckets_->buckets()[index].slots) {
+    parameters_[slot.parameter].parameter->accumulator().mark_taken();
+  }
+  if (!rule_.keeps_buckets) parts_[index].own.storage()->release_memory();
+}
+
+void GradientShards::add_up(size_t index, const Tensor& reduced) {
   Part& part = parts_[index];
   if (rule_.is_deterministic) {
     microbatches_.add(index, converted(reduced, DType::kF32, Category::kGradients));
@@ -191,13 +200,8 @@ void GradientShards::give(size_t index, const Tensor& sum) {
   }
 }
 
-// From here on a delivery begins a gradient of its own.
 bool GradientShards::deliver() {
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    give(i, parts_[i].sum);
-    if (!rule_.keeps_buckets) parts_[i].own.storage()->release_memory();
-  }
-  for (const NamedParameter& named : parameters_) named.parameter->accumulator().mark_taken();
+  for (size_t i = 0; i < parts_.size(); ++i) give(i, parts_[i].sum);
   return true;
 }
 

@@ -36,6 +36,7 @@ class GradientShards final : public ReductionHook {
   std::unique_ptr<Reduction> start(const ReductionCall& call) override;
   // Ranks exchange their states apart.
   int32_t status_factor(const Exchange&) const noexcept override { return 0; }
+  size_t most_open() const noexcept override { return rule_.keeps_buckets ? ReductionHook::most_open() : 1; }
   bool deliver() override;
   // Drops all gradients: a backward has failed, so that they are not those of all ranks.
   void drop() noexcept;
@@ -62,6 +63,7 @@ class GradientShards final : public ReductionHook {
   void fill_gaps(const Part& part) const;
   bool has_sum(size_t index) const;
   void take(size_t index, const Tensor& reduced);
+  void add_up(size_t index, const Tensor& reduced);
   void give(size_t index, const Tensor& sum);
   Tensor wire_of(const Tensor& flat) const;
 

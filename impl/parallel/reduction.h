@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,9 @@ class ReductionHook : public RefCounted {
   // Returns the factor that recovers a sum from a result of the elements behind the gradients; 0 if such elements are
   // not reduced, and the states of the ranks have to be exchanged apart.
   virtual int32_t status_factor(const Exchange& exchange) const noexcept { return exchange.size(); }
+  // Returns how many reductions may be under way while backward fills the next bucket. Before more are, the oldest is
+  // completed, so that its bucket's memory is free.
+  virtual size_t most_open() const noexcept { return std::numeric_limits<size_t>::max(); }
   // Called when every bucket is reduced, and no rank has failed. Returns true if the hook has brought the gradients to
   // where they belong; else they belong into the leaves.
   virtual bool deliver() { return false; }

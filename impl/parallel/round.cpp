@@ -94,6 +94,18 @@ void Round::start(size_t index) {
   if (index + 1 == waiting_.size() && parts_.hook.status_factor(parts_.exchange) > 0) write_status();
   reductions_.push_back(
       parts_.hook.start({.exchange = parts_.exchange, .bucket = bucket, .index = index, .step = number_}));
+  complete_older();
+}
+
+void Round::complete_older() {
+  try {
+    while (reductions_.size() - completed_ > parts_.hook.most_open()) {
+      while (!reductions_[completed_]->advance()) continue;
+      ++completed_;
+    }
+  } catch (const Error& error) {
+    fail_in_round(number_, error);
+  }
 }
 
 void Round::start_rest() {
@@ -138,7 +150,7 @@ std::vector<int32_t> Round::states_of_ranks() const {
 // Every reduction in turn goes one step, until all are complete: ranks call operations in one order.
 void Round::complete_reductions() {
   std::vector<Reduction*> open;
-  for (const auto& reduction : reductions_) open.push_back(reduction.get());
+  for (; completed_ < reductions_.size(); ++completed_) open.push_back(reductions_[completed_].get());
   try {
     while (!open.empty()) std::erase_if(open, [](Reduction* reduction) { return reduction->advance(); });
   } catch (const Error& error) {

@@ -58,6 +58,7 @@ class Round final : public RefCounted {
   void start_whole_buckets();
   void start(size_t bucket);
   void start_rest();
+  void complete_older();
   void complete_reductions();
   void look_for_not_finite(const GradientBuckets::Bucket& bucket);
   void write_status();
@@ -85,6 +86,7 @@ class Round final : public RefCounted {
   std::vector<Unused> unused_;
   std::vector<size_t> waiting_;  // by bucket: gradients that are not complete
   std::vector<std::unique_ptr<Reduction>> reductions_;
+  size_t completed_ = 0;  // of them
 };
 
 }  // namespace halftone::parallel

@@ -1,0 +1,124 @@
+// Bytes that a rank holds and sends, by the counters of the allocator and of the group.
+#include "parallel/gradient_buckets.h"
+#include "shards.h"
+
+namespace halftone::parallel {
+namespace {
+
+constexpr int64_t kWidth = 512;
+constexpr int kLayers = 6;
+constexpr int64_t kParameters = kLayers * (kWidth + 1) * kWidth;
+
+Ref<nn::Module> make_layers(ContextDevice& device) {
+  std::vector<Ref<nn::Module>> layers;
+  for (int i = 0; i < kLayers; ++i) {
+    layers.push_back(make_ref<nn::Linear>(device, kWidth, kWidth, true, DType::kF32));
+  }
+  return make_ref<nn::Sequential>(std::move(layers));
+}
+
+Tensor loss_of(const nn::Module& model, ContextDevice& device) {
+  return ops::sum(model.run(full(device, DType::kF32, {1, kWidth}, 0.01)), {}, false);
+}
+
+int64_t bytes_of(ContextDevice& device, Category category) {
+  return device.allocator->stats().by_category[static_cast<int>(category)];
+}
+
+void expect_within(int64_t actual, double expected, double share, const char* what) {
+  EXPECT_LE(std::abs(static_cast<double>(actual) - expected), share * expected)
+      << what << ": " << actual << ", expected " << expected;
+}
+
+struct Expected {
+  Sharding sharding;
+  double parameters, gradients, moments;  // in bytes a parameter
+  double sent;                            // in a step, in bytes a parameter for each other rank's part
+};
+
+class ShardedMemoryTest : public testing::TestWithParam<int> {
+ protected:
+  static void expect_bytes(Rank& rank, const Expected& expected) {
+    ContextDevice& device = rank.device();
+    const Ref<nn::Module> model = make_layers(device);
+    const Ref<Sharded> sharded = shard(rank, *model, small_units(expected.sharding));
+    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    const auto step = [&] {
+      optimizer->zero_grad();
+      run_backward_of(loss_of(*model, device));
+      optimizer->step();
+    };
+    step();
+    expect_within(bytes_of(device, Category::kParameters), expected.parameters * kParameters, 0.03, "parameters");
+    expect_within(bytes_of(device, Category::kGradients), expected.gradients * kParameters, 0.03, "gradients");
+    expect_within(bytes_of(device, Category::kOptimizer), expected.moments * kParameters, 0.03, "moments");
+    const int64_t before = rank.group->counters().bytes_sent;
+    step();
+    const int size = rank.group->size();
+    expect_within(rank.group->counters().bytes_sent - before, expected.sent * kParameters * (size - 1) / size, 0.02,
+                  "sent");
+  }
+};
+
+// 8P + 8P/N, 4P + 12P/N and 16P/N; 2P(N-1)/N and 3P(N-1)/N on the wire.
+TEST_P(ShardedMemoryTest, ARankHoldsAndSendsWhatItsShardingPromises) {
+  const double ranks = GetParam();
+  const Expected cases[] = {{Sharding::kOptimizer, 4, 4, 8 / ranks, 8},
+                            {Sharding::kGradients, 4, 4 / ranks, 8 / ranks, 8},
+                            {Sharding::kFull, 4 / ranks, 4 / ranks, 8 / ranks, 12}};
+  for (const Expected& expected : cases) {
+    SCOPED_TRACE(static_cast<int>(expected.sharding));
+    run_ranks(GetParam(), [&](Rank& rank) { expect_bytes(rank, expected); });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ShardedMemoryTest, testing::Values(2, 4), testing::PrintToStringParamName());
+
+// The units that are there at once: the one in use, and one that is gathered early.
+TEST(ShardedPeak, FullShardingAddsTheUnitsInFlight) {
+  run_ranks(4, [](Rank& rank) {
+    ContextDevice& device = rank.device();
+    const Ref<nn::Module> model = make_layers(device);
+    const Ref<Sharded> sharded = shard(rank, *model, small_units(Sharding::kFull));
+    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    for (int step = 0; step < 2; ++step) {
+      device.allocator->reset_peak();
+      optimizer->zero_grad();
+      run_backward_of(loss_of(*model, device));
+      optimizer->step();
+      const int64_t unit = 4 * kParameters / kLayers;
+      const int64_t kept = 4 * kParameters / 4;
+      const MemoryStats stats = device.allocator->stats();
+      EXPECT_LE(stats.peak_by_category[static_cast<int>(Category::kParameters)], kept + 2 * unit + unit / 10) << step;
+      // Buckets are those of the units.
+      EXPECT_LE(stats.peak_by_category[static_cast<int>(Category::kGradients)], kept + 3 * unit) << step;
+    }
+  });
+}
+
+// A model that a limit of bytes refuses on one rank trains on four.
+TEST(ShardedPeak, FourRanksTrainWhatOneCannot) {
+  const int64_t limit = 10 * kParameters;
+  const auto train_under_limit = [&](Rank& rank) {
+    const Ref<nn::Module> model = make_layers(rank.device());
+    const Ref<Sharded> sharded = shard(rank, *model, small_units(Sharding::kFull));
+    rank.device().allocator->set_limit(limit);
+    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    for (int step = 0; step < 2; ++step) {
+      optimizer->zero_grad();
+      run_backward_of(loss_of(*model, rank.device()));
+      optimizer->step();
+    }
+  };
+  run_ranks(1, [&](Rank& rank) {
+    EXPECT_EQ(error_of([&] { train_under_limit(rank); }).code(), Code::kOutOfMemory);
+    rank.device().allocator->set_limit(0);
+  });
+  run_ranks(4, [&](Rank& rank) {
+    EXPECT_NO_THROW(train_under_limit(rank));
+    rank.device().allocator->set_limit(0);
+  });
+}
+
+}  // namespace
+}  // namespace halftone::parallel
