@@ -31,7 +31,7 @@ struct Target {
   Ref<Parameter> parameter;  // null for a buffer
   Tensor buffer;
 
-  // Of a sharded parameter the shard, else all of it.
+  // The shard of a sharded parameter, all of any other.
   const Tensor& tensor() const { return parameter ? parameter->kept() : buffer; }
   const Shape& shape() const { return parameter ? parameter->shape() : buffer.shape(); }
   int64_t begin() const { return parameter ? parameter->kept_begin() : 0; }

@@ -46,7 +46,7 @@ class GradientShards::PartReduction final : public Reduction {
     const int64_t part = wire.numel() / exchange.size();
     return range_of(wire, part * exchange.rank(), part * (exchange.rank() + 1));
   }
-  // What is sent in another 16 bits was divided before.
+  // Gradients that are sent in another 16 bits were divided before.
   ReduceOp op() const {
     const bool is_divided = shards_.rule_.wire && is_narrow(*shards_.rule_.wire);
     return shards_.rule_.is_deterministic || is_divided ? ReduceOp::kSum : ReduceOp::kAverage;

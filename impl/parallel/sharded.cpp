@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
-// Where it throws, no parameter has changed.
+// Claims all parameters for a while. If it throws, no parameter has changed.
 class Claims {
  public:
   explicit Claims(const std::vector<NamedParameter>& parameters) {

@@ -65,7 +65,7 @@ class UnitWalk {
     return count >= std::max<int64_t>(rule_.least_elements, 1);
   }
 
-  // What another unit has, too, belongs to the model.
+  // A parameter that another unit has as well belongs to the model.
   void add_shared(const NumberSet& numbers, NumberSet& rest) {
     for (const size_t number : numbers) {
       if (!owned_.insert(number).second) rest.insert(number);

@@ -82,7 +82,7 @@ uint64_t WeightUnit::version() const {
 
 bool WeightUnit::is_current() const { return !is_released_ && version_ == version(); }
 
-// What the optimizer keeps may be this very memory.
+// The optimizer may keep its weights in this very memory.
 void WeightUnit::write_own(const FlatPlan& plan, const Flat& flat) const {
   for (const Tensor& gap : flat.gaps) clear(gap);
   for (const PlannedBucket::Slot& slot : plan.slots) {

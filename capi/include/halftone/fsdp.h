@@ -105,10 +105,10 @@ HTONE_API htone_status htone_fsdp_options_init(htone_fsdp_options* options);
  *   (hybrid sharding): for each group of one machine, htone_group_split gives both. Retained by the module.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (a parameter over the caller's memory), DTYPE_MISMATCH, STATE
- * (no parameter that takes a gradient; a parameter has an optimizer, or is sharded already), DEVICE, COMM (a rank has
- *   another model or other options; names the rank and the first difference), PEER_LOST, TIMEOUT, OUT_OF_MEMORY. After
- *   the last three the module may be shared in part: make it anew.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (a parameter over the caller's memory), DTYPE_MISMATCH,
+ *   STATE (no parameter that takes a gradient; a parameter has an optimizer, or is sharded already), DEVICE,
+ *   COMM (a rank has another model or other options; names the rank and the first difference), PEER_LOST, TIMEOUT,
+ *   OUT_OF_MEMORY. After the last three the module may be shared in part: make it anew.
  * @source Rajbhandari et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.
  * @since 0.1
  */

@@ -43,6 +43,7 @@ const char* name_with_article(HandleType type) noexcept {
       "a group",
       "an operation of a group",
       "a replicated model",
+      "a sharded model",
   };
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "an unknown handle";

@@ -79,14 +79,12 @@ using NoSyncState = HeldState<&Sharded::begin_no_sync, &Sharded::end_no_sync>;
 using GatheredState = HeldState<&Sharded::begin_gather, &Sharded::end_gather>;
 
 template <class State>
-htone_status begin_scope(htone_fsdp* fsdp, htone_scope** out) {
-  return guard([&] {
-    const auto sharded = hold(fsdp, "fsdp");
-    Ref<OpenScope> open = open_scope();
-    require_memory(out, "out");
-    open->held = make_ref<State>(sharded.reference());
-    enter(std::move(open), out);
-  });
+void enter_state(htone_fsdp* fsdp, htone_scope** out) {
+  const auto sharded = hold(fsdp, "fsdp");
+  Ref<OpenScope> open = open_scope();
+  require_memory(out, "out");
+  open->held = make_ref<State>(sharded.reference());
+  enter(std::move(open), out);
 }
 
 }  // namespace
@@ -114,9 +112,9 @@ htone_status htone_fsdp_unit_count(htone_fsdp* fsdp, size_t* out_count) {
 }
 
 htone_status htone_fsdp_no_sync_begin(htone_fsdp* fsdp, htone_scope** out) {
-  return begin_scope<NoSyncState>(fsdp, out);
+  return guard([&] { enter_state<NoSyncState>(fsdp, out); });
 }
 
 htone_status htone_fsdp_gather_begin(htone_fsdp* fsdp, htone_scope** out) {
-  return begin_scope<GatheredState>(fsdp, out);
+  return guard([&] { enter_state<GatheredState>(fsdp, out); });
 }

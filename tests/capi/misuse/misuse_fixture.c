@@ -228,9 +228,9 @@ htone_checkpoint* renew_checkpoint(void) {
 }
 
 htone_module* renew_whole_module(void) {
-  htone_module* made;
-  assert_ok(htone_module_create_linear(fixture.device, 2, 3, NULL, &made));
-  return keep_module(made);
+  assert_ok(htone_module_release(fixture.whole_module));
+  assert_ok(htone_module_create_linear(fixture.device, 2, 3, NULL, &fixture.whole_module));
+  return fixture.whole_module;
 }
 
 htone_group* renew_group(void) {
@@ -300,6 +300,7 @@ static void make_objects(void) {
   fixture.group = make_object(kGroupHandle);
   fixture.work = keep_work(make_object(kWorkHandle));
   fixture.ddp = make_object(kDdpHandle);
+  fixture.whole_module = NULL; /* that of the test before is gone */
   fixture.fsdp = make_object(kFsdpHandle);
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);
@@ -332,6 +333,7 @@ void begin_scope(void) { fixture.scope = make_object(kScopeHandle); }
 void release_fixture(void) {
   assert_ok(htone_checkpoint_release(fixture.checkpoint));
   assert_ok(htone_parameters_release(fixture.spare_parameters));
+  assert_ok(htone_module_release(fixture.whole_module));
   assert_ok(htone_fsdp_release(fixture.fsdp));
   assert_ok(htone_ddp_release(fixture.ddp));
   assert_ok(htone_group_release(fixture.group));

@@ -75,6 +75,7 @@ typedef struct Fixture {
   htone_tensor* lines;                /* [2, 2, 2], f32 */
   htone_tensor* images;               /* [2, 2, 2, 2], f32 */
   htone_tensor* volumes;              /* [2, 2, 2, 2, 2], f32 */
+  htone_module* whole_module;         /* that no ranks share; renewed before each call that shares it */
   htone_parameters* spare_parameters; /* without an optimizer; renewed after each call that gives them one */
   htone_optimizer* sgd_optimizer;
   htone_optimizer* adam_optimizer;
@@ -157,7 +158,6 @@ htone_checkpoint* renew_checkpoint(void);
 
 /* Replaces the fixture's group by a new one. */
 htone_group* renew_group(void);
-/* A module that no ranks share yet. */
 htone_module* renew_whole_module(void);
 
 /* Gives the parameters gradients and marks them as ready. */
