@@ -7,7 +7,7 @@
 # A test is quick unless it is listed here. Every CMakeLists.txt that adds tests ends with halftone_set_tiers().
 set(HALFTONE_FULL_TESTS
     "abi\\.|bindings\\.|cuda\\.|docs\\.|exchange\\.|exhaustive\\.|package\\.|samples\\.|vectors\\.are_what"
-    "tools\\.(halftone_run|hash_seam|headers|install_packages|missing_packages|tests_run)"
+    "tools\\.(describe_api|halftone_run|hash_seam|headers|install_packages|missing_packages|tests_run)"
     "capi\\.(custom_function|host|instruction_sets|linear_cross_entropy|memory_faults|memory_retry|misuse)"
     "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)

@@ -16,6 +16,8 @@ HANDLE_TYPE = re.compile(r"^typedef struct (htone_\w+) \1;", re.M)
 FUNCTION_POINTER = re.compile(r"\(\*\s*(\w+)\)")
 ENUMERATION = re.compile(r"^typedef enum (\w+) \{(.*?)^\} \1;", re.S | re.M)
 INITIALIZER = re.compile(r"^#define HTONE_(\w+)_INIT\b", re.M)
+COMMENTS = re.compile(r"/\*.*?\*/", re.S)
+TAGS = re.compile(r"\n@(\w+)(?:\[(in|out|in,out)\])? ?(.*?)(?=\n@|\Z)", re.S)
 
 
 @dataclass
@@ -34,6 +36,13 @@ class Member:
 
 
 @dataclass
+class Documented:
+    """Words of the comment about a parameter."""
+    direction: str  # in, out or in,out
+    text: str
+
+
+@dataclass
 class Function:
     header: Path
     line: int
@@ -44,6 +53,27 @@ class Function:
 
     def where(self) -> str:
         return f"{self.header.name}:{self.line}: {self.name}"
+
+    def tags(self) -> list[tuple[str, str, str]]:
+        """Each "@tag[direction] text" of the comment, on one line."""
+        comment = "\n" + "\n".join(self.comment)
+        return [(tag, direction, " ".join(text.split())) for tag, direction, text in TAGS.findall(comment)]
+
+    def tag(self, name: str) -> str:
+        return next((text for tag, _, text in self.tags() if tag == name), "")
+
+    def brief(self) -> str:
+        """The comment before its first tag."""
+        return " ".join(re.split(r"\n@", "\n" + "\n".join(self.comment))[0].split())
+
+    def documented(self) -> dict[str, Documented]:
+        """The parameters that the comment describes: "@param[in] a,b any shapes" describes two."""
+        found = {}
+        for tag, direction, text in self.tags():
+            if tag == "param":
+                names, _, words = text.partition(" ")
+                found.update({name: Documented(direction, words) for name in names.split(",")})
+        return found
 
 
 def header_paths(root: Path = REPOSITORY) -> list[Path]:
@@ -106,13 +136,14 @@ def member_of(declaration: str) -> Member:
     return Member(name, kind.strip() + extents)
 
 
+def structures_of(header: Path) -> dict[str, list[Member]]:
+    text = COMMENTS.sub("", header.read_text(encoding="utf-8"))
+    return {name: [member_of(declaration) for declaration in body.split(";")[:-1]]
+            for name, body in STRUCTURE.findall(text)}
+
+
 def structures(root: Path = REPOSITORY) -> dict[str, list[Member]]:
-    found = {}
-    for header in header_paths(root):
-        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
-        for name, body in STRUCTURE.findall(text):
-            found[name] = [member_of(declaration) for declaration in body.split(";")[:-1]]
-    return found
+    return {name: members for header in header_paths(root) for name, members in structures_of(header).items()}
 
 
 def enumerations(root: Path = REPOSITORY) -> dict[str, list[str]]:

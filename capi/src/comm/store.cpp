@@ -66,6 +66,10 @@ int32_t remove_key(const SharedStore& store, const char* key) {
   return existed;
 }
 
+void require_function(const char* field, bool is_there) {
+  if (!is_there) fail(Code::kInvalidArgument, "functions", "functions.%s is NULL", field);
+}
+
 }  // namespace
 
 htone_status htone_store_create_memory(htone_context* context, htone_store** out) {
@@ -93,9 +97,11 @@ htone_status htone_store_create_callback(htone_context* context, const htone_sto
     const auto owner = hold(context, "context");
     htone_store_functions given = HTONE_STORE_FUNCTIONS_INIT;
     copy_options(&given, sizeof given, &require(functions, "functions"), "functions");
-    const bool is_whole = given.set != nullptr && given.get != nullptr && given.add != nullptr &&
-                          given.compare_set != nullptr && given.remove != nullptr;
-    if (!is_whole) fail(Code::kInvalidArgument, "functions", "functions has a NULL function");
+    require_function("set", given.set != nullptr);
+    require_function("get", given.get != nullptr);
+    require_function("add", given.add != nullptr);
+    require_function("compare_set", given.compare_set != nullptr);
+    require_function("remove", given.remove != nullptr);
     require_memory(out, "out");
     CallbackStore* const store = new CallbackStore(given);
     give_handle(out, make_ref<SharedStore>(OwnedStore(store)));

@@ -134,7 +134,7 @@ static void a_store_that_is_not_made_does_not_destroy(void** state) {
   functions.user = &wrapped;
   htone_store* store = NULL;
   assert_fails(htone_store_create_callback(test_context(), &functions, count_destroyed, &store),
-               HTONE_ERROR_INVALID_ARGUMENT, "functions has a NULL function");
+               HTONE_ERROR_INVALID_ARGUMENT, "functions.set is NULL");
   assert_int_equal(wrapped.destroyed, 0);
 }
 

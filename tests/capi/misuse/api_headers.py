@@ -1,10 +1,15 @@
-"""Reads the functions and structures of the public headers for tests: declarations with their comments."""
+"""The functions and structures of the public headers, in the words of the misuse test."""
 
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from misuse_tables import HANDLES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+
+from public_headers import functions_of, structures_of  # noqa: E402: found by the path above
 
 
 class GeneratorError(Exception):
@@ -13,7 +18,7 @@ class GeneratorError(Exception):
 
 @dataclass
 class Parameter:
-    type: str
+    type: str  # without a blank before its asterisks; "callback" for a pointer to a function
     name: str
     direction: str
     text: str
@@ -56,59 +61,26 @@ class Function:
             raise GeneratorError(f"{self.name}: the test expects {status}, but the header documents '{self.errors}'")
 
 
-def comment_text(comment):
-    return re.sub(r"\s*\n \* ?", "\n", comment)
+def parse_parameter(function, parameter, documented):
+    if parameter.name not in documented:
+        raise GeneratorError(f"{function.name}: the comment does not describe {parameter.name}")
+    described = documented[parameter.name]
+    kind = "callback" if "(*" in parameter.declaration else re.sub(r"\s+(?=\*)", "", parameter.type())
+    return Parameter(kind, parameter.name, described.direction, described.text)
 
 
-def described_parameters(text):
-    """Maps each name to (direction, text), from paragraphs such as "@param[in] a,b any shapes"."""
-    paragraphs = {}
-    for match in re.finditer(r"\n@param\[(in|out|in,out)\] ([\w,]+) (.*?)(?=\n@|\Z)", text, re.S):
-        for name in match[2].split(","):
-            paragraphs[name] = (match[1], " ".join(match[3].split()))
-    return paragraphs
-
-
-def split_parameters(text):
-    """Splits the declarations between a function's parentheses. Commas inside a callback's own parentheses do not
-    count.
-    """
-    if text.strip() in ("", "void"):
-        return []
-    return [part.strip() for part in re.split(r",(?![^()]*\))", text)]
-
-
-def parse_declaration(declaration):
-    callback = re.fullmatch(r"void \(\*(\w+)\)\(.*\)", declaration)
-    if callback:
-        return "callback", callback[1]
-    match = re.fullmatch(r"(.*?)\s*(\**)\s*(\w+)", declaration)
-    return match[1].strip() + match[2], match[3]
-
-
-def parse_function(comment, answer, name, parameters):
-    text = comment_text(comment)
-    described = described_parameters(text)
-    parsed = []
-    for declaration in split_parameters(" ".join(parameters.split())):
-        type_name, parameter = parse_declaration(declaration)
-        if parameter not in described:
-            raise GeneratorError(f"{name}: the comment does not describe {parameter}")
-        parsed.append(Parameter(type_name, parameter, *described[parameter]))
-    errors = re.search(r"\n@errors (.*?)(?=\n@|\Z)", text, re.S)
-    return Function(name, answer, parsed, " ".join(errors[1].split()) if errors else "")
+def parse_function(function):
+    documented = function.documented()
+    parameters = [parse_parameter(function, parameter, documented) for parameter in function.parameters]
+    return Function(function.name, function.result, parameters, function.tag("errors"))
 
 
 def parse_headers(paths):
     functions, structures = [], {}
-    for path in paths:
-        text = Path(path).read_text(encoding="utf-8")
-        for match in re.finditer(r"/\*\*((?:[^*]|\*(?!/))*)\*/\s*HTONE_(?:API|EXPORT) ([^;(]*?)(\w+)\(([^;]*)\);", text):
-            functions.append(parse_function(match[1], match[2].strip(), match[3], match[4]))
-        declared = len(re.findall(r"^HTONE_(?:API|EXPORT) ", text, re.M))
-        if declared != sum(1 for _ in re.finditer(r"\*/\s*HTONE_(?:API|EXPORT) [^;(]*?\w+\([^;]*\);", text)):
-            raise GeneratorError(f"{path}: a function has no comment right above it")
-        for match in re.finditer(r"typedef struct (\w+) \{(.*?)\n\} \1;", text, re.S):
-            body = re.sub(r"/\*.*?\*/", "", match[2], flags=re.S)
-            structures[match[1]] = re.findall(r"(\w+)(?:\[\d+\])?;", body)
+    for path in map(Path, paths):
+        for function in functions_of(path):
+            if not function.comment:
+                raise GeneratorError(f"{function.where()}: it has no comment right above it")
+            functions.append(parse_function(function))
+        structures.update({name: [member.name for member in members] for name, members in structures_of(path).items()})
     return functions, structures
