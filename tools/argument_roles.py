@@ -80,7 +80,9 @@ class Reader:
     def __init__(self, function: Function, types: Types):
         self.function = function
         self.types = types
-        self.names = {parameter.name for parameter in function.parameters}
+        # An int64_t is a size that the shape of a result refers to.
+        self.lengths = {parameter.name for parameter in function.parameters
+                        if plain_type(parameter.type()) in ("size_t", "int32_t")}
         documented = function.documented()
         self.arguments = [self.plain(parameter, documented) for parameter in function.parameters]
         self.by_name = {argument.name: argument for argument in self.arguments}
@@ -139,7 +141,7 @@ class Reader:
 
     def assign_handle(self, argument: Argument, target: str, depth: int) -> None:
         argument.of = target
-        if self.entries(argument):
+        if depth == 2 and self.entries(argument):
             argument.role = "handles"
         elif depth == 1 or argument.direction == "out":
             argument.role = "handle"
@@ -192,7 +194,7 @@ class Reader:
     def entries(self, argument: Argument) -> bool:
         """Reads the length of an array from its comment: "[count] names" or "[2 * pair_count] sizes"."""
         match = re.match(r"(?:optional; )?\[(?:(\d+) \*? ?)?(\w+)\]", argument.text)
-        if match is None or match[2] not in self.names:
+        if match is None or match[2] not in self.lengths:
             return False
         argument.factor, argument.length = int(match[1] or 1), match[2]
         return True

@@ -55,6 +55,12 @@ class TheDescription(unittest.TestCase):
                 companions = set(item.get("companions", {}).values()) | set(filter(None, [item.get("length")]))
                 self.assertLessEqual(companions, names, row["name"])
 
+    def test_every_length_is_an_integer(self):
+        for row in description["functions"]:
+            for item in row["arguments"]:
+                if item["role"] == "length":
+                    self.assertIn(item["type"], ("int32_t", "size_t"), row["name"])
+
     def test_every_structure_of_settings_has_a_default_for_each_field(self):
         for name, row in description["structures"].items():
             if name.endswith("_options"):

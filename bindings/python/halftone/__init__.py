@@ -1,29 +1,44 @@
 """halftone for Python: mixed-precision training of neural networks.
 
-Each Python object owns its native object. Close it, use it in a `with` statement, or leave it to the garbage collector.
+    import halftone as ht
+    from halftone import nn
+
+    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
+    optimizer = ht.Optimizer.adamw(model, lr=1e-3)
+    for images, labels in ht.DataLoader(images, labels, batch_size=64):
+        with ht.autocast("bf16"):
+            loss = ht.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+Each Python object owns its native object. It is released when the object is collected, by close(), at the end of a
+`with` over the object, or at the end of a scope(). Every function of the library is here; help() shows its arguments.
+An enumeration's member may be given by its name: dtype="bf16".
 """
 
-from .enums import Dtype, Status
-from .errors import (
-    DtypeMismatchError,
-    HalftoneException,
-    InvalidArgumentError,
-    InvalidHandleError,
-    OutOfMemoryError,
-    ShapeMismatchError,
-)
-from .halftone import Device, Tensor, live_handles
+from . import enums, errors
+from . import halftone as _generated
+from .enums import *  # noqa: F403: their names are those of the C headers
+from .errors import *  # noqa: F403
+from .operations import OPERATIONS as _OPERATIONS
 
-__all__ = [
-    "Device",
-    "Dtype",
-    "DtypeMismatchError",
-    "HalftoneException",
-    "InvalidArgumentError",
-    "InvalidHandleError",
-    "OutOfMemoryError",
-    "ShapeMismatchError",
-    "Status",
-    "Tensor",
-    "live_handles",
-]
+_HIDDEN = {"borrow_buffer", "data_address", "keep_handle", "make_capsule", "read_memory", "take_capsule", "weakref"}
+_ADOPTED = [name for name, value in vars(_generated).items()
+            if not name.startswith("_") and name not in _HIDDEN and callable(value)]
+
+for _name in _ADOPTED:
+    globals()[_name] = getattr(_generated, _name)
+# An operation whose first argument is a tensor is a method, too.
+for _name in _OPERATIONS:
+    if not hasattr(_generated.Tensor, _name):
+        setattr(_generated.Tensor, _name, _generated._swig_new_instance_method(getattr(_generated, _name)))
+
+from . import modules, nn, structures, tensors  # noqa: E402, F401: they complete the classes
+from .buffers import default_device, from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
+from .modules import DataLoader  # noqa: E402
+from .scopes import autocast, detect_anomaly, keep, no_grad, scope  # noqa: E402
+
+__version__ = _generated.version_string()
+__all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, "DataLoader", "autocast", "default_device", "detect_anomaly",
+           "from_buffer", "from_dlpack", "from_numpy", "keep", "nn", "no_grad", "scope", "tensor"]

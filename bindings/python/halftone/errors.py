@@ -4,6 +4,9 @@ own exception of that kind.
 
 from .enums import Status
 
+__all__ = ["DtypeMismatchError", "HalftoneException", "InvalidArgumentError", "InvalidHandleError", "OutOfMemoryError",
+           "ShapeMismatchError"]
+
 
 class HalftoneException(Exception):
     """A failed call; `status` is a Status, the text is the library's message."""

@@ -1,0 +1,156 @@
+"""Data of Python in and out of tensors: buffers, numpy arrays, DLPack capsules and nested lists."""
+
+from array import array
+
+from . import halftone as _generated
+from .enums import Dtype
+
+# The letters of the struct module, and the dtypes whose elements have their layout.
+_LETTERS = {"d": "F64", "f": "F32", "e": "F16", "q": "I64", "l": "I64", "i": "I32", "h": "I16", "b": "I8", "B": "U8",
+            "?": "BOOL"}
+_DTYPES = {letter: Dtype[name] for letter, name in _LETTERS.items()}
+_FORMATS = {dtype: letter for letter, dtype in reversed(list(_DTYPES.items()))}
+# array has no letter for these.
+_MEMORY = {Dtype.BOOL: "B", Dtype.F16: "H"}
+_DL_CPU = 1
+_default_device = None
+
+
+def default_device():
+    """The CPU of the default context."""
+    global _default_device
+    if _default_device is None:
+        _default_device = _generated.Device("cpu")
+    return _default_device
+
+
+def dtype_of(view):
+    letter = view.format.lstrip("@=<")
+    if letter not in _DTYPES:
+        raise TypeError(f"elements of format {view.format!r} have no dtype")
+    return _DTYPES[letter]
+
+
+def format_of(dtype):
+    """The letter of a dtype; a TypeError for bf16 and the dtypes of 8 bits, which Python has no letter for."""
+    if dtype not in _FORMATS:
+        raise TypeError(f"Python has no elements of {dtype.name.lower()}; convert them: tensor.to('f32')")
+    return _FORMATS[dtype]
+
+
+def _flatten(data, shape):
+    """Appends nothing to `shape` for a number; checks that a list has one shape."""
+    if not isinstance(data, (list, tuple)):
+        return [data]
+    rows = [_flatten(row, shape[1:]) for row in data]
+    if len(data) != shape[0]:
+        raise ValueError(f"a list of {len(data)} is beside one of {shape[0]}")
+    return [value for row in rows for value in row]
+
+
+def _shape(data):
+    shape = []
+    while isinstance(data, (list, tuple)):
+        shape.append(len(data))
+        data = data[0] if data else None
+    return shape
+
+
+def _usual_dtype(values):
+    if values and all(isinstance(value, bool) for value in values):
+        return Dtype.BOOL
+    return Dtype.I64 if values and all(isinstance(value, int) for value in values) else Dtype.F32
+
+
+def _from_numbers(data, device):
+    shape = _shape(data)
+    values = _flatten(data, shape)
+    dtype = _usual_dtype(values)
+    letter = _MEMORY.get(dtype) or format_of(dtype)
+    return _generated.Tensor.from_bytes(device, dtype, shape, array(letter, values))
+
+
+def tensor(data, dtype=None, device=None):
+    """Makes a tensor with a copy of data: numbers, nested lists of numbers, or an object with the buffer protocol, such
+    as a numpy array.
+
+    Numbers become f32, integers i64, booleans bool, and a buffer keeps its dtype, unless `dtype` says otherwise.
+    """
+    device = device or default_device()
+    if isinstance(data, (int, float, list, tuple)):
+        made = _from_numbers(data, device)
+    else:
+        view = memoryview(data)
+        content = view if view.c_contiguous else view.tobytes()
+        made = _generated.Tensor.from_bytes(device, dtype_of(view), list(view.shape), content)
+    return made if dtype is None else made.to(dtype)
+
+
+def from_buffer(data, device=None):
+    """Makes a tensor over the memory of a writable buffer, such as a numpy array, without a copy. The buffer stays
+    locked while the tensor or a view of it lives.
+
+    After a change of the memory from outside call mark_written() before the next backward.
+    """
+    view = memoryview(data)
+    if any(stride % view.itemsize for stride in view.strides):
+        raise ValueError("a stride of the buffer is not a number of elements")
+    strides = [stride // view.itemsize for stride in view.strides]
+    return _generated.borrow_buffer(data, device or default_device(), dtype_of(view), list(view.shape), strides)
+
+
+from_numpy = from_buffer
+
+
+def from_dlpack(data, device=None):
+    """Makes a tensor over the memory of another library's array (its __dlpack__), without a copy."""
+    if hasattr(data, "__dlpack_device__") and data.__dlpack_device__()[0] != _DL_CPU:
+        raise BufferError("only memory of the CPU can be shared")
+    try:
+        capsule = data.__dlpack__(max_version=(1, 1))
+    except TypeError:  # a producer from before version 1
+        capsule = data.__dlpack__()
+    return _generated.take_capsule(device or default_device(), capsule)
+
+
+class _SharedMemory:
+    """numpy keeps this object, and with it the tensor, while an array uses the memory."""
+
+    def __init__(self, owner):
+        dtype = owner.dtype
+        size = _generated.dtype_size(dtype)
+        kind = {"?": "b", "e": "f", "f": "f", "d": "f", "B": "u"}.get(format_of(dtype), "i")
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": owner.shape,
+            "strides": tuple(stride * size for stride in owner.strides),
+            "typestr": ("|" if size == 1 else "<") + kind + str(size),
+            "data": (_generated.data_address(owner), False),
+        }
+
+
+def shared_array(owner):
+    import numpy
+
+    if owner.requires_grad:
+        raise ValueError("backward would not notice a change of the array; call detach() first")
+    return numpy.asarray(_SharedMemory(owner))
+
+
+def read(owner, buffer):
+    """Copies all elements, in row-major order, into a writable buffer; they are converted to its elements' dtype."""
+    view = memoryview(buffer)
+    if view.readonly or not view.c_contiguous:
+        raise BufferError("read: the buffer is not writable and contiguous")
+    _generated.read_memory(owner, dtype_of(view), buffer)
+
+
+def numbers(owner):
+    """All elements in row-major order, as Python's numbers."""
+    dtype = owner.dtype if owner.dtype in _FORMATS else Dtype.F32
+    if dtype == Dtype.F16:
+        dtype = Dtype.F32
+    values = array(_MEMORY.get(dtype) or format_of(dtype), bytes(owner.numel() * _generated.dtype_size(dtype)))
+    _generated.read_memory(owner, dtype, values)
+    return [bool(value) for value in values] if dtype == Dtype.BOOL else values.tolist()

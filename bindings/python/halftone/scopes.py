@@ -1,0 +1,59 @@
+"""Scopes of one thread, for `with`: what is made inside is released at the end, or a mode is on until the end."""
+
+from . import halftone as _generated
+from .halftone import AutocastPolicy, Scope
+
+Scope.__enter__ = lambda self: self
+Scope.__exit__ = lambda self, *exception: self.end()
+# No `_release`: a scope ends by end().
+Scope.close = vars(Scope)["end"]
+
+
+class _Begun:
+    """Begins a scope at `with`, and ends it there."""
+
+    def __init__(self, begin):
+        self._begin = begin
+        self._scopes = []
+
+    def __enter__(self):
+        self._scopes.append(self._begin())
+        return self
+
+    def __exit__(self, *exception):
+        self._scopes.pop().end()
+
+
+def scope():
+    """Releases at its end every object of the library that this thread made inside, but those passed to keep().
+
+        with halftone.scope():
+            loss = halftone.cross_entropy(model(images), labels)
+            loss.backward()
+    """
+    return _Begun(_generated.handles_begin)
+
+
+def keep(thing):
+    """Takes an object out of the innermost scope() and returns it: it lives on until it is collected."""
+    _generated.keep_handle(thing)
+    return thing
+
+
+def no_grad():
+    """Records no operations inside."""
+    return _Begun(_generated.no_grad_begin)
+
+
+def autocast(dtype="bf16"):
+    """Computes inside in a low-precision dtype where that is safe. A policy of one's own is taken, too."""
+    policy = dtype if isinstance(dtype, AutocastPolicy) else AutocastPolicy(dtype)
+    return _Begun(lambda: _generated.autocast_begin(policy))
+
+
+def detect_anomaly(anomaly="not_finite"):
+    """Fails inside at the operation that makes the first NaN or infinity."""
+    return _Begun(lambda: _generated.anomaly_begin(anomaly))
+
+
+__all__ = ["autocast", "detect_anomaly", "keep", "no_grad", "scope"]
