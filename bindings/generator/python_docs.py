@@ -7,6 +7,7 @@ import json
 import keyword
 
 from calls import Call, Parameter
+from description import visible_fields
 
 LITERALS = {"nullptr": "None", "true": "True", "false": "False", "Memory()": "b''"}
 
@@ -54,3 +55,8 @@ def feature(call: Call) -> str:
     """SWIG reads the text as a string of C."""
     where = f"ht::{call.owner}::{call.name}" if call.owner else f"ht::{call.name}"
     return f'%feature("docstring") {where} {json.dumps(docstring(call), ensure_ascii=False)};\n'
+
+
+def structure_text(structure: dict) -> str:
+    fields = [f"{field['name']}: {field['text']}" for field in visible_fields(structure)]
+    return f"{structure['text']}\n\n" + "\n".join(fields)

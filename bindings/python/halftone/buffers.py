@@ -39,13 +39,15 @@ def format_of(dtype):
 
 
 def _flatten(data, shape):
-    """Appends nothing to `shape` for a number; checks that a list has one shape."""
-    if not isinstance(data, (list, tuple)):
+    """The numbers of nested lists, all of which have this shape."""
+    is_list = isinstance(data, (list, tuple))
+    if is_list != bool(shape):
+        raise ValueError("a number is beside a list")
+    if not is_list:
         return [data]
-    rows = [_flatten(row, shape[1:]) for row in data]
     if len(data) != shape[0]:
         raise ValueError(f"a list of {len(data)} is beside one of {shape[0]}")
-    return [value for row in rows for value in row]
+    return [value for row in data for value in _flatten(row, shape[1:])]
 
 
 def _shape(data):

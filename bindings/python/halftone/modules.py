@@ -1,7 +1,7 @@
 """Modules, optimizers and data in Python's idiom: calls, iterators and properties."""
 
 from . import halftone as _generated
-from .halftone import Batches, Module, Optimizer, Parameter, Parameters, StateDict
+from .halftone import Batches, Context, Device, Group, Module, Optimizer, Parameter, Parameters, StateDict
 
 
 def _own(owner, name):
@@ -50,13 +50,25 @@ Parameters.__iter__ = lambda self: (self.at(index) for index in range(self.count
 
 Parameter.frozen = property(Parameter.is_frozen, Parameter.set_frozen, doc=Parameter.is_frozen.__doc__)
 
+# Attributes of an object, as opposed to its actions.
+_PROPERTIES = {
+    Context: ["num_threads"],
+    Device: ["kind", "name"],
+    Group: ["kind", "rank", "size"],
+    Module: ["kind"],
+    Optimizer: ["lr", "step_count"],
+    Parameter: ["dtype", "grad", "name", "shape", "tensor"],
+}
+for _class, _names in _PROPERTIES.items():
+    for _name in _names:
+        _getter = getattr(_class, _name)
+        setattr(_class, _name, property(_getter, doc=_getter.__doc__))
+
 StateDict.__len__ = _own(StateDict, "count")
 StateDict.__getitem__ = _own(StateDict, "find")
 StateDict.keys = lambda self: [self.name(index) for index in range(self.count())]
 StateDict.__iter__ = lambda self: iter(self.keys())
 StateDict.items = lambda self: [(self.name(index), self.tensor(index)) for index in range(self.count())]
-
-Optimizer.learning_rate = property(Optimizer.lr, doc=Optimizer.lr.__doc__)
 
 
 class DataLoader:

@@ -116,13 +116,14 @@ def __repr__(self):
         return f"<Tensor: {error}>"
 
 
+def _nested(values, shape):
+    return [_nested(values, shape[1:]) for _ in range(shape[0])] if shape else next(values)
+
+
 @_method
 def tolist(self):
     """All elements as Python's numbers, in lists nested as the dimensions are."""
-    values = buffers.numbers(self)
-    for size in reversed(self.shape[1:]):
-        values = [values[index : index + size] for index in range(0, len(values), size)] if size else [[]] * len(values)
-    return values if self.shape else values[0]
+    return _nested(iter(buffers.numbers(self)), self.shape)
 
 
 @_method
@@ -161,8 +162,7 @@ def to(self, dtype=None, device=None):
     return _to(self, device, self.dtype if dtype is None else dtype)
 
 
-_strided_read = buffers.read
-Tensor.read = _strided_read
+Tensor.read = buffers.read
 
 
 def _property(name, getter, setter=None, documentation=None):
@@ -173,6 +173,7 @@ _property("shape", Tensor.shape)
 _property("strides", Tensor.strides)
 _property("dtype", Tensor.dtype)
 _property("device", Tensor.device)
+_property("grad", Tensor.grad)
 _property("requires_grad", Tensor.requires_grad, Tensor.set_requires_grad)
 _property("ndim", lambda self: len(self.shape), documentation="The number of dimensions.")
 _property("T", lambda self: _generated.transpose(self, -2, -1), documentation="The last two dimensions exchanged.")

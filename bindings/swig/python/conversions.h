@@ -111,7 +111,7 @@ template <class Handles>
 PyObject* from_handles(const Handles& handles, swig_type_info* type) {
   Object tuple(PyTuple_New(Py_ssize_t(handles.size())));
   for (size_t i = 0; tuple && i < handles.size(); ++i) {
-    /* For NULL it returns None. */
+    // For NULL it returns None.
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), SWIG_NewPointerObj(handles[i], type, SWIG_POINTER_OWN));
   }
   return tuple.release();

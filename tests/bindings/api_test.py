@@ -1,0 +1,180 @@
+"""The Python binding of the whole C API: arguments, results, operators, exceptions and documentation. Run by CTest."""
+
+import inspect
+import threading
+import unittest
+
+import halftone as ht
+from halftone import nn
+
+
+class Arguments(unittest.TestCase):
+    def test_settings_are_keywords_with_the_defaults_of_the_header(self):
+        parameters = inspect.signature(ht.Optimizer.adamw).parameters
+        self.assertEqual((parameters["lr"].default, parameters["weight_decay"].default), (1e-3, 0.01))
+        self.assertEqual(inspect.signature(ht.Optimizer.adam).parameters["weight_decay"].default, 0.0)
+        module = nn.Linear(3, 2, bias=False, dtype="bf16")
+        self.assertEqual([name for name, _ in module.named_parameters()], ["weight"])
+        self.assertEqual(module.parameter(0).dtype, ht.Dtype.BF16)
+
+    def test_an_enumeration_is_given_by_its_member_its_number_or_its_name(self):
+        for dtype in (ht.Dtype.BF16, 4, "bf16", "BF16"):
+            self.assertIs(ht.tensor([1.0], dtype=dtype).dtype, ht.Dtype.BF16)
+        with self.assertRaisesRegex(ValueError, "'f17' is no Dtype; known are 'f64', 'f32'"):
+            ht.tensor([1.0], dtype="f17")
+
+    def test_none_is_an_absent_object(self):
+        x, weight = ht.tensor([[1.0, 2.0]]), ht.tensor([[3.0, 4.0]])
+        self.assertEqual(ht.linear(x, weight).tolist(), [[11.0]])
+        self.assertEqual(ht.linear(x, weight, None).tolist(), ht.linear(x, weight, bias=None).tolist())
+
+    def test_arrays_are_sequences(self):
+        x = ht.tensor([[1.0, 2.0], [3.0, 4.0]])
+        self.assertEqual(ht.cat([x, x], 0).shape, (4, 2))
+        self.assertEqual(x.sum(0).tolist(), [4.0, 6.0])
+        self.assertEqual(x.sum(dims=(0, 1), keepdim=True).tolist(), [[10.0]])
+        with self.assertRaises(TypeError):
+            ht.cat([x, 3], 0)
+        with self.assertRaises(TypeError):
+            ht.cat(x.sum, 0)
+
+    def test_arrays_that_share_a_length_must_have_one(self):
+        x = ht.tensor([[1.0, 2.0], [3.0, 4.0]])
+        self.assertEqual(x.roll([0, 1], [1, 1]).tolist(), [[4.0, 3.0], [2.0, 1.0]])
+        with self.assertRaisesRegex(ht.InvalidArgumentError, "htone_roll: shifts has 1 entries, expected 2"):
+            x.roll([0, 1], [1])
+
+    def test_bytes_must_fill_the_shape(self):
+        with self.assertRaisesRegex(ht.InvalidArgumentError, "data has 7 bytes, expected 8"):
+            ht.Tensor.from_bytes(ht.default_device(), "f32", [2], bytes(7))
+
+
+class Results(unittest.TestCase):
+    def test_several_are_a_tuple(self):
+        values, indices = ht.tensor([[1.0, 5.0], [7.0, 2.0]]).max_dim(1)
+        self.assertEqual((values.tolist(), indices.tolist()), ([5.0, 7.0], [1, 0]))
+        self.assertEqual(ht.Sampler(10, 2).position(), (0, 0))
+
+    def test_text_of_any_length_is_a_string(self):
+        layers = {f"layer_with_a_long_name_{index}": nn.Linear(2, 2) for index in range(40)}
+        text = ht.Module.named_sequential(list(layers), list(layers.values())).summary()
+        self.assertGreater(len(text), 1000)
+        self.assertEqual(ht.default_device().name, "cpu")
+
+    def test_bytes_are_bytes(self):
+        store = ht.Store.memory(ht.Context.default_context())
+        store.set("key", b"\0" + bytes(range(200)))
+        self.assertEqual(store.get("key", 1.0), b"\0" + bytes(range(200)))
+
+    def test_an_absent_tensor_is_none(self):
+        x, unused = ht.tensor([1.0, 2.0]), ht.tensor([3.0])
+        x.requires_grad = unused.requires_grad = True
+        first, second = ht.gradients([(x * x).sum()], [], [x, unused], allow_unused=True)
+        self.assertEqual(first.tolist(), [2.0, 4.0])
+        self.assertIsNone(second)
+
+    def test_a_structure_has_fields_and_is_usable_as_keywords(self):
+        preset = ht.grad_scaler_options_preset("megatron")
+        self.assertEqual((preset.growth_interval, preset.fp32_factors), (1000, True))
+        self.assertEqual(ht.GradScaler(ht.default_device(), **preset).current_scale(), preset.initial_scale)
+        self.assertIn("growth_interval=1000", repr(preset))
+        self.assertEqual(len(ht.default_device().memory_stats().by_category), 8)
+
+    def test_a_changed_structure_changes_the_settings(self):
+        optimizer = ht.Optimizer.adamw(nn.Linear(2, 2), lr=0.5)
+        settings = optimizer.adamw_group(0)
+        settings.lr = 0.25
+        optimizer.set_adamw_group(0, settings)
+        self.assertEqual(optimizer.adamw_group(0).lr, 0.25)
+
+
+class Operators(unittest.TestCase):
+    def test_compute_with_tensors_and_numbers(self):
+        x = ht.tensor([1.0, 2.0, 4.0])
+        cases = [(x + x, [2, 4, 8]), (x + 1, [2, 3, 5]), (1 + x, [2, 3, 5]), (x - 1, [0, 1, 3]), (1 - x, [0, -1, -3]),
+                 (x * x, [1, 4, 16]), (2 * x, [2, 4, 8]), (x / 2, [0.5, 1, 2]), (4 / x, [4, 2, 1]), (x**2, [1, 4, 16]),
+                 (-x, [-1, -2, -4]), (abs(-x), [1, 2, 4]), (x - x, [0, 0, 0]), (x / x, [1, 1, 1])]
+        for result, expected in cases:
+            self.assertEqual(result.tolist(), expected)
+        self.assertEqual((x.unsqueeze(0) @ x.unsqueeze(1)).tolist(), [[21.0]])
+
+    def test_compare_by_elements(self):
+        x = ht.tensor([1.0, 2.0, 4.0])
+        self.assertEqual((x == 2).tolist(), [False, True, False])
+        self.assertEqual((x != x).tolist(), [False] * 3)
+        self.assertEqual((x < 2).tolist() + (x <= 2).tolist(), [True, False, False, True, True, False])
+        self.assertEqual((x > 2).tolist() + (x >= 2).tolist(), [False, False, True, False, True, True])
+        self.assertEqual((~(x > 2)).tolist(), [True, True, False])
+        self.assertEqual(len({x, x}), 1)
+
+    def test_refuse_other_objects(self):
+        for call in (lambda x: x + "a", lambda x: x @ 2, lambda x: [] * x):
+            with self.assertRaises(TypeError):
+                call(ht.tensor([1.0]))
+
+    def test_index_as_numpy_does(self):
+        x = ht.tensor([[1, 2, 3], [4, 5, 6]])
+        self.assertEqual(x[1].tolist() + x[-1, :2].tolist(), [4, 5, 6, 4, 5])
+        self.assertEqual((x[:, 2].tolist(), x[..., 1:].tolist()), ([3, 6], [[2, 3], [5, 6]]))
+        self.assertEqual(x[0, ::2].tolist(), [1, 3])
+        self.assertEqual((x[None].shape, x[..., None].shape, x[2:].shape), ((1, 2, 3), (2, 3, 1), (0, 3)))
+        self.assertEqual((x[ht.tensor([1, 1])].tolist(), x[1, 1].item()), ([[4, 5, 6]] * 2, 5))
+        self.assertEqual([row.tolist() for row in x], [[1, 2, 3], [4, 5, 6]])
+        for wrong in (2, (0, 3), (0, 0, 0)):
+            with self.assertRaises(IndexError):
+                x[wrong]
+
+    def test_are_recorded_for_backward(self):
+        x = ht.tensor([1.0, 2.0])
+        x.requires_grad = True
+        ((3 - x) / x + x[0]).sum().backward()
+        self.assertEqual(x.grad.tolist(), [-3.0 + 2, -0.75])
+
+
+class Library(unittest.TestCase):
+    def test_functions_have_a_signature_and_the_words_of_the_header(self):
+        self.assertEqual(str(inspect.signature(ht.topk)), "(input, k, dim, largest=True, sorted=True)")
+        self.assertIn("Returns the k largest or smallest elements", ht.topk.__doc__)
+        for name in ht.__all__:
+            self.assertTrue(inspect.getdoc(getattr(ht, name)), name)
+
+    def test_an_operation_is_a_function_and_a_method(self):
+        x = ht.tensor([-1.0, 2.0])
+        self.assertEqual(ht.relu(x).tolist(), x.relu().tolist())
+        self.assertEqual(ht.relu(input=x).tolist(), [0.0, 2.0])
+
+    def test_a_long_call_lets_other_threads_run(self):
+        store = ht.Store.memory(ht.Context.default_context())
+        found = []
+        waiter = threading.Thread(target=lambda: found.append(store.get("key", 60.0)))
+        waiter.start()
+        store.set("key", b"value")
+        waiter.join()
+        self.assertEqual(found, [b"value"])
+
+    def test_autocast_and_no_grad_end_with_their_block(self):
+        model, x = nn.Linear(2, 2), ht.tensor([[1.0, 2.0]])
+        with ht.autocast("bf16"):
+            self.assertIs(model(x).dtype, ht.Dtype.BF16)
+        with self.assertRaises(KeyError), ht.no_grad():
+            self.assertFalse(model(x).requires_grad)
+            raise KeyError
+        self.assertIs(model(x).dtype, ht.Dtype.F32)
+        self.assertTrue(model(x).requires_grad)
+
+    def test_data_comes_in_epochs(self):
+        loader = ht.DataLoader(ht.tensor([[0.0], [1.0], [2.0], [3.0]]), ht.tensor([0, 1, 2, 3]), batch_size=2)
+        epochs = [[(x.tolist(), y.tolist()) for x, y in loader] for _ in range(2)]
+        for epoch in epochs:
+            self.assertEqual(sorted(label for _, labels in epoch for label in labels), [0, 1, 2, 3])
+            self.assertTrue(all(x == [[float(label)] for label in labels] for x, labels in epoch))
+
+    def test_a_state_dict_moves_the_weights_to_another_module(self):
+        first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+        second.load_state_dict(first.state_dict())
+        self.assertEqual(second.state_dict().keys(), ["weight", "bias"])
+        self.assertEqual(second.state_dict()["weight"].tolist(), first.state_dict()["weight"].tolist())
+
+
+if __name__ == "__main__":
+    unittest.main()

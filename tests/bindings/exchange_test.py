@@ -1,0 +1,162 @@
+"""Data in and out of the Python binding's tensors: lists, buffers, numpy and DLPack. Run by CTest."""
+
+import gc
+import sys
+import unittest
+from array import array
+
+import halftone as ht
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is not installed (Debian: python3-numpy)")
+    sys.exit(77)
+
+SHARED_DTYPES = ["f64", "f32", "f16", "i64", "i32", "i16", "i8", "u8", "bool"]
+NUMPY_NAMES = {"f": "float", "i": "int", "u": "uint"}
+
+
+def numpy_dtype(name):
+    return np.dtype("bool" if name == "bool" else f"{NUMPY_NAMES[name[0]]}{name[1:]}")
+
+
+class Lists(unittest.TestCase):
+    def test_become_tensors_and_back(self):
+        for data, dtype in (([[1, 2], [3, 4]], "i64"), ([1.5, 2], "f32"), ([True, False], "bool"), (3.5, "f32"),
+                            ([], "f32"), ([[], []], "f32"), (7, "i64")):
+            made = ht.tensor(data)
+            self.assertEqual((made.tolist(), str(made.dtype)), (data, dtype))
+
+    def test_must_have_one_shape(self):
+        for wrong in ([[1, 2], [3]], [[1], 2], [1, [2]]):
+            with self.assertRaises((ValueError, TypeError)):
+                ht.tensor(wrong)
+
+    def test_of_a_dtype_without_a_letter_have_its_values(self):
+        self.assertEqual(ht.tensor([0.5, 2.0], dtype="bf16").tolist(), [0.5, 2.0])
+        self.assertEqual(ht.tensor([0.5, 2.0], dtype="f16").tolist(), [0.5, 2.0])
+
+    def test_values_are_shown(self):
+        self.assertEqual(repr(ht.tensor([[1, 2], [3, 4]])), "tensor([[1, 2],\n        [3, 4]], i64)")
+
+
+class Buffers(unittest.TestCase):
+    def test_are_copied(self):
+        data = array("f", [1, 2, 3])
+        made = ht.tensor(data)
+        data[0] = 9
+        self.assertEqual(made.tolist(), [1.0, 2.0, 3.0])
+        self.assertEqual(ht.tensor(memoryview(array("i", range(6)))[::2]).tolist(), [0, 2, 4])
+
+    def test_are_shared_and_locked_while_the_tensor_lives(self):
+        data = array("f", [1, 2, 3])
+        made = ht.from_buffer(data)
+        data[0] = 9
+        self.assertEqual(made.tolist(), [9.0, 2.0, 3.0])
+        view = made[1:]
+        del made
+        with self.assertRaises(BufferError):
+            data.append(4)
+        del view
+        data.append(4)
+
+    def test_that_cannot_be_shared_are_refused(self):
+        for wrong in (bytes(4), np.zeros(4)[::-1]):
+            with self.assertRaises((BufferError, ht.HalftoneException)):
+                ht.from_buffer(wrong)
+        with self.assertRaises(TypeError):
+            ht.from_buffer(np.zeros(2, dtype=complex))
+
+    def test_take_the_elements_of_a_tensor(self):
+        values = array("d", [0, 0])
+        ht.tensor([1.5, 2.5], dtype="bf16").read(values)
+        self.assertEqual(values.tolist(), [1.5, 2.5])
+
+
+class Numpy(unittest.TestCase):
+    def test_shares_every_dtype_and_stride_in_both_directions(self):
+        for name in SHARED_DTYPES:
+            source = np.arange(12).reshape(3, 4).astype(numpy_dtype(name))[:, ::2]
+            made = ht.from_numpy(source)
+            self.assertEqual((str(made.dtype), made.shape, made.tolist()), (name, (3, 2), source.tolist()))
+            shared = made.numpy()
+            self.assertEqual((shared.dtype, shared.tolist()), (source.dtype, source.tolist()))
+            source[0, 0] = 1
+            self.assertEqual((shared[0, 0], made.tolist()[0][0]), (1, 1))
+            self.assertTrue(np.shares_memory(source, shared))
+
+    def test_keeps_the_tensor_alive(self):
+        gc.collect()
+        before = ht.live_handles()
+        shared = ht.tensor([1.0, 2.0]).numpy()
+        self.assertEqual(shared.tolist(), [1.0, 2.0])
+        self.assertEqual(ht.live_handles(), before + 1)
+        del shared
+        self.assertEqual(ht.live_handles(), before)
+
+    def test_converts_with_asarray(self):
+        x = ht.tensor([1.0, 2.0])
+        self.assertTrue(np.shares_memory(np.asarray(x), x.numpy()))
+        self.assertEqual(np.asarray(x, dtype="float64").dtype, np.float64)
+
+    def test_is_refused_where_it_would_be_wrong(self):
+        x = ht.tensor([1.0])
+        with self.assertRaisesRegex(TypeError, "bf16; convert them"):
+            x.to("bf16").numpy()
+        x.requires_grad = True
+        with self.assertRaisesRegex(ValueError, "detach"):
+            x.numpy()
+        self.assertEqual(x.detach().numpy().tolist(), [1.0])
+
+
+class Capsules(unittest.TestCase):
+    def test_share_memory_with_numpy_in_both_directions(self):
+        x = ht.tensor([[1.0, 2.0], [3.0, 4.0]])
+        shared = np.from_dlpack(x)
+        x.fill(5)
+        self.assertEqual(shared.tolist(), [[5.0, 5.0], [5.0, 5.0]])
+        source = np.array([1.0, 2.0])
+        made = ht.from_dlpack(source)
+        source[0] = 7
+        self.assertEqual(made.tolist(), [7.0, 2.0])
+
+    def test_of_both_versions_come_back(self):
+        for version, name in ((None, "dltensor"), ((0, 8), "dltensor"), ((1, 0), "dltensor_versioned")):
+            self.assertIn(f'"{name}"', repr(ht.tensor([1.0]).__dlpack__(max_version=version)))
+
+            class Producer:
+                tensor = ht.tensor([1.0, 2.0])
+
+                def __dlpack__(self):
+                    return self.tensor.__dlpack__(max_version=version)
+
+            made = ht.from_dlpack(Producer())
+            Producer.tensor.fill(3)
+            self.assertEqual(made.tolist(), [3.0, 3.0])
+
+    def test_that_nobody_takes_are_released(self):
+        gc.collect()
+        before = ht.live_handles(), ht.default_device().memory_stats().current
+        for version in (None, (1, 0)):
+            ht.tensor([1.0]).__dlpack__(max_version=version)
+        self.assertEqual((ht.live_handles(), ht.default_device().memory_stats().current), before)
+
+    def test_are_taken_once(self):
+        capsule = ht.tensor([1.0]).__dlpack__()
+
+        class Producer:
+            def __dlpack__(self):
+                return capsule
+
+        made = ht.from_dlpack(Producer())
+        self.assertEqual(made.tolist(), [1.0])
+        with self.assertRaises(ValueError):
+            ht.from_dlpack(Producer())
+
+    def test_say_where_the_memory_is(self):
+        self.assertEqual(ht.tensor([1.0]).__dlpack_device__(), (1, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+"""The generator of the interface refuses what it cannot name, and records why it leaves a function out. Run by CTest.
+
+    generator_test.py API.JSON
+"""
+
+import copy
+import sys
+import unittest
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "bindings/generator"))
+
+from description import Api, class_name, constant_names  # noqa: E402: found by the path above
+from interface import Interface  # noqa: E402
+
+api = None
+
+
+def planted(name, change):
+    """The description with one function changed."""
+    made = copy.deepcopy(api)
+    change(next(function for function in made.functions if function["name"] == name))
+    return made
+
+
+def argument(function, name):
+    return next(row for row in function["arguments"] if row["name"] == name)
+
+
+class Generator(unittest.TestCase):
+    def test_a_function_is_wrapped_or_has_a_reason(self):
+        interface = Interface(api)
+        names = {function["name"] for function in api.functions}
+        self.assertEqual(set(interface.reached) | set(interface.left_out), names)
+        self.assertFalse(set(interface.reached) & set(interface.left_out))
+
+    def test_an_argument_with_the_name_of_a_setting_is_refused(self):
+        made = planted("htone_cross_entropy", lambda row: argument(row, "logits").update(name="label_smoothing"))
+        with self.assertRaisesRegex(ValueError, "label_smoothing is an argument and a setting; names.py must rename"):
+            Interface(made)
+
+    def test_a_default_that_nobody_takes_is_refused(self):
+        made = planted("htone_leaky_relu", lambda row: argument(row, "negative_slope").update(name="slope"))
+        with self.assertRaisesRegex(ValueError, "'htone_leaky_relu', 'negative_slope'.*, which no function takes"):
+            Interface(made)
+
+    def test_a_parameter_that_is_a_word_of_python_is_refused(self):
+        made = planted("htone_relu", lambda row: argument(row, "input").update(name="lambda"))
+        with self.assertRaisesRegex(ValueError, "lambda is a word of Python"):
+            Interface(made).text()
+
+    def test_a_setting_that_a_call_needs_has_no_default(self):
+        call = next(call for call in Interface(api).calls if call.function["name"] == "htone_sampler_create")
+        self.assertEqual([item.name for item in call.parameters if not item.default], ["count", "batch_size"])
+
+    def test_a_setting_of_modules_is_no_argument_of_the_operation(self):
+        call = next(call for call in Interface(api).calls if call.function["name"] == "htone_conv2d")
+        self.assertNotIn("dtype", [item.name for item in call.parameters])
+
+    def test_names_are_those_of_the_c_api_without_prefixes(self):
+        self.assertEqual(class_name("htone_state_dict"), "StateDict")
+        names = constant_names(api.enumerations["htone_status"])
+        self.assertEqual((names["HTONE_OK"], names["HTONE_ERROR_STATE"]), ("OK", "STATE"))
+        self.assertEqual(constant_names(api.enumerations["htone_gelu_form"])["HTONE_GELU_ERF"], "ERF")
+
+
+if __name__ == "__main__":
+    api = Api(Path(sys.argv.pop(1)))
+    unittest.main()

@@ -1,0 +1,92 @@
+"""When the Python binding releases objects, and how much memory it needs. Run by CTest as a program of its own."""
+
+import gc
+import resource
+import threading
+import unittest
+
+import halftone as ht
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class Lifetime(unittest.TestCase):
+    def setUp(self):
+        ht.default_device()  # lives as long as the program
+        gc.collect()
+        self.before = ht.live_handles()
+
+    def tearDown(self):
+        gc.collect()
+        self.assertEqual(ht.live_handles(), self.before)
+
+    def test_dropped_tensors_are_released(self):
+        x = ht.tensor([1.0])
+        for _ in range(100_000):
+            x + 1
+
+    def test_dropped_tensors_give_their_memory_back(self):
+        x, before = ht.Tensor.zeros(ht.default_device(), "f32", [1 << 20]), peak_bytes()
+        for _ in range(500):
+            x + 1
+        self.assertLess(peak_bytes() - before, 200 << 20)
+
+    def test_tensors_in_a_circle_are_collected(self):
+        circle = [ht.tensor([1.0])]
+        circle.append(circle)
+
+    def test_the_device_in_use_outlives_its_object(self):
+        device = ht.Device("cpu")
+        x = ht.tensor([1.0], device=device)
+        device.close()
+        self.assertEqual((x + 1).tolist(), [2.0])
+
+    def test_a_scope_releases_what_was_made_inside(self):
+        outside = ht.tensor([1.0])
+        with ht.scope():
+            inside = outside + 1
+            kept = ht.keep(outside + 2)
+            self.assertEqual(ht.live_handles(), self.before + 4)  # with the scope
+        self.assertEqual(ht.live_handles(), self.before + 2)
+        self.assertEqual((outside.tolist(), kept.tolist()), ([1.0], [3.0]))
+        with self.assertRaises(ht.InvalidHandleError):
+            inside.tolist()
+
+    def test_scopes_nest_and_end_after_an_exception(self):
+        with ht.scope():
+            outer = ht.tensor([1.0])
+            with self.assertRaises(KeyError), ht.scope():
+                inner = outer + 1
+                raise KeyError
+            self.assertEqual(outer.tolist(), [1.0])
+            with self.assertRaises(ht.InvalidHandleError):
+                inner.tolist()
+
+    def test_an_object_that_is_dropped_in_a_scope_is_released_at_once(self):
+        with ht.scope():
+            x, before = ht.tensor([1.0]), ht.live_handles()
+            for _ in range(1000):
+                x + 1
+            self.assertEqual(ht.live_handles(), before)
+
+    def test_a_scope_belongs_to_its_thread(self):
+        made = []
+        with ht.scope():
+            thread = threading.Thread(target=lambda: made.append(ht.tensor([5.0])))
+            thread.start()
+            thread.join()
+        self.assertEqual(made[0].tolist(), [5.0])
+
+    def test_a_closed_object_is_refused(self):
+        x = ht.tensor([1.0])
+        x.close()
+        x.close()
+        with self.assertRaisesRegex(ht.InvalidHandleError, "htone_add_scalar"):
+            x + 1
+        self.assertIn("Tensor", repr(x))
+
+
+if __name__ == "__main__":
+    unittest.main()
