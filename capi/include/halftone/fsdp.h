@@ -81,12 +81,12 @@ typedef struct htone_fsdp_options {
                                every sharding. Default 0 */
   htone_dtype weight_dtype; /**< f32, bf16 or f16, in which weights of two or more dimensions are gathered and
                                computed with; masters and all other weights stay f32. Default HTONE_F32 */
-  htone_dtype reduce_dtype; /**< f32, bf16 or f16, in which gradients are sent; 0: in their own. Default 0 */
+  htone_dtype reduce_dtype; /**< f32, bf16 or f16, in which gradients are sent. Default HTONE_F32 */
 } htone_fsdp_options;
 
 /** The defaults, to initialize a htone_fsdp_options where it is declared. */
 #define HTONE_FSDP_OPTIONS_INIT \
-  { sizeof(htone_fsdp_options), HTONE_SHARDING_FULL, NULL, NULL, 1 << 20, 2, 0, HTONE_F32, (htone_dtype)0 }
+  { sizeof(htone_fsdp_options), HTONE_SHARDING_FULL, NULL, NULL, 1 << 20, 2, 0, HTONE_F32, HTONE_F32 }
 
 /** Fills options with the defaults, as HTONE_FSDP_OPTIONS_INIT does.
  *

@@ -41,18 +41,15 @@ parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
   if (options.most_units < 0) {
     fail(Code::kInvalidArgument, "options", "options.most_units=%d, expected at least 0", options.most_units);
   }
-  parallel::ShardedOptions checked = {.sharding = checked_sharding(options.sharding),
-                                      .units = {.path = text_or_none(options.unit_path),
-                                                .kind = text_or_none(options.unit_kind),
-                                                .least_elements = options.unit_elements},
-                                      .weight_dtype = checked_wire(options.weight_dtype, "weight_dtype"),
-                                      .wire_dtype = {},
-                                      .most_units = options.most_units,
-                                      .is_deterministic = options.deterministic != 0};
-  if (static_cast<int>(options.reduce_dtype) != 0) {
-    checked.wire_dtype = checked_wire(options.reduce_dtype, "reduce_dtype");
-  }
-  if (checked.is_deterministic && checked.wire_dtype.value_or(DType::kF32) != DType::kF32) {
+  const parallel::ShardedOptions checked = {.sharding = checked_sharding(options.sharding),
+                                            .units = {.path = text_or_none(options.unit_path),
+                                                      .kind = text_or_none(options.unit_kind),
+                                                      .least_elements = options.unit_elements},
+                                            .weight_dtype = checked_wire(options.weight_dtype, "weight_dtype"),
+                                            .wire_dtype = checked_wire(options.reduce_dtype, "reduce_dtype"),
+                                            .most_units = options.most_units,
+                                            .is_deterministic = options.deterministic != 0};
+  if (checked.is_deterministic && checked.wire_dtype != DType::kF32) {
     fail(Code::kInvalidArgument, "options", "options.reduce_dtype=%s, expected f32 with options.deterministic",
          htone_dtype_name(options.reduce_dtype));
   }

@@ -62,7 +62,7 @@ COMM_FIELDS = {
     ("htone_fsdp_options", "most_units"): ["-1", "INT32_MIN"],
     ("htone_fsdp_options", "deterministic"): None,
     ("htone_fsdp_options", "weight_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64"],
-    ("htone_fsdp_options", "reduce_dtype"): ["-1", "1000", "HTONE_F64", "HTONE_I64"],
+    ("htone_fsdp_options", "reduce_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64"],
     ("htone_group_options", "rank"): None,  # tests/capi/comm/group_test.c, as size: a launched group ignores both
     ("htone_group_options", "size"): None,
     ("htone_group_options", "timeout_seconds"): ["NAN", "0.0", "-1.0", "-INFINITY"],
