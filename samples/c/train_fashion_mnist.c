@@ -128,10 +128,12 @@ static bool evaluate(trainer* t, const fashion_data* data) {
 
 static bool run(trainer* t, const fashion_options* options) {
   fashion_data data;
+  bool finishes;
+  t->unit_kind = "linear";
   return trainer_begin(t, &options->train) && trainer_join_ranks(t, &options->train, options->batch) &&
          open_data(t, &data, options) && fashion_model_create(t->device, options->cnn, &t->model) &&
          trainer_build(t, &options->train, &options->run) && train(t, &data, options) &&
-         (!trainer_finishes(t) || evaluate(t, &data));
+         trainer_begin_finish(t, &finishes) && (!finishes || evaluate(t, &data));
 }
 
 int main(int argc, char** argv) {

@@ -237,7 +237,9 @@ static bool train(trainer* t, text_data* data, const gpt_options* options) {
   progress_bar_end(&bar);
   const int64_t steps = t->journal.steps_done - first;
   if (!done || steps == 0) return done;
-  return (!is_planned || memory_print_use(t->device, planned_peak)) && print_speed(t, options, steps * tokens, seconds);
+  const char* plan = t->ranks.kind <= kShardingDdp ? "the plan" : "the plan, in which nothing is shared";
+  return (!is_planned || memory_print_use(t->device, planned_peak, plan)) &&
+         print_speed(t, options, steps * tokens, seconds);
 }
 
 /* The loss on held-out text, added up over tokens, and the size of the text. */
@@ -314,9 +316,11 @@ static bool finish(trainer* t, text_data* data, const gpt_options* options) {
 
 /* Trains and writes, once the data is open. */
 static bool run_on(trainer* t, text_data* data, const gpt_options* options) {
+  bool finishes;
+  t->unit_kind = "transformer_block";
   return build_model(t, options) && trainer_build(t, &options->train, &options->run) &&
          (t->ranks.rank != 0 || gpt_vocabulary_keep(&data->pairs, options)) && train(t, data, options) &&
-         (!trainer_finishes(t) || finish(t, data, options));
+         trainer_begin_finish(t, &finishes) && (!finishes || finish(t, data, options));
 }
 
 static bool run(trainer* t, const gpt_options* options) {

@@ -17,6 +17,8 @@ launcher = None  # set by main
 
 STEPS = ["--steps", "12", "--precision", "fp32", "--schedule", "constant"]
 DDP = ["--sharding", "ddp"]
+FULL = ["--sharding", "full"]
+SHARED = ("optimizer", "gradients", "full", "hybrid")
 
 
 class RanksTest(sample_run.ProgramTest):
@@ -60,11 +62,24 @@ class RanksTest(sample_run.ProgramTest):
                 self.assertAlmostEqual(a["loss"], b["loss"], delta=1e-4 * a["loss"])
             self.assertRegex(output, r"validation loss \d")
 
+    def test_processes_that_share_the_state_learn_as_those_that_have_all_of_it(self):
+        whole, output = self.train(2, *DDP, *STEPS)
+        validation = re.search(r"validation loss [\d.]+", output).group()
+        for kind in SHARED:
+            with self.subTest(kind):
+                shared, output = self.train(4 if kind == "hybrid" else 2, "--sharding", kind, *STEPS)
+                for a, b in zip(whole, shared):
+                    self.assertAlmostEqual(a["loss"], b["loss"], delta=1e-4 * a["loss"])
+                self.assertRegex(output, r"this process +\d")
+                if kind != "hybrid":
+                    self.assertIn(validation[:-2], output)
+
     def test_accumulated_batches_are_averaged_once(self):
-        whole, _ = self.train(2, *DDP, *STEPS)
-        parts, _ = self.train(2, *DDP, *STEPS, "--batch", "4", "--accumulate", "2")
-        for a, b in zip(whole, parts):
-            self.assertAlmostEqual(a["loss"], b["loss"], delta=1e-4)
+        for sharding in (DDP, FULL):
+            whole, _ = self.train(2, *sharding, *STEPS)
+            parts, _ = self.train(2, *sharding, *STEPS, "--batch", "4", "--accumulate", "2")
+            for a, b in zip(whole, parts):
+                self.assertAlmostEqual(a["loss"], b["loss"], delta=1e-4)
 
     def test_every_precision_learns(self):
         for precision in ("bf16", "fp16"):
@@ -72,7 +87,13 @@ class RanksTest(sample_run.ProgramTest):
             self.assertLess(records[-1]["loss"], 0.5 * records[0]["loss"])
 
     def test_a_killed_run_resumes_as_if_it_had_never_stopped(self):
-        run = [*DDP, *STEPS[2:], "--precision", "bf16"]
+        self.expect_resumed(*DDP)
+
+    def test_a_killed_run_of_shared_weights_resumes_likewise(self):
+        self.expect_resumed(*FULL)
+
+    def expect_resumed(self, *sharding):
+        run = [*sharding, *STEPS[2:], "--precision", "bf16"]
         kept = ["--checkpoint", self.folder / "run", "--checkpoint-every", "5"]
         whole, _ = self.train(2, *run, "--steps", "39")
         self.log.unlink()
@@ -106,6 +127,11 @@ class RanksTest(sample_run.ProgramTest):
         result = self.run_ranks(2, *STEPS)
         self.assertEqual(result.returncode, 1)
         self.assertIn("error: --sharding: halftone-run started 2 processes, which need --sharding ddp", result.stderr)
+
+    def test_hybrid_needs_pairs_of_processes(self):
+        result = self.run_ranks(2, "--sharding", "hybrid", *STEPS)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("error: --sharding 'hybrid': expected an even number of processes, at least 4, not 2", result.stderr)
 
     def test_a_batch_that_does_not_divide_is_refused(self):
         result = self.run_ranks(3, *DDP, *STEPS)

@@ -72,11 +72,34 @@ bool gpt_weights_check_path(const char* path) {
   return false;
 }
 
+static bool add_parameter(htone_parameters* parameters, size_t index, htone_state_dict* to) {
+  char name[kNameCapacity];
+  size_t length;
+  htone_parameter* parameter;
+  htone_tensor* weights;
+  return ok(htone_parameters_name(parameters, index, name, sizeof name, &length)) &&
+         ok(htone_parameters_at(parameters, index, &parameter)) &&
+         ok(htone_parameter_read(parameter, HTONE_F32, &weights)) && ok(htone_state_dict_add(to, name, weights));
+}
+
+/* The state dict of the module itself would have this process's part of the weights. */
+static bool read_weights(htone_module* model, htone_state_dict** out) {
+  htone_parameters* parameters;
+  size_t count;
+  if (!ok(htone_parameters_create_from_module(model, &parameters)) || !ok(htone_parameters_count(parameters, &count)) ||
+      !ok(htone_state_dict_create(out))) {
+    return false;
+  }
+  bool done = true;
+  for (size_t i = 0; i < count && done; ++i) done = add_parameter(parameters, i, *out);
+  return done;
+}
+
 bool gpt_weights_write(htone_module* model, htone_context* context, const char* path) {
   htone_scope* temporaries;
   htone_state_dict *state, *published;
   if (!ok(htone_handles_begin(&temporaries))) return false;
-  const bool done = ok(htone_module_state_dict(model, &state)) && convert(state, &published) &&
+  const bool done = read_weights(model, &state) && convert(state, &published) &&
                     ok(htone_state_dict_set_text(published, "format", "pt")) &&
                     ok(htone_safetensors_save(context, path, published));
   return ok(htone_scope_end(temporaries)) && done;

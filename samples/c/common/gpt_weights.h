@@ -12,6 +12,7 @@
  * exist or is closed to this user. */
 bool gpt_weights_check_path(const char* path);
 
+/* Weights that processes share are gathered. */
 bool gpt_weights_write(htone_module* model, htone_context* context, const char* path);
 
 /* Names may begin with "transformer.". Masks and the output layer, which is wte here, are passed over; every other

@@ -18,28 +18,47 @@ static bool silence(void) {
   return false;
 }
 
-bool ranks_join(ranks* r, htone_device* device, bool shares) {
+bool ranks_join(ranks* r, htone_device* device, sharding_kind kind) {
   const int64_t shape = kSums;
   htone_launch launch = HTONE_LAUNCH_INIT;
   *r = ranks_alone();
+  r->kind = kind;
   if (!ok(htone_launch_read(&launch))) return false;
-  if (!shares && launch.size > 1) {
-    print_error("--sharding: %s started %d processes, which need --sharding ddp", launch.launcher, (int)launch.size);
+  if (kind == kShardingNone && launch.size > 1) {
+    print_error("--sharding: %s started %d processes, which need --sharding ddp or another kind", launch.launcher,
+                (int)launch.size);
     return false;
   }
-  if (!shares) return true;
+  if (kind == kShardingNone) return true;
   r->rank = launch.rank;
   r->size = launch.size;
   return ok(htone_group_create_launched(device, NULL, &r->group)) &&
          ok(htone_tensor_create(device, HTONE_F64, 1, &shape, &r->sums)) && (r->rank == 0 || silence());
 }
 
-bool ranks_replicate(ranks* r, htone_module* model) {
-  return r->group == NULL || ok(htone_ddp_create(model, r->group, NULL, &r->ddp));
+/* Neighbours share one network: they are on one machine, where messages cost least. */
+static bool split_group(ranks* r) {
+  r->shards = r->group;
+  if (r->kind != kShardingHybrid) return true;
+  return ok(htone_group_split(r->group, r->rank / kHybridRanks, r->rank, &r->shards)) &&
+         ok(htone_group_split(r->group, r->rank % kHybridRanks, r->rank, &r->others));
+}
+
+bool ranks_share(ranks* r, htone_module* model, const char* unit_kind, htone_dtype weight_dtype) {
+  htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
+  if (r->kind == kShardingNone) return true;
+  if (r->kind == kShardingDdp) return ok(htone_ddp_create(model, r->group, NULL, &r->ddp));
+  if (r->kind == kShardingOptimizer) options.sharding = HTONE_SHARDING_OPTIMIZER;
+  if (r->kind == kShardingGradients) options.sharding = HTONE_SHARDING_GRADIENTS;
+  options.unit_kind = unit_kind;
+  options.unit_elements = 1; /* a small network has small units */
+  options.weight_dtype = weight_dtype;
+  return split_group(r) && ok(htone_fsdp_create(model, r->shards, r->others, &options, &r->fsdp));
 }
 
 bool ranks_accumulate_begin(ranks* r, htone_scope** out) {
   *out = NULL;
+  if (r->fsdp != NULL) return ok(htone_fsdp_no_sync_begin(r->fsdp, out));
   return r->ddp == NULL || ok(htone_ddp_no_sync_begin(r->ddp, out));
 }
 
@@ -56,7 +75,26 @@ bool ranks_agree(ranks* r, double* loss, int* signal_number) {
   return true;
 }
 
-void ranks_end_training(ranks* r) {
+bool ranks_read_sent(const ranks* r, int64_t* out) {
+  htone_group* const groups[] = {r->group, r->kind == kShardingHybrid ? r->shards : NULL, r->others};
+  *out = 0;
+  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; ++i) {
+    htone_group_counters counters = HTONE_GROUP_COUNTERS_INIT;
+    if (groups[i] == NULL) continue;
+    if (!ok(htone_group_read_counters(groups[i], &counters))) return false;
+    *out += counters.bytes_sent;
+  }
+  return true;
+}
+
+bool ranks_end_training(ranks* r) {
   htone_ddp_release(r->ddp);
   r->ddp = NULL;
+  return r->fsdp == NULL || ok(htone_fsdp_gather_begin(r->fsdp, &r->gathered));
+}
+
+bool ranks_release_weights(ranks* r) {
+  htone_scope* gathered = r->gathered;
+  r->gathered = NULL;
+  return gathered == NULL || ok(htone_scope_end(gathered));
 }

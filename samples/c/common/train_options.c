@@ -42,7 +42,17 @@ static bool set_threads(void* options, const char* text) {
 }
 
 static bool set_sharding(void* options, const char* text) {
-  return parse_choice(text, "none", "ddp", &((train_options*)options)->ddp);
+  static const struct {
+    const char* name;
+    sharding_kind kind;
+  } kinds[] = {{"none", kShardingNone},           {"ddp", kShardingDdp},   {"optimizer", kShardingOptimizer},
+               {"gradients", kShardingGradients}, {"full", kShardingFull}, {"hybrid", kShardingHybrid}};
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
+    if (strcmp(text, kinds[i].name) != 0) continue;
+    ((train_options*)options)->sharding = kinds[i].kind;
+    return true;
+  }
+  return false;
 }
 
 static const flag kFlags[] = {
@@ -56,8 +66,10 @@ static const flag kFlags[] = {
      "seed of the initial weights and of the order of the data", set_seed},
     {"--threads", "N", "0", "a whole number from 0 to 256", "threads that compute; 0: as many as the machine allows",
      set_threads},
-    {"--sharding", "KIND", "none", "none or ddp",
-     "ddp: the processes of halftone-run share each batch, and all have the whole network", set_sharding},
+    {"--sharding", "KIND", "none", "none, ddp, optimizer, gradients, full or hybrid",
+     "what the processes of halftone-run share: ddp: each batch; optimizer, gradients, full: its state, gradients and "
+     "weights, too; hybrid: full in pairs of processes",
+     set_sharding},
 };
 
 flag_table train_options_flags(train_options* out) {

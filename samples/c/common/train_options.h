@@ -4,6 +4,7 @@
 
 #include "flags.h"
 #include "halftone/halftone.h"
+#include "ranks.h"
 
 typedef struct train_options {
   htone_dtype precision; /* dtype of weights and activations in matrix products */
@@ -13,7 +14,7 @@ typedef struct train_options {
   bool cosine; /* false: the learning rate is constant */
   uint64_t seed;
   int32_t threads; /* 0: as many as the machine allows */
-  bool ddp;        /* several processes train one network */
+  sharding_kind sharding;
 } train_options;
 
 /* The flags; flags_parse stores their values in *out. */

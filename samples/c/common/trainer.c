@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "failure.h"
+#include "memory_table.h"
 #include "stop_signal.h"
 
 bool trainer_refuse(trainer* t, const char* flag_name, const char* value, const char* expected) {
@@ -33,7 +34,11 @@ bool trainer_begin(trainer* t, const train_options* options) {
 
 bool trainer_join_ranks(trainer* t, const train_options* options, int64_t batch) {
   char expected[64];
-  if (!ranks_join(&t->ranks, t->device, options->ddp)) return false;
+  if (!ranks_join(&t->ranks, t->device, options->sharding)) return false;
+  if (options->sharding == kShardingHybrid && (t->ranks.size % kHybridRanks != 0 || t->ranks.size == kHybridRanks)) {
+    snprintf(expected, sizeof expected, "an even number of processes, at least 4, not %d", (int)t->ranks.size);
+    return trainer_refuse(t, "--sharding", "hybrid", expected);
+  }
   if (batch % t->ranks.size == 0) return true;
   snprintf(expected, sizeof expected, "a multiple of %d, the number of processes", (int)t->ranks.size);
   return trainer_refuse_count(t, "--batch", batch, expected);
@@ -68,7 +73,7 @@ static bool build_schedule(trainer* t, const train_options* options) {
 bool trainer_build_update(trainer* t, const train_options* options) {
   htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaling = HTONE_GRAD_SCALER_OPTIONS_INIT;
-  adamw.compute_dtype = options->precision;
+  t->precision = adamw.compute_dtype = options->precision;
   adamw.lr = options->lr;
   scaling.enabled = options->precision == HTONE_F16;
   return ok(htone_autocast_policy_create(options->precision, &t->policy)) &&
@@ -99,9 +104,30 @@ static bool announce(trainer* t, const train_options* options) {
   return true;
 }
 
+/* Weights that processes share cannot be looked at outside of a forward, so this is done before. */
+static bool count_elements(trainer* t) {
+  htone_scope* temporaries = NULL;
+  htone_parameters* parameters;
+  size_t count;
+  if (!ok(htone_handles_begin(&temporaries))) return false;
+  bool done =
+      ok(htone_parameters_create_from_module(t->model, &parameters)) && ok(htone_parameters_count(parameters, &count));
+  for (size_t i = 0; done && i < count; ++i) {
+    htone_parameter* parameter;
+    htone_tensor* weights;
+    int64_t elements;
+    done = ok(htone_parameters_at(parameters, i, &parameter)) && ok(htone_parameter_tensor(parameter, &weights)) &&
+           ok(htone_tensor_numel(weights, &elements));
+    if (done) t->elements += elements;
+  }
+  return ok(htone_scope_end(temporaries)) && done;
+}
+
 bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
-  return ranks_replicate(&t->ranks, t->model) && trainer_build_update(t, options) && open_journal(t, run) &&
-         announce(t, options);
+  const bool done = count_elements(t) && ranks_share(&t->ranks, t->model, t->unit_kind, options->precision) &&
+                    trainer_build_update(t, options) && open_journal(t, run) && announce(t, options);
+  t->first_step = t->journal.steps_done;
+  return done && ranks_read_sent(&t->ranks, &t->sent);
 }
 
 bool trainer_goes_on(const trainer* t) { return t->journal.steps_done < t->total_steps && t->stop_signal == 0; }
@@ -114,7 +140,8 @@ bool trainer_backward(trainer* t, htone_tensor* loss, double share) {
 
 /* Describes the coming step. The norm is that of the unscaled gradients, and computed only for the log. */
 static bool describe_step(trainer* t, train_record* record) {
-  const bool is_logged = t->journal.log.file != NULL;
+  /* The first process alone has a log, but the norm of shared gradients needs all of them. */
+  const bool is_logged = t->journal.log.file != NULL || t->ranks.fsdp != NULL;
   return ok(htone_optimizer_lr(t->optimizer, &record->lr)) &&
          ok(htone_grad_scaler_current_scale(t->scaler, &record->loss_scale)) &&
          ((!is_logged && t->max_grad_norm == 0) || ok(htone_grad_scaler_unscale(t->scaler, t->optimizer))) &&
@@ -138,14 +165,26 @@ bool trainer_end_step(trainer* t, train_record* record, int64_t items) {
   return journal_end_step(&t->journal, record, items, ends);
 }
 
-bool trainer_finishes(trainer* t) {
-  ranks_end_training(&t->ranks);
-  return t->journal.steps_done == t->total_steps && t->ranks.rank == 0;
+/* Prints what the last step has left in memory, and what a step sends. */
+static bool print_state(trainer* t) {
+  const int64_t steps = t->journal.steps_done - t->first_step;
+  int64_t sent;
+  if (t->ranks.group == NULL || steps == 0) return true;
+  if (!memory_print_state(t->device, t->elements, t->precision) || !ranks_read_sent(&t->ranks, &sent)) return false;
+  printf("sent by this process in a step: %.3f MiB\n", (double)(sent - t->sent) / (double)steps / (1 << 20));
+  return true;
+}
+
+/* All processes have done the same steps. */
+bool trainer_begin_finish(trainer* t, bool* out_finishes) {
+  const bool is_complete = t->journal.steps_done == t->total_steps;
+  *out_finishes = is_complete && t->ranks.rank == 0;
+  return !is_complete || (print_state(t) && ranks_end_training(&t->ranks));
 }
 
 /* Returns whether the log was closed without an error and every object of the library is released. */
 static bool release(trainer* t) {
-  const bool closed = journal_close(&t->journal);
+  const bool closed = journal_close(&t->journal) && ranks_release_weights(&t->ranks);
   int64_t handles;
   if (t->objects != NULL && !ok(htone_scope_end(t->objects))) return false;
   if (!ok(htone_debug_live_handles(&handles))) return false;

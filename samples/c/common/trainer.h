@@ -23,9 +23,14 @@ typedef struct trainer {
   int stop_signal; /* that this or another process has received by the end of the last step; 0: none */
   int64_t steps_per_epoch;
   int64_t total_steps;
-  int64_t warmup_steps; /* set by the program before trainer_build; 0: the learning rate begins at its full value */
-  double max_grad_norm; /* limit on the norm of all gradients together, set by the program; 0: none */
-  int failure_status;   /* exit status of the program if a function returns false */
+  int64_t warmup_steps;  /* set by the program before trainer_build; 0: the learning rate begins at its full value */
+  const char* unit_kind; /* of the modules whose weights processes share one by one, set by the program */
+  double max_grad_norm;  /* limit on the norm of all gradients together, set by the program; 0: none */
+  htone_dtype precision; /* of the training */
+  int64_t elements;      /* of all weights */
+  int64_t sent;          /* bytes to other processes before the first step */
+  int64_t first_step;    /* of this program, from 0 */
+  int failure_status;    /* exit status of the program if a function returns false */
 } trainer;
 
 /* Prints "FLAG 'VALUE': expected EXPECTED" and returns false; the program will end with kExitUsage. */
@@ -47,7 +52,8 @@ bool trainer_count_steps(trainer* t, const train_options* options, int64_t epoch
 /* Makes policy, optimizer and scaler for t->model. */
 bool trainer_build_update(trainer* t, const train_options* options);
 
-/* Does so too, gives every process the same weights, opens the journal, and prints one line on the run. */
+/* Does so too, after every process has the same weights or its part of them; opens the journal, and prints one line on
+ * the run. */
 bool trainer_build(trainer* t, const train_options* options, const run_options* run);
 
 /* Returns whether a step is left and no process has received a signal. */
@@ -62,8 +68,9 @@ bool trainer_update(trainer* t, train_record* record);
 /* Records the step, which had `items` samples on all processes together. The record's loss becomes that of all. */
 bool trainer_end_step(trainer* t, train_record* record, int64_t items);
 
-/* Returns whether this process does what one does alone after the training, such as printing results. */
-bool trainer_finishes(trainer* t);
+/* Ends the training. *out_finishes tells if this process does what one does alone now, such as printing results. Until
+ * trainer_end it can run forwards and read weights. */
+bool trainer_begin_finish(trainer* t, bool* out_finishes);
 
 /* Releases everything and returns the exit status of the program; `done` tells if it succeeded so far. */
 int trainer_end(trainer* t, bool done);
