@@ -9,7 +9,7 @@
 
 #include "halftone/halftone.h"
 
-/* What the processes share, in the order of --help. */
+/* The state that the processes share, in the order of --help. */
 typedef enum sharding_kind {
   kShardingNone,      /* one process */
   kShardingDdp,       /* the batch: each process has all of the network */
