@@ -127,7 +127,9 @@ TEST(Replicate, AnOptimizerMayChooseTheDtypeOfGradientsAfterwards) {
 TEST(Replicate, AStepSendsEachGradientTwiceButForTheRanksOwnPart) {
   constexpr int kRanks = 4;
   run_ranks(kRanks, [](Rank& rank) {
-    const Trainee trainee(rank, {}, make_perceptron(rank.device(), 40'000));
+    ReplicateOptions one_bucket;  // which is too large for a tree even where messages are slow
+    one_bucket.bucket_sizes = {.first = int64_t{64} << 20, .others = int64_t{64} << 20};
+    const Trainee trainee(rank, one_bucket, make_perceptron(rank.device(), 100'000));
     trainee.backward();
     const int64_t before = rank.group->counters().bytes_sent;
     trainee.zero_grad();
