@@ -26,6 +26,10 @@ Parameter::Parameter(std::string name, Tensor master, MasterMemory memory)
   leaf_->parameter_ = this;  // last: if this constructor threw, the leaf must not delete the object
 }
 
+Parameter::Parameter(std::string name, const Tensor& master, WeightFill fill) : Parameter(std::move(name), master) {
+  deferred_ = make_ref<DeferredWeights>(master, std::move(fill));
+}
+
 // Another thread may be asking the leaf for this object, so the object, with its count of references, must stay until
 // the leaf goes. Its tensors and hooks go now, even if a graph keeps the leaf.
 void Parameter::dispose() noexcept {
@@ -34,6 +38,7 @@ void Parameter::dispose() noexcept {
   copy_leaf_.reset();
   for (Tensor* tensor : {&master_, &compute_, &remainder_, &shard_grad_, &gathered_}) *tensor = Tensor();
   ranks_ = nullptr;
+  deferred_ = nullptr;
   const Ref<ParameterLeaf> leaf = std::move(leaf_);  // the last reference to it deletes this
 }
 
@@ -50,6 +55,7 @@ void Parameter::share(const Shard& shard, Tensor kept, Tensor gathered, Ref<Shar
   copy_leaf_.reset();
   shard_ = shard;
   master_ = std::move(kept);
+  deferred_ = nullptr;
   gathered_ = std::move(gathered);
   ranks_ = std::move(ranks);
   track(master_);
@@ -64,14 +70,8 @@ void Parameter::read_shard(const Tensor& target) const {
   bring_back(joined(Category::kWorkspace), target);
 }
 
-void Parameter::require_gathered() const {
-  if (!is_sharded()) [[likely]]
-    return;
-  if (StorageRestorer* restorer = gathered_.storage()->restorer()) restorer->restore();
-}
-
 Tensor Parameter::leaf() const {
-  require_gathered();
+  materialize();
   return is_frozen() ? weights() : weights_leaf_.get(weights(), *leaf_);
 }
 
@@ -83,7 +83,7 @@ Tensor Parameter::new_leaf() const {
 }
 
 Tensor Parameter::leaf_in(DType dtype) const {
-  require_gathered();
+  materialize();
   if (const Tensor* tensor = readable(dtype)) {
     return (tensor == &weights() ? weights_leaf_ : copy_leaf_).get(*tensor, *leaf_);
   }
@@ -100,7 +100,7 @@ const Tensor* Parameter::readable(DType dtype) const noexcept {
 }
 
 Tensor Parameter::read(DType dtype) const {
-  require_gathered();
+  materialize();
   if (const Tensor* tensor = readable(dtype)) return tensor->detach();
   if (is_sharded() || !is_split()) return converted(weights(), dtype);
   const Tensor master = joined(Category::kActivations);

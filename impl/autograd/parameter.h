@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "autograd/accumulate_grad.h"
+#include "autograd/deferred_weights.h"
 #include "autograd/leaf_tensor.h"
 
 namespace halftone {
@@ -65,6 +66,17 @@ class Parameter final : public RefCounted {
  public:
   // REQUIRES: `master` is contiguous and requires no gradient.
   Parameter(std::string name, Tensor master, MasterMemory memory = MasterMemory::kOwn);
+  // A parameter whose weights are allocated and filled when they are first needed. REQUIRES: `master` is all of a storage
+  // without memory.
+  Parameter(std::string name, const Tensor& master, WeightFill fill);
+  // True until the weights are first needed.
+  bool is_deferred() const noexcept { return weights().storage()->restorer() != nullptr && !is_sharded(); }
+  // Has the weights there: reading them does so, but master(), kept() and weights() do not. Sharded weights are
+  // restored, which throws STATE outside the forward and backward of the sharded module. Throws OUT_OF_MEMORY.
+  void materialize() const {
+    if (StorageRestorer* restorer = weights().storage()->restorer()) [[unlikely]]
+      restorer->restore();
+  }
 
   const char* name() const noexcept { return leaf_->name(); }
   const Shape& shape() const noexcept { return leaf_->shape(); }
@@ -116,9 +128,9 @@ class Parameter final : public RefCounted {
   const Tensor& kept() const noexcept { return is_split() ? compute_ : master_; }
   // The tensor that operations read: kept(), or the gathered weights of a sharded parameter.
   const Tensor& weights() const noexcept { return is_sharded() ? gathered_ : kept(); }
-  // The tensor over weights() for operations. This, and every other read, has sharded weights restored, which throws
-  // STATE outside the forward and backward of the sharded module. Gradients of results computed from it arrive at the accumulator, unless
-  // the parameter is frozen. All calls return one tensor, which must not be changed; new_leaf() is for others.
+  // The tensor over weights() for operations. This, and every other read, calls materialize(). Gradients of results
+  // computed from it arrive at the accumulator, unless the parameter is frozen. All calls return one tensor, which must
+  // not be changed; new_leaf() is for others.
   Tensor leaf() const;
   // As leaf(), but a tensor object of its own, which a caller may change.
   Tensor new_leaf() const;
@@ -192,7 +204,6 @@ class Parameter final : public RefCounted {
 
   void track(const Tensor& tensor) const noexcept;
   bool is_current() const noexcept { return of_version_ == kept().version(); }
-  void require_gathered() const;
   // The weights or the current copy in a dtype; null if neither has it.
   const Tensor* readable(DType dtype) const noexcept;
   Tensor joined(Category category) const;
@@ -206,6 +217,7 @@ class Parameter final : public RefCounted {
   Ref<RangeVersion> range_ = make_ref<RangeVersion>();  // of weights that are a part of a flat buffer
   Tensor gathered_;                                         // undefined unless sharded
   Ref<ShardRanks> ranks_;
+  Ref<DeferredWeights> deferred_;  // of weights that were made later; null for others
   uint64_t of_version_ = 0;  // kept().version() that the copy, or the remainder, belongs to
   Shard shard_;
   Tensor shard_grad_;

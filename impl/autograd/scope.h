@@ -41,6 +41,7 @@ struct Modes {
 
 struct Scope : Modes {
   Anomaly anomaly = Anomaly::kNothing;
+  bool defers_weights = false;          // modules are made without memory for their weights
   const RunningLayer* layer = nullptr;  // the innermost
   uint64_t next_sequence = 0;           // numbers the nodes that this thread records
   int64_t depth = 0;                    // scopes of the C API that are open

@@ -10,10 +10,11 @@ namespace halftone::nn {
 
 Embedding::Embedding(ContextDevice& device, const Shape& weight, int64_t padding_index, DType dtype)
     : padding_index_(padding_index) {
-  Tensor master = empty(device, dtype, weight, Category::kParameters);
-  init_normal(master, 0.0, 1.0);
-  if (padding_index >= 0) fill(sliced(master, {.dim = 0, .start = padding_index, .length = 1}), 0.0);
-  weight_ = make_ref<Parameter>("weight", std::move(master));
+  const PhiloxKey key = device.context->next_key();
+  weight_ = filled_parameter(device, "weight", dtype, weight, [key, padding_index](const Tensor& weights) {
+    fill_normal(weights, key, 0.0, 1.0);
+    if (padding_index >= 0) fill(sliced(weights, {.dim = 0, .start = padding_index, .length = 1}), 0.0);
+  });
 }
 
 Tensor Embedding::forward(const Tensor& input) const { return ops::embedding(weight_->leaf(), input, padding_index_); }

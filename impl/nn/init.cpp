@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "autograd/scope.h"
 #include "core/error.h"
 #include "tensor/factory.h"
 
@@ -85,22 +86,33 @@ void init_xavier_uniform(const Tensor& weight, double gain) { fill_uniform_of_st
 
 void init_xavier_normal(const Tensor& weight, double gain) { fill_normal_of_std(weight, xavier_std(weight, gain)); }
 
-Ref<Parameter> uniform_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
-                                 double bound) {
+Ref<Parameter> filled_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
+                                WeightFill fill) {
+  if (scope().defers_weights) {
+    return make_ref<Parameter>(name, empty_without_memory(device, dtype, shape, Category::kParameters),
+                               std::move(fill));
+  }
   Tensor master = empty(device, dtype, shape, Category::kParameters);
-  init_uniform(master, -bound, bound);
+  fill(master);
   return make_ref<Parameter>(name, std::move(master));
 }
 
+Ref<Parameter> uniform_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
+                                 double bound) {
+  const PhiloxKey key = device.context->next_key();
+  return filled_parameter(device, name, dtype, shape,
+                          [key, bound](const Tensor& weights) { fill_uniform(weights, key, -bound, bound); });
+}
+
 Ref<Parameter> normal_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape, double std) {
-  Tensor master = empty(device, dtype, shape, Category::kParameters);
-  init_normal(master, 0.0, std);
-  return make_ref<Parameter>(name, std::move(master));
+  const PhiloxKey key = device.context->next_key();
+  return filled_parameter(device, name, dtype, shape,
+                          [key, std](const Tensor& weights) { fill_normal(weights, key, 0.0, std); });
 }
 
 Ref<Parameter> constant_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
                                   double value) {
-  return make_ref<Parameter>(name, full(device, dtype, shape, value, Category::kParameters));
+  return filled_parameter(device, name, dtype, shape, [value](const Tensor& weights) { fill(weights, value); });
 }
 
 }  // namespace halftone::nn

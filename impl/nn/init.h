@@ -28,6 +28,9 @@ struct TruncatedNormal {
 };
 void init_truncated_normal(const Tensor& tensor, const TruncatedNormal& distribution);
 
+// A new parameter that `fill` writes: at once, or when it is first needed if this thread's scope defers weights.
+Ref<Parameter> filled_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
+                                WeightFill fill);
 // A new parameter drawn from U(-bound, bound).
 Ref<Parameter> uniform_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape,
                                  double bound);

@@ -29,6 +29,7 @@ Ref<Module> PartCopies::module(const Module& source, const std::string& name) {
 Ref<Parameter> PartCopies::parameter(const Ref<Parameter>& source) {
   if (!source) return nullptr;
   if (const auto known = parameters_.find(source.get()); known != parameters_.end()) return known->second;
+  source->materialize();
   const Tensor weights = source->is_split() ? source->read(DType::kF32) : source->weights();
   Ref<Parameter> made = make_ref<Parameter>(source->name(), in_own_memory(weights));
   made->set_frozen(source->is_frozen());

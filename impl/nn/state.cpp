@@ -53,6 +53,7 @@ struct Target {
 std::vector<Target> targets_of(const Module& module) {
   std::vector<Target> targets;
   for (NamedParameter& named : module.parameters()) {
+    if (named.parameter->is_deferred()) named.parameter->materialize();
     targets.push_back({std::move(named.name), std::move(named.parameter), Tensor()});
   }
   for (NamedBuffer& named : module.buffers()) targets.push_back({std::move(named.name), nullptr, named.tensor});

@@ -21,6 +21,7 @@ void require_averageable(const std::vector<NamedParameter>& parameters) {
     if (named.parameter->weights().dtype() == DType::kF64) {
       fail(Code::kDtypeMismatch, "parameters", "parameter %s is f64, expected f32, f16 or bf16", named.name.c_str());
     }
+    if (named.parameter->is_deferred()) named.parameter->materialize();
     const Shard& shard = named.parameter->shard();
     if (named.parameter->is_sharded() || shard.begin != 0 || shard.end != numel(named.parameter->shape())) {
       fail(Code::kUnsupported, "parameters", "parameter %s is sharded; averages need whole parameters",

@@ -49,6 +49,7 @@ OwnedParameter::~OwnedParameter() {
 
 OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group, const Moments& kept) const {
   const Precision& precision = group.precision;
+  if (parameter().is_deferred()) parameter().materialize();
   Arrangement arrangement = {.grad = {},
                              .grad_dtype = precision.grad_dtype,
                              .weights = weights_in(precision),

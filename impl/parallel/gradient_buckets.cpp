@@ -1,5 +1,6 @@
 #include "parallel/gradient_buckets.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tensor/factory.h"
@@ -47,7 +48,13 @@ std::vector<GradientBuckets::Bucket> GradientBuckets::make_buckets(const std::ve
 
 GradientBuckets::Bucket GradientBuckets::make_bucket(const PlannedBucket& planned) const {
   ContextDevice& device = parameters_.front().parameter->device();
-  Bucket bucket = {.flat = full(device, planned.dtype, {planned.size}, 0.0, Category::kGradients), .slots = {}};
+  const bool has_gradients = std::any_of(planned.slots.begin(), planned.slots.end(), [&](const auto& slot) {
+    return parameters_[slot.parameter].parameter->accumulator().has_grad();
+  });
+  const Tensor flat = planned.needs_memory || has_gradients
+                          ? full(device, planned.dtype, {planned.size}, 0.0, Category::kGradients)
+                          : empty_without_memory(device, planned.dtype, {planned.size}, Category::kGradients);
+  Bucket bucket = {.flat = flat, .slots = {}};
   for (const auto& [parameter, begin] : planned.slots) {
     const Shape& shape = parameters_[parameter].parameter->shape();
     const Tensor view = bucket.flat.as_strided(shape, contiguous_strides(shape), begin);

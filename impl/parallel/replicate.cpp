@@ -52,6 +52,7 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, std::vector<Na
     parameters_.push_back(named);
   }
   if (parameters_.empty()) fail(Code::kState, "parameters", "every parameter is frozen, so that none takes a gradient");
+  for (const NamedParameter& named : all_) named.parameter->materialize();
   compare_models();
   broadcast_weights(exchange_, all_, 0);
   broadcast_buffers(exchange_, module_buffers_, 0, 0);

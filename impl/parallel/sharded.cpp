@@ -95,7 +95,7 @@ Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module
   used_.resize(parameters_.size());
   unit_of_.resize(parameters_.size());
   compare_models(module);
-  broadcast_state(module);
+  broadcast_buffers(module);
 }
 
 // Works of the group may still write to memory that the units have.
@@ -137,11 +137,7 @@ void Sharded::compare_models(const nn::Module& module) {
   exchange_.set_model(hash_of(lines));
 }
 
-void Sharded::broadcast_state(const nn::Module& module) {
-  for (const NamedParameter& named : all_) {
-    exchange_.broadcast_from_first(named.parameter->master(), exchange_.options(Purpose::kWeights));
-    named.parameter->mark_updated();
-  }
+void Sharded::broadcast_buffers(const nn::Module& module) {
   for (const nn::NamedBuffer& buffer : module.buffers()) {
     exchange_.broadcast_from_first(buffer.tensor, exchange_.options(Purpose::kBuffers));
     buffer.tensor.bump_version();
@@ -188,7 +184,8 @@ std::vector<PlannedBucket> Sharded::plan_gradients(const std::vector<GradientSiz
   for (size_t unit = units_.size(); unit > 0; --unit) {
     for (const FlatPlan& plan : units_[unit - 1].plans()) {
       if (plan.is_frozen) continue;
-      PlannedBucket bucket = {.dtype = DType::kF32, .slots = {}, .size = plan.size};
+      const bool needs_memory = options_.sharding == Sharding::kOptimizer;
+      PlannedBucket bucket = {.dtype = DType::kF32, .slots = {}, .size = plan.size, .needs_memory = needs_memory};
       for (const PlannedBucket::Slot& slot : plan.slots) {
         const size_t parameter = trained_[slot.parameter];
         if (bucket.slots.empty()) bucket.dtype = gradients[parameter].dtype;

@@ -70,7 +70,7 @@ class Sharded final : public RefCounted {
   // Settings that must be equal on all ranks, for the signature of the model.
   std::string settings() const;
   void compare_models(const nn::Module& module);
-  void broadcast_state(const nn::Module& module);
+  void broadcast_buffers(const nn::Module& module);
   void make_units(nn::Module& module);
   std::vector<FlatPlan> plans_of(const std::vector<size_t>& parameters) const;
   void make_buckets();

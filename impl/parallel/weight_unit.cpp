@@ -60,6 +60,8 @@ void WeightUnit::share(const FlatPlan& plan, const PlannedBucket::Slot& slot, co
   const Shape& shape = parameter.shape();
   const Shard shard = shard_of(plan, slot, numel(shape), exchange_.rank(), exchange_.size());
   const Tensor whole = gathered.as_strided(shape, contiguous_strides(shape), slot.begin);
+  parameter.materialize();
+  exchange_.broadcast_from_first(parameter.master(), exchange_.options(Purpose::kWeights));
   copy(parameter.master(), whole);
   const int64_t first = slot.begin + shard.begin - plan.size / exchange_.size() * exchange_.rank();
   // An empty shard may lie outside this rank's part.

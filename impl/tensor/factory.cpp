@@ -27,13 +27,22 @@ void cast(const Tensor& source, const Tensor& target) {
   launch("cast", target.device(), &Kernels::convert, &ConvertKernels::cast, source.view(), target.view());
 }
 
+// Checked because operations compute shapes: sizes that were valid each may have a product that is not.
+size_t checked_bytes(DType dtype, const Shape& shape) {
+  checked_shape(shape.begin(), shape.rank(), "shape");
+  return static_cast<size_t>(numel(shape)) * size_of(dtype);
+}
+
 }  // namespace
 
 Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category) {
-  // Checked because operations compute shapes: sizes that were valid each may have a product that is not.
-  checked_shape(shape.begin(), shape.rank(), "shape");
-  const size_t bytes = static_cast<size_t>(numel(shape)) * size_of(dtype);
+  const size_t bytes = checked_bytes(dtype, shape);
   return Tensor(Storage::allocate(device, bytes, category), dtype, shape, contiguous_strides(shape), 0);
+}
+
+Tensor empty_without_memory(ContextDevice& device, DType dtype, const Shape& shape, Category category) {
+  const size_t bytes = checked_bytes(dtype, shape);
+  return Tensor(Storage::without_memory(device, bytes, category), dtype, shape, contiguous_strides(shape), 0);
 }
 
 Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value, Category category) {

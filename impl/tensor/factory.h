@@ -10,6 +10,9 @@ namespace halftone {
 
 // A contiguous tensor of unspecified content. Throws OUT_OF_MEMORY.
 Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category category = Category::kOther);
+// Likewise, without memory until its storage is refilled.
+Tensor empty_without_memory(ContextDevice& device, DType dtype, const Shape& shape,
+                            Category category = Category::kOther);
 inline Tensor empty_like(const Tensor& tensor) { return empty(tensor.device(), tensor.dtype(), tensor.shape()); }
 Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value,
             Category category = Category::kOther);

@@ -27,6 +27,15 @@ Ref<Storage> Storage::allocate(ContextDevice& device, size_t bytes, Category cat
   return storage;
 }
 
+Ref<Storage> Storage::without_memory(ContextDevice& device, size_t bytes, Category category) {
+  Allocation allocation;
+  allocation.size = bytes;
+  allocation.category = category;
+  Ref<Storage> storage = Ref<Storage>::adopt(new Storage(device, allocation));
+  storage->released_ = true;
+  return storage;
+}
+
 Ref<Storage> Storage::borrow(ContextDevice& device, void* data) {
   Allocation allocation;
   allocation.data = data;

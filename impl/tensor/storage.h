@@ -26,7 +26,8 @@ class RangeVersion final : public RefCounted {
 
 class Storage;
 
-// Brings back the content of storages whose memory was released, such as weights that ranks share.
+// Brings the content of storages that have no memory: it was released, such as that of weights that ranks share, or
+// nobody has needed it yet.
 class StorageRestorer {
  public:
   // Throws STATE where this is not the time for it, and what else keeps the content away.
@@ -62,6 +63,8 @@ class Storage final : public RefCounted {
 
   // Throws OUT_OF_MEMORY.
   static Ref<Storage> allocate(ContextDevice& device, size_t bytes, Category category);
+  // A storage whose memory was released before it was ever allocated: refill() allocates it.
+  static Ref<Storage> without_memory(ContextDevice& device, size_t bytes, Category category);
   // The caller's memory, which the storage never frees itself.
   static Ref<Storage> borrow(ContextDevice& device, void* data);
   // `deleter` (may be null) runs once with `user` when the last reference goes. REQUIRES: a borrowed storage.
@@ -95,10 +98,10 @@ class Storage final : public RefCounted {
   // that what backward saved is right again. Throws OUT_OF_MEMORY.
   void refill();
   bool is_released() const noexcept { return released_; }
-  // While there is a restorer, the content is not there, and who needs it has it restored. Null: the content is there.
-  // REQUIRES: the restorer lives until it is replaced.
-  void set_restorer(StorageRestorer* restorer) noexcept { restorer_ = restorer; }
-  StorageRestorer* restorer() const noexcept { return restorer_; }
+  // While there is a restorer, the content is not there, and who needs it has it restored. Null: the content is there,
+  // for every thread that reads null. REQUIRES: the restorer lives until it is replaced.
+  void set_restorer(StorageRestorer* restorer) noexcept { restorer_.store(restorer, std::memory_order_release); }
+  StorageRestorer* restorer() const noexcept { return restorer_.load(std::memory_order_acquire); }
 
   // Writes since creation: all, and those through tensors without a RangeVersion, which may touch any range.
   // Tensor::version() says which count for a tensor.
@@ -123,7 +126,7 @@ class Storage final : public RefCounted {
   Deleter deleter_;
   void* user_ = nullptr;
   bool released_ = false;
-  StorageRestorer* restorer_ = nullptr;
+  std::atomic<StorageRestorer*> restorer_{nullptr};
   std::atomic<uint64_t> writes_{0};
   std::atomic<uint64_t> whole_writes_{0};
   const uint64_t mark_ = StorageMark::current_;

@@ -1,4 +1,5 @@
 // Bytes that a rank holds and sends, by the counters of the allocator and of the group.
+#include "autograd/scope.h"
 #include "parallel/gradient_buckets.h"
 #include "shards.h"
 
@@ -93,6 +94,29 @@ TEST(ShardedPeak, FullShardingAddsTheUnitsInFlight) {
       // Buckets are those of the units.
       EXPECT_LE(stats.peak_by_category[static_cast<int>(Category::kGradients)], kept + 3 * unit) << step;
     }
+  });
+}
+
+// A model that is only described is made one parameter at a time, beside the unit that the parameter belongs to.
+TEST(ShardedPeak, CreationNeverHoldsTheWholeModel) {
+  run_ranks(4, [](Rank& rank) {
+    ContextDevice& device = rank.device();
+    scope().defers_weights = true;
+    const Ref<nn::Module> model = make_layers(device);
+    scope().defers_weights = false;
+    const Ref<Sharded> sharded = shard(rank, *model, small_units(Sharding::kFull));
+    const int64_t unit = 4 * kParameters / kLayers, kept = 4 * kParameters / 4;
+    const MemoryStats stats = device.allocator->stats();
+    EXPECT_LE(stats.peak_by_category[static_cast<int>(Category::kParameters)], kept + 2 * unit + unit / 10);
+    EXPECT_LE(stats.peak, kept + 4 * unit) << "messages included";
+    const Ref<Context> other = make_rank_context();
+    const Ref<nn::Module> whole = make_layers(other->device("cpu"));
+    std::vector<float> expected;
+    for (const NamedParameter& named : parameters_once(*whole)) {
+      const std::vector<float> values = values_of(named.parameter->weights());
+      expected.insert(expected.end(), values.begin(), values.end());
+    }
+    EXPECT_EQ(gathered_weights(*sharded, *model), expected);
   });
 }
 

@@ -16,6 +16,9 @@
  * the table's, and each unit costs messages of its own. Weights that a module outside their unit reads, as a tied
  * embedding, stay until the end of the forward.
  *
+ * A model that is larger than one machine's memory is made within htone_deferred_init_begin: then each rank draws one
+ * parameter at a time and keeps its part, and never holds more than one unit's weights besides its own parts.
+ *
  * Shard the module first and create the optimizer over it afterwards. Then all calls are those of one rank: forward,
  * backward, zero_grad, scaler, clipping, step and checkpoints (htone_checkpoint_create_shared). Every rank makes all of
  * them, in the same order. Norm, infinities and NaN are those of all ranks. Differences from one rank:

@@ -145,6 +145,13 @@ class Anomaly : public Scope {
   explicit Anomaly(htone_anomaly anomaly) : Scope(make<Scope>(htone_anomaly_begin, anomaly)) {}
 };
 
+/** Makes modules of this thread without memory for their weights until it is destroyed; a scope like NoGrad. */
+class DeferredInit : public Scope {
+ public:
+  /** Begins the scope: htone_deferred_init_begin. */
+  DeferredInit() : Scope(make<Scope>(htone_deferred_init_begin)) {}
+};
+
 /** Makes a module that applies others one after another: htone_module_create_sequential.
  *
  * @param[in] modules retained.

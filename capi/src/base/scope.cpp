@@ -15,6 +15,7 @@ void end_thread(void* pointer) {
   scope().grad_enabled = true;
   scope().autocast = nullptr;
   scope().anomaly = Anomaly::kNothing;
+  scope().defers_weights = false;
   scope().depth = 0;
   OpenScope::innermost() = nullptr;
   const auto owner = Ref<ScopeOwner>::adopt(static_cast<ScopeOwner*>(pointer));
@@ -123,6 +124,7 @@ void end_innermost() noexcept {
   current.grad_enabled = open.before.grad_enabled;
   current.autocast = open.before.autocast;
   current.anomaly = open.before.anomaly;
+  current.defers_weights = open.before.defers_weights;
   current.depth = open.before.depth;
   OpenScope::innermost() = open.outer;
   open.given.reset();

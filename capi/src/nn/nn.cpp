@@ -1,6 +1,7 @@
 #include "halftone/nn.h"
 
 #include "base/call.h"
+#include "base/scope.h"
 #include "nn/activations.h"
 #include "nn/linear.h"
 #include "nn/preparation.h"
@@ -58,6 +59,15 @@ const Named& element_at(const std::vector<Named>& list, size_t index) {
 }
 
 }  // namespace
+
+htone_status htone_deferred_init_begin(htone_scope** out) {
+  return guard([&] {
+    Ref<OpenScope> open = open_scope();
+    require_memory(out, "out");
+    enter(std::move(open), out);
+    scope().defers_weights = true;
+  });
+}
 
 htone_status htone_module_create_linear(htone_device* device, int64_t in_features, int64_t out_features,
                                         const htone_linear_options* options, htone_module** out) {

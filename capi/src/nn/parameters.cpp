@@ -1,6 +1,7 @@
 #include "halftone/parameters.h"
 
 #include "base/call.h"
+#include "nn/init.h"
 #include "tensor/factory.h"
 
 using namespace halftone;
@@ -26,7 +27,7 @@ Ref<Parameter> make_parameter(const char* name, const Tensor& tensor) {
 }
 
 Ref<Parameter> new_parameter(ContextDevice& device, const char* name, DType dtype, const Shape& shape) {
-  return make_ref<Parameter>(name, full(device, dtype, shape, 0.0, Category::kParameters));
+  return nn::constant_parameter(device, name, dtype, shape, 0.0);
 }
 
 // A gradient that a caller sets must fit the parameter.
