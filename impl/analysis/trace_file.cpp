@@ -5,14 +5,12 @@
 #include <cstdio>
 #include <utility>
 
-#include "checkpoint/file.h"
 #include "checkpoint/json.h"
+#include "core/file.h"
 
 namespace halftone::analysis {
 
 namespace {
-
-using checkpoint::File;
 
 // The text is written in pieces, since a trace of a million events takes a hundred megabytes.
 constexpr size_t kPiece = size_t{1} << 16;
@@ -95,9 +93,9 @@ void write_trace(const Io& io, const std::string& path, const Trace& trace) {
   try {
     TraceWriter(file, trace).write();
     file.close();
-    checkpoint::rename(io, file.path(), path);
+    rename(io, file.path(), path);
   } catch (...) {
-    checkpoint::remove_quietly(io, file.path());
+    remove_quietly(io, file.path());
     throw;
   }
 }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/file.h"
 #include "core/clock.h"
+#include "core/file.h"
 
 namespace halftone::checkpoint {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "checkpoint/checksum.h"
-#include "checkpoint/file.h"
+#include "core/file.h"
 
 namespace halftone::checkpoint {
 

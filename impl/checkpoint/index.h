@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/file.h"
 #include "core/dtype.h"
+#include "core/file.h"
 #include "core/shape.h"
 #include "tensor/state_dict.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/file.h"
 #include "checkpoint/safetensors_header.h"
+#include "core/file.h"
 #include "tensor/state_dict.h"
 
 namespace halftone::checkpoint {

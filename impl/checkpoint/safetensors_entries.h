@@ -1,4 +1,5 @@
-// The tensors and the metadata of a safetensors file, as its header lists them. safetensors_header.h reads and writes it.
+// The tensors and the metadata of a safetensors file, as its header lists them. safetensors_header.h reads and writes
+// it.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "checkpoint/file.h"
 #include "checkpoint/safetensors_entries.h"
+#include "core/file.h"
 
 namespace halftone::checkpoint {
 

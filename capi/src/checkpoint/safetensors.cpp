@@ -61,7 +61,7 @@ struct FileResult {
         fail(Code::kBufferTooSmall, "capacity", "capacity=%zu, expected at least %zu", capacity, size);
       }
       const checkpoint::MemoryFile memory(out_data, capacity);
-      checkpoint::File file = checkpoint::File::create(memory.io(), checkpoint::MemoryFile::kName);
+      File file = File::create(memory.io(), checkpoint::MemoryFile::kName);
       checkpoint::write_safetensors(file, shared->state, shared->texts);
     });
   }

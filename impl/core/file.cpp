@@ -1,4 +1,4 @@
-#include "checkpoint/file.h"
+#include "core/file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace halftone::checkpoint {
+namespace halftone {
 
 namespace {
 
@@ -233,4 +233,4 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-}  // namespace halftone::checkpoint
+}  // namespace halftone

@@ -9,7 +9,7 @@
 
 #include "core/io.h"
 
-namespace halftone::checkpoint {
+namespace halftone {
 
 class File {
  public:
@@ -90,4 +90,4 @@ int64_t uninterrupted(Call&& call) {
 
 [[noreturn]] void fail_io(const char* attempt, const std::string& path, int64_t negative_errno);
 
-}  // namespace halftone::checkpoint
+}  // namespace halftone
