@@ -38,6 +38,7 @@ void Parameter::dispose() noexcept {
   copy_leaf_.reset();
   for (Tensor* tensor : {&master_, &compute_, &remainder_, &shard_grad_, &gathered_}) *tensor = Tensor();
   ranks_ = nullptr;
+  state_memory_ = nullptr;
   deferred_ = nullptr;
   const Ref<ParameterLeaf> leaf = std::move(leaf_);  // the last reference to it deletes this
 }
@@ -116,6 +117,10 @@ void Parameter::write(const Tensor& values) {
   if (is_split()) {
     launch("split_master", values.device(), &Kernels::optim, &OptimKernels::split_master, values.view(),
            compute_.view(), remainder_.view());
+    return mark_updated();
+  }
+  if (const Ref<const StateStore> store = offloaded(master_)) {
+    store->write(converted(values, master_.dtype()));
     return mark_updated();
   }
   copy(values, master_);

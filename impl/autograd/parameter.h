@@ -12,6 +12,7 @@
 #include "autograd/accumulate_grad.h"
 #include "autograd/deferred_weights.h"
 #include "autograd/leaf_tensor.h"
+#include "autograd/state_memory.h"
 
 namespace halftone {
 
@@ -66,8 +67,8 @@ class Parameter final : public RefCounted {
  public:
   // REQUIRES: `master` is contiguous and requires no gradient.
   Parameter(std::string name, Tensor master, MasterMemory memory = MasterMemory::kOwn);
-  // A parameter whose weights are allocated and filled when they are first needed. REQUIRES: `master` is all of a storage
-  // without memory.
+  // A parameter whose weights are allocated and filled when they are first needed. REQUIRES: `master` is all of a
+  // storage without memory.
   Parameter(std::string name, const Tensor& master, WeightFill fill);
   // True until the weights are first needed.
   bool is_deferred() const noexcept { return weights().storage()->restorer() != nullptr && !is_sharded(); }
@@ -118,6 +119,13 @@ class Parameter final : public RefCounted {
   bool is_sharded() const noexcept { return gathered_.defined(); }
   // Null unless sharded.
   const Ref<ShardRanks>& ranks() const noexcept { return ranks_; }
+  // The place of the shard's state while nobody uses it; null: on the device. REQUIRES: sharded.
+  void set_state_memory(Ref<StateMemory> memory) noexcept { state_memory_ = std::move(memory); }
+  const Ref<StateMemory>& state_memory() const noexcept { return state_memory_; }
+  // The elements of the master, or of a moment, that are not in the device's memory now; null if they are.
+  Ref<const StateStore> offloaded(const Tensor& state) const {
+    return state_memory_ && state.storage()->restorer() != nullptr ? state_memory_->store_of(state) : nullptr;
+  }
   // The first element of master(), or of the tensors in its place.
   int64_t kept_begin() const noexcept { return is_sharded() ? shard_.begin : 0; }
   // Writes the shard's weights to `target`, 1-D, of any float dtype. This counts as no write.
@@ -215,10 +223,11 @@ class Parameter final : public RefCounted {
   Tensor compute_;
   Tensor remainder_;
   Ref<RangeVersion> range_ = make_ref<RangeVersion>();  // of weights that are a part of a flat buffer
-  Tensor gathered_;                                         // undefined unless sharded
+  Tensor gathered_;                                     // undefined unless sharded
   Ref<ShardRanks> ranks_;
+  Ref<StateMemory> state_memory_;
   Ref<DeferredWeights> deferred_;  // of weights that were made later; null for others
-  uint64_t of_version_ = 0;  // kept().version() that the copy, or the remainder, belongs to
+  uint64_t of_version_ = 0;        // kept().version() that the copy, or the remainder, belongs to
   Shard shard_;
   Tensor shard_grad_;
   MasterMemory memory_;

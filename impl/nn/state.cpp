@@ -156,7 +156,7 @@ void stage_reader(const Target& target, const StateTensor& values, StagedLoad& l
   const Ref<Parameter>& parameter = target.parameter;
   if (!parameter) return load.add_read(values, 0, target.buffer);
   const int64_t begin = target.begin() - values.offset();
-  if (!parameter->is_split()) {
+  if (!parameter->is_split() && !parameter->offloaded(parameter->kept())) {
     return load.add_read(values, begin, parameter->master(), [parameter] { parameter->update_copy(); });
   }
   load.add_write({.entry = values, .begin = begin, .shape = parameter->kept().shape()}, parameter->device(),
@@ -189,9 +189,10 @@ StateDict state_of(const Module& module) {
     StateTensor entry = {.name = target.name};
     if (target.parameter && target.parameter->is_split()) {
       entry.reader = make_ref<SplitWeights>(target.parameter);
-    } else {
-      entry.tensor = target.tensor().detach();
+    } else if (target.parameter) {
+      entry.reader = target.parameter->offloaded(target.tensor());
     }
+    if (!entry.reader) entry.tensor = target.tensor().detach();
     if (target.parameter && target.parameter->is_sharded()) {
       entry.range = std::make_shared<StateRange>(StateRange{.global_shape = target.shape(), .offset = target.begin()});
     }

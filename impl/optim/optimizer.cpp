@@ -31,6 +31,10 @@ void require_trainable(const NamedParameter& named, const ContextDevice& device,
     fail(Code::kDevice, group.argument, "%s: parameter %s is on another device than the first", group.argument,
          named.name.c_str());
   }
+  if (parameter.state_memory() && wanted.master != Master::kFull) {
+    fail(Code::kUnsupported, group.argument, "%s: the state of parameter %s is offloaded: expected master_storage full",
+         group.argument, named.name.c_str());
+  }
   if (parameter.is_shared() && wanted.master != Master::kFull) {
     fail(Code::kUnsupported, group.argument,
          "%s: parameter %s was made over a tensor, whose memory stays its master: expected master_storage full, or a "
@@ -145,7 +149,12 @@ void Optimizer::update_weights(const Schedule& schedule) {
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   remember_ranks(plan);
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
-  update(plan.list(plan.updates), plan.partial_sums(), state());
+  const auto update_listed = [&](const MultiTensor<UpdateSlot>& slots) { update(slots, plan.partial_sums(), state()); };
+  if (plan.windows.empty()) {
+    update_listed(plan.list(plan.updates));
+  } else {
+    update_in_windows(plan.windows, parameters_, update_listed);
+  }
   reset_factor();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_updated();
   for (size_t i : plan.parameters) parameters_[i].parameter().mark_current();
@@ -293,14 +302,13 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {
   std::vector<UpdateSlot> updates;
   std::vector<ChunkRange> ranges;
   for (size_t i : with_grad) {
-    const UpdateSlot slot = parameters_[i].slot(static_cast<int32_t>(i));
-    updates.push_back(slot);
-    grads.push_back({.grad = slot.grad,
-                     .grad_dtype = slot.grad_dtype,
-                     .parameter = slot.parameter,
-                     .size = slot.size,
-                     .first_block = slot.first_block});
-    ranges.push_back(parameters_[i].range());
+    const ChunkRange range = parameters_[i].range();
+    grads.push_back({.grad = parameters_[i].grad_address(),
+                     .grad_dtype = parameters_[i].grad_dtype(),
+                     .parameter = static_cast<int32_t>(i),
+                     .size = range.size,
+                     .first_block = range.first_block});
+    ranges.push_back(range);
   }
   std::vector<Chunk> chunks = plan_chunks(ranges);
   std::vector<NormNode> nodes;
@@ -312,6 +320,10 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {
                      .blocks = (chunk.end - chunk.begin + kBlockSize - 1) / kBlockSize});
   }
   Plan plan;
+  plan.windows = plan_windows(device(), parameters_, with_grad);
+  for (size_t i = 0; i < with_grad.size() && plan.windows.empty(); ++i) {
+    updates.push_back(parameters_[with_grad[i]].slot(static_cast<int32_t>(with_grad[i])));
+  }
   plan.partials = empty(device(), DType::kF64, {static_cast<int64_t>(chunks.size())}, Category::kOptimizer);
   plan.grads = {device(), std::move(grads)};
   plan.updates = {device(), std::move(updates)};

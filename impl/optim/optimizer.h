@@ -12,6 +12,7 @@
 #include "optim/owned_parameter.h"
 #include "optim/schedule_rule.h"
 #include "optim/step_order.h"
+#include "optim/update_windows.h"
 
 namespace halftone::optim {
 
@@ -121,7 +122,8 @@ class Optimizer : public RefCounted {
   struct Plan {
     std::vector<size_t> parameters;
     DeviceArray<GradSlot> grads;
-    DeviceArray<UpdateSlot> updates;
+    DeviceArray<UpdateSlot> updates;    // empty if there are windows
+    std::vector<UpdateWindow> windows;  // of state that is offloaded
     DeviceArray<Chunk> chunks;
     DeviceArray<NormNode> nodes;  // one a chunk
     Tensor partials;              // f64, one a chunk

@@ -89,21 +89,24 @@ OwnedParameter::MomentList OwnedParameter::zero_moments(const ParameterGroup& gr
     Shape rows = matrices, columns = matrices;
     rows.push_back(shape[shape.rank() - 2]);
     columns.push_back(shape[shape.rank() - 1]);
-    return {zero_moment(group, DType::kF32, rows), zero_moment(group, DType::kF32, columns),
-            zero_moment(group, DType::kF32, matrices)};
+    return {zero_moment(group, 0, DType::kF32, rows), zero_moment(group, 1, DType::kF32, columns),
+            zero_moment(group, 2, DType::kF32, matrices)};
   }
   // A whole parameter's moment has its shape, in which checkpoints save it.
   const int64_t size = range().size;
   const Shape own = size == numel(shape) ? shape : Shape{size};
   MomentList moments;
-  if (kept.first) moments[0] = zero_moment(group, precision.moment1_dtype, own);
-  if (kept.second) moments[1] = zero_moment(group, precision.moment2_dtype, own);
-  if (kept.third) moments[2] = zero_moment(group, precision.moment1_dtype, own);
+  if (kept.first) moments[0] = zero_moment(group, 0, precision.moment1_dtype, own);
+  if (kept.second) moments[1] = zero_moment(group, 1, precision.moment2_dtype, own);
+  if (kept.third) moments[2] = zero_moment(group, 2, precision.moment1_dtype, own);
   return moments;
 }
 
-Moment OwnedParameter::zero_moment(const ParameterGroup& group, DType dtype, const Shape& shape) const {
-  const auto zeros = [&](DType kind, int64_t size) {
+Moment OwnedParameter::zero_moment(const ParameterGroup& group, int32_t number, DType dtype, const Shape& shape) const {
+  const auto zeros = [&](DType kind, int64_t size, bool is_scales) {
+    if (const Ref<StateMemory>& memory = parameter().state_memory()) {
+      return memory->zeros(parameter(), {.moment = number, .is_scales = is_scales}, kind, size);
+    }
     if (!group.moment_memory) return full(parameter().device(), kind, {size}, 0.0, Category::kOptimizer);
     const Tensor memory = group.moment_memory(parameter(), kind, size);
     fill(memory, 0.0);
@@ -111,9 +114,9 @@ Moment OwnedParameter::zero_moment(const ParameterGroup& group, DType dtype, con
   };
   Moment moment;
   const int64_t size = numel(shape);
-  moment.values = zeros(dtype, size);
+  moment.values = zeros(dtype, size, false);
   moment.values = moment.values.as_strided(shape, contiguous_strides(shape), moment.values.offset());
-  if (size_of(dtype) == 1) moment.scales = zeros(DType::kF32, (size + kBlockSize - 1) / kBlockSize);
+  if (size_of(dtype) == 1) moment.scales = zeros(DType::kF32, (size + kBlockSize - 1) / kBlockSize, true);
   return moment;
 }
 

@@ -89,7 +89,8 @@ class OwnedParameter {
   const char* name() const noexcept { return named_.name.c_str(); }
   Parameter& parameter() const noexcept { return *named_.parameter; }
   const MomentList& moments() const noexcept { return moments_; }
-  // The range that is updated here, and its record for kernels. REQUIRES: the parameter has a gradient.
+  // The range that is updated here, and its record for kernels. REQUIRES: the parameter has a gradient, and the state
+  // is in memory.
   ChunkRange range() const;
   UpdateSlot slot(int32_t index) const;
   // The address of the gradient in slot().
@@ -98,7 +99,7 @@ class OwnedParameter {
 
  private:
   MomentList zero_moments(const ParameterGroup& group, const Moments& kept) const;
-  Moment zero_moment(const ParameterGroup& group, DType dtype, const Shape& shape) const;
+  Moment zero_moment(const ParameterGroup& group, int32_t number, DType dtype, const Shape& shape) const;
   Parameter::Representation weights_in(const Precision& precision) const;
 
   NamedParameter named_;

@@ -47,8 +47,11 @@ void add_moment(StateDict& state, const std::string& name, const Moment& moment,
   const auto blocks = [](int64_t count) { return (count + kBlockSize - 1) / kBlockSize; };
   const auto add = [&](const std::string& part, const Tensor& tensor, const Shape& global_shape, int64_t begin) {
     if (!tensor.defined()) return;
-    if (is_whole) return state.add(part, tensor);
-    state.add_range(part, tensor, global_shape, begin);
+    StateTensor entry = {.name = part, .tensor = {}, .range = nullptr, .reader = parameter.offloaded(tensor)};
+    if (!entry.reader) entry.tensor = tensor;
+    if (!is_whole)
+      entry.range = std::make_shared<StateRange>(StateRange{.global_shape = global_shape, .offset = begin});
+    state.add_entry(part, entry);
   };
   add(name, moment.values, parameter.shape(), shard.begin);
   add(name + "_scales", moment.scales, {blocks(size)}, blocks(shard.begin));

@@ -6,6 +6,8 @@
 
 #include "autograd/engine.h"
 #include "autograd/scope.h"
+#include "offload/file_space.h"
+#include "offload/host_space.h"
 #include "parallel/model_signature.h"
 #include "parallel/weights.h"
 #include "tensor/factory.h"
@@ -144,12 +146,24 @@ void Sharded::broadcast_buffers(const nn::Module& module) {
   }
 }
 
+OffloadPlace Sharded::offload_place() const {
+  OffloadPlace place = {.space = nullptr,
+                        .page_size = options_.offload_page / static_cast<int64_t>(size_of(DType::kF32))};
+  if (options_.offload == Offload::kHost) place.space = make_ref<offload::HostSpace>(exchange_.device());
+  if (options_.offload == Offload::kFile) {
+    place.space = make_ref<offload::FileSpace>(exchange_.device(), options_.offload_directory);
+  }
+  return place;
+}
+
 void Sharded::make_units(nn::Module& module) {
+  const OffloadPlace offload = offload_place();
   UnitRule rule = options_.units;
   if (!is_full()) rule.least_elements = std::numeric_limits<int64_t>::max();
   const std::vector<Unit> units = choose_units(module, all_, rule);
   for (size_t i = 0; i < units.size(); ++i) {
-    units_.emplace_back(all_, plans_of(units[i].parameters), exchange_, i, !is_full(), ranks_, [this, i] { need(i); });
+    units_.emplace_back(all_, plans_of(units[i].parameters), exchange_, i, !is_full(), ranks_, offload,
+                        [this, i] { need(i); });
     for (const size_t number : units[i].parameters) {
       if (trained_[number] != kNone) unit_of_[trained_[number]] = i;
     }
@@ -221,6 +235,12 @@ void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
   }
 }
 
+int64_t Sharded::offloaded_bytes() const noexcept {
+  int64_t bytes = 0;
+  for (const WeightUnit& unit : units_) bytes += unit.offloaded_bytes();
+  return bytes;
+}
+
 int32_t Sharded::gathered_units() const {
   return static_cast<int32_t>(
       std::count_if(units_.begin() + 1, units_.end(), [](const WeightUnit& unit) { return unit.is_whole(); }));
@@ -231,7 +251,10 @@ void Sharded::start_next(std::vector<size_t>& next_of, size_t& last, size_t unit
   if (last != kNone && last != unit) next_of[last] = unit;
   last = unit;
   const size_t next = next_of[unit];
-  if (next != kNone && gathered_units() < options_.most_units) units_[next].start_gather();
+  if (next == kNone || gathered_units() >= options_.most_units) return;
+  units_[next].start_gather();
+  // Masters in a swap space set out one unit earlier.
+  if (next_of[next] != kNone) units_[next_of[next]].start_fetch();
 }
 
 void Sharded::enter(size_t unit) {

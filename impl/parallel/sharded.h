@@ -28,6 +28,13 @@ enum class Sharding : int32_t {
   kFull = 3        // ZeRO-3, FSDP: weights, too
 };
 
+// The place in which a rank keeps masters and moments while nobody uses them.
+enum class Offload : int32_t {
+  kNone = 0,  // on the device
+  kHost = 1,
+  kFile = 2
+};
+
 struct ShardedOptions {
   Sharding sharding = Sharding::kFull;
   UnitRule units;                    // of kFull; the others have one unit
@@ -35,6 +42,10 @@ struct ShardedOptions {
   std::optional<DType> wire_dtype;   // of gradients on their way; none: the gradients' own
   int32_t most_units = 2;            // that are gathered at once, beside the model's own, before they are needed
   bool is_deterministic = false;     // as ReplicateOptions
+  // Each rank's own:
+  Offload offload = Offload::kNone;
+  std::string offload_directory;             // of kFile
+  int64_t offload_page = int64_t{16} << 20;  // least bytes of masters that are brought together
 };
 
 class Sharded final : public RefCounted {
@@ -58,6 +69,8 @@ class Sharded final : public RefCounted {
   void end_gather() noexcept;
 
   size_t unit_count() const noexcept { return units_.size(); }
+  // Bytes of this rank's masters and moments that are not on the device.
+  int64_t offloaded_bytes() const noexcept;
 
  private:
   class Ranks;
@@ -71,6 +84,7 @@ class Sharded final : public RefCounted {
   std::string settings() const;
   void compare_models(const nn::Module& module);
   void broadcast_buffers(const nn::Module& module);
+  OffloadPlace offload_place() const;
   void make_units(nn::Module& module);
   std::vector<FlatPlan> plans_of(const std::vector<size_t>& parameters) const;
   void make_buckets();

@@ -10,6 +10,32 @@
 namespace halftone::parallel {
 namespace {
 
+// The masters that a loop over the slots of a buffer reads: brought page by page, the next one while one is read, and
+// dropped behind it.
+class FetchedMasters {
+ public:
+  explicit FetchedMasters(const std::vector<Ref<StatePages>>& pages) : pages_(pages) {}
+  ~FetchedMasters() {
+    for (const Ref<StatePages>& pages : pages_) pages->drop_masters();
+  }
+
+  void need(size_t slot) {
+    if (pages_.empty()) return;
+    StatePages& pages = *pages_[slot];
+    if (&pages == current_) return;
+    if (current_ != nullptr) current_->drop_masters();
+    current_ = &pages;
+    pages.fetch_masters();
+    while (++slot < pages_.size()) {
+      if (pages_[slot].get() != &pages) return pages_[slot]->start_fetch_masters();
+    }
+  }
+
+ private:
+  const std::vector<Ref<StatePages>>& pages_;
+  StatePages* current_ = nullptr;
+};
+
 // Counts as no write.
 void clear(const Tensor& tensor) {
   launch("gather_weights", tensor.device(), &Kernels::convert, &ConvertKernels::fill, 0.0, tensor.view());
@@ -19,14 +45,14 @@ void clear(const Tensor& tensor) {
 
 WeightUnit::WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans,
                        const Exchange& exchange, size_t number, bool keeps_whole, const Ref<ShardRanks>& ranks,
-                       std::function<void()> need)
+                       const OffloadPlace& offload, std::function<void()> need)
     : parameters_(parameters),
       plans_(std::move(plans)),
       exchange_(exchange),
       number_(number),
       keeps_whole_(keeps_whole),
       need_(std::move(need)) {
-  for (const FlatPlan& plan : plans_) flats_.push_back(make_flat(plan, ranks));
+  for (const FlatPlan& plan : plans_) flats_.push_back(make_flat(plan, ranks, offload));
   version_ = version();
   if (!keeps_whole_) release();
 }
@@ -35,43 +61,89 @@ WeightUnit::~WeightUnit() {
   for (Flat& flat : flats_) flat.gathered.storage()->set_restorer(nullptr);
 }
 
-WeightUnit::Flat WeightUnit::make_flat(const FlatPlan& plan, const Ref<ShardRanks>& ranks) {
-  ContextDevice& device = exchange_.device();
+WeightUnit::Flat WeightUnit::make_flat(const FlatPlan& plan, const Ref<ShardRanks>& ranks,
+                                       const OffloadPlace& offload) {
   const int64_t part = plan.size / exchange_.size(), first = part * exchange_.rank();
   Flat flat;
-  flat.gathered = full(device, plan.dtype, {plan.size}, 0.0, Category::kParameters);
+  flat.gathered = full(exchange_.device(), plan.dtype, {plan.size}, 0.0, Category::kParameters);
   flat.own = range_of(flat.gathered, first, first + part);
-  const bool has_one_copy = keeps_whole_ && plan.dtype == DType::kF32;
-  const Tensor kept = has_one_copy ? flat.own : full(device, DType::kF32, {part}, 0.0, Category::kParameters);
   int64_t end = first;
   for (const PlannedBucket::Slot& slot : plan.slots) {
-    share(plan, slot, kept, flat.gathered, ranks);
     const int64_t begin = std::clamp(slot.begin, first, first + part);
     if (begin > end) flat.gaps.push_back(range_of(flat.gathered, end, begin));
     end = std::clamp(slot.begin + numel(parameters_[slot.parameter].parameter->shape()), first, first + part);
   }
   if (first + part > end) flat.gaps.push_back(range_of(flat.gathered, end, first + part));
+  flat.pages = plan_pages(plan, offload);
+  if (flat.pages.empty() || has_one_copy(plan)) {
+    share_flat(plan, flat, ranks);
+  } else {
+    share_offloaded(plan, flat, ranks);
+  }
+  for (size_t i = 0; i < flat.pages.size(); ++i) {
+    parameters_[plan.slots[i].parameter].parameter->set_state_memory(flat.pages[i]);
+  }
   return flat;
+}
+
+std::vector<Ref<StatePages>> WeightUnit::plan_pages(const FlatPlan& plan, const OffloadPlace& offload) const {
+  std::vector<Ref<StatePages>> pages;
+  if (!offload.space) return pages;
+  for (const PlannedBucket::Slot& slot : plan.slots) {
+    const Shard shard = shard_of_slot(plan, slot);
+    const bool is_full = !pages.empty() && pages.back()->size() >= offload.page_size;
+    pages.push_back(pages.empty() || is_full ? make_ref<StatePages>(exchange_.device(), offload.space) : pages.back());
+    pages.back()->add(*parameters_[slot.parameter].parameter, shard.end - shard.begin);
+  }
+  return pages;
+}
+
+Shard WeightUnit::shard_of_slot(const FlatPlan& plan, const PlannedBucket::Slot& slot) const {
+  const int64_t size = numel(parameters_[slot.parameter].parameter->shape());
+  return shard_of(plan, slot, size, exchange_.rank(), exchange_.size());
+}
+
+void WeightUnit::share_flat(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks) {
+  const int64_t part = flat.own.numel();
+  const Tensor kept =
+      has_one_copy(plan) ? flat.own : full(exchange_.device(), DType::kF32, {part}, 0.0, Category::kParameters);
+  for (const PlannedBucket::Slot& slot : plan.slots) {
+    const Shard shard = shard_of_slot(plan, slot);
+    const int64_t size = shard.end - shard.begin;
+    // An empty shard may lie outside this rank's part.
+    const int64_t begin = size == 0 ? 0 : slot.begin + shard.begin - part * exchange_.rank();
+    share(plan, slot, range_of(kept, begin, begin + size), flat.gathered, ranks);
+  }
+}
+
+void WeightUnit::share_offloaded(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks) {
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    StatePages& pages = *flat.pages[i];
+    const Tensor& masters = i == 0 || flat.pages[i - 1].get() != &pages ? pages.make_masters() : pages.masters();
+    const Parameter& parameter = *parameters_[plan.slots[i].parameter].parameter;
+    const Shard shard = shard_of_slot(plan, plan.slots[i]);
+    const int64_t begin = pages.first_of(parameter);
+    share(plan, plan.slots[i], range_of(masters, begin, begin + shard.end - shard.begin), flat.gathered, ranks);
+    if (i + 1 < plan.slots.size() && flat.pages[i + 1].get() == &pages) continue;
+    pages.start_put_back();
+    pages.finish_put_back();
+  }
 }
 
 void WeightUnit::share(const FlatPlan& plan, const PlannedBucket::Slot& slot, const Tensor& kept,
                        const Tensor& gathered, const Ref<ShardRanks>& ranks) {
   Parameter& parameter = *parameters_[slot.parameter].parameter;
   const Shape& shape = parameter.shape();
-  const Shard shard = shard_of(plan, slot, numel(shape), exchange_.rank(), exchange_.size());
+  const Shard shard = shard_of_slot(plan, slot);
   const Tensor whole = gathered.as_strided(shape, contiguous_strides(shape), slot.begin);
   parameter.materialize();
   exchange_.broadcast_from_first(parameter.master(), exchange_.options(Purpose::kWeights));
-  copy(parameter.master(), whole);
-  const int64_t first = slot.begin + shard.begin - plan.size / exchange_.size() * exchange_.rank();
-  // An empty shard may lie outside this rank's part.
-  const int64_t size = shard.end - shard.begin;
-  const Tensor own = size == 0 ? range_of(kept, 0, 0) : range_of(kept, first, first + size);
   const Tensor master = parameter.master();
-  if (own.data() != static_cast<char*>(whole.data()) + shard.begin * static_cast<int64_t>(size_of(whole.dtype()))) {
-    copy(range_of(master, shard.begin, shard.end), own);
+  copy(master, whole);
+  if (kept.data() != static_cast<char*>(whole.data()) + shard.begin * static_cast<int64_t>(size_of(whole.dtype()))) {
+    copy(range_of(master, shard.begin, shard.end), kept);
   }
-  parameter.share(shard, own, whole, ranks);
+  parameter.share(shard, kept, whole, ranks);
 }
 
 uint64_t WeightUnit::version() const {
@@ -87,10 +159,13 @@ bool WeightUnit::is_current() const { return !is_released_ && version_ == versio
 // The optimizer may keep its weights in this very memory.
 void WeightUnit::write_own(const FlatPlan& plan, const Flat& flat) const {
   for (const Tensor& gap : flat.gaps) clear(gap);
-  for (const PlannedBucket::Slot& slot : plan.slots) {
+  FetchedMasters masters(flat.pages);
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    const PlannedBucket::Slot& slot = plan.slots[i];
     const Parameter& parameter = *parameters_[slot.parameter].parameter;
     const Shard& shard = parameter.shard();
     if (shard.begin == shard.end) continue;
+    masters.need(i);
     const Tensor target = range_of(flat.gathered, slot.begin + shard.begin, slot.begin + shard.end);
     if (parameter.kept().data() != target.data()) parameter.read_shard(target);
   }
@@ -123,7 +198,27 @@ void WeightUnit::gather() {
   for (Flat& flat : flats_) flat.gathered.storage()->set_restorer(nullptr);
 }
 
+void WeightUnit::start_fetch() {
+  if (is_gathering_ || is_current()) return;
+  for (const Flat& flat : flats_) {
+    for (const Ref<StatePages>& pages : flat.pages) pages->start_fetch_masters();
+  }
+}
+
+int64_t WeightUnit::offloaded_bytes() const noexcept {
+  int64_t bytes = 0;
+  for (const Flat& flat : flats_) {
+    for (size_t i = 0; i < flat.pages.size(); ++i) {
+      if (i == 0 || flat.pages[i] != flat.pages[i - 1]) bytes += flat.pages[i]->byte_count();
+    }
+  }
+  return bytes;
+}
+
 void WeightUnit::release() noexcept {
+  for (const Flat& flat : flats_) {
+    for (const Ref<StatePages>& pages : flat.pages) pages->drop_masters();
+  }
   if (keeps_whole_ || is_released_) return;
   for (Flat& flat : flats_) {
     flat.work.reset();  // waits

@@ -9,16 +9,24 @@
 
 #include "parallel/exchange.h"
 #include "parallel/flat_plan.h"
+#include "parallel/state_pages.h"
 
 namespace halftone::parallel {
 
+// The place of masters and moments while nobody uses them.
+struct OffloadPlace {
+  Ref<offload::SwapSpace> space;  // null: on the device
+  int64_t page_size = 0;          // least elements of a page, but for the last one of a buffer
+};
+
 class WeightUnit final : private StorageRestorer {
  public:
-  // Shares the parameters that the plans name. If `keeps_whole`, the gathered weights stay, and are gathered again only
-  // when they were changed. `need` is called when somebody reads weights that are not there, and gathers them or
-  // throws. `parameters` and `exchange` outlive this. Throws UNSUPPORTED, OUT_OF_MEMORY.
+  // Shares the parameters that the plans name, one after another. If `keeps_whole`, the gathered weights stay, and are
+  // gathered again only when they were changed. `need` is called when somebody reads weights that are not there, and
+  // gathers them or throws. `parameters` and `exchange` outlive this. Throws UNSUPPORTED, OUT_OF_MEMORY.
   WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
-             size_t number, bool keeps_whole, const Ref<ShardRanks>& ranks, std::function<void()> need);
+             size_t number, bool keeps_whole, const Ref<ShardRanks>& ranks, const OffloadPlace& offload,
+             std::function<void()> need);
   ~WeightUnit();
 
   const std::vector<FlatPlan>& plans() const noexcept { return plans_; }
@@ -31,21 +39,33 @@ class WeightUnit final : private StorageRestorer {
   // OUT_OF_MEMORY and the errors of the group.
   void start_gather();
   void gather();
+  // Begins to bring offloaded masters, which a gather will need. Throws OUT_OF_MEMORY.
+  void start_fetch();
   // Releases the memory of the gathered weights, unless they stay.
   void release() noexcept;
+  // Bytes of masters and moments in the swap space.
+  int64_t offloaded_bytes() const noexcept;
 
  private:
   struct Flat {
-    Tensor gathered;           // 1-D
-    Tensor own;                // this rank's part of it
-    std::vector<Tensor> gaps;  // of `own`, between parameters
+    Tensor gathered;                     // 1-D
+    Tensor own;                          // this rank's part of it
+    std::vector<Tensor> gaps;            // of `own`, between parameters
+    std::vector<Ref<StatePages>> pages;  // of each slot's state; empty unless offloaded
     std::optional<StartedWork> work;
   };
 
   void restore() override { need_(); }
-  Flat make_flat(const FlatPlan& plan, const Ref<ShardRanks>& ranks);
+  Flat make_flat(const FlatPlan& plan, const Ref<ShardRanks>& ranks, const OffloadPlace& offload);
+  std::vector<Ref<StatePages>> plan_pages(const FlatPlan& plan, const OffloadPlace& offload) const;
+  void share_flat(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks);
+  void share_offloaded(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks);
+  // `kept` is memory for the shard; of no elements where that is empty.
   void share(const FlatPlan& plan, const PlannedBucket::Slot& slot, const Tensor& kept, const Tensor& gathered,
              const Ref<ShardRanks>& ranks);
+  Shard shard_of_slot(const FlatPlan& plan, const PlannedBucket::Slot& slot) const;
+  // The weights are not kept apart from the gathered ones.
+  bool has_one_copy(const FlatPlan& plan) const noexcept { return keeps_whole_ && plan.dtype == DType::kF32; }
   void write_own(const FlatPlan& plan, const Flat& flat) const;
   uint64_t version() const;
 

@@ -14,8 +14,7 @@ Tensor empty(ContextDevice& device, DType dtype, const Shape& shape, Category ca
 Tensor empty_without_memory(ContextDevice& device, DType dtype, const Shape& shape,
                             Category category = Category::kOther);
 inline Tensor empty_like(const Tensor& tensor) { return empty(tensor.device(), tensor.dtype(), tensor.shape()); }
-Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value,
-            Category category = Category::kOther);
+Tensor full(ContextDevice& device, DType dtype, const Shape& shape, double value, Category category = Category::kOther);
 // `data` are row-major elements in host memory.
 Tensor from_host(ContextDevice& device, DType dtype, const Shape& shape, const void* data,
                  Category category = Category::kOther);

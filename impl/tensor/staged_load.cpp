@@ -36,6 +36,12 @@ void require_fit(const StateTensor& saved, const StateTensor& target) {
   }
 }
 
+void stage_store(StagedLoad& load, const StateTensor& target, const StateTensor& saved) {
+  const int64_t begin = target.offset() - saved.offset();
+  load.add_write({.entry = saved, .begin = begin, .shape = target.shape()}, target.reader->device(), target.dtype(),
+                 [reader = target.reader](const Tensor& values) { reader->as_store()->write(values); });
+}
+
 }  // namespace
 
 // Memory for one tensor at a time on each device, as large as the largest needs. The first pass over all steps finds
@@ -172,6 +178,10 @@ StagedLoad stage_copy(const StateDict& targets, const StateDict& values) {
     const StateTensor* saved = values.find(target.name);
     if (saved == nullptr) fail(Code::kFormat, "", "tensor %.64s is missing", target.name.c_str());
     require_fit(*saved, target);
+    if (target.reader && target.reader->as_store() != nullptr) {
+      stage_store(load, target, *saved);
+      continue;
+    }
     if (target.reader) fail(Code::kState, "", "tensor %.64s is in a file that is only read", target.name.c_str());
     if (live.storage()->is_read_only() || may_overlap(live.shape(), live.strides())) {
       fail(Code::kState, "", "tensor %.64s is over memory that is read-only, or whose elements overlap",

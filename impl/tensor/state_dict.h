@@ -23,6 +23,8 @@ struct StateRange {
   int64_t offset = 0;
 };
 
+class StateStore;
+
 // The elements of an entry that has no tensor: they are in a file, or are computed from other tensors.
 class StateReader : public RefCounted {
  public:
@@ -34,6 +36,16 @@ class StateReader : public RefCounted {
   // as a new version. If it throws, the content of `target` is unspecified. REQUIRES: `target` is contiguous, has this
   // dtype, and is in memory of device(), or in any host memory if device() is host-accessible.
   virtual void read(int64_t begin, const Tensor& target) const = 0;
+  // Null if the elements are only read.
+  virtual const StateStore* as_store() const noexcept { return nullptr; }
+};
+
+// Elements that are kept elsewhere and can be written there.
+class StateStore : public StateReader {
+ public:
+  // Replaces all elements. Throws IO, OUT_OF_MEMORY. REQUIRES: `values` have this dtype and shape, on device().
+  virtual void write(const Tensor& values) const = 0;
+  const StateStore* as_store() const noexcept override { return this; }
 };
 
 // A file may hold a million of them, so the rare range is behind a pointer.

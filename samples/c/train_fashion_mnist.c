@@ -126,12 +126,18 @@ static bool evaluate(trainer* t, const fashion_data* data) {
   return done;
 }
 
+static bool build_model(trainer* t, bool cnn) {
+  htone_scope* described;
+  return ranks_describe_begin(&t->ranks, &described) && fashion_model_create(t->device, cnn, &t->model) &&
+         (described == NULL || ok(htone_scope_end(described)));
+}
+
 static bool run(trainer* t, const fashion_options* options) {
   fashion_data data;
   bool finishes;
   t->unit_kind = "linear";
   return trainer_begin(t, &options->train) && trainer_join_ranks(t, &options->train, options->batch) &&
-         open_data(t, &data, options) && fashion_model_create(t->device, options->cnn, &t->model) &&
+         open_data(t, &data, options) && build_model(t, options->cnn) &&
          trainer_build(t, &options->train, &options->run) && train(t, &data, options) &&
          trainer_begin_finish(t, &finishes) && (!finishes || evaluate(t, &data));
 }

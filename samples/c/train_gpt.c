@@ -108,8 +108,9 @@ static bool mark_for_recomputation(trainer* t, const char* kind) {
 }
 
 static bool build_model(trainer* t, const gpt_options* options) {
-  return gpt_model_create(t->device, &options->shape, &t->model) &&
-         mark_for_recomputation(t, options->recomputed_kind) &&
+  htone_scope* described;
+  return ranks_describe_begin(&t->ranks, &described) && gpt_model_create(t->device, &options->shape, &t->model) &&
+         (described == NULL || ok(htone_scope_end(described))) && mark_for_recomputation(t, options->recomputed_kind) &&
          (options->weights_in == NULL || gpt_weights_read(t->model, t->device, options->weights_in));
 }
 

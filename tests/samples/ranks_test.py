@@ -74,6 +74,18 @@ class RanksTest(sample_run.ProgramTest):
                 if kind != "hybrid":
                     self.assertIn(validation[:-2], output)
 
+    def test_offloaded_state_changes_nothing(self):
+        kept, _ = self.train(2, *FULL, *STEPS)
+        for place in ("host", "file"):
+            away, output = self.train(2, *FULL, *STEPS, "--offload", place, "--offload-path", self.folder)
+            self.assertEqual(away, kept)
+            self.assertRegex(output, r"kept elsewhere: [1-9]\d*\.\d+ MiB|kept elsewhere: 0\.[1-9]")
+
+    def test_offload_without_shared_state_is_refused(self):
+        result = self.run_ranks(2, *DDP, *STEPS, "--offload", "file")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("error: --offload 'file': expected none, or --sharding optimizer, gradients", result.stderr)
+
     def test_accumulated_batches_are_averaged_once(self):
         for sharding in (DDP, FULL):
             whole, _ = self.train(2, *sharding, *STEPS)
@@ -91,6 +103,9 @@ class RanksTest(sample_run.ProgramTest):
 
     def test_a_killed_run_of_shared_weights_resumes_likewise(self):
         self.expect_resumed(*FULL)
+
+    def test_a_killed_run_of_offloaded_state_resumes_likewise(self):
+        self.expect_resumed(*FULL, "--offload", "file", "--offload-path", self.folder)
 
     def expect_resumed(self, *sharding):
         run = [*sharding, *STEPS[2:], "--precision", "bf16"]

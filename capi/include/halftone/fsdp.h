@@ -28,6 +28,12 @@
  * - Adafactor and averages of weights (ema.h) need whole parameters: UNSUPPORTED.
  * - The model keeps its weights in shards as long as it lives; releasing the htone_fsdp changes nothing.
  *
+ * With `offload` a rank keeps masters and moments in host memory, or in a file, while nobody uses them, so that a
+ * model trains whose state exceeds the device's memory; one rank alone may do so (a group of kind "single"). Step
+ * brings one part of them after another, and HTONE_SHARDING_FULL brings masters whenever it gathers a unit. Gradients
+ * stay. The results have the same bits. If a step fails with IO, such as for a full disk, a part of the weights is
+ * updated and the others are not: load a checkpoint.
+ *
  * Errors of backward are those of ddp.h. If a forward or a backward fails on one rank with HTONE_SHARDING_FULL, the
  * others may wait for weights that it does not send: they get COMM, PEER_LOST or TIMEOUT, and the group has ended.
  *
@@ -68,7 +74,15 @@ typedef enum htone_sharding {
   HTONE_SHARDING_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_sharding;
 
-/** Settings of htone_fsdp_create, equal on all ranks. */
+/** The places in which a rank keeps masters and moments while nobody uses them. */
+typedef enum htone_offload {
+  HTONE_OFFLOAD_NONE = 0,             /**< on the device */
+  HTONE_OFFLOAD_HOST = 1,             /**< in host memory, from which the device reads */
+  HTONE_OFFLOAD_FILE = 2,             /**< in a file without a name, which goes with the process */
+  HTONE_OFFLOAD_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_offload;
+
+/** Settings of htone_fsdp_create, equal on all ranks but for those of offload. */
 typedef struct htone_fsdp_options {
   uint32_t struct_size;     /**< sizeof of this structure */
   htone_sharding sharding;  /**< default HTONE_SHARDING_FULL */
@@ -85,11 +99,21 @@ typedef struct htone_fsdp_options {
   htone_dtype weight_dtype; /**< f32, bf16 or f16, in which weights of two or more dimensions are gathered and
                                computed with; masters and all other weights stay f32. Default HTONE_F32 */
   htone_dtype reduce_dtype; /**< f32, bf16 or f16, in which gradients are sent. Default HTONE_F32 */
+  htone_offload offload;    /**< default HTONE_OFFLOAD_NONE */
+  uint32_t reserved;        /**< 0 */
+  const char* offload_path; /**< of HTONE_OFFLOAD_FILE: a directory on a fast disk with room for the state; the file is
+                               made through the context's table for files. Default NULL */
+  int64_t offload_bytes;    /**< of offload: masters are brought together, with their moments, until they have this
+                               many bytes, at least 1; three such windows are in memory during a step. Default
+                               16777216 */
 } htone_fsdp_options;
 
 /** The defaults, to initialize a htone_fsdp_options where it is declared. */
-#define HTONE_FSDP_OPTIONS_INIT \
-  { sizeof(htone_fsdp_options), HTONE_SHARDING_FULL, NULL, NULL, 1 << 20, 2, 0, HTONE_F32, HTONE_F32 }
+#define HTONE_FSDP_OPTIONS_INIT                                                                       \
+  {                                                                                                   \
+    sizeof(htone_fsdp_options), HTONE_SHARDING_FULL, NULL, NULL, 1 << 20, 2, 0, HTONE_F32, HTONE_F32, \
+        HTONE_OFFLOAD_NONE, 0, NULL, 16777216                                                         \
+  }
 
 /** Fills options with the defaults, as HTONE_FSDP_OPTIONS_INIT does.
  *
@@ -111,7 +135,7 @@ HTONE_API htone_status htone_fsdp_options_init(htone_fsdp_options* options);
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (a parameter over the caller's memory), DTYPE_MISMATCH,
  *   STATE (no parameter that takes a gradient; a parameter has an optimizer, or is sharded already), DEVICE,
  *   COMM (a rank has another model or other options; names the rank and the first difference), PEER_LOST, TIMEOUT,
- *   OUT_OF_MEMORY. After the last three the module may be shared in part: make it anew.
+ *   OUT_OF_MEMORY, IO (of offload_path). After the last four the module may be shared in part: make it anew.
  * @source Rajbhandari et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.
  * @since 0.1
  */
@@ -126,6 +150,16 @@ HTONE_API htone_status htone_fsdp_create(htone_module* module, htone_group* grou
  * @since 0.1
  */
 HTONE_API htone_status htone_fsdp_unit_count(htone_fsdp* fsdp, size_t* out_count);
+
+/** Returns the bytes of this rank's masters and moments that are kept elsewhere than on the device. They grow when an
+ * optimizer is created.
+ *
+ * @param[in] fsdp borrowed.
+ * @param[out] out_bytes caller's memory; 0 without offload.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_offloaded_bytes(htone_fsdp* fsdp, int64_t* out_bytes);
 
 /** Leaves the gradients of backwards to this rank until the scope ends: they are added up, in memory for whole
  * gradients, and the first backward after the scope reduces the sums. Every rank does so for the same backwards.

@@ -30,11 +30,9 @@ typedef struct htone_module htone_module;
 
 /** Makes modules without memory for their weights until the scope ends, so that a model that is larger than the memory
  * can be described: htone_fsdp_create then makes one parameter after the other, and each rank keeps its part. Weights
- * are allocated and drawn when they are first needed, as by a forward, an optimizer or a state dict. They are those that
- * the module would have had without the scope.
- *
- * This concerns parameters whose values the library draws, and those of htone_parameter_create_new, on this thread;
- * buffers have their memory at once.
+ * are allocated and drawn when they are first needed, as by a forward, an optimizer or a state dict. They are those
+ * that the module would have had without the scope. This concerns parameters whose values the library draws, and those
+ * of htone_parameter_create_new, on this thread; buffers have their memory at once.
  *
  * @param[out] out the scope; owned by the caller, who ends it with htone_scope_end.
  * @errors INVALID_ARGUMENT, STATE (inside another call of this thread that is no callback), OUT_OF_MEMORY.

@@ -23,6 +23,22 @@ parallel::Sharding checked_sharding(htone_sharding sharding) {
        static_cast<int>(sharding));
 }
 
+parallel::Offload checked_offload(const htone_fsdp_options& options) {
+  if (options.offload < HTONE_OFFLOAD_NONE || options.offload > HTONE_OFFLOAD_FILE) {
+    fail(Code::kInvalidArgument, "options", "options.offload=%d, expected one of HTONE_OFFLOAD_...",
+         static_cast<int>(options.offload));
+  }
+  if (options.offload == HTONE_OFFLOAD_FILE && options.offload_path == nullptr) {
+    fail(Code::kInvalidArgument, "options",
+         "options.offload_path is NULL, expected a directory for HTONE_OFFLOAD_FILE");
+  }
+  if (options.offload_bytes < 1) {
+    fail(Code::kInvalidArgument, "options", "options.offload_bytes=%lld, expected at least 1",
+         static_cast<long long>(options.offload_bytes));
+  }
+  return static_cast<parallel::Offload>(options.offload);
+}
+
 DType checked_wire(htone_dtype dtype, const char* field) {
   const auto checked = static_cast<DType>(dtype);
   if (checked == DType::kF32 || checked == DType::kBF16 || checked == DType::kF16) return checked;
@@ -48,7 +64,10 @@ parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
                                             .weight_dtype = checked_wire(options.weight_dtype, "weight_dtype"),
                                             .wire_dtype = checked_wire(options.reduce_dtype, "reduce_dtype"),
                                             .most_units = options.most_units,
-                                            .is_deterministic = options.deterministic != 0};
+                                            .is_deterministic = options.deterministic != 0,
+                                            .offload = checked_offload(options),
+                                            .offload_directory = text_or_none(options.offload_path).value_or(""),
+                                            .offload_page = options.offload_bytes};
   if (checked.is_deterministic && checked.wire_dtype != DType::kF32) {
     fail(Code::kInvalidArgument, "options", "options.reduce_dtype=%s, expected f32 with options.deterministic",
          htone_dtype_name(options.reduce_dtype));
@@ -106,6 +125,10 @@ htone_status htone_fsdp_create(htone_module* module, htone_group* group, htone_g
 
 htone_status htone_fsdp_unit_count(htone_fsdp* fsdp, size_t* out_count) {
   return Pure([](const Sharded& sharded) { return sharded.unit_count(); }, fsdp, out_count);
+}
+
+htone_status htone_fsdp_offloaded_bytes(htone_fsdp* fsdp, int64_t* out_bytes) {
+  return Pure([](const Sharded& sharded) { return sharded.offloaded_bytes(); }, fsdp, out_bytes);
 }
 
 htone_status htone_fsdp_no_sync_begin(htone_fsdp* fsdp, htone_scope** out) {

@@ -44,15 +44,22 @@ static bool split_group(ranks* r) {
          ok(htone_group_split(r->group, r->rank % kHybridRanks, r->rank, &r->others));
 }
 
-bool ranks_share(ranks* r, htone_module* model, const char* unit_kind, htone_dtype weight_dtype) {
+bool ranks_describe_begin(const ranks* r, htone_scope** out) {
+  *out = NULL;
+  return r->kind < kShardingFull || ok(htone_deferred_init_begin(out));
+}
+
+bool ranks_share(ranks* r, htone_module* model, const sharing* how) {
   htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
   if (r->kind == kShardingNone) return true;
   if (r->kind == kShardingDdp) return ok(htone_ddp_create(model, r->group, NULL, &r->ddp));
   if (r->kind == kShardingOptimizer) options.sharding = HTONE_SHARDING_OPTIMIZER;
   if (r->kind == kShardingGradients) options.sharding = HTONE_SHARDING_GRADIENTS;
-  options.unit_kind = unit_kind;
+  options.unit_kind = how->unit_kind;
   options.unit_elements = 1; /* a small network has small units */
-  options.weight_dtype = weight_dtype;
+  options.weight_dtype = how->weight_dtype;
+  options.offload = how->offload;
+  options.offload_path = how->offload_path;
   return split_group(r) && ok(htone_fsdp_create(model, r->shards, r->others, &options, &r->fsdp));
 }
 

@@ -41,10 +41,21 @@ ranks ranks_alone(void);
  * kShardingNone, a launcher that started several processes is an error. */
 bool ranks_join(ranks* r, htone_device* device, sharding_kind kind);
 
+/* How the processes share the parts of a network. */
+typedef struct sharing {
+  const char* unit_kind;    /* of modules whose weights are gathered together; NULL: any */
+  htone_dtype weight_dtype; /* in which weights are gathered */
+  htone_offload offload;    /* where masters and moments are kept */
+  const char* offload_path; /* the directory of their file */
+} sharing;
+
+/* Begins a scope in which modules are made without memory for their weights, if the processes share these: each makes
+ * its part in ranks_share. *out is NULL otherwise. */
+bool ranks_describe_begin(const ranks* r, htone_scope** out);
+
 /* Gives every process the first one's weights, or its part of them, and averages the gradients of each backward from
- * now on. Call this before the optimizer is made. Weights are shared module by module, where `unit_kind` tells the kind
- * of the modules, and are gathered in `weight_dtype`. */
-bool ranks_share(ranks* r, htone_module* model, const char* unit_kind, htone_dtype weight_dtype);
+ * now on. Call this before the optimizer is made. */
+bool ranks_share(ranks* r, htone_module* model, const sharing* how);
 
 /* Begins a scope in which gradients stay in this process: those of all but the last backward of a step. *out is NULL
  * without a group. */

@@ -55,6 +55,21 @@ static bool set_sharding(void* options, const char* text) {
   return false;
 }
 
+static bool set_offload(void* options, const char* text) {
+  static const char* const kinds[] = {
+      [HTONE_OFFLOAD_NONE] = "none", [HTONE_OFFLOAD_HOST] = "host", [HTONE_OFFLOAD_FILE] = "file"};
+  for (int i = 0; i < (int)(sizeof kinds / sizeof kinds[0]); ++i) {
+    if (strcmp(text, kinds[i]) != 0) continue;
+    ((train_options*)options)->offload = (htone_offload)i;
+    return true;
+  }
+  return false;
+}
+
+static bool set_offload_path(void* options, const char* text) {
+  return parse_text(text, &((train_options*)options)->offload_path);
+}
+
 static const flag kFlags[] = {
     {"--precision", "P", "bf16", "fp32, bf16 or fp16", "dtype of weights and activations in matrix products",
      set_precision},
@@ -70,6 +85,12 @@ static const flag kFlags[] = {
      "what the processes of halftone-run share: ddp: each batch; optimizer, gradients, full: its state, gradients and "
      "weights, too; hybrid: full in pairs of processes",
      set_sharding},
+    {"--offload", "PLACE", "none", "none, host or file",
+     "where the state that --sharding shares is kept while it is not used: on the device, in the host's memory, or in "
+     "a "
+     "file",
+     set_offload},
+    {"--offload-path", "DIR", ".", "a directory", "the place of the file of --offload", set_offload_path},
 };
 
 flag_table train_options_flags(train_options* out) {

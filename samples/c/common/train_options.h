@@ -15,6 +15,8 @@ typedef struct train_options {
   uint64_t seed;
   int32_t threads; /* 0: as many as the machine allows */
   sharding_kind sharding;
+  htone_offload offload;
+  const char* offload_path;
 } train_options;
 
 /* The flags; flags_parse stores their values in *out. */

@@ -39,6 +39,10 @@ bool trainer_join_ranks(trainer* t, const train_options* options, int64_t batch)
     snprintf(expected, sizeof expected, "an even number of processes, at least 4, not %d", (int)t->ranks.size);
     return trainer_refuse(t, "--sharding", "hybrid", expected);
   }
+  if (options->offload != HTONE_OFFLOAD_NONE && options->sharding < kShardingOptimizer) {
+    return trainer_refuse(t, "--offload", options->offload == HTONE_OFFLOAD_HOST ? "host" : "file",
+                          "none, or --sharding optimizer, gradients, full or hybrid");
+  }
   if (batch % t->ranks.size == 0) return true;
   snprintf(expected, sizeof expected, "a multiple of %d, the number of processes", (int)t->ranks.size);
   return trainer_refuse_count(t, "--batch", batch, expected);
@@ -124,8 +128,12 @@ static bool count_elements(trainer* t) {
 }
 
 bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
-  const bool done = count_elements(t) && ranks_share(&t->ranks, t->model, t->unit_kind, options->precision) &&
-                    trainer_build_update(t, options) && open_journal(t, run) && announce(t, options);
+  const sharing how = {.unit_kind = t->unit_kind,
+                       .weight_dtype = options->precision,
+                       .offload = options->offload,
+                       .offload_path = options->offload_path};
+  const bool done = count_elements(t) && ranks_share(&t->ranks, t->model, &how) && trainer_build_update(t, options) &&
+                    open_journal(t, run) && announce(t, options);
   t->first_step = t->journal.steps_done;
   return done && ranks_read_sent(&t->ranks, &t->sent);
 }
@@ -170,7 +178,12 @@ static bool print_state(trainer* t) {
   const int64_t steps = t->journal.steps_done - t->first_step;
   int64_t sent;
   if (t->ranks.group == NULL || steps == 0) return true;
-  if (!memory_print_state(t->device, t->elements, t->precision) || !ranks_read_sent(&t->ranks, &sent)) return false;
+  int64_t offloaded = 0;
+  if (!memory_print_state(t->device, t->elements, t->precision) || !ranks_read_sent(&t->ranks, &sent) ||
+      (t->ranks.fsdp != NULL && !ok(htone_fsdp_offloaded_bytes(t->ranks.fsdp, &offloaded)))) {
+    return false;
+  }
+  if (offloaded > 0) printf("weights and moments kept elsewhere: %.3f MiB\n", (double)offloaded / (1 << 20));
   printf("sent by this process in a step: %.3f MiB\n", (double)(sent - t->sent) / (double)steps / (1 << 20));
   return true;
 }

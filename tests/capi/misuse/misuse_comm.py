@@ -63,6 +63,9 @@ COMM_FIELDS = {
     ("htone_fsdp_options", "deterministic"): None,
     ("htone_fsdp_options", "weight_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64"],
     ("htone_fsdp_options", "reduce_dtype"): ["0", "-1", "1000", "HTONE_F64", "HTONE_I64"],
+    ("htone_fsdp_options", "offload"): ["-1", "3", "INT32_MAX", "HTONE_OFFLOAD_FILE"],
+    ("htone_fsdp_options", "offload_path"): None,
+    ("htone_fsdp_options", "offload_bytes"): ["0", "-1", "INT64_MIN"],
     ("htone_group_options", "rank"): None,  # tests/capi/comm/group_test.c, as size: a launched group ignores both
     ("htone_group_options", "size"): None,
     ("htone_group_options", "timeout_seconds"): ["NAN", "0.0", "-1.0", "-INFINITY"],

@@ -34,12 +34,19 @@ static htone_status read_weights(htone_module* model, float out[kFeatures]) {
   return status;
 }
 
-static htone_fsdp* shard(const ThreadRank* rank, htone_module* model, htone_sharding sharding) {
+static htone_fsdp* shard_offloaded(const ThreadRank* rank, htone_module* model, htone_sharding sharding,
+                                   htone_offload offload) {
   htone_fsdp* fsdp = NULL;
   htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
   options.sharding = sharding;
+  options.offload = offload;
+  options.offload_path = "/tmp";
   REQUIRE_OK(htone_fsdp_create(model, rank->group, NULL, &options, &fsdp));
   return fsdp;
+}
+
+static htone_fsdp* shard(const ThreadRank* rank, htone_module* model, htone_sharding sharding) {
+  return shard_offloaded(rank, model, sharding, HTONE_OFFLOAD_NONE);
 }
 
 static htone_optimizer* make_sgd(htone_module* model) {
@@ -68,11 +75,11 @@ static int64_t bytes_of(const ThreadRank* rank, int category) {
 }
 
 /* Three steps; the gradients of the ranks are 1 and 3, then 2 and 4, and so on. */
-static void train(const ThreadRank* rank, htone_sharding sharding) {
+static void train(const ThreadRank* rank, htone_sharding sharding, htone_offload offload) {
   htone_module* model = make_model(rank->device);
   float first[kFeatures], last[kFeatures];
   if (rank->number == 0) REQUIRE_OK(read_weights(model, first));
-  htone_fsdp* fsdp = shard(rank, model, sharding);
+  htone_fsdp* fsdp = shard_offloaded(rank, model, sharding, offload);
   htone_optimizer* optimizer = make_sgd(model);
   REQUIRE_OK(htone_fsdp_retain(fsdp));
   REQUIRE_OK(htone_fsdp_release(fsdp));
@@ -91,15 +98,19 @@ static void train(const ThreadRank* rank, htone_sharding sharding) {
   REQUIRE_OK(htone_module_release(model));
 }
 
-static void train_optimizer(ThreadRank* rank) { train(rank, HTONE_SHARDING_OPTIMIZER); }
-static void train_gradients(ThreadRank* rank) { train(rank, HTONE_SHARDING_GRADIENTS); }
-static void train_full(ThreadRank* rank) { train(rank, HTONE_SHARDING_FULL); }
+static void train_optimizer(ThreadRank* rank) { train(rank, HTONE_SHARDING_OPTIMIZER, HTONE_OFFLOAD_NONE); }
+static void train_gradients(ThreadRank* rank) { train(rank, HTONE_SHARDING_GRADIENTS, HTONE_OFFLOAD_NONE); }
+static void train_full(ThreadRank* rank) { train(rank, HTONE_SHARDING_FULL, HTONE_OFFLOAD_NONE); }
+static void train_in_host_memory(ThreadRank* rank) { train(rank, HTONE_SHARDING_FULL, HTONE_OFFLOAD_HOST); }
+static void train_in_a_file(ThreadRank* rank) { train(rank, HTONE_SHARDING_FULL, HTONE_OFFLOAD_FILE); }
 
 static void ranks_train_from_averaged_gradients_and_rank_0s_weights(void** state) {
   (void)state;
   run_thread_ranks(kRanks, train_optimizer);
   run_thread_ranks(kRanks, train_gradients);
   run_thread_ranks(kRanks, train_full);
+  run_thread_ranks(kRanks, train_in_host_memory);
+  run_thread_ranks(kRanks, train_in_a_file);
 }
 
 static void share_memory(ThreadRank* rank) {
@@ -122,6 +133,30 @@ static void share_memory(ThreadRank* rank) {
 static void a_rank_keeps_its_part_of_all_state(void** state) {
   (void)state;
   run_thread_ranks(kRanks, share_memory);
+}
+
+static void offload_all(ThreadRank* rank) {
+  htone_module* model = make_model(rank->device);
+  htone_fsdp* fsdp = shard_offloaded(rank, model, HTONE_SHARDING_FULL, HTONE_OFFLOAD_FILE);
+  htone_optimizer* optimizer = NULL;
+  int64_t bytes = 0;
+  REQUIRE_OK(htone_optimizer_create_adam(model, NULL, &optimizer));
+  REQUIRE(bytes_of(rank, HTONE_MEMORY_PARAMETERS) == 0);
+  REQUIRE(bytes_of(rank, HTONE_MEMORY_OPTIMIZER) < 200);
+  backward_of_row(rank, model, 1);
+  REQUIRE_OK(htone_optimizer_step(optimizer));
+  REQUIRE(bytes_of(rank, HTONE_MEMORY_PARAMETERS) == 0);
+  REQUIRE_OK(htone_fsdp_offloaded_bytes(fsdp, &bytes));
+  /* Whole blocks of 256: 512 elements and 256, each with two moments. */
+  REQUIRE(bytes == (rank->number == 0 ? kFirstShard : 256) * 12);
+  REQUIRE_OK(htone_optimizer_release(optimizer));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+}
+
+static void offloaded_state_is_not_on_the_device(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, offload_all);
 }
 
 static void read_too_early(ThreadRank* rank) {
@@ -201,6 +236,10 @@ static void what_cannot_be_shared_is_refused(void** state) {
   options.reduce_dtype = HTONE_BF16;
   assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
   assert_true(last_error_says("options.reduce_dtype=bf16"));
+  options = (htone_fsdp_options)HTONE_FSDP_OPTIONS_INIT;
+  options.offload = HTONE_OFFLOAD_FILE;
+  assert_int_equal(status_of_sharding(model, &options), HTONE_ERROR_INVALID_ARGUMENT);
+  assert_true(last_error_says("options.offload_path is NULL, expected a directory"));
   assert_ok(status_of_sharding(model, NULL));
   assert_int_equal(status_of_sharding(model, NULL), HTONE_ERROR_STATE);
   assert_true(last_error_says("sharded already"));
@@ -255,6 +294,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_train_from_averaged_gradients_and_rank_0s_weights),
       cmocka_unit_test(a_rank_keeps_its_part_of_all_state),
+      cmocka_unit_test(offloaded_state_is_not_on_the_device),
       cmocka_unit_test(weights_are_read_while_they_are_gathered),
       cmocka_unit_test(no_sync_adds_gradients_on_each_rank),
       cmocka_unit_test(what_cannot_be_shared_is_refused),

@@ -1,0 +1,39 @@
+// Where the master weights and moments of some parameters are kept while nobody uses them: in host memory or in a file,
+// and not on the device (offload). Tensors over such state have a storage without memory, but while it is fetched. An
+// optimizer fetches, updates and puts back the state of one StateMemory after another. Used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "tensor/state_dict.h"
+
+namespace halftone {
+
+class Parameter;
+
+class StateMemory : public RefCounted {
+ public:
+  // What a parameter's shard keeps: a moment, or the scales of its blocks.
+  struct Part {
+    int32_t moment;
+    bool is_scales;
+
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  // 1-D zeros for it, which are not fetched. The same memory for the same part. Throws OUT_OF_MEMORY, IO.
+  virtual Tensor zeros(const Parameter& parameter, const Part& part, DType dtype, int64_t size) = 0;
+
+  // Begins to bring all state into memory; fetch() waits for it. Throw OUT_OF_MEMORY, IO, DEVICE.
+  virtual void start_fetch() = 0;
+  virtual void fetch() = 0;
+  // Begins to write changed state back; the end of it releases the memory. Throws IO; then the state is still in
+  // memory.
+  virtual void start_put_back() noexcept = 0;
+  virtual void finish_put_back() = 0;
+
+  // The elements of a tensor over this state, wherever they are.
+  virtual Ref<const StateStore> store_of(const Tensor& state) = 0;
+};
+
+}  // namespace halftone

@@ -1,0 +1,100 @@
+#include "offload/page.h"
+
+#include "tensor/factory.h"
+
+namespace halftone::offload {
+
+Page::Page(ContextDevice& device, DType dtype, int64_t size, Category category, SwapSpace& space)
+    : tensor_(empty_without_memory(device, dtype, {size}, category)),
+      bytes_(static_cast<size_t>(size) * size_of(dtype)),
+      slot_(space.make_slot(bytes_)) {
+  tensor_.storage()->set_restorer(this);
+}
+
+Page::~Page() { tensor_.storage()->set_restorer(nullptr); }
+
+void Page::start_fetch() {
+  if (place_ != Place::kAway) return;
+  Storage& storage = *tensor_.storage();
+  storage.refill();
+  slot_->start_read(0, storage.data(), bytes_);
+  place_ = Place::kArriving;
+}
+
+// What was not written yet is still there.
+void Page::fetch() {
+  start_fetch();
+  if (place_ == Place::kHere) return;
+  try {
+    slot_->wait();
+  } catch (...) {
+    if (place_ == Place::kArriving) release();
+    throw;
+  }
+  place_ = Place::kHere;
+  tensor_.storage()->set_restorer(nullptr);
+}
+
+void Page::start_put_back() noexcept {
+  if (place_ == Place::kArriving) return drop();
+  if (place_ != Place::kHere) return;
+  tensor_.storage()->set_restorer(this);
+  slot_->start_write(0, tensor_.storage()->data(), bytes_);
+  place_ = Place::kLeaving;
+}
+
+void Page::finish_put_back() {
+  if (place_ != Place::kLeaving) return;
+  try {
+    slot_->wait();
+  } catch (...) {
+    place_ = Place::kHere;
+    tensor_.storage()->set_restorer(nullptr);
+    throw;
+  }
+  release();
+}
+
+// What is being written stays until finish_put_back().
+void Page::drop() noexcept {
+  if (place_ == Place::kArriving) {
+    try {
+      slot_->wait();
+    } catch (...) {
+      // The next reader is told.
+    }
+  }
+  if (place_ == Place::kArriving || place_ == Place::kHere) release();
+}
+
+void Page::release() noexcept {
+  tensor_.storage()->set_restorer(this);
+  tensor_.storage()->release_memory();
+  place_ = Place::kAway;
+}
+
+size_t Page::byte_at(const Tensor& part, int64_t element) const {
+  return static_cast<size_t>(part.offset() + element) * size_of(tensor_.dtype());
+}
+
+void Page::read(const Tensor& part, int64_t begin, const Tensor& target) {
+  if (target.numel() == 0) return;
+  if (place_ != Place::kAway) {
+    fetch();
+    return bring_back(tensor_.as_strided(target.shape(), target.strides(), part.offset() + begin), target);
+  }
+  slot_->start_read(byte_at(part, begin), target.data(), static_cast<size_t>(target.numel()) * size_of(target.dtype()));
+  slot_->wait();
+}
+
+void Page::write(const Tensor& part, const Tensor& values) {
+  if (values.numel() == 0) return;
+  if (place_ != Place::kAway) {
+    fetch();
+    return bring_back(values, part);
+  }
+  slot_->start_write(byte_at(part, 0), values.data(), static_cast<size_t>(values.numel()) * size_of(values.dtype()));
+  slot_->wait();
+}
+
+}  // namespace halftone::offload

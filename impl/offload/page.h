@@ -1,0 +1,55 @@
+// A piece of state that is in the device's memory only while somebody uses it, and in a swap space otherwise. One
+// thread at a time.
+#pragma once
+
+#include <memory>
+
+#include "offload/swap_space.h"
+#include "tensor/tensor.h"
+
+namespace halftone::offload {
+
+class Page final : private StorageRestorer {
+ public:
+  // 1-D zeros, which are in the swap space. Throws OUT_OF_MEMORY.
+  Page(ContextDevice& device, DType dtype, int64_t size, Category category, SwapSpace& space);
+  // Waits. Tensors over the page have no content afterwards, unless it is there.
+  ~Page();
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+
+  // The page as a tensor, whose storage has a restorer while the content is not there.
+  const Tensor& tensor() const noexcept { return tensor_; }
+  size_t byte_count() const noexcept { return bytes_; }
+  bool is_over(const Tensor& part) const noexcept { return part.storage() == tensor_.storage(); }
+
+  // Begins to bring the content into memory. Throws OUT_OF_MEMORY.
+  void start_fetch();
+  // Has the content there. Throws OUT_OF_MEMORY and the errors of SwapSlot::wait.
+  void fetch();
+  // The content was changed, or not: begins to write it, or releases the memory at once. Nothing else may use the
+  // content until it is fetched again. Does nothing if it is not there.
+  void start_put_back() noexcept;
+  void drop() noexcept;
+  // Waits for the write, and releases the memory. Throws the errors of SwapSlot::wait; then the content is there still.
+  void finish_put_back();
+
+  // Copy elements of a part, contiguous, between the swap space or memory and a tensor of this dtype: 1-D, contiguous,
+  // on this device. Throw as fetch() does.
+  void read(const Tensor& part, int64_t begin, const Tensor& target);
+  void write(const Tensor& part, const Tensor& values);
+
+ private:
+  enum class Place { kAway, kArriving, kHere, kLeaving };
+
+  void restore() override { fetch(); }
+  void release() noexcept;
+  size_t byte_at(const Tensor& part, int64_t element) const;
+
+  const Tensor tensor_;
+  const size_t bytes_;
+  const std::unique_ptr<SwapSlot> slot_;
+  Place place_ = Place::kAway;
+};
+
+}  // namespace halftone::offload

@@ -1,0 +1,189 @@
+// Ranks whose masters and moments are in host memory or in a file while nobody uses them.
+#include "autograd/scope.h"
+#include "nn/state.h"
+#include "ops/dispatch/autocast.h"
+#include "optim/state.h"
+#include "sanitizers.h"
+#include "shards.h"
+#include "temporary_folder.h"
+
+namespace halftone::parallel {
+namespace {
+
+constexpr int64_t kSmallPages = 2048;  // bytes: several pages in each unit
+
+const char* name_of(Offload offload) { return offload == Offload::kHost ? "host" : "file"; }
+
+class OffloadTest : public testing::TestWithParam<Offload> {
+ protected:
+  ShardedOptions offloaded(ShardedOptions options) const {
+    options.offload = GetParam();
+    options.offload_directory = folder_.path();
+    options.offload_page = kSmallPages;
+    return options;
+  }
+  std::vector<float> train_on(int ranks, const Task& task, MakeOptimizer make_optimizer,
+                              const ShardedOptions& options) const {
+    std::vector<std::vector<float>> all(static_cast<size_t>(ranks));
+    const Ref<AutocastPolicy> policy = make_ref<AutocastPolicy>(DType::kBF16);
+    run_ranks(ranks, [&](Rank& rank) {
+      const ScopeGuard restore;
+      if (options.weight_dtype == DType::kBF16) scope().autocast = policy.get();
+      all[static_cast<size_t>(rank.number())] = train_sharded(rank, task, make_optimizer, options);
+    });
+    return all[0];
+  }
+
+  TemporaryFolder folder_;
+};
+
+Ref<optim::Optimizer> make_8_bit_adamw(const nn::Module& model) {
+  optim::ParameterGroup group = {.parameters = model.parameters(), .precision = {}};
+  group.precision.moment1_dtype = DType::kI8;
+  group.precision.moment2_dtype = DType::kU8;
+  return make_ref<optim::AdamW>(
+      group, AdamwGroup{.lr = 0.005, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1});
+}
+
+TEST_P(OffloadTest, WeightsHaveTheBitsOfRanksThatKeepTheirState) {
+  for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kFull}) {
+    if (kThreadSanitizer && sharding != Sharding::kFull) continue;
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      ShardedOptions options = small_units(sharding);
+      options.units.least_elements = 200;
+      options.weight_dtype = dtype;
+      for (const MakeOptimizer make_optimizer : {make_adamw, make_sgd, make_8_bit_adamw}) {
+        for (const int ranks : {1, 2}) {
+          SCOPED_TRACE(testing::Message() << "sharding " << static_cast<int>(sharding) << ", weights "
+                                          << halftone::name_of(dtype) << ", ranks " << ranks);
+          EXPECT_EQ(train_on(ranks, language_model(), make_optimizer, offloaded(options)),
+                    train_on(ranks, language_model(), make_optimizer, options));
+        }
+      }
+    }
+  }
+}
+
+constexpr int64_t kWidth = 500;
+constexpr int kLayers = 8;
+constexpr int64_t kParameters = kLayers * (kWidth + 1) * kWidth;
+// Gradients; masters and moments of three windows of one layer; two megabytes.
+constexpr int64_t kLimit = 4 * kParameters + 9 * (4 * kParameters / kLayers) + (2 << 20);
+
+Ref<nn::Module> make_layers(ContextDevice& device) {
+  std::vector<Ref<nn::Module>> layers;
+  for (int i = 0; i < kLayers; ++i) {
+    layers.push_back(make_ref<nn::Linear>(device, kWidth, kWidth, true, DType::kF32));
+  }
+  return make_ref<nn::Sequential>(std::move(layers));
+}
+
+void take_step(const nn::Module& model, ContextDevice& device, optim::Optimizer& optimizer) {
+  optimizer.zero_grad();
+  run_backward_of(ops::sum(model.run(full(device, DType::kF32, {1, kWidth}, 0.01)), {}, false));
+  optimizer.step();
+}
+
+// 16 bytes a parameter are too many for one rank; with masters and moments elsewhere, gradients and three windows stay.
+TEST_P(OffloadTest, OneRankTrainsAModelWhoseStateExceedsTheLimit) {
+  run_ranks(1, [&](Rank& rank) {
+    ContextDevice& device = rank.device();
+    const Ref<nn::Module> model = make_layers(device);
+    ShardedOptions options = offloaded(small_units(Sharding::kFull));
+    options.offload_page = kWidth * kWidth * 4;
+    const Ref<Sharded> sharded = shard(rank, *model, options);
+    device.allocator->release_cached();
+    device.allocator->set_limit(kLimit);
+    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    EXPECT_LE(device.allocator->stats().by_category[static_cast<int>(Category::kOptimizer)], 1 << 16);
+    for (int step = 0; step < 3; ++step) EXPECT_NO_THROW(take_step(*model, device, *optimizer)) << step;
+    EXPECT_EQ(device.allocator->stats().by_category[static_cast<int>(Category::kParameters)], 0);
+    EXPECT_NEAR(static_cast<double>(sharded->offloaded_bytes()), 12.0 * kParameters, 0.03 * 12 * kParameters);
+    device.allocator->set_limit(0);
+  });
+}
+
+// The same model without offload: the limit is one that 16 bytes a parameter exceed.
+TEST(Offload, WithoutItTheLimitIsExceeded) {
+  run_ranks(1, [&](Rank& rank) {
+    ContextDevice& device = rank.device();
+    const Ref<nn::Module> model = make_layers(device);
+    const Ref<Sharded> sharded = shard(rank, *model, small_units(Sharding::kFull));
+    device.allocator->release_cached();
+    device.allocator->set_limit(kLimit);
+    EXPECT_EQ(error_of([&] {
+                const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+                take_step(*model, device, *optimizer);
+              }).code(),
+              Code::kOutOfMemory);
+    device.allocator->set_limit(0);
+  });
+}
+
+// The state of an offloaded optimizer and model, loaded into one that is not, and back.
+TEST_P(OffloadTest, StateGoesToAndFromStateThatIsKept) {
+  const Task task = language_model();
+  const auto train = [&](Rank& rank, const ShardedOptions& first, const ShardedOptions& second) {
+    rank.context->set_generator(7, 0);
+    const Ref<nn::Module> model = task.make_model(rank.device());
+    const Ref<Sharded> sharded = shard(rank, *model, first);
+    const Ref<optim::Optimizer> optimizer = make_8_bit_adamw(*model);
+    for (int step = 0; step < 3; ++step) {
+      plain_step(task, *model, rank.device(), *optimizer, Part::of(step, rank.number(), rank.group->size()));
+    }
+    const Ref<nn::Module> other = task.make_model(rank.device());
+    const Ref<Sharded> other_sharded = shard(rank, *other, second);
+    const Ref<optim::Optimizer> other_optimizer = make_8_bit_adamw(*other);
+    nn::stage_state(*other, nn::state_of(*model), true)();
+    optim::stage_state(*other_optimizer, optim::state_of(*optimizer))();
+    for (int step = 3; step < 6; ++step) {
+      plain_step(task, *other, rank.device(), *other_optimizer, Part::of(step, rank.number(), rank.group->size()));
+    }
+    return gathered_weights(*other_sharded, *other);
+  };
+  run_ranks(2, [&](Rank& rank) {
+    const ShardedOptions kept = small_units(Sharding::kFull), away = offloaded(kept);
+    const std::vector<float> expected = train(rank, kept, kept);
+    EXPECT_EQ(train(rank, away, kept), expected);
+    EXPECT_EQ(train(rank, kept, away), expected);
+    EXPECT_EQ(train(rank, away, away), expected);
+  });
+}
+
+TEST_P(OffloadTest, ASecondOptimizerBeginsWithMomentsOfZero) {
+  run_ranks(1, [&](Rank& rank) {
+    const auto train = [&](const ShardedOptions& options) {
+      const Task task = perceptron();
+      rank.context->set_generator(7, 0);
+      const Ref<nn::Module> model = task.make_model(rank.device());
+      const Ref<Sharded> sharded = shard(rank, *model, options);
+      for (int round = 0; round < 2; ++round) {
+        const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+        for (int step = 0; step < 2; ++step) {
+          plain_step(task, *model, rank.device(), *optimizer, Part::of(step, 0, 1));
+        }
+      }
+      return gathered_weights(*sharded, *model);
+    };
+    EXPECT_EQ(train(offloaded(small_units(Sharding::kFull))), train(small_units(Sharding::kFull)));
+  });
+}
+
+TEST_P(OffloadTest, SplitMastersAreRefused) {
+  run_ranks(1, [&](Rank& rank) {
+    const Ref<nn::Module> model = perceptron().make_model(rank.device());
+    const Ref<Sharded> sharded = shard(rank, *model, offloaded(small_units(Sharding::kFull)));
+    optim::ParameterGroup group = {.parameters = model->parameters(), .precision = {}};
+    group.precision.compute_dtype = DType::kBF16;
+    group.precision.master = optim::Master::kSplit;
+    const Error error = error_of([&] { make_ref<optim::AdamW>(group, AdamwGroup{}); });
+    EXPECT_EQ(error.code(), Code::kUnsupported);
+    EXPECT_NE(std::string(error.what()).find("offloaded: expected master_storage full"), std::string::npos);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, OffloadTest, testing::Values(Offload::kHost, Offload::kFile),
+                         [](const auto& info) { return name_of(info.param); });
+
+}  // namespace
+}  // namespace halftone::parallel
