@@ -1,5 +1,5 @@
-// Where the master weights and moments of some parameters are kept while nobody uses them: in host memory or in a file,
-// and not on the device (offload). Tensors over such state have a storage without memory, but while it is fetched. An
+// The place of the master weights and moments of some parameters while nobody uses them: host memory or a file, and not
+// the device (offload). Tensors over such state have a storage without memory, but while it is fetched. An
 // optimizer fetches, updates and puts back the state of one StateMemory after another. Used by one thread at a time.
 #pragma once
 
@@ -14,7 +14,7 @@ class Parameter;
 
 class StateMemory : public RefCounted {
  public:
-  // What a parameter's shard keeps: a moment, or the scales of its blocks.
+  // A moment of a parameter's shard, or the scales of its blocks.
   struct Part {
     int32_t moment;
     bool is_scales;

@@ -38,7 +38,7 @@ BAD_VALUES = {
     "--seed": ["", "-1", "18446744073709551616", "abc"],
     "--threads": ["", "-1", "257", "two"],
     "--sharding": ["", "DDP", "zero", "ddp "],
-    "--offload": ["", "disk", "HOST"],
+    "--offload": ["", "disk", "host"],
     "--offload-path": [""],
     "--data": [""],
     "--log": [""],

@@ -76,7 +76,7 @@ class RanksTest(sample_run.ProgramTest):
 
     def test_offloaded_state_changes_nothing(self):
         kept, _ = self.train(2, *FULL, *STEPS)
-        for place in ("host", "file"):
+        for place in ("memory", "file"):
             away, output = self.train(2, *FULL, *STEPS, "--offload", place, "--offload-path", self.folder)
             self.assertEqual(away, kept)
             self.assertRegex(output, r"kept elsewhere: [1-9]\d*\.\d+ MiB|kept elsewhere: 0\.[1-9]")

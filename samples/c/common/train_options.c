@@ -57,7 +57,7 @@ static bool set_sharding(void* options, const char* text) {
 
 static bool set_offload(void* options, const char* text) {
   static const char* const kinds[] = {
-      [HTONE_OFFLOAD_NONE] = "none", [HTONE_OFFLOAD_HOST] = "host", [HTONE_OFFLOAD_FILE] = "file"};
+      [HTONE_OFFLOAD_NONE] = "none", [HTONE_OFFLOAD_HOST] = "memory", [HTONE_OFFLOAD_FILE] = "file"};
   for (int i = 0; i < (int)(sizeof kinds / sizeof kinds[0]); ++i) {
     if (strcmp(text, kinds[i]) != 0) continue;
     ((train_options*)options)->offload = (htone_offload)i;
@@ -85,8 +85,8 @@ static const flag kFlags[] = {
      "what the processes of halftone-run share: ddp: each batch; optimizer, gradients, full: its state, gradients and "
      "weights, too; hybrid: full in pairs of processes",
      set_sharding},
-    {"--offload", "PLACE", "none", "none, host or file",
-     "where the state that --sharding shares is kept while it is not used: on the device, in the host's memory, or in "
+    {"--offload", "PLACE", "none", "none, memory or file",
+     "where the state that --sharding shares is kept while it is not used: on the device, in host memory, or in "
      "a "
      "file",
      set_offload},

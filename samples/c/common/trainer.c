@@ -40,7 +40,7 @@ bool trainer_join_ranks(trainer* t, const train_options* options, int64_t batch)
     return trainer_refuse(t, "--sharding", "hybrid", expected);
   }
   if (options->offload != HTONE_OFFLOAD_NONE && options->sharding < kShardingOptimizer) {
-    return trainer_refuse(t, "--offload", options->offload == HTONE_OFFLOAD_HOST ? "host" : "file",
+    return trainer_refuse(t, "--offload", options->offload == HTONE_OFFLOAD_HOST ? "memory" : "file",
                           "none, or --sharding optimizer, gradients, full or hybrid");
   }
   if (batch % t->ranks.size == 0) return true;
