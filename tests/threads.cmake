@@ -3,7 +3,7 @@
 # dtype.
 set(HALFTONE_THREAD_TESTS
     "core/(io|log|ref)_test" "runtime/(allocator|context|quota|plugin)_test" "cpu/threads/thread_pool_test"
-    "cpu/select/.*" "cpu/optim/(adafactor|adamw|grad_norm|average)_test" "comm/.*"
+    "cpu/select/.*" "offload/.*" "cpu/optim/(adafactor|adamw|grad_norm|average)_test" "comm/.*"
     "ops/.*" "autograd/(engine|parameter)_test" "nn/batch_norm_test" "nn/recompute_threads_test" "optim/.*" "parallel/.*"
     "capi/[a-z]+/(amp|autograd|checkpoint|checkpoint_processes|context|data|dlpack|grad_scaler|hooks|host|host_checkpoint)_test"
     "capi/[a-z]+/(callback_modes|host_cancel|host_limits|host_modes|optim|release_in_callbacks|schedule_callback)_test"

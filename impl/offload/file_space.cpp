@@ -221,8 +221,8 @@ void FileSpace::Slot::clear(File& file) {
 FileSpace::FileSpace(ContextDevice& device, const std::string& directory) {
   if (!device.device->host_accessible()) {
     fail(Code::kUnsupported, "options",
-         "options.offload: %s is not read by the host, so that its state cannot go to a %s", device.device->name(),
-         "file; expected HTONE_OFFLOAD_HOST");
+         "options.offload: host code cannot read memory of %s, so that its state cannot go to a %s",
+         device.device->name(), "file; expected HTONE_OFFLOAD_HOST");
   }
   queue_ = std::make_shared<Queue>(device.context->io(), directory);
 }

@@ -13,7 +13,7 @@ namespace halftone::offload {
 class FileSpace final : public SwapSpace {
  public:
   // Makes the file in a directory, through the context's table for files. Throws IO; UNSUPPORTED naming "options" for a
-  // device whose memory the host cannot read.
+  // device whose memory host code cannot read.
   FileSpace(ContextDevice& device, const std::string& directory);
   ~FileSpace() override;
 

@@ -1,4 +1,4 @@
-// Swap space in the host's memory, from which the device reads directly.
+// Swap space in host memory, which the device reads and writes directly.
 #pragma once
 
 #include "offload/swap_space.h"

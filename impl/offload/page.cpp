@@ -21,7 +21,7 @@ void Page::start_fetch() {
   place_ = Place::kArriving;
 }
 
-// What was not written yet is still there.
+// Content that is on its way out is still there.
 void Page::fetch() {
   start_fetch();
   if (place_ == Place::kHere) return;
@@ -55,7 +55,7 @@ void Page::finish_put_back() {
   release();
 }
 
-// What is being written stays until finish_put_back().
+// Content that is being written stays until finish_put_back().
 void Page::drop() noexcept {
   if (place_ == Place::kArriving) {
     try {

@@ -135,7 +135,7 @@ TEST_P(PageTest, WhatFindsNoMemoryIsFetchedLater) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PageTest, testing::Values(Kind::kHost, Kind::kFile),
-                         [](const auto& info) { return info.param == Kind::kHost ? "host" : "file"; });
+                         [](const auto& info) { return info.param == Kind::kHost ? "memory" : "file"; });
 
 class FilePageTest : public RoomTest {
  protected:

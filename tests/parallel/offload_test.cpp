@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSmallPages = 2048;  // bytes: several pages in each unit
 
-const char* name_of(Offload offload) { return offload == Offload::kHost ? "host" : "file"; }
+const char* name_of(Offload offload) { return offload == Offload::kHost ? "memory" : "file"; }
 
 class OffloadTest : public testing::TestWithParam<Offload> {
  protected:
@@ -103,7 +103,7 @@ TEST_P(OffloadTest, OneRankTrainsAModelWhoseStateExceedsTheLimit) {
   });
 }
 
-// The same model without offload: the limit is one that 16 bytes a parameter exceed.
+// 16 bytes a parameter are more than the limit of the test before.
 TEST(Offload, WithoutItTheLimitIsExceeded) {
   run_ranks(1, [&](Rank& rank) {
     ContextDevice& device = rank.device();

@@ -86,8 +86,7 @@ static const flag kFlags[] = {
      "weights, too; hybrid: full in pairs of processes",
      set_sharding},
     {"--offload", "PLACE", "none", "none, memory or file",
-     "where the state that --sharding shares is kept while it is not used: on the device, in host memory, or in "
-     "a "
+     "where the state that --sharding shares is kept while it is not used: on the device, in host memory, or in a "
      "file",
      set_offload},
     {"--offload-path", "DIR", ".", "a directory", "the place of the file of --offload", set_offload_path},
