@@ -8,6 +8,7 @@ namespace halftone {
 
 // One rank: every operation copies, and is done when it returns.
 Status create_single_group(const GroupOptions& options, ProcessGroup** out) noexcept;
+Status create_meta_group(const GroupOptions& options, ProcessGroup** out) noexcept;
 
 // Ranks that are threads of one process, with memory that every thread can read. They find each other by store and
 // name. Creation does not wait for the others.

@@ -18,8 +18,10 @@ struct BuiltIn {
   Factory create;
 };
 
-constexpr BuiltIn<GroupFactory> kGroups[] = {
-    {"single", create_single_group}, {"threads", create_threads_group}, {"shared_memory", create_shared_memory_group}};
+constexpr BuiltIn<GroupFactory> kGroups[] = {{"single", create_single_group},
+                                             {"meta", create_meta_group},
+                                             {"threads", create_threads_group},
+                                             {"shared_memory", create_shared_memory_group}};
 constexpr BuiltIn<StoreFactory> kStores[] = {{"memory", create_memory_store}, {"file", create_file_store}};
 
 // Kinds that plugins of this project serve, for the message.

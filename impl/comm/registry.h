@@ -7,7 +7,7 @@
 
 namespace halftone {
 
-// "single", "threads", "shared_memory", or a kind that a plugin of the context serves. Throws INVALID_ARGUMENT for a
+// "single", "meta", "threads", "shared_memory", or a kind that a plugin of the context serves. Throws INVALID_ARGUMENT for a
 // rank outside the group, a size or timeout that is not positive, and a missing device; UNSUPPORTED for a kind that
 // nobody serves; and the kind's own errors.
 OwnedGroup create_group(const char* kind, const Context& context, const GroupOptions& options);

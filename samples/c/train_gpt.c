@@ -156,14 +156,17 @@ static bool train_step(trainer* t, text_data* data, int64_t accumulate, train_re
 
 /* Trains for two steps on the device "meta", which computes nothing and counts the memory that the CPU would need. The
  * first step makes the optimizer's state. */
-static bool plan_steps(trainer* t, const gpt_options* options, int64_t tokens, htone_memory_stats* out) {
+static bool plan_steps(trainer* t, const gpt_options* options, const ranks* real, int64_t tokens,
+                       htone_memory_stats* out) {
   text_data data = {.training = NULL};
   train_record record = {.loss = 0};
   htone_tensor* text;
-  if (!trainer_begin(t, &options->train) || !ok(htone_tensor_create(t->device, HTONE_I32, 1, &tokens, &text)) ||
+  t->unit_kind = "transformer_block";
+  if (!trainer_begin(t, &options->train) || !ranks_plan(&t->ranks, t->device, real) ||
+      !ok(htone_tensor_create(t->device, HTONE_I32, 1, &tokens, &text)) ||
       !make_windows(t, text, options, true, &t->sampler, &data.training) ||
       !trainer_count_steps(t, &options->train, options->epochs, options->accumulate) || !build_model(t, options) ||
-      !trainer_build_update(t, &options->train)) {
+      !trainer_share(t, &options->train) || !trainer_build_update(t, &options->train)) {
     return false;
   }
   t->max_grad_norm = 1;
@@ -176,26 +179,25 @@ static bool plan_steps(trainer* t, const gpt_options* options, int64_t tokens, h
   return true;
 }
 
-static bool plan_with(const gpt_options* options, int32_t ranks, const char* recomputed_kind, int64_t tokens,
+static bool plan_with(const gpt_options* options, const ranks* real, const char* recomputed_kind, int64_t tokens,
                       htone_memory_stats* out) {
   gpt_options planned = *options;
   trainer t = {.objects = NULL};
   planned.train.device = "meta";
   planned.recomputed_kind = recomputed_kind;
   planned.weights_in = NULL;
-  planned.batch = options->batch / ranks;
-  const bool done = plan_steps(&t, &planned, tokens, out);
+  const bool done = plan_steps(&t, &planned, real, tokens, out);
   return (t.objects == NULL || ok(htone_scope_end(t.objects))) && done;
 }
 
 /* Prints the memory that the steps will need in each process with each form of recomputation. */
-static bool print_plan(const gpt_options* options, int32_t ranks, int64_t tokens, int64_t* out_peak) {
+static bool print_plan(const gpt_options* options, const ranks* real, int64_t tokens, int64_t* out_peak) {
   memory_table_begin("recompute");
   for (int i = 0; i < kRecomputeChoices; ++i) {
     const recompute_choice* choice = &gpt_recompute_choices[i];
     const bool is_chosen = choice->kind == options->recomputed_kind;
     htone_memory_stats planned = HTONE_MEMORY_STATS_INIT;
-    if (!plan_with(options, ranks, choice->kind, tokens, &planned)) return false;
+    if (!plan_with(options, real, choice->kind, tokens, &planned)) return false;
     memory_table_row(choice->name, is_chosen, &planned);
     if (is_chosen) *out_peak = planned.peak;
   }
@@ -217,11 +219,12 @@ static bool print_speed(trainer* t, const gpt_options* options, int64_t tokens, 
 static bool train(trainer* t, text_data* data, const gpt_options* options) {
   const int64_t tokens = options->accumulate * options->batch * options->shape.context;
   const int64_t first = t->journal.steps_done;
-  const bool is_planned = strcmp(options->train.device, "cpu") == 0;
+  /* A plan would need the memory to which state is offloaded. */
+  const bool is_planned = strcmp(options->train.device, "cpu") == 0 && options->train.offload == HTONE_OFFLOAD_NONE;
   double seconds = 0;
   int64_t planned_peak = 0;
   progress_bar bar;
-  if ((is_planned && !print_plan(options, t->ranks.size, data->training_tokens, &planned_peak)) ||
+  if ((is_planned && !print_plan(options, &t->ranks, data->training_tokens, &planned_peak)) ||
       !ok(htone_device_reset_peak_memory(t->device))) {
     return false;
   }
@@ -238,9 +241,7 @@ static bool train(trainer* t, text_data* data, const gpt_options* options) {
   progress_bar_end(&bar);
   const int64_t steps = t->journal.steps_done - first;
   if (!done || steps == 0) return done;
-  const char* plan = t->ranks.kind <= kShardingDdp ? "the plan" : "the plan, in which nothing is shared";
-  return (!is_planned || memory_print_use(t->device, planned_peak, plan)) &&
-         print_speed(t, options, steps * tokens, seconds);
+  return (!is_planned || memory_print_use(t->device, planned_peak)) && print_speed(t, options, steps * tokens, seconds);
 }
 
 /* The loss on held-out text, added up over tokens, and the size of the text. */

@@ -97,6 +97,41 @@ TEST(ShardedPeak, FullShardingAddsTheUnitsInFlight) {
   });
 }
 
+// The device "meta" and its group tell what a rank of any number holds and sends, without the others.
+TEST(ShardedPlan, IsWhatARankHoldsAndSends) {
+  struct Use {
+    int64_t peak, sent;
+    bool operator==(const Use&) const = default;
+  };
+  const auto use_of = [](ContextDevice& device, ProcessGroup& group, Sharding sharding) {
+    scope().defers_weights = true;
+    const Ref<nn::Module> model = make_layers(device);
+    scope().defers_weights = false;
+    const Ref<Sharded> sharded = Sharded::create(group, nullptr, *model, small_units(sharding));
+    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    const int64_t before = group.counters().bytes_sent;
+    for (int step = 0; step < 2; ++step) {
+      optimizer->zero_grad();
+      run_backward_of(loss_of(*model, device));
+      optimizer->step();
+    }
+    return Use{.peak = device.allocator->stats().peak, .sent = group.counters().bytes_sent - before};
+  };
+  constexpr int kRanks = 4;
+  for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kFull}) {
+    run_ranks(kRanks, [&](Rank& rank) {
+      const Use used = use_of(rank.device(), *rank.group, sharding);
+      const Ref<Context> context = make_rank_context();
+      ContextDevice& meta = context->device("meta");
+      const OwnedGroup group =
+          create_group("meta", *context, {.device = meta.device, .rank = rank.number(), .size = kRanks});
+      const Use planned = use_of(meta, *group, sharding);
+      EXPECT_EQ(planned.peak, used.peak) << static_cast<int>(sharding);
+      expect_within(planned.sent, static_cast<double>(used.sent), 0.01, "sent");
+    });
+  }
+}
+
 // A model that is only described is made one parameter at a time, beside the unit that the parameter belongs to.
 TEST(ShardedPeak, CreationNeverHoldsTheWholeModel) {
   run_ranks(4, [](Rank& rank) {

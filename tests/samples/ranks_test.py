@@ -71,6 +71,8 @@ class RanksTest(sample_run.ProgramTest):
                 for a, b in zip(whole, shared):
                     self.assertAlmostEqual(a["loss"], b["loss"], delta=1e-4 * a["loss"])
                 self.assertRegex(output, r"this process +\d")
+                used = float(re.search(r"([\d.]+) % of the plan", output).group(1))
+                self.assertTrue(95 < used < 105, used)
                 if kind != "hybrid":
                     self.assertIn(validation[:-2], output)
 

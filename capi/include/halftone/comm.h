@@ -3,9 +3,10 @@
  *
  * Kinds of groups:
  *   single          one rank; a program that is written for many ranks runs with it unchanged
- *   threads         threads of one process, which share a store in memory
- *   shared_memory   processes of one machine, which share a store in a directory
- *   gloo            processes of any machines, over TCP; in the plugin libhalftone_gloo.so
+ *   meta            any number of ranks that do the same, over the device "meta", without the others: plans the memory
+ * and the messages of one of them threads         threads of one process, which share a store in memory shared_memory
+ * processes of one machine, which share a store in a directory gloo            processes of any machines, over TCP; in
+ * the plugin libhalftone_gloo.so
  *
  * Every rank creates its group with the same store, name, size and settings, and then calls the same operations in the
  * same order. An error of one rank is an error on all ranks: after it every operation of the group fails, and a new
@@ -65,10 +66,11 @@ HTONE_API htone_status htone_group_options_init(htone_group_options* options);
 /** Creates this rank's part of a group. Waits for the other ranks, at most the timeout; a group of threads does not
  * wait.
  *
- * @param[in] device whose memory the operations use; retained. The built-in kinds need the CPU's.
- * @param[in] kind "single", "threads", "shared_memory", "gloo", or one that a loaded plugin serves.
+ * @param[in] device whose memory the operations use; retained. The built-in kinds need the CPU's, or for the kind
+ *   "meta" that of the device "meta".
+ * @param[in] kind "single", "meta", "threads", "shared_memory", "gloo", or one that a loaded plugin serves.
  * @param[in] store in which the ranks find each other; retained; optional if the kind is
- *   "single".
+ *   "single" or "meta".
  * @param[in] options optional; NULL means the defaults: a group of one rank.
  * @param[out] out the group; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (kind, device, or another version on another rank), COMM (the

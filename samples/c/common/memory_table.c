@@ -19,11 +19,11 @@ void memory_table_row(const char* name, bool is_chosen, const htone_memory_stats
          mebibytes(bytes[HTONE_MEMORY_WORKSPACE]), mebibytes(bytes[HTONE_MEMORY_OTHER]), mebibytes(planned->peak));
 }
 
-bool memory_print_use(htone_device* device, int64_t planned_peak, const char* plan) {
+bool memory_print_use(htone_device* device, int64_t planned_peak) {
   htone_memory_stats used = HTONE_MEMORY_STATS_INIT;
   if (!ok(htone_device_memory_stats(device, &used))) return false;
-  printf("memory used by the steps: %.2f MiB, %.1f %% of %s\n", mebibytes(used.peak),
-         100.0 * (double)used.peak / (double)planned_peak, plan);
+  printf("memory used by the steps: %.2f MiB, %.1f %% of the plan\n", mebibytes(used.peak),
+         100.0 * (double)used.peak / (double)planned_peak);
   return true;
 }
 

@@ -11,8 +11,8 @@ void memory_table_begin(const char* what);
 /* A row of the table; one is marked as that of the run. */
 void memory_table_row(const char* name, bool is_chosen, const htone_memory_stats* planned);
 
-/* Prints the peak since the last reset as a share of the planned one. `plan` names that plan. */
-bool memory_print_use(htone_device* device, int64_t planned_peak, const char* plan);
+/* Prints the peak since the last reset as a share of the planned one. */
+bool memory_print_use(htone_device* device, int64_t planned_peak);
 
 /* Prints what this process keeps of the state of training between two steps, and what a process that shares nothing
  * keeps for so many weights with AdamW. */

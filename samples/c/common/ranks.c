@@ -36,8 +36,27 @@ bool ranks_join(ranks* r, htone_device* device, sharding_kind kind) {
          ok(htone_tensor_create(device, HTONE_F64, 1, &shape, &r->sums)) && (r->rank == 0 || silence());
 }
 
+static bool create_meta(htone_device* meta, int32_t rank, int32_t size, htone_group** out) {
+  htone_group_options options = HTONE_GROUP_OPTIONS_INIT;
+  options.rank = rank;
+  options.size = size;
+  return ok(htone_group_create(meta, "meta", NULL, &options, out));
+}
+
+bool ranks_plan(ranks* r, htone_device* meta, const ranks* real) {
+  *r = ranks_alone();
+  if (real->kind == kShardingNone) return true;
+  r->kind = real->kind;
+  r->rank = real->rank;
+  r->size = real->size;
+  if (!create_meta(meta, real->rank, real->size, &r->group) || real->kind != kShardingHybrid) return r->group != NULL;
+  return create_meta(meta, real->rank % kHybridRanks, kHybridRanks, &r->shards) &&
+         create_meta(meta, real->rank / kHybridRanks, real->size / kHybridRanks, &r->others);
+}
+
 /* Neighbours share one network: they are on one machine, where messages cost least. */
 static bool split_group(ranks* r) {
+  if (r->shards != NULL) return true; /* those of a plan */
   r->shards = r->group;
   if (r->kind != kShardingHybrid) return true;
   return ok(htone_group_split(r->group, r->rank / kHybridRanks, r->rank, &r->shards)) &&

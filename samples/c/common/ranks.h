@@ -41,6 +41,9 @@ ranks ranks_alone(void);
  * kShardingNone, a launcher that started several processes is an error. */
 bool ranks_join(ranks* r, htone_device* device, sharding_kind kind);
 
+/* The processes as `real` has them, without the others, on the device "meta": to plan the memory of one of them. */
+bool ranks_plan(ranks* r, htone_device* meta, const ranks* real);
+
 /* How the processes share the parts of a network. */
 typedef struct sharing {
   const char* unit_kind;    /* of modules whose weights are gathered together; NULL: any */

@@ -127,12 +127,16 @@ static bool count_elements(trainer* t) {
   return ok(htone_scope_end(temporaries)) && done;
 }
 
-bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
+bool trainer_share(trainer* t, const train_options* options) {
   const sharing how = {.unit_kind = t->unit_kind,
                        .weight_dtype = options->precision,
                        .offload = options->offload,
                        .offload_path = options->offload_path};
-  const bool done = count_elements(t) && ranks_share(&t->ranks, t->model, &how) && trainer_build_update(t, options) &&
+  return ranks_share(&t->ranks, t->model, &how);
+}
+
+bool trainer_build(trainer* t, const train_options* options, const run_options* run) {
+  const bool done = count_elements(t) && trainer_share(t, options) && trainer_build_update(t, options) &&
                     open_journal(t, run) && announce(t, options);
   t->first_step = t->journal.steps_done;
   return done && ranks_read_sent(&t->ranks, &t->sent);

@@ -50,6 +50,8 @@ htone_sampler_options trainer_sampling(const trainer* t, const train_options* op
 bool trainer_count_steps(trainer* t, const train_options* options, int64_t epochs, int64_t accumulate);
 
 /* Makes policy, optimizer and scaler for t->model. */
+/* Shares the model among the processes. */
+bool trainer_share(trainer* t, const train_options* options);
 bool trainer_build_update(trainer* t, const train_options* options);
 
 /* Does so too, after every process has the same weights or its part of them; opens the journal, and prints one line on

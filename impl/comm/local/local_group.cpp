@@ -1,4 +1,7 @@
-// The group of one rank: a program that is written for many ranks runs with it unchanged.
+// Groups without another process. "single" has one rank: a program that is written for many runs with it unchanged.
+// "meta", over the memory of the device of that name, which has no content, has any number of ranks that all do what
+// this one does: it moves nothing, so that a program tells what memory it would need and what it would send.
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -20,14 +23,22 @@ class DoneWork final : public Work {
 
 constinit DoneWork done;
 
-class SingleGroup final : public ProcessGroup {
- public:
-  void destroy() noexcept override { delete this; }
-  const char* kind() const noexcept override { return "single"; }
-  int32_t rank() const noexcept override { return 0; }
-  int32_t size() const noexcept override { return 1; }
+constexpr const char* kMeta = "meta";
+// Operands up to this size have content on the device "meta", such as what ranks compare.
+constexpr size_t kLargestContent = 4096;
 
-  // Every reduction of one value is the value.
+size_t bytes_of(const View& view) noexcept { return static_cast<size_t>(view.numel()) * size_of(view.dtype); }
+
+class LocalGroup final : public ProcessGroup {
+ public:
+  LocalGroup(const char* kind, int32_t rank, int32_t size) noexcept : kind_(kind), rank_(rank), size_(size) {}
+
+  void destroy() noexcept override { delete this; }
+  const char* kind() const noexcept override { return kind_; }
+  int32_t rank() const noexcept override { return rank_; }
+  int32_t size() const noexcept override { return size_; }
+
+  // A reduction of equal values is left to be one of them.
   Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
                     Work** out_work) noexcept override {
     return run(options, {.operation = Operation::kAllReduce, .reduce_op = op, .in = in, .out = out}, out_work);
@@ -45,7 +56,7 @@ class SingleGroup final : public ProcessGroup {
   Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
     return run(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
   }
-  // There is no other rank, so the check refuses every peer.
+  // The check refuses every peer of a single rank.
   Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
     return run(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
   }
@@ -57,7 +68,7 @@ class SingleGroup final : public ProcessGroup {
   }
 
   void abort(const char* reason) noexcept override {
-    failure_ = Status::failure(Code::kPeerLost, "rank 0 aborted the group: %s", reason);
+    failure_ = Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", rank_, reason);
   }
 
   GroupCounters counters() const noexcept override { return traffic_.counters(); }
@@ -73,23 +84,65 @@ class SingleGroup final : public ProcessGroup {
   Status run(const CallOptions& options, const Request& request, Work** out_work) noexcept {
     *out_work = nullptr;
     if (!failure_.ok()) return failure_;
-    if (Status status = check_request(request, 0, 1); !status.ok()) return status;
+    if (Status status = check_request(request, rank_, size_); !status.ok()) return status;
     if (options.stream != nullptr) {
       if (Status status = options.stream->synchronize(); !status.ok()) return status;
     }
-    const size_t bytes = static_cast<size_t>(request.in.numel()) * size_of(request.in.dtype);
-    const bool copies = request.operation != Operation::kBarrier && request.in.data != request.out.data;
-    if (copies && bytes > 0) std::memcpy(request.out.data, request.in.data, bytes);
-    recorder_.record_end(recorder_.record_call(request, 0), {});
+    if (request.operation != Operation::kBarrier) move(request);
+    recorder_.record_end(recorder_.record_call(request, rank_), {});
     traffic_.count_operation();
+    if (const size_t sent = bytes_sent(request); sent > 0) traffic_.count_sent(sent);
     *out_work = &done;
     return {};
   }
+
+  void move(const Request& request) const noexcept {
+    const size_t bytes = std::min(bytes_of(request.in), bytes_of(request.out));
+    if (bytes == 0 || (kind_ == kMeta && bytes > kLargestContent)) return;
+    const auto part = [bytes](const View& view, int32_t rank) {
+      return static_cast<char*>(view.data) + static_cast<size_t>(rank) * bytes;
+    };
+    if (request.operation == Operation::kAllGather) {
+      for (int32_t rank = 0; rank < size_; ++rank) std::memmove(part(request.out, rank), request.in.data, bytes);
+    } else {
+      const int32_t first = request.operation == Operation::kReduceScatter ? rank_ : 0;
+      std::memmove(request.out.data, part(request.in, first), bytes);
+    }
+  }
+
+  // As rings send.
+  size_t bytes_sent(const Request& request) const noexcept {
+    const size_t in = bytes_of(request.in), others = static_cast<size_t>(size_ - 1), ranks = others + 1;
+    switch (request.operation) {
+      case Operation::kAllReduce:
+        return 2 * in / ranks * others;
+      case Operation::kAllGather:
+        return in * others;
+      case Operation::kReduceScatter:
+      case Operation::kAllToAll:
+        return in / ranks * others;
+      case Operation::kBroadcast:
+        return rank_ == request.peer ? in * others : 0;
+      case Operation::kSend:
+        return in;
+      default:
+        return 0;
+    }
+  }
+
+  const char* const kind_;
+  const int32_t rank_;
+  const int32_t size_;
 
   FlightRecorder recorder_;
   Traffic traffic_;
   Status failure_;
 };
+
+Status create_local_group(const char* kind, const GroupOptions& options, ProcessGroup** out) noexcept {
+  *out = new (std::nothrow) LocalGroup(kind, options.rank, options.size);
+  return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a group");
+}
 
 }  // namespace
 
@@ -101,8 +154,16 @@ Status create_single_group(const GroupOptions& options, ProcessGroup** out) noex
     return Status::failure(Code::kUnsupported, "groups of the kind \"single\" need host memory, unlike that of %s",
                            options.device->name());
   }
-  *out = new (std::nothrow) SingleGroup;
-  return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a group");
+  return create_local_group("single", options, out);
+}
+
+Status create_meta_group(const GroupOptions& options, ProcessGroup** out) noexcept {
+  if (std::strcmp(options.device->name(), kMeta) != 0) {
+    return Status::failure(Code::kUnsupported,
+                           "groups of the kind \"meta\" move nothing and need the device meta, not %s",
+                           options.device->name());
+  }
+  return create_local_group(kMeta, options, out);
 }
 
 }  // namespace halftone
