@@ -27,9 +27,13 @@ void Page::fetch() {
   if (place_ == Place::kHere) return;
   try {
     slot_->wait();
+    is_newer_ = false;
   } catch (...) {
-    if (place_ == Place::kArriving) release();
-    throw;
+    if (place_ == Place::kArriving) {
+      release();
+      throw;
+    }
+    is_newer_ = true;  // a write has failed: the reader gets what it was to write
   }
   place_ = Place::kHere;
   tensor_.storage()->set_restorer(nullptr);
@@ -49,9 +53,11 @@ void Page::finish_put_back() {
     slot_->wait();
   } catch (...) {
     place_ = Place::kHere;
+    is_newer_ = true;
     tensor_.storage()->set_restorer(nullptr);
     throw;
   }
+  is_newer_ = false;
   release();
 }
 
@@ -64,7 +70,7 @@ void Page::drop() noexcept {
       // The next reader is told.
     }
   }
-  if (place_ == Place::kArriving || place_ == Place::kHere) release();
+  if (place_ == Place::kArriving || (place_ == Place::kHere && !is_newer_)) release();
 }
 
 void Page::release() noexcept {
@@ -91,6 +97,7 @@ void Page::write(const Tensor& part, const Tensor& values) {
   if (values.numel() == 0) return;
   if (place_ != Place::kAway) {
     fetch();
+    is_newer_ = true;
     return bring_back(values, part);
   }
   slot_->start_write(byte_at(part, 0), values.data(), static_cast<size_t>(values.numel()) * size_of(values.dtype()));

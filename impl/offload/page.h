@@ -27,9 +27,10 @@ class Page final : private StorageRestorer {
   void start_fetch();
   // Has the content there. Throws OUT_OF_MEMORY and the errors of SwapSlot::wait.
   void fetch();
-  // The content was changed, or not: begins to write it, or releases the memory at once. Nothing else may use the
-  // content until it is fetched again. Does nothing if it is not there.
+  // The content was changed: begins to write it. Nothing else may use it until it is fetched again. Does nothing if it is
+  // not there.
   void start_put_back() noexcept;
+  // The content was only read: releases the memory, unless write() or a write that failed has left the only copy there.
   void drop() noexcept;
   // Waits for the write, and releases the memory. Throws the errors of SwapSlot::wait; then the content is there still.
   void finish_put_back();
@@ -50,6 +51,7 @@ class Page final : private StorageRestorer {
   const size_t bytes_;
   const std::unique_ptr<SwapSlot> slot_;
   Place place_ = Place::kAway;
+  bool is_newer_ = false;  // the memory has what the swap space lacks
 };
 
 }  // namespace halftone::offload

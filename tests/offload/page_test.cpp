@@ -179,6 +179,8 @@ TEST_F(FilePageTest, AFullDiskLosesNothing) {
   EXPECT_EQ(code_of([&] { page.finish_put_back(); }), Code::kIo);
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(values(page.tensor()), std::vector<double>(1 << 20, 8.0));
+  page.drop();
+  EXPECT_EQ(values(page.tensor()), std::vector<double>(1 << 20, 8.0)) << "it is the only copy";
   page.start_put_back();
   page.finish_put_back();
   page.fetch();

@@ -1,4 +1,7 @@
 // Ranks whose masters and moments are in host memory or in a file while nobody uses them.
+#include <atomic>
+#include <cerrno>
+
 #include "autograd/scope.h"
 #include "nn/state.h"
 #include "ops/dispatch/autocast.h"
@@ -180,6 +183,54 @@ TEST_P(OffloadTest, SplitMastersAreRefused) {
     EXPECT_EQ(error.code(), Code::kUnsupported);
     EXPECT_NE(std::string(error.what()).find("offloaded: expected master_storage full"), std::string::npos);
   });
+}
+
+// The file's disk has room for so many more writes.
+std::atomic<int> writes_left{1 << 30};
+
+Io io_of_small_disk() {
+  Io io = system_io();
+  io.write = [](void* user, int64_t file, uint64_t offset, const void* buffer, size_t size) -> int64_t {
+    if (writes_left.fetch_sub(1) <= 0) return -ENOSPC;
+    return system_io().write(user, file, offset, buffer, size);
+  };
+  return io;
+}
+
+// The step that the disk ends has updated a part of the weights. What was saved before goes on as if nothing had been.
+TEST(Offload, AfterAFullDiskASavedStateGoesOn) {
+  const TemporaryFolder folder;
+  const auto train = [&](bool has_fault) {
+    writes_left = 1 << 30;
+    ContextOptions settings;
+    settings.num_threads = 1;
+    settings.seed = 7;
+    settings.io = io_of_small_disk();
+    const Ref<Context> context = make_ref<Context>(settings);
+    ContextDevice& device = context->device("cpu");
+    const OwnedGroup group = create_group("single", *context, {.device = device.device});
+    const Task task = language_model();
+    const Ref<nn::Module> model = task.make_model(device);
+    ShardedOptions options = small_units(Sharding::kFull);
+    options.offload = Offload::kFile;
+    options.offload_directory = folder.path();
+    options.offload_page = kSmallPages;
+    const Ref<Sharded> sharded = Sharded::create(*group, nullptr, *model, options);
+    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    const auto step = [&](int number) { plain_step(task, *model, device, *optimizer, Part::of(number, 0, 1)); };
+    for (int number = 0; number < 3; ++number) step(number);
+    const StateDict weights = in_memory(nn::state_of(*model)), moments = in_memory(optim::state_of(*optimizer));
+    if (has_fault) {
+      writes_left = 5;
+      EXPECT_EQ(error_of([&] { step(3); }).code(), Code::kIo);
+      writes_left = 1 << 30;
+      nn::stage_state(*model, weights, true)();
+      optim::stage_state(*optimizer, moments)();
+    }
+    for (int number = 3; number < 6; ++number) step(number);
+    return gathered_weights(*sharded, *model);
+  };
+  EXPECT_EQ(train(true), train(false));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OffloadTest, testing::Values(Offload::kHost, Offload::kFile),
