@@ -7,20 +7,23 @@
 namespace halftone::parallel {
 namespace {
 
-FlatPlan& flat_for(std::vector<FlatPlan>& flats, const FlatParameter& parameter) {
-  for (FlatPlan& flat : flats) {
-    if (flat.dtype == parameter.dtype && flat.is_frozen == parameter.is_frozen) return flat;
-  }
+// The last of its kind, unless that is full.
+FlatPlan& flat_for(std::vector<FlatPlan>& flats, const FlatParameter& parameter, int64_t full_bytes) {
+  const auto last = std::find_if(flats.rbegin(), flats.rend(), [&](const FlatPlan& flat) {
+    return flat.dtype == parameter.dtype && flat.is_frozen == parameter.is_frozen;
+  });
+  const int64_t element = static_cast<int64_t>(size_of(parameter.dtype));
+  if (last != flats.rend() && last->size < full_bytes / element) return *last;
   return flats.emplace_back(FlatPlan{.dtype = parameter.dtype, .is_frozen = parameter.is_frozen, .slots = {}});
 }
 
 }  // namespace
 
 std::vector<FlatPlan> plan_flats(const std::vector<FlatParameter>& parameters, const std::vector<size_t>& unit,
-                                 int32_t ranks) {
+                                 int32_t ranks, int64_t full_bytes) {
   std::vector<FlatPlan> flats;
   for (const size_t parameter : unit) {
-    FlatPlan& flat = flat_for(flats, parameters[parameter]);
+    FlatPlan& flat = flat_for(flats, parameters[parameter], full_bytes);
     flat.slots.push_back({parameter, flat.size});
     flat.size = rounded_up(flat.size + parameters[parameter].numel, kBlockSize);
   }

@@ -17,7 +17,7 @@ struct FlatParameter {
   bool is_frozen;
 };
 
-// A buffer of parameters of one dtype that are all trained, or all frozen.
+// A buffer of parameters of one dtype that are all trained, or all frozen, in the order of the unit.
 struct FlatPlan {
   DType dtype;
   bool is_frozen;
@@ -25,9 +25,10 @@ struct FlatPlan {
   int64_t size = 0;                        // elements; a multiple of 256 for each rank
 };
 
-// `unit` lists the unit's parameters by their numbers. Trained buffers come first.
+// `unit` lists the unit's parameters by their numbers. A buffer of `full_bytes` takes no further one. Trained buffers
+// come first.
 std::vector<FlatPlan> plan_flats(const std::vector<FlatParameter>& parameters, const std::vector<size_t>& unit,
-                                 int32_t ranks);
+                                 int32_t ranks, int64_t full_bytes);
 
 // The range of a parameter that lies in a rank's part of its buffer; empty where none does.
 Shard shard_of(const FlatPlan& flat, const PlannedBucket::Slot& slot, int64_t numel, int32_t rank, int32_t ranks);

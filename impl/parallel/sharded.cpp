@@ -125,7 +125,7 @@ std::string Sharded::settings() const {
   std::string text = "options: sharding ";
   text += std::to_string(static_cast<int32_t>(options_.sharding));
   text.append(", weights in ").append(name_of(options_.weight_dtype)).append(", ").append(gradients_->name());
-  if (!is_full()) return text;
+  if (!is_full()) return text.append(", buckets of ").append(std::to_string(options_.bucket_bytes)).append(" bytes");
   const UnitRule& rule = options_.units;
   text.append(", units of path ").append(rule.path.value_or("any")).append(", kind ").append(rule.kind.value_or("any"));
   text.append(" and ").append(std::to_string(rule.least_elements)).append(" elements, at most ");
@@ -183,7 +183,8 @@ std::vector<FlatPlan> Sharded::plans_of(const std::vector<size_t>& parameters) c
                      .dtype = shape.rank() >= 2 ? options_.weight_dtype : DType::kF32,
                      .is_frozen = named.parameter->is_frozen()});
   }
-  return plan_flats(sizes, parameters, exchange_.size());
+  const int64_t full_bytes = is_full() ? std::numeric_limits<int64_t>::max() : options_.bucket_bytes;
+  return plan_flats(sizes, parameters, exchange_.size(), full_bytes);
 }
 
 void Sharded::make_buckets() {
@@ -192,11 +193,16 @@ void Sharded::make_buckets() {
   gradients_->follow(*buckets_);
 }
 
-// Backward completes the units that forward came to last first, and the model's own last of all.
+// Backward completes the units that forward came to last first, and the model's own last of all; of a unit the buffers
+// whose first parameter comes last.
 std::vector<PlannedBucket> Sharded::plan_gradients(const std::vector<GradientSize>& gradients) const {
   std::vector<PlannedBucket> buckets;
   for (size_t unit = units_.size(); unit > 0; --unit) {
-    for (const FlatPlan& plan : units_[unit - 1].plans()) {
+    std::vector<FlatPlan> plans = units_[unit - 1].plans();
+    std::stable_sort(plans.begin(), plans.end(), [](const FlatPlan& a, const FlatPlan& b) {
+      return a.slots.front().parameter > b.slots.front().parameter;
+    });
+    for (const FlatPlan& plan : plans) {
       if (plan.is_frozen) continue;
       const bool needs_memory = options_.sharding == Sharding::kOptimizer;
       PlannedBucket bucket = {.dtype = DType::kF32, .slots = {}, .size = plan.size, .needs_memory = needs_memory};

@@ -14,6 +14,7 @@ inline constexpr int kShardedSteps = 20;
 inline ShardedOptions small_units(Sharding sharding) {
   ShardedOptions options;
   options.sharding = sharding;
+  options.bucket_bytes = 2048;  // several buckets for the other kinds
   return options;
 }
 

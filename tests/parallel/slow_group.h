@@ -1,0 +1,164 @@
+// A group over a slow link, for tests of what happens while ranks communicate.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/process_group.h"
+#include "comm/ranks.h"
+
+namespace halftone::parallel {
+
+// Averages, gathers and scatters take as long as the bytes that a ring sends for them need at a rate. They run one
+// after another on a thread of its own, through another group, which does everything else at once.
+class SlowGroup final : public ProcessGroup {
+ public:
+  SlowGroup(ProcessGroup& group, double bytes_per_second) : group_(group), rate_(bytes_per_second) {}
+  ~SlowGroup() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_closed_ = true;
+      changed_.notify_one();
+    }
+    thread_.join();
+  }
+
+  // When operations began and ended, as numbers of a count that the test shares.
+  struct Span {
+    int64_t begin, end;
+  };
+  std::vector<Span> spans() const {
+    const std::lock_guard lock(mutex_);
+    return spans_;
+  }
+  int64_t now() { return clock_.fetch_add(1); }
+  double slept() const { return slept_; }
+
+  void destroy() noexcept override {}
+  const char* kind() const noexcept override { return group_.kind(); }
+  int32_t rank() const noexcept override { return group_.rank(); }
+  int32_t size() const noexcept override { return group_.size(); }
+  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                    Work** out_work) noexcept override {
+    return delay(2 * bytes_of(in) / size(), out_work,
+                 [=, this](Work** work) { return group_.all_reduce(options, op, in, out, work); });
+  }
+  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
+    return delay(bytes_of(in), out_work, [=, this](Work** work) { return group_.all_gather(options, in, out, work); });
+  }
+  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                        Work** out_work) noexcept override {
+    return delay(bytes_of(out), out_work,
+                 [=, this](Work** work) { return group_.reduce_scatter(options, op, in, out, work); });
+  }
+  Status broadcast(const CallOptions& o, int32_t root, const View& data, Work** work) noexcept override {
+    return group_.broadcast(o, root, data, work);
+  }
+  Status all_to_all(const CallOptions& o, const View& in, const View& out, Work** work) noexcept override {
+    return group_.all_to_all(o, in, out, work);
+  }
+  Status send(const CallOptions& o, int32_t peer, const View& data, Work** work) noexcept override {
+    return group_.send(o, peer, data, work);
+  }
+  Status receive(const CallOptions& o, int32_t peer, const View& data, Work** work) noexcept override {
+    return group_.receive(o, peer, data, work);
+  }
+  Status barrier(const CallOptions& o, Work** work) noexcept override { return group_.barrier(o, work); }
+  void abort(const char* reason) noexcept override { group_.abort(reason); }
+  GroupCounters counters() const noexcept override { return group_.counters(); }
+  Status link_cost(LinkCost* out) const noexcept override { return group_.link_cost(out); }
+  size_t describe_operations(char* out, size_t capacity) const noexcept override {
+    return group_.describe_operations(out, capacity);
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_done = false;
+    Status result;
+
+    void finish() {
+      const std::lock_guard lock(mutex);
+      is_done = true;
+      changed.notify_all();
+    }
+  };
+  class SlowWork final : public Work {
+   public:
+    explicit SlowWork(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    void destroy() noexcept override { delete this; }
+    bool is_done() noexcept override {
+      const std::lock_guard lock(state_->mutex);
+      return state_->is_done;
+    }
+    Status wait() noexcept override {
+      std::unique_lock lock(state_->mutex);
+      state_->changed.wait(lock, [&] { return state_->is_done; });
+      return state_->result;
+    }
+    Status wait_on(Stream&) noexcept override { return wait(); }
+
+   private:
+    const std::shared_ptr<State> state_;
+  };
+
+  double bytes_of(const View& view) const {
+    return static_cast<double>(view.numel()) * static_cast<double>(size_of(view.dtype));
+  }
+
+  // `bytes` go to each other rank.
+  Status delay(double bytes, Work** out_work, std::function<Status(Work** work)> start) {
+    const std::shared_ptr<State> state = std::make_shared<State>();
+    const double seconds = bytes * (size() - 1) / rate_;
+    const std::lock_guard lock(mutex_);
+    queue_.push_back([=, this, start = std::move(start)] {
+      const int64_t begin = now();
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      slept_ = slept_ + seconds;
+      state->result = result_of(start);
+      {
+        const std::lock_guard inner(mutex_);
+        spans_.push_back({begin, now()});
+      }
+      state->finish();
+    });
+    changed_.notify_one();
+    *out_work = new SlowWork(state);
+    return {};
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return is_closed_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      const std::function<void()> next = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      next();
+      lock.lock();
+    }
+  }
+
+  ProcessGroup& group_;
+  const double rate_;
+  std::atomic<int64_t> clock_{0};
+  std::atomic<double> slept_{0};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_closed_ = false;
+  std::deque<std::function<void()>> queue_;
+  std::vector<Span> spans_;
+  std::thread thread_{[this] { run(); }};
+};
+
+}  // namespace halftone::parallel
