@@ -30,7 +30,7 @@ TEST(Overlap, TheFirstBucketIsOnItsWayBeforeBackwardEnds) {
   });
 }
 
-// Whatever state is shared, the first bucket does not wait for the end of backward.
+// The first bucket of each kind does not wait for the end of backward.
 TEST(Overlap, GradientsThatRanksShareAreOnTheirWayBeforeBackwardEnds) {
   for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kFull}) {
     run_ranks(2, [&](Rank& rank) {
