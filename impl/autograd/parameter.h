@@ -99,9 +99,6 @@ class Parameter final : public RefCounted {
   const Tensor& master() const noexcept { return master_; }
   // All of the parameter, unless ranks share its update.
   const Shard& shard() const noexcept { return shard_; }
-  // REQUIRES: a range of the parameter; it begins at a multiple of 256, and ends at one or at the parameter's end. The
-  // parameter has no optimizer.
-  void set_shard(const Shard& shard) noexcept { shard_ = shard; }
   // The gradient of the shard, reduced over ranks: 1-D [end - begin], contiguous. An optimizer uses it in place of
   // grad(), which stays autograd's: the whole gradient of this rank. Undefined if there is none.
   const Tensor& shard_grad() const noexcept { return shard_grad_; }
@@ -112,7 +109,8 @@ class Parameter final : public RefCounted {
 
   // Shares the weights among ranks. From now on this rank keeps the shard alone: it is what an optimizer updates, and
   // what a state dict holds. Operations read `gathered`, which the caller brings up to date after every update, and
-  // whose storage has a restorer while its content is not there. REQUIRES: `kept` is 1-D, contiguous, and has the
+  // whose storage has a restorer while its content is not there. REQUIRES: `shard` is a range of the parameter; it
+  // begins at a multiple of 256, and ends at one or at the parameter's end. `kept` is 1-D, contiguous, and has the
   // elements of `shard`; `gathered` has the parameter's shape. There is no optimizer, copy or remainder. Throws
   // UNSUPPORTED for memory of the caller's.
   void share(const Shard& shard, Tensor kept, Tensor gathered, Ref<ShardRanks> ranks);

@@ -7,6 +7,7 @@
 #include "optim/adamw.h"
 #include "optim/rmsprop.h"
 #include "optim/sgd.h"
+#include "optim/shared_parameter.h"
 #include "room_fixture.h"
 
 namespace halftone::optim {
@@ -222,7 +223,7 @@ TEST_F(OptimizerTest, AdafactorTakesRowsAndColumnsInPlaceOfAMoment) {
 
 TEST_F(OptimizerTest, AdafactorRefusesAParameterThatRanksShare) {
   const Ref<Parameter> weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {4, kBlockSize}, 1.0));
-  weight->set_shard({.begin = kBlockSize, .end = 2 * kBlockSize});
+  share(weight, {.begin = kBlockSize, .end = 2 * kBlockSize}, make_ref<LoneRank>());
   const auto attempt = [&] { Adafactor(group({weight}, {DType::kF32}), kAdafactor); };
   EXPECT_EQ(code_of(attempt), Code::kUnsupported);
   try {

@@ -9,6 +9,7 @@
 #include "optim/adamw.h"
 #include "optim/grad_scaler.h"
 #include "optim/rmsprop.h"
+#include "optim/shared_parameter.h"
 #include "room_fixture.h"
 
 namespace halftone::optim {
@@ -77,17 +78,9 @@ class ShardedStepTest : public RoomTest {
     int64_t moment_bytes = 0;
   };
 
-  static Tensor range_of(const Tensor& whole, const Shard& shard) {
-    return whole.as_strided({shard.end - shard.begin}, {1}, whole.offset() + shard.begin);
-  }
   static Ref<Parameter> make_parameter(ContextDevice& device, const std::vector<float>& initial) {
     return make_ref<Parameter>(
         "weight", from_host(device, DType::kF32, {static_cast<int64_t>(initial.size())}, initial.data()));
-  }
-  static void share(const Ref<Parameter>& parameter, const Shard& shard, Ref<ShardRanks> ranks) {
-    const Tensor gathered = parameter->master();
-    const Tensor kept = range_of(gathered, shard);
-    parameter->share(shard, converted(kept, DType::kF32), gathered, std::move(ranks));
   }
 
   // Three steps under a scaler with clipping; in the second, one element of the last parameter is infinite. Without a

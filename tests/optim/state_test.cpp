@@ -9,6 +9,7 @@
 
 #include "optim/adamw.h"
 #include "optim/sgd.h"
+#include "optim/shared_parameter.h"
 #include "room_fixture.h"
 
 namespace halftone::optim {
@@ -134,7 +135,7 @@ class ShardedMomentsTest : public RoomTest {
 
   Ref<Optimizer> make_optimizer(const Shard& shard) {
     const auto weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {1, kSize}, 1.0));
-    weight->set_shard(shard);
+    if (shard.end - shard.begin < kSize) share(weight, shard, make_ref<LoneRank>());
     return make_ref<AdamW>(ParameterGroup{.parameters = {{"weight", weight}},
                                           .precision = {.moment1_dtype = DType::kI8, .moment2_dtype = DType::kU8}},
                            AdamwGroup{.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0});
@@ -143,7 +144,9 @@ class ShardedMomentsTest : public RoomTest {
     Parameter& weight = optimizer.parameters()[0].parameter();
     std::vector<float> gradient(static_cast<size_t>(kSize));
     for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(i % 31) - 11;
-    weight.accumulator().accumulate(from_host(weight.device(), DType::kF32, weight.shape(), gradient.data()));
+    const Tensor whole = from_host(weight.device(), DType::kF32, weight.shape(), gradient.data());
+    weight.accumulator().accumulate(whole);
+    if (weight.is_sharded()) weight.set_shard_grad(optim::range_of(whole, weight.shard()));
     optimizer.step();
     optimizer.zero_grad();
   }

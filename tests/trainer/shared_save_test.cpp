@@ -6,6 +6,7 @@
 
 #include "checkpoint/open_checkpoint.h"
 #include "optim/adamw.h"
+#include "optim/shared_parameter.h"
 #include "optim/state.h"
 #include "room_fixture.h"
 #include "sharded_ranks.h"
@@ -31,10 +32,12 @@ TEST(SharedSave, F24_AnyNumberOfRanksLoadsTheBitsThatAnyNumberSaved) {
 // An optimizer over three parameters of which a rank updates its shard, with the moments of one step.
 Ref<optim::Optimizer> make_optimizer(const ShardedRank& rank, const optim::Precision& precision) {
   optim::ParameterGroup group{.parameters = {}, .precision = precision};
+  const auto ranks = make_ref<optim::LoneRank>();
   for (const int64_t size : {5 * kBlockSize + 17, 8 * kBlockSize, int64_t{31}}) {
     const auto weight = make_ref<Parameter>("weight", full(rank.device(), DType::kF32, {size}, 1.0));
-    weight->set_shard({.begin = cut_at_blocks(size, rank.rank(), rank.size()),
-                       .end = cut_at_blocks(size, rank.rank() + 1, rank.size())});
+    const Shard shard = {.begin = cut_at_blocks(size, rank.rank(), rank.size()),
+                         .end = cut_at_blocks(size, rank.rank() + 1, rank.size())};
+    optim::share(weight, shard, ranks);
     group.parameters.push_back({"weight", weight});
   }
   return make_ref<optim::AdamW>(group,
@@ -43,8 +46,8 @@ Ref<optim::Optimizer> make_optimizer(const ShardedRank& rank, const optim::Preci
 
 void take_step(const ShardedRank& rank, optim::Optimizer& optimizer) {
   for (const optim::OwnedParameter& owned : optimizer.parameters()) {
-    const int64_t size = numel(owned.parameter().shape());
-    owned.parameter().accumulator().accumulate(numbered_range(rank.device(), DType::kF32, 5, 0, size));
+    const Shard& shard = owned.parameter().shard();
+    owned.parameter().set_shard_grad(numbered_range(rank.device(), DType::kF32, 5, shard.begin, shard.end));
   }
   optimizer.step();
   optimizer.zero_grad();
