@@ -28,7 +28,7 @@ set(HALFTONE_FULL_CASES_trainer "SharedSaveFaults.*:SharedSaveKills.*")
 set(HALFTONE_FULL_CASES_autograd "EngineTest.AMillionNodes*")
 set(HALFTONE_FULL_CASES_comm
     "*GlooCollectivesTest.*:GlooCreation.D10_Missing*:GlooCreation.D19_NoDescriptor*:GlooFailures.D1_ARankKilledIn*"
-    "GlooFailures.D2_*:GlooFailures.D8_OneOperationMore*:*SharedMemoryCollectivesTest*/8"
+    "GlooFailures.D2_*:GlooFailures.D8_OneOperationMore*:GlooNetwork.D3_*:GlooNetwork.D5_*:*SharedMemoryCollectivesTest*/8"
     "SharedMemoryFailures.D2_AProcessThatIsStoppedForEver*")
 
 # Adds the program's tests as ROOM.SUITE.NAME.
