@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from description import Api, class_name, visible_fields
-from mirrors import field_type, mirrored, value
+from mirrors import default_of, field_type, mirrored
 from names import DEFAULTS, FUNCTIONS, PARAMETERS
 
 ARRAYS = {"handles": "", "numbers": "Integers", "texts": "Texts"}
@@ -41,6 +41,7 @@ class Call:
     setup: list[str] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
     results: list[tuple[str, str, str]] = field(default_factory=list)  # C++ type, expression, role
+    after: list[str] = field(default_factory=list)  # statements after the call has succeeded
 
     def result_type(self) -> str:
         if len(self.results) > 1:
@@ -60,7 +61,7 @@ class Builder:
         self.by_name = {argument["name"]: argument for argument in function["arguments"]}
 
     def build(self) -> Call:
-        self.refuse_callbacks()
+        self.refuse_pointers()
         self.place()
         if self.function["result"] != "htone_status":
             cpp_type = "std::string" if self.function["result"] == "const char*" else self.function["result"]
@@ -70,9 +71,10 @@ class Builder:
         self.finish_parameters()
         return self.call
 
-    def refuse_callbacks(self) -> None:
+    def refuse_pointers(self) -> None:
         for argument in self.function["arguments"]:
-            if argument["role"] in ("callback", "user", "destroy", "structures", "pointer", "any_handle"):
+            is_nameless = argument["role"] == "callback" and "of" not in argument
+            if argument["role"] in ("structures", "pointer", "any_handle") or is_nameless:
                 raise Unbound(f"{argument['name']} is a {argument['role']}")
             if argument["role"] == "structure" and argument["of"] not in mirrored(self.api):
                 raise Unbound(f"{argument['name']} is a table of functions")
@@ -159,6 +161,20 @@ class Builder:
 
     def add_numbers(self, argument: dict) -> None:
         self.take(argument, "const Integers&", "data_of({0})")
+
+    def add_callback(self, argument: dict) -> None:
+        """From its success on the library owns the function (swig/callbacks.h)."""
+        replaces_inputs = ", true" if argument["of"].endswith("_pre_hook_fn") else ""
+        self.take(argument, "Callback&", f"trampoline<{argument['of']}{replaces_inputs}>({{0}})")
+        self.call.after.append(f"(void){self.parameter_name(argument)}.release();")
+
+    def add_user(self, argument: dict) -> None:
+        callback = next(other for other in self.function["arguments"]
+                        if other.get("companions", {}).get("user") == argument["name"])
+        self.call.arguments.append(f"{self.parameter_name(callback)}.get()")
+
+    def add_destroy(self, argument: dict) -> None:
+        self.call.arguments.append("drop_callable")
 
     def add_texts(self, argument: dict) -> None:
         self.call.setup.append(f"const auto pointers = pointers_of({argument['name']});")
@@ -254,7 +270,7 @@ class Builder:
         if name in self.by_name:
             raise ValueError(f"{self.function['name']}: {name} is an argument and a setting; names.py must rename one")
         cpp_type = "const char*" if row["role"] == "text" else field_type(row)
-        default = {"0": "false", "1": "true"}[initial] if row["role"] == "boolean" else value(initial, self.api)
+        default = default_of(argument["of"], row, initial, self.api)
         # A setting that the call cannot do without has no default.
         is_needed = not argument["is_optional"] and row["name"] in re.findall(r"\w+", argument["text"])
         self.call.parameters.append(Parameter(cpp_type, name, "" if is_needed else default, row["text"]))

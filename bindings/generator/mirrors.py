@@ -32,7 +32,18 @@ def value(text: str, api: Api) -> str:
             return f"{class_name(name)}::{names[text]}"
     if re.fullmatch(r"[\d.e]+(?: (?:<<|/) [\d.e]+)+", text):
         return repr(eval(text))  # numbers, slashes and shifts alone: "1.0 / 25.0"
+    cast = re.fullmatch(r"\((htone_\w+)\)\s*(-?\d+)", text)
+    if cast and cast[1] in api.enumerations:
+        return f"{class_name(cast[1])}({cast[2]})"  # no constant of the enumeration: "(htone_dtype)0"
     return {"NULL": "nullptr"}.get(text, text)
+
+
+def default_of(structure: str, field: dict, text: str, api: Api) -> str:
+    """The default of a field. An error names the field whose text is neither a number nor a constant."""
+    found = {"0": "false", "1": "true"}.get(text, "") if field["role"] == "boolean" else value(text, api)
+    if not re.fullmatch(r"-?[\d.]+(?:[eE][-+]?\d+)?|\w+(?:::\w+|\(-?\d+\))|nullptr|true|false", found):
+        raise ValueError(f"{structure}.{field['name']}: its default {text} is no value that a language can have")
+    return found
 
 
 def field_type(field: dict) -> str:

@@ -58,10 +58,6 @@ DEFAULTS = {
     ("htone_module_set_recompute_matching", "every"): "1",
 }
 
-# Functions that belong to the functions of the caller, which come later (bindings/exceptions.txt).
-OF_CALLBACKS = {"htone_error_set", "htone_function_record", "htone_function_release", "htone_hook_release",
-                "htone_hook_remove"}
-
 # Functions that hand-written code calls, with the name that reaches them.
 PYTHON_BY_HAND = {
     "htone_error_last": "HalftoneException",
@@ -76,4 +72,8 @@ PYTHON_BY_HAND = {
     "htone_tensor_from_dlpack_versioned": "from_dlpack",
     "htone_tensor_to_dlpack": "Tensor.__dlpack__",
     "htone_tensor_to_dlpack_versioned": "Tensor.__dlpack__",
+    "htone_error_set": "errors.store",
+    "htone_batches_create_callback": "Batches.from_function",
+    "htone_store_create_callback": "Store.from_object",
+    "htone_store_functions_init": "Store.from_object",
 }

@@ -5,6 +5,7 @@ it.
 """
 import json
 import keyword
+import re
 
 from calls import Call, Parameter
 from description import visible_fields
@@ -16,6 +17,8 @@ def python_default(default: str) -> str:
     """An enumeration's constant is its name in small letters, which every function takes."""
     if "::" in default:
         return repr(default.split("::")[1].lower())
+    if re.fullmatch(r"[A-Z]\w*\(-?\d+\)", default):
+        return default.partition("(")[2][:-1]  # a value without a name
     if default.endswith("List()") or default in ("Integers()", "Texts()"):
         return "()"
     return LITERALS.get(default, default)

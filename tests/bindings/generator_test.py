@@ -11,7 +11,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "bindings/generator"))
 
-from description import Api, class_name, constant_names  # noqa: E402: found by the path above
+import python_docs  # noqa: E402: found by the path above
+from description import Api, class_name, constant_names  # noqa: E402
 from interface import Interface  # noqa: E402
 
 api = None
@@ -57,6 +58,25 @@ class Generator(unittest.TestCase):
     def test_a_setting_of_modules_is_no_argument_of_the_operation(self):
         call = next(call for call in Interface(api).calls if call.function["name"] == "htone_conv2d")
         self.assertNotIn("dtype", [item.name for item in call.parameters])
+
+    def test_a_setting_whose_default_is_no_constant_is_a_number(self):
+        made = copy.deepcopy(api)
+        made.initializers["adamw_options"]["values"]["compute_dtype"] = "(htone_dtype)0"
+        interface = Interface(made)
+        call = next(call for call in interface.calls if call.function["name"] == "htone_optimizer_create_adamw")
+        setting = next(item for item in call.parameters if item.name == "compute_dtype")
+        self.assertEqual(setting.declaration(with_default=True), "Dtype compute_dtype = Dtype(0)")
+        self.assertIn("compute_dtype=0", python_docs.signature(call))
+
+    def test_a_setting_without_a_usable_default_is_refused(self):
+        for text in ("sizeof(int)", "(htone_missing)0", "NAN"):
+            made = copy.deepcopy(api)
+            made.initializers["adamw_options"]["values"]["lr"] = text
+            with self.assertRaisesRegex(ValueError, "htone_adamw_options.lr: its default .* is no value"):
+                Interface(made)
+
+    def test_a_callback_without_a_type_is_left_out(self):
+        self.assertEqual(Interface(api).left_out["htone_tensor_from_buffer"], "deleter is a callback")
 
     def test_names_are_those_of_the_c_api_without_prefixes(self):
         self.assertEqual(class_name("htone_state_dict"), "StateDict")
