@@ -23,7 +23,8 @@ from .enums import *  # noqa: F403: their names are those of the C headers
 from .errors import *  # noqa: F403
 from .operations import OPERATIONS as _OPERATIONS
 
-_HIDDEN = {"borrow_buffer", "data_address", "keep_handle", "make_capsule", "read_memory", "take_capsule", "weakref"}
+_HIDDEN = {"batches_of_function", "borrow_buffer", "borrow_module", "data_address", "keep_handle", "make_capsule",
+           "read_memory", "store_of_functions", "take_capsule", "weakref"}
 _ADOPTED = [name for name, value in vars(_generated).items()
             if not name.startswith("_") and name not in _HIDDEN and callable(value)]
 
@@ -34,11 +35,11 @@ for _name in _OPERATIONS:
     if not hasattr(_generated.Tensor, _name):
         setattr(_generated.Tensor, _name, _generated._swig_new_instance_method(getattr(_generated, _name)))
 
-from . import modules, nn, structures, tensors  # noqa: E402, F401: they complete the classes
+from . import callers, custom, modules, nn, structures, tensors  # noqa: E402, F401: they complete the classes
 from .buffers import default_device, from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .modules import DataLoader  # noqa: E402
-from .scopes import autocast, detect_anomaly, keep, no_grad, scope  # noqa: E402
+from .scopes import autocast, deferred_init, detect_anomaly, keep, no_grad, scope  # noqa: E402
 
 __version__ = _generated.version_string()
-__all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, "DataLoader", "autocast", "default_device", "detect_anomaly",
-           "from_buffer", "from_dlpack", "from_numpy", "keep", "nn", "no_grad", "scope", "tensor"]
+__all__ = [*enums.__all__, *errors.__all__, *_ADOPTED, "DataLoader", "autocast", "default_device", "deferred_init",
+           "detect_anomaly", "from_buffer", "from_dlpack", "from_numpy", "keep", "nn", "no_grad", "scope", "tensor"]

@@ -9,7 +9,7 @@ from .enums import Dtype
 _LETTERS = {"d": "F64", "f": "F32", "e": "F16", "q": "I64", "l": "I64", "i": "I32", "h": "I16", "b": "I8", "B": "U8",
             "?": "BOOL"}
 _DTYPES = {letter: Dtype[name] for letter, name in _LETTERS.items()}
-_FORMATS = {dtype: letter for letter, dtype in reversed(list(_DTYPES.items()))}
+FORMATS = {dtype: letter for letter, dtype in reversed(list(_DTYPES.items()))}
 # array has no letter for these.
 _MEMORY = {Dtype.BOOL: "B", Dtype.F16: "H"}
 _DL_CPU = 1
@@ -33,9 +33,9 @@ def dtype_of(view):
 
 def format_of(dtype):
     """The letter of a dtype; a TypeError for bf16 and the dtypes of 8 bits, which Python has no letter for."""
-    if dtype not in _FORMATS:
+    if dtype not in FORMATS:
         raise TypeError(f"Python has no elements of {dtype.name.lower()}; convert them: tensor.to('f32')")
-    return _FORMATS[dtype]
+    return FORMATS[dtype]
 
 
 def _flatten(data, shape):
@@ -150,7 +150,7 @@ def read(owner, buffer):
 
 def numbers(owner):
     """All elements in row-major order, as Python's numbers."""
-    dtype = owner.dtype if owner.dtype in _FORMATS else Dtype.F32
+    dtype = owner.dtype if owner.dtype in FORMATS else Dtype.F32
     if dtype == Dtype.F16:
         dtype = Dtype.F32
     values = array(_MEMORY.get(dtype) or format_of(dtype), bytes(owner.numel() * _generated.dtype_size(dtype)))

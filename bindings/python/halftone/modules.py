@@ -9,9 +9,6 @@ def _own(owner, name):
     return vars(owner)[name]
 
 
-Module.__call__ = _own(Module, "forward")
-
-
 def _module_parameters(self):
     """The parameters, in order."""
     for index in range(self.parameter_count()):

@@ -45,6 +45,18 @@ def no_grad():
     return _Begun(_generated.no_grad_begin)
 
 
+def deferred_init():
+    """Makes modules inside without memory for their weights, so that a model that is larger than the memory can be
+    described. Fsdp then makes one parameter after the other, of which each rank keeps its part; without it weights are
+    made when they are first needed.
+
+        with halftone.deferred_init():
+            model = nn.Transformer(vocabulary=50257, positions=1024, layers=48, width=1600, heads=25)
+        sharded = halftone.Fsdp(model, group)
+    """
+    return _Begun(_generated.deferred_init_begin)
+
+
 def autocast(dtype="bf16"):
     """Computes inside in a low-precision dtype where that is safe. A policy of one's own is taken, too."""
     policy = dtype if isinstance(dtype, AutocastPolicy) else AutocastPolicy(dtype)
@@ -56,4 +68,4 @@ def detect_anomaly(anomaly="not_finite"):
     return _Begun(lambda: _generated.anomaly_begin(anomaly))
 
 
-__all__ = ["autocast", "detect_anomaly", "keep", "no_grad", "scope"]
+__all__ = ["autocast", "deferred_init", "detect_anomaly", "keep", "no_grad", "scope"]

@@ -33,7 +33,8 @@ inline void raise(const halftone_bindings::StatusError& error) {
   // A message may quote a name from the caller, so it may not be valid UTF-8.
   const Object message(PyUnicode_DecodeUTF8(error.info.message, Py_ssize_t(strlen(error.info.message)), "replace"));
   if (!message) return;
-  const Object raised(call_python("halftone.errors", "from_status", "iO", int(error.info.status), message.get()));
+  const Object raised(call_python("halftone.errors", "from_status", "iOi", int(error.info.status), message.get(),
+                                  int(error.info.native_code)));
   if (raised) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
 }
 

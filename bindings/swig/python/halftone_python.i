@@ -4,6 +4,8 @@
 %{
 #include <memory>
 
+#include "callables.h"
+#include "caller_objects.h"
 #include "exchange.h"
 #include "halftone/halftone.h"
 %}

@@ -8,6 +8,7 @@ class Texts;
 struct Memory;
 struct WritableMemory;
 struct Bytes;
+class Callback;
 }
 
 %feature("kwargs");
@@ -40,6 +41,11 @@ struct Bytes;
 %typemap(in) const ht::WritableMemory& (ht::View view, ht::WritableMemory memory) {
   if (!ht::to_memory($input, &view, &memory)) SWIG_fail;
   $1 = &memory;
+}
+
+%typemap(in) ht::Callback& (ht::Callback made) {
+  if (!ht::to_callback($input, &made)) SWIG_fail;
+  $1 = &made;
 }
 
 %feature("novaluewrapper") ht::Integers;
