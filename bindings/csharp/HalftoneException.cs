@@ -9,6 +9,7 @@ namespace Halftone {
 /// this class and not from ArgumentException. Catch InvalidArgumentException instead of ArgumentException.
 /// </summary>
 public class HalftoneException : Exception {
+  /// <summary>Why the call has failed.</summary>
   public Status Status { get; }
 
   internal HalftoneException(Status status, string message) : base(message) {

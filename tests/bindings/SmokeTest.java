@@ -4,10 +4,10 @@ import java.nio.FloatBuffer;
 import java.util.Arrays;
 import org.halftone.Device;
 import org.halftone.Dtype;
+import org.halftone.Halftone;
 import org.halftone.HalftoneException;
 import org.halftone.InvalidArgumentException;
 import org.halftone.InvalidHandleException;
-import org.halftone.Library;
 import org.halftone.OutOfMemoryException;
 import org.halftone.ShapeMismatchException;
 import org.halftone.Status;
@@ -127,10 +127,10 @@ public final class SmokeTest {
   private static void closingTwiceIsHarmlessAndUseAfterCloseIsAnError(Device device) {
     Tensor closed = new Tensor(device, Dtype.F32, 2);
     try (Tensor alive = new Tensor(device, Dtype.F32, 2)) {
-      long before = Library.liveHandles();
+      long before = Halftone.liveHandles();
       closed.close();
       closed.close();
-      check(Library.liveHandles() == before - 1, "live handles " + Library.liveHandles());
+      check(Halftone.liveHandles() == before - 1, "live handles " + Halftone.liveHandles());
       raises(InvalidHandleException.class, Status.INVALID_HANDLE, "htone_tensor_fill", () -> closed.fill(1));
       raises(InvalidHandleException.class, Status.INVALID_HANDLE, "htone_add", () -> alive.add(closed));
       raises(InvalidHandleException.class, Status.INVALID_HANDLE, "htone_add", () -> alive.add(null));
@@ -138,23 +138,23 @@ public final class SmokeTest {
   }
 
   private static void leakedObjectsAreCollected(Device device) throws InterruptedException {
-    long before = Library.liveHandles();
+    long before = Halftone.liveHandles();
     for (int i = 0; i < 1000; ++i) new Tensor(device, Dtype.F32, 16).fill(i);
-    check(collectedTo(before), "live handles " + Library.liveHandles() + ", before " + before);
+    check(collectedTo(before), "live handles " + Halftone.liveHandles() + ", before " + before);
   }
 
   /** Cleaning runs on another thread, some time after the collection. */
   private static boolean collectedTo(long handles) throws InterruptedException {
-    for (int i = 0; i < 200 && Library.liveHandles() != handles; ++i) {
+    for (int i = 0; i < 200 && Halftone.liveHandles() != handles; ++i) {
       System.gc();
       Thread.sleep(20);
     }
-    return Library.liveHandles() == handles;
+    return Halftone.liveHandles() == handles;
   }
 
   private static void enumerationsAreThoseOfTheHeaders(Device device) {
-    check(Status.OK.swigValue() == 0 && Status.INTERNAL.swigValue() == 17 && Status.values().length == 18, "Status");
-    check(Dtype.F64.swigValue() == 1 && Dtype.BOOL.swigValue() == 12 && Dtype.values().length == 12, "Dtype");
+    check(Status.OK.value() == 0 && Status.INTERNAL.value() == 17 && Status.NOT_FINITE.value() == 18 && Status.values().length == 19, "Status");
+    check(Dtype.F64.value() == 1 && Dtype.BOOL.value() == 12 && Dtype.values().length == 12, "Dtype");
   }
 
   /** Compiled code detects null by a fault, which the JVM's own SIGSEGV handler turns into an exception. */
@@ -219,7 +219,7 @@ public final class SmokeTest {
     try (Device device = new Device("cpu")) {
       runAll(device);
     }
-    test("no handle is alive at the end", null, none -> check(collectedTo(0), Library.liveHandles() + " are"));
+    test("no handle is alive at the end", null, none -> check(collectedTo(0), Halftone.liveHandles() + " are"));
     System.out.println(passed + " passed, " + failed + " failed");
     System.exit(failed == 0 ? 0 : 1);
   }

@@ -41,7 +41,7 @@ public class HalftoneException extends RuntimeException {
 
   private static Status known(int code) {
     for (Status status : Status.values()) {
-      if (status.swigValue() == code) return status;
+      if (status.value() == code) return status;
     }
     return Status.INTERNAL;
   }

@@ -1,0 +1,45 @@
+using System;
+using System.Threading;
+
+namespace Halftone {
+
+/// <summary>
+/// Collects garbage when tensors that nobody uses any more may hold much native memory, which the collector does not
+/// see. New tensors are counted. After each Step bytes of them the library is asked for the bytes in use. Above the
+/// limit a collection runs, and the next limit is twice what is left in use then. A program that disposes of its tensors,
+/// or makes them in scopes, never comes to it. (GC.AddMemoryPressure does nothing in Mono, and does not see what a scope
+/// releases.)
+/// </summary>
+static class NativeMemory {
+  private const long Step = 16L << 20;
+  private const long LeastLimit = 64L << 20;
+  // About the native memory of a tensor beside its elements.
+  private const long ObjectBytes = 512;
+
+  private static readonly object checking = new object();
+  private static long uncounted;
+  private static long limit = LeastLimit;
+
+  /// <summary>Called for each new tensor.</summary>
+  internal static void Made(Tensor tensor) {
+    long bytes = NativePINVOKE.tensor_bytes(NativeObject.Reference(tensor)) + ObjectBytes;
+    if (Interlocked.Add(ref uncounted, bytes) < Step) return;
+    Interlocked.Exchange(ref uncounted, 0);
+    lock (checking) Check(tensor);
+  }
+
+  private static void Check(Tensor tensor) {
+    if (InUse(tensor) < limit) return;
+    GC.Collect();
+    GC.WaitForPendingFinalizers();
+    limit = Math.Max(LeastLimit, 2 * InUse(tensor));
+  }
+
+  private static long InUse(Tensor tensor) {
+    long bytes = NativePINVOKE.bytes_in_use(NativeObject.Reference(tensor));
+    Failure.Check();
+    return bytes;
+  }
+}
+
+}

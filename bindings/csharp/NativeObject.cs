@@ -1,0 +1,46 @@
+using System;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace Halftone {
+
+/// <summary>Marks the constructors that take over a native handle.</summary>
+enum Owned { Handle }
+
+/// <summary>
+/// An object of the library. It is released by Dispose, at the end of the Scope in which it was made, or some time
+/// after it became unreachable. Every use after its release is an InvalidHandleException: the library never reuses the
+/// value of a handle.
+/// </summary>
+public abstract class NativeObject : IDisposable {
+  private readonly IntPtr handle;
+  private int isReleased;
+
+  internal NativeObject(IntPtr handle) {
+    this.handle = handle;
+  }
+
+  /// <summary>Releases the object if Dispose was not called.</summary>
+  ~NativeObject() { ReleaseOnce(); }
+
+  /// <summary>Releases the object now; a second call does nothing.</summary>
+  public virtual void Dispose() {
+    ReleaseOnce();
+    GC.SuppressFinalize(this);
+  }
+
+  internal abstract void Release(IntPtr handle);
+
+  internal IntPtr Handle => handle;
+
+  /// <summary>The handle as an argument; the object is not collected during the call.</summary>
+  internal static HandleRef Reference(NativeObject one) {
+    return new HandleRef(one, one == null ? IntPtr.Zero : one.handle);
+  }
+
+  private void ReleaseOnce() {
+    if (Interlocked.Exchange(ref isReleased, 1) == 0) Release(handle);
+  }
+}
+
+}

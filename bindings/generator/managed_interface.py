@@ -1,0 +1,38 @@
+#!/usr/bin/python3
+"""Writes what SWIG and the compilers of Java and C# read, from the description of the C API (tools/describe_api.py).
+
+  bindings/generator/managed_interface.py api.json FOLDER
+
+halftone_managed.i       the flat functions for SWIG
+java/org/halftone/       the Java classes
+managed_reached.json     the name by which each C function is reached, and for the others why there is none
+"""
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import csharp_classes
+import flat_interface
+import java_classes
+from description import Api
+from managed import Managed
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("description", type=Path)
+    arguments.add_argument("folder", type=Path)
+    options = arguments.parse_args()
+    managed = Managed(Api(options.description))
+    options.folder.mkdir(parents=True, exist_ok=True)
+    (options.folder / "halftone_managed.i").write_text(flat_interface.text(managed), encoding="utf-8")
+    java_classes.write(managed, options.folder / "java/org/halftone")
+    csharp_classes.write(managed, options.folder / "csharp/Halftone.cs")
+    reached = {"reached": managed.reached, "left_out": managed.left_out}
+    (options.folder / "managed_reached.json").write_text(json.dumps(reached, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

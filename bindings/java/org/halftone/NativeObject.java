@@ -1,0 +1,65 @@
+package org.halftone;
+
+import java.lang.ref.Cleaner;
+import java.util.Arrays;
+import java.util.function.IntFunction;
+import java.util.function.LongConsumer;
+import java.util.function.LongFunction;
+
+/**
+ * An object of the library. It is released by {@link #close}, at the end of the {@link Scope} in which it was made, or
+ * some time after it became unreachable. Every use after its release is an {@link InvalidHandleException}: the library
+ * never reuses the value of a handle.
+ */
+public abstract class NativeObject implements AutoCloseable {
+  private static final Cleaner CLEANER = Cleaner.create();
+
+  final long handle;
+  private final Cleaner.Cleanable reference;
+
+  /** An object that owns its handle; {@code release} runs once. */
+  NativeObject(long handle, LongConsumer release) {
+    this.handle = handle;
+    reference = CLEANER.register(this, new Release(handle, release));
+  }
+
+  /** An object that nothing releases. */
+  NativeObject(long handle) {
+    this.handle = handle;
+    reference = () -> {};
+  }
+
+  /** Releases the object now; closing it again does nothing. */
+  @Override
+  public void close() {
+    reference.clean();
+  }
+
+  static long handle(NativeObject object) {
+    return object == null ? 0 : object.handle;
+  }
+
+  static long[] handles(NativeObject... objects) {
+    return objects == null ? null : Arrays.stream(objects).mapToLong(NativeObject::handle).toArray();
+  }
+
+  static <T> T[] own(long[] handles, IntFunction<T[]> array, LongFunction<T> owner) {
+    return Arrays.stream(handles).mapToObj(owner).toArray(array);
+  }
+
+  /** Does not refer to the object, which would stay reachable for ever. */
+  private static final class Release implements Runnable {
+    private final long handle;
+    private final LongConsumer release;
+
+    Release(long handle, LongConsumer release) {
+      this.handle = handle;
+      this.release = release;
+    }
+
+    @Override
+    public void run() {
+      release.accept(handle);
+    }
+  }
+}

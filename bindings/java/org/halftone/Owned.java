@@ -1,0 +1,6 @@
+package org.halftone;
+
+/** Marks the constructors that take over a native handle. */
+enum Owned {
+  HANDLE
+}

@@ -1,0 +1,169 @@
+/* The native methods of Java, which only the classes of bindings/java and the generated ones call: handles are longs,
+ * enumerations are integers, texts are bytes of UTF-8. A failure throws the exception that HalftoneException.of makes.
+ */
+%module Native
+
+%{
+#include "conversions.h"
+%}
+
+%include "stdint.i"
+
+%pragma(java) jniclassclassmodifiers = "final class"
+%pragma(java) moduleclassmodifiers = "final class"
+%pragma(java) jniclasscode = %{
+  static {
+    Natives.load();
+  }
+%}
+
+%exception {
+  try {
+    $action
+  } catch (const halftone_bindings::StatusError& error) {
+    ht::raise(jenv, error.info.status, error.info.message);
+    return $null;
+  } catch (const std::bad_alloc&) {
+    ht::raise(jenv, HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory");
+    return $null;
+  }
+}
+
+/* -DSWIGWORDSIZE64 makes uint64_t an unsigned long, for which SWIG would take BigInteger. */
+%apply long long { uint64_t, size_t, int64_t };
+
+%define %halftone_plain(JNI, JAVA, TYPE)
+%typemap(jni) TYPE "JNI"
+%typemap(jtype) TYPE "JAVA"
+%typemap(jstype) TYPE "JAVA"
+%typemap(javain) TYPE "$javainput"
+%typemap(javaout) TYPE { return $jnicall; }
+%enddef
+
+%halftone_plain(jlong, long, SWIGTYPE*)
+%halftone_plain(jlong, long, void*)
+%halftone_plain(jbyteArray, byte[], const char*)
+%halftone_plain(jlongArray, long[], const ht::Integers&)
+%halftone_plain(jobjectArray, byte[][], const ht::Texts&)
+%halftone_plain(jbyteArray, byte[], const ht::Memory&)
+%halftone_plain(jbyteArray, byte[], const ht::Packed&)
+%halftone_plain(jlongArray, long[], ht::Integers)
+%halftone_plain(jbyteArray, byte[], ht::Bytes)
+%halftone_plain(jbyteArray, byte[], std::string)
+%halftone_plain(jobject, Object, const ht::Numbers&)
+%halftone_plain(jobject, java.nio.Buffer, const ht::DirectBuffer&)
+
+%typemap(in) void* "$1 = reinterpret_cast<void*>(intptr_t($input));"
+%typemap(in) const char* (std::string copy) {
+  if ($input != nullptr) copy = ht::to_text(jenv, $input);
+  $1 = const_cast<char*>($input == nullptr ? nullptr : copy.c_str());
+}
+%typemap(freearg) const char* ""
+%typemap(in) const ht::Integers& (ht::Integers copy) {
+  copy = ht::to_integers(jenv, $input);
+  $1 = &copy;
+}
+%typemap(in) const ht::Texts& (ht::Texts copy) {
+  copy = ht::to_texts(jenv, $input);
+  $1 = &copy;
+}
+%typemap(in) const ht::Memory& (std::string copy, ht::Memory memory) {
+  copy = ht::to_text(jenv, $input);
+  memory = {copy.data(), copy.size()};
+  $1 = &memory;
+}
+%typemap(in) const ht::Packed& (std::string copy, ht::Packed packed) {
+  if ($input != nullptr) {
+    copy = ht::to_text(jenv, $input);
+    packed = {copy.data(), copy.size()};
+  }
+  $1 = &packed;
+}
+%typemap(in) const ht::Numbers& (std::unique_ptr<ht::Numbers> numbers) {
+  numbers = std::make_unique<ht::Numbers>(jenv, $input);
+  $1 = numbers.get();
+}
+%typemap(in) const ht::DirectBuffer& (ht::DirectBuffer buffer) {
+  buffer = {jenv, $input};
+  $1 = &buffer;
+}
+
+%feature("novaluewrapper") ht::Integers;
+%feature("novaluewrapper") ht::Bytes;
+%typemap(out) ht::Integers "$result = ht::from_integers(jenv, $1);"
+%typemap(out) ht::Bytes "$result = ht::to_bytes(jenv, $1.content.data(), $1.content.size());"
+%typemap(out) std::string "$result = ht::to_bytes(jenv, $1.data(), $1.size());"
+
+%define %halftone_handles(TYPE)
+namespace ht { class TYPE##List; }
+%halftone_plain(jlongArray, long[], const ht::TYPE##List&)
+%halftone_plain(jlongArray, long[], ht::TYPE##List)
+%feature("novaluewrapper") ht::TYPE##List;
+%typemap(in) const ht::TYPE##List& (ht::TYPE##List copy) {
+  copy = ht::to_handles<ht::TYPE##List>(jenv, $input);
+  $1 = &copy;
+}
+%typemap(out) ht::TYPE##List "$result = ht::from_handles(jenv, $1);"
+%enddef
+
+%include "managed.i"
+
+namespace ht {
+class Numbers;
+struct DirectBuffer;
+}
+
+%{
+#include <memory>
+%}
+
+%inline %{
+namespace ht {
+
+/* The array has elements of the dtype, as many as the shape implies. */
+inline Tensor* tensor_from_numbers(Device* device, int32_t dtype, const Integers& shape, const Numbers& values) {
+  size_t size = 0;
+  check(htone_dtype_size(htone_dtype(dtype), &size));
+  htone_tensor* tensor = nullptr;
+  values.with([&](const void* data, size_t count) {
+    require_elements("Tensor.of", Memory{data, count * size}, dtype, shape);
+    check(htone_tensor_create_copy(device, htone_dtype(dtype), int32_t(shape.size()), data_of(shape), data, &tensor));
+  });
+  return tensor;
+}
+
+inline void tensor_read_numbers(Tensor* tensor, int32_t dtype, const Numbers& values) {
+  size_t size = 0;
+  check(htone_dtype_size(htone_dtype(dtype), &size));
+  values.with([&](void* data, size_t count) {
+    check(htone_tensor_read(tensor, htone_dtype(dtype), data, count * size));
+  });
+}
+
+inline void tensor_write_numbers(Tensor* tensor, int32_t dtype, const Numbers& values) {
+  size_t size = 0;
+  check(htone_dtype_size(htone_dtype(dtype), &size));
+  values.with([&](const void* data, size_t count) {
+    check(htone_tensor_write(tensor, htone_dtype(dtype), data, count * size));
+  });
+}
+
+inline void tensor_read_buffer(Tensor* tensor, int32_t dtype, const DirectBuffer& buffer, int64_t size) {
+  check(htone_tensor_read(tensor, htone_dtype(dtype), buffer.data(), size_t(size)));
+}
+
+/* The buffer has `bytes` bytes; it stays reachable until the storage of the tensor is freed. */
+inline Tensor* tensor_over_buffer(Device* device, int32_t dtype, const Integers& shape, const DirectBuffer& buffer,
+                                  int64_t size) {
+  require_elements("Tensor.wrap", Memory{buffer.data(), size_t(size)}, dtype, shape);
+  auto kept = std::make_unique<KeptBuffer>(buffer.env, buffer.object);
+  htone_tensor* tensor = nullptr;
+  check(htone_tensor_from_buffer(
+      device, htone_dtype(dtype), int32_t(shape.size()), data_of(shape), buffer.data(),
+      [](void* user) { delete static_cast<KeptBuffer*>(user); }, kept.get(), &tensor));
+  kept.release();  // NOLINT: the tensor owns it now
+  return tensor;
+}
+
+}  // namespace ht
+%}
