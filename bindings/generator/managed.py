@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from calls import Builder, Call, Parameter, Unbound
 from description import Api, class_name
 from mirrors import mirrored
-from names import OF_CALLBACKS
+
+# Functions that belong to the functions of the caller, which come later (bindings/exceptions.txt).
+OF_CALLBACKS = {"htone_error_set", "htone_function_record", "htone_function_release", "htone_hook_release",
+                "htone_hook_remove"}
 
 # The C functions that handwritten code calls, and the names that reach them; the same in both languages but for case.
 BY_HAND = {
@@ -53,6 +56,7 @@ class ManagedBuilder(Builder):
         self.call = ManagedCall(function)
 
     def build(self) -> ManagedCall:
+        self.refuse_pointers()
         self.refuse_callbacks()
         self.place()
         if self.function["result"] != "htone_status":
@@ -64,6 +68,11 @@ class ManagedBuilder(Builder):
         self.call.arguments = ["self" if passed == "$self" else passed for passed in self.call.arguments]
         self.finish_parameters()
         return self.call
+
+    def refuse_callbacks(self) -> None:
+        for argument in self.function["arguments"]:
+            if argument["role"] in ("callback", "user", "destroy"):
+                raise Unbound(f"{argument['name']} is a {argument['role']}")
 
     def add(self, argument: dict) -> None:
         parameters, results = len(self.call.parameters), len(self.call.results)

@@ -1,4 +1,5 @@
-/* What Java and C# share: the generated functions, and a few that no C function gives as the classes need it. */
+/* The part that Java and C# share: the generated functions, and a few that no C function gives as the classes need
+ * it. */
 
 %{
 #include "halftone/halftone.h"

@@ -47,7 +47,7 @@ class TcpProxy {
   TcpProxy(const TcpProxy&) = delete;
   TcpProxy& operator=(const TcpProxy&) = delete;
 
-  // Where the proxy listens: the target's address with another port.
+  // The address at which the proxy listens: the target's address with another port.
   const sockaddr_in& address() const { return address_; }
   int64_t forwarded_bytes() const { return forwarded_; }
 
@@ -71,7 +71,7 @@ class TcpProxy {
     Clock::time_point due;
     std::string bytes;  // empty: the end
   };
-  // What one side has sent and the other does not have yet.
+  // Bytes that one side has sent and the other does not have yet.
   struct Way {
     std::mutex mutex;
     std::condition_variable filled;

@@ -1,6 +1,6 @@
 package org.halftone;
 
-/** What try-with-resources needs of a {@link Scope}. */
+/** The part of a {@link Scope} that try-with-resources needs. */
 abstract class ScopeEnd extends NativeObject {
   private boolean isClosed;
 
