@@ -1,0 +1,155 @@
+using System;
+using System.Linq;
+using Halftone;
+
+/// <summary>The C# binding of the whole C API: arguments, results and data.</summary>
+static class ApiTest {
+  static readonly Device device = new Device("cpu");
+
+  static Tensor Of(params float[] values) { return Tensor.From(device, values); }
+
+  static void Same<T>(T[] actual, params T[] expected) {
+    Suite.Check(actual.SequenceEqual(expected), string.Join(" ", actual));
+  }
+
+  static void OptionalParametersAreNamed() {
+    var x = Tensor.From(device, new float[] {1, 2, 3, 4}, 2, 2);
+    Same(x.Sum().ToArray<float>(), 10);
+    Same(x.Sum(new long[] {0}).ToArray<float>(), 4, 6);
+    Same(x.Sum(keepdim: true).Shape, 1, 1);
+    Same(Ops.Linear(x, Tensor.From(device, new float[] {1, 1}, 1, 2)).ToArray<float>(), 3, 7);
+  }
+
+  static void OptionsHaveTheDefaultsOfTheHeader() {
+    Suite.Equal(new AdamwOptions().WeightDecay, 0.01);
+    Suite.Equal(new AdamOptions().WeightDecay, 0.0);
+    var plain = Module.Linear(device, 3, 2, new LinearOptions {Bias = false, Dtype = Dtype.BF16});
+    Suite.Equal(plain.ParameterCount, 1);
+    Suite.Equal(plain.Parameter(0).Dtype, Dtype.BF16);
+    Suite.Equal(Module.Linear(device, 3, 2).ParameterCount, 2);
+  }
+
+  static void AChangedStructureChangesTheSettings() {
+    var optimizer = Optimizer.Adamw(Module.Linear(device, 2, 2), new AdamwOptions {Lr = 0.5});
+    var settings = optimizer.AdamwGroup(0);
+    Suite.Equal(settings.Lr, 0.5);
+    settings.Lr = 0.25;
+    optimizer.SetAdamwGroup(0, settings);
+    Suite.Equal(optimizer.Lr, 0.25);
+  }
+
+  static void StructuresOfResultsHaveNumbersTextAndArrays() {
+    var preset = Ops.GradScalerOptionsPreset(ScalerPreset.Megatron);
+    Suite.Check(preset.GrowthInterval == 1000 && preset.Fp32Factors, preset.GrowthInterval);
+    Suite.Equal(device.MemoryStats().ByCategory.Length, 8);
+    using (var context = Context.DefaultContext()) Suite.Equal(context.DeviceInfo(0).Name, "cpu");
+  }
+
+  static void SeveralResultsAreATuple() {
+    var (values, indices) = Tensor.From(device, new float[] {1, 5, 7, 2}, 2, 2).MaxDim(1);
+    Same(values.ToArray<float>(), 5, 7);
+    Same(indices.ToArray<long>(), 1, 0);
+    var position = new Sampler(new SamplerOptions {Count = 10, BatchSize = 2}).Position();
+    Suite.Check(position.Epoch == 0 && position.Batch == 0, position);
+  }
+
+  static void ArraysOfObjectsGoInAndOut() {
+    var x = Of(1, 2, 3, 4);
+    Same(Ops.Cat(new[] {x, Of(5)}, 0).ToArray<float>(), 1, 2, 3, 4, 5);
+    var unused = Of(3);
+    x.RequiresGrad = unused.RequiresGrad = true;
+    var gradients = Ops.Gradients(new[] {(x * x).Sum()}, new Tensor[0], new[] {x, unused},
+                                  new GradientsOptions {AllowUnused = true});
+    Same(gradients[0].ToArray<float>(), 2, 4, 6, 8);
+    Suite.Check(gradients[1] == null, "an unused input has no gradient");
+  }
+
+  static void ArraysThatShareALengthMustHaveOne() {
+    var x = Tensor.From(device, new float[] {1, 2, 3, 4}, 2, 2);
+    Suite.Raises(Status.InvalidArgument, "shifts has 1 entries, expected 2",
+                 () => x.Roll(new long[] {0, 1}, new long[] {1}));
+  }
+
+  static void TextAndBytesOfAnyLengthComeBack() {
+    var names = Enumerable.Range(0, 40).Select(index => "Schicht_\u00e4_\ud83d\ude00_" + index).ToArray();
+    string summary = Module.NamedSequential(names, names.Select(_ => Module.Linear(device, 2, 2)).ToArray()).Summary();
+    Suite.Check(summary.Length > 1000 && summary.Contains(names[39]), summary);
+    var bytes = Enumerable.Range(0, 200).Select(value => (byte)value).ToArray();
+    using (var context = Context.DefaultContext())
+    using (var store = Store.Memory(context)) {
+      store.Set("key", bytes);
+      Same(store.Get("key", 1), bytes);
+    }
+  }
+
+  static void ArraysOfEveryTypeAreCopied() {
+    Same(Tensor.From(device, new[] {1.5, 2}).ToArray<float>(), 1.5f, 2);
+    Same(Tensor.From(device, new long[] {1, 2}).ToArray<double>(), 1, 2);
+    Same(Tensor.From(device, new[] {1, 2}).ToArray<long>(), 1, 2);
+    Same(Tensor.From(device, new short[] {1, -1}).ToArray<int>(), 1, -1);
+    Same<short>(Tensor.From(device, new sbyte[] {1, -1}).ToArray<short>(), 1, -1);
+    Same(Tensor.From(device, new byte[] {1, 255}).ToArray<int>(), 1, 255);
+    Same<byte>(Tensor.From(device, new[] {true, false}).ToArray<byte>(), 1, 0);
+    var x = Of(1, 2);
+    x.Write(3f, 4f);
+    Same(x.ToArray<float>(), 3, 4);
+  }
+
+  static void AnArrayMustFillTheShape() {
+    Suite.Raises(Status.InvalidArgument, "data has 8 bytes, expected 12", () => Tensor.From(device, new float[2], 3));
+    Suite.Raises(Status.InvalidArgument, "", () => Of(1).Write(1f, 2f));
+  }
+
+  static void AnArrayIsSharedAndPinned() {
+    var array = new float[] {1, 2, 3};
+    using (var x = Tensor.Wrap(device, array)) {
+      GC.Collect();
+      array[0] = 9;
+      Same(x.ToArray<float>(), 9, 2, 3);
+      x.Fill(5);
+    }
+    Same(array, 5, 5, 5);
+    Suite.Raises(Status.InvalidArgument, "data has 12 bytes", () => Tensor.Wrap(device, array, 4));
+  }
+
+  static void OperatorsCompute() {
+    var x = Of(1, 2, 4);
+    foreach (var one in new[] {x + x, x * 2, x * x / x + x, (x + 1) * 2 - 2, -(-x - x), x / 0.5}) {
+      Same(one.ToArray<float>(), 2, 4, 8);
+    }
+  }
+
+  static void TheValuesAreShown() {
+    Suite.Equal(Tensor.From(device, new long[] {1, 2, 3, 4}, 2, 2).ToString(),
+                "tensor([[1, 2],\n        [3, 4]], i64)");
+  }
+
+  static void MissingArgumentsAreNamed() {
+    try {
+      Ops.Cat(null, 0);
+    } catch (ArgumentNullException error) {
+      Suite.Equal(error.ParamName, "tensors");
+      return;
+    }
+    throw new Exception("nothing was thrown");
+  }
+
+  static int Main() {
+    var suite = new Suite();
+    suite.Test("OptionalParametersAreNamed", OptionalParametersAreNamed);
+    suite.Test("OptionsHaveTheDefaultsOfTheHeader", OptionsHaveTheDefaultsOfTheHeader);
+    suite.Test("AChangedStructureChangesTheSettings", AChangedStructureChangesTheSettings);
+    suite.Test("StructuresOfResults", StructuresOfResultsHaveNumbersTextAndArrays);
+    suite.Test("SeveralResultsAreATuple", SeveralResultsAreATuple);
+    suite.Test("ArraysOfObjectsGoInAndOut", ArraysOfObjectsGoInAndOut);
+    suite.Test("ArraysThatShareALengthMustHaveOne", ArraysThatShareALengthMustHaveOne);
+    suite.Test("TextAndBytesOfAnyLengthComeBack", TextAndBytesOfAnyLengthComeBack);
+    suite.Test("ArraysOfEveryTypeAreCopied", ArraysOfEveryTypeAreCopied);
+    suite.Test("AnArrayMustFillTheShape", AnArrayMustFillTheShape);
+    suite.Test("AnArrayIsSharedAndPinned", AnArrayIsSharedAndPinned);
+    suite.Test("OperatorsCompute", OperatorsCompute);
+    suite.Test("TheValuesAreShown", TheValuesAreShown);
+    suite.Test("MissingArgumentsAreNamed", MissingArgumentsAreNamed);
+    return suite.Finish();
+  }
+}

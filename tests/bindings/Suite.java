@@ -1,0 +1,60 @@
+import org.halftone.Halftone;
+import org.halftone.HalftoneException;
+import org.halftone.Status;
+
+/** Runs the cases of a test program and counts them; a program ends with {@link #finish}. */
+final class Suite {
+  interface Case {
+    void run() throws Exception;
+  }
+
+  private int passed;
+  private int failed;
+
+  static void check(boolean condition, Object what) {
+    if (!condition) throw new AssertionError(String.valueOf(what));
+  }
+
+  static void equal(Object actual, Object expected) {
+    if (!expected.equals(actual)) throw new AssertionError("expected " + expected + ", got " + actual);
+  }
+
+  /** Expects an exception with the status and the text in its message. */
+  static void raises(Status status, String text, Case call) throws Exception {
+    try {
+      call.run();
+    } catch (HalftoneException error) {
+      equal(error.status(), status);
+      check(error.getMessage().contains(text), error.getMessage());
+      return;
+    }
+    throw new AssertionError("nothing was thrown");
+  }
+
+  /** Cleaning runs on another thread, some time after the collection. */
+  static boolean collectedTo(long handles) throws InterruptedException {
+    for (int i = 0; i < 500 && Halftone.liveHandles() != handles; ++i) {
+      System.gc();
+      Thread.sleep(20);
+    }
+    return Halftone.liveHandles() == handles;
+  }
+
+  /** Runs a case; no object of the library may be left of it. */
+  void test(String name, Case body) throws InterruptedException {
+    long before = Halftone.liveHandles();
+    try {
+      body.run();
+      check(collectedTo(before), Halftone.liveHandles() + " live handles, before " + before);
+      ++passed;
+    } catch (Exception | AssertionError error) {
+      ++failed;
+      System.out.println("FAILED " + name + ": " + error);
+    }
+  }
+
+  void finish() {
+    System.out.println(passed + " passed, " + failed + " failed");
+    System.exit(failed == 0 ? 0 : 1);
+  }
+}
