@@ -16,7 +16,7 @@ PLAIN = {"int64_t": "long", "size_t": "long", "uint64_t": "ulong", "int32_t": "i
          "std::string": "string", "Integers": "long[]", "Bytes": "byte[]"}
 KEYWORDS = {"base", "checked", "class", "default", "event", "fixed", "in", "is", "lock", "null", "object", "operator",
             "out", "params", "ref", "string", "this", "void"}
-# A property tells what an object is, as opposed to what it does: the getter, and the setter of what can be changed.
+# Getters of attributes, as opposed to actions; a set_ function of the name is the setter.
 PROPERTIES = {
     "Tensor": ["shape", "strides", "dtype", "device", "grad", "numel", "requires_grad"],
     "Context": ["num_threads"], "Device": ["kind", "name"], "Group": ["kind", "rank", "size"],

@@ -1,5 +1,4 @@
-/* The part that Java and C# share: the generated functions, and a few that no C function gives as the classes need
- * it. */
+/* Functions that Java and C# share: the generated ones, and a few that combine C functions. */
 
 %{
 #include "halftone/halftone.h"

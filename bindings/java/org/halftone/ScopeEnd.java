@@ -1,6 +1,6 @@
 package org.halftone;
 
-/** The part of a {@link Scope} that try-with-resources needs. */
+/** Ends a {@link Scope} with its try-with-resources. */
 abstract class ScopeEnd extends NativeObject {
   private boolean isClosed;
 
