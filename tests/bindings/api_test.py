@@ -162,6 +162,16 @@ class Library(unittest.TestCase):
         self.assertIs(model(x).dtype, ht.Dtype.F32)
         self.assertTrue(model(x).requires_grad)
 
+    def test_a_model_is_described_before_it_has_memory(self):
+        device = ht.Device("cpu", ht.Context(seed=5))
+        at_once = ht.Device("cpu", ht.Context(seed=5))
+        with ht.deferred_init():
+            model = nn.Linear(1000, 1000, device=device)
+        self.assertLess(device.memory_stats().current, 1000)
+        expected = nn.Linear(1000, 1000, device=at_once).parameter(0).tensor.tolist()
+        self.assertEqual(model.parameter(0).tensor.tolist(), expected)
+        self.assertGreaterEqual(device.memory_stats().current, 4_000_000)
+
     def test_data_comes_in_epochs(self):
         loader = ht.DataLoader(ht.tensor([[0.0], [1.0], [2.0], [3.0]]), ht.tensor([0, 1, 2, 3]), batch_size=2)
         epochs = [[(x.tolist(), y.tolist()) for x, y in loader] for _ in range(2)]

@@ -37,6 +37,10 @@ class Lists(unittest.TestCase):
         self.assertEqual(ht.tensor([0.5, 2.0], dtype="bf16").tolist(), [0.5, 2.0])
         self.assertEqual(ht.tensor([0.5, 2.0], dtype="f16").tolist(), [0.5, 2.0])
 
+    def test_of_double_precision_keep_their_digits(self):
+        for dtype in ("f64", ht.Dtype.F64):
+            self.assertEqual(ht.tensor([0.1, 1 / 3], dtype=dtype).tolist(), [0.1, 1 / 3])
+
     def test_values_are_shown(self):
         self.assertEqual(repr(ht.tensor([[1, 2], [3, 4]])), "tensor([[1, 2],\n        [3, 4]], i64)")
 

@@ -3,7 +3,7 @@
 from array import array
 
 from . import halftone as _generated
-from .enums import Dtype
+from .enums import Dtype, from_name
 
 # The letters of the struct module, and the dtypes whose elements have their layout.
 _LETTERS = {"d": "F64", "f": "F32", "e": "F16", "q": "I64", "l": "I64", "i": "I32", "h": "I16", "b": "I8", "B": "U8",
@@ -58,16 +58,19 @@ def _shape(data):
     return shape
 
 
-def _usual_dtype(values):
+def _usual_dtype(values, wanted):
+    """Python's numbers have the digits of f64, which a tensor of f64 must not lose on the way."""
+    if wanted == Dtype.F64:
+        return Dtype.F64
     if values and all(isinstance(value, bool) for value in values):
         return Dtype.BOOL
     return Dtype.I64 if values and all(isinstance(value, int) for value in values) else Dtype.F32
 
 
-def _from_numbers(data, device):
+def _from_numbers(data, device, wanted):
     shape = _shape(data)
     values = _flatten(data, shape)
-    dtype = _usual_dtype(values)
+    dtype = _usual_dtype(values, wanted)
     letter = _MEMORY.get(dtype) or format_of(dtype)
     return _generated.Tensor.from_bytes(device, dtype, shape, array(letter, values))
 
@@ -79,8 +82,10 @@ def tensor(data, dtype=None, device=None):
     Numbers become f32, integers i64, booleans bool, and a buffer keeps its dtype, unless `dtype` says otherwise.
     """
     device = device or default_device()
+    if isinstance(dtype, str):
+        dtype = from_name("Dtype", dtype)
     if isinstance(data, (int, float, list, tuple)):
-        made = _from_numbers(data, device)
+        made = _from_numbers(data, device, dtype)
     else:
         view = memoryview(data)
         content = view if view.c_contiguous else view.tobytes()

@@ -1,7 +1,7 @@
 """Scopes of one thread, for `with`: what is made inside is released at the end, or a mode is on until the end."""
 
 from . import halftone as _generated
-from .halftone import AutocastPolicy, Scope
+from .halftone import AutocastPolicy, DistributedDataParallel, Fsdp, Scope
 
 Scope.__enter__ = lambda self: self
 Scope.__exit__ = lambda self, *exception: self.end()
@@ -67,5 +67,21 @@ def detect_anomaly(anomaly="not_finite"):
     """Fails inside at the operation that makes the first NaN or infinity."""
     return _Begun(lambda: _generated.anomaly_begin(anomaly))
 
+
+def _no_sync(self):
+    """Leaves the gradients of backwards inside to this rank: they are added up, and the first backward after the block
+    shares the sums. Every rank does so for the same backwards.
+    """
+    return _Begun(self.no_sync_begin)
+
+
+def _gathered(self):
+    """Gathers all weights inside, to read them: every rank begins it at the same place."""
+    return _Begun(self.gather_begin)
+
+
+DistributedDataParallel.no_sync = _no_sync
+Fsdp.no_sync = _no_sync
+Fsdp.gathered = _gathered
 
 __all__ = ["autocast", "deferred_init", "detect_anomaly", "keep", "no_grad", "scope"]
