@@ -52,7 +52,7 @@ using Callback = std::unique_ptr<Callable>;
 
 inline void drop_callable(void* user) { delete static_cast<Callable*>(user); }
 
-// Each parameter of a C callback gives something to the arguments, or takes something from the result.
+// Gives each parameter of a C callback to the arguments, or takes it from the result.
 class Exchange {
  public:
   explicit Exchange(bool replaces_inputs) : replaces_inputs_(replaces_inputs) {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import json
 import math
 import signal
@@ -19,7 +20,7 @@ from typing import Any, ContextManager, NoReturn, Optional
 import halftone as ht
 
 try:
-    from tqdm import tqdm
+    tqdm: Any = importlib.import_module("tqdm").tqdm
 except ImportError:
     tqdm = None
 

@@ -35,7 +35,9 @@ for _name in _OPERATIONS:
     if not hasattr(_generated.Tensor, _name):
         setattr(_generated.Tensor, _name, _generated._swig_new_instance_method(getattr(_generated, _name)))
 
-from . import callers, custom, modules, nn, structures, tensors  # noqa: E402, F401: they complete the classes
+# These complete the classes. A structure is a class with properties as long as no other class has one.
+from . import structures  # noqa: E402, F401, I001
+from . import callers, custom, modules, nn, tensors  # noqa: E402, F401
 from .buffers import default_device, from_buffer, from_dlpack, from_numpy, tensor  # noqa: E402
 from .modules import DataLoader  # noqa: E402
 from .scopes import autocast, deferred_init, detect_anomaly, keep, no_grad, scope  # noqa: E402

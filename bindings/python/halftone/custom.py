@@ -12,8 +12,8 @@ _forward = vars(Module)["forward"]
 
 
 class _Forward:
-    """The function that the library calls for a module: it finds the module's object. Several objects may stand for one
-    module, one after the other: they share their attributes.
+    """The library calls this for a module; it finds the module's object. Several objects may stand for one module, one
+    after the other: they share their attributes.
 
     A module keeps this object, which keeps the attributes; an object keeps the module. So the attributes must not refer
     to the object itself, and `this` among them owns no reference. The reference is in the slot `_owner`.
@@ -124,7 +124,7 @@ Module.register_buffer = _register_buffer
 
 
 class _Context:
-    """The object that forward and backward of one use of a function share: attributes of their own, and saved tensors."""
+    """Shared by forward and backward of one use of a function: any attributes of their own, and saved tensors."""
 
     def __init__(self):
         self.saved_tensors = ()
