@@ -22,14 +22,16 @@ namespace halftone::trainer {
 // One rank: a context and its group.
 struct ShardedRank {
   ShardedRank(const Io& io, const char* kind, const Ref<SharedStore>& store, int number, int size,
-              int64_t timeout_ns = 10'000 * kMillisecond) {
+              int64_t timeout_ns = 10'000 * kMillisecond, const char* plugin = nullptr) {
     ContextOptions options;
     options.num_threads = 1;
     options.seed = 100 + static_cast<uint64_t>(number);
     options.io = io;
     context = make_ref<Context>(options);
+    if (plugin != nullptr) context->load_plugin(plugin);
     group =
-        make_ref<Group>(kind, device(), store, GroupOptions{.rank = number, .size = size, .timeout_ns = timeout_ns});
+        make_ref<Group>(kind, device(), store,
+                        GroupOptions{.rank = number, .size = size, .timeout_ns = timeout_ns, .interface = "127.0.0.1"});
   }
 
   ContextDevice& device() const { return context->device("cpu"); }
