@@ -12,7 +12,7 @@
 
 namespace halftone {
 
-// Gloo lets, of two ranks, the one with the higher address connect. Rank r has 127.0.0.(r + 1), so a rank's connections
+// Gloo lets the rank with the higher address connect to the other. Rank r has 127.0.0.(r + 1), so a rank's connections
 // to all lower ranks go through proxies of its own.
 class ProxiedStore final : public KeyValueStore {
  public:

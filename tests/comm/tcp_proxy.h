@@ -47,7 +47,7 @@ class TcpProxy {
   TcpProxy(const TcpProxy&) = delete;
   TcpProxy& operator=(const TcpProxy&) = delete;
 
-  // The address at which the proxy listens: the target's address with another port.
+  // The target's address with the port at which the proxy listens.
   const sockaddr_in& address() const { return address_; }
   int64_t forwarded_bytes() const { return forwarded_; }
 
@@ -71,7 +71,7 @@ class TcpProxy {
     Clock::time_point due;
     std::string bytes;  // empty: the end
   };
-  // Bytes that one side has sent and the other does not have yet.
+  // The bytes that one side has sent and the other does not have yet.
   struct Way {
     std::mutex mutex;
     std::condition_variable filled;

@@ -9,6 +9,7 @@
 #include <new>
 #include <thread>
 
+#include "comm/guarded.h"
 #include "comm/tcp_store/server.h"
 #include "core/error.h"
 #include "core/foreign_function.h"
@@ -242,16 +243,7 @@ class TcpStore final : public KeyValueStore {
 Status create_tcp_store(const StoreOptions& options, KeyValueStore** out) noexcept {
   const CancellationGuard no_cancellation;
   *out = nullptr;
-  try {
-    *out = new TcpStore(options);
-    return {};
-  } catch (const Error& error) {
-    Status status = Status::failure(error.code(), "%s", error.what());
-    status.native_code = error.native_code();
-    return status;
-  } catch (const std::bad_alloc&) {
-    return Status::failure(Code::kOutOfMemory, "no memory for a store");
-  }
+  return guarded([&] { *out = new TcpStore(options); });
 }
 
 }  // namespace halftone

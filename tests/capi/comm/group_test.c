@@ -6,61 +6,13 @@
 #include <string.h>
 
 #include "run_tests.h"
+#include "thread_ranks.h"
 
 enum { kRanks = 3 };
 
-typedef struct Rank {
-  int number;
-  htone_store* store;
-  htone_context* context;
-  htone_device* device;
-  htone_group* group;
-  void (*body)(struct Rank* rank);
-} Rank;
+static void run_ranks(void (*body)(ThreadRank* rank)) { run_thread_ranks(kRanks, body); }
 
-/* CMocka's assertions leave a test by longjmp, which only its own thread may do. */
-#define REQUIRE(condition)                                                          \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      abort();                                                                      \
-    }                                                                               \
-  } while (0)
-#define REQUIRE_OK(call) REQUIRE((call) == HTONE_OK)
-
-static void* run_rank(void* argument) {
-  Rank* rank = argument;
-  htone_context_options context_options = HTONE_CONTEXT_OPTIONS_INIT;
-  context_options.num_threads = 1;
-  REQUIRE_OK(htone_context_create(&context_options, &rank->context));
-  REQUIRE_OK(htone_device_create(rank->context, "cpu", &rank->device));
-  htone_group_options options = HTONE_GROUP_OPTIONS_INIT;
-  options.rank = rank->number;
-  options.size = kRanks;
-  options.timeout_seconds = 20;
-  REQUIRE_OK(htone_group_create(rank->device, "threads", rank->store, &options, &rank->group));
-  REQUIRE_OK(htone_group_barrier(rank->group, NULL)); /* nobody leaves before all have come */
-  rank->body(rank);
-  REQUIRE_OK(htone_group_release(rank->group));
-  REQUIRE_OK(htone_device_release(rank->device));
-  REQUIRE_OK(htone_context_release(rank->context));
-  return NULL;
-}
-
-static void run_ranks(void (*body)(Rank* rank)) {
-  pthread_t threads[kRanks];
-  Rank ranks[kRanks];
-  htone_store* store = NULL;
-  assert_ok(htone_store_create_memory(test_context(), &store));
-  for (int i = 0; i < kRanks; ++i) {
-    ranks[i] = (Rank){.number = i, .store = store, .body = body};
-    assert_int_equal(pthread_create(&threads[i], NULL, run_rank, &ranks[i]), 0);
-  }
-  for (int i = 0; i < kRanks; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
-  assert_ok(htone_store_release(store));
-}
-
-static htone_tensor* numbers(Rank* rank, int64_t count, const float* values) {
+static htone_tensor* numbers(ThreadRank* rank, int64_t count, const float* values) {
   htone_tensor* tensor = NULL;
   REQUIRE_OK(htone_tensor_create(rank->device, HTONE_F32, 1, &count, &tensor));
   REQUIRE_OK(htone_tensor_write(tensor, HTONE_F32, values, (size_t)count * sizeof *values));
@@ -73,7 +25,7 @@ static void require_numbers(htone_tensor* tensor, size_t count, const float* exp
   for (size_t i = 0; i < count; ++i) REQUIRE(values[i] == expected[i]);
 }
 
-static void reduce_and_gather(Rank* rank) {
+static void reduce_and_gather(ThreadRank* rank) {
   const float r = (float)rank->number;
   htone_tensor* in = numbers(rank, 3, (float[]){1 + r, 10, -r});
   htone_tensor* out = numbers(rank, 3, (float[]){0, 0, 0});
@@ -106,7 +58,7 @@ static void every_operation_gives_its_result(void** state) {
   run_ranks(reduce_and_gather);
 }
 
-static void pass_on(Rank* rank) {
+static void pass_on(ThreadRank* rank) {
   const int next = (rank->number + 1) % kRanks, previous = (rank->number + kRanks - 1) % kRanks;
   htone_tensor* own = numbers(rank, 2, (float[]){(float)rank->number, 7});
   htone_tensor* other = numbers(rank, 2, (float[]){-1, -1});
@@ -126,7 +78,7 @@ static void messages_go_around_a_ring(void** state) {
   run_ranks(pass_on);
 }
 
-static void run_beside(Rank* rank) {
+static void run_beside(ThreadRank* rank) {
   htone_tensor* tensors[4];
   htone_work* works[4];
   for (int i = 0; i < 4; ++i) {
@@ -156,13 +108,11 @@ static void operations_run_beside_the_caller(void** state) {
   run_ranks(run_beside);
 }
 
-static void disagree(Rank* rank) {
-  htone_error_info info = {.struct_size = sizeof info};
+static void disagree(ThreadRank* rank) {
   htone_tensor* tensor = numbers(rank, 3 + rank->number / 2, (float[]){1, 2, 3, 4});
   REQUIRE(htone_group_all_reduce(rank->group, HTONE_REDUCE_SUM, tensor, tensor, NULL) == HTONE_ERROR_COMM);
-  htone_error_last(&info);
-  REQUIRE(strstr(info.message, "all_reduce of 3 f32 with sum") != NULL);
-  REQUIRE(strstr(info.message, "rank 2 called all_reduce of 4 f32 with sum") != NULL);
+  REQUIRE(last_error_says("all_reduce of 3 f32 with sum"));
+  REQUIRE(last_error_says("rank 2 called all_reduce of 4 f32 with sum"));
   REQUIRE(htone_group_barrier(rank->group, NULL) == HTONE_ERROR_COMM);
   char text[4096];
   size_t length = 0;
@@ -199,12 +149,10 @@ static void ranks_that_disagree_get_an_error_that_names_both(void** state) {
   assert_non_null(strstr(log_text, "all_reduce of 4 f32 with sum: failed after "));
 }
 
-static void stop(Rank* rank) {
+static void stop(ThreadRank* rank) {
   if (rank->number == 1) REQUIRE_OK(htone_group_abort(rank->group, "no more data"));
-  htone_error_info info = {.struct_size = sizeof info};
   REQUIRE(htone_group_barrier(rank->group, NULL) == HTONE_ERROR_PEER_LOST);
-  htone_error_last(&info);
-  REQUIRE(strstr(info.message, "rank 1 aborted the group: no more data") != NULL);
+  REQUIRE(last_error_says("rank 1 aborted the group: no more data"));
 }
 
 static void an_abort_reaches_every_rank_with_its_reason(void** state) {
@@ -212,7 +160,7 @@ static void an_abort_reaches_every_rank_with_its_reason(void** state) {
   run_ranks(stop);
 }
 
-static void split_and_count(Rank* rank) {
+static void split_and_count(ThreadRank* rank) {
   htone_group* part = NULL;
   int32_t value = -1;
   REQUIRE_OK(htone_group_split(rank->group, rank->number == 1 ? -1 : 5, -rank->number, &part));
@@ -316,7 +264,7 @@ static void a_launcher_tells_a_process_its_place(void** state) {
 }
 
 /* The choice is the first of the algorithms with the smallest prediction. */
-static void require_best(Rank* rank, htone_collective operation, int64_t bytes) {
+static void require_best(ThreadRank* rank, htone_collective operation, int64_t bytes) {
   htone_algorithm chosen = HTONE_ALGORITHM_MAX_ENUM, best = HTONE_ALGORITHM_DIRECT;
   double best_seconds = INFINITY;
   REQUIRE_OK(htone_group_algorithm(rank->group, operation, bytes, &chosen));
@@ -330,7 +278,7 @@ static void require_best(Rank* rank, htone_collective operation, int64_t bytes) 
   REQUIRE(chosen == best);
 }
 
-static void measure_and_predict(Rank* rank) {
+static void measure_and_predict(ThreadRank* rank) {
   htone_group* fresh = NULL;
   htone_link_cost cost = HTONE_LINK_COST_INIT;
   double seconds = 0, again = 0;
