@@ -1,6 +1,10 @@
 // Ranks that meet to share memory: those that do not fit are refused, and nothing is left behind.
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstring>
@@ -254,6 +258,31 @@ TEST(SharedMemoryCreation, ALimitOnTheSizeOfFilesIsAnErrorAndNoSignal) {
     EXPECT_EQ(status.native_code, EFBIG);
   });
   EXPECT_EQ(child.wait(), 0);
+}
+
+// From now on this process gets no memory that others can map, as in some containers.
+void forbid_shared_memory(uint32_t error) {
+  sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program = {.len = static_cast<uint16_t>(std::size(rules)), .filter = rules};
+  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST(SharedMemoryCreation, D25_ASystemThatForbidsSharedMemoryIsToldWithAdvice) {
+  for (const int error : {EPERM, ENOSYS}) {
+    ChildProcess child([&] {
+      forbid_shared_memory(static_cast<uint32_t>(error));
+      const OwnedStore store = create_memory_store();
+      const Status status = error_of_joining(*store, 0, 2, kLong);
+      EXPECT_EQ(status.code, Code::kUnsupported) << status.message;
+      EXPECT_EQ(status.native_code, error);
+      EXPECT_TRUE(says(status, "use the kind \"gloo\"")) << status.message;
+    });
+    EXPECT_EQ(child.wait(), 0);
+  }
 }
 
 }  // namespace

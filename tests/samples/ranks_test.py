@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import unittest.mock
 
 import gpt_test
 import sample_run
@@ -87,6 +88,24 @@ class RanksTest(sample_run.ProgramTest):
         result = self.run_ranks(2, *DDP, *STEPS, "--offload", "file")
         self.assertEqual(result.returncode, 2)
         self.assertIn("error: --offload 'file': expected none, or --sharding optimizer, gradients", result.stderr)
+
+    def test_processes_of_one_machine_may_use_the_network_instead_of_shared_memory(self):
+        shared, _ = self.train(2, *DDP, *STEPS)
+        with unittest.mock.patch.dict(os.environ, HALFTONE_GROUP="gloo"):
+            self.assertEqual(self.train(2, *DDP, *STEPS)[0], shared)
+        with unittest.mock.patch.dict(os.environ, HALFTONE_GROUP="pigeons"):
+            self.assertIn("pigeons", self.run_ranks(2, *DDP, *STEPS).stderr)
+
+    def test_shared_memory_needs_no_folder_of_the_system(self):
+        without = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
+        if subprocess.run([*without, "true"], capture_output=True).returncode != 0:
+            print("skipped: this user may not mount a file system over /dev/shm")
+            self.skipTest("no right to mount")
+        shared, _ = self.train(2, *DDP, *STEPS)
+        command = [*without, *self.command(2, *DDP, *STEPS)]
+        result = subprocess.run(command, capture_output=True, text=True, encoding=self.encoding, timeout=300)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(sample_run.without_speed(sample_run.read_log(self.log)), shared)
 
     def test_accumulated_batches_are_averaged_once(self):
         for sharding in (DDP, FULL):

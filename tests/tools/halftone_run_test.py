@@ -23,6 +23,7 @@ class HalftoneRun(unittest.TestCase):
         self.environment = {**os.environ, "TMPDIR": self.folder.name}
         self.environment.pop("HALFTONE_NUM_THREADS", None)
         self.environment.pop("HALFTONE_SECRET", None)
+        self.environment.pop("HALFTONE_GROUP", None)
 
     def tearDown(self):
         self.assertEqual(os.listdir(self.folder.name), [], "the folder of the store is left behind")
@@ -33,6 +34,15 @@ class HalftoneRun(unittest.TestCase):
                      script='echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $HALFTONE_GROUP"')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(sorted(result.stdout.splitlines()), [f"{r}/3 {r}/3 shared_memory" for r in range(3)])
+
+    def test_the_kind_of_group_is_the_options_or_the_callers(self):
+        wishes = {(): "shared_memory", ("--group", "gloo"): "gloo", ("--group", "shared_memory"): "shared_memory"}
+        for options, kind in wishes.items():
+            result = run("-n", "1", *options, env=self.environment, script="echo $HALFTONE_GROUP")
+            self.assertEqual(result.stdout, f"[0] {kind}\n")
+            result = run("-n", "1", *options, env={**self.environment, "HALFTONE_GROUP": "gloo"},
+                         script="echo $HALFTONE_GROUP")
+            self.assertEqual(result.stdout, f"[0] {kind if options else 'gloo'}\n")
 
     def test_processes_share_a_store_and_a_secret_of_their_run(self):
         lines = {run("-n", "2", "--no-prefix", env=self.environment,
@@ -122,6 +132,14 @@ class HalftoneRun(unittest.TestCase):
                      script='echo "$RANK/$WORLD_SIZE $LOCAL_RANK $HALFTONE_GROUP $MASTER_ADDR $MASTER_PORT $HALFTONE_SECRET"')
         self.assertEqual(sorted(result.stdout.splitlines()),
                          ["2/6 0 gloo [::1] 29500 word", "3/6 1 gloo [::1] 29500 word"])
+
+    def test_shared_memory_reaches_no_other_machine(self):
+        machines = ("-n", "1", "--nnodes", "2", "--rendezvous", "a:1")
+        environment = {**self.environment, "HALFTONE_SECRET": "word"}
+        for result in (run(*machines, "--group", "shared_memory", "sh", env=environment),
+                       run(*machines, "sh", env={**environment, "HALFTONE_GROUP": "shared_memory"})):
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("the group shared_memory is for one machine", result.stderr)
 
     def test_a_program_that_is_not_there_is_named(self):
         result = run("-n", "1", "/nowhere/program", env=self.environment)

@@ -26,7 +26,8 @@ constexpr const char* kUsage =
     "  --rendezvous MACHINE:PORT\n"
     "                           with several machines: an address of machine 0. The variable HALFTONE_SECRET must\n"
     "                           hold one text on all machines.\n"
-    "  --group KIND             shared_memory or gloo; default: shared_memory on one machine, gloo on several\n"
+    "  --group KIND             shared_memory or gloo; default: the variable HALFTONE_GROUP; without it shared_memory\n"
+    "                           on one machine, gloo on several\n"
     "  --grace SECONDS          time for the others to end by themselves before they are killed; default 10\n"
     "  --no-prefix              do not write [rank] before each line of output\n"
     "  --help, --version\n"
@@ -126,7 +127,7 @@ void check(const Options& options) {
   if (options.machine >= options.machines) refuse("%s must be less than --nnodes", "--node-rank");
   if (options.machines == 1) return;
   if (options.rendezvous.rfind(':') == std::string::npos) refuse("%s needs --rendezvous MACHINE:PORT", "--nnodes");
-  if (options.group == "shared_memory") refuse("--group %s is for one machine", "shared_memory");
+  if (options.group == "shared_memory") refuse("the group %s is for one machine", "shared_memory");
   const char* secret = secure_getenv("HALFTONE_SECRET");
   if (secret == nullptr || *secret == '\0') refuse("set %s to one text on all machines", "HALFTONE_SECRET");
 }
@@ -139,6 +140,8 @@ Options parse(int argc, char** argv) {
   while (arguments.at_option()) take_option(arguments, options);
   arguments.skip_separator();
   options.command = arguments.rest();
+  const char* group = secure_getenv("HALFTONE_GROUP");
+  if (options.group.empty() && group != nullptr) options.group = group;
   check(options);
   if (options.group.empty()) options.group = options.machines == 1 ? "shared_memory" : "gloo";
   return options;

@@ -11,7 +11,7 @@ struct Options {
   int machines = 1;        // that take part, each with as many processes
   int machine = 0;         // this one's number
   std::string rendezvous;  // "address:port" of the store, which the first machine serves; with several machines
-  std::string group;       // kind of group; empty: shared_memory on one machine, gloo on several
+  std::string group;       // kind of group; empty until parse() chooses one
   double grace_seconds = 10;
   bool prefixes = true;
   std::vector<std::string> command;

@@ -35,6 +35,24 @@ Status out_of_memory(size_t bytes, int error) noexcept {
   return status;
 }
 
+// Some systems and containers do not have the call, or forbid it.
+Status no_shared_memory(int error) noexcept {
+  Status status = Status::failure(Code::kUnsupported,
+                                  "this system gives processes no shared memory (memfd_create: error %d): use the kind "
+                                  "\"gloo\"",
+                                  error);
+  status.native_code = error;
+  return status;
+}
+
+Descriptor create_file(size_t bytes) {
+  Descriptor file(memfd_create("halftone", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const int error = errno;
+  if (file) return file;
+  check(error == ENOSYS || error == EPERM || error == EACCES ? no_shared_memory(error) : out_of_memory(bytes, error));
+  return file;
+}
+
 // Not 0.
 uint64_t random_number() {
   uint64_t number = 0;
@@ -88,8 +106,7 @@ size_t Segment::word_bytes(int ranks) noexcept {
 Segment Segment::create(int ranks, size_t data_bytes) {
   Segment segment;
   segment.ranks_ = ranks;
-  segment.file_ = Descriptor(memfd_create("halftone", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!segment.file_) check(out_of_memory(data_bytes, errno));
+  segment.file_ = create_file(data_bytes);
   const size_t words = word_bytes(ranks);
   const int error = extend(segment.file_, 0, words + data_bytes);
   if (error != 0) check(out_of_memory(data_bytes, error));
