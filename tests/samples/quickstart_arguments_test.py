@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The output of samples/quickstart before it installs or builds anything: in a copy without a build."""
+"""What samples/quickstart does with its arguments, in a copy of the samples: what it prints before it installs or builds
+anything, and the command that it runs at last, where programs that do nothing stand for the build.
+"""
 
 import os
 import pathlib
@@ -37,6 +39,38 @@ class QuickstartArgumentsTest(unittest.TestCase):
     def run_quickstart(self, *arguments, user=None):
         command = [self.root / "samples/quickstart", *arguments]
         return subprocess.run(command, capture_output=True, text=True, user=user)
+
+    def write_program(self, path, script):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def last_command(self, *arguments):
+        """The arguments of the program that quickstart becomes, its own name first."""
+        tell = 'printf "%s\\n" "${0##*/}" "$@"'
+        for name in ("tools/install_for_library.sh", "samples/data/make_text", "stand-ins/cmake"):
+            self.write_program(self.root / name, "exit 0")
+        (self.root / "build/install/include").mkdir(parents=True, exist_ok=True)
+        (self.root / "build/install/lib").mkdir(parents=True, exist_ok=True)
+        self.write_program(self.root / "build/install/bin/halftone-run", tell)
+        for name in ("train_fashion_mnist", "train_gpt"):
+            self.write_program(self.root / "build/quickstart" / name, tell)
+        done = subprocess.run([self.root / "samples/quickstart", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{self.root / 'stand-ins'}:{os.environ['PATH']}"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.splitlines()[1 if "Building" in done.stdout else 0:]
+
+    def test_ranks_and_sharding_choose_the_launcher_and_its_flags(self):
+        mnist = str(self.root / "build/quickstart/train_fashion_mnist")
+        launched = ["halftone-run", "-n", "2", "--", mnist, "--precision", "bf16"]
+        self.assertEqual(self.last_command("--steps", "3"), ["train_fashion_mnist", "--precision", "bf16", "--steps", "3"])
+        self.assertEqual(self.last_command("--ranks", "2"), [*launched, "--sharding", "ddp"])
+        for kind in ("ddp", "optimizer", "gradients", "full", "hybrid"):
+            self.assertEqual(self.last_command("--ranks=2", "--sharding", kind), [*launched, "--sharding", kind])
+            self.assertEqual(self.last_command(f"--sharding={kind}", "--ranks", "2"), [*launched, f"--sharding={kind}"])
+        gpt = self.last_command("--model", "gpt", "--ranks", "4", "--sharding", "full", "--steps=3")
+        self.assertEqual(gpt[:3], ["halftone-run", "-n", "4"])
+        self.assertEqual(gpt[-3:], ["--sharding", "full", "--steps=3"])
 
     def assert_nothing_was_begun(self):
         self.assertEqual([path.name for path in self.root.iterdir()], ["samples"])
