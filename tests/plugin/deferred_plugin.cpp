@@ -172,6 +172,9 @@ HALFTONE_TEST_EXPORT void deferred_plugin_run_others_first(int32_t is_first) {
   halftone::deferred::runs_others_first = is_first != 0;
 }
 
+// Sets deferred::pieces_until_loss.
+HALFTONE_TEST_EXPORT void deferred_plugin_lose_after(int64_t pieces) { halftone::deferred::pieces_until_loss = pieces; }
+
 HALFTONE_TEST_EXPORT const halftone::PluginTable* halftone_plugin(const halftone::PluginHost* host) {
   static const halftone::PluginTable table = {
       .struct_size = sizeof(halftone::PluginTable),

@@ -9,13 +9,20 @@ void Machine::run_all() {
   for (size_t i = queues.size(); i-- > 0;) queues[i]->run_until(queues[i]->length());
 }
 
-Status Machine::take_fault() { return std::exchange(fault, Status{}); }
+Status Machine::take_fault() { return is_lost ? fault : std::exchange(fault, Status{}); }
+
+bool Machine::may_lose() {
+  if (is_lost || pieces_until_loss.fetch_sub(1) != 0) return is_lost;
+  is_lost = true;
+  fault = Status::failure(Code::kDevice, "the deferred device is lost");
+  return true;
+}
 
 Queue::~Queue() { machine_.queues.erase(std::find(machine_.queues.begin(), machine_.queues.end(), this)); }
 
 void Queue::add(Work work) {
   pieces_.emplace_back([this, run = std::move(work)] {
-    if (!machine_.fault.ok()) return;
+    if (machine_.may_lose() || !machine_.fault.ok()) return;
     if (Status status = run(machine_.cpu); !status.ok()) machine_.fault = status;
   });
 }

@@ -3,6 +3,7 @@
 // are called under Machine::mutex, from any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -19,6 +20,10 @@ using Work = std::function<Status(Stream& cpu)>;
 
 class Queue;
 
+// The device that would run this many pieces later is lost instead: it runs nothing more, and every wait for it fails.
+// Below 0: none is.
+inline std::atomic<int64_t> pieces_until_loss{-1};
+
 // The part that all streams of a device share.
 struct Machine {
   explicit Machine(Stream& stream) : cpu(stream) {}
@@ -26,10 +31,13 @@ struct Machine {
   // Runs everything, the queue that was created last first.
   void run_all();
   Status take_fault();
+  // Called before each piece. Returns true if the device is lost.
+  bool may_lose();
 
   std::recursive_mutex mutex;
   Stream& cpu;
   Status fault;  // the device's error word
+  bool is_lost = false;
   std::vector<Queue*> queues;
 };
 

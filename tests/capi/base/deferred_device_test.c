@@ -14,14 +14,27 @@ static const struct {
   const char* name;
 } kDevices[kRunsPerKind] = {{NULL, "cpu"}, {DEFERRED_PLUGIN, "deferred"}};
 
-static int64_t waits(void) {
-  int64_t (*count)(void) = NULL;
+static void* plugins(const char* name) {
   void* library = dlopen(DEFERRED_PLUGIN, RTLD_NOW);
   assert_non_null(library);
-  void* symbol = dlsym(library, "deferred_plugin_waits");
+  void* symbol = dlsym(library, name);
   assert_non_null(symbol);
-  memcpy(&count, &symbol, sizeof symbol); /* ISO C has no conversion from an object's address to a function's */
+  return symbol;
+}
+
+/* ISO C has no conversion from an object's address to a function's. */
+static int64_t waits(void) {
+  int64_t (*count)(void) = NULL;
+  void* symbol = plugins("deferred_plugin_waits");
+  memcpy(&count, &symbol, sizeof symbol);
   return count();
+}
+
+static void lose_device_after(int64_t pieces) {
+  void (*set)(int64_t) = NULL;
+  void* symbol = plugins("deferred_plugin_lose_after");
+  memcpy(&set, &symbol, sizeof symbol);
+  set(pieces);
 }
 
 static const RunKind kKinds[] = {
@@ -82,9 +95,8 @@ typedef struct Trainer {
   htone_grad_scaler* scaler;
 } Trainer;
 
-static Trainer make_trainer(int device, int cumulative) {
+static Trainer make_trainer_in(htone_context* context, int device, int cumulative) {
   Trainer trainer = {NULL};
-  htone_context* context = make_context(2, 7);
   htone_adamw_options adamw;
   if (kDevices[device].plugin != NULL) assert_ok(htone_context_load_plugin(context, kDevices[device].plugin));
   assert_ok(htone_device_create(context, kDevices[device].name, &trainer.device));
@@ -100,6 +112,10 @@ static Trainer make_trainer(int device, int cumulative) {
   assert_ok(htone_grad_scaler_create(trainer.device, NULL, &trainer.scaler));
   keep_grad_scaler(trainer.scaler);
   return trainer;
+}
+
+static Trainer make_trainer(int device, int cumulative) {
+  return make_trainer_in(make_context(2, 7), device, cumulative);
 }
 
 /* The batch comes from memory that the program uses again at once. Returns the loss, not read yet. */
@@ -193,12 +209,56 @@ static void a_bad_target_is_reported_where_the_loss_is_read(void** state) {
   assert_true(item_of(step(&trainer, 0)) > 0);
 }
 
+static void expect_working(htone_context* context, const char* name) {
+  htone_device* device = NULL;
+  htone_tensor *one = NULL, *two = NULL;
+  assert_ok(htone_device_create(context, name, &device));
+  keep_device(device);
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 0, NULL, 1, &one));
+  keep_tensor(one);
+  assert_ok(htone_add(one, one, &two));
+  keep_tensor(two);
+  assert_true(item_of(two) == 2);
+}
+
+/* Trains on a device that is lost at a piece of its work. Returns 0 if the work ends before. */
+static int train_until_loss(int64_t piece) {
+  double value = 0;
+  htone_tensor* later = NULL;
+  htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
+  htone_context* context = make_context(1, 7);
+  const Trainer trainer = make_trainer_in(context, 1, 0);
+  lose_device_after(piece);
+  step(&trainer, 0);
+  htone_tensor* loss = step(&trainer, 1);
+  const htone_status status = htone_tensor_item(loss, &value);
+  lose_device_after(-1);
+  if (status == HTONE_OK) return 0;
+  assert_int_equal(status, HTONE_ERROR_DEVICE);
+  assert_fails(htone_tensor_item(loss, &value), HTONE_ERROR_DEVICE, "the deferred device is lost");
+  assert_fails(htone_optimizer_outcome(trainer.optimizer, &outcome), HTONE_ERROR_DEVICE, "is lost");
+  assert_ok(htone_tensor_create_full(trainer.device, HTONE_F32, 0, NULL, 1, &later));
+  keep_tensor(later);
+  assert_fails(htone_tensor_item(later, &value), HTONE_ERROR_DEVICE, "is lost");
+  expect_working(context, "deferred:1");
+  expect_working(context, "cpu");
+  return 1;
+}
+
+static void d21_a_device_that_is_lost_stays_lost_and_the_others_work(void** state) {
+  (void)state;
+  int64_t piece = 0;
+  while (train_until_loss(piece)) piece += 1 + piece / 2;
+  assert_true(piece > 100); /* of two steps */
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_perceptron_trains_to_the_cpus_bits_without_a_wait),
       cmocka_unit_test(a_convolutional_network_trains_to_the_cpus_bits_without_a_wait),
       cmocka_unit_test(cumulative_statistics_do_not_wait),
       cmocka_unit_test(a_bad_target_is_reported_where_the_loss_is_read),
+      cmocka_unit_test(d21_a_device_that_is_lost_stays_lost_and_the_others_work),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
