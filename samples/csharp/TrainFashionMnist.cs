@@ -15,7 +15,8 @@ sealed class TrainFashionMnist {
   const int TestBatch = 1000;
   static readonly Dictionary<string, Dtype> dtypes =
       new Dictionary<string, Dtype> {{"fp32", Dtype.F32}, {"bf16", Dtype.BF16}, {"fp16", Dtype.F16}};
-  static readonly string[] known = {"--data", "--epochs", "--steps", "--batch", "--lr", "--precision", "--seed", "--log"};
+  static readonly string[] known =
+      {"--data", "--epochs", "--steps", "--batch", "--lr", "--precision", "--seed", "--log"};
 
   readonly Dictionary<string, string> flags;
   readonly Dtype dtype;

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.math.BigInteger;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -17,8 +16,7 @@ import java.security.NoSuchAlgorithmException;
  */
 final class Natives {
   private static final String WRAPPER = "libhalftone_java.so";
-  /** In the order of loading: the wrapper finds the library by its SONAME among those that are loaded. */
-  private static final String[] LIBRARIES = {"libhalftone.so", WRAPPER};
+  /** Lists the libraries: the wrapper, the library that it finds beside itself, and plugins, which that finds. */
   private static final String SUMS = "natives.sha256";
 
   private Natives() {}
@@ -34,9 +32,11 @@ final class Natives {
 
   private static void loadUnpacked() {
     try {
-      Path folder = cache().resolve(contentName());
+      byte[] sums = sums();
+      Path folder = cache().resolve(contentName(sums));
       Files.createDirectories(folder);
-      for (String library : LIBRARIES) System.load(unpacked(folder, library).toString());
+      for (String row : Text.of(sums).split("\n")) unpack(folder, row.substring(row.lastIndexOf(' ') + 1));
+      System.load(folder.resolve(WRAPPER).toString());
     } catch (IOException error) {
       throw new UncheckedIOException("the native libraries of halftone.jar cannot be unpacked", error);
     }
@@ -49,22 +49,25 @@ final class Natives {
   }
 
   /** A file that is complete gets its name at once, so that another process never loads a part of it. */
-  private static Path unpacked(Path folder, String library) throws IOException {
+  private static void unpack(Path folder, String library) throws IOException {
     Path file = folder.resolve(library);
-    if (Files.exists(file)) return file;
+    if (Files.exists(file)) return;
     Path part = Files.createTempFile(folder, library, ".part");
     try (InputStream content = Natives.class.getResourceAsStream(resource(library))) {
       Files.copy(content, part, StandardCopyOption.REPLACE_EXISTING);
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
-    } catch (FileAlreadyExistsException another) {
-      Files.delete(part);
     }
-    return file;
   }
 
-  private static String contentName() throws IOException {
+  private static byte[] sums() throws IOException {
     try (InputStream sums = Natives.class.getResourceAsStream(resource(SUMS))) {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(sums.readAllBytes());
+      return sums.readAllBytes();
+    }
+  }
+
+  private static String contentName(byte[] sums) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(sums);
       return String.format("%064x", new BigInteger(1, digest)).substring(0, 16);
     } catch (NoSuchAlgorithmException impossible) {
       throw new AssertionError(impossible);

@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""Packs the assembly and the native libraries as a package for NuGet, which is a zip file with a manifest.
+
+  bindings/csharp/pack_nuget.py OUTPUT.nupkg VERSION --assembly Halftone.dll --natives LIBRARY...
+
+The runtime loads the libraries from runtimes/linux-x64/native, where the wrapper finds the library beside itself.
+"""
+import argparse
+import zipfile
+from pathlib import Path
+
+MANIFEST = """<?xml version="1.0" encoding="utf-8"?>
+<package xmlns="http://schemas.microsoft.com/packaging/2013/05/nuspec.xsd">
+  <metadata>
+    <id>Halftone</id>
+    <version>{version}</version>
+    <authors>halftone</authors>
+    <description>Mixed-precision training of neural networks.</description>
+    <dependencies><group targetFramework=".NETStandard2.0" /></dependencies>
+  </metadata>
+</package>
+"""
+TYPES = """<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+  <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml" />
+{rows}</Types>
+"""
+RELATIONS = """<?xml version="1.0" encoding="utf-8"?>
+<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+  <Relationship Type="http://schemas.microsoft.com/packaging/2010/07/manifest" Target="/Halftone.nuspec" Id="manifest" />
+</Relationships>
+"""
+
+
+def content_types(names: list[str]) -> str:
+    extensions = sorted({Path(name).suffix.removeprefix(".") for name in names})
+    return TYPES.format(rows="".join(
+        f'  <Default Extension="{extension}" ContentType="application/octet" />\n' for extension in extensions))
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("output", type=Path)
+    arguments.add_argument("version")
+    arguments.add_argument("--assembly", type=Path, required=True)
+    arguments.add_argument("--natives", type=Path, nargs="+", required=True)
+    options = arguments.parse_args()
+    managed = (options.assembly, options.assembly.with_suffix(".xml"))
+    files = {f"lib/netstandard2.0/{path.name}": path for path in managed}
+    files |= {f"runtimes/linux-x64/native/{path.name}": path for path in options.natives}
+    with zipfile.ZipFile(options.output, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("[Content_Types].xml", content_types([*files, "Halftone.nuspec"]))
+        package.writestr("_rels/.rels", RELATIONS)
+        package.writestr("Halftone.nuspec", MANIFEST.format(version=options.version))
+        for name, path in files.items():
+            package.write(path, name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Programs run from the packed files alone, in a folder without the build tree. Run by CTest.
+
+    package_test.py java JAVA HALFTONE_JAR CLASSES
+    package_test.py csharp MONO NUPKG SMOKE_TEST_EXE
+    package_test.py installed MONO BUILD_FOLDER SMOKE_TEST_EXE
+
+Every native library of halftone that the program maps must be in the folder of the test.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+
+def run(folder, *command, **variables):
+    """Runs a smoke test; the trace of the dynamic linker tells which files it has loaded."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LD_DEBUG": "files",
+                   "LD_DEBUG_OUTPUT": str(folder / "trace"), **variables}
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and " 0 failed" in done.stdout, done.stdout + done.stderr
+    trace = "".join(path.read_text(errors="replace") for path in folder.glob("trace.*"))
+    loaded = {line.split("calling init: ")[1].strip() for line in trace.splitlines() if "calling init: " in line}
+    mine = {path for path in loaded if "halftone" in Path(path).name}
+    assert len(mine) == 2 and all(Path(path).is_relative_to(folder) for path in mine), mine
+
+
+def java(folder, program, jar, classes):
+    shutil.copy(jar, folder)
+    for path in Path(classes).glob("*.class"):
+        shutil.copy(path, folder)
+    for _ in range(2):  # the second finds the libraries unpacked
+        run(folder, program, "-cp", f"halftone.jar{os.pathsep}.", "SmokeTest", XDG_CACHE_HOME=str(folder / "cache"))
+    caches = list((folder / "cache/halftone").iterdir())
+    assert len(caches) == 1 and not list(caches[0].glob("*.part")), caches
+
+
+def csharp(folder, program, package, smoke_test):
+    with zipfile.ZipFile(package) as content:
+        assert "Halftone.nuspec" in content.namelist()
+        for name in content.namelist():
+            if name.startswith(("lib/netstandard2.0/", "runtimes/linux-x64/native/")):
+                (folder / Path(name).name).write_bytes(content.read(name))
+    shutil.copy(smoke_test, folder)
+    run(folder, program, "SmokeTest.exe")
+
+
+def installed(folder, program, build, smoke_test):
+    subprocess.run(["cmake", "--install", build, "--prefix", folder / "prefix"], check=True, capture_output=True)
+    found = {path.name: path for path in (folder / "prefix").rglob("*")}
+    assert "halftone.jar" in found or "Halftone.dll" in found, sorted(found)
+    if "Halftone.dll" in found:
+        shutil.copy(smoke_test, folder)
+        run(folder, program, "SmokeTest.exe", MONO_PATH=str(found["Halftone.dll"].parent))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        globals()[sys.argv[1]](Path(temporary).resolve(), *sys.argv[2:])
