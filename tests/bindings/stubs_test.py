@@ -17,7 +17,7 @@ import venvs
 MYPY = "mypy==1.11.2"
 SAMPLES = Path(__file__).resolve().parents[2] / "samples/python"
 PACKAGE = Path(ht.__file__).parent
-# Of every class; made by SWIG or inherited.
+# Every class has them; made by SWIG or inherited.
 OWN = {"thisown", "this"}
 WRONG = {
     'import halftone as ht\nht.relu("x")\n': 'Argument 1 to "relu" has incompatible type',

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What samples/quickstart does with its arguments, in a copy of the samples: what it prints before it installs or builds
+"""The arguments of samples/quickstart, in a copy of the samples: what it prints before it installs or builds
 anything, and the command that it runs at last, where programs that do nothing stand for the build.
 """
 
