@@ -11,9 +11,12 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "bindings/generator"))
 
-import python_docs  # noqa: E402: found by the path above
+import csharp_classes  # noqa: E402: found by the path above
+import java_classes  # noqa: E402
+import python_docs  # noqa: E402
 from description import Api, class_name, constant_names  # noqa: E402
 from interface import Interface  # noqa: E402
+from managed import Managed  # noqa: E402
 
 api = None
 
@@ -83,6 +86,44 @@ class Generator(unittest.TestCase):
         names = constant_names(api.enumerations["htone_status"])
         self.assertEqual((names["HTONE_OK"], names["HTONE_ERROR_STATE"]), ("OK", "STATE"))
         self.assertEqual(constant_names(api.enumerations["htone_gelu_form"])["HTONE_GELU_ERF"], "ERF")
+
+
+class Classes(unittest.TestCase):
+    """The classes of Java and C#."""
+
+    def test_a_function_is_wrapped_or_has_a_reason(self):
+        managed = Managed(api)
+        self.assertEqual(set(managed.reached) | set(managed.left_out), {function["name"] for function in api.functions})
+        self.assertFalse(set(managed.reached) & set(managed.left_out))
+
+    def test_a_call_with_work_waits_or_returns_the_work(self):
+        made = java_classes.classes(Managed(api))["Group"]
+        self.assertIn("public void allReduce(ReduceOp op, Tensor source, Tensor out) {", made)
+        self.assertIn("public Work allReduceAsync(ReduceOp op, Tensor source, Tensor out) {", made)
+
+    def test_java_has_an_overload_for_each_optional_parameter(self):
+        made = java_classes.classes(Managed(api))["Halftone"]
+        for parameters in ("Tensor input, long k, long dim", "Tensor input, long k, long dim, boolean largest",
+                           "Tensor input, long k, long dim, boolean largest, boolean sorted"):
+            self.assertIn(f"public static Topk topk({parameters}) {{", made)
+
+    def test_csharp_has_named_arguments_properties_and_tuples(self):
+        made = csharp_classes.text(Managed(api))
+        self.assertIn("public static (Tensor Values, Tensor Indices) Topk(Tensor input, long k, long dim, "
+                      "bool largest = true, bool sorted = true) {", made)
+        self.assertIn("public long[] Shape {", made)
+        self.assertIn("set { SetRequiresGrad(value); }", made)
+
+    def test_two_sets_of_defaults_of_one_structure_are_two_classes(self):
+        made = java_classes.classes(Managed(api))
+        self.assertIn("public double weightDecay = 0.0;", made["AdamOptions"])
+        self.assertIn("public double weightDecay = 0.01;", made["AdamwOptions"])
+
+    def test_the_words_of_the_header_are_in_the_documentation(self):
+        managed = Managed(api)
+        for made in (java_classes.classes(managed)["Halftone"], csharp_classes.text(managed)):
+            self.assertIn("Returns the k largest or smallest elements", made)
+            self.assertIn("C: htone_topk", made)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 %module Native
 
 %{
+#include <memory>
+
 #include "conversions.h"
 %}
 
@@ -114,7 +116,19 @@ struct DirectBuffer;
 }
 
 %{
-#include <memory>
+namespace ht {
+
+/* While a Java array is open no garbage is collected, so the copy must not wait for work of the device, which may need
+ * another thread of Java. */
+inline void wait_for(Tensor* tensor) {
+  htone_device* device = nullptr;
+  check(htone_tensor_device(tensor, &device));
+  const htone_status status = htone_device_synchronize(device);
+  (void)!htone_device_release(device);
+  check(status);
+}
+
+}  // namespace ht
 %}
 
 %inline %{
@@ -124,6 +138,7 @@ namespace ht {
 inline Tensor* tensor_from_numbers(Device* device, int32_t dtype, const Integers& shape, const Numbers& values) {
   size_t size = 0;
   check(htone_dtype_size(htone_dtype(dtype), &size));
+  check(htone_device_synchronize(device));
   htone_tensor* tensor = nullptr;
   values.with([&](const void* data, size_t count) {
     require_elements("Tensor.of", Memory{data, count * size}, dtype, shape);
@@ -133,6 +148,7 @@ inline Tensor* tensor_from_numbers(Device* device, int32_t dtype, const Integers
 }
 
 inline void tensor_read_numbers(Tensor* tensor, int32_t dtype, const Numbers& values) {
+  wait_for(tensor);
   size_t size = 0;
   check(htone_dtype_size(htone_dtype(dtype), &size));
   values.with([&](void* data, size_t count) {
@@ -141,6 +157,7 @@ inline void tensor_read_numbers(Tensor* tensor, int32_t dtype, const Numbers& va
 }
 
 inline void tensor_write_numbers(Tensor* tensor, int32_t dtype, const Numbers& values) {
+  wait_for(tensor);
   size_t size = 0;
   check(htone_dtype_size(htone_dtype(dtype), &size));
   values.with([&](const void* data, size_t count) {
