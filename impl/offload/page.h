@@ -27,8 +27,8 @@ class Page final : private StorageRestorer {
   void start_fetch();
   // Has the content there. Throws OUT_OF_MEMORY and the errors of SwapSlot::wait.
   void fetch();
-  // The content was changed: begins to write it. Nothing else may use it until it is fetched again. Does nothing if it is
-  // not there.
+  // The content was changed: begins to write it. Nothing else may use it until it is fetched again. Does nothing if it
+  // is not there.
   void start_put_back() noexcept;
   // The content was only read: releases the memory, unless write() or a write that failed has left the only copy there.
   void drop() noexcept;

@@ -79,8 +79,8 @@ class ShardedStepTest : public RoomTest {
   };
 
   static Ref<Parameter> make_parameter(ContextDevice& device, const std::vector<float>& initial) {
-    return make_ref<Parameter>(
-        "weight", from_host(device, DType::kF32, {static_cast<int64_t>(initial.size())}, initial.data()));
+    return make_ref<Parameter>("weight",
+                               from_host(device, DType::kF32, {static_cast<int64_t>(initial.size())}, initial.data()));
   }
 
   // Three steps under a scaler with clipping; in the second, one element of the last parameter is infinite. Without a
@@ -224,7 +224,9 @@ TEST_F(ShardedStepTest, ParametersOfTwoShardedModelsNeedTwoOptimizers) {
   EXPECT_EQ(attempt(second), Code::kUnsupported);
   EXPECT_EQ(attempt(make()), Code::kUnsupported);
   AdamW optimizer({.parameters = {{"first", first}}, .precision = {}}, kSettings);
-  EXPECT_EQ(code_of([&] { optimizer.add_group({.parameters = {{"other", second}}, .precision = {}}, kSettings); }),
+  EXPECT_EQ(code_of([&] {
+              optimizer.add_group({.parameters = {{"other", second}}, .precision = {}}, kSettings);
+            }),
             Code::kUnsupported);
 }
 

@@ -3,10 +3,11 @@
  *
  * Kinds of groups:
  *   single          one rank; a program that is written for many ranks runs with it unchanged
- *   meta            any number of ranks that do the same, over the device "meta", without the others: plans the memory
- * and the messages of one of them threads         threads of one process, which share a store in memory shared_memory
- * processes of one machine, which share a store in a directory gloo            processes of any machines, over TCP; in
- * the plugin libhalftone_gloo.so
+ *   meta            any number of ranks that all do the same, without the others, over the device "meta": plans the
+ *                   memory and the messages of one of them
+ *   threads         threads of one process, which share a store in memory
+ *   shared_memory   processes of one machine, which share a store in a directory
+ *   gloo            processes of any machines, over TCP; in the plugin libhalftone_gloo.so
  *
  * Every rank creates its group with the same store, name, size and settings, and then calls the same operations in the
  * same order. An error of one rank is an error on all ranks: after it every operation of the group fails, and a new
