@@ -90,6 +90,33 @@ TEST(Launch, ReadsSlurmsVariables) {
   EXPECT_EQ(launch.address, "node07:24567");
 }
 
+// Three tasks on two machines, without --ntasks-per-node: Slurm then sets no SLURM_NTASKS_PER_NODE.
+TEST(Launch, CountsTheTasksOfItsOwnMachineAmongSlurms) {
+  Environment step = {{"SLURM_PROCID", "2"},
+                      {"SLURM_NTASKS", "3"},
+                      {"SLURM_LOCALID", "0"},
+                      {"SLURM_NODEID", "1"},
+                      {"SLURM_TASKS_PER_NODE", "8"},  // of the job, of which the step takes a part
+                      {"SLURM_STEP_TASKS_PER_NODE", "2,1"},
+                      {"SLURM_JOB_ID", "7"},
+                      {"SLURM_STEP_NODELIST", "a,b"}};
+  expect_place(launch_of(step), 2, 3, 0, 1);
+  step["SLURM_NODEID"] = "0";
+  step["SLURM_PROCID"] = "1";
+  step["SLURM_LOCALID"] = "1";
+  expect_place(launch_of(step), 1, 3, 1, 2);
+}
+
+TEST(Launch, ReadsSlurmsListsOfTasks) {
+  EXPECT_EQ(tasks_on_machine("4", 0), 4);
+  EXPECT_EQ(tasks_on_machine("2(x3),1", 2), 2);
+  EXPECT_EQ(tasks_on_machine("2(x3),1", 3), 1);
+  for (const char* list : {"", "x", "2(x", "2(x)", "2(xy)", ",", "-1", "2(x3"}) {
+    EXPECT_EQ(tasks_on_machine(list, 0), 0) << list;
+  }
+  EXPECT_EQ(tasks_on_machine("2(x3)", 3), 0);
+}
+
 TEST(Launch, FindsTheFirstMachineOfSlurmsLists) {
   EXPECT_EQ(first_machine("node1"), "node1");
   EXPECT_EQ(first_machine("a,b,c"), "a");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The arguments of samples/quickstart, in a copy of the samples: what it prints before it installs or builds
+"""Runs samples/quickstart with arguments, in a copy of the samples: checks what it prints before it installs or builds
 anything, and the command that it runs at last, where programs that do nothing stand for the build.
 """
 

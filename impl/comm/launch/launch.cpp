@@ -1,5 +1,6 @@
 #include "comm/launch/launch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -21,7 +22,7 @@ struct Names {
   const char* rank;
   const char* size;
   const char* local_rank;
-  const char* local_size;
+  const char* local_size;  // null for Slurm, which tells the numbers of all machines
 };
 
 constexpr Names kLaunchers[] = {
@@ -29,7 +30,7 @@ constexpr Names kLaunchers[] = {
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"},
+    {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
 };
 
 std::string text_of(const Variables& variables, const char* name) {
@@ -58,12 +59,21 @@ int32_t number_of(const Variables& variables, const char* name, int64_t least, i
   return static_cast<int32_t>(*value);
 }
 
+// Slurm's SLURM_NTASKS_PER_NODE is there only if the user asked for a number; the list of the step always is.
+int32_t slurm_local_size(const Variables& variables, int32_t size) {
+  const int32_t machine = number_of(variables, "SLURM_NODEID", 0, kMaxRanks, 0);
+  const int64_t tasks = tasks_on_machine(text_of(variables, "SLURM_STEP_TASKS_PER_NODE"), machine);
+  return tasks >= 1 && tasks <= size ? static_cast<int32_t>(tasks)
+                                     : number_of(variables, "SLURM_NTASKS_PER_NODE", 1, kMaxRanks, size);
+}
+
 void read_place(const Variables& variables, const Names& names, Launch& launch) {
   launch.launcher = names.launcher;
   launch.size = number_of(variables, names.size, 1, kMaxRanks);
   launch.rank = number_of(variables, names.rank, 0, launch.size - 1);
   launch.local_rank = number_of(variables, names.local_rank, 0, launch.size - 1, launch.rank);
-  launch.local_size = number_of(variables, names.local_size, 1, kMaxRanks, launch.size);
+  launch.local_size = names.local_size != nullptr ? number_of(variables, names.local_size, 1, kMaxRanks, launch.size)
+                                                  : slurm_local_size(variables, launch.size);
 }
 
 std::string address_of_machine(const Variables& variables, const Launch& launch) {
@@ -113,6 +123,26 @@ std::string first_machine(const std::string& list) {
   if (end == std::string::npos || list[end] == ',') return name;
   const size_t begin = end + 1;
   return name + list.substr(begin, list.find_first_of("-,]", begin) - begin);
+}
+
+int64_t tasks_on_machine(const std::string& list, int64_t machine) {
+  size_t begin = 0;
+  for (int64_t machines = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string entry = list.substr(begin, end - begin);
+    const size_t times = entry.find("(x");
+    const std::optional<int64_t> tasks = number_in(entry.substr(0, times), 1, kMaxRanks);
+    std::optional<int64_t> count = 1;
+    if (times != std::string::npos) {
+      count = std::nullopt;
+      if (entry.back() == ')') count = number_in(entry.substr(times + 2, entry.size() - times - 3), 1, kMaxRanks);
+    }
+    if (!tasks || !count) return 0;
+    machines += *count;
+    if (machine < machines) return *tasks;
+    begin = end + 1;
+  }
+  return 0;
 }
 
 }  // namespace halftone

@@ -31,5 +31,8 @@ Launch read_launch();
 
 // The first machine of a list of Slurm's: "node[07-09,12],gpu1" is node07.
 std::string first_machine(const std::string& list);
+// The number of processes on a machine, counted from 0, by a list of Slurm's: "2(x3),1" is 2, 2, 2 and 1. 0 if the list
+// does not tell it.
+int64_t tasks_on_machine(const std::string& list, int64_t machine);
 
 }  // namespace halftone
