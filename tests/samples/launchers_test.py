@@ -3,8 +3,8 @@
 
   tests/samples/launchers_test.py PROGRAM PATH/TO/halftone-run [CASE]...
 
-mpirun, mpiexec and torchrun run if they are installed; otherwise those tests say "skipped". The variables of torchrun and srun
-are also set here as those programs set them, so that the sample reads them on every machine.
+mpirun, mpiexec and torchrun run if they are installed; otherwise those tests say "skipped". The variables of torchrun
+and srun are also set here as those programs set them, so that the sample reads them on every machine.
 """
 
 import os
