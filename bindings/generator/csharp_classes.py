@@ -169,7 +169,7 @@ class Methods:
         return self.method(self.name, self.type, self.shown, self.lines(self.shown, self.expression))
 
     def method(self, name: str, kind: str, items: list[Shown], lines: str) -> str:
-        return (csharp_docs.method(self.call, {item.name for item in items})
+        return (csharp_docs.method(self.call, {item.name for item in items}, kind != "void")
                 + f"  {self.modifiers}{kind} {name}({self.parameters(items)}) {{\n{lines}  }}\n\n")
 
     def property(self, setters: dict[str, ManagedCall]) -> str:

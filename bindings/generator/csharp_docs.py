@@ -24,7 +24,7 @@ def text(paragraph: str, indent: str = "") -> str:
     return element("summary", escaped(paragraph), indent) if paragraph else ""
 
 
-def method(call: ManagedCall, shown: set[str]) -> str:
+def method(call: ManagedCall, shown: set[str], returns: bool = True) -> str:
     function = call.function
     lines = element("summary", escaped(function["brief"]), "  ")
     for item in call.parameters:
@@ -32,7 +32,7 @@ def method(call: ManagedCall, shown: set[str]) -> str:
             lines += element(f'param name="{camel(item.name)}"', escaped(item.text), "  ")
     results = [argument["text"] for argument in call.results_of if argument.get("text")]
     returned = function["returns"] or "; ".join(results)
-    if call.results and returned and call.kind != "constructor":
+    if returns and call.results and returned and call.kind != "constructor":
         lines += element("returns", escaped(returned), "  ")
     remarks = [f"Errors: {function['errors']}" if function["errors"] else "",
                f"Source: {function['source']}" if function["source"] else "", f"C: {function['name']}"]

@@ -172,7 +172,8 @@ class Methods:
 
     def method(self, name: str, kind: str, items: list[Shown], lines: str) -> str:
         head = f"  {self.modifiers}{kind} {name}({self.parameters(items)}) {{\n"
-        return java_docs.method(self.call, {item.name for item in items}) + head + lines + "  }\n\n"
+        documented = java_docs.method(self.call, {item.name for item in items}, kind != "void")
+        return documented + head + lines + "  }\n\n"
 
     def both_ways(self) -> str:
         """The call that waits, and the call that returns the work."""

@@ -28,13 +28,13 @@ def text(paragraph: str, indent: str = "") -> str:
     return comment([escaped(paragraph)], indent) if paragraph else ""
 
 
-def method(call: ManagedCall, shown: set[str]) -> str:
+def method(call: ManagedCall, shown: set[str], returns: bool = True) -> str:
     function = call.function
     tags = [f"@param {camel(item.name)} {escaped(item.text)}" for item in call.parameters
             if camel(item.name) in shown and item.text]
     results = [argument["text"] for argument in call.results_of if argument.get("text")]
     returned = function["returns"] or "; ".join(results)
-    if call.results and returned and call.kind != "constructor":
+    if returns and call.results and returned and call.kind != "constructor":
         tags.append(f"@return {escaped(returned)}")
     source = f"<p>Source: {escaped(function['source'])}" if function["source"] else ""
     errors = f"<p>Errors: {escaped(function['errors'])}" if function["errors"] else ""

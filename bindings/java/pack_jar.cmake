@@ -2,7 +2,8 @@
 # JAVAC, JAR, OUTPUT, CLASSES, SOURCES, GENERATED and NATIVES.
 file(REMOVE_RECURSE ${CLASSES})
 file(GLOB generated ${GENERATED}/*.java)
-execute_process(COMMAND ${JAVAC} --release 17 -Xlint:all -Werror -d ${CLASSES} ${SOURCES} ${generated}
+execute_process(COMMAND ${JAVAC} --release 17 -Xlint:all -Xdoclint:all,-missing -Werror -d ${CLASSES}
+                        ${SOURCES} ${generated}
                 COMMAND_ERROR_IS_FATAL ANY)
 
 # The sums list the libraries for Natives.java, and name the folder to which it unpacks them.
