@@ -50,15 +50,11 @@ inline int64_t live_handles() {
 
 inline void keep_handle(void* handle) { check(htone_keep(handle)); }
 
-/* The bytes of a tensor's elements. */
+/* An upper bound of the bytes of a tensor's elements: every new tensor calls it, so it asks for one number alone. */
 inline int64_t tensor_bytes(Tensor* tensor) {
   int64_t count = 0;
-  htone_dtype dtype = HTONE_F32;
-  size_t size = 0;
   check(htone_tensor_numel(tensor, &count));
-  check(htone_tensor_dtype(tensor, &dtype));
-  check(htone_dtype_size(dtype, &size));
-  return count * int64_t(size);
+  return count * int64_t(sizeof(double));
 }
 
 inline int64_t tensor_data_address(Tensor* tensor) {
