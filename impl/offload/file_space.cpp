@@ -198,6 +198,7 @@ void FileSpace::Slot::wait() {
 }
 
 void FileSpace::Slot::transfer(File& file) {
+  if (size_ == 0) return;  // the memory of a page without elements is null
   if (!is_write_) {
     if (is_blank_) {
       std::memset(memory_, 0, size_);
