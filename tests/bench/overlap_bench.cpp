@@ -4,8 +4,8 @@
 // The ranks are threads with one thread of computation each, and train linear layers with AdamW. For each kind of
 // sharing the link's rate is chosen so that a step's messages take a quarter, a half, all and twice of the time of a
 // step without messages. In every round each contender takes one step, in turn. Ratios are the medians of the ratios
-// within the rounds, of a step to the longer of computation and communication. Averages of gradients (ddp) cannot begin
-// before backward, which is two thirds of the computation.
+// within the rounds, of a step to the longer of computation and communication. "bound" is the same ratio of a step of
+// ddp whose messages all run while backward computes: they can neither begin before it nor end after the update begins.
 #include <algorithm>
 #include <barrier>
 #include <cstdio>
@@ -68,9 +68,15 @@ class Contender {
 
   void step() {
     optimizer_->zero_grad();
-    run_backward(ops::sum(model_->run(input_), {}, false), Tensor(), false);
+    const Stopwatch watch(TimeOf::kWall);
+    const Tensor loss = ops::sum(model_->run(input_), {}, false);
+    const double forward = watch.seconds();
+    run_backward(loss, Tensor(), false);
+    backward_ = watch.seconds() - forward;
     optimizer_->step();
   }
+  // The seconds of the last step's backward.
+  double backward() const { return backward_; }
 
  private:
   const Ref<Context> context_;
@@ -80,6 +86,7 @@ class Contender {
   Ref<Replicate> replica_;
   Ref<Sharded> sharded_;
   Ref<optim::Optimizer> optimizer_;
+  double backward_ = 0;
 };
 
 double median(std::vector<double> values) {
@@ -97,7 +104,7 @@ double time_of_step(std::barrier<>& together, Contender& contender) {
 }
 
 struct Result {
-  double alone, communication, step, ratio;
+  double alone, communication, step, ratio, bound;
 };
 
 // The rate is found from a step's bytes and the time of a step without messages.
@@ -121,15 +128,18 @@ Result measure(Rank& rank, std::barrier<>& together, const Setting& setting, Kin
   Contender shared(setting, kind, &slow);
   shared.step();
   shared.step();
-  std::vector<double> alone_times, sent_times, step_times, ratios;
+  std::vector<double> alone_times, sent_times, step_times, ratios, bounds;
   for (int round = 0; round < setting.rounds; ++round) {
     alone_times.push_back(time_of_step(together, alone));
     const double before = slow.slept();
     step_times.push_back(time_of_step(together, shared));
     sent_times.push_back(slow.slept() - before);
-    ratios.push_back(step_times.back() / std::max(alone_times.back(), sent_times.back()));
+    const double longer = std::max(alone_times.back(), sent_times.back());
+    ratios.push_back(step_times.back() / longer);
+    const double hidden = std::max(alone.backward(), sent_times.back());
+    bounds.push_back((alone_times.back() - alone.backward() + hidden) / longer);
   }
-  return {median(alone_times), median(sent_times), median(step_times), median(ratios)};
+  return {median(alone_times), median(sent_times), median(step_times), median(ratios), median(bounds)};
 }
 
 int run(int argc, char** argv) {
@@ -140,15 +150,16 @@ int run(int argc, char** argv) {
                            .rounds = line.number("--rounds", 7, kMostRounds)};
   line.finish();
   std::barrier together(kRanks);
-  std::printf("%-10s %9s %12s %16s %8s %6s\n", "", "share", "compute ms", "communicate ms", "step ms", "ratio");
+  std::printf("%-10s %9s %12s %16s %8s %6s %6s\n", "", "share", "compute ms", "communicate ms", "step ms", "ratio",
+              "bound");
   run_ranks(kRanks, [&](Rank& rank) {
     for (const auto& [kind, name] :
          {std::pair{Kind::kReplicate, "ddp"}, {Kind::kGradients, "gradients"}, {Kind::kFull, "full"}}) {
       for (const double share : kShares) {
         const Result result = measure(rank, together, setting, kind, share);
         if (rank.number() != 0) continue;
-        std::printf("%-10s %9.2f %12.1f %16.1f %8.1f %6.2f\n", name, share, 1e3 * result.alone,
-                    1e3 * result.communication, 1e3 * result.step, result.ratio);
+        std::printf("%-10s %9.2f %12.1f %16.1f %8.1f %6.2f %6.2f\n", name, share, 1e3 * result.alone,
+                    1e3 * result.communication, 1e3 * result.step, result.ratio, result.bound);
         std::fflush(stdout);
       }
     }
