@@ -31,7 +31,8 @@ void AccumulateGrad::take_memory(Tensor memory, DType dtype) noexcept {
 }
 
 GradSink AccumulateGrad::sink() {
-  if (memory_owner_ != nullptr && state_ != State::kValid) memory_owner_->prepare();
+  const bool is_in_memory = state_ == State::kValid && !brought_.defined();
+  if (memory_owner_ != nullptr && !is_in_memory) memory_owner_->prepare();
   allocate();
   if (brought_.defined()) {
     if (state_ == State::kValid && brought_.storage() != grad_.storage()) copy(brought_, grad_);

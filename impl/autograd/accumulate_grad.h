@@ -51,8 +51,8 @@ class AccumulateGrad : public Node {
   // Memory for the gradient in a dtype, with the gradient of now converted; the leaf's own where that is its dtype.
   // Nothing changes before take_memory(), so a failure between the two leaves the leaf as it was. Throws OUT_OF_MEMORY.
   Tensor memory_in(DType dtype) const;
-  // The gradient's memory and dtype from now on. REQUIRES: `memory` comes of memory_in(dtype), or is contiguous memory of
-  // shape() that holds the gradient of now, or is undefined where has_memory() is false.
+  // The gradient's memory and dtype from now on. REQUIRES: `memory` comes of memory_in(dtype), or is contiguous memory
+  // of shape() that holds the gradient of now, or is undefined where has_memory() is false.
   void take_memory(Tensor memory, DType dtype) noexcept;
   bool has_memory() const noexcept { return grad_.defined(); }
   // The owner of that memory; null if it is this leaf's. REQUIRES: it lives until it is replaced.
@@ -65,9 +65,10 @@ class AccumulateGrad : public Node {
   // Takes a gradient as it is, without a copy, in place of what is there. It is never written: what is added later goes
   // into memory of the leaf's own. REQUIRES: shape(), contiguous, outside autograd.
   void bring_grad(Tensor grad) noexcept;
+  bool is_brought() const noexcept { return brought_.defined(); }
 
-  // For an engine that adds the deliveries of many backwards itself: grad() is `total` until the next delivery, which is
-  // written and not added. The engine brings the next total in a post-accumulate hook or at the end of backward.
+  // For an engine that adds the deliveries of many backwards itself: grad() is `total` until the next delivery, which
+  // is written and not added. The engine brings the next total in a post-accumulate hook or at the end of backward.
   // REQUIRES: as bring_grad
   void bring_total(Tensor total) noexcept;
   // True from bring_total until zero_grad, or until another gradient is brought.
@@ -82,8 +83,8 @@ class AccumulateGrad : public Node {
   // brought.
   void mark_scaled() noexcept { is_scaled_ = true; }
   bool has_scaled_grad() const noexcept { return has_grad() && is_scaled_; }
-  // The memory's owner has taken the gradient: there is none, and the next delivery is written. What is known of it, the
-  // scale and the rank that was not finite, lasts until zero_grad.
+  // The memory's owner has taken the gradient: there is none, and the next delivery is written. What is known of it,
+  // the scale and the rank that was not finite, lasts until zero_grad.
   void mark_taken() noexcept;
   bool was_scaled() const noexcept { return is_scaled_; }
   // REQUIRES: has_grad()

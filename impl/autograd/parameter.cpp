@@ -49,9 +49,6 @@ void Parameter::track(const Tensor& tensor) const noexcept {
 }
 
 void Parameter::share(const Shard& shard, Tensor kept, Tensor gathered, Ref<ShardRanks> ranks) {
-  if (is_shared()) {
-    fail(Code::kUnsupported, "module", "parameter %s was made over a tensor, whose memory stays its master", name());
-  }
   weights_leaf_.reset();
   copy_leaf_.reset();
   shard_ = shard;

@@ -111,8 +111,8 @@ class Parameter final : public RefCounted {
   // what a state dict holds. Operations read `gathered`, which the caller brings up to date after every update, and
   // whose storage has a restorer while its content is not there. REQUIRES: `shard` is a range of the parameter; it
   // begins at a multiple of 256, and ends at one or at the parameter's end. `kept` is 1-D, contiguous, and has the
-  // elements of `shard`; `gathered` has the parameter's shape. There is no optimizer, copy or remainder. Throws
-  // UNSUPPORTED for memory of the caller's.
+  // elements of `shard`; `gathered` has the parameter's shape. There is no optimizer, copy or remainder. If the master
+  // is the caller's memory, `kept` and `gathered` are that memory.
   void share(const Shard& shard, Tensor kept, Tensor gathered, Ref<ShardRanks> ranks);
   bool is_sharded() const noexcept { return gathered_.defined(); }
   // Null unless sharded.

@@ -1,6 +1,7 @@
 #include "optim/ema.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
@@ -11,26 +12,35 @@ namespace halftone::optim {
 
 namespace {
 
-bool is_narrow(const Parameter& parameter) {
-  return !parameter.is_split() && parameter.weights().dtype() != DType::kF32;
-}
+bool is_narrow(const Parameter& parameter) { return !parameter.is_split() && parameter.kept().dtype() != DType::kF32; }
 
 void require_averageable(const std::vector<NamedParameter>& parameters) {
   if (parameters.empty()) fail(Code::kState, "parameters", "parameters holds no parameter to average");
   for (const NamedParameter& named : parameters) {
-    if (named.parameter->weights().dtype() == DType::kF64) {
+    if (named.parameter->kept().dtype() == DType::kF64) {
       fail(Code::kDtypeMismatch, "parameters", "parameter %s is f64, expected f32, f16 or bf16", named.name.c_str());
     }
     if (named.parameter->is_deferred()) named.parameter->materialize();
-    const Shard& shard = named.parameter->shard();
-    if (named.parameter->is_sharded() || shard.begin != 0 || shard.end != numel(named.parameter->shape())) {
-      fail(Code::kUnsupported, "parameters", "parameter %s is sharded; averages need whole parameters",
+    if (named.parameter->state_memory()) {
+      fail(Code::kUnsupported, "parameters", "the state of parameter %s is offloaded; averages need it in memory",
            named.name.c_str());
     }
     if (&named.parameter->device() != &parameters.front().parameter->device()) {
       fail(Code::kDevice, "parameters", "parameter %s is on another device than the first", named.name.c_str());
     }
   }
+}
+
+int64_t size_of_shard(const Parameter& parameter) { return parameter.shard().end - parameter.shard().begin; }
+
+// A sharded parameter has its shard averaged: 1-D, unless it is all of the parameter.
+Tensor first_average(const Parameter& parameter) {
+  if (!parameter.is_sharded()) return converted(parameter.read(DType::kF32), DType::kF32, Category::kOptimizer);
+  const int64_t size = size_of_shard(parameter);
+  const Tensor made = empty(parameter.device(), DType::kF32, {size}, Category::kOptimizer);
+  parameter.read_shard(made);
+  const Shape& whole = parameter.shape();
+  return size == numel(whole) ? made.as_strided(whole, contiguous_strides(whole), 0) : made;
 }
 
 }  // namespace
@@ -40,8 +50,8 @@ Ema::Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings)
   require_averageable(parameters_);
   std::vector<int64_t> sizes;
   for (const NamedParameter& named : parameters_) {
-    averages_.push_back(converted(named.parameter->read(DType::kF32), DType::kF32, Category::kOptimizer));
-    sizes.push_back(numel(named.parameter->shape()));
+    averages_.push_back(first_average(*named.parameter));
+    sizes.push_back(size_of_shard(*named.parameter));
   }
   saved_.resize(parameters_.size());
   slots_ = {device(), std::vector<UpdateSlot>(parameters_.size())};
@@ -56,6 +66,9 @@ MultiTensor<UpdateSlot> Ema::slots() {
   slots_.change([this](std::vector<UpdateSlot>& slots) {
     for (size_t i = 0; i < parameters_.size(); ++i) {
       Parameter& parameter = *parameters_[i].parameter;
+      if (averages_[i].numel() != size_of_shard(parameter) || parameter.state_memory()) {
+        fail(Code::kState, "ema", "parameter %s was sharded after its average was made", parameters_[i].name.c_str());
+      }
       parameter.drop_stale_remainder();
       slots[i] = weights_slot(parameter);
       slots[i].moment1 = {.data = averages_[i].data(), .scales = nullptr, .dtype = DType::kF32};
@@ -75,6 +88,10 @@ void Ema::update() {
 
 Tensor Ema::read(size_t index) const {
   require_in_place("averages are read");
+  if (parameters_[index].parameter->is_sharded()) {
+    fail(Code::kUnsupported, "ema", "parameter %s is sharded; swap the ema, gather the weights and read those",
+         parameters_[index].name.c_str());
+  }
   return converted(averages_[index], DType::kF32);
 }
 
@@ -89,6 +106,16 @@ void Ema::swap() {
   for (const NamedParameter& named : parameters_) named.parameter->mark_updated();
   for (const NamedParameter& named : parameters_) named.parameter->mark_current();
   swapped_ = !swapped_;
+  tell_ranks();
+}
+
+// Ranks that share weights bring the gathered ones up to date.
+void Ema::tell_ranks() const {
+  std::unordered_set<const ShardRanks*> told;
+  for (const NamedParameter& named : parameters_) {
+    const Ref<ShardRanks>& ranks = named.parameter->ranks();
+    if (ranks && told.insert(ranks.get()).second) ranks->updated();
+  }
 }
 
 // Weights of 16 bits are kept aside while they hold the rounded averages.
@@ -97,7 +124,7 @@ void Ema::save_narrow() {
   for (size_t i = 0; i < saved.size(); ++i) {
     const Parameter& parameter = *parameters_[i].parameter;
     if (!is_narrow(parameter)) continue;
-    saved[i] = converted(parameter.weights(), parameter.weights().dtype(), Category::kOptimizer);
+    saved[i] = converted(parameter.kept(), parameter.kept().dtype(), Category::kOptimizer);
   }
   saved_ = std::move(saved);
 }
@@ -109,7 +136,7 @@ std::vector<Tensor> Ema::averages_in_narrow() const {
   for (size_t i = 0; i < averages.size(); ++i) {
     const Parameter& parameter = *parameters_[i].parameter;
     if (!swapped_ || saved_[i].defined() || !is_narrow(parameter)) continue;
-    averages[i] = converted(parameter.weights(), DType::kF32, Category::kOptimizer);
+    averages[i] = converted(parameter.kept(), DType::kF32, Category::kOptimizer);
   }
   return averages;
 }
@@ -117,7 +144,7 @@ std::vector<Tensor> Ema::averages_in_narrow() const {
 void Ema::restore_narrow() {
   for (size_t i = 0; i < saved_.size(); ++i) {
     if (!saved_[i].defined()) continue;
-    copy(saved_[i], parameters_[i].parameter->weights());
+    copy(saved_[i], parameters_[i].parameter->kept());
     saved_[i] = Tensor();
   }
 }

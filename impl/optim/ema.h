@@ -19,21 +19,22 @@ struct EmaSettings {
 class Ema final : public RefCounted {
  public:
   // Averages that begin as the weights. Throws STATE for no parameters, DTYPE_MISMATCH for weights of f64, DEVICE for
-  // parameters on several devices, OUT_OF_MEMORY.
+  // parameters on several devices, UNSUPPORTED for offloaded state, OUT_OF_MEMORY.
   Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings);
 
   size_t size() const noexcept { return parameters_.size(); }
   const std::string& name(size_t index) const noexcept { return parameters_[index].name; }
-  // Live, in f32; between two swaps these are the weights.
+  const Parameter& parameter(size_t index) const noexcept { return *parameters_[index].parameter; }
+  // Live, in f32, of the shard alone if ranks share the parameter; between two swaps these are the weights.
   const Tensor& average(size_t index) const noexcept { return averages_[index]; }
   int64_t update_count() const noexcept { return updates_; }
   void set_update_count(int64_t count) noexcept { updates_ = count; }
   // average = decay average + (1 - decay) weight. Allocates no tensor. Throws STATE while swapped.
   void update();
-  // A copy in f32. Throws STATE while swapped. REQUIRES: index < size().
+  // A copy in f32. Throws STATE while swapped, UNSUPPORTED for a shard. REQUIRES: index < size().
   Tensor read(size_t index) const;
   // Exchanges the weights with the averages. A second swap restores both exactly. Throws OUT_OF_MEMORY, and nothing has
-  // changed.
+  // changed; and if ranks share weights, whose ranks all call this, errors of their group.
   void swap();
   bool is_swapped() const noexcept { return swapped_; }
 
@@ -42,6 +43,7 @@ class Ema final : public RefCounted {
   void require_in_place(const char* what) const;
   // The weights as they are kept now, with the averages in the first moment's place; valid until the next call.
   MultiTensor<UpdateSlot> slots();
+  void tell_ranks() const;
   void save_narrow();
   void restore_narrow();
   std::vector<Tensor> averages_in_narrow() const;

@@ -103,7 +103,9 @@ void stage_plateau(StagedLoad& load, const Optimizer& optimizer, const StateDict
 StateDict averages_of(const Ema& ema) {
   if (ema.is_swapped()) fail(Code::kState, "ema", "ema is swapped with the weights; swap back first");
   StateDict state;
-  for (size_t i = 0; i < ema.size(); ++i) state.add(numbered(i, ema.name(i)), ema.average(i));
+  for (size_t i = 0; i < ema.size(); ++i) {
+    add_moment(state, numbered(i, ema.name(i)), {.values = ema.average(i), .scales = {}}, ema.parameter(i));
+  }
   return state;
 }
 

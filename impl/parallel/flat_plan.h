@@ -15,12 +15,15 @@ struct FlatParameter {
   int64_t numel;
   DType dtype;  // in which operations read it
   bool is_frozen;
+  bool is_lent = false;  // the weights stay in memory of the caller's
 };
 
-// A buffer of parameters of one dtype that are all trained, or all frozen, in the order of the unit.
+// A buffer of parameters of one dtype that are all trained, or all frozen, and all lent or none, in the order of the
+// unit.
 struct FlatPlan {
   DType dtype;
   bool is_frozen;
+  bool is_lent = false;
   std::vector<PlannedBucket::Slot> slots;  // by parameter; each begins at a block of 256 elements
   int64_t size = 0;                        // elements; a multiple of 256 for each rank
 };

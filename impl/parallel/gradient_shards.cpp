@@ -101,7 +101,8 @@ void GradientShards::follow(const GradientBuckets& buckets) {
   }
 }
 
-void GradientShards::begin() {
+void GradientShards::begin(bool replaces) {
+  if (replaces && !rule_.is_deterministic) drop();
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (has_sum(i)) return;
   }
@@ -116,7 +117,8 @@ bool GradientShards::has_sum(size_t index) const {
   });
 }
 
-// The first gradient of a backward is about to be written into the bucket, where the sum of the earlier ones may be.
+// The first gradient of a backward is about to be written into the bucket, where the sum of the earlier ones may be;
+// afterwards this does nothing.
 void GradientShards::prepare(size_t index) {
   Part& part = parts_[index];
   Storage& storage = *part.own.storage();
@@ -125,7 +127,8 @@ void GradientShards::prepare(size_t index) {
     fill_gaps(part);
   }
   if (!has_sum(index) || !part.sum.defined() || part.sum.storage().get() != &storage) return;
-  give(index, converted(part.sum, part.sum.dtype(), Category::kGradients));
+  const std::vector<uint8_t> none(parameters_.size());
+  give(index, converted(part.sum, part.sum.dtype(), Category::kGradients), none);
 }
 
 void GradientShards::fill_gaps(const Part& part) const {
@@ -156,11 +159,12 @@ Tensor GradientShards::wire_of(const Tensor& flat) const {
   return made;
 }
 
-// From here on a delivery begins a gradient of its own.
+// From here on a delivery begins a gradient of its own. A gradient in memory of the caller's stays there.
 void GradientShards::take(size_t index, const Tensor& reduced) {
   add_up(index, reduced);
   for (const GradientBuckets::Slot& slot : buckets_->buckets()[index].slots) {
-    parameters_[slot.parameter].parameter->accumulator().mark_taken();
+    AccumulateGrad& leaf = parameters_[slot.parameter].parameter->accumulator();
+    if (!leaf.is_brought()) leaf.mark_taken();
   }
   if (!rule_.keeps_buckets) parts_[index].own.storage()->release_memory();
 }
@@ -188,20 +192,22 @@ void GradientShards::add_up(size_t index, const Tensor& reduced) {
   }
 }
 
-// Hands the parts of the bucket's gradients to the optimizer.
-void GradientShards::give(size_t index, const Tensor& sum) {
+// Hands the parts of the bucket's gradients to the optimizer: those that `anywhere` lists, all if it is empty, and
+// those that the optimizer has from earlier backwards.
+void GradientShards::give(size_t index, const Tensor& sum, const std::vector<uint8_t>& anywhere) {
   parts_[index].sum = sum;
   const int64_t first = sum.numel() * exchange_.rank();
   for (const GradientBuckets::Slot& slot : buckets_->buckets()[index].slots) {
     Parameter& parameter = *parameters_[slot.parameter].parameter;
+    if (!anywhere.empty() && anywhere[slot.parameter] == 0 && !parameter.shard_grad().defined()) continue;
     const Shard& shard = parameter.shard();
     const int64_t begin = slot.view.offset() + shard.begin - first, size = shard.end - shard.begin;
     parameter.set_shard_grad(size == 0 ? range_of(sum, 0, 0) : range_of(sum, begin, begin + size));
   }
 }
 
-bool GradientShards::deliver() {
-  for (size_t i = 0; i < parts_.size(); ++i) give(i, parts_[i].sum);
+bool GradientShards::deliver(const std::vector<uint8_t>& anywhere) {
+  for (size_t i = 0; i < parts_.size(); ++i) give(i, parts_[i].sum, anywhere);
   return true;
 }
 

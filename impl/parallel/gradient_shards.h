@@ -29,15 +29,17 @@ class GradientShards final : public ReductionHook {
 
   // Takes over the memory of buckets that were laid out anew. They outlive this, or the next call.
   void follow(const GradientBuckets& buckets);
-  // A backward begins.
-  void begin();
+  // A backward begins. `replaces`: its gradients take the place of those of earlier ones, unless sums are
+  // deterministic.
+  void begin(bool replaces);
 
   std::string name() const override;
   std::unique_ptr<Reduction> start(const ReductionCall& call) override;
   // Ranks exchange their states apart.
   int32_t status_factor(const Exchange&) const noexcept override { return 0; }
   size_t most_open() const noexcept override { return rule_.keeps_buckets ? ReductionHook::most_open() : 1; }
-  bool deliver() override;
+  void prepare(size_t index) override;
+  bool deliver(const std::vector<uint8_t>& anywhere) override;
   // Drops all gradients: a backward has failed, so that they are not those of all ranks.
   void drop() noexcept;
 
@@ -59,12 +61,11 @@ class GradientShards final : public ReductionHook {
     std::vector<Tensor> gaps;  // between gradients
   };
 
-  void prepare(size_t index);
   void fill_gaps(const Part& part) const;
   bool has_sum(size_t index) const;
   void take(size_t index, const Tensor& reduced);
   void add_up(size_t index, const Tensor& reduced);
-  void give(size_t index, const Tensor& sum);
+  void give(size_t index, const Tensor& sum, const std::vector<uint8_t>& anywhere);
   Tensor wire_of(const Tensor& flat) const;
 
   const std::vector<NamedParameter>& parameters_;

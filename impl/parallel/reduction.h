@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "parallel/exchange.h"
 #include "parallel/gradient_buckets.h"
@@ -44,9 +46,15 @@ class ReductionHook : public RefCounted {
   // Returns how many reductions may be under way while backward fills the next bucket. Before more are, the oldest is
   // completed, so that its bucket's memory is free.
   virtual size_t most_open() const noexcept { return std::numeric_limits<size_t>::max(); }
-  // Called when every bucket is reduced, and no rank has failed. Returns true if the hook has brought the gradients to
-  // where they belong; else they belong into the leaves.
-  virtual bool deliver() { return false; }
+  // Called before somebody else than autograd writes to a bucket's memory. Throws OUT_OF_MEMORY.
+  virtual void prepare(size_t) {}
+  // Called when every bucket is reduced, and no rank has failed. `anywhere` tells for each parameter whether a rank has
+  // a gradient of it; empty: all have. Returns true if the hook has brought the gradients to where they belong; else
+  // they belong into the leaves.
+  virtual bool deliver(const std::vector<uint8_t>& anywhere) {
+    static_cast<void>(anywhere);
+    return false;
+  }
 };
 
 // The average in the dtype of the gradients.

@@ -75,8 +75,9 @@ void Round::mark_ready(size_t parameter) {
   arrived_.push_back(parameter);
   if (!is_synced_) return;
   const Tensor& view = parts_.buckets.view_of(parameter);
-  const Tensor& grad = leaf(parameter).grad();
+  const Tensor grad = leaf(parameter).grad();
   if (grad.data() != view.data()) {
+    parts_.hook.prepare(parts_.buckets.bucket_of(parameter));
     copy(grad, view);
     elsewhere_.push_back(parameter);
   }
@@ -168,11 +169,16 @@ void Round::reduce() {
   if ((union_of(states) & kNotFinite) != 0) name_not_finite(states.size());
 }
 
-// An unused gradient counts as 0, but one that was accumulated before counts as it is.
+// An unused gradient counts as 0, but one that was accumulated before counts as it is. A bucket without memory is
+// filled with zeros when its reduction starts.
 void Round::keep_unused() {
   for (size_t i = 0; i < is_ready_.size(); ++i) {
-    if (is_ready_[i] != 0) continue;
+    if (is_ready_[i] == 0 && leaf(i).has_grad()) parts_.hook.prepare(parts_.buckets.bucket_of(i));
+  }
+  for (size_t i = 0; i < is_ready_.size(); ++i) {
     const Tensor& view = parts_.buckets.view_of(i);
+    if (is_ready_[i] != 0 || view.storage()->is_released()) continue;
+    parts_.hook.prepare(parts_.buckets.bucket_of(i));
     Unused unused = {.parameter = i, .kept = {}};
     if (leaf(i).has_grad()) {
       unused.kept = converted(leaf(i).grad(), view.dtype(), Category::kCommunication);
@@ -192,8 +198,7 @@ void Round::finish() {
   if (!is_complete() && parts_.finds_unused) keep_unused();
   if (!is_complete() && !parts_.finds_unused) state_ |= kMissing;
   reduce();
-  deliver();
-  if (parts_.finds_unused) deliver_unused(reduce_used());
+  deliver(parts_.finds_unused ? reduce_used() : std::vector<uint8_t>());
   std::fill(parts_.used.begin(), parts_.used.end(), uint8_t{0});
 }
 
@@ -237,8 +242,8 @@ void Round::name_not_finite(size_t ranks) {
   }
 }
 
-void Round::deliver() {
-  if (parts_.hook.deliver()) return;
+void Round::deliver(const std::vector<uint8_t>& anywhere) {
+  if (parts_.hook.deliver(anywhere)) return;
   for (const GradientBuckets::Bucket& bucket : parts_.buckets.buckets()) {
     if (factor_ != 1.0) {
       launch("average", bucket.flat.device(), &Kernels::elementwise, &ElementwiseKernels::affine, factor_, 0.0,
@@ -247,6 +252,7 @@ void Round::deliver() {
     for (const GradientBuckets::Slot& slot : bucket.slots) slot.view.bump_version();
   }
   for (const size_t parameter : elsewhere_) give_back(parameter);
+  if (parts_.finds_unused) deliver_unused(anywhere);
 }
 
 // Writes the average to the memory that the caller brought, unless that may not be written.
@@ -265,6 +271,9 @@ std::vector<uint8_t> Round::reduce_used() {
   const Tensor used =
       from_host(parts_.exchange.device(), DType::kU8, {count}, parts_.used.data(), Category::kCommunication);
   parts_.exchange.start_all_reduce(used, ReduceOp::kMax, options(Purpose::kUsed)).wait();
+  if (parts_.exchange.replica_count() > 1) {
+    parts_.exchange.start_replicas_all_reduce(used, ReduceOp::kMax, options(Purpose::kUsed)).wait();
+  }
   std::vector<uint8_t> anywhere(parts_.used.size());
   read_to_host(used, DType::kU8, anywhere.data());
   return anywhere;

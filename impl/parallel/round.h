@@ -68,7 +68,7 @@ class Round final : public RefCounted {
   void name_not_finite(size_t ranks);
   void keep_unused();
   std::vector<uint8_t> reduce_used();
-  void deliver();
+  void deliver(const std::vector<uint8_t>& anywhere);
   void give_back(size_t parameter);
   void deliver_unused(const std::vector<uint8_t>& anywhere);
   CallOptions options(Purpose purpose) const noexcept { return parts_.exchange.options(purpose, number_); }

@@ -8,6 +8,7 @@
 #include "autograd/scope.h"
 #include "offload/file_space.h"
 #include "offload/host_space.h"
+#include "ops/dispatch/cast.h"
 #include "parallel/model_signature.h"
 #include "parallel/weights.h"
 #include "tensor/factory.h"
@@ -70,24 +71,41 @@ struct Sharded::Backward final : RefCounted {
 
 Ref<Sharded> Sharded::create(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module,
                              const ShardedOptions& options, std::vector<Ref<RefCounted>> owners) {
-  auto made = Ref<Sharded>::adopt(new Sharded(group, replicas, module, options, std::move(owners)));
+  auto made = Ref<Sharded>::adopt(
+      new Sharded(group, replicas, module.parameters(), module.buffers(), options, std::move(owners)));
   const Claims claims(made->all_);
-  made->make_units(module);
+  const std::vector<Unit> units = choose_units(module, made->all_, made->unit_rule());
+  made->make_units(units);
+  made->add_hooks(module, units);
   made->make_buckets();
   return made;
 }
 
-Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module, const ShardedOptions& options,
+Ref<Sharded> Sharded::create(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
+                             const ShardedOptions& options, std::vector<Ref<RefCounted>> owners) {
+  auto made = Ref<Sharded>::adopt(new Sharded(group, replicas, parameters, {}, options, std::move(owners)));
+  const Claims claims(made->all_);
+  Unit unit = {.module = nullptr, .path = "", .parameters = {}};
+  for (size_t i = 0; i < made->all_.size(); ++i) unit.parameters.push_back(i);
+  made->make_units({unit});
+  made->make_buckets();
+  return made;
+}
+
+Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
+                 const std::vector<nn::NamedBuffer>& buffers, const ShardedOptions& options,
                  std::vector<Ref<RefCounted>> owners)
     : owners_(std::move(owners)),
       options_(options),
-      all_(ParameterSet(module.parameters()).items()),
+      all_(ParameterSet(parameters).items()),
       exchange_(group, device_of(all_), replicas),
       ranks_(make_ref<Ranks>(*this)) {
   require_shareable();
   for (const NamedParameter& named : all_) {
     trained_.push_back(named.parameter->is_frozen() ? kNone : parameters_.size());
-    if (!named.parameter->is_frozen()) parameters_.push_back(named);
+    if (named.parameter->is_frozen()) continue;
+    index_of_.emplace(named.parameter.get(), parameters_.size());
+    parameters_.push_back(named);
   }
   if (parameters_.empty()) fail(Code::kState, "module", "every parameter is frozen, so that none takes a gradient");
   gradients_ = make_ref<GradientShards>(parameters_, exchange_,
@@ -96,8 +114,9 @@ Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module
                                                      .wire = options_.wire_dtype});
   used_.resize(parameters_.size());
   unit_of_.resize(parameters_.size());
-  compare_models(module);
-  broadcast_buffers(module);
+  compare_models(buffers);
+  broadcast_buffers(buffers);
+  add_gradient_hooks();
 }
 
 // Works of the group may still write to memory that the units have.
@@ -111,8 +130,11 @@ void Sharded::require_shareable() const {
     const Parameter& parameter = *named.parameter;
     const char* name = named.name.c_str();
     if (parameter.is_sharded()) fail(Code::kState, "module", "parameter %s is sharded already", name);
-    if (parameter.is_shared()) {
-      fail(Code::kUnsupported, "module", "parameter %s was made over a tensor, whose memory stays its master", name);
+    if (parameter.is_shared() && is_full()) {
+      fail(Code::kUnsupported, "module",
+           "parameter %s was made over a tensor, whose memory stays its master: expected sharding optimizer or "
+           "gradients",
+           name);
     }
     if (parameter.is_split() || parameter.master().dtype() != DType::kF32) {
       fail(Code::kDtypeMismatch, "module", "parameter %s is %s, expected f32 weights", name,
@@ -125,6 +147,7 @@ std::string Sharded::settings() const {
   std::string text = "options: sharding ";
   text += std::to_string(static_cast<int32_t>(options_.sharding));
   text.append(", weights in ").append(name_of(options_.weight_dtype)).append(", ").append(gradients_->name());
+  if (options_.finds_unused) text += ", find_unused_parameters";
   if (!is_full()) return text.append(", buckets of ").append(std::to_string(options_.bucket_bytes)).append(" bytes");
   const UnitRule& rule = options_.units;
   text.append(", units of path ").append(rule.path.value_or("any")).append(", kind ").append(rule.kind.value_or("any"));
@@ -132,15 +155,15 @@ std::string Sharded::settings() const {
   return text.append(std::to_string(options_.most_units)).append(" at once");
 }
 
-void Sharded::compare_models(const nn::Module& module) {
-  std::vector<std::string> lines = signature_of(all_, module.buffers());
+void Sharded::compare_models(const std::vector<nn::NamedBuffer>& buffers) {
+  std::vector<std::string> lines = signature_of(all_, buffers);
   lines.push_back(settings());
   compare_signatures(exchange_, lines);
   exchange_.set_model(hash_of(lines));
 }
 
-void Sharded::broadcast_buffers(const nn::Module& module) {
-  for (const nn::NamedBuffer& buffer : module.buffers()) {
+void Sharded::broadcast_buffers(const std::vector<nn::NamedBuffer>& buffers) {
+  for (const nn::NamedBuffer& buffer : buffers) {
     exchange_.broadcast_from_first(buffer.tensor, exchange_.options(Purpose::kBuffers));
     buffer.tensor.bump_version();
   }
@@ -156,11 +179,14 @@ OffloadPlace Sharded::offload_place() const {
   return place;
 }
 
-void Sharded::make_units(nn::Module& module) {
-  const OffloadPlace offload = offload_place();
+UnitRule Sharded::unit_rule() const {
   UnitRule rule = options_.units;
   if (!is_full()) rule.least_elements = std::numeric_limits<int64_t>::max();
-  const std::vector<Unit> units = choose_units(module, all_, rule);
+  return rule;
+}
+
+void Sharded::make_units(const std::vector<Unit>& units) {
+  const OffloadPlace offload = offload_place();
   for (size_t i = 0; i < units.size(); ++i) {
     units_.emplace_back(all_, plans_of(units[i].parameters), exchange_, i, !is_full(), ranks_, offload,
                         [this, i] { need(i); });
@@ -172,16 +198,17 @@ void Sharded::make_units(nn::Module& module) {
   is_lent_.resize(units.size());
   next_in_forward_.assign(units.size(), kNone);
   next_in_backward_.assign(units.size(), kNone);
-  add_hooks(module, units);
 }
 
 std::vector<FlatPlan> Sharded::plans_of(const std::vector<size_t>& parameters) const {
   std::vector<FlatParameter> sizes;
   for (const NamedParameter& named : all_) {
     const Shape& shape = named.parameter->shape();
+    const bool is_lent = named.parameter->is_shared();
     sizes.push_back({.numel = numel(shape),
-                     .dtype = shape.rank() >= 2 ? options_.weight_dtype : DType::kF32,
-                     .is_frozen = named.parameter->is_frozen()});
+                     .dtype = shape.rank() >= 2 && !is_lent ? options_.weight_dtype : DType::kF32,
+                     .is_frozen = named.parameter->is_frozen(),
+                     .is_lent = is_lent});
   }
   const int64_t full_bytes = is_full() ? std::numeric_limits<int64_t>::max() : options_.bucket_bytes;
   return plan_flats(sizes, parameters, exchange_.size(), full_bytes);
@@ -222,16 +249,22 @@ std::vector<PlannedBucket> Sharded::plan_gradients(const std::vector<GradientSiz
   return buckets;
 }
 
-void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
+void Sharded::add_gradient_hooks() {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     hooks_.push_back(
         parameters_[i].parameter->post_accumulate_hooks().add([this, i](AccumulateGrad&) { on_gradient(i); }));
   }
+}
+
+void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
   // The model's hook is the owner, so that this object goes with the model.
   module.forward_pre_hooks().add([owner = Ref<Sharded>::share(this)](const nn::Module&, std::span<const Tensor>,
                                                                      std::span<Tensor>) { owner->enter(0); });
   hooks_.push_back(module.forward_hooks().add(
-      [this](const nn::Module&, std::span<const Tensor>, std::span<const Tensor>, std::span<Tensor>) { leave(0); }));
+      [this](const nn::Module&, std::span<const Tensor>, std::span<const Tensor> outputs, std::span<Tensor> changed) {
+        leave(0);
+        convert(outputs, changed);
+      }));
   for (size_t i = 1; i < units.size(); ++i) {
     hooks_.push_back(units[i].module->forward_pre_hooks().add(
         [this, i](const nn::Module&, std::span<const Tensor>, std::span<Tensor>) { enter(i); }));
@@ -285,6 +318,16 @@ void Sharded::leave(size_t unit) noexcept {
   for (size_t i = 1; i < units_.size() && gather_depth_ == 0; ++i) units_[i].release();
 }
 
+void Sharded::convert(std::span<const Tensor> outputs, std::span<Tensor> replacements) const {
+  if (!output_dtype_) return;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].defined()) continue;
+    const DType dtype = outputs[i].dtype();
+    const bool is_convertible = is_float(dtype) && dtype != DType::kF64 && size_of(dtype) > 1;
+    if (is_convertible && dtype != *output_dtype_) replacements[i] = ops::cast(outputs[i], *output_dtype_);
+  }
+}
+
 void Sharded::need(size_t unit) {
   const bool is_in_backward = scope().node != nullptr;
   if (!is_in_backward && !is_in_forward_) {
@@ -318,25 +361,26 @@ void Sharded::leave_backward() noexcept {
   for (WeightUnit& unit : units_) unit.release();
 }
 
-Ref<Round> Sharded::make_round() {
+Ref<Round> Sharded::make_round(bool is_manual) {
   ++rounds_;
   if (!buckets_->is_current()) {
     buckets_->lay_out(std::vector<size_t>(buckets_->order()));
     gradients_->follow(*buckets_);
   }
-  gradients_->begin();
+  gradients_->begin(is_manual);
   const RoundParts parts = {.parameters = parameters_,
                             .buckets = *buckets_,
                             .exchange = exchange_,
                             .hook = *gradients_,
                             .used = used_,
-                            .finds_unused = false};
+                            .finds_unused = options_.finds_unused};
   return make_ref<Round>(parts, rounds_, no_sync_depth_ == 0);
 }
 
 void Sharded::on_gradient(size_t parameter) {
+  if (is_manual_) fail(Code::kState, "fsdp", "gradients were marked as ready; finish them before a backward");
   enter_backward();
-  if (!round_) round_ = make_round();
+  if (!round_) round_ = make_round(false);
   round_->mark_ready(parameter);
   const size_t unit = unit_of_[parameter];
   if (--waiting_[unit] == 0 && unit != 0 && gather_depth_ == 0) units_[unit].release();
@@ -346,6 +390,30 @@ void Sharded::finish_backward() {
   if (!round_) return;
   round_->finish();
   round_ = nullptr;
+}
+
+void Sharded::mark_ready(const Parameter& parameter) {
+  const auto found = index_of_.find(&parameter);
+  if (found == index_of_.end()) {
+    fail(Code::kState, "parameter", "%s is no parameter of this sharded model", parameter.name());
+  }
+  if (!parameter.has_grad()) fail(Code::kState, "parameter", "%s has no gradient", parameter.name());
+  if (backward_ != nullptr) fail(Code::kState, "fsdp", "a backward is under way");
+  if (!round_) round_ = make_round(true);
+  is_manual_ = true;
+  round_->mark_ready(found->second);
+}
+
+void Sharded::finish() {
+  if (!is_manual_) fail(Code::kState, "fsdp", "no gradient was marked as ready since the last finish");
+  is_manual_ = false;
+  const Ref<Round> round = std::move(round_);
+  try {
+    round->finish();
+  } catch (...) {
+    gradients_->drop();
+    throw;
+  }
 }
 
 // Weights that stay are brought up to date at once, so that every rank may read them.

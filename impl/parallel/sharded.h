@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,7 @@ struct ShardedOptions {
   DType weight_dtype = DType::kF32;     // of gathered weights of two or more dimensions; the others stay f32
   std::optional<DType> wire_dtype;      // of gradients on their way; none: the gradients' own
   int64_t bucket_bytes = kBucketBytes;  // of weights and gradients that are sent together, unless sharding is full
+  bool finds_unused = false;            // as ReplicateOptions
   int32_t most_units = 2;               // that are gathered at once, beside the model's own, before they are needed
   bool is_deterministic = false;        // as ReplicateOptions
   // Each rank's own:
@@ -55,8 +57,12 @@ class Sharded final : public RefCounted {
   // the ranks of this number in other groups, which average with this one's (hybrid sharding); null for one group. The
   // owners keep the groups alive. Throws COMM naming the first rank with another model or other options; STATE for no
   // parameter that takes a gradient, and for one that has an optimizer or is sharded; DTYPE_MISMATCH for weights that
-  // are not f32; DEVICE, UNSUPPORTED, OUT_OF_MEMORY, errors of the group.
+  // are not f32; UNSUPPORTED for weights in the caller's memory where sharding is full; DEVICE, OUT_OF_MEMORY, errors
+  // of the group.
   static Ref<Sharded> create(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module,
+                             const ShardedOptions& options, std::vector<Ref<RefCounted>> owners = {});
+  // For a model whose forward is not a module: its parameters are one unit, whose weights begin_gather brings.
+  static Ref<Sharded> create(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
                              const ShardedOptions& options, std::vector<Ref<RefCounted>> owners = {});
   ~Sharded() override;
 
@@ -69,6 +75,16 @@ class Sharded final : public RefCounted {
   void begin_gather();
   void end_gather() noexcept;
 
+  // Converts the floating-point results of the model's forward from now on.
+  void set_output_dtype(DType dtype) noexcept { output_dtype_ = dtype; }
+
+  // For gradients of another engine than autograd, which stay in its memory: the gradient of a parameter is complete.
+  // The first one after finish() drops what was reduced before, unless sums are deterministic. Throws STATE for a
+  // parameter that is not here, has no gradient, or was marked since finish().
+  void mark_ready(const Parameter& parameter);
+  // Waits until all marked gradients are reduced. Throws as Round::finish.
+  void finish();
+
   size_t unit_count() const noexcept { return units_.size(); }
   // Bytes of this rank's masters and moments that are not on the device.
   int64_t offloaded_bytes() const noexcept;
@@ -77,23 +93,27 @@ class Sharded final : public RefCounted {
   class Ranks;
   struct Backward;
 
-  Sharded(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module, const ShardedOptions& options,
+  Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
+          const std::vector<nn::NamedBuffer>& buffers, const ShardedOptions& options,
           std::vector<Ref<RefCounted>> owners);
 
   void require_shareable() const;
   // Settings that must be equal on all ranks, for the signature of the model.
   std::string settings() const;
-  void compare_models(const nn::Module& module);
-  void broadcast_buffers(const nn::Module& module);
+  void compare_models(const std::vector<nn::NamedBuffer>& buffers);
+  void broadcast_buffers(const std::vector<nn::NamedBuffer>& buffers);
   OffloadPlace offload_place() const;
-  void make_units(nn::Module& module);
+  UnitRule unit_rule() const;
+  void make_units(const std::vector<Unit>& units);
   std::vector<FlatPlan> plans_of(const std::vector<size_t>& parameters) const;
   void make_buckets();
   std::vector<PlannedBucket> plan_gradients(const std::vector<GradientSize>& gradients) const;
+  void add_gradient_hooks();
   void add_hooks(nn::Module& module, const std::vector<Unit>& units);
 
   void enter(size_t unit);
   void leave(size_t unit) noexcept;
+  void convert(std::span<const Tensor> outputs, std::span<Tensor> replacements) const;
   void need(size_t unit);
   void start_next(std::vector<size_t>& next_of, size_t& last, size_t unit);
   void enter_backward();
@@ -101,7 +121,7 @@ class Sharded final : public RefCounted {
   void on_gradient(size_t parameter);
   void finish_backward();
   void update();
-  Ref<Round> make_round();
+  Ref<Round> make_round(bool is_manual);
   int32_t gathered_units() const;
   bool is_full() const noexcept { return options_.sharding == Sharding::kFull; }
 
@@ -110,6 +130,7 @@ class Sharded final : public RefCounted {
   const std::vector<NamedParameter> all_;   // frozen ones, too
   std::vector<NamedParameter> parameters_;  // that take gradients
   std::vector<size_t> trained_;             // by number in all_: the number in parameters_
+  std::unordered_map<const Parameter*, size_t> index_of_;
   Exchange exchange_;
   Ref<Ranks> ranks_;
   std::deque<WeightUnit> units_;  // the model's own first; storages refer to them
@@ -131,6 +152,8 @@ class Sharded final : public RefCounted {
   int no_sync_depth_ = 0;
   int gather_depth_ = 0;
   bool is_in_forward_ = false;
+  bool is_manual_ = false;  // the round is of mark_ready
+  std::optional<DType> output_dtype_;
 };
 
 }  // namespace halftone::parallel

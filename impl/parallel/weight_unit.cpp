@@ -36,6 +36,18 @@ class FetchedMasters {
   StatePages* current_ = nullptr;
 };
 
+// A storage has memory while this lives.
+class FilledStorage {
+ public:
+  explicit FilledStorage(Storage& storage) : storage_(storage) { storage_.refill(); }
+  ~FilledStorage() { storage_.release_memory(); }
+  FilledStorage(const FilledStorage&) = delete;
+  FilledStorage& operator=(const FilledStorage&) = delete;
+
+ private:
+  Storage& storage_;
+};
+
 // Counts as no write.
 void clear(const Tensor& tensor) {
   launch("gather_weights", tensor.device(), &Kernels::convert, &ConvertKernels::fill, 0.0, tensor.view());
@@ -65,7 +77,9 @@ WeightUnit::Flat WeightUnit::make_flat(const FlatPlan& plan, const Ref<ShardRank
                                        const OffloadPlace& offload) {
   const int64_t part = plan.size / exchange_.size(), first = part * exchange_.rank();
   Flat flat;
-  flat.gathered = full(exchange_.device(), plan.dtype, {plan.size}, 0.0, Category::kParameters);
+  flat.gathered = plan.is_lent
+                      ? empty_without_memory(exchange_.device(), plan.dtype, {plan.size}, Category::kCommunication)
+                      : full(exchange_.device(), plan.dtype, {plan.size}, 0.0, Category::kParameters);
   flat.own = range_of(flat.gathered, first, first + part);
   int64_t end = first;
   for (const PlannedBucket::Slot& slot : plan.slots) {
@@ -75,7 +89,9 @@ WeightUnit::Flat WeightUnit::make_flat(const FlatPlan& plan, const Ref<ShardRank
   }
   if (first + part > end) flat.gaps.push_back(range_of(flat.gathered, end, first + part));
   flat.pages = plan_pages(plan, offload);
-  if (flat.pages.empty() || has_one_copy(plan)) {
+  if (plan.is_lent) {
+    share_lent(plan, ranks);
+  } else if (flat.pages.empty() || has_one_copy(plan)) {
     share_flat(plan, flat, ranks);
   } else {
     share_offloaded(plan, flat, ranks);
@@ -130,6 +146,18 @@ void WeightUnit::share_offloaded(const FlatPlan& plan, const Flat& flat, const R
   }
 }
 
+// The caller's memory holds all weights, and this rank's part of them is its master.
+void WeightUnit::share_lent(const FlatPlan& plan, const Ref<ShardRanks>& ranks) {
+  for (const PlannedBucket::Slot& slot : plan.slots) {
+    Parameter& parameter = *parameters_[slot.parameter].parameter;
+    const Tensor whole = parameter.master();
+    exchange_.broadcast_from_first(whole, exchange_.options(Purpose::kWeights));
+    whole.bump_version();
+    const Shard shard = shard_of_slot(plan, slot);
+    parameter.share(shard, range_of(whole, shard.begin, shard.end), whole, ranks);
+  }
+}
+
 void WeightUnit::share(const FlatPlan& plan, const PlannedBucket::Slot& slot, const Tensor& kept,
                        const Tensor& gathered, const Ref<ShardRanks>& ranks) {
   Parameter& parameter = *parameters_[slot.parameter].parameter;
@@ -176,16 +204,35 @@ void WeightUnit::start_gather() {
   const uint64_t current = version();
   ++gathers_;
   for (size_t i = 0; i < flats_.size(); ++i) {
-    Flat& flat = flats_[i];
-    flat.gathered.storage()->refill();
-    flat.gathered.storage()->set_restorer(this);
-    write_own(plans_[i], flat);
-    const CallOptions options = exchange_.options(Purpose::kGather, gathers_, mixed(number_, i));
-    flat.work.emplace(exchange_.start_all_gather(flat.own, flat.gathered, options));
+    if (!plans_[i].is_lent) start_gather(i);
   }
   is_released_ = false;
   is_gathering_ = true;
   version_ = current;
+}
+
+CallOptions WeightUnit::gather_options(size_t index) const noexcept {
+  return exchange_.options(Purpose::kGather, gathers_, mixed(number_, index));
+}
+
+void WeightUnit::start_gather(size_t index) {
+  Flat& flat = flats_[index];
+  flat.gathered.storage()->refill();
+  flat.gathered.storage()->set_restorer(this);
+  write_own(plans_[index], flat);
+  flat.work.emplace(exchange_.start_all_gather(flat.own, flat.gathered, gather_options(index)));
+}
+
+// One buffer after another, so that the memory of one is enough.
+void WeightUnit::gather_lent(size_t index) {
+  const Flat& flat = flats_[index];
+  const FilledStorage filled(*flat.gathered.storage());
+  write_own(plans_[index], flat);
+  exchange_.start_all_gather(flat.own, flat.gathered, gather_options(index)).wait();
+  for (const PlannedBucket::Slot& slot : plans_[index].slots) {
+    const Tensor& whole = parameters_[slot.parameter].parameter->weights();
+    copy(flat.gathered.as_strided(whole.shape(), contiguous_strides(whole.shape()), slot.begin), whole);
+  }
 }
 
 void WeightUnit::gather() {
@@ -193,9 +240,14 @@ void WeightUnit::gather() {
   if (!std::exchange(is_gathering_, false)) return;
   for (Flat& flat : flats_) {
     std::optional<StartedWork> work = std::exchange(flat.work, std::nullopt);
-    work->wait();
+    if (work) work->wait();
   }
   for (Flat& flat : flats_) flat.gathered.storage()->set_restorer(nullptr);
+  for (size_t i = 0; i < flats_.size(); ++i) {
+    if (!plans_[i].is_lent) continue;
+    gather_lent(i);
+    version_ = version();  // it writes to the masters of other ranks as well
+  }
 }
 
 void WeightUnit::start_fetch() {

@@ -23,7 +23,8 @@ class WeightUnit final : private StorageRestorer {
  public:
   // Shares the parameters that the plans name, one after another. If `keeps_whole`, the gathered weights stay, and are
   // gathered again only when they were changed. `need` is called when somebody reads weights that are not there, and
-  // gathers them or throws. `parameters` and `exchange` outlive this. Throws UNSUPPORTED, OUT_OF_MEMORY.
+  // gathers them or throws. `parameters` and `exchange` outlive this. Throws OUT_OF_MEMORY. REQUIRES: `keeps_whole` if
+  // a plan is lent.
   WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
              size_t number, bool keeps_whole, const Ref<ShardRanks>& ranks, const OffloadPlace& offload,
              std::function<void()> need);
@@ -48,7 +49,7 @@ class WeightUnit final : private StorageRestorer {
 
  private:
   struct Flat {
-    Tensor gathered;                     // 1-D
+    Tensor gathered;                     // 1-D; of a lent plan without memory, but while its weights are exchanged
     Tensor own;                          // this rank's part of it
     std::vector<Tensor> gaps;            // of `own`, between parameters
     std::vector<Ref<StatePages>> pages;  // of each slot's state; empty unless offloaded
@@ -60,12 +61,16 @@ class WeightUnit final : private StorageRestorer {
   std::vector<Ref<StatePages>> plan_pages(const FlatPlan& plan, const OffloadPlace& offload) const;
   void share_flat(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks);
   void share_offloaded(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks);
+  void share_lent(const FlatPlan& plan, const Ref<ShardRanks>& ranks);
   // `kept` is memory for the shard; of no elements where that is empty.
   void share(const FlatPlan& plan, const PlannedBucket::Slot& slot, const Tensor& kept, const Tensor& gathered,
              const Ref<ShardRanks>& ranks);
   Shard shard_of_slot(const FlatPlan& plan, const PlannedBucket::Slot& slot) const;
   // The weights are not kept apart from the gathered ones.
   bool has_one_copy(const FlatPlan& plan) const noexcept { return keeps_whole_ && plan.dtype == DType::kF32; }
+  CallOptions gather_options(size_t index) const noexcept;
+  void start_gather(size_t index);
+  void gather_lent(size_t index);
   void write_own(const FlatPlan& plan, const Flat& flat) const;
   uint64_t version() const;
 

@@ -67,26 +67,18 @@ TEST(ShardedDeterministic, ALanguageModelHasTheSameBitsForEverySharding) {
   expect_same_bits(language_model(), make_adamw);
 }
 
-// Two groups of two ranks that share, and average with each other: rank i * 2 + j is rank j of group i.
 TEST(ShardedDeterministic, HybridShardingHasTheSameBits) {
   const Task task = language_model();
   const std::vector<float> expected = train_on(1, task, make_adamw, Sharding::kFull);
   const OwnedStore store = create_memory_store();
   std::vector<std::vector<float>> all(4);
   run_ranks(4, [&](Rank& world) {
-    const int group = world.number() / 2, place = world.number() % 2;
-    const auto join = [&](const char* kind, int number, int rank) {
-      const std::string name = std::string(kind) + std::to_string(number);
-      return create_group(
-          "threads", *world.context,
-          {.device = world.device().device, .store = store.get(), .name = name.c_str(), .rank = rank, .size = 2});
-    };
-    const OwnedGroup shards = join("shards", group, place), replicas = join("replicas", place, group);
+    const HybridGroups groups(world, *store);
     const Ref<nn::Module> model = task.make_model(world.device());
     if (world.number() > 0) fill(model->parameters()[0].parameter->master(), 3.0);
     ShardedOptions options = small_units(Sharding::kFull);
     options.is_deterministic = true;
-    const Ref<Sharded> sharded = Sharded::create(*shards, replicas.get(), *model, options);
+    const Ref<Sharded> sharded = Sharded::create(*groups.shards, groups.replicas.get(), *model, options);
     train(world, task, *model, make_adamw);
     all[static_cast<size_t>(world.number())] = gathered_weights(*sharded, *model);
   });

@@ -1,5 +1,8 @@
 // Bytes that a rank holds and sends, by the counters of the allocator and of the group.
+#include <span>
+
 #include "autograd/scope.h"
+#include "ops/dispatch/autocast.h"
 #include "parallel/gradient_buckets.h"
 #include "shards.h"
 
@@ -33,18 +36,33 @@ void expect_within(int64_t actual, double expected, double share, const char* wh
 
 struct Expected {
   Sharding sharding;
-  double parameters, gradients, moments;  // in bytes a parameter
-  double sent;                            // in a step, in bytes a parameter for each other rank's part
+  double parameters, gradients, state;  // in bytes a parameter
+  double sent;                          // in a step, in bytes a parameter for each other rank's part
+  // Of weights and gradients on their way.
+  DType wire = DType::kF32;
+  optim::Precision precision = {};
 };
+
+Ref<optim::Optimizer> make_optimizer(const nn::Module& model, const optim::Precision& precision) {
+  const AdamwGroup settings{.lr = 0.005, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
+  return make_ref<optim::AdamW>(optim::ParameterGroup{.parameters = model.parameters(), .precision = precision},
+                                settings);
+}
 
 class ShardedMemoryTest : public testing::TestWithParam<int> {
  protected:
   static void expect_bytes(Rank& rank, const Expected& expected) {
     ContextDevice& device = rank.device();
     const Ref<nn::Module> model = make_layers(device);
-    const Ref<Sharded> sharded = shard(rank, *model, small_units(expected.sharding));
-    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    ShardedOptions options = small_units(expected.sharding);
+    options.weight_dtype = expected.wire;
+    options.wire_dtype = expected.wire;
+    const Ref<Sharded> sharded = shard(rank, *model, options);
+    const Ref<optim::Optimizer> optimizer = make_optimizer(*model, expected.precision);
+    const Ref<AutocastPolicy> policy = make_ref<AutocastPolicy>(expected.wire);
     const auto step = [&] {
+      const ScopeGuard restore;
+      scope().autocast = policy.get();
       optimizer->zero_grad();
       run_backward_of(loss_of(*model, device));
       optimizer->step();
@@ -52,12 +70,18 @@ class ShardedMemoryTest : public testing::TestWithParam<int> {
     step();
     expect_within(bytes_of(device, Category::kParameters), expected.parameters * kParameters, 0.03, "parameters");
     expect_within(bytes_of(device, Category::kGradients), expected.gradients * kParameters, 0.03, "gradients");
-    expect_within(bytes_of(device, Category::kOptimizer), expected.moments * kParameters, 0.03, "moments");
+    expect_within(bytes_of(device, Category::kOptimizer), expected.state * kParameters, 0.03, "state");
     const int64_t before = rank.group->counters().bytes_sent;
     step();
     const int size = rank.group->size();
     expect_within(rank.group->counters().bytes_sent - before, expected.sent * kParameters * (size - 1) / size, 0.02,
                   "sent");
+  }
+  static void expect_bytes_of_all(std::span<const Expected> cases) {
+    for (const Expected& expected : cases) {
+      SCOPED_TRACE(static_cast<int>(expected.sharding));
+      run_ranks(GetParam(), [&](Rank& rank) { expect_bytes(rank, expected); });
+    }
   }
 };
 
@@ -67,10 +91,31 @@ TEST_P(ShardedMemoryTest, ARankHoldsAndSendsWhatItsShardingPromises) {
   const Expected cases[] = {{Sharding::kOptimizer, 4, 4, 8 / ranks, 8},
                             {Sharding::kGradients, 4, 4 / ranks, 8 / ranks, 8},
                             {Sharding::kFull, 4 / ranks, 4 / ranks, 8 / ranks, 12}};
-  for (const Expected& expected : cases) {
-    SCOPED_TRACE(static_cast<int>(expected.sharding));
-    run_ranks(GetParam(), [&](Rank& rank) { expect_bytes(rank, expected); });
-  }
+  expect_bytes_of_all(cases);
+}
+
+// FP32 masters, gradients and moments, and weights of BF16 beside them.
+TEST_P(ShardedMemoryTest, LikewiseWithWeightsAndMessagesInBf16) {
+  const double ranks = GetParam();
+  const Expected cases[] = {{Sharding::kOptimizer, 2 + 4 / ranks, 4, 8 / ranks, 4, DType::kBF16},
+                            {Sharding::kGradients, 2 + 4 / ranks, 4 / ranks, 8 / ranks, 4, DType::kBF16},
+                            {Sharding::kFull, 4 / ranks, 4 / ranks, 8 / ranks, 6, DType::kBF16}};
+  expect_bytes_of_all(cases);
+}
+
+// Masters of a BF16 part and 16 bits that it lacks, BF16 gradients, and moments of 8 bits with a scale for each block.
+TEST_P(ShardedMemoryTest, LikewiseWithSplitMastersAndMomentsOfEightBits) {
+  const double ranks = GetParam();
+  const optim::Precision narrow = {.compute_dtype = DType::kBF16,
+                                   .grad_dtype = DType::kBF16,
+                                   .moment1_dtype = DType::kI8,
+                                   .master = optim::Master::kSplit,
+                                   .moment2_dtype = DType::kU8};
+  const double state = (2 + 2 * (1 + 4.0 / 256)) / ranks;
+  const Expected cases[] = {{Sharding::kOptimizer, 2 + 2 / ranks, 2, state, 4, DType::kBF16, narrow},
+                            {Sharding::kGradients, 2 + 2 / ranks, 2 / ranks, state, 4, DType::kBF16, narrow},
+                            {Sharding::kFull, 2 / ranks, 2 / ranks, state, 6, DType::kBF16, narrow}};
+  expect_bytes_of_all(cases);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ShardedMemoryTest, testing::Values(2, 4), testing::PrintToStringParamName());

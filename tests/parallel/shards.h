@@ -1,6 +1,7 @@
 // Loops for tests of ranks that share the state of training.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "parallel/sharded.h"
@@ -25,6 +26,23 @@ inline Ref<Sharded> shard(Rank& rank, nn::Module& model, const ShardedOptions& o
 inline std::vector<NamedParameter> parameters_once(const nn::Module& model) {
   return ParameterSet(model.parameters()).items();
 }
+
+// Two groups of two ranks that share, and average with each other: rank i * 2 + j of four is rank j of group i.
+struct HybridGroups {
+  HybridGroups(Rank& world, KeyValueStore& store)
+      : shards(join(world, store, "shards", world.number() / 2, world.number() % 2)),
+        replicas(join(world, store, "replicas", world.number() % 2, world.number() / 2)) {}
+
+  const OwnedGroup shards, replicas;
+
+ private:
+  static OwnedGroup join(Rank& world, KeyValueStore& store, const char* kind, int number, int rank) {
+    const std::string name = kind + std::to_string(number);
+    return create_group(
+        "threads", *world.context,
+        {.device = world.device().device, .store = &store, .name = name.c_str(), .rank = rank, .size = 2});
+  }
+};
 
 // The weights of a sharded model. Every rank calls it.
 inline std::vector<float> gathered_weights(Sharded& sharded, const nn::Module& model) {

@@ -1,6 +1,7 @@
 // Sharded training that one number of ranks saves and another number resumes, under any sharding.
 #include <filesystem>
 
+#include "optim/ema.h"
 #include "optim/grad_scaler.h"
 #include "parallel/shards.h"
 #include "room_fixture.h"
@@ -29,7 +30,9 @@ struct Training {
     const AdamwGroup settings{.lr = 0.005, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
     optimizer = make_ref<optim::AdamW>(
         optim::ParameterGroup{.parameters = model->parameters(), .precision = kNarrowMoments}, settings);
+    ema = make_ref<optim::Ema>(parallel::parameters_once(*model), optim::EmaSettings{.decay = 0.7, .warms_up = false});
     checkpoint = rank.open(folder, model);
+    checkpoint->add("ema", ema);
     checkpoint->add("optimizer", optimizer);
     checkpoint->add("scaler", scaler);
   }
@@ -44,8 +47,15 @@ struct Training {
     }
     scaler->step(*optimizer);
     scaler->update();
+    ema->update();
   }
   std::vector<float> weights() const { return parallel::gathered_weights(*sharded, *model); }
+  std::vector<float> averages() const {
+    ema->swap();
+    std::vector<float> all = weights();
+    ema->swap();
+    return all;
+  }
 
   const parallel::Task task = parallel::language_model();
   const ShardedRank& rank;
@@ -53,6 +63,7 @@ struct Training {
   const Ref<optim::GradScaler> scaler;
   Ref<Sharded> sharded;
   Ref<optim::Optimizer> optimizer;
+  Ref<optim::Ema> ema;
   Ref<Checkpoint> checkpoint;
 };
 
@@ -73,11 +84,12 @@ class ShardedResumeTest : public testing::Test {
       run.step(0);
       run.step(1);
       run.checkpoint->save(2);
-      const std::vector<float> saved = run.weights();
+      const std::vector<float> saved = run.weights(), averages = run.averages();
       run.step(2);
       const std::vector<float> next = run.weights();
       if (rank.rank() > 0) return;
       saved_ = saved;
+      averages_ = averages;
       next_ = next;
     });
   }
@@ -87,6 +99,8 @@ class ShardedResumeTest : public testing::Test {
       ASSERT_EQ(run.checkpoint->load(), 2);
       EXPECT_EQ(run.optimizer->step_count(), 2);
       EXPECT_EQ(run.weights(), saved_) << ranks;
+      EXPECT_EQ(run.averages(), averages_) << ranks;
+      EXPECT_NE(saved_, averages_);
       if (kMicrobatches % ranks != 0) return;
       run.step(2);
       EXPECT_EQ(run.weights(), next_) << ranks;
@@ -95,13 +109,15 @@ class ShardedResumeTest : public testing::Test {
 
   std::string folder_;
   std::vector<float> saved_;
+  std::vector<float> averages_;
   std::vector<float> next_;
 };
 
 TEST_F(ShardedResumeTest, FullShardsOfFourRanksGoOnOnAnyNumberUnderAnySharding) {
   save(Sharding::kFull);
-  for (const int ranks : {1, 2, 3, 4, 8}) expect_resumed(ranks, Sharding::kFull);
-  for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients}) expect_resumed(2, sharding);
+  for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kFull}) {
+    for (const int ranks : {1, 2, 3, 4, 8}) expect_resumed(ranks, sharding);
+  }
 }
 
 TEST_F(ShardedResumeTest, SharedOptimizersGoOnAsFullShards) {

@@ -51,7 +51,7 @@ HTONE_API htone_status htone_ema_options_init(htone_ema_options* options);
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the averages, in the set's order; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameters), DTYPE_MISMATCH, DEVICE (they are on several),
- *   UNSUPPORTED, OUT_OF_MEMORY.
+ *   UNSUPPORTED (the state is offloaded, see fsdp.h), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_options* options,
@@ -77,7 +77,8 @@ HTONE_EXPORT htone_status htone_ema_release(htone_ema* ema);
  * and not after a step that was skipped (htone_optimizer_outcome). It allocates no memory.
  *
  * @param[in] ema borrowed.
- * @errors INVALID_HANDLE, STATE (weights and averages are swapped).
+ * @errors INVALID_HANDLE, STATE (weights and averages are swapped, or a parameter was sharded after its average was
+ *   made).
  * @precision FP32.
  * @source the formula of torch.optim.swa_utils.get_ema_multi_avg_fn; the warm-up is TensorFlow's.
  * @since 0.1
@@ -87,9 +88,11 @@ HTONE_API htone_status htone_ema_update(htone_ema* ema);
 /** Exchanges weights and averages, with the copies for autocast; a second call restores both exactly. Weights in 16
  * bits without a master become the rounded averages, and are saved meanwhile: 2 bytes a parameter. A step in between
  * would train the averages, and an optimizer that is made in between and keeps weights only in 16 bits rounds them.
+ * Every rank that shares the weights (fsdp.h) calls it.
  *
  * @param[in] ema borrowed.
- * @errors INVALID_HANDLE, OUT_OF_MEMORY (nothing has changed).
+ * @errors INVALID_HANDLE, STATE (a parameter was sharded after its average was made), OUT_OF_MEMORY (nothing has
+ *   changed), COMM, PEER_LOST, TIMEOUT.
  * @since 0.1
  */
 HTONE_API htone_status htone_ema_swap(htone_ema* ema);
@@ -108,7 +111,8 @@ HTONE_API htone_status htone_ema_count(htone_ema* ema, size_t* out_count);
  * @param[in] ema borrowed.
  * @param[in] index below the count.
  * @param[out] out a copy in f32, of the parameter's shape; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (weights and averages are swapped), OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (weights and averages are swapped), UNSUPPORTED (ranks share the
+ *   parameter: swap, and read the weights within htone_fsdp_gather_begin), OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_ema_read(htone_ema* ema, size_t index, htone_tensor** out);

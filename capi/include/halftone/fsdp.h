@@ -25,7 +25,8 @@
  * - A parameter's gradient is a range on each rank and cannot be read. Its weights can be read in forward and backward,
  *   within htone_fsdp_gather_begin, and, where they are not shared, at any time.
  * - A copy of weights in the optimizer's compute_dtype is not kept: weight_dtype takes its place.
- * - Adafactor and averages of weights (ema.h) need whole parameters: UNSUPPORTED.
+ * - Adafactor needs whole parameters: UNSUPPORTED. Averages of weights (ema.h) are shared like the weights, and
+ *   UNSUPPORTED with offload.
  * - The model keeps its weights in shards as long as it lives; releasing the htone_fsdp changes nothing.
  *
  * With `offload` a rank keeps masters and moments in host memory, or in a file, while nobody uses them, so that a
@@ -33,6 +34,10 @@
  * brings one part of them after another, and HTONE_SHARDING_FULL brings masters whenever it gathers a unit. Gradients
  * stay. The results have the same bits. If a step fails with IO, such as for a full disk, a part of the weights is
  * updated and the others are not: load a checkpoint.
+ *
+ * A program that computes gradients without halftone shares the state of its parameters by
+ * htone_fsdp_create_from_parameters, and hands gradients in by htone_fsdp_mark_ready. Parameters over the program's own
+ * memory stay there whole, with HTONE_SHARDING_OPTIMIZER or HTONE_SHARDING_GRADIENTS: step writes all of them.
  *
  * Errors of backward are those of ddp.h. If a forward or a backward fails on one rank with HTONE_SHARDING_FULL, the
  * others may wait for weights that it does not send: they get COMM, PEER_LOST or TIMEOUT, and the group has ended.
@@ -56,6 +61,7 @@
 
 #include "halftone/comm.h"
 #include "halftone/nn.h"
+#include "halftone/parameters.h"
 #include "halftone/scope.h"
 
 #ifdef __cplusplus
@@ -100,7 +106,9 @@ typedef struct htone_fsdp_options {
                                computed with; masters and all other weights stay f32. Default HTONE_F32 */
   htone_dtype reduce_dtype; /**< f32, bf16 or f16, in which gradients are sent. Default HTONE_F32 */
   htone_offload offload;    /**< default HTONE_OFFLOAD_NONE */
-  uint32_t reserved;        /**< 0 */
+  int32_t find_unused_parameters; /**< not 0: a backward may leave out parameters, with HTONE_SHARDING_FULL the same
+                               ones on all ranks, else also others on each. A parameter that no rank used has no
+                               gradient, and the optimizer leaves it as it is. Default 0 */
   const char* offload_path; /**< of HTONE_OFFLOAD_FILE: a directory on a fast disk with room for the state; the file is
                                made through the context's table for files. Default NULL */
   int64_t offload_bytes;    /**< of offload: masters are brought together, with their moments, until they have this
@@ -132,15 +140,64 @@ HTONE_API htone_status htone_fsdp_options_init(htone_fsdp_options* options);
  *   (hybrid sharding): for each group of one machine, htone_group_split gives both. Retained by the module.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (a parameter over the caller's memory), DTYPE_MISMATCH,
- *   STATE (no parameter that takes a gradient; a parameter has an optimizer, or is sharded already), DEVICE,
- *   COMM (a rank has another model or other options; names the rank and the first difference), PEER_LOST, TIMEOUT,
- *   OUT_OF_MEMORY, IO (of offload_path). After the last four the module may be shared in part: make it anew.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (full sharding of a parameter over the caller's memory),
+ *   DTYPE_MISMATCH, STATE (no parameter that takes a gradient; a parameter has an optimizer, or is sharded already),
+ *   DEVICE, COMM (a rank has another model or other options; names the rank and the first difference), PEER_LOST,
+ *   TIMEOUT, OUT_OF_MEMORY, IO (of offload_path). After the last four the module may be shared in part: make it anew.
  * @source Rajbhandari et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.
  * @since 0.1
  */
 HTONE_API htone_status htone_fsdp_create(htone_module* module, htone_group* group, htone_group* replicas,
                                          const htone_fsdp_options* options, htone_fsdp** out);
+
+/** Shares the state of training of parameters, as htone_fsdp_create does, for a model whose forward is not a module.
+ * All of them are one unit. Parameters of the library's memory are read within htone_fsdp_gather_begin: begin the scope
+ * before forward, and end it after backward.
+ *
+ * @param[in] parameters f32 and without an optimizer; retained, and sharded as long as they live. Keep the result while
+ *   they train. The set may change afterwards.
+ * @param[in] group as for htone_fsdp_create.
+ * @param[in] replicas optional; as for htone_fsdp_create.
+ * @param[in] options optional; NULL means the defaults. Units are not chosen.
+ * @param[out] out owned by the caller.
+ * @errors as htone_fsdp_create: INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, DTYPE_MISMATCH, STATE, DEVICE, COMM,
+ *   PEER_LOST, TIMEOUT, OUT_OF_MEMORY, IO.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_create_from_parameters(htone_parameters* parameters, htone_group* group,
+                                                         htone_group* replicas, const htone_fsdp_options* options,
+                                                         htone_fsdp** out);
+
+/** Converts the results of the module's forward to a dtype from now on. Results of f64 and integers stay as they are,
+ * and so do all results unless this is called. Buffers, such as the statistics of batch_norm, keep their dtype always.
+ *
+ * @param[in] fsdp borrowed.
+ * @param[in] dtype f32, bf16 or f16.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_set_output_dtype(htone_fsdp* fsdp, htone_dtype dtype);
+
+/** Tells that a parameter's gradient is complete, for programs that compute gradients without htone_tensor_backward.
+ * The gradient is copied, and stays as it is where the caller brought it (htone_parameter_set_grad). The optimizer gets
+ * this rank's part of the average. It replaces the one before; with `deterministic` it is added until zero_grad.
+ *
+ * @param[in] fsdp borrowed.
+ * @param[in] parameter borrowed; has a gradient.
+ * @errors INVALID_HANDLE, STATE (not a parameter of this model, no gradient, marked already, or a backward is under
+ *   way), COMM, PEER_LOST, TIMEOUT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_mark_ready(htone_fsdp* fsdp, htone_parameter* parameter);
+
+/** Waits for the averages of all gradients that were marked since the last call: the end of a backward.
+ *
+ * @param[in] fsdp borrowed.
+ * @errors INVALID_HANDLE, STATE (no gradient was marked, or some were not, which are named), COMM, PEER_LOST, TIMEOUT,
+ *   OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_fsdp_finish(htone_fsdp* fsdp);
 
 /** Returns the number of units, the model's own included.
  *

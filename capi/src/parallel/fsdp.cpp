@@ -39,9 +39,10 @@ parallel::Offload checked_offload(const htone_fsdp_options& options) {
   return static_cast<parallel::Offload>(options.offload);
 }
 
+bool is_wire(htone_dtype dtype) { return dtype == HTONE_F32 || dtype == HTONE_BF16 || dtype == HTONE_F16; }
+
 DType checked_wire(htone_dtype dtype, const char* field) {
-  const auto checked = static_cast<DType>(dtype);
-  if (checked == DType::kF32 || checked == DType::kBF16 || checked == DType::kF16) return checked;
+  if (is_wire(dtype)) return static_cast<DType>(dtype);
   fail(Code::kInvalidArgument, "options", "options.%s=%s, expected f32, bf16 or f16", field, htone_dtype_name(dtype));
 }
 
@@ -63,6 +64,7 @@ parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
                                                       .least_elements = options.unit_elements},
                                             .weight_dtype = checked_wire(options.weight_dtype, "weight_dtype"),
                                             .wire_dtype = checked_wire(options.reduce_dtype, "reduce_dtype"),
+                                            .finds_unused = options.find_unused_parameters != 0,
                                             .most_units = options.most_units,
                                             .is_deterministic = options.deterministic != 0,
                                             .offload = checked_offload(options),
@@ -75,10 +77,35 @@ parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
   return checked;
 }
 
-void require_device(const nn::Module& module, const Group& group, const char* argument) {
-  const std::vector<NamedParameter> parameters = module.parameters();
+void require_device(const std::vector<NamedParameter>& parameters, const Group& group, const char* argument) {
   if (parameters.empty() || &parameters.front().parameter->device() == &group.device()) return;
   fail(Code::kDevice, argument, "%s is over the memory of another device, or context, than the parameters", argument);
+}
+
+// `source` is a module or a list of parameters.
+template <class Source>
+void shard(Source& source, const std::vector<NamedParameter>& parameters, htone_group* group, htone_group* replicas,
+           const htone_fsdp_options* options, htone_fsdp** out) {
+  const auto ranks = hold(group, "group");
+  const Ref<Group> others = replicas == nullptr ? nullptr : hold(replicas, "replicas").reference();
+  require_memory(out, "out");
+  const auto given = options_or_default<htone_fsdp_options>(options, HTONE_FSDP_OPTIONS_INIT);
+  const parallel::ShardedOptions checked = checked_options(given);
+  require_device(parameters, *ranks, "group");
+  if (others) require_device(parameters, *others, "replicas");
+  std::vector<Ref<RefCounted>> owners = {ranks.reference()};
+  if (others) owners.push_back(others);
+  give_handle(out, Sharded::create(ranks->process_group(), others ? &others->process_group() : nullptr, source, checked,
+                                   std::move(owners)));
+}
+
+void mark_gradient_ready(Sharded& fsdp, const Parameter& parameter) { fsdp.mark_ready(parameter); }
+
+void set_output_dtype(Sharded& fsdp, htone_dtype dtype) {
+  if (!is_wire(dtype)) {
+    fail(Code::kInvalidArgument, "dtype", "dtype=%s, expected f32, bf16 or f16", htone_dtype_name(dtype));
+  }
+  fsdp.set_output_dtype(static_cast<DType>(dtype));
 }
 
 // Ends a state of the engine with the scope that holds it.
@@ -109,19 +136,27 @@ htone_status htone_fsdp_create(htone_module* module, htone_group* group, htone_g
                                const htone_fsdp_options* options, htone_fsdp** out) {
   return guard([&] {
     const auto model = hold(module, "module");
-    const auto ranks = hold(group, "group");
-    const Ref<Group> others = replicas == nullptr ? nullptr : hold(replicas, "replicas").reference();
-    require_memory(out, "out");
-    const auto given = options_or_default<htone_fsdp_options>(options, HTONE_FSDP_OPTIONS_INIT);
-    const parallel::ShardedOptions checked = checked_options(given);
-    require_device(*model, *ranks, "group");
-    if (others) require_device(*model, *others, "replicas");
-    std::vector<Ref<RefCounted>> owners = {ranks.reference()};
-    if (others) owners.push_back(others);
-    give_handle(out, Sharded::create(ranks->process_group(), others ? &others->process_group() : nullptr, *model,
-                                     checked, std::move(owners)));
+    shard(*model, model->parameters(), group, replicas, options, out);
   });
 }
+
+htone_status htone_fsdp_create_from_parameters(htone_parameters* parameters, htone_group* group, htone_group* replicas,
+                                               const htone_fsdp_options* options, htone_fsdp** out) {
+  return guard([&] {
+    const auto set = hold(parameters, "parameters");
+    shard(set->items(), set->items(), group, replicas, options, out);
+  });
+}
+
+htone_status htone_fsdp_set_output_dtype(htone_fsdp* fsdp, htone_dtype dtype) {
+  return Call(set_output_dtype, fsdp, dtype);
+}
+
+htone_status htone_fsdp_mark_ready(htone_fsdp* fsdp, htone_parameter* parameter) {
+  return Call(mark_gradient_ready, fsdp, parameter);
+}
+
+htone_status htone_fsdp_finish(htone_fsdp* fsdp) { return Call(&Sharded::finish, fsdp); }
 
 htone_status htone_fsdp_unit_count(htone_fsdp* fsdp, size_t* out_count) {
   return Pure([](const Sharded& sharded) { return sharded.unit_count(); }, fsdp, out_count);

@@ -27,6 +27,8 @@ AFTER["htone_store_get"] = AFTER["htone_store_set"]
 BEFORE["htone_ddp_finish"] = "mark_gradients();"
 AFTER["htone_ddp_join_begin"] = "assert_ok(htone_ddp_join_end(ddp));"
 BEFORE["htone_ddp_join_end"] = "assert_ok(htone_ddp_join_begin(ddp, 0));"
+BEFORE["htone_fsdp_finish"] = "mark_sharded_gradients();"
+BEFORE["htone_fsdp_create_from_parameters"] = "parameters = renew_spare_parameters();"
 BEFORE["htone_fsdp_create"] = "module = renew_whole_module();"
 AFTER["htone_group_abort"] = "group = renew_group();"
 BEFORE["htone_group_describe_operations"] = "group = renew_group();"
@@ -34,6 +36,7 @@ BEFORE["htone_group_describe_operations"] = "group = renew_group();"
 # Functions that cannot succeed in this test, with the reason.
 NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load",
                "htone_ddp_mark_ready": "the parameter is of another model",
+               "htone_fsdp_mark_ready": "the parameter is of another model",
                "htone_group_receive": "the group has no other rank",
                "htone_group_send": "the group has no other rank",
                "htone_store_create_tcp": "the plugin is not loaded",

@@ -250,6 +250,20 @@ void mark_gradients(void) {
   }
 }
 
+void mark_sharded_gradients(void) {
+  const int64_t shape[] = {3, 2};
+  for (size_t i = 0; i < 2; ++i) {
+    htone_parameter* parameter = NULL;
+    htone_tensor* gradient = NULL;
+    assert_ok(htone_parameters_at(fixture.sharded_parameters, i, &parameter));
+    assert_ok(htone_tensor_create_zeros(fixture.device, HTONE_F32, i == 0 ? 2 : 1, shape, &gradient));
+    assert_ok(htone_parameter_set_grad(parameter, gradient));
+    assert_ok(htone_fsdp_mark_ready(fixture.fsdp, parameter));
+    assert_ok(htone_tensor_release(gradient));
+    assert_ok(htone_parameter_release(parameter));
+  }
+}
+
 static void make_files(void) {
   snprintf(fixture.free_directory, sizeof fixture.free_directory, "%s/free", test_folder());
   snprintf(fixture.trace_path, sizeof fixture.trace_path, "%s/trace", test_folder());
@@ -302,6 +316,7 @@ static void make_objects(void) {
   fixture.ddp = make_object(kDdpHandle);
   fixture.whole_module = NULL; /* that of the test before is gone */
   fixture.fsdp = make_object(kFsdpHandle);
+  assert_ok(htone_parameters_create_from_module(fixture.whole_module, &fixture.sharded_parameters));
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);
   const htone_custom_options two = {sizeof two, 2, 2, 2};
@@ -335,6 +350,7 @@ void release_fixture(void) {
   assert_ok(htone_parameters_release(fixture.spare_parameters));
   assert_ok(htone_module_release(fixture.whole_module));
   assert_ok(htone_fsdp_release(fixture.fsdp));
+  assert_ok(htone_parameters_release(fixture.sharded_parameters));
   assert_ok(htone_ddp_release(fixture.ddp));
   assert_ok(htone_group_release(fixture.group));
   assert_ok(htone_scope_end(fixture.scope));

@@ -72,11 +72,12 @@ typedef struct Fixture {
   htone_module* free_module;        /* linear, without optimizer */
   DLManagedTensorVersioned managed; /* a scalar */
   DLManagedTensor old_managed;
-  htone_tensor* lines;                /* [2, 2, 2], f32 */
-  htone_tensor* images;               /* [2, 2, 2, 2], f32 */
-  htone_tensor* volumes;              /* [2, 2, 2, 2, 2], f32 */
-  htone_module* whole_module;         /* that no ranks share; renewed before each call that shares it */
-  htone_parameters* spare_parameters; /* without an optimizer; renewed after each call that gives them one */
+  htone_tensor* lines;                  /* [2, 2, 2], f32 */
+  htone_tensor* images;                 /* [2, 2, 2, 2], f32 */
+  htone_tensor* volumes;                /* [2, 2, 2, 2, 2], f32 */
+  htone_parameters* sharded_parameters; /* those of fsdp */
+  htone_module* whole_module;           /* that no ranks share; renewed before each call that shares it */
+  htone_parameters* spare_parameters;   /* without an optimizer; renewed after each call that gives them one */
   htone_optimizer* sgd_optimizer;
   htone_optimizer* adam_optimizer;
   htone_optimizer* adafactor_optimizer;
@@ -162,6 +163,8 @@ htone_module* renew_whole_module(void);
 
 /* Gives the parameters gradients and marks them as ready. */
 void mark_gradients(void);
+/* Likewise for fixture.fsdp. */
+void mark_sharded_gradients(void);
 
 /* A caller's schedule. */
 htone_status constant_factor(int64_t position, double* out_factor, void* user);

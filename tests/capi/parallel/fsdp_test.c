@@ -213,6 +213,76 @@ static void no_sync_adds_gradients_on_each_rank(void** state) {
   run_thread_ranks(kRanks, accumulate);
 }
 
+/* The program's weights and gradients; the latter are 1 and 3, so that a step with rate 0.5 takes 1 off each weight. */
+static void train_own_arrays(ThreadRank* rank) {
+  float weights[kFeatures], gradients[kFeatures];
+  for (int i = 0; i < kFeatures; ++i) weights[i] = (float)i * (float)(1 - rank->number);
+  htone_tensor *values = NULL, *gradient = NULL;
+  htone_parameter* parameter = NULL;
+  htone_parameters* parameters = NULL;
+  htone_fsdp* fsdp = NULL;
+  htone_optimizer* optimizer = NULL;
+  htone_fsdp_options options = HTONE_FSDP_OPTIONS_INIT;
+  htone_sgd_options sgd = HTONE_SGD_OPTIONS_INIT;
+  const int64_t shape[] = {kFeatures};
+  sgd.lr = 0.5;
+  REQUIRE_OK(htone_tensor_from_buffer(rank->device, HTONE_F32, 1, shape, weights, NULL, NULL, &values));
+  REQUIRE_OK(htone_tensor_from_buffer(rank->device, HTONE_F32, 1, shape, gradients, NULL, NULL, &gradient));
+  REQUIRE_OK(htone_parameter_create("weights", values, &parameter));
+  REQUIRE_OK(htone_parameters_create(&parameters));
+  REQUIRE_OK(htone_parameters_add(parameters, parameter));
+  REQUIRE(htone_fsdp_create_from_parameters(parameters, rank->group, NULL, &options, &fsdp) == HTONE_ERROR_UNSUPPORTED);
+  options.sharding = HTONE_SHARDING_OPTIMIZER;
+  REQUIRE_OK(htone_fsdp_create_from_parameters(parameters, rank->group, NULL, &options, &fsdp));
+  REQUIRE_OK(htone_optimizer_create_sgd_over(parameters, &sgd, &optimizer));
+  REQUIRE(htone_fsdp_finish(fsdp) == HTONE_ERROR_STATE);
+  REQUIRE_OK(htone_parameter_set_grad(parameter, gradient));
+  for (int step = 1; step <= 3; ++step) {
+    for (int i = 0; i < kFeatures; ++i) gradients[i] = (float)(1 + 2 * rank->number);
+    REQUIRE_OK(htone_fsdp_mark_ready(fsdp, parameter));
+    REQUIRE_OK(htone_fsdp_finish(fsdp));
+    REQUIRE_OK(htone_optimizer_step(optimizer));
+    for (int i = 0; i < kFeatures; ++i) REQUIRE(fabsf(weights[i] - (float)(i - step)) < 1e-4f);
+  }
+  REQUIRE_OK(htone_optimizer_release(optimizer));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_parameters_release(parameters));
+  REQUIRE_OK(htone_parameter_release(parameter));
+  REQUIRE_OK(htone_tensor_release(gradient));
+  REQUIRE_OK(htone_tensor_release(values));
+}
+
+static void a_programs_own_arrays_are_trained_where_they_are(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, train_own_arrays);
+}
+
+static void results_have_the_dtype_that_was_asked_for(void** state) {
+  (void)state;
+  htone_module* model = keep_module(make_model(test_device()));
+  htone_group* group = NULL;
+  htone_fsdp* fsdp = NULL;
+  htone_tensor *x = NULL, *y = NULL;
+  htone_dtype dtype = HTONE_F64;
+  assert_ok(htone_group_create(test_device(), "single", NULL, NULL, &group));
+  assert_ok(htone_fsdp_create(model, group, NULL, NULL, &fsdp));
+  assert_int_equal(htone_fsdp_set_output_dtype(fsdp, HTONE_F64), HTONE_ERROR_INVALID_ARGUMENT);
+  assert_true(last_error_says("dtype=f64, expected f32, bf16 or f16"));
+  assert_ok(htone_fsdp_set_output_dtype(fsdp, HTONE_BF16));
+  assert_ok(htone_tensor_create_ones(test_device(), HTONE_F32, 2, (int64_t[]){1, kFeatures}, &x));
+  assert_ok(htone_module_forward(model, x, NULL, &y));
+  assert_ok(htone_tensor_dtype(y, &dtype));
+  assert_int_equal(dtype, HTONE_BF16);
+  htone_optimizer* optimizer = make_sgd(model);
+  assert_ok(htone_tensor_backward(y, NULL, 0));
+  assert_ok(htone_optimizer_step(optimizer)); /* the gradient came through the conversion */
+  assert_ok(htone_optimizer_release(optimizer));
+  assert_ok(htone_tensor_release(y));
+  assert_ok(htone_tensor_release(x));
+  assert_ok(htone_fsdp_release(fsdp));
+  assert_ok(htone_group_release(group));
+}
+
 /* A model, a group of one rank, and the status of sharding it. */
 static htone_status status_of_sharding(htone_module* model, const htone_fsdp_options* options) {
   htone_group* group = NULL;
@@ -297,6 +367,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(offloaded_state_is_not_on_the_device),
       cmocka_unit_test(weights_are_read_while_they_are_gathered),
       cmocka_unit_test(no_sync_adds_gradients_on_each_rank),
+      cmocka_unit_test(a_programs_own_arrays_are_trained_where_they_are),
+      cmocka_unit_test(results_have_the_dtype_that_was_asked_for),
       cmocka_unit_test(what_cannot_be_shared_is_refused),
       cmocka_unit_test(units_are_chosen_by_path_kind_and_size),
   };
