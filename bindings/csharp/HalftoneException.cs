@@ -12,21 +12,21 @@ public class HalftoneException : Exception {
   /// <summary>Why the call has failed.</summary>
   public Status Status { get; }
 
-  internal HalftoneException(Status status, string message) : base(message) {
+  internal HalftoneException(Status status, string message, Exception cause = null) : base(message, cause) {
     Status = status;
   }
 
   /// <summary>Makes the exception for a status; an unknown status of a newer library keeps its number.</summary>
-  internal static HalftoneException Of(int code, IntPtr utf8) {
+  internal static HalftoneException Of(int code, IntPtr utf8, Exception cause) {
     string message = Decode(utf8);
     var status = (Status)code;
     switch (status) {
-      case Status.InvalidArgument: return new InvalidArgumentException(status, message);
-      case Status.InvalidHandle: return new InvalidHandleException(message);
-      case Status.OutOfMemory: return new OutOfNativeMemoryException(message);
-      case Status.ShapeMismatch: return new ShapeMismatchException(message);
-      case Status.DtypeMismatch: return new DtypeMismatchException(message);
-      default: return new HalftoneException(status, message);
+      case Status.InvalidArgument: return new InvalidArgumentException(status, message, cause);
+      case Status.InvalidHandle: return new InvalidHandleException(message, cause);
+      case Status.OutOfMemory: return new OutOfNativeMemoryException(message, cause);
+      case Status.ShapeMismatch: return new ShapeMismatchException(message, cause);
+      case Status.DtypeMismatch: return new DtypeMismatchException(message, cause);
+      default: return new HalftoneException(status, message, cause);
     }
   }
 
@@ -42,27 +42,27 @@ public class HalftoneException : Exception {
 
 /// <summary>An argument that the library does not accept.</summary>
 public class InvalidArgumentException : HalftoneException {
-  internal InvalidArgumentException(Status status, string message) : base(status, message) {}
+  internal InvalidArgumentException(Status status, string message, Exception cause) : base(status, message, cause) {}
 }
 
 /// <summary>The shapes of the arguments do not match.</summary>
 public sealed class ShapeMismatchException : InvalidArgumentException {
-  internal ShapeMismatchException(string message) : base(Status.ShapeMismatch, message) {}
+  internal ShapeMismatchException(string message, Exception cause) : base(Status.ShapeMismatch, message, cause) {}
 }
 
 /// <summary>The element types of the arguments do not match.</summary>
 public sealed class DtypeMismatchException : InvalidArgumentException {
-  internal DtypeMismatchException(string message) : base(Status.DtypeMismatch, message) {}
+  internal DtypeMismatchException(string message, Exception cause) : base(Status.DtypeMismatch, message, cause) {}
 }
 
 /// <summary>The object was disposed of.</summary>
 public sealed class InvalidHandleException : HalftoneException {
-  internal InvalidHandleException(string message) : base(Status.InvalidHandle, message) {}
+  internal InvalidHandleException(string message, Exception cause) : base(Status.InvalidHandle, message, cause) {}
 }
 
 /// <summary>Native memory ran out. System.OutOfMemoryException means that managed memory ran out.</summary>
 public sealed class OutOfNativeMemoryException : HalftoneException {
-  internal OutOfNativeMemoryException(string message) : base(Status.OutOfMemory, message) {}
+  internal OutOfNativeMemoryException(string message, Exception cause) : base(Status.OutOfMemory, message, cause) {}
 }
 
 }

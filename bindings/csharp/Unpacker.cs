@@ -5,7 +5,7 @@ using System.Runtime.InteropServices;
 namespace Halftone {
 
 /// <summary>Copies a result, which begins with its length, from native memory that the next call overwrites.</summary>
-sealed class Unpacker {
+class Unpacker {
   private readonly byte[] content;
   private int at;
 
@@ -19,10 +19,13 @@ sealed class Unpacker {
 
   internal double Real() { return BitConverter.Int64BitsToDouble(Integer()); }
 
-  internal string Text() {
-    int length = (int)Integer();
-    at += length;
-    return System.Text.Encoding.UTF8.GetString(content, at - length, length);
+  internal string Text() { return System.Text.Encoding.UTF8.GetString(Bytes()); }
+
+  internal byte[] Bytes() {
+    var bytes = new byte[Integer()];
+    Array.Copy(content, at, bytes, 0, bytes.Length);
+    at += bytes.Length;
+    return bytes;
   }
 
   internal long[] Integers() { return Enumerable.Range(0, (int)Integer()).Select(_ => Integer()).ToArray(); }

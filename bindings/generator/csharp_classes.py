@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import csharp_docs
+from callback_types import CallbackType
 from calls import Parameter
 from description import class_name, constant_names, visible_fields
 from managed import EMPTY_ARRAYS, Managed, ManagedCall, options_class
@@ -73,6 +74,8 @@ def show(managed: Managed, call: ManagedCall, item: Parameter) -> Shown:
     role, default = source.get("role", ""), default_value(item)
     if item.name == "async_op":
         return Shown("bool", name, name)
+    if role == "callback":
+        return Shown(managed.callbacks[source["of"]].name(), name, f"Callbacks.Of({name})")
     if role == "handle":
         return Shown(class_name(source["of"]), name, f"NativeObject.Reference({name})", default)
     if role == "handles":
@@ -300,10 +303,34 @@ def structures(managed: Managed) -> str:
                    if row["structure"] in mirrored(managed.api))
 
 
+CALLBACK_KINDS = {"tensor": "Tensor", "tensors": "Tensor[]", "module": "Module", "parameter": "Parameter",
+                  "text": "string", "integer": "long", "flags": "bool[]", "number": "double", "": "void"}
+
+
+def callback_delegate(kind: CallbackType) -> str:
+    parameters = ", ".join(f"{CALLBACK_KINDS[type_]} {variable(name)}" for type_, name in kind.parameters)
+    return (f"{csharp_docs.text(kind.text)}"
+            f"public delegate {CALLBACK_KINDS[kind.result]} {kind.name()}({parameters});\n\n")
+
+
+def callback_adapter(kind: CallbackType) -> str:
+    """The arguments of a call are read in order."""
+    raw = f"function({', '.join(f'call.{pascal(type_)}()' for type_, _ in kind.parameters)})"
+    return (f"  internal static IntPtr Of({kind.name()} function) {{\n"
+            f"    if (function == null) return IntPtr.Zero;\n"
+            f"    return CallbackCall.Handle(call => {f'call.Give({raw})' if kind.result else raw});\n  }}\n\n")
+
+
+def callbacks(managed: Managed) -> str:
+    kinds = managed.callbacks.values()
+    return ("".join(map(callback_delegate, kinds))
+            + f"static class Callbacks {{\n{''.join(map(callback_adapter, kinds))}}}\n\n")
+
+
 def text(managed: Managed) -> str:
     return (HEAD + "".join(handle_class(managed, name) for name in managed.classes())
             + "".join(enumeration(managed, name) for name in managed.api.enumerations)
-            + structures(managed) + operations_class(managed) + "}\n")
+            + callbacks(managed) + structures(managed) + operations_class(managed) + "}\n")
 
 
 def write(managed: Managed, path: Path) -> None:

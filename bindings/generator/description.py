@@ -14,6 +14,7 @@ class Api:
         self.enumerations = description["enumerations"]
         self.structures = description["structures"]
         self.initializers = description["initializers"]
+        self.callbacks = description["callbacks"]
         self.names = {function["name"] for function in self.functions}
 
 

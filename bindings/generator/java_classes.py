@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import java_docs
+from callback_types import CallbackType
 from calls import Parameter
 from description import class_name, constant_names, visible_fields
 from managed import EMPTY_ARRAYS, Managed, ManagedCall, options_class
@@ -14,7 +15,7 @@ from words import camel, pascal, result_name
 PACKAGE = "org.halftone"
 OPS = "Halftone"
 # Handwritten superclasses, with what the library does not know: arrays, scopes, iteration.
-BASES = {"Tensor": "TensorData", "Scope": "ScopeEnd"}
+BASES = {"Tensor": "TensorData", "Scope": "ScopeEnd", "Batches": "BatchesOfFunction", "Store": "StoreOfObject"}
 # Final methods of java.lang.Object, and words of the language.
 NAMES = {"wait": "await", "default": "byDefault", "default_context": "defaultContext"}
 PLAIN = {"int64_t": "long", "size_t": "long", "uint64_t": "long", "int32_t": "int", "double": "double",
@@ -67,6 +68,9 @@ def show(managed: Managed, call: ManagedCall, item: Parameter) -> Shown:
     role = source.get("role", "")
     if item.name == "async_op":
         return Shown("boolean", name, name, "false")
+    if role == "callback":
+        kind = managed.callbacks[source["of"]].name()
+        return Shown(kind, name, f"Callbacks.{camel(kind)}({name})", "")
     if role == "handle":
         kind = class_name(source["of"])
         return Shown(kind, name, f"NativeObject.handle({name})", default_value(item, kind), True)
@@ -331,11 +335,36 @@ def structure_class(managed: Managed, initializer: str, row: dict) -> str:
             f"  private byte[] packed() {{\n    var to = new Packer();\n{packs}    return to.bytes();\n  }}\n}}\n")
 
 
+CALLBACK_KINDS = {"tensor": "Tensor", "tensors": "Tensor[]", "module": "Module", "parameter": "Parameter",
+                  "text": "String", "integer": "long", "flags": "boolean[]", "number": "double", "": "void"}
+
+
+def callback_interface(kind: CallbackType) -> str:
+    parameters = ", ".join(f"{CALLBACK_KINDS[type_]} {camel(name)}" for type_, name in kind.parameters)
+    return (f"{HEAD}{java_docs.text(kind.text)}@FunctionalInterface\npublic interface {kind.name()} {{\n"
+            f"  /** Called by the library; what it throws arrives at the caller of the library. */\n"
+            f"  {CALLBACK_KINDS[kind.result]} call({parameters}) throws Exception;\n}}\n")
+
+
+def callback_adapter(kind: CallbackType) -> str:
+    """The arguments of a call are read in order."""
+    raw = f"function.call({', '.join(f'call.{type_}()' for type_, _ in kind.parameters)})"
+    return (f"  static Callback {camel(kind.name())}({kind.name()} function) {{\n    if (function == null) return null;\n"
+            f"    return call -> {f'call.give({raw})' if kind.result else raw};\n  }}\n\n")
+
+
+def callbacks_class(managed: Managed) -> str:
+    adapters = "".join(map(callback_adapter, managed.callbacks.values()))
+    return (f"{HEAD}/** Functions of the program in the form that the library calls. */\nfinal class Callbacks {{\n"
+            f"  private Callbacks() {{}}\n\n{adapters}}}\n")
+
+
 def classes(managed: Managed) -> dict[str, str]:
     """The text of each class by its name."""
     found = {class_name(name): handle_class(managed, name) for name in managed.classes()}
     found |= {class_name(name): enumeration_class(managed, name) for name in managed.api.enumerations}
-    return found | structure_classes(managed) | {OPS: operations_class(managed)}
+    found |= {kind.name(): callback_interface(kind) for kind in managed.callbacks.values()}
+    return found | structure_classes(managed) | {OPS: operations_class(managed), "Callbacks": callbacks_class(managed)}
 
 
 def write(managed: Managed, folder: Path) -> None:

@@ -6,13 +6,10 @@ the arguments of the C function from which its parameters and results come.
 """
 from dataclasses import dataclass, field
 
+from callback_types import callback_types
 from calls import Builder, Call, Parameter, Unbound
 from description import Api, class_name
 from mirrors import mirrored
-
-# Functions that belong to the functions of the caller, which come later (bindings/exceptions.txt).
-OF_CALLBACKS = {"htone_error_set", "htone_function_record", "htone_function_release", "htone_hook_release",
-                "htone_hook_remove"}
 
 # The C functions that handwritten code calls, and the names that reach them; the same in both languages but for case.
 BY_HAND = {
@@ -22,6 +19,9 @@ BY_HAND = {
     "htone_tensor_read": "Tensor.read",
     "htone_tensor_data": "Tensor.data_address",
     "htone_error_last": "HalftoneException",
+    "htone_error_set": "CallbackCall",
+    "htone_batches_create_callback": "Batches.from_function",
+    "htone_store_create_callback": "Store.from_object",
 }
 # A language's word for a scope does not need `_begin`.
 SCOPES = {"htone_handles_begin": "scope"}
@@ -57,7 +57,6 @@ class ManagedBuilder(Builder):
 
     def build(self) -> ManagedCall:
         self.refuse_pointers()
-        self.refuse_callbacks()
         self.place()
         if self.function["result"] != "htone_status":
             cpp_type = "std::string" if self.function["result"] == "const char*" else self.function["result"]
@@ -68,11 +67,6 @@ class ManagedBuilder(Builder):
         self.call.arguments = ["self" if passed == "$self" else passed for passed in self.call.arguments]
         self.finish_parameters()
         return self.call
-
-    def refuse_callbacks(self) -> None:
-        for argument in self.function["arguments"]:
-            if argument["role"] in ("callback", "user", "destroy"):
-                raise Unbound(f"{argument['name']} is a {argument['role']}")
 
     def add(self, argument: dict) -> None:
         parameters, results = len(self.call.parameters), len(self.call.results)
@@ -136,6 +130,7 @@ class Managed:
 
     def __init__(self, api: Api):
         self.api = api
+        self.callbacks = callback_types(api)
         self.calls: list[ManagedCall] = []
         self.reached: dict[str, str] = {}
         self.left_out: dict[str, str] = {}
@@ -146,8 +141,6 @@ class Managed:
         name = function["name"]
         if name in BY_HAND:
             self.reached[name] = BY_HAND[name]
-        elif name in OF_CALLBACKS:
-            self.left_out[name] = "it belongs to callbacks"
         elif name.endswith("_release"):
             self.reached[name] = class_name(name.removesuffix("_release")) + ".close"
         elif name.endswith("_retain"):
@@ -167,8 +160,8 @@ class Managed:
         self.reached[function["name"]] = f"{call.owner or '{ops}'}.{call.own_name()}"
 
     def classes(self) -> list[str]:
-        """The handles that have a class, by their C names."""
-        return [name for name in self.api.handles if f"{name}_release" not in OF_CALLBACKS]
+        """The handles, which have a class each, by their C names."""
+        return list(self.api.handles)
 
     def calls_of(self, name: str) -> list[ManagedCall]:
         return [call for call in self.calls if call.owner == (class_name(name) if name else "")]

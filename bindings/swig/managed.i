@@ -2,7 +2,8 @@
 
 %{
 #include "halftone/halftone.h"
-#include "packed.h"
+#include "caller_objects.h"
+#include "packed_calls.h"
 
 #include <new>
 
@@ -35,9 +36,11 @@ class Texts;
 struct Memory;
 struct Packed;
 struct Bytes;
+class Callback;
 }
 
 %include "halftone_managed.i"
+%include "caller_objects.i"
 
 %inline %{
 namespace ht {
@@ -47,6 +50,40 @@ inline int64_t live_handles() {
   check(htone_debug_live_handles(&count));
   return count;
 }
+
+/* A reference of its own to what a callback has received. */
+inline Tensor* retain_tensor(Tensor* tensor) {
+  check(htone_tensor_retain(tensor));
+  return tensor;
+}
+
+inline Module* retain_module(Module* module) {
+  check(htone_module_retain(module));
+  return module;
+}
+
+inline Parameter* retain_parameter(Parameter* parameter) {
+  check(htone_parameter_retain(parameter));
+  return parameter;
+}
+
+/* The result of a running callback. */
+inline void callback_number(void* result, double number) { static_cast<Result*>(result)->number = number; }
+
+inline void callback_integer(void* result, int64_t integer) { static_cast<Result*>(result)->integer = integer; }
+
+inline void callback_bytes(void* result, const Memory& bytes) {
+  static_cast<Result*>(result)->bytes.assign(static_cast<const char*>(bytes.data), bytes.size);
+}
+
+inline void callback_absent(void* result) { static_cast<Result*>(result)->is_absent = true; }
+
+inline void callback_tensors(void* result, const TensorList& tensors) {
+  give_tensors(static_cast<Result*>(result), tensors);
+}
+
+/* Makes a reason the last error of this thread. */
+inline void callback_failed(int32_t status, const char* text) { (void)!htone_error_set(htone_status(status), text); }
 
 inline void keep_handle(void* handle) { check(htone_keep(handle)); }
 

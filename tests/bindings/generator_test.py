@@ -119,6 +119,21 @@ class Classes(unittest.TestCase):
         self.assertIn("public double weightDecay = 0.0;", made["AdamOptions"])
         self.assertIn("public double weightDecay = 0.01;", made["AdamwOptions"])
 
+    def test_a_function_of_the_caller_has_a_type(self):
+        managed = Managed(api)
+        self.assertIn("Tensor[] call(Module module, Tensor[] inputs, Tensor[] outputs) throws Exception;",
+                      java_classes.classes(managed)["ForwardHookFunction"])
+        made = csharp_classes.text(managed)
+        self.assertIn("public delegate Tensor[] BackwardFunction(Tensor[] saved, Tensor[] gradOutputs, "
+                      "bool[] needsGrad);", made)
+        self.assertIn("public delegate double ScheduleFunction(long position);", made)
+
+    def test_a_function_that_takes_something_else_is_refused(self):
+        made = copy.deepcopy(api)
+        made.callbacks["htone_log_fn"]["declaration"] = "void (*htone_log_fn)(htone_group* group, void* user)"
+        with self.assertRaisesRegex(ValueError, r"htone_log_fn: swig/callbacks.h gives no htone_group\*"):
+            Managed(made)
+
     def test_the_words_of_the_header_are_in_the_documentation(self):
         managed = Managed(api)
         for made in (java_classes.classes(managed)["Halftone"], csharp_classes.text(managed)):

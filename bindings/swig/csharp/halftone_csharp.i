@@ -4,14 +4,14 @@
 %module Native
 
 %{
-#include "conversions.h"
+#include "callables.h"
 %}
 
 %include "stdint.i"
 
 %insert(runtime) %{
 /* Managed code registers a function that makes an exception pending. */
-typedef void(SWIGSTDCALL* HalftoneRaise)(int status, const char* message);
+typedef void(SWIGSTDCALL* HalftoneRaise)(int status, const char* message, int native_code);
 static HalftoneRaise raise_managed = nullptr;
 
 extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callback) { raise_managed = callback; }
@@ -21,10 +21,10 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
   try {
     $action
   } catch (const halftone_bindings::StatusError& error) {
-    raise_managed(error.info.status, error.info.message);
+    raise_managed(error.info.status, error.info.message, error.info.native_code);
     return $null;
   } catch (const std::bad_alloc&) {
-    raise_managed(HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory");
+    raise_managed(HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory", 0);
     return $null;
   }
 }
@@ -32,10 +32,16 @@ extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterRaise(HalftoneRaise callb
 %pragma(csharp) moduleclassmodifiers = "static class"
 %pragma(csharp) imclassclassmodifiers = "static class"
 %pragma(csharp) imclasscode = %{
-  static NativePINVOKE() { HalftoneRegisterRaise(Failure.raise); }
+  static NativePINVOKE() {
+    HalftoneRegisterRaise(Failure.raise);
+    HalftoneRegisterCallbacks(CallbackCall.run, CallbackCall.drop);
+  }
 
   [global::System.Runtime.InteropServices.DllImport("$dllimport")]
   static extern void HalftoneRegisterRaise(Failure.Raise callback);
+
+  [global::System.Runtime.InteropServices.DllImport("$dllimport")]
+  static extern void HalftoneRegisterCallbacks(CallbackCall.Run run, ReleaseCallback drop);
 %}
 
 /* -DSWIGWORDSIZE64 makes int64_t a long, which SWIG treats as 32 bits here. */
@@ -69,6 +75,7 @@ typedef void (*ReleaseFunction)(void*);
 }
 %halftone_plain(void*, global::System.IntPtr, ht::Address)
 %halftone_plain(void*, ReleaseCallback, ht::ReleaseFunction)
+%halftone_plain(void*, global::System.IntPtr, ht::Callback&)
 
 %typemap(in) const char* "$1 = $input;"
 %typemap(freearg) const char* ""
@@ -89,6 +96,10 @@ typedef void (*ReleaseFunction)(void*);
   $1 = &packed;
 }
 %typemap(in) ht::Address "$1 = $input;"
+%typemap(in) ht::Callback& (ht::Callback made) {
+  made = ht::to_callback($input);
+  $1 = &made;
+}
 %typemap(in) ht::ReleaseFunction "$1 = reinterpret_cast<ht::ReleaseFunction>($input);"
 
 %feature("novaluewrapper") ht::Integers;
@@ -110,6 +121,13 @@ namespace ht { class TYPE##List; }
 %enddef
 
 %include "managed.i"
+
+%{
+extern "C" SWIGEXPORT void SWIGSTDCALL HalftoneRegisterCallbacks(int (*run)(void*, const void*, void*),
+                                                                 void (*drop)(void*)) {
+  ht::csharp_runner() = {run, drop};
+}
+%}
 
 %inline %{
 namespace ht {

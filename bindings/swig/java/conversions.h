@@ -16,15 +16,16 @@ inline jbyteArray to_bytes(JNIEnv* env, const char* data, size_t size) {
   return array;
 }
 
-// The message is passed as bytes: it may quote a name from the caller, and NewStringUTF requires modified UTF-8.
-inline void raise(JNIEnv* env, int status, const char* text) {
-  jclass type = env->FindClass("org/halftone/HalftoneException");
+// Throws the exception of a status, or that of the callback which has this native code. The message is passed as bytes:
+// it may quote a name from the caller, and NewStringUTF requires modified UTF-8.
+inline void raise(JNIEnv* env, int status, const char* text, int native_code = 0) {
+  jclass type = env->FindClass("org/halftone/Failures");
   if (type == nullptr) return;
-  jmethodID of = env->GetStaticMethodID(type, "of", "(I[B)Lorg/halftone/HalftoneException;");
+  jmethodID of = env->GetStaticMethodID(type, "of", "(I[BI)Ljava/lang/Throwable;");
   if (of == nullptr) return;
   jbyteArray message = to_bytes(env, text, strlen(text));
   if (message == nullptr) return;
-  jobject exception = env->CallStaticObjectMethod(type, of, jint(status), message);
+  jobject exception = env->CallStaticObjectMethod(type, of, jint(status), message, jint(native_code));
   if (!env->ExceptionCheck()) env->Throw(static_cast<jthrowable>(exception));
 }
 
@@ -105,23 +106,39 @@ class Numbers {
   jarray array_;
 };
 
-// A direct buffer, kept reachable from native code until the last tensor over it is released.
-class KeptBuffer {
+// The environment of this thread, which may be a thread of the library's: then it is one of Java's in between.
+class AttachedThread {
  public:
-  KeptBuffer(JNIEnv* env, jobject buffer) : reference_(env->NewGlobalRef(buffer)) { env->GetJavaVM(&machine_); }
-  KeptBuffer(const KeptBuffer&) = delete;
-  KeptBuffer& operator=(const KeptBuffer&) = delete;
-
-  // Called by the library, from any thread.
-  ~KeptBuffer() {
-    JNIEnv* env = nullptr;
-    if (machine_->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_8) == JNI_OK) {
-      env->DeleteGlobalRef(reference_);
-    } else if (machine_->AttachCurrentThreadAsDaemon(reinterpret_cast<void**>(&env), nullptr) == JNI_OK) {
-      env->DeleteGlobalRef(reference_);
-      machine_->DetachCurrentThread();
-    }
+  explicit AttachedThread(JavaVM* machine) : machine_(machine) {
+    if (machine_->GetEnv(reinterpret_cast<void**>(&env_), JNI_VERSION_1_8) == JNI_OK) return;
+    is_attached_ = machine_->AttachCurrentThreadAsDaemon(reinterpret_cast<void**>(&env_), nullptr) == JNI_OK;
+    if (!is_attached_) env_ = nullptr;
   }
+  AttachedThread(const AttachedThread&) = delete;
+  AttachedThread& operator=(const AttachedThread&) = delete;
+  ~AttachedThread() {
+    if (is_attached_) machine_->DetachCurrentThread();
+  }
+  JNIEnv* env() const { return env_; }  // NULL if the machine ends
+
+ private:
+  JavaVM* machine_;
+  JNIEnv* env_ = nullptr;
+  bool is_attached_ = false;
+};
+
+// An object of Java, kept reachable from native code. It may be dropped on any thread.
+class KeptObject {
+ public:
+  KeptObject(JNIEnv* env, jobject object) : reference_(env->NewGlobalRef(object)) { env->GetJavaVM(&machine_); }
+  KeptObject(const KeptObject&) = delete;
+  KeptObject& operator=(const KeptObject&) = delete;
+  ~KeptObject() {
+    const AttachedThread thread(machine_);
+    if (thread.env() != nullptr) thread.env()->DeleteGlobalRef(reference_);
+  }
+  jobject get() const { return reference_; }
+  JavaVM* machine() const { return machine_; }
 
  private:
   jobject reference_;
@@ -133,6 +150,12 @@ struct DirectBuffer {
   JNIEnv* env;
   jobject object;
   void* data() const { return env->GetDirectBufferAddress(object); }
+};
+
+// A direct buffer as a result.
+struct BufferAt {
+  void* data;
+  size_t size;
 };
 
 }  // namespace ht

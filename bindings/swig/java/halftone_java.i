@@ -6,7 +6,7 @@
 %{
 #include <memory>
 
-#include "conversions.h"
+#include "callables.h"
 %}
 
 %include "stdint.i"
@@ -23,7 +23,7 @@
   try {
     $action
   } catch (const halftone_bindings::StatusError& error) {
-    ht::raise(jenv, error.info.status, error.info.message);
+    ht::raise(jenv, error.info.status, error.info.message, error.info.native_code);
     return $null;
   } catch (const std::bad_alloc&) {
     ht::raise(jenv, HTONE_ERROR_OUT_OF_MEMORY, "the binding ran out of native memory");
@@ -54,6 +54,8 @@
 %halftone_plain(jbyteArray, byte[], std::string)
 %halftone_plain(jobject, Object, const ht::Numbers&)
 %halftone_plain(jobject, java.nio.Buffer, const ht::DirectBuffer&)
+%halftone_plain(jobject, java.nio.ByteBuffer, ht::BufferAt)
+%halftone_plain(jobject, Callback, ht::Callback&)
 
 %typemap(in) void* "$1 = reinterpret_cast<void*>(intptr_t($input));"
 %typemap(in) const char* (std::string copy) {
@@ -90,6 +92,13 @@
   $1 = &buffer;
 }
 
+%typemap(in) ht::Callback& (ht::Callback made) {
+  made = ht::to_callback(jenv, $input);
+  $1 = &made;
+}
+%feature("novaluewrapper") ht::BufferAt;
+%typemap(out) ht::BufferAt "$result = jenv->NewDirectByteBuffer($1.data, jlong($1.size));"
+
 %feature("novaluewrapper") ht::Integers;
 %feature("novaluewrapper") ht::Bytes;
 %typemap(out) ht::Integers "$result = ht::from_integers(jenv, $1);"
@@ -113,6 +122,7 @@ namespace ht { class TYPE##List; }
 namespace ht {
 class Numbers;
 struct DirectBuffer;
+struct BufferAt;
 }
 
 %{
@@ -133,6 +143,11 @@ inline void wait_for(Tensor* tensor) {
 
 %inline %{
 namespace ht {
+
+/* Memory of the library as a buffer of Java. */
+inline BufferAt buffer_at(int64_t address, int64_t size) {
+  return {reinterpret_cast<void*>(intptr_t(address)), size_t(size)};
+}
 
 /* The array has elements of the dtype, as many as the shape implies. */
 inline Tensor* tensor_from_numbers(Device* device, int32_t dtype, const Integers& shape, const Numbers& values) {
@@ -173,11 +188,11 @@ inline void tensor_read_buffer(Tensor* tensor, int32_t dtype, const DirectBuffer
 inline Tensor* tensor_over_buffer(Device* device, int32_t dtype, const Integers& shape, const DirectBuffer& buffer,
                                   int64_t size) {
   require_elements("Tensor.wrap", Memory{buffer.data(), size_t(size)}, dtype, shape);
-  auto kept = std::make_unique<KeptBuffer>(buffer.env, buffer.object);
+  auto kept = std::make_unique<KeptObject>(buffer.env, buffer.object);
   htone_tensor* tensor = nullptr;
   check(htone_tensor_from_buffer(
       device, htone_dtype(dtype), int32_t(shape.size()), data_of(shape), buffer.data(),
-      [](void* user) { delete static_cast<KeptBuffer*>(user); }, kept.get(), &tensor));
+      [](void* user) { delete static_cast<KeptObject*>(user); }, kept.get(), &tensor));
   kept.release();  // NOLINT: the tensor owns it now
   return tensor;
 }

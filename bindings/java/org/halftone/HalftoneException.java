@@ -1,7 +1,5 @@
 package org.halftone;
 
-import java.nio.charset.StandardCharsets;
-
 /** A failed call: the status, and the library's message. A class has one superclass, so the specific exceptions derive
  * from this class and not from IllegalArgumentException. Catch InvalidArgumentException instead of
  * IllegalArgumentException. */
@@ -19,9 +17,8 @@ public class HalftoneException extends RuntimeException {
     return status;
   }
 
-  /** Makes the exception for a status; an unknown status of a newer library becomes INTERNAL. Called by the wrapper. */
-  static HalftoneException of(int code, byte[] utf8) {
-    String message = new String(utf8, StandardCharsets.UTF_8);
+  /** Makes the exception for a status; an unknown status of a newer library becomes INTERNAL. */
+  static HalftoneException of(int code, String message) {
     Status status = known(code);
     switch (status) {
       case INVALID_ARGUMENT:

@@ -3,8 +3,8 @@ package org.halftone;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Reads the fields of a structure from bytes, as swig/packed.h writes them. */
-final class Unpacker {
+/** Reads the fields of a structure, or the arguments of a call, from bytes, as swig/packed.h writes them. */
+class Unpacker {
   private final ByteBuffer buffer;
 
   Unpacker(byte[] packed) {
@@ -20,9 +20,13 @@ final class Unpacker {
   }
 
   String text() {
+    return Text.of(bytes());
+  }
+
+  byte[] bytes() {
     byte[] bytes = new byte[(int) integer()];
     buffer.get(bytes);
-    return Text.of(bytes);
+    return bytes;
   }
 
   long[] integers() {

@@ -1,0 +1,16 @@
+package org.halftone;
+
+import java.nio.ByteBuffer;
+
+/** Fills the memory of a batch; {@link Batches#fromFunction} calls it. */
+@FunctionalInterface
+public interface BatchLoader {
+  /**
+   * Fills a batch.
+   *
+   * @param indices of the samples that the batch consists of.
+   * @param rows the memory of each tensor, [indices.length, row shape], in the order of the machine; it must not be used
+   *     after the call.
+   */
+  void load(long[] indices, ByteBuffer[] rows) throws Exception;
+}

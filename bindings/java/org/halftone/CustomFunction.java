@@ -1,0 +1,93 @@
+package org.halftone;
+
+/**
+ * A function with a backward of the program's own:
+ *
+ * <pre>{@code
+ * final class Square extends CustomFunction {
+ *   protected Tensor[] forward(Saved saved, Tensor[] inputs) {
+ *     saved.keep(inputs[0]);
+ *     return new Tensor[] {inputs[0].mul(inputs[0])};
+ *   }
+ *
+ *   protected Tensor[] backward(Saved saved, Tensor[] gradients) {
+ *     return new Tensor[] {saved.tensors()[0].mulScalar(2).mul(gradients[0])};
+ *   }
+ * }
+ *
+ * Tensor y = new Square().apply(x)[0];
+ * }</pre>
+ */
+public abstract class CustomFunction {
+  /** The tensors that forward and backward of one use of a function share. */
+  public static final class Saved {
+    private Tensor[] tensors;
+    private final boolean[] needsGrad;
+
+    private Saved(Tensor[] tensors, boolean[] needsGrad) {
+      this.tensors = tensors;
+      this.needsGrad = needsGrad;
+    }
+
+    /** Keeps tensors, of which backward finds the same values. */
+    public void keep(Tensor... kept) {
+      tensors = kept;
+    }
+
+    /** The tensors that were kept, in backward. */
+    public Tensor[] tensors() {
+      return tensors;
+    }
+
+    /** Returns whether backward must compute the gradient of an input. */
+    public boolean needsGrad(int input) {
+      return needsGrad[input];
+    }
+  }
+
+  /** Computes the results. Nothing is recorded meanwhile. */
+  protected abstract Tensor[] forward(Saved saved, Tensor[] inputs) throws Exception;
+
+  /**
+   * Computes the gradients of the inputs.
+   *
+   * @param saved in forward.
+   * @param gradients of the results; null is zero.
+   * @return a gradient for each input; null is zero.
+   */
+  protected abstract Tensor[] backward(Saved saved, Tensor[] gradients) throws Exception;
+
+  /** Computes the function and records it; what forward throws arrives here. */
+  public final Tensor[] apply(Tensor... inputs) {
+    var saved = new Saved(new Tensor[0], new boolean[0]);
+    Tensor[] outputs = compute(saved, inputs);
+    // The graph keeps the function, so that must not keep tensors, which may be of the graph.
+    try (var function = new Function(getClass().getSimpleName(), this::runBackward)) {
+      return function.record(inputs, outputs, saved.tensors);
+    }
+  }
+
+  private Tensor[] runBackward(Tensor[] tensors, Tensor[] gradients, boolean[] needsGrad) throws Exception {
+    Tensor[] made = backward(new Saved(tensors, needsGrad), gradients);
+    if (made.length == needsGrad.length) return made;
+    throw new IllegalStateException(getClass().getName() + ".backward returned " + made.length
+        + " gradients, expected " + needsGrad.length + ": one for each input");
+  }
+
+  private Tensor[] compute(Saved saved, Tensor[] inputs) {
+    Scope unrecorded = Halftone.noGrad();
+    try {
+      return forward(saved, inputs);
+    } catch (Exception error) {
+      throw unchanged(error);
+    } finally {
+      unrecorded.close();
+    }
+  }
+
+  /** Java would demand that apply declares every exception of forward; those of other callbacks arrive like this, too. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Exception> RuntimeException unchanged(Exception error) throws E {
+    throw (E) error;
+  }
+}
