@@ -10,7 +10,6 @@ namespace Halftone {
 /// <c>foreach (var batch in new DataLoader(new SamplerOptions { BatchSize = 64 }, images, labels)) ...</c>
 /// </summary>
 public sealed class DataLoader : IDisposable, IEnumerable<Tensor[]> {
-  private readonly Sampler sampler;
   private readonly Batches batches;
   private readonly int width;
 
@@ -19,13 +18,16 @@ public sealed class DataLoader : IDisposable, IEnumerable<Tensor[]> {
   /// <param name="tensors">of equal length.</param>
   public DataLoader(SamplerOptions options, params Tensor[] tensors) {
     options.Count = tensors[0].Shape[0];
-    sampler = new Sampler(options);
-    batches = new Batches(sampler, tensors);
+    Sampler = new Sampler(options);
+    batches = new Batches(Sampler, tensors);
     width = tensors.Length;
   }
 
+  /// <summary>Chooses the samples of the batches; a checkpoint saves its position.</summary>
+  public Sampler Sampler { get; }
+
   /// <summary>The number of batches in an epoch.</summary>
-  public long BatchesPerEpoch => sampler.BatchesPerEpoch();
+  public long BatchesPerEpoch => Sampler.BatchesPerEpoch();
 
   /// <summary>The next batch, one tensor of each; after the last batch of an epoch the next epoch begins.</summary>
   public Tensor[] Next() {
@@ -43,7 +45,7 @@ public sealed class DataLoader : IDisposable, IEnumerable<Tensor[]> {
   /// <summary>Releases the batches; the tensors stay open.</summary>
   public void Dispose() {
     batches.Dispose();
-    sampler.Dispose();
+    Sampler.Dispose();
   }
 }
 

@@ -1,60 +1,44 @@
 using System;
-using System.Collections.Generic;
-using System.Globalization;
 using System.IO;
 using System.IO.Compression;
 using System.Linq;
 using Halftone;
 
 /// <summary>
-/// Trains a network of three linear layers on Fashion-MNIST with AdamW and prints its accuracy on the test images. It is
+/// Trains a network on Fashion-MNIST with AdamW and prints its accuracy on the test images. It is
 /// samples/c/train_fashion_mnist.c in C#: with the same flags and seed it computes the same losses.
 /// </summary>
 sealed class TrainFashionMnist {
   const string Directory = "/usr/share/datasets/fashion-mnist";  // Debian: dataset-fashion-mnist
   const int TestBatch = 1000;
-  static readonly Dictionary<string, Dtype> dtypes =
-      new Dictionary<string, Dtype> {{"fp32", Dtype.F32}, {"bf16", Dtype.BF16}, {"fp16", Dtype.F16}};
-  static readonly string[] known =
-      {"--data", "--epochs", "--steps", "--batch", "--lr", "--precision", "--seed", "--log"};
 
-  readonly Dictionary<string, string> flags;
-  readonly Dtype dtype;
-  readonly Device device;
+  readonly Flags flags;
+  readonly Trainer trainer;
 
-  TrainFashionMnist(Dictionary<string, string> flags) {
+  TrainFashionMnist(Flags flags) {
     this.flags = flags;
-    if (!dtypes.TryGetValue(Flag("--precision", "bf16"), out dtype)) {
-      throw new ArgumentException("--precision takes fp32, bf16 or fp16");
-    }
-    device = new Device("cpu", new Context(new ContextOptions {Seed = (ulong)Number("--seed", 0)}));
-  }
-
-  string Flag(string name, string usual) { return flags.TryGetValue(name, out string given) ? given : usual; }
-
-  long Number(string name, long usual) {
-    return flags.TryGetValue(name, out string given) ? long.Parse(given, CultureInfo.InvariantCulture) : usual;
+    trainer = new Trainer(flags);
   }
 
   /// <summary>A file in MNIST's format: a header of big-endian sizes, then bytes.</summary>
-  Tensor ReadIdx(string path, int ndim) {
+  Tensor ReadIdx(string name, int ndim) {
     using (var unpacked = new MemoryStream()) {
+      string path = Path.Combine(flags.Text("--data"), name);
       using (var file = new GZipStream(File.OpenRead(path), CompressionMode.Decompress)) file.CopyTo(unpacked);
       var content = unpacked.ToArray();
       var shape = Enumerable.Range(1, ndim)
           .Select(index => content.Skip(4 * index).Take(4).Aggregate(0L, (size, one) => 256 * size + one));
-      return Tensor.From(device, content.Skip(4 + 4 * ndim).ToArray(), shape.ToArray());
+      return Tensor.From(trainer.Device, content.Skip(4 + 4 * ndim).ToArray(), shape.ToArray());
     }
   }
 
   (Tensor Images, Tensor Labels) Load(string part) {
-    string folder = Flag("--data", Directory);
-    var images = ReadIdx(Path.Combine(folder, part + "-images-idx3-ubyte.gz"), 3);
-    var labels = ReadIdx(Path.Combine(folder, part + "-labels-idx1-ubyte.gz"), 1);
+    var images = ReadIdx(part + "-images-idx3-ubyte.gz", 3);
+    var labels = ReadIdx(part + "-labels-idx1-ubyte.gz", 1);
     return (images.Unsqueeze(1), labels.Cast(Dtype.I64));
   }
 
-  Module MakeModel() {
+  Module MakeMlp(Device device) {
     return Module.Sequential(
         Module.Rescaling(1 / 255.0, 0),
         Module.Flatten(),
@@ -65,41 +49,37 @@ sealed class TrainFashionMnist {
         Module.Linear(device, 512, 10));
   }
 
-  void Train(Module model, DataLoader data, TextWriter log) {
-    long steps = Number("--epochs", 5) * data.BatchesPerEpoch;
-    if (flags.ContainsKey("--steps")) steps = Math.Min(steps, Number("--steps", 0));
-    double rate = double.Parse(Flag("--lr", "1e-3"), CultureInfo.InvariantCulture);
-    var optimizer = Optimizer.Adamw(model, new AdamwOptions {Lr = rate, ComputeDtype = dtype});
-    optimizer.SetSchedule(Schedule.Cosine(steps, 0));
-    // In fp16 the loss is scaled, so that small gradients do not underflow.
-    var scaler = new GradScaler(device, new GradScalerOptions {Enabled = dtype == Dtype.F16});
-    for (long step = 1; step <= steps; ++step) {
-      using (Scope.Begin()) {
-        var loss = Forward(model, data.Next());
-        log.WriteLine(FormattableString.Invariant(
-            $"{{\"step\": {step}, \"loss\": {loss.Item():R}, \"lr\": {optimizer.Lr:R} }}"));
-        if (step % 100 == 0) Console.WriteLine(FormattableString.Invariant($"step {step}: loss {loss.Item():F4}"));
-        optimizer.ZeroGrad();
-        scaler.Scale(loss).Backward();
-        scaler.Step(optimizer);
-        scaler.Update();
-      }
-    }
+  Module MakeCnn(Device device) {
+    var padded = new ConvOptions {PaddingH = 1, PaddingW = 1};
+    return Module.Sequential(
+        Module.Rescaling(1 / (255 * 0.353), -0.286 / 0.353),  // to mean 0 and deviation 1: convolutions pad with 0
+        Module.Conv2d(device, 1, 32, 3, 3, padded),
+        Module.Relu(),
+        Module.MaxPool2d(2, 2),
+        Module.Conv2d(device, 32, 64, 3, 3, padded),
+        Module.Relu(),
+        Module.MaxPool2d(2, 2),
+        Module.Flatten(),
+        Module.Linear(device, 64 * 7 * 7, 128),
+        Module.Relu(),
+        Module.Linear(device, 128, 10));
   }
 
-  Tensor Forward(Module model, Tensor[] batch) {
-    using (Ops.Autocast(dtype)) return Ops.CrossEntropy(model.Forward(batch[0]), batch[1]);
+  double TrainStep(Tensor[] batch) {
+    Tensor loss;
+    using (Ops.Autocast(trainer.Dtype)) loss = Ops.CrossEntropy(trainer.Model.Forward(batch[0]), batch[1]);
+    double value = loss.Item();
+    trainer.Backward(loss, 1);
+    return value;
   }
 
-  double Accuracy(Module model, (Tensor Images, Tensor Labels) test) {
+  double Accuracy((Tensor Images, Tensor Labels) test) {
     long count = test.Labels.Numel;
     double right = 0;
     for (long begin = 0; begin < count; begin += TestBatch) {
       long end = Math.Min(begin + TestBatch, count);
-      using (Scope.Begin())
-      using (Ops.NoGrad())
-      using (Ops.Autocast(dtype)) {
-        var logits = model.Forward(test.Images.Slice(0, begin, end));
+      using (Scope.Begin()) {
+        var logits = trainer.Model.Forward(test.Images.Slice(0, begin, end));
         right += Ops.Accuracy(logits, test.Labels.Slice(0, begin, end)).Item() * (end - begin);
       }
     }
@@ -109,25 +89,25 @@ sealed class TrainFashionMnist {
   void Run() {
     var (images, labels) = Load("train");
     var test = Load("t10k");
-    var sampling = new SamplerOptions {BatchSize = Number("--batch", 128), Seed = (ulong)Number("--seed", 0)};
-    var model = MakeModel();
-    using (var data = new DataLoader(sampling, images, labels))
-    using (var log = new StreamWriter(Flag("--log", "/dev/null"))) {
-      Train(model, data, log);
+    var ranks = trainer.Ranks;
+    long batch = flags.Whole("--batch");
+    var sampling = new SamplerOptions {
+      BatchSize = batch / ranks.Size, Seed = (ulong)flags.Whole("--seed"), Rank = ranks.Rank, WorldSize = ranks.Size};
+    var model = flags.Text("--model") == "mlp" ? MakeMlp(trainer.Device) : MakeCnn(trainer.Device);
+    using (var data = new DataLoader(sampling, images, labels)) {
+      trainer.Begin(model, "linear", data.Sampler, trainer.CountSteps(data.BatchesPerEpoch), 0);
+      trainer.Run(batch, "images", () => TrainStep(data.Next()));
     }
-    Console.WriteLine(FormattableString.Invariant($"accuracy {Accuracy(model, test):F4}"));
+    trainer.Finish(() => Console.WriteLine(FormattableString.Invariant($"accuracy {Accuracy(test):F4}")));
   }
 
-  static Dictionary<string, string> Parse(string[] arguments) {
-    var flags = new Dictionary<string, string>();
-    for (int i = 0; i < arguments.Length; i += 2) {
-      if (!known.Contains(arguments[i]) || i + 1 == arguments.Length) {
-        throw new ArgumentException(arguments[i] + " is no flag with a value; known are " + string.Join(" ", known));
-      }
-      flags[arguments[i]] = arguments[i + 1];
-    }
-    return flags;
+  static void Main(string[] arguments) {
+    var flags = Trainer.MakeFlags("Trains a network on Fashion-MNIST and prints its accuracy on the test images.");
+    flags.AddText("--data", Directory, "folder of the four data files");
+    flags.AddChoice("--model", new[] {"mlp", "cnn"}, "linear layers alone, or convolutions");
+    flags.AddWhole("--epochs", 1, "5", "passes over the training images");
+    flags.AddWhole("--batch", 1, "128", "images per step");
+    flags.Parse(arguments);
+    new TrainFashionMnist(flags).Run();
   }
-
-  static void Main(string[] arguments) { new TrainFashionMnist(Parse(arguments)).Run(); }
 }

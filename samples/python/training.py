@@ -151,7 +151,8 @@ class Trainer:
             refuse(f"--batch {flags.batch}: is no multiple of the {self.ranks.size} processes")
         self.max_grad_norm = 0.0
         self.steps_done = 0
-        self.signal = 0
+        self.heard = 0  # a signal of this process
+        self.signal = 0  # one that all processes have agreed on
 
     @property
     def is_first(self) -> bool:
@@ -220,7 +221,7 @@ class Trainer:
                 with ht.scope():
                     yield record
                     self._update(record)
-                record["loss"], self.signal = self.ranks.agree(record["loss"], self.signal)
+                record["loss"], self.signal = self.ranks.agree(record["loss"], self.heard)
                 record["items_per_second"] = items / (time.monotonic() - begin)
                 self._end_step(record)
                 progress.take(record["loss"], items)
@@ -267,7 +268,7 @@ class Trainer:
 @contextlib.contextmanager
 def _stop_signals(trainer: Trainer) -> Iterator[None]:
     def stop(number: int, frame: Optional[FrameType]) -> None:
-        trainer.signal = number
+        trainer.heard = number
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

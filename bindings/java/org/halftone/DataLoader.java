@@ -27,6 +27,11 @@ public final class DataLoader implements AutoCloseable, Iterable<Tensor[]> {
     width = tensors.length;
   }
 
+  /** Chooses the samples of the batches; a checkpoint saves its position. */
+  public Sampler sampler() {
+    return sampler;
+  }
+
   /** The number of batches in an epoch. */
   public long batchesPerEpoch() {
     return sampler.batchesPerEpoch();
