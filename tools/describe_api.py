@@ -29,7 +29,7 @@ CALLBACK = re.compile(COMMENTED + r"^typedef (?P<declaration>[\w ]+\(\*(?P<name>
 HANDLE = re.compile(COMMENTED + r"^typedef struct (?P<name>htone_\w+) (?P=name);", re.S | re.M)
 STRUCTURE = re.compile(COMMENTED + r"^typedef struct (?P<name>\w+) \{(?P<body>.*?)^\}", re.S | re.M)
 ENUMERATION = re.compile(COMMENTED + r"^typedef enum (?P<name>\w+) \{(?P<body>.*?)^\}", re.S | re.M)
-VALUE = re.compile(r"(?:/\*\*(?P<above>[^<](?:(?!\*/).)*)\*/\s*)?(?P<name>HTONE_\w+) = (?P<value>[^,\s]+),?"
+VALUE = re.compile(r"(?:/\*\*(?P<above>[^<](?:(?!\*/).)*)\*/\s*)?(?P<name>HTONE_\w+) =\s+(?P<value>[^,\s]+),?"
                    r"(?:\s*/\*\*<(?P<behind>(?:(?!\*/).)*)\*/)?", re.S)
 FIELD = re.compile(r"(?:/\*\*(?P<above>[^<](?:(?!\*/).)*)\*/\s*)?(?P<declaration>[^;/]+);"
                    r"(?:\s*/\*\*<(?P<behind>(?:(?!\*/).)*)\*/)?", re.S)

@@ -43,6 +43,14 @@ public sealed partial class Tensor {
     Failure.Check();
   }
 
+  /// <summary>
+  /// Copies all elements, converted to a dtype, as bytes: those of F16, BF16 and 8-bit floats have no type in C#.
+  /// </summary>
+  public void Read(Dtype dtype, byte[] elements) {
+    Pinned(elements, (data, size) => NativePINVOKE.tensor_read_memory(Reference(this), (int)dtype, data, size));
+    Failure.Check();
+  }
+
   /// <summary>All elements, converted to a type, in a new array.</summary>
   public T[] ToArray<T>() where T : struct {
     var values = new T[Numel];

@@ -2,7 +2,8 @@
 # JAVAC, JAR, OUTPUT, CLASSES, SOURCES, GENERATED and NATIVES.
 file(REMOVE_RECURSE ${CLASSES})
 file(GLOB generated ${GENERATED}/*.java)
-execute_process(COMMAND ${JAVAC} --release 17 -Xlint:all -Xdoclint:all,-missing -Werror -d ${CLASSES}
+execute_process(COMMAND ${JAVAC} --release 17 -parameters -Xlint:all -Xdoclint:all,-missing -Werror
+                        -d ${CLASSES}
                         ${SOURCES} ${generated}
                 COMMAND_ERROR_IS_FATAL ANY)
 

@@ -2,6 +2,8 @@
 
 import gc
 import resource
+import subprocess
+import sys
 import threading
 import unittest
 
@@ -36,6 +38,11 @@ class Lifetime(unittest.TestCase):
     def test_tensors_in_a_circle_are_collected(self):
         circle = [ht.tensor([1.0])]
         circle.append(circle)
+
+    def test_the_default_device_outlives_a_scope_that_is_the_first_to_use_it(self):
+        program = "import halftone as ht\nwith ht.scope(): ht.tensor([1.0])\nprint(ht.tensor([2.0]).tolist())"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("[2.0]\n", ""))
 
     def test_the_device_in_use_outlives_its_object(self):
         device = ht.Device("cpu")

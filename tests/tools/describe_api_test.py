@@ -4,6 +4,7 @@
     describe_api_test.py API.JSON LIBHALFTONE.SO
 """
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -107,6 +108,15 @@ class ARole(unittest.TestCase):
         self.assertEqual(argument("htone_optimizer_create_adamw", "options")["initializer"], "adamw_options")
         self.assertEqual(description["initializers"]["adam_options"]["values"]["weight_decay"], "0.0")
         self.assertEqual(description["initializers"]["adamw_options"]["values"]["weight_decay"], "0.01")
+
+    def test_has_every_constant_of_the_headers(self):
+        """A constant may be on two lines with its value."""
+        folder = REPOSITORY / "capi/include/halftone"
+        text = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.h"))
+        bodies = re.findall(r"^typedef enum \w+ \{(.*?)^\}", text, re.S | re.M)
+        written = re.findall(r"^\s*(HTONE_\w+)\b", re.sub(r"/\*.*?\*/", "", "".join(bodies), flags=re.S), re.M)
+        found = {value["name"] for row in description["enumerations"].values() for value in row["values"]}
+        self.assertEqual({name for name in written if not name.endswith("_MAX_ENUM")}, found)
 
     def test_of_an_enumeration_has_its_values(self):
         values = {row["name"]: row["value"] for row in description["enumerations"]["htone_dtype"]["values"]}

@@ -17,10 +17,12 @@ _default_device = None
 
 
 def default_device():
-    """The CPU of the default context."""
+    """The CPU of the default context. It outlives a scope() in which the first call comes."""
     global _default_device
     if _default_device is None:
-        _default_device = _generated.Device("cpu")
+        made = _generated.Device("cpu")
+        _generated.keep_handle(made)
+        _default_device = made
     return _default_device
 
 
@@ -145,12 +147,14 @@ def shared_array(owner):
     return numpy.asarray(_SharedMemory(owner))
 
 
-def read(owner, buffer):
-    """Copies all elements, in row-major order, into a writable buffer; they are converted to its elements' dtype."""
+def read(owner, buffer, dtype=None):
+    """Copies all elements, in row-major order, into a writable buffer; they are converted to its elements' dtype. With
+    `dtype` the bytes of the buffer are elements of it: Python has no format for bf16 and numbers of 8 bits.
+    """
     view = memoryview(buffer)
     if view.readonly or not view.c_contiguous:
         raise BufferError("read: the buffer is not writable and contiguous")
-    _generated.read_memory(owner, dtype_of(view), buffer)
+    _generated.read_memory(owner, dtype_of(view) if dtype is None else dtype, buffer)
 
 
 def numbers(owner):
