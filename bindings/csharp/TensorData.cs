@@ -26,8 +26,15 @@ public sealed partial class Tensor {
   /// Makes a tensor over an array, without a copy. The array stays pinned as long as the tensor's memory is in use.
   /// </summary>
   public static Tensor Wrap<T>(Device device, T[] values, params long[] shape) where T : struct {
-    var dtype = DtypeOf<T>();
-    var pin = GCHandle.Alloc(values, GCHandleType.Pinned);
+    return Wrap(device, DtypeOf<T>(), values, shape);
+  }
+
+  /// <summary>
+  /// Makes a tensor over an array whose elements are those of a dtype that C# has no type for, such as the ushort bits of
+  /// F16 and BF16. Without a shape it has one dimension.
+  /// </summary>
+  public static Tensor Wrap<T>(Device device, Dtype dtype, T[] values, params long[] shape) where T : struct {
+    var pin = GCHandle.Alloc(Packer.Required(values, nameof(values)), GCHandleType.Pinned);
     var made = NativePINVOKE.tensor_over_memory(
         Reference(device), (int)dtype, Sizes(shape, values.LongLength), pin.AddrOfPinnedObject(), Size(values), unpin,
         GCHandle.ToIntPtr(pin));

@@ -112,6 +112,29 @@ static class ApiTest {
     Suite.Raises(Status.InvalidArgument, "data has 12 bytes", () => Tensor.Wrap(device, array, 4));
   }
 
+  /// <summary>The library reads the program's 16-bit gradients and updates its weights, both in place.</summary>
+  static void ArraysOfTheProgramAreTrained() {
+    var weights = new float[] {1, 2};
+    var gradients = new ushort[] {0x4400, 0xC400};  // 4 and -4 in F16: 1 and -1 before the scale
+    var parameter = new Parameter("own", Tensor.Wrap(device, weights));
+    parameter.SetGrad(Tensor.Wrap(device, Dtype.F16, gradients));
+    var parameters = new Parameters();
+    parameters.Add(parameter);
+    var optimizer = Optimizer.SgdOver(parameters, new SgdOptions {Lr = 0.5});
+    var scaler = new GradScaler(device, new GradScalerOptions {InitialScale = 4});
+    GC.Collect();
+    scaler.Step(optimizer);
+    scaler.Update();
+    Same(weights, 0.5f, 2.5f);
+    gradients[1] = 0x7C00;
+    scaler.Step(optimizer);
+    scaler.Update();
+    Suite.Check(optimizer.Outcome().Skipped, "an infinite gradient was used");
+    Suite.Equal(optimizer.Outcome().Parameter, "own");
+    Suite.Equal(scaler.CurrentScale(), 2.0);
+    Same(weights, 0.5f, 2.5f);
+  }
+
   static void OperatorsCompute() {
     var x = Of(1, 2, 4);
     foreach (var one in new[] {x + x, x * 2, x * x / x + x, (x + 1) * 2 - 2, -(-x - x), x / 0.5}) {
@@ -147,6 +170,7 @@ static class ApiTest {
     suite.Test("ArraysOfEveryTypeAreCopied", ArraysOfEveryTypeAreCopied);
     suite.Test("AnArrayMustFillTheShape", AnArrayMustFillTheShape);
     suite.Test("AnArrayIsSharedAndPinned", AnArrayIsSharedAndPinned);
+    suite.Test("ArraysOfTheProgramAreTrained", ArraysOfTheProgramAreTrained);
     suite.Test("OperatorsCompute", OperatorsCompute);
     suite.Test("TheValuesAreShown", TheValuesAreShown);
     suite.Test("MissingArgumentsAreNamed", MissingArgumentsAreNamed);

@@ -1,20 +1,25 @@
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.ShortBuffer;
 import java.util.Arrays;
 import org.halftone.AdamwOptions;
 import org.halftone.Context;
 import org.halftone.Device;
 import org.halftone.Dtype;
+import org.halftone.GradScaler;
 import org.halftone.GradScalerOptions;
 import org.halftone.Halftone;
 import org.halftone.HalftoneException;
 import org.halftone.LinearOptions;
 import org.halftone.Module;
 import org.halftone.Optimizer;
+import org.halftone.Parameter;
+import org.halftone.Parameters;
 import org.halftone.Sampler;
 import org.halftone.SamplerOptions;
 import org.halftone.ScalerPreset;
+import org.halftone.SgdOptions;
 import org.halftone.Status;
 import org.halftone.Store;
 import org.halftone.Tensor;
@@ -138,6 +143,30 @@ public final class ApiTest {
     Suite.check(buffer.get(3) == 5 && buffer.get(0) == 1, "not shared");
   }
 
+  /** The library reads the program's 16-bit gradients and updates its weights, both in place. */
+  private static void buffersOfTheProgramAreTrained() {
+    FloatBuffer weights = ByteBuffer.allocateDirect(8).order(ByteOrder.nativeOrder()).asFloatBuffer();
+    weights.put(0, 1).put(1, 2);
+    ShortBuffer gradients = ByteBuffer.allocateDirect(4).order(ByteOrder.nativeOrder()).asShortBuffer();
+    gradients.put(0, (short) 0x4400).put(1, (short) 0xC400);  // 4 and -4 in F16: 1 and -1 before the scale
+    Parameter parameter = new Parameter("own", Tensor.wrap(device, weights));
+    parameter.setGrad(Tensor.wrap(device, Dtype.F16, gradients, 2));
+    Parameters parameters = new Parameters();
+    parameters.add(parameter);
+    Optimizer optimizer = Optimizer.sgdOver(parameters, new SgdOptions().lr(0.5));
+    GradScaler scaler = new GradScaler(device, new GradScalerOptions().initialScale(4));
+    scaler.step(optimizer);
+    scaler.update();
+    Suite.check(weights.get(0) == 0.5f && weights.get(1) == 2.5f, weights.get(0) + " " + weights.get(1));
+    gradients.put(1, (short) 0x7C00);
+    scaler.step(optimizer);
+    scaler.update();
+    Suite.check(optimizer.outcome().skipped, "an infinite gradient was used");
+    Suite.equal(optimizer.outcome().parameter, "own");
+    Suite.equal(scaler.currentScale(), 2.0);
+    Suite.check(weights.get(0) == 0.5f && weights.get(1) == 2.5f, "the weights changed");
+  }
+
   private static void theValuesAreShown() {
     Suite.equal(Tensor.of(device, new long[] {1, 2, 3, 4}, 2, 2).toString(), "tensor([[1, 2],\n        [3, 4]], i64)");
   }
@@ -167,6 +196,7 @@ public final class ApiTest {
     suite.test("arraysOfEveryTypeAreCopied", ApiTest::arraysOfEveryTypeAreCopied);
     suite.test("anArrayMustFillTheShape", ApiTest::anArrayMustFillTheShape);
     suite.test("aDirectBufferIsShared", ApiTest::aDirectBufferIsShared);
+    suite.test("buffersOfTheProgramAreTrained", ApiTest::buffersOfTheProgramAreTrained);
     suite.test("theValuesAreShown", ApiTest::theValuesAreShown);
     suite.test("missingArgumentsAreNamed", ApiTest::missingArgumentsAreNamed);
     suite.finish();

@@ -114,6 +114,27 @@ class Numpy(unittest.TestCase):
         self.assertEqual(x.detach().numpy().tolist(), [1.0])
 
 
+class Program(unittest.TestCase):
+    def test_arrays_of_the_program_are_trained(self):
+        """The library reads the program's 16-bit gradients and updates its weights, both in place."""
+        weights, gradients = np.array([1, 2], np.float32), np.array([4, -4], np.float16)
+        parameter = ht.Parameter("own", ht.from_numpy(weights))
+        parameter.set_grad(ht.from_numpy(gradients))
+        parameters = ht.Parameters()
+        parameters.add(parameter)
+        optimizer = ht.Optimizer.sgd_over(parameters, lr=0.5)
+        scaler = ht.GradScaler(ht.default_device(), initial_scale=4.0)
+        scaler.step(optimizer)
+        scaler.update()
+        self.assertEqual(weights.tolist(), [0.5, 2.5])
+        gradients[1] = np.inf
+        scaler.step(optimizer)
+        scaler.update()
+        self.assertTrue(optimizer.outcome().skipped)
+        self.assertEqual((optimizer.outcome().parameter, scaler.current_scale()), ("own", 2.0))
+        self.assertEqual(weights.tolist(), [0.5, 2.5])
+
+
 class Capsules(unittest.TestCase):
     def test_share_memory_with_numpy_in_both_directions(self):
         x = ht.tensor([[1.0, 2.0], [3.0, 4.0]])

@@ -1,7 +1,7 @@
 """Programs run from the packed files alone, in a folder without the build tree. Run by CTest.
 
     package_test.py java JAVA HALFTONE_JAR CLASSES
-    package_test.py csharp MONO NUPKG SMOKE_TEST_EXE
+    package_test.py csharp MONO NUPKG PROGRAM_EXE...
     package_test.py installed MONO BUILD_FOLDER SMOKE_TEST_EXE
 
 Every native library of halftone that the program maps must be in the folder of the test.
@@ -16,36 +16,53 @@ import zipfile
 from pathlib import Path
 
 
-def run(folder, *command, **variables):
-    """Runs a smoke test; the trace of the dynamic linker tells which files it has loaded."""
+SAMPLE = ["--text", "text", "--layers", "1", "--width", "32", "--heads", "2", "--context", "16", "--batch", "4",
+          "--steps", "5", "--generate", "0"]
+ENDINGS = {"SmokeTest": " 0 failed", "CallbacksTest": " 0 failed", "TrainGpt": "validation loss"}
+
+
+def run(folder, *command, name="SmokeTest", **variables):
+    """Runs a program; the trace of the dynamic linker tells which files it has loaded."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LD_DEBUG": "files",
                    "LD_DEBUG_OUTPUT": str(folder / "trace"), **variables}
     done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0 and " 0 failed" in done.stdout, done.stdout + done.stderr
-    trace = "".join(path.read_text(errors="replace") for path in folder.glob("trace.*"))
+    assert done.returncode == 0 and ENDINGS[name] in done.stdout, done.stdout + done.stderr
+    traces = list(folder.glob("trace.*"))
+    trace = "".join(path.read_text(errors="replace") for path in traces)
+    for path in traces:
+        path.unlink()
     loaded = {line.split("calling init: ")[1].strip() for line in trace.splitlines() if "calling init: " in line}
     mine = {path for path in loaded if "halftone" in Path(path).name}
     assert len(mine) == 2 and all(Path(path).is_relative_to(folder) for path in mine), mine
+
+
+def arguments(folder, name):
+    """Those of the sample; a test needs none."""
+    (folder / "text").write_text("the old king saw the moon. " * 300, encoding="utf-8")
+    return SAMPLE if name == "TrainGpt" else []
 
 
 def java(folder, program, jar, classes):
     shutil.copy(jar, folder)
     for path in Path(classes).glob("*.class"):
         shutil.copy(path, folder)
-    for _ in range(2):  # the second finds the libraries unpacked
-        run(folder, program, "-cp", f"halftone.jar{os.pathsep}.", "SmokeTest", XDG_CACHE_HOME=str(folder / "cache"))
+    for name in ENDINGS:  # the second finds the libraries unpacked
+        run(folder, program, "-cp", f"halftone.jar{os.pathsep}.", name, *arguments(folder, name), name=name,
+            XDG_CACHE_HOME=str(folder / "cache"))
     caches = list((folder / "cache/halftone").iterdir())
     assert len(caches) == 1 and not list(caches[0].glob("*.part")), caches
 
 
-def csharp(folder, program, package, smoke_test):
+def csharp(folder, program, package, *programs):
     with zipfile.ZipFile(package) as content:
         assert "Halftone.nuspec" in content.namelist()
         for name in content.namelist():
             if name.startswith(("lib/netstandard2.0/", "runtimes/linux-x64/native/")):
                 (folder / Path(name).name).write_bytes(content.read(name))
-    shutil.copy(smoke_test, folder)
-    run(folder, program, "SmokeTest.exe")
+    for path in programs:
+        shutil.copy(path, folder)
+        name = Path(path).stem
+        run(folder, program, f"{name}.exe", *arguments(folder, name), name=name)
 
 
 def installed(folder, program, build, smoke_test):
