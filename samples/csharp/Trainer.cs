@@ -116,16 +116,17 @@ sealed class Trainer {
     };
     var watch = Stopwatch.StartNew();
     for (long first = stepsDone; stepsDone < totalSteps && !isStopping;) {
-      RunStep(items, step);
+      double loss = RunStep(items, step);
       if (stepsDone % 100 != 0 && stepsDone != totalSteps) continue;
-      Say($"step {stepsDone} of {totalSteps}: {items * (stepsDone - first) / watch.Elapsed.TotalSeconds:F0} {unit}/s");
+      double rate = items * (stepsDone - first) / watch.Elapsed.TotalSeconds;
+      Say(FormattableString.Invariant($"step {stepsDone} of {totalSteps}: loss {loss:F4}, {rate:F0} {unit}/s"));
     }
     if (!isStopping) return;
     Say($"stopped by a signal after step {stepsDone} of {totalSteps}");
     Environment.Exit(128 + 2);
   }
 
-  void RunStep(long items, Func<double> step) {
+  double RunStep(long items, Func<double> step) {
     var row = new TrainLog.Row {Step = stepsDone + 1};
     var watch = Stopwatch.StartNew();
     optimizer.ZeroGrad();
@@ -139,6 +140,7 @@ sealed class Trainer {
     log.Write(row);
     bool isLast = stepsDone == totalSteps || isStopping;
     if (checkpoint != null && (isLast || stepsDone % Flags.Whole("--checkpoint-every") == 0)) checkpoint.Save(stepsDone);
+    return row.Loss;
   }
 
   /// <summary>Adds the gradients of the loss times a share.</summary>

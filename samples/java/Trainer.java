@@ -135,10 +135,10 @@ final class Trainer {
     long begin = System.nanoTime();
     long first = stepsDone;
     while (stepsDone < totalSteps && !isStopping) {
-      runStep(items, step);
+      double loss = runStep(items, step);
       if (stepsDone % 100 != 0 && stepsDone != totalSteps) continue;
       double seconds = (System.nanoTime() - begin) / 1e9;
-      say("step %d of %d: %.0f %s/s", stepsDone, totalSteps, items * (stepsDone - first) / seconds, unit);
+      say("step %d of %d: loss %.4f, %.0f %s/s", stepsDone, totalSteps, loss, items * (stepsDone - first) / seconds, unit);
     }
     if (isStopping) {
       say("stopped by a signal after step %d of %d", stepsDone, totalSteps);
@@ -168,7 +168,7 @@ final class Trainer {
     }
   }
 
-  private void runStep(long items, Step step) throws IOException {
+  private double runStep(long items, Step step) throws IOException {
     var row = new TrainLog.Row();
     long begin = System.nanoTime();
     row.step = stepsDone + 1;
@@ -187,6 +187,7 @@ final class Trainer {
     if (checkpoint != null && (isLast || stepsDone % flags.whole("--checkpoint-every") == 0)) {
       checkpoint.save(stepsDone);
     }
+    return row.loss;
   }
 
   /** Adds the gradients of the loss times a share. */
