@@ -3,8 +3,8 @@ using System;
 namespace Halftone {
 
 /// <summary>
-/// A function with a backward of the program's own: a class that overrides Forward and Backward. <c>new Square().Apply(x)
-/// </c> computes it and records it.
+/// A function with a backward of the program's own: a class that overrides Forward and Backward.
+/// <c>new Square().Apply(x)</c> computes it and records it.
 /// </summary>
 public abstract class CustomFunction {
   /// <summary>The tensors that Forward and Backward of one use of a function share.</summary>

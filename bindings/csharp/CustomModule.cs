@@ -6,8 +6,8 @@ namespace Halftone {
 /// <summary>
 /// A module with a forward of the program's own. The class declares its parts by Child, Parameter and Buffer, and
 /// overrides Forward: <c>protected override Tensor Forward(Tensor x) { return x + inner.Forward(x); }</c>
-/// The module, which ToModule makes, keeps this object and its parts. So that both can be collected, this object must not
-/// keep the module.
+/// The module, which ToModule makes, keeps this object and its parts. So that both can be collected, this object must
+/// not keep the module.
 /// </summary>
 public abstract class CustomModule {
   private readonly List<Action<Module>> parts = new List<Action<Module>>();

@@ -9,8 +9,8 @@ public interface IStoreFunctions {
   void Set(string key, byte[] value);
 
   /// <summary>
-  /// Waits until the key exists, at most so long, and returns its value. Null, or a TimeoutException, says that there is
-  /// none yet.
+  /// Waits until the key exists, at most so long, and returns its value. Null, or a TimeoutException, says that there
+  /// is none yet.
   /// </summary>
   byte[] Get(string key, double timeoutSeconds);
 
@@ -18,8 +18,8 @@ public interface IStoreFunctions {
   long Add(string key, long amount);
 
   /// <summary>
-  /// Replaces the value if it equals the expected one, in one step, and returns whether it did. Null is an absent value,
-  /// on either side.
+  /// Replaces the value if it equals the expected one, in one step, and returns whether it did. Null is an absent
+  /// value, on either side.
   /// </summary>
   bool CompareSet(string key, byte[] expected, byte[] desired);
 

@@ -30,8 +30,8 @@ public sealed partial class Tensor {
   }
 
   /// <summary>
-  /// Makes a tensor over an array whose elements are those of a dtype that C# has no type for, such as the ushort bits of
-  /// F16 and BF16. Without a shape it has one dimension.
+  /// Makes a tensor over an array whose elements are those of a dtype that C# has no type for, such as the ushort bits
+  /// of F16 and BF16. Without a shape it has one dimension.
   /// </summary>
   public static Tensor Wrap<T>(Device device, Dtype dtype, T[] values, params long[] shape) where T : struct {
     var pin = GCHandle.Alloc(Packer.Required(values, nameof(values)), GCHandleType.Pinned);

@@ -1,5 +1,5 @@
-"""The functions of the caller that the library calls, as types of Java and C#: parameters and result of each, from the C
-declaration. swig/callbacks.h gives and takes the same ones.
+"""The functions of the caller that the library calls, as types of Java and C#: parameters and result of each, from the
+C declaration. swig/callbacks.h gives and takes the same ones.
 """
 import re
 from dataclasses import dataclass

@@ -349,7 +349,8 @@ def callback_interface(kind: CallbackType) -> str:
 def callback_adapter(kind: CallbackType) -> str:
     """The arguments of a call are read in order."""
     raw = f"function.call({', '.join(f'call.{type_}()' for type_, _ in kind.parameters)})"
-    return (f"  static Callback {camel(kind.name())}({kind.name()} function) {{\n    if (function == null) return null;\n"
+    return (f"  static Callback {camel(kind.name())}({kind.name()} function) {{\n"
+            f"    if (function == null) return null;\n"
             f"    return call -> {f'call.give({raw})' if kind.result else raw};\n  }}\n\n")
 
 

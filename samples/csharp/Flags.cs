@@ -4,7 +4,7 @@ using System.Globalization;
 using System.Linq;
 
 /// <summary>
-/// The flags of a program: their meaning, their usual values, and the values of this run. A wrong flag ends the program.
+/// The flags of a program: meaning, usual values, and the values of this run. A wrong flag ends the program.
 /// </summary>
 sealed class Flags {
   enum Kind { Text, Choice, Whole, Real, Switch }

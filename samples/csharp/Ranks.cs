@@ -28,7 +28,8 @@ sealed class Ranks {
     var launch = Ops.LaunchRead();
     bool isAlone = kind == "none";
     if (isAlone && launch.Size > 1) {
-      throw Flags.Refuse($"--sharding: {launch.Launcher} started {launch.Size} processes, which need ddp or another kind");
+      throw Flags.Refuse($"--sharding: {launch.Launcher} started {launch.Size} processes, which need ddp or another " +
+                         "kind");
     }
     Rank = isAlone ? 0 : launch.Rank;
     Size = isAlone ? 1 : launch.Size;

@@ -129,8 +129,8 @@ sealed class TrainGpt {
     trainer.Model.IsTraining = false;
     var begin = Tensor.From(trainer.Device, new long[] {'\n'}, 1, 1);
     var made = trainer.Model.Generate(begin, new GenerateOptions {
-      NewTokens = flags.Whole("--generate"), Context = context, TopK = flags.Has("--top-k") ? flags.Whole("--top-k") : 0,
-      TopP = flags.Real("--top-p"), Temperature = flags.Real("--temperature"), Seed = (ulong)flags.Whole("--seed")});
+      NewTokens = flags.Whole("--generate"), Context = context,
+      TopK = flags.Has("--top-k") ? flags.Whole("--top-k") : 0, TopP = flags.Real("--top-p"), Temperature = flags.Real("--temperature"), Seed = (ulong)flags.Whole("--seed")});
     var bytes = made.Slice(1, 1, made.Shape[1]).Contiguous().ToArray<byte>();
     Console.WriteLine("text:\n" + Encoding.UTF8.GetString(bytes));
   }
@@ -159,7 +159,9 @@ sealed class TrainGpt {
     var flags = Trainer.MakeFlags("Trains a GPT on the bytes of a text, and lets it write.");
     flags.AddText("--text", TextPath, "the text; its last tenth is held out");
     flags.AddChoice("--preset", new[] {"tiny", "small", "gpt2"}, "sizes of the model");
-    foreach (var name in sizes) flags.AddWhole("--" + name, name == "vocabulary" ? 256 : 1, null, "instead of the preset's");
+    foreach (var name in sizes) {
+      flags.AddWhole("--" + name, name == "vocabulary" ? 256 : 1, null, "instead of the preset's");
+    }
     flags.AddWhole("--epochs", 1, "1", "passes over the training text");
     flags.AddWhole("--batch", 1, "16", "windows of text per batch");
     flags.AddWhole("--accumulate", 1, "1", "batches per step");

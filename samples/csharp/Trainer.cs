@@ -89,7 +89,8 @@ sealed class Trainer {
     string folder = Flags.Text("--checkpoint");
     if (folder == null) return;
     Ops.LogSetCallback(line => Console.Error.WriteLine("warning: " + line));
-    checkpoint = Ranks.Group == null ? new Checkpoint(Context, folder) : Checkpoint.Shared(Context, folder, Ranks.Group);
+    bool isShared = Ranks.Group != null;
+    checkpoint = isShared ? Checkpoint.Shared(Context, folder, Ranks.Group) : new Checkpoint(Context, folder);
     checkpoint.AddModule("model", Model);
     checkpoint.AddOptimizer("optimizer", optimizer);
     checkpoint.AddGradScaler("scaler", scaler);
@@ -97,8 +98,8 @@ sealed class Trainer {
     bool resumes = Flags.Has("--resume");
     long step = resumes ? checkpoint.Load() : checkpoint.Latest();
     if (step >= 0 && !resumes) {
-      throw Flags.Refuse($"--checkpoint {folder}: holds a run of {step} steps; go on from there with --resume, or take " +
-                         "another folder");
+      throw Flags.Refuse($"--checkpoint {folder}: holds a run of {step} steps; go on from there with --resume, or " +
+                         "take another folder");
     }
     if (step < 0) return;
     Say($"going on after step {step}");
@@ -139,7 +140,7 @@ sealed class Trainer {
     ++stepsDone;
     log.Write(row);
     bool isLast = stepsDone == totalSteps || isStopping;
-    if (checkpoint != null && (isLast || stepsDone % Flags.Whole("--checkpoint-every") == 0)) checkpoint.Save(stepsDone);
+    if (isLast || stepsDone % Flags.Whole("--checkpoint-every") == 0) checkpoint?.Save(stepsDone);
     return row.Loss;
   }
 

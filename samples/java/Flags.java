@@ -2,7 +2,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The flags of a program: their meaning, their usual values, and the values of this run. A wrong flag ends the program. */
+/** The flags of a program: meaning, usual values, and the values of this run. A wrong flag ends the program. */
 final class Flags {
   private enum Kind { TEXT, CHOICE, WHOLE, REAL, SWITCH }
 

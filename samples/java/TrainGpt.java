@@ -173,7 +173,9 @@ public final class TrainGpt {
     Flags flags = Trainer.flags("Trains a GPT on the bytes of a text, and lets it write.");
     flags.text("--text", TEXT, "the text; its last tenth is held out");
     flags.choice("--preset", List.of("tiny", "small", "gpt2"), "sizes of the model");
-    for (String name : SIZES) flags.whole("--" + name, name.equals("vocabulary") ? 256 : 1, null, "instead of the preset's");
+    for (String name : SIZES) {
+      flags.whole("--" + name, name.equals("vocabulary") ? 256 : 1, null, "instead of the preset's");
+    }
     flags.whole("--epochs", 1, "1", "passes over the training text");
     flags.whole("--batch", 1, "16", "windows of text per batch");
     flags.whole("--accumulate", 1, "1", "batches per step");

@@ -112,7 +112,8 @@ final class Trainer {
     String folder = flags.text("--checkpoint");
     if (folder == null) return;
     Halftone.logSetCallback(line -> System.err.println("warning: " + line));
-    checkpoint = ranks.group == null ? new Checkpoint(context, folder) : Checkpoint.shared(context, folder, ranks.group);
+    boolean isShared = ranks.group != null;
+    checkpoint = isShared ? Checkpoint.shared(context, folder, ranks.group) : new Checkpoint(context, folder);
     checkpoint.addModule("model", model);
     checkpoint.addOptimizer("optimizer", optimizer);
     checkpoint.addGradScaler("scaler", scaler);
@@ -137,8 +138,8 @@ final class Trainer {
     while (stepsDone < totalSteps && !isStopping) {
       double loss = runStep(items, step);
       if (stepsDone % 100 != 0 && stepsDone != totalSteps) continue;
-      double seconds = (System.nanoTime() - begin) / 1e9;
-      say("step %d of %d: loss %.4f, %.0f %s/s", stepsDone, totalSteps, loss, items * (stepsDone - first) / seconds, unit);
+      double rate = items * (stepsDone - first) * 1e9 / (System.nanoTime() - begin);
+      say("step %d of %d: loss %.4f, %.0f %s/s", stepsDone, totalSteps, loss, rate, unit);
     }
     if (isStopping) {
       say("stopped by a signal after step %d of %d", stepsDone, totalSteps);
@@ -210,7 +211,9 @@ final class Trainer {
 
   /** Every process has all weights meanwhile; the first one prints results. */
   void finish(Runnable results) {
-    try (Scope gathered = ranks.gathered(); Scope unrecorded = Halftone.noGrad(); Scope cast = Halftone.autocast(dtype)) {
+    try (Scope gathered = ranks.gathered();
+        Scope unrecorded = Halftone.noGrad();
+        Scope cast = Halftone.autocast(dtype)) {
       if (ranks.rank == 0) results.run();
     }
   }

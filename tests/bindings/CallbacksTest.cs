@@ -428,8 +428,8 @@ static class CallbacksTest {
     layer.Forward(Of(1));
   }
 
-  // The hooks are added on a separate thread: Mono's collector treats any value on a live stack as a reference. One that
-  // it still finds somewhere is allowed.
+  // The hooks are added on a separate thread: Mono's collector treats any value on a live stack as a reference. One
+  // that it still finds somewhere is allowed.
   static void DroppedFunctionsAreCollected() {
     var adds = new Thread(() => {
       for (int i = 0; i < 50; ++i) AddHook();

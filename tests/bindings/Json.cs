@@ -37,7 +37,8 @@ sealed class Json {
     string word = text.Substring(begin, at - begin);
     if (word == "null") return null;
     if (word == "true" || word == "false") return word == "true";
-    if (word.All(letter => char.IsDigit(letter) || letter == '-')) return long.Parse(word, CultureInfo.InvariantCulture);
+    bool isWhole = word.All(letter => char.IsDigit(letter) || letter == '-');
+    if (isWhole) return long.Parse(word, CultureInfo.InvariantCulture);
     // Mono reads -0.0 as 0.
     double size = double.Parse(word.TrimStart('-'), CultureInfo.InvariantCulture);
     return word[0] == '-' ? -size : size;

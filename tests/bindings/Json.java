@@ -3,7 +3,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads JSON as maps, lists, strings, booleans, and numbers: a Long, or a Double if there is a point or an exponent. */
+/** Reads JSON as maps, lists, strings, booleans, and numbers: a Long, or a Double with a point or an exponent. */
 final class Json {
   private final String text;
   private int at;

@@ -348,7 +348,8 @@ static class VectorsTest {
   }
 
   static object OptimizerOptions(Map vector, Map storage) {
-    var type = typeof(Tensor).Assembly.GetType("Halftone." + VectorCalls.Pascal((string)vector["optimizer"]) + "Options");
+    string kind = VectorCalls.Pascal((string)vector["optimizer"]);
+    var type = typeof(Tensor).Assembly.GetType("Halftone." + kind + "Options");
     object options = Activator.CreateInstance(type);
     foreach (var row in MapOf(vector["options"])) Set(options, row.Key, row.Value);
     foreach (var name in new[] {"compute_dtype", "grad_dtype", "moment1_dtype", "moment2_dtype"}) {

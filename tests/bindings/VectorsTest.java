@@ -376,9 +376,9 @@ public final class VectorsTest {
   /** A preset with the trace's changes must give the trace's settings. */
   private static GradScalerOptions settings(Map<String, Object> vector) throws Exception {
     boolean hasPreset = vector.containsKey("preset");
-    var options = hasPreset
-        ? Halftone.gradScalerOptionsPreset(ScalerPreset.valueOf(((String) vector.get("preset")).toUpperCase(Locale.ROOT)))
-        : new GradScalerOptions();
+    String preset = ((String) vector.getOrDefault("preset", "")).toUpperCase(Locale.ROOT);
+    var options =
+        hasPreset ? Halftone.gradScalerOptionsPreset(ScalerPreset.valueOf(preset)) : new GradScalerOptions();
     var wanted = map(vector.get("settings"));
     for (var change : map(hasPreset ? vector.get("changes") : wanted).entrySet()) {
       set(options, change.getKey(), change.getValue());
@@ -395,7 +395,8 @@ public final class VectorsTest {
   }
 
   private static String runScaler(Map<String, Object> vector) throws Exception {
-    int count = list(vector.get("runs")).stream().mapToInt(run -> list(map(run).get("gradients")).size()).max().getAsInt();
+    int count = list(vector.get("runs")).stream().mapToInt(run -> list(map(run).get("gradients")).size()).max()
+                    .getAsInt();
     var weights = new Weights(new double[count], 1);
     var scaler = new GradScaler(device, settings(vector));
     var optimizer = Optimizer.sgd(weights.module, new SgdOptions().lr(0));
@@ -469,8 +470,8 @@ public final class VectorsTest {
     var optimizer = (Optimizer) Optimizer.class.getMethod((String) vector.get("optimizer"), Module.class,
         options.getClass()).invoke(null, weights.module, options);
     Object scale = vector.get("initial_scale");
-    var scaler = scale == null ? null
-                               : new GradScaler(device, new GradScalerOptions().initialScale(VectorCalls.number(scale)));
+    GradScaler scaler = null;
+    if (scale != null) scaler = new GradScaler(device, new GradScalerOptions().initialScale(VectorCalls.number(scale)));
     if (vector.get("schedule") != null) optimizer.setSchedule(schedule(map(vector.get("schedule"))));
     List<Object> gradients = list(vector.get("gradients"));
     for (int step = 0; step < gradients.size(); ++step) {

@@ -306,7 +306,9 @@ def scaler_settings(vector):
     given = {**options, **vector.get("changes", {} if options else vector["settings"])}
     for name, wanted in vector["settings"].items():
         found = given[name]
-        if (ht.AtMinimum(found).name.lower() if name == "at_minimum" and not isinstance(found, str) else found) != wanted:
+        if name == "at_minimum" and not isinstance(found, str):
+            found = ht.AtMinimum(found).name.lower()
+        if found != wanted:
             raise Mismatch(f"{name} is {found}, expected {wanted}")
     return {key: value for key, value in given.items() if key in vector["settings"]}
 

@@ -85,7 +85,7 @@ public abstract class CustomFunction {
     }
   }
 
-  /** Java would demand that apply declares every exception of forward; those of other callbacks arrive like this, too. */
+  /** Without this apply would declare every exception of forward; those of other callbacks arrive like this, too. */
   @SuppressWarnings("unchecked")
   private static <E extends Exception> RuntimeException unchanged(Exception error) throws E {
     throw (E) error;

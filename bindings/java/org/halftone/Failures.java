@@ -8,10 +8,10 @@ import java.util.Map;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Exceptions of callbacks, by number, until the failed call of the library arrives. The number is the callback's status,
- * and the native code of the failed call; it is above every other native code. A failing call may run callbacks while it
- * ends, and these may fail, too; so a thread may have several. One that the library has ignored waits here until newer
- * ones push it out.
+ * Exceptions of callbacks, by number, until the failed call of the library arrives. The number is the callback's
+ * status, and the native code of the failed call; it is above every other native code. A failing call may run callbacks
+ * while it ends, and these may fail, too; so a thread may have several. One that the library has ignored waits here
+ * until newer ones push it out.
  */
 final class Failures {
   private static final int FIRST = 0x40000000;
