@@ -26,6 +26,7 @@ except ImportError:
 
 DTYPES = {"fp32": "f32", "bf16": "bf16", "fp16": "f16"}
 SHARDINGS = ("none", "ddp", "optimizer", "gradients", "full", "hybrid")
+OFFLOADS = {"none": "none", "memory": "host", "file": "file"}
 HYBRID_RANKS = 2  # processes that have the parts of one network
 Record = dict[str, Any]
 
@@ -42,6 +43,8 @@ def parser_with_flags(summary: Optional[str]) -> argparse.ArgumentParser:
     parser.add_argument("--sharding", choices=SHARDINGS, default="none",
                         help="what the processes of halftone-run share: ddp: each batch; optimizer, gradients, full: "
                         "its state, gradients and weights, too; hybrid: full in pairs of processes")
+    parser.add_argument("--offload", choices=OFFLOADS, default="none", help="where shared state is while it is not used")
+    parser.add_argument("--offload-path", default=".", help="the folder of the file of --offload")
     parser.add_argument("--log", type=Path, help="write one JSON object per step to this file")
     parser.add_argument("--checkpoint", help="save checkpoints in this folder, the last one when the run ends")
     parser.add_argument("--checkpoint-every", type=positive, default=500, help="steps between two checkpoints")
@@ -64,9 +67,9 @@ def refuse(message: str) -> NoReturn:
 class Ranks:
     """The processes that train one network together. A run without --sharding is one process, and has no group."""
 
-    def __init__(self, device: ht.Device, sharding: str):
-        launch = ht.launch_read()
-        self.device, self.sharding = device, sharding
+    def __init__(self, device: ht.Device, flags: argparse.Namespace):
+        launch, sharding = ht.launch_read(), str(flags.sharding)
+        self.device, self.sharding, self.flags = device, sharding, flags
         self.group: Optional[ht.Group] = None
         self.replica: ht.DistributedDataParallel | ht.Fsdp | None = None
         self.rank, self.size = 0, 1
@@ -92,7 +95,8 @@ class Ranks:
             others = self.group.split(self.rank % HYBRID_RANKS, self.rank)
         sharding = "full" if self.sharding == "hybrid" else self.sharding
         self.replica = ht.Fsdp(model, shards, others, sharding=sharding, unit_kind=unit_kind, unit_elements=1,
-                               weight_dtype=dtype)
+                               weight_dtype=dtype, offload=OFFLOADS[self.flags.offload],
+                               offload_path=self.flags.offload_path)
 
     def no_sync(self) -> ContextManager[Any]:
         """Gradients stay in this process: those of all but the last backward of a step."""
@@ -146,7 +150,7 @@ class Trainer:
         self.dtype = DTYPES[flags.precision]
         self.context = ht.Context(seed=flags.seed, num_threads=flags.threads)
         self.device = ht.Device(flags.device, self.context)
-        self.ranks = Ranks(self.device, flags.sharding)
+        self.ranks = Ranks(self.device, flags)
         if flags.batch % self.ranks.size:
             refuse(f"--batch {flags.batch}: is no multiple of the {self.ranks.size} processes")
         self.max_grad_norm = 0.0

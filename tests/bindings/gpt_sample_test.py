@@ -114,6 +114,10 @@ class Sample(unittest.TestCase):
             with self.subTest(sharding):
                 self.expect_the_same("--sharding", sharding, *STEPS, ranks=4 if sharding == "hybrid" else 2)
 
+    def test_state_that_is_kept_elsewhere_has_them(self):
+        self.expect_the_same("--sharding", "optimizer", "--offload", "file", "--offload-path", self.folder, *STEPS,
+                             ranks=2)
+
     def test_accumulated_batches_are_sent_once(self):
         self.expect_the_same("--sharding", "ddp", "--accumulate", "2", *STEPS, ranks=2)
 
