@@ -26,11 +26,22 @@ const std::map<std::string, std::function<Status(ProcessGroup& group)>> kOperati
        std::vector<float> values(300'000);
        return all_reduce(group, values);
      }},
+    {"all_gather",
+     [](ProcessGroup& group) {
+       std::vector<float> own(100'000), all(own.size() * static_cast<size_t>(group.size()));
+       return result_of([&](Work** work) { return group.all_gather({}, view_of(own), view_of(all), work); });
+     }},
     {"barrier", [](ProcessGroup& group) { return barrier_of(group); }},
     {"broadcast",
      [](ProcessGroup& group) {
        std::vector<float> values(300'000);
        return broadcast(group, values);
+     }},
+    {"reduce_scatter",
+     [](ProcessGroup& group) {
+       std::vector<float> own(100'000), all(own.size() * static_cast<size_t>(group.size()));
+       return result_of(
+           [&](Work** work) { return group.reduce_scatter({}, ReduceOp::kSum, view_of(all), view_of(own), work); });
      }},
 };
 
@@ -82,7 +93,8 @@ TEST_P(GlooKillTest, D1_AKilledRankIsNamedByAllOthersWhichFormANewGroup) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, GlooKillTest, testing::Values("all_reduce", "barrier", "broadcast"),
+INSTANTIATE_TEST_SUITE_P(Operations, GlooKillTest,
+                         testing::Values("all_gather", "all_reduce", "barrier", "broadcast", "reduce_scatter"),
                          [](const testing::TestParamInfo<std::string>& info) { return info.param; });
 
 // One rank still waits for another when the third is killed: it does not wait until the deadline.

@@ -31,13 +31,29 @@ Status broadcast(ProcessGroup& group) {
   return result_of([&](Work** w) { return group.broadcast({}, 0, view, w); });
 }
 
+View view_of(std::vector<float>& values) {
+  return {.data = values.data(), .dtype = DType::kF32, .shape = {static_cast<int64_t>(values.size())}, .strides = {1}};
+}
+
+Status all_gather(ProcessGroup& group) {
+  std::vector<float> own(kElements / 3), all(own.size() * static_cast<size_t>(group.size()));
+  return result_of([&](Work** w) { return group.all_gather({}, view_of(own), view_of(all), w); });
+}
+
+Status reduce_scatter(ProcessGroup& group) {
+  std::vector<float> own(kElements / 3), all(own.size() * static_cast<size_t>(group.size()));
+  return result_of([&](Work** w) { return group.reduce_scatter({}, ReduceOp::kSum, view_of(all), view_of(own), w); });
+}
+
 struct Call {
   const char* name;
   Status (*run)(ProcessGroup& group);
 };
 
 const Call kCalls[] = {{"all_reduce", [](ProcessGroup& group) { return all_reduce(group); }},
+                       {"all_gather", all_gather},
                        {"broadcast", broadcast},
+                       {"reduce_scatter", reduce_scatter},
                        {"barrier", barrier_of}};
 
 // A number that all processes of a test see.
