@@ -1,15 +1,19 @@
 // Steps of two ranks whose messages take as long as a link of some rate needs, beside computation and communication
 // alone: how much of the communication runs while a rank computes.
-//   overlap_bench [--layers N] [--width N] [--batch N] [--rounds N]
+//   overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--gloo PATH]
 // The ranks are threads with one thread of computation each, and train linear layers with AdamW. For each kind of
 // sharing the link's rate is chosen so that a step's messages take a quarter, a half, all and twice of the time of a
 // step without messages. In every round each contender takes one step, in turn. Ratios are the medians of the ratios
 // within the rounds, of a step to the longer of computation and communication. "bound" is the same ratio of a step of
 // ddp whose messages all run while backward computes: they can neither begin before it nor end after the update begins.
+// With the path of libhalftone_gloo.so the link is Gloo's over the loopback, which takes processor time as well; then
+// "share" is empty, communication alone is a step's averages without its computation, and the operations of the last
+// step are listed with their times.
 #include <algorithm>
 #include <barrier>
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -75,6 +79,11 @@ class Contender {
     backward_ = watch.seconds() - forward;
     optimizer_->step();
   }
+  // The averages of a step of ddp, of the gradients that are there.
+  void communicate() {
+    for (const NamedParameter& named : model_->parameters()) replica_->mark_ready(*named.parameter);
+    replica_->finish();
+  }
   // The seconds of the last step's backward.
   double backward() const { return backward_; }
 
@@ -95,16 +104,40 @@ double median(std::vector<double> values) {
 }
 
 // Both ranks take part in each call; rank 0 measures.
-double time_of_step(std::barrier<>& together, Contender& contender) {
+template <class Function>
+double time_of(std::barrier<>& together, Function&& function) {
   together.arrive_and_wait();
   const Stopwatch watch(TimeOf::kWall);
-  contender.step();
+  function();
   together.arrive_and_wait();
   return watch.seconds();
 }
 
+double time_of_step(std::barrier<>& together, Contender& contender) {
+  return time_of(together, [&] { contender.step(); });
+}
+
 struct Result {
   double alone, communication, step, ratio, bound;
+};
+
+// The times of all rounds.
+class Times {
+ public:
+  void add(double alone, double backward, double communication, double step) {
+    alone_.push_back(alone);
+    communication_.push_back(communication);
+    step_.push_back(step);
+    const double longer = std::max(alone, communication);
+    ratios_.push_back(step / longer);
+    bounds_.push_back((alone - backward + std::max(backward, communication)) / longer);
+  }
+  Result result() const {
+    return {median(alone_), median(communication_), median(step_), median(ratios_), median(bounds_)};
+  }
+
+ private:
+  std::vector<double> alone_, communication_, step_, ratios_, bounds_;
 };
 
 // The rate is found from a step's bytes and the time of a step without messages.
@@ -128,39 +161,82 @@ Result measure(Rank& rank, std::barrier<>& together, const Setting& setting, Kin
   Contender shared(setting, kind, &slow);
   shared.step();
   shared.step();
-  std::vector<double> alone_times, sent_times, step_times, ratios, bounds;
+  Times times;
   for (int round = 0; round < setting.rounds; ++round) {
-    alone_times.push_back(time_of_step(together, alone));
+    const double computed = time_of_step(together, alone);
     const double before = slow.slept();
-    step_times.push_back(time_of_step(together, shared));
-    sent_times.push_back(slow.slept() - before);
-    const double longer = std::max(alone_times.back(), sent_times.back());
-    ratios.push_back(step_times.back() / longer);
-    const double hidden = std::max(alone.backward(), sent_times.back());
-    bounds.push_back((alone_times.back() - alone.backward() + hidden) / longer);
+    const double step = time_of_step(together, shared);
+    times.add(computed, alone.backward(), slow.slept() - before, step);
   }
-  return {median(alone_times), median(sent_times), median(step_times), median(ratios), median(bounds)};
+  return times.result();
+}
+
+// Over a group as it is.
+Result measure_link(std::barrier<>& together, const Setting& setting, ProcessGroup& group) {
+  Contender alone(setting, Kind::kAlone, nullptr), shared(setting, Kind::kReplicate, &group);
+  alone.step();
+  for (int i = 0; i < 2; ++i) shared.step();
+  Times times;
+  for (int round = 0; round < setting.rounds; ++round) {
+    const double computed = time_of_step(together, alone);
+    const double sent = time_of(together, [&] { shared.communicate(); });
+    times.add(computed, alone.backward(), sent, time_of_step(together, shared));
+  }
+  return times.result();
+}
+
+void print(const char* name, const char* share, const Result& result) {
+  std::printf("%-10s %9s %12.1f %16.1f %8.1f %6.2f %6.2f\n", name, share, 1e3 * result.alone,
+              1e3 * result.communication, 1e3 * result.step, result.ratio, result.bound);
+  std::fflush(stdout);
+}
+
+// Ranks whose own group of threads only keeps them together.
+void run_gloo(const Setting& setting, const std::string& plugin) {
+  std::barrier together(kRanks);
+  const OwnedStore store = create_memory_store();
+  run_ranks(kRanks, [&](Rank& rank) {
+    rank.context->load_plugin(plugin.c_str());
+    const OwnedGroup group = create_group("gloo", *rank.context,
+                                          {.device = rank.device().device,
+                                           .store = store.get(),
+                                           .name = "link",
+                                           .rank = rank.number(),
+                                           .size = kRanks,
+                                           .interface = "127.0.0.1"});
+    const Result result = measure_link(together, setting, *group);
+    if (rank.number() != 0) return;
+    print("ddp, gloo", "", result);
+    std::string operations(group->describe_operations(nullptr, 0) + 1, '\0');
+    group->describe_operations(operations.data(), operations.size());
+    std::printf("%s\n", operations.c_str());
+  });
 }
 
 int run(int argc, char** argv) {
-  CommandLine line(argc, argv, "overlap_bench [--layers N] [--width N] [--batch N] [--rounds N]");
+  CommandLine line(argc, argv, "overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--gloo PATH]");
   const Setting setting = {.layers = line.number("--layers", 12, 1000),
                            .width = line.number("--width", 1024, 16384),
                            .batch = line.number("--batch", 64, 65536),
                            .rounds = line.number("--rounds", 7, kMostRounds)};
+  const std::string gloo = line.text("--gloo");
   line.finish();
-  std::barrier together(kRanks);
   std::printf("%-10s %9s %12s %16s %8s %6s %6s\n", "", "share", "compute ms", "communicate ms", "step ms", "ratio",
               "bound");
+  if (!gloo.empty()) {
+    run_gloo(setting, gloo);
+    return 0;
+  }
+  std::barrier together(kRanks);
   run_ranks(kRanks, [&](Rank& rank) {
     for (const auto& [kind, name] :
          {std::pair{Kind::kReplicate, "ddp"}, {Kind::kGradients, "gradients"}, {Kind::kFull, "full"}}) {
       for (const double share : kShares) {
         const Result result = measure(rank, together, setting, kind, share);
         if (rank.number() != 0) continue;
-        std::printf("%-10s %9.2f %12.1f %16.1f %8.1f %6.2f %6.2f\n", name, share, 1e3 * result.alone,
-                    1e3 * result.communication, 1e3 * result.step, result.ratio, result.bound);
-        std::fflush(stdout);
+        char text[16];
+        std::snprintf(text, sizeof text, "%.2f", share);
+        print(name, text, result);
       }
     }
   });
