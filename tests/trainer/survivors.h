@@ -84,10 +84,15 @@ inline void train_until_lost(const ShardedRank& rank, const std::string& folder,
   const SurvivorsRun run(rank, folder, setting.is_sharded);
   for (int step = 0; step < kSavedSteps; ++step) run.step(step);
   run.checkpoint().save(kSavedSteps);
-  run.step(kSavedSteps);
-  if (rank.rank() == victim) run.die_at(setting.parameter);
   const auto start = std::chrono::steady_clock::now();
-  const Error error = parallel::error_of([&] { run.step(kSavedSteps + 1); });
+  // When the victim dies, others may still wait for messages of the step before, or have all that they need for this
+  // one. They cannot finish the next one.
+  const Error error = parallel::error_of([&] {
+    run.step(kSavedSteps);
+    if (rank.rank() == victim) run.die_at(setting.parameter);
+    run.step(kSavedSteps + 1);
+    run.step(kSavedSteps + 2);
+  });
   EXPECT_EQ(error.code(), Code::kPeerLost) << error.what();
   EXPECT_TRUE(parallel::contains(error, ("rank " + std::to_string(victim)).c_str())) << error.what();
   EXPECT_LT(std::chrono::steady_clock::now() - start, kDeadline + std::chrono::seconds(1));
