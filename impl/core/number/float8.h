@@ -36,7 +36,8 @@ constexpr float decode_small_float(uint32_t magnitude) {
     return static_cast<float>(mantissa) *
            std::bit_cast<float>(static_cast<uint32_t>(min_exponent - mantissa_bits + 127) << 23);
   }
-  return std::bit_cast<float>((exponent - 1 + min_exponent + 127) << 23 | mantissa << (23 - mantissa_bits));
+  return std::bit_cast<float>((exponent + static_cast<uint32_t>(min_exponent + 126)) << 23 |
+                              mantissa << (23 - mantissa_bits));
 }
 
 }  // namespace detail

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/conversion.h"
 #include "core/type_list.h"
 #include "cpu/device.h"
 #include "cpu/simd/layout.h"
 #include "cpu/simd/ranges.h"
-#include "cpu/simd/rounding.h"
 #include "cpu/simd/strided_block.h"
 
 namespace halftone::cpu {

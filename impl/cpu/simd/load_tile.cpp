@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/conversion.h"
 #include "core/type_list.h"
-#include "cpu/simd/rounding.h"
 #include "cpu/simd/strided_block.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

@@ -2,8 +2,8 @@
 #define HWY_TARGET_INCLUDE "cpu/simd/store_tile.cpp"
 #include <algorithm>
 
+#include "core/conversion.h"
 #include "core/type_list.h"
-#include "cpu/simd/rounding.h"
 #include "cpu/simd/strided_block.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
