@@ -1,0 +1,169 @@
+#include "cuda/device.h"
+
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <memory>
+#include <new>
+
+#include "cuda/current_device.h"
+#include "cuda/driver.h"
+#include "cuda/error.h"
+#include "cuda/gemm/lt_handle.h"
+#include "cuda/kernel_groups.h"
+#include "cuda/staging.h"
+#include "cuda/stream.h"
+
+namespace halftone::cuda {
+namespace {
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int index) noexcept { state_.index = index; }
+  virtual ~CudaDevice();
+  // Comes once, before every other call.
+  Status open() noexcept;
+
+  void destroy() noexcept override { delete this; }
+  DeviceKind kind() const noexcept override { return DeviceKind::kCuda; }
+  const char* name() const noexcept override { return name_; }
+  int32_t index() const noexcept override { return state_.index; }
+
+  Status allocate(size_t bytes, void** out) noexcept override;
+  void deallocate(void* memory, size_t bytes) noexcept override;
+  bool host_accessible() const noexcept override { return false; }
+  Status allocate_pinned(size_t bytes, void** out) noexcept override;
+  void deallocate_pinned(void* memory, size_t bytes) noexcept override;
+
+  Stream& stream() noexcept override { return *stream_; }
+  Status create_stream(Stream** out) noexcept override;
+  Status create_event(Event** out) noexcept override { return cuda::create_event(state_, out); }
+  Status copy_from_host(Stream& stream, void* device, const void* host, size_t bytes) noexcept override;
+  Status copy_to_host(Stream& stream, void* host, const void* device, size_t bytes) noexcept override;
+
+  const Kernels& kernels() const noexcept override { return cuda::kernels(); }
+
+ private:
+  Status read_attributes() noexcept;
+
+  DeviceState state_;
+  char name_[24] = "";
+  std::unique_ptr<LtHandle> lt_;
+  Staging staging_;
+  CudaStream* stream_ = nullptr;
+};
+
+CudaDevice::~CudaDevice() {
+  const CurrentDevice current(state_.index);
+  cudaDeviceSynchronize();
+  if (stream_ != nullptr) stream_->destroy();
+  if (state_.fault != nullptr) cudaFreeHost(state_.fault);
+}
+
+Status CudaDevice::read_attributes() noexcept {
+  int shared = 0;
+  int major = 0;
+  int minor = 0;
+  const std::pair<int*, cudaDeviceAttr> attributes[] = {
+      {&state_.multiprocessors, cudaDevAttrMultiProcessorCount},
+      {&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin},
+      {&major, cudaDevAttrComputeCapabilityMajor},
+      {&minor, cudaDevAttrComputeCapabilityMinor},
+  };
+  for (const auto& [out, attribute] : attributes) {
+    Status status = status_of(cudaDeviceGetAttribute(out, attribute, state_.index), "cudaDeviceGetAttribute");
+    if (!status.ok()) return status;
+  }
+  state_.shared_memory = static_cast<size_t>(shared);
+  state_.capability = 10 * major + minor;
+  return {};
+}
+
+Status CudaDevice::open() noexcept {
+  std::snprintf(name_, sizeof name_, "cuda:%d", state_.index);
+  const CurrentDevice current(state_.index);
+  if (Status status = read_attributes(); !status.ok()) return status;
+  void* word = nullptr;
+  // Mapped: kernels write to it directly.
+  Status status = status_of(cudaHostAlloc(&word, sizeof(Fault), cudaHostAllocMapped), "cudaHostAlloc");
+  if (!status.ok()) return status;
+  state_.fault = new (word) Fault;
+  lt_.reset(new (std::nothrow) LtHandle(state_.index));
+  if (lt_ == nullptr) return Status::failure(Code::kOutOfMemory, "no memory for a device");
+  state_.lt = lt_.get();
+  return cuda::create_stream(state_, &stream_);
+}
+
+Status CudaDevice::allocate(size_t bytes, void** out) noexcept {
+  const CurrentDevice current(state_.index);
+  const cudaError_t error = cudaMalloc(out, bytes);
+  if (error != cudaErrorMemoryAllocation) return status_of(error, "cudaMalloc");
+  size_t free = 0;
+  size_t total = 0;
+  cudaGetLastError();
+  cudaMemGetInfo(&free, &total);
+  return Status::failure(Code::kOutOfMemory, "%s has no %zu bytes: %zu of its %zu are free", name_, bytes, free, total);
+}
+
+void CudaDevice::deallocate(void* memory, size_t) noexcept {
+  const CurrentDevice current(state_.index);
+  cudaFree(memory);
+}
+
+Status CudaDevice::allocate_pinned(size_t bytes, void** out) noexcept {
+  const CurrentDevice current(state_.index);
+  return status_of(cudaHostAlloc(out, bytes, cudaHostAllocDefault), "cudaHostAlloc");
+}
+
+void CudaDevice::deallocate_pinned(void* memory, size_t) noexcept {
+  const CurrentDevice current(state_.index);
+  cudaDeviceSynchronize();
+  cudaFreeHost(memory);
+}
+
+Status CudaDevice::create_stream(Stream** out) noexcept {
+  CudaStream* made = nullptr;
+  Status status = cuda::create_stream(state_, &made);
+  if (status.ok()) *out = made;
+  return status;
+}
+
+// Pinned memory is read in stream order. For other memory the runtime would wait for the stream's work so far, so it is
+// staged.
+Status CudaDevice::copy_from_host(Stream& stream, void* device, const void* host, size_t bytes) noexcept {
+  if (bytes == 0) return {};
+  const CurrentDevice current(state_.index);
+  if (!is_pinned(host)) return staging_.copy(native(stream), device, host, bytes);
+  return status_of(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native(stream)), "cudaMemcpyAsync");
+}
+
+// For memory that is not pinned the runtime waits; its caller waits next in any case.
+Status CudaDevice::copy_to_host(Stream& stream, void* host, const void* device, size_t bytes) noexcept {
+  if (bytes == 0) return {};
+  const CurrentDevice current(state_.index);
+  return status_of(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, native(stream)), "cudaMemcpyAsync");
+}
+
+}  // namespace
+
+int32_t device_count() noexcept { return usable_devices().count; }
+
+Status create_device(int32_t index, Device** out) noexcept {
+  const UsableDevices usable = usable_devices();
+  if (!usable.status.ok()) return usable.status;
+  if (index >= usable.count) {
+    return Status::failure(Code::kDevice, "there is no device cuda:%d: there are %d CUDA devices", index, usable.count);
+  }
+  if (Status status = check_capability(index); !status.ok()) return status;
+  auto* device = new (std::nothrow) CudaDevice(index);
+  if (device == nullptr) return Status::failure(Code::kOutOfMemory, "no memory for a device");
+  Status status = device->open();
+  if (status.ok()) {
+    *out = device;
+  } else {
+    device->destroy();
+  }
+  return status;
+}
+
+}  // namespace halftone::cuda

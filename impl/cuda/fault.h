@@ -1,0 +1,47 @@
+// The error word of a device: the first fault in the data that a kernel found, such as an index out of range. It lies
+// in the CPU's memory, and kernels write it directly, so that a wait reads it without a transfer. A kernel gets the
+// fault that it may report as an argument, and adds the place.
+#pragma once
+
+#include <cstdint>
+
+#include "core/shape.h"
+#include "core/status.h"
+#include "cuda/device_code.h"
+
+namespace halftone::cuda {
+
+enum class FaultKind : int32_t {
+  kIndex,    // name[position]=value is outside [0, bound)
+  kTarget,   // the same for the target of a class loss
+  kWeights,  // a weight of draw_categories is negative or not finite, or a row has too few
+};
+
+struct Fault {
+  int32_t is_set = 0;
+  FaultKind kind = FaultKind::kIndex;
+  char name[32] = {};
+  Shape shape;           // of the tensor at fault
+  int64_t position = 0;  // the element, row-major
+  int64_t value = 0;
+  int64_t bound = 0;
+};
+
+// A fault for a kernel to report. `name` is cut at 31 characters.
+Fault possible_fault(FaultKind kind, const char* name, const Shape& shape, int64_t bound) noexcept;
+
+// The message that the CPU gives for the same fault.
+Status status_of(const Fault& fault) noexcept;
+
+// Writes the fault unless another was reported before.
+HALFTONE_DEVICE inline void report(Fault* word, const Fault& fault, int64_t position, int64_t value) {
+  if (atomicCAS(&word->is_set, 0, 1) != 0) return;
+  word->kind = fault.kind;
+  for (int i = 0; i < static_cast<int>(sizeof fault.name); ++i) word->name[i] = fault.name[i];
+  word->shape = fault.shape;
+  word->position = position;
+  word->value = value;
+  word->bound = fault.bound;
+}
+
+}  // namespace halftone::cuda

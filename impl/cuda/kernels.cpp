@@ -1,0 +1,27 @@
+#include "cuda/kernel_groups.h"
+
+namespace halftone::cuda {
+
+const Kernels& kernels() noexcept {
+  // Initialised on first use: the groups are defined in other files, and static initialisation has no order across
+  // files.
+  static const Kernels table = {
+      .convert = kConvertKernels,
+      .elementwise = kElementwiseKernels,
+      .reduce = kReduceKernels,
+      .gemm = kGemmKernels,
+      .conv = kConvKernels,
+      .pool = kPoolKernels,
+      .resample = kResampleKernels,
+      .norm = kNormKernels,
+      .attention = kAttentionKernels,
+      .loss = kLossKernels,
+      .index = kIndexKernels,
+      .select = kSelectKernels,
+      .random = kRandomKernels,
+      .optim = kOptimKernels,
+  };
+  return table;
+}
+
+}  // namespace halftone::cuda

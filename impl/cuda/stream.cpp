@@ -1,0 +1,87 @@
+#include "cuda/stream.h"
+
+#include <new>
+
+#include "cuda/current_device.h"
+#include "cuda/error.h"
+
+namespace halftone::cuda {
+
+CudaStream::~CudaStream() {
+  const CurrentDevice current(device_.index);
+  cudaStreamSynchronize(native_);
+  cudaStreamDestroy(native_);
+}
+
+void CudaStream::destroy() noexcept { delete this; }
+
+Status CudaStream::synchronize() noexcept {
+  const CurrentDevice current(device_.index);
+  Status status = status_of(cudaStreamSynchronize(native_), "cudaStreamSynchronize");
+  return status.ok() ? take_fault(device_) : status;
+}
+
+void CudaEvent::destroy() noexcept {
+  const CurrentDevice current(device_.index);
+  cudaEventDestroy(native_);
+  delete this;
+}
+
+Status CudaEvent::record(Stream& stream) noexcept {
+  const CurrentDevice current(device_.index);
+  return status_of(cudaEventRecord(native_, native(stream)), "cudaEventRecord");
+}
+
+Status CudaEvent::wait_on(Stream& stream) noexcept {
+  const CurrentDevice current(device_.index);
+  return status_of(cudaStreamWaitEvent(native(stream), native_, 0), "cudaStreamWaitEvent");
+}
+
+Status CudaEvent::synchronize() noexcept {
+  const CurrentDevice current(device_.index);
+  Status status = status_of(cudaEventSynchronize(native_), "cudaEventSynchronize");
+  return status.ok() ? take_fault(device_) : status;
+}
+
+Status CudaEvent::is_reached(bool* out) noexcept {
+  const CurrentDevice current(device_.index);
+  const cudaError_t error = cudaEventQuery(native_);
+  *out = error == cudaSuccess;
+  return error == cudaErrorNotReady ? Status{} : status_of(error, "cudaEventQuery");
+}
+
+// Non-blocking: the program's own work on the legacy default stream gives no order.
+Status create_stream(const DeviceState& device, CudaStream** out) noexcept {
+  const CurrentDevice current(device.index);
+  cudaStream_t native = nullptr;
+  Status status = status_of(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  if (!status.ok()) return status;
+  *out = new (std::nothrow) CudaStream(device, native);
+  if (*out != nullptr) return {};
+  cudaStreamDestroy(native);
+  return Status::failure(Code::kOutOfMemory, "no memory for a stream");
+}
+
+// Without times, which would slow the device's queue down.
+Status create_event(const DeviceState& device, Event** out) noexcept {
+  const CurrentDevice current(device.index);
+  cudaEvent_t native = nullptr;
+  Status status = status_of(cudaEventCreateWithFlags(&native, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  if (!status.ok()) return status;
+  *out = new (std::nothrow) CudaEvent(device, native);
+  if (*out != nullptr) return {};
+  cudaEventDestroy(native);
+  return Status::failure(Code::kOutOfMemory, "no memory for an event");
+}
+
+// The exchange makes one of several waiting threads take the fault. Kernels that are still running may report another
+// meanwhile, which the next wait returns.
+Status take_fault(const DeviceState& device) noexcept {
+  volatile Fault* word = device.fault;
+  if (word->is_set == 0) return {};
+  const Fault fault = *device.fault;
+  if (__atomic_exchange_n(&device.fault->is_set, 0, __ATOMIC_ACQ_REL) == 0) return {};
+  return status_of(fault);
+}
+
+}  // namespace halftone::cuda

@@ -1,0 +1,64 @@
+// Streams and events of a CUDA device.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "backend/device.h"
+#include "cuda/fault.h"
+
+namespace halftone::cuda {
+
+class LtHandle;
+
+// Constants of a device, and the parts that its streams and kernels share. Outlives them.
+struct DeviceState {
+  int index = 0;
+  int multiprocessors = 1;
+  int capability = 80;              // 90 for 9.0
+  size_t shared_memory = 48 << 10;  // bytes that one block may ask for
+  Fault* fault = nullptr;           // host memory that kernels write
+  LtHandle* lt = nullptr;           // for matrix products
+};
+
+class CudaStream final : public Stream {
+ public:
+  // Owns `native`.
+  CudaStream(const DeviceState& device, cudaStream_t native) noexcept : device_(device), native_(native) {}
+  ~CudaStream();
+
+  void destroy() noexcept override;
+  Status synchronize() noexcept override;
+
+  cudaStream_t native() const noexcept { return native_; }
+  const DeviceState& device() const noexcept { return device_; }
+
+ private:
+  const DeviceState& device_;
+  cudaStream_t native_;
+};
+
+class CudaEvent final : public Event {
+ public:
+  CudaEvent(const DeviceState& device, cudaEvent_t native) noexcept : device_(device), native_(native) {}
+
+  void destroy() noexcept override;
+  Status record(Stream& stream) noexcept override;
+  Status wait_on(Stream& stream) noexcept override;
+  Status synchronize() noexcept override;
+  Status is_reached(bool* out) noexcept override;
+
+ private:
+  const DeviceState& device_;
+  cudaEvent_t native_;
+};
+
+Status create_stream(const DeviceState& device, CudaStream** out) noexcept;
+Status create_event(const DeviceState& device, Event** out) noexcept;
+// The fault that kernels reported, which is cleared.
+Status take_fault(const DeviceState& device) noexcept;
+
+// REQUIRES: a stream of a CUDA device; CUDA kernels get no other.
+inline cudaStream_t native(Stream& stream) { return static_cast<CudaStream&>(stream).native(); }
+inline const DeviceState& device_of(Stream& stream) { return static_cast<CudaStream&>(stream).device(); }
+
+}  // namespace halftone::cuda

@@ -1,0 +1,19 @@
+#include "cuda/kernel_groups.h"
+
+namespace halftone::cuda {
+
+const ElementwiseKernels kElementwiseKernels = {};
+const ReduceKernels kReduceKernels = {};
+const GemmKernels kGemmKernels = {};
+const ConvKernels kConvKernels = {};
+const PoolKernels kPoolKernels = {};
+const ResampleKernels kResampleKernels = {};
+const NormKernels kNormKernels = {};
+const AttentionKernels kAttentionKernels = {};
+const LossKernels kLossKernels = {};
+const IndexKernels kIndexKernels = {};
+const SelectKernels kSelectKernels = {};
+const RandomKernels kRandomKernels = {};
+const OptimKernels kOptimKernels = {};
+
+}  // namespace halftone::cuda

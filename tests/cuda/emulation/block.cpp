@@ -1,0 +1,183 @@
+#include "block.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "fiber.h"
+
+namespace emulation {
+namespace {
+
+constexpr unsigned kLanes = 32;
+
+enum class Waits { kNo, kForBlock, kForWarp, kEnded };
+
+struct Thread {
+  std::unique_ptr<Fiber> fiber;  // null before the thread begins and after it has ended
+  Waits waits = Waits::kNo;
+  unsigned mask = 0;  // the lanes that a thread waits for
+};
+
+struct Block {
+  std::vector<Thread> threads;
+  std::vector<Slot> slots;  // kLanes for each warp
+  const std::function<void()>* kernel = nullptr;
+  unsigned running = 0;
+  Size3 size;
+  std::vector<bool> votes;
+};
+
+thread_local Block block;
+thread_local std::vector<std::unique_ptr<Fiber>> spare_fibers;
+
+thread_local std::vector<Slot> shared_memory;
+
+[[noreturn]] void end_program(const char* reason) {
+  std::fprintf(stderr, "CUDA emulation: %s (block %u, %zu threads)\n", reason, blockIdx.x, block.threads.size());
+  std::abort();
+}
+
+std::unique_ptr<Fiber> take_fiber() {
+  if (spare_fibers.empty()) return std::make_unique<Fiber>();
+  std::unique_ptr<Fiber> fiber = std::move(spare_fibers.back());
+  spare_fibers.pop_back();
+  return fiber;
+}
+
+Size3 place_in(const Size3& size, unsigned i) { return {i % size.x, i / size.x % size.y, i / (size.x * size.y)}; }
+
+// A thread that never waits runs on a spare fiber, which the next one takes at once.
+void run(unsigned i) {
+  Thread& thread = block.threads[i];
+  block.running = i;
+  threadIdx = place_in(block.size, i);
+  if (thread.fiber == nullptr) {
+    thread.fiber = take_fiber();
+    thread.fiber->begin([](void* kernel) { (*static_cast<const std::function<void()>*>(kernel))(); },
+                        const_cast<std::function<void()>*>(block.kernel));
+  } else {
+    thread.fiber->resume();
+  }
+  if (!thread.fiber->has_ended()) return;
+  thread.waits = Waits::kEnded;
+  spare_fibers.push_back(std::move(thread.fiber));
+}
+
+void stop(Waits waits, unsigned mask) {
+  Thread& thread = block.threads[block.running];
+  thread.waits = waits;
+  thread.mask = mask;
+  thread.fiber->stop();
+}
+
+// Lets the lanes of a warp go on that wait for each other. Returns true if any could.
+bool release_warp(unsigned first) {
+  unsigned waiting = 0;
+  for (unsigned lane = 0; lane < kLanes && first + lane < block.threads.size(); ++lane) {
+    if (block.threads[first + lane].waits == Waits::kForWarp) waiting |= 1u << lane;
+  }
+  bool released = false;
+  for (unsigned lane = 0; lane < kLanes && first + lane < block.threads.size(); ++lane) {
+    Thread& thread = block.threads[first + lane];
+    if (thread.waits != Waits::kForWarp || (thread.mask & waiting) != thread.mask) continue;
+    const unsigned mask = thread.mask;
+    for (unsigned other = 0; other < kLanes; ++other) {
+      if ((mask >> other & 1) != 0) block.threads[first + other].waits = Waits::kNo;
+    }
+    waiting &= ~mask;
+    released = true;
+  }
+  return released;
+}
+
+bool release_block() {
+  for (const Thread& thread : block.threads) {
+    if (thread.waits != Waits::kForBlock) return false;
+  }
+  for (Thread& thread : block.threads) thread.waits = Waits::kNo;
+  return true;
+}
+
+// Returns true if any thread may go on; ends the program if threads wait for what cannot come.
+bool release() {
+  bool released = release_block();
+  bool waits = false;
+  for (unsigned first = 0; first < block.threads.size(); first += kLanes) released |= release_warp(first);
+  for (const Thread& thread : block.threads) waits |= thread.waits != Waits::kEnded;
+  if (waits && !released) end_program("threads wait at a barrier that others of the block never reach");
+  return released;
+}
+
+void run_block(const std::function<void()>& kernel, const Size3& size) {
+  const unsigned count = size.x * size.y * size.z;
+  block.threads.clear();
+  block.threads.resize(count);
+  block.slots.resize((count + kLanes - 1) / kLanes * kLanes);
+  block.votes.assign(count, false);
+  block.kernel = &kernel;
+  block.size = size;
+  do {
+    for (unsigned i = 0; i < count; ++i) {
+      if (block.threads[i].waits == Waits::kNo) run(i);
+    }
+  } while (release());
+}
+
+}  // namespace
+
+void run_grid(Size3 blocks, Size3 threads, size_t shared_bytes, const std::function<void()>& kernel) {
+  blockDim = threads;
+  gridDim = blocks;
+  const unsigned count = blocks.x * blocks.y * blocks.z;
+  for (unsigned i = 0; i < count; ++i) {
+    blockIdx = place_in(blocks, i);
+    // Shared memory has any content at the beginning; NaN and invalid indices show who reads it too early.
+    shared_memory.assign((shared_bytes + sizeof(Slot) - 1) / sizeof(Slot), Slot());
+    std::memset(static_cast<void*>(shared_memory.data()), 0xff, shared_memory.size() * sizeof(Slot));
+    run_block(kernel, threads);
+  }
+}
+
+void* dynamic_shared() { return shared_memory.data(); }
+
+void wait_for_block() { stop(Waits::kForBlock, 0); }
+
+void wait_for_warp(unsigned mask) {
+  if ((mask >> lane() & 1) == 0) end_program("a thread waits for a warp's mask without its own lane");
+  const unsigned first = block.running / kLanes * kLanes;
+  const size_t lanes = block.threads.size() - first;
+  if (lanes < kLanes && mask >> lanes != 0) end_program("a mask names lanes that the warp does not have");
+  stop(Waits::kForWarp, mask);
+}
+
+bool block_or(bool value) { return block_count(value) > 0; }
+
+int block_count(bool value) {
+  const unsigned own = block.running;
+  block.votes[own] = value;
+  wait_for_block();
+  int count = 0;
+  for (const bool vote : block.votes) count += vote ? 1 : 0;
+  wait_for_block();
+  return count;
+}
+
+Slot* warp_slots() { return &block.slots[block.running / kLanes * kLanes]; }
+
+int lane() { return static_cast<int>(block.running % kLanes); }
+
+}  // namespace emulation
+
+unsigned __ballot_sync(unsigned mask, int predicate) {
+  unsigned votes = 0;
+  emulation::Slot* slots = emulation::warp_slots();
+  slots[emulation::lane()].bytes[0] = predicate != 0 ? 1 : 0;
+  emulation::wait_for_warp(mask);
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((mask >> lane & 1) != 0 && slots[lane].bytes[0] != 0) votes |= 1u << lane;
+  }
+  emulation::wait_for_warp(mask);
+  return votes;
+}

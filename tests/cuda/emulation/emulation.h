@@ -1,0 +1,26 @@
+// Counters and switches of the emulated CUDA runtime, for tests. Safe from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace emulation {
+
+struct Counts {
+  std::atomic<int64_t> waits{0};   // for a stream or an event
+  std::atomic<int64_t> queued{0};  // kernels, transfers and calls of libraries
+};
+inline Counts counts;
+
+// True: a wait for one stream runs all other streams first. False: they run only as far as an event demands it.
+inline std::atomic<bool> runs_others_first{false};
+
+// The machine as the runtime describes it.
+struct MachineAnswers {
+  std::atomic<int32_t> device_count_error{0};  // what cudaGetDeviceCount returns
+  std::atomic<int32_t> driver_version{13000};
+  std::atomic<int32_t> capability_major{9};
+};
+inline MachineAnswers machine_answers;
+
+}  // namespace emulation

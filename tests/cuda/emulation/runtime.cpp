@@ -1,0 +1,393 @@
+#include <cuda_runtime.h>
+
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "deferred_queue.h"
+#include "emulation.h"
+
+namespace emulation {
+
+using halftone::Status;
+using halftone::deferred::Machine;
+using halftone::deferred::Queue;
+
+namespace {
+
+constexpr int kDevices = 2;
+constexpr size_t kAlignment = 256;
+constexpr int kUnset = 0xff;  // NaN in every float, and no valid index
+
+// Work needs no stream of the CPU.
+class NoStream final : public halftone::Stream {
+ public:
+  void destroy() noexcept override {}
+  Status synchronize() noexcept override { return {}; }
+};
+
+struct FakeDevice {
+  NoStream none;
+  Machine machine{none};
+};
+
+struct Memory {
+  size_t bytes;
+  cudaMemoryType type;
+};
+
+// Never destroyed, since streams may outlive static objects.
+struct World {
+  FakeDevice devices[kDevices];
+  std::mutex mutex;  // guards the members below
+  std::map<const char*, Memory> memory;
+  bool is_lost = false;
+};
+
+World& world() {
+  static World* const made = new World;
+  return *made;
+}
+
+thread_local int current_device = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t result(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+Machine& current_machine() { return world().devices[current_device].machine; }
+
+// A lost device fails every call from then on, as after an uncorrectable error of its memory.
+cudaError_t state_of(Machine& machine) { return machine.is_lost ? result(cudaErrorECCUncorrectable) : cudaSuccess; }
+
+cudaError_t allocate(void** out, size_t bytes, cudaMemoryType type) {
+  if (posix_memalign(out, kAlignment, bytes > 0 ? bytes : 1) != 0) return result(cudaErrorMemoryAllocation);
+  std::memset(*out, kUnset, bytes);
+  const std::lock_guard lock(world().mutex);
+  world().memory[static_cast<const char*>(*out)] = {bytes, type};
+  return cudaSuccess;
+}
+
+void release(void* memory) {
+  if (memory == nullptr) return;
+  const std::lock_guard lock(world().mutex);
+  const auto found = world().memory.find(static_cast<const char*>(memory));
+  if (found == world().memory.end()) std::abort();  // freed twice, or never allocated
+  std::memset(memory, kUnset, found->second.bytes);
+  world().memory.erase(found);
+  std::free(memory);
+}
+
+cudaMemoryType type_of(const void* memory) {
+  const auto* byte = static_cast<const char*>(memory);
+  const std::lock_guard lock(world().mutex);
+  const auto after = world().memory.upper_bound(byte);
+  if (after == world().memory.begin()) return cudaMemoryTypeUnregistered;
+  const auto& [first, block] = *std::prev(after);
+  return byte < first + block.bytes ? block.type : cudaMemoryTypeUnregistered;
+}
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+}  // namespace
+
+class FakeGraph {
+ public:
+  std::vector<std::function<void()>> work;
+};
+
+class FakeGraphExec {
+ public:
+  std::vector<std::function<void()>> work;
+};
+
+class FakeStream {
+ public:
+  explicit FakeStream(Machine& on) : machine(on), queue(std::make_shared<Queue>(on)) {}
+  Machine& machine;
+  std::shared_ptr<Queue> queue;
+  std::unique_ptr<FakeGraph> capture;  // null: none is under way
+};
+
+class FakeEvent {
+ public:
+  explicit FakeEvent(Machine& on) : machine(on) {}
+  Machine& machine;
+  std::shared_ptr<Queue> queue;
+  int64_t position = 0;
+  bool is_captured = false;  // recorded in a capture, where order is that of the capture
+};
+
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
+  const Lock lock(stream->machine.mutex);
+  if (stream->machine.is_lost) return result(cudaErrorECCUncorrectable);
+  ++counts.queued;
+  if (stream->capture != nullptr) {
+    stream->capture->work.push_back(std::move(work));
+    return cudaSuccess;
+  }
+  stream->queue->add([run = std::move(work)](halftone::Stream&) {
+    run();
+    return Status{};
+  });
+  return cudaSuccess;
+}
+
+namespace {
+
+cudaError_t wait_for(Machine& machine, const std::shared_ptr<Queue>& queue, int64_t position) {
+  const Lock lock(machine.mutex);
+  ++counts.waits;
+  if (runs_others_first) machine.run_all();
+  if (queue != nullptr) queue->run_until(position);
+  return state_of(machine);
+}
+
+cudaError_t run_everything(Machine& machine) {
+  const Lock lock(machine.mutex);
+  machine.run_all();
+  return state_of(machine);
+}
+
+}  // namespace
+
+}  // namespace emulation
+
+using namespace emulation;
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorECCUncorrectable:
+      return "uncorrectable ECC error encountered";
+    case cudaErrorNotReady:
+      return "device not ready";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInsufficientDriver:
+      return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice:
+      return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorECCUncorrectable:
+      return "cudaErrorECCUncorrectable";
+    case cudaErrorNotReady:
+      return "cudaErrorNotReady";
+    case cudaErrorStreamCaptureUnsupported:
+      return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureInvalidated:
+      return "cudaErrorStreamCaptureInvalidated";
+  }
+  return "cudaErrorUnknown";
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (machine_answers.device_count_error != cudaSuccess) {
+    return result(static_cast<cudaError_t>(machine_answers.device_count_error.load()));
+  }
+  *count = kDevices;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current_device;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= kDevices) return result(cudaErrorInvalidDevice);
+  current_device = device;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = machine_answers.driver_version;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+
+// As an H100 with few multiprocessors, so that small tensors fill it and grids loop.
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device < 0 || device >= kDevices) return result(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+      *value = 2;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = machine_answers.capability_major;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = 0;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = static_cast<int>(kSharedMemory);
+      break;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() { return run_everything(current_machine()); }
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  *free = size_t{1} << 30;
+  *total = size_t{2} << 30;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** out, size_t bytes) { return allocate(out, bytes, cudaMemoryTypeDevice); }
+cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned) {
+  return allocate(out, bytes, cudaMemoryTypeManaged);
+}
+cudaError_t cudaFree(void* memory) {
+  run_everything(current_machine());
+  release(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) { return allocate(out, bytes, cudaMemoryTypeHost); }
+cudaError_t cudaFreeHost(void* memory) {
+  run_everything(current_machine());
+  release(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
+  attributes->type = type_of(memory);
+  return cudaSuccess;
+}
+
+// Memory that is not pinned is read at once, after a wait for the stream, which counts; and written after one.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const bool is_direct = type_of(kind == cudaMemcpyHostToDevice ? from : to) != cudaMemoryTypeUnregistered;
+  const cudaError_t error = enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  if (error != cudaSuccess || kind == cudaMemcpyDeviceToDevice || is_direct) return error;
+  return cudaStreamSynchronize(stream);
+}
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return enqueue(stream, [=] { std::memset(to, value, bytes); });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
+  const Lock lock(current_machine().mutex);
+  *out = new FakeStream(current_machine());
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Lock lock(stream->machine.mutex);
+  stream->queue->run_until(stream->queue->length());
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (stream->capture != nullptr) return result(cudaErrorStreamCaptureUnsupported);
+  return wait_for(stream->machine, stream->queue, stream->queue->length());
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const Lock lock(stream->machine.mutex);
+  const bool has_order = event->queue == nullptr || event->queue == stream->queue || event->is_captured;
+  if (!has_order) stream->queue->add_wait(event->queue, event->position);
+  return state_of(stream->machine);
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const Lock lock(stream->machine.mutex);
+  if (stream->capture != nullptr) return result(cudaErrorInvalidValue);
+  stream->capture = std::make_unique<FakeGraph>();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
+  const Lock lock(stream->machine.mutex);
+  if (stream->capture == nullptr) return result(cudaErrorInvalidValue);
+  *out = stream->capture.release();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* out) {
+  *out = stream->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long) {
+  *out = new FakeGraphExec{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  for (const std::function<void()>& work : graph->work) {
+    if (const cudaError_t error = enqueue(stream, work); error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned) {
+  *out = new FakeEvent(current_machine());
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const Lock lock(event->machine.mutex);
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Lock lock(stream->machine.mutex);
+  event->queue = stream->queue;
+  event->position = stream->queue->length();
+  event->is_captured = stream->capture != nullptr;
+  return state_of(stream->machine);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return wait_for(event->machine, event->queue, event->position); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Lock lock(event->machine.mutex);
+  if (event->queue != nullptr && !event->queue->is_past(event->position)) event->queue->run_one();
+  const bool is_reached = event->queue == nullptr || event->queue->is_past(event->position);
+  return is_reached ? state_of(event->machine) : result(cudaErrorNotReady);
+}
+
+#define HALFTONE_TEST_EXPORT extern "C" __attribute__((visibility("default")))
+
+HALFTONE_TEST_EXPORT int64_t cuda_emulation_waits() { return counts.waits; }
+HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
+HALFTONE_TEST_EXPORT void cuda_emulation_run_others_first(int32_t is_first) { runs_others_first = is_first != 0; }
+HALFTONE_TEST_EXPORT void cuda_emulation_lose_after(int64_t pieces) { halftone::deferred::pieces_until_loss = pieces; }
+HALFTONE_TEST_EXPORT void cuda_emulation_answer(int32_t device_count_error, int32_t driver_version,
+                                                int32_t capability) {
+  machine_answers.device_count_error = device_count_error;
+  machine_answers.driver_version = driver_version;
+  machine_answers.capability_major = capability;
+}

@@ -1,0 +1,134 @@
+// Every operation and its gradients on the CUDA device: the values of the reference, the CPU's gradients, and no wait
+// on the way. The cases run on small shapes alone where the device is emulated.
+#include <cmath>
+#include <string>
+
+#include "cuda_device.h"
+#include "no_gradient.h"
+#include "op_call.h"
+#include "room_fixture.h"
+#include "rotation.h"
+#include "tolerance.h"
+
+namespace halftone {
+namespace {
+
+// The results of a call, then the gradients of its inputs that have one.
+struct Outcome {
+  Tensors results;
+  Tensors gradients;
+};
+
+class OpsOnCuda : public RoomTest, public testing::WithParamInterface<int> {
+ protected:
+  ContextDevice& cuda() { return cuda_device(*there_); }
+
+  static void run_backward_of(const Tensors& results, ContextDevice& device) {
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (!requires_grad(results[k])) continue;
+      const Draw draw = distinct(31 * static_cast<int>(k));
+      const Array weights = draw_input({draw}, results[k].dtype(), {results[k].shape()}, 0, Layout::kContiguous);
+      const LaidInput gradient(device, results[k].dtype(), weights, Layout::kContiguous);
+      run_backward(results[k], gradient.tensor(), true);
+    }
+  }
+
+  static Outcome outcome(const OpCase& op_case, ContextDevice& device, DType dtype, const Arrays& inputs,
+                         const Arrangement& arrangement) {
+    OpCall call(op_case, device, dtype, inputs, arrangement);
+    if (leads_gradients(op_case.op)) call.require_gradients();
+    const int64_t waits = cuda_waits();
+    Outcome outcome = {call.run(), {}};
+    run_backward_of(outcome.results, device);
+    // The shape of nonzero's result depends on its input's elements.
+    EXPECT_LE(cuda_waits(), waits + (op_case.op == Op::kNonzero ? 1 : 0));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const AccumulateGrad* leaf = accumulator_of(call.input(i));
+      if (leaf != nullptr && leaf->has_grad()) outcome.gradients.push_back(leaf->grad());
+    }
+    EXPECT_TRUE(call.inputs_are_unchanged());
+    return outcome;
+  }
+
+  static void expect_values(const Tensor& result, const Array& expected, bool is_exact) {
+    ASSERT_TRUE(result.shape() == expected.shape);
+    const std::vector<double> actual = elements_of(result);
+    const bool has_slack = !expected.slack.empty();
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const double wanted = expected.values[i];
+      const double slack = has_slack ? expected.slack[i] : kFunctionError * std::fabs(wanted);
+      const bool is_right = is_exact ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
+                                     : is_within(actual[i], wanted, slack, result.dtype());
+      ASSERT_TRUE(is_right) << "element " << i << " is " << actual[i] << ", not " << wanted;
+    }
+  }
+
+  // The CPU's gradients are compared with finite differences elsewhere. Two devices may add in another order, so an
+  // error counts against the largest element.
+  static void expect_gradient(const Tensor& actual, const Tensor& expected, double roundings) {
+    ASSERT_EQ(name_of(actual.dtype()), name_of(expected.dtype()));
+    const std::vector<double> here = elements_of(actual);
+    const std::vector<double> there = elements_of(expected);
+    double largest = 0;
+    for (const double value : there) {
+      if (std::isfinite(value)) largest = std::fmax(largest, std::fabs(value));
+    }
+    for (size_t i = 0; i < here.size(); ++i) {
+      const double slack = roundings * kFunctionError * largest;
+      ASSERT_TRUE(
+          is_within(here[i], there[i], slack + roundings * rounding_of(actual.dtype()) * largest, actual.dtype()))
+          << "gradient " << i << " is " << here[i] << ", not " << there[i];
+    }
+  }
+
+  static double rounding_of(DType dtype) {
+    switch (dtype) {
+      case DType::kF64:
+        return 0x1p-53;
+      case DType::kF16:
+        return 0x1p-11;
+      case DType::kBF16:
+        return 0x1p-8;
+      default:
+        return 0x1p-24;
+    }
+  }
+
+  void expect_right(const OpCase& op_case, DType dtype, const Shapes& shapes, const Arrangement& arrangement) {
+    SCOPED_TRACE(describe(op_case, dtype, shapes) + " " + arrangement.name);
+    const Arrays inputs = draw_inputs(op_case, dtype, shapes, arrangement);
+    const Outcome actual = outcome(op_case, cuda(), dtype, inputs, arrangement);
+    const Arrays expected = op_case.reference(inputs);
+    ASSERT_EQ(actual.results.size(), expected.size());
+    for (size_t k = 0; k < expected.size(); ++k) expect_values(actual.results[k], expected[k], op_case.is_exact);
+    const Outcome cpu = outcome(op_case, device(), dtype, inputs, arrangement);
+    ASSERT_EQ(actual.gradients.size(), cpu.gradients.size());
+    for (size_t i = 0; i < cpu.gradients.size(); ++i) {
+      expect_gradient(actual.gradients[i], cpu.gradients[i], op_case.gradient_roundings);
+    }
+  }
+
+ private:
+  // One seed for both contexts, so that an operation draws equal random numbers on both devices.
+  Ref<Context> there_ = make_ref<Context>(options());
+};
+
+TEST_P(OpsOnCuda, HaveTheValuesOfTheReferenceAndTheGradientsOfTheCpu) {
+  const Rotation rotation = Rotation::of_this_run(static_cast<uint64_t>(GetParam()));
+  for (const OpCase* op_case : cases_of(static_cast<Op>(GetParam()))) {
+    for (const DType dtype : dtypes_of(op_case->dtypes)) {
+      for (const Shapes& shapes : op_case->shapes) {
+        for (const Arrangement& arrangement : rotation.sample(arrangements_for(shapes), 1)) {
+          expect_right(*op_case, dtype, shapes, arrangement);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpsOnCuda, testing::Range(0, kOpCount),
+                         [](const auto& info) { return std::string(name_of(static_cast<Op>(info.param))); });
+
+}  // namespace
+}  // namespace halftone
