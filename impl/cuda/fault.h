@@ -17,8 +17,10 @@ enum class FaultKind : int32_t {
   kWeights,  // a weight of draw_categories is negative or not finite, or a row has too few
 };
 
+enum class FaultState : int32_t { kNone, kBeingWritten, kWritten };
+
 struct Fault {
-  int32_t is_set = 0;
+  int32_t state = static_cast<int32_t>(FaultState::kNone);
   FaultKind kind = FaultKind::kIndex;
   char name[32] = {};
   Shape shape;           // of the tensor at fault
@@ -33,15 +35,19 @@ Fault possible_fault(FaultKind kind, const char* name, const Shape& shape, int64
 // The message that the CPU gives for the same fault.
 Status status_of(const Fault& fault) noexcept;
 
-// Writes the fault unless another was reported before.
+// Writes the fault unless another was reported before. The CPU may read the word meanwhile, so it is marked as written
+// at the end.
 HALFTONE_DEVICE inline void report(Fault* word, const Fault& fault, int64_t position, int64_t value) {
-  if (atomicCAS(&word->is_set, 0, 1) != 0) return;
+  constexpr int32_t kNone = static_cast<int32_t>(FaultState::kNone);
+  if (atomicCAS(&word->state, kNone, static_cast<int32_t>(FaultState::kBeingWritten)) != kNone) return;
   word->kind = fault.kind;
   for (int i = 0; i < static_cast<int>(sizeof fault.name); ++i) word->name[i] = fault.name[i];
   word->shape = fault.shape;
   word->position = position;
   word->value = value;
   word->bound = fault.bound;
+  __threadfence_system();
+  *const_cast<volatile int32_t*>(&word->state) = static_cast<int32_t>(FaultState::kWritten);
 }
 
 }  // namespace halftone::cuda

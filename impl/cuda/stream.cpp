@@ -74,14 +74,17 @@ Status create_event(const DeviceState& device, Event** out) noexcept {
   return Status::failure(Code::kOutOfMemory, "no memory for an event");
 }
 
-// The exchange makes one of several waiting threads take the fault. Kernels that are still running may report another
-// meanwhile, which the next wait returns.
+// The exchange makes one of several waiting threads take the fault. Kernels of other streams may report one meanwhile,
+// which a later wait returns.
 Status take_fault(const DeviceState& device) noexcept {
-  volatile Fault* word = device.fault;
-  if (word->is_set == 0) return {};
+  constexpr int32_t kWritten = static_cast<int32_t>(FaultState::kWritten);
+  if (__atomic_load_n(&device.fault->state, __ATOMIC_ACQUIRE) != kWritten) return {};
   const Fault fault = *device.fault;
-  if (__atomic_exchange_n(&device.fault->is_set, 0, __ATOMIC_ACQ_REL) == 0) return {};
-  return status_of(fault);
+  int32_t expected = kWritten;
+  const bool is_taken =
+      __atomic_compare_exchange_n(&device.fault->state, &expected, static_cast<int32_t>(FaultState::kNone), false,
+                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return is_taken ? status_of(fault) : Status{};
 }
 
 }  // namespace halftone::cuda

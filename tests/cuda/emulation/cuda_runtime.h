@@ -51,6 +51,7 @@ inline void __syncthreads() { emulation::wait_for_block(); }
 inline void __syncwarp(unsigned mask = 0xffffffffu) { emulation::wait_for_warp(mask); }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
+inline void __threadfence_system() {}
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
