@@ -55,6 +55,12 @@ class Event {
 // Must match htone_device_type in capi/include/halftone/device.h.
 enum class DeviceKind : int32_t { kCpu = 1, kCuda = 2, kOther = 3 };
 
+// Settings that some devices have. Must match htone_device_option in capi/include/halftone/device.h.
+enum class DeviceOption : int32_t {
+  kTf32Products = 1,   // 1: products of FP32 operands may round them to TF32
+  kManagedMemory = 2,  // 1: memory that is allocated from now on may lie in host memory, and moves to where it is used
+};
+
 class Device {
  public:
   virtual void destroy() noexcept = 0;
@@ -62,6 +68,12 @@ class Device {
   // "cpu", "cuda:0"; lives as long as the device.
   virtual const char* name() const noexcept = 0;
   virtual int32_t index() const noexcept = 0;
+  // Changes a setting for the work and the memory from now on. Returns UNSUPPORTED if the device does not have it.
+  virtual Status set_option(DeviceOption option, [[maybe_unused]] int64_t value) noexcept {
+    return Status::failure(
+        Code::kUnsupported, "%s has no option %s", name(),
+        option == DeviceOption::kTf32Products ? "HTONE_DEVICE_TF32_PRODUCTS" : "HTONE_DEVICE_MANAGED_MEMORY");
+  }
 
   // Raw memory for the caching allocator, aligned to at least 64 bytes.
   virtual Status allocate(size_t bytes, void** out) noexcept = 0;

@@ -28,6 +28,7 @@ class CudaDevice final : public Device {
   DeviceKind kind() const noexcept override { return DeviceKind::kCuda; }
   const char* name() const noexcept override { return name_; }
   int32_t index() const noexcept override { return state_.index; }
+  Status set_option(DeviceOption option, int64_t value) noexcept override;
 
   Status allocate(size_t bytes, void** out) noexcept override;
   void deallocate(void* memory, size_t bytes) noexcept override;
@@ -45,6 +46,7 @@ class CudaDevice final : public Device {
 
  private:
   Status read_attributes() noexcept;
+  Status allocate_managed(size_t bytes, void** out) noexcept;
 
   DeviceState state_;
   char name_[24] = "";
@@ -94,8 +96,26 @@ Status CudaDevice::open() noexcept {
   return cuda::create_stream(state_, &stream_);
 }
 
+Status CudaDevice::set_option(DeviceOption option, int64_t value) noexcept {
+  (option == DeviceOption::kTf32Products ? state_.allows_tf32 : state_.uses_managed_memory) = value != 0;
+  return {};
+}
+
+// Pages stay on the GPU unless they do not fit there, and are there before the first kernel needs them.
+Status CudaDevice::allocate_managed(size_t bytes, void** out) noexcept {
+  Status status = status_of(cudaMallocManaged(out, bytes), "cudaMallocManaged");
+  if (!status.ok()) return status;
+  const cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = state_.index};
+  status = status_of(cudaMemAdvise(*out, bytes, cudaMemAdviseSetPreferredLocation, here), "cudaMemAdvise");
+  if (status.ok())
+    status = status_of(cudaMemPrefetchAsync(*out, bytes, here, 0, stream_->native()), "cudaMemPrefetchAsync");
+  if (!status.ok()) cudaFree(*out);
+  return status;
+}
+
 Status CudaDevice::allocate(size_t bytes, void** out) noexcept {
   const CurrentDevice current(state_.index);
+  if (state_.uses_managed_memory) return allocate_managed(bytes, out);
   const cudaError_t error = cudaMalloc(out, bytes);
   if (error != cudaErrorMemoryAllocation) return status_of(error, "cudaMalloc");
   size_t free = 0;

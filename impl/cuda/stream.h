@@ -16,8 +16,10 @@ struct DeviceState {
   int multiprocessors = 1;
   int capability = 80;              // 90 for 9.0
   size_t shared_memory = 48 << 10;  // bytes that one block may ask for
-  Fault* fault = nullptr;           // host memory that kernels write
-  LtHandle* lt = nullptr;           // for matrix products
+  bool allows_tf32 = false;         // in products of FP32 operands
+  bool uses_managed_memory = false;
+  Fault* fault = nullptr;  // host memory that kernels write
+  LtHandle* lt = nullptr;  // for matrix products
 };
 
 class CudaStream final : public Stream {

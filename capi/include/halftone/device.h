@@ -45,6 +45,17 @@ typedef enum htone_device_type {
   HTONE_DEVICE_TYPE_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_device_type;
 
+/** Settings that some devices have, each a number. */
+typedef enum htone_device_option {
+  /** 1: products of f32 matrices may round their operands to TF32 (10 bits after the point instead of 23), which GPUs
+   * multiply several times faster; sums stay in FP32. Default 0. CUDA devices. */
+  HTONE_DEVICE_TF32_PRODUCTS = 1,
+  /** 1: memory that the device allocates from now on is managed: it may exceed the GPU's memory, and its pages move
+   * between GPU and CPU as they are used. Default 0. CUDA devices. */
+  HTONE_DEVICE_MANAGED_MEMORY = 2,
+  HTONE_DEVICE_OPTION_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
+} htone_device_option;
+
 /** The purposes of memory; the index into htone_memory_stats.by_category. */
 typedef enum htone_memory_category {
   HTONE_MEMORY_OTHER = 0,                     /**< none of the others: constants, data, results of operations that were
@@ -123,6 +134,16 @@ HTONE_API htone_status htone_device_kind(htone_device* device, htone_device_type
  * @since 0.1
  */
 HTONE_API htone_status htone_device_name(htone_device* device, char* out_name, size_t capacity, size_t* out_length);
+
+/** Changes a setting of a device, for the work and the memory from now on.
+ *
+ * @param[in] device borrowed.
+ * @param[in] option HTONE_DEVICE_TF32_PRODUCTS or HTONE_DEVICE_MANAGED_MEMORY.
+ * @param[in] value 0 or 1.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (another option or value), UNSUPPORTED (an option that the device lacks).
+ * @since 0.1
+ */
+HTONE_API htone_status htone_device_set_option(htone_device* device, htone_device_option option, int64_t value);
 
 /** Waits until all work of the device so far has run.
  *

@@ -31,6 +31,24 @@ htone_memory_stats memory_stats(const ContextDevice& device) {
   return result;
 }
 
+static_assert(static_cast<int32_t>(DeviceOption::kTf32Products) == HTONE_DEVICE_TF32_PRODUCTS);
+static_assert(static_cast<int32_t>(DeviceOption::kManagedMemory) == HTONE_DEVICE_MANAGED_MEMORY);
+
+DeviceOption known_option(htone_device_option option) {
+  if (option == HTONE_DEVICE_TF32_PRODUCTS || option == HTONE_DEVICE_MANAGED_MEMORY) {
+    return static_cast<DeviceOption>(option);
+  }
+  fail(Code::kInvalidArgument, "option", "option=%d is none of HTONE_DEVICE_TF32_PRODUCTS, HTONE_DEVICE_MANAGED_MEMORY",
+       static_cast<int>(option));
+}
+
+int64_t off_or_on(int64_t value) {
+  if (value != 0 && value != 1) {
+    fail(Code::kInvalidArgument, "value", "value=%lld, expected 0 or 1", static_cast<long long>(value));
+  }
+  return value;
+}
+
 int64_t not_negative(int64_t bytes) {
   if (bytes < 0) fail(Code::kInvalidArgument, "bytes", "bytes=%lld is negative", static_cast<long long>(bytes));
   return bytes;
@@ -49,6 +67,12 @@ htone_status htone_device_kind(htone_device* device, htone_device_type* out_kind
 htone_status htone_device_name(htone_device* device, char* out_name, size_t capacity, size_t* out_length) {
   return Pure([](const ContextDevice& target) { return target.device->name(); }, device,
               text(out_name, capacity, out_length));
+}
+
+htone_status htone_device_set_option(htone_device* device, htone_device_option option, int64_t value) {
+  return Call(
+      [](ContextDevice& target, DeviceOption which, int64_t to) { check(target.device->set_option(which, to)); },
+      device, as<known_option>(option), as<off_or_on>(value));
 }
 
 htone_status htone_device_synchronize(htone_device* device) {

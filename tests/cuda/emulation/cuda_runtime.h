@@ -145,6 +145,12 @@ enum cudaMemoryType {
 struct cudaPointerAttributes {
   cudaMemoryType type;
 };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2 };
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+enum cudaMemoryAdvise { cudaMemAdviseSetPreferredLocation = 3 };
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
@@ -181,6 +187,9 @@ cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaMalloc(void** out, size_t bytes);
 cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned flags = cudaMemAttachGlobal);
+cudaError_t cudaMemAdvise(const void* memory, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation location);
+cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, cudaMemLocation location, unsigned flags,
+                                 cudaStream_t stream);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* memory);

@@ -7,7 +7,8 @@
 namespace emulation {
 
 struct Counts {
-  std::atomic<int64_t> waits{0};   // for a stream or an event
+  std::atomic<int64_t> waits{0};  // for a stream or an event
+  std::atomic<int64_t> prefetches{0};
   std::atomic<int64_t> queued{0};  // kernels, transfers and calls of libraries
 };
 inline Counts counts;

@@ -271,6 +271,15 @@ cudaError_t cudaMalloc(void** out, size_t bytes) { return allocate(out, bytes, c
 cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned) {
   return allocate(out, bytes, cudaMemoryTypeManaged);
 }
+// Advice is for managed memory alone.
+cudaError_t cudaMemAdvise(const void* memory, size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return type_of(memory) == cudaMemoryTypeManaged ? cudaSuccess : result(cudaErrorInvalidValue);
+}
+cudaError_t cudaMemPrefetchAsync(const void* memory, size_t, cudaMemLocation, unsigned, cudaStream_t stream) {
+  if (type_of(memory) != cudaMemoryTypeManaged) return result(cudaErrorInvalidValue);
+  ++counts.prefetches;
+  return enqueue(stream, [] {});
+}
 cudaError_t cudaFree(void* memory) {
   run_everything(current_machine());
   release(memory);
@@ -382,6 +391,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 #define HALFTONE_TEST_EXPORT extern "C" __attribute__((visibility("default")))
 
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_waits() { return counts.waits; }
+HALFTONE_TEST_EXPORT int64_t cuda_emulation_prefetches() { return counts.prefetches; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
 HALFTONE_TEST_EXPORT void cuda_emulation_run_others_first(int32_t is_first) { runs_others_first = is_first != 0; }
 HALFTONE_TEST_EXPORT void cuda_emulation_lose_after(int64_t pieces) { halftone::deferred::pieces_until_loss = pieces; }
