@@ -40,6 +40,17 @@ static void a_missing_device_is_told_with_those_there_are(void** state) {
 }
 
 /* The build information names the instruction set, too. */
+static void an_option_that_a_device_lacks_is_unsupported(void** state) {
+  (void)state;
+  htone_device* cpu = NULL;
+  assert_ok(htone_device_create(test_context(), "cpu", &cpu));
+  assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_TF32_PRODUCTS, 1), HTONE_ERROR_UNSUPPORTED,
+               "cpu has no option HTONE_DEVICE_TF32_PRODUCTS");
+  assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_MANAGED_MEMORY, 2), HTONE_ERROR_INVALID_ARGUMENT, "value=2");
+  assert_fails(htone_device_set_option(cpu, (htone_device_option)7, 1), HTONE_ERROR_INVALID_ARGUMENT, "option=7");
+  assert_ok(htone_device_release(cpu));
+}
+
 static void the_cpu_is_described(void** state) {
   (void)state;
   htone_cpu_features features = HTONE_CPU_FEATURES_INIT, again = features;
@@ -60,6 +71,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_cpu_is_the_first_device),
       cmocka_unit_test(a_name_that_is_cut_off_ends_with_a_zero_byte),
       cmocka_unit_test(a_missing_device_is_told_with_those_there_are),
+      cmocka_unit_test(an_option_that_a_device_lacks_is_unsupported),
       cmocka_unit_test(the_cpu_is_described),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
