@@ -1,0 +1,205 @@
+// Rates of a GPU through the C interface, each beside a reference of the same run:
+//   gpu_bench PLUGIN [--rounds N]
+// matrix products of 8192 x 8192 beside cuBLAS, passes of AdamW beside a copy, attention at context 4096 beside the
+// peak of products. Library and reference take turns in every round; figures are medians. Prints one line for each
+// figure:
+//   NAME VALUE UNIT REFERENCE
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <halftone/htone.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace htone;
+
+constexpr int64_t kSize = 8192;  // of a square matrix
+constexpr int kCallsPerRound = 10;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "gpu_bench: %s failed\n", what);
+  std::exit(1);
+}
+
+// Seconds of one call; the device finishes all calls before the clock stops.
+double seconds_of(const Device& device, const std::function<void()>& call_once) {
+  call(htone_device_synchronize, device);
+  require(cudaDeviceSynchronize() == cudaSuccess, "cudaDeviceSynchronize");
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kCallsPerRound; ++i) call_once();
+  call(htone_device_synchronize, device);
+  require(cudaDeviceSynchronize() == cudaSuccess, "cudaDeviceSynchronize");
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / kCallsPerRound;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Medians of the rates of two contenders, in turn; `work` is what one call does.
+struct Rates {
+  double ours;
+  double reference;
+};
+Rates compare(const Device& device, int rounds, double work, const std::function<void()>& ours, double reference_work,
+              const std::function<void()>& reference) {
+  std::vector<double> mine;
+  std::vector<double> theirs;
+  seconds_of(device, ours);
+  seconds_of(device, reference);
+  for (int round = 0; round < rounds; ++round) {
+    mine.push_back(work / seconds_of(device, ours));
+    theirs.push_back(reference_work / seconds_of(device, reference));
+  }
+  return {median(mine), median(theirs)};
+}
+
+void print(const char* name, const Rates& rates, double unit, const char* unit_name) {
+  std::printf("%s %.6g %s %.6g\n", name, rates.ours / unit, unit_name, rates.reference / unit);
+  std::fflush(stdout);
+}
+
+Tensor random(const Device& device, htone_dtype dtype, const std::vector<int64_t>& shape) {
+  return make<Tensor>(htone_randn, device, dtype, static_cast<int32_t>(shape.size()), shape.data());
+}
+
+// Products of cuBLAS on memory of its own, with sums in FP32.
+class CublasProduct {
+ public:
+  explicit CublasProduct(cudaDataType_t type) : type_(type) {
+    const size_t bytes = static_cast<size_t>(kSize) * kSize * (type == CUDA_R_32F ? 4 : 2);
+    for (void** matrix : {&a_, &b_, &c_}) require(cudaMalloc(matrix, bytes) == cudaSuccess, "cudaMalloc");
+    // Zeros would cost less power, and so less time, than numbers.
+    std::vector<unsigned char> bits(bytes);
+    for (size_t i = 0; i < bytes; ++i) bits[i] = static_cast<unsigned char>(i * 2654435761u >> 13 & 0x3f);
+    for (void* matrix : {a_, b_})
+      require(cudaMemcpy(matrix, bits.data(), bytes, cudaMemcpyDefault) == cudaSuccess, "copy");
+    require(cublasCreate(&handle_) == CUBLAS_STATUS_SUCCESS, "cublasCreate");
+  }
+  ~CublasProduct() {
+    cublasDestroy(handle_);
+    for (void* matrix : {a_, b_, c_}) cudaFree(matrix);
+  }
+  CublasProduct(const CublasProduct&) = delete;
+  CublasProduct& operator=(const CublasProduct&) = delete;
+
+  void run() {
+    const float one = 1;
+    const float zero = 0;
+    const int n = kSize;
+    require(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a_, type_, n, b_, type_, n, &zero, c_, type_,
+                         n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS,
+            "cublasGemmEx");
+  }
+
+ private:
+  cudaDataType_t type_;
+  cublasHandle_t handle_ = nullptr;
+  void* a_ = nullptr;
+  void* b_ = nullptr;
+  void* c_ = nullptr;
+};
+
+void measure_product(const Device& device, int rounds, const char* name, htone_dtype dtype, cudaDataType_t type) {
+  const Tensor a = random(device, dtype, {kSize, kSize});
+  const Tensor b = random(device, dtype, {kSize, kSize});
+  CublasProduct reference(type);
+  const double operations = 2.0 * kSize * kSize * kSize;
+  print(name,
+        compare(
+            device, rounds, operations, [&] { const Tensor product = make<Tensor>(htone_matmul, a, b); }, operations,
+            [&] { reference.run(); }),
+        1e12, "TFLOP/s");
+}
+
+// A copy moves each byte twice.
+class DeviceCopy {
+ public:
+  static constexpr size_t kBytes = size_t{1} << 30;
+  DeviceCopy() {
+    for (void** block : {&from_, &to_}) require(cudaMalloc(block, kBytes) == cudaSuccess, "cudaMalloc");
+  }
+  ~DeviceCopy() {
+    for (void* block : {from_, to_}) cudaFree(block);
+  }
+  DeviceCopy(const DeviceCopy&) = delete;
+  DeviceCopy& operator=(const DeviceCopy&) = delete;
+  void run() { require(cudaMemcpyAsync(to_, from_, kBytes, cudaMemcpyDeviceToDevice) == cudaSuccess, "a copy"); }
+
+ private:
+  void* from_ = nullptr;
+  void* to_ = nullptr;
+};
+
+// One linear layer of 124 million weights. A step reads weight, gradient and both moments, and writes three of them.
+void measure_adamw(const Device& device, int rounds) {
+  constexpr int64_t kFeatures = 11136;
+  constexpr double kBytesPerWeight = 28;
+  const Module layer = make<Module>(htone_module_create_linear, device, kFeatures, kFeatures, nullptr);
+  const Optimizer optimizer = make<Optimizer>(htone_optimizer_create_adamw, layer, nullptr);
+  const Tensor input = random(device, HTONE_F32, {16, kFeatures});
+  const Tensor output = make<Tensor>(htone_module_forward, layer, input, nullptr);
+  call(htone_tensor_backward, make<Tensor>(htone_mean, output, 0, nullptr, 0), nullptr, 0);
+  DeviceCopy copy;
+  print("adamw_f32",
+        compare(
+            device, rounds, kBytesPerWeight * kFeatures * kFeatures, [&] { call(htone_optimizer_step, optimizer); },
+            2.0 * DeviceCopy::kBytes, [&] { copy.run(); }),
+        1e9, "GB/s");
+}
+
+// Without a mask: every query sees every key. The reference is the rate of a BF16 product.
+void measure_attention(const Device& device, int rounds) {
+  constexpr int64_t kBatch = 4, kHeads = 16, kContext = 4096, kDepth = 128;
+  const std::vector<int64_t> shape = {kBatch, kHeads, kContext, kDepth};
+  const Tensor q = random(device, HTONE_BF16, shape);
+  const Tensor k = random(device, HTONE_BF16, shape);
+  const Tensor v = random(device, HTONE_BF16, shape);
+  CublasProduct reference(CUDA_R_16BF);
+  const double operations = 4.0 * kBatch * kHeads * kContext * kContext * kDepth;
+  const auto attend = [&] {
+    const Tensor output = make<Tensor>(htone_scaled_dot_product_attention, q, k, v, nullptr, nullptr);
+  };
+  print("attention_bf16",
+        compare(device, rounds, operations, attend, 2.0 * kSize * kSize * kSize, [&] { reference.run(); }), 1e12,
+        "TFLOP/s");
+}
+
+int run(const char* plugin, int rounds) {
+  const Context context = make<Context>(htone_context_create, nullptr);
+  call(htone_context_load_plugin, context, plugin);
+  const Device device = make<Device>(htone_device_create, context, "cuda");
+  measure_product(device, rounds, "matmul_bf16", HTONE_BF16, CUDA_R_16BF);
+  measure_product(device, rounds, "matmul_f16", HTONE_F16, CUDA_R_16F);
+  measure_product(device, rounds, "matmul_f32", HTONE_F32, CUDA_R_32F);
+  measure_adamw(device, rounds);
+  measure_attention(device, rounds);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool has_rounds = argc == 4 && std::strcmp(argv[2], "--rounds") == 0;
+  const int rounds = has_rounds ? std::atoi(argv[3]) : 7;
+  if ((argc != 2 && !has_rounds) || rounds < 1) {
+    std::fprintf(stderr, "usage: gpu_bench PLUGIN [--rounds N]\n");
+    return 2;
+  }
+  try {
+    return run(argv[1], rounds);
+  } catch (const htone::Error& error) {
+    std::fprintf(stderr, "gpu_bench: %s\n", error.what());
+    return 1;
+  }
+}
