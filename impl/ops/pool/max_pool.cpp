@@ -11,6 +11,7 @@ namespace {
 struct MaxPoolBackward final : Node {
   SavedTensor indices;  // i32, of the maxima
   PoolOptions options;
+  bool is_adaptive = false;
   Op op = Op::kMaxPool2d;
   Shape shape;  // of the input
   DType dtype = DType::kF32;
@@ -22,6 +23,7 @@ struct MaxPoolBackward final : Node {
     const Tensor sums = pool_sums(grad.device(), grad.dtype(), shape);
     PoolArgs args = pool_args(options, sums, grad);
     args.indices = as_image(places.view());
+    args.is_adaptive = is_adaptive;
     launch(name(), grad.device(), &Kernels::pool, &PoolKernels::max_backward, args);
     inputs.set(0, pool_gradient(sums, dtype));
   }
@@ -50,6 +52,7 @@ Tensor maximum(const PoolCall& call) {
   if (auto* node = record<MaxPoolBackward>(result, {&x}, name_of(call.op))) {
     node->indices = SavedTensor(indices);
     node->options = call.options;
+    node->is_adaptive = call.is_adaptive;
     node->op = call.op;
     node->shape = x.shape();
     node->dtype = x.dtype();
