@@ -2,7 +2,6 @@
 
 namespace halftone::cuda {
 
-const ElementwiseKernels kElementwiseKernels = {};
 const ReduceKernels kReduceKernels = {};
 const GemmKernels kGemmKernels = {};
 const ConvKernels kConvKernels = {};
