@@ -65,15 +65,16 @@ class OpsOnCuda : public RoomTest, public testing::WithParamInterface<int> {
 
   // The CPU's gradients are compared with finite differences elsewhere. Two devices may add in another order, so an
   // error counts against the largest element. Both round at the end.
-  static void expect_gradient(const Tensor& actual, const Tensor& expected, double roundings) {
+  static void expect_gradient(const Tensor& actual, const Tensor& expected, const OpCase& op_case) {
     ASSERT_EQ(name_of(actual.dtype()), name_of(expected.dtype()));
     const std::vector<double> here = elements_of(actual);
     const std::vector<double> there = elements_of(expected);
-    double largest = 0;
+    double largest = op_case.slope_terms;
     for (const double value : there) {
       if (std::isfinite(value)) largest = std::fmax(largest, std::fabs(value));
     }
-    const double slack = (roundings + 2) * (kFunctionError + half_step(actual.dtype()).relative) * largest;
+    const double rounding = half_step(actual.dtype()).relative / half_step(compute_dtype(actual.dtype())).relative;
+    const double slack = (op_case.gradient_roundings + 2) * (kFunctionError + rounding) * largest;
     for (size_t i = 0; i < here.size(); ++i) {
       ASSERT_TRUE(is_within(here[i], there[i], slack, actual.dtype()))
           << "gradient " << i << " is " << here[i] << ", not " << there[i];
@@ -90,7 +91,7 @@ class OpsOnCuda : public RoomTest, public testing::WithParamInterface<int> {
     const Outcome cpu = outcome(op_case, device(), dtype, inputs, arrangement);
     ASSERT_EQ(actual.gradients.size(), cpu.gradients.size());
     for (size_t i = 0; i < cpu.gradients.size(); ++i) {
-      expect_gradient(actual.gradients[i], cpu.gradients[i], op_case.gradient_roundings);
+      expect_gradient(actual.gradients[i], cpu.gradients[i], op_case);
     }
   }
 
