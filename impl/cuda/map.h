@@ -18,6 +18,25 @@ struct Operands {
 
 inline Elements elements_of(const View& view) { return {view.data, view.dtype}; }
 
+// Elements [begin, begin + kTile), as many as there are, whether memory is dense or not; the others become 0.
+template <class C>
+HALFTONE_DEVICE inline void load_some(const Places<1>& places, const Elements& from, int64_t begin, C (&tile)[kTile]) {
+  if (places.is_dense && begin + kTile <= places.count) return load_tile(from, begin, tile);
+#pragma unroll
+  for (int k = 0; k < kTile; ++k) {
+    tile[k] = begin + k < places.count ? load<C>(from, offsets_at(places, begin + k).at[0]) : C{};
+  }
+}
+template <class C>
+HALFTONE_DEVICE inline void store_some(const Places<1>& places, const Elements& to, int64_t begin,
+                                       const C (&tile)[kTile]) {
+  if (places.is_dense && begin + kTile <= places.count) return store_tile(to, begin, tile);
+#pragma unroll
+  for (int k = 0; k < kTile; ++k) {
+    if (begin + k < places.count) store<C>(to, offsets_at(places, begin + k).at[0], tile[k]);
+  }
+}
+
 namespace detail {
 
 template <class C, class F, int... v>

@@ -65,6 +65,20 @@ Places<sizeof...(Views)> places_of(const Views&... each) {
   return places;
 }
 
+// The places in one of the views alone.
+template <int view, int N>
+HALFTONE_HOST_DEVICE inline Places<1> places_of_view(const Places<N>& places) {
+  Places<1> one;
+  one.rank = places.rank;
+  one.count = places.count;
+  one.is_dense = places.is_dense;
+  for (int d = 0; d < places.rank; ++d) {
+    one.sizes[d] = places.sizes[d];
+    one.strides[0][d] = places.strides[view][d];
+  }
+  return one;
+}
+
 // The offsets of element `i` in row-major order. Divisions of 32 bits are several times faster on a GPU.
 template <int N>
 HALFTONE_HOST_DEVICE inline Offsets<N> offsets_at(const Places<N>& places, int64_t i) {

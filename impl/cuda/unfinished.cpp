@@ -7,10 +7,8 @@ const GemmKernels kGemmKernels = {};
 const ConvKernels kConvKernels = {};
 const NormKernels kNormKernels = {};
 const AttentionKernels kAttentionKernels = {};
-const LossKernels kLossKernels = {};
 const IndexKernels kIndexKernels = {};
 const SelectKernels kSelectKernels = {};
-const RandomKernels kRandomKernels = {};
 const OptimKernels kOptimKernels = {};
 
 }  // namespace halftone::cuda
