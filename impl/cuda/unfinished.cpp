@@ -7,7 +7,6 @@ const GemmKernels kGemmKernels = {};
 const ConvKernels kConvKernels = {};
 const NormKernels kNormKernels = {};
 const AttentionKernels kAttentionKernels = {};
-const IndexKernels kIndexKernels = {};
 const SelectKernels kSelectKernels = {};
 const OptimKernels kOptimKernels = {};
 
