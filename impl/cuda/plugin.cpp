@@ -2,6 +2,7 @@
 #include "backend/plugin.h"
 
 #include "cuda/device.h"
+#include "cuda/warning.h"
 
 extern "C" __attribute__((visibility("default"))) const halftone::PluginTable* halftone_plugin(
     const halftone::PluginHost* host) {
@@ -18,5 +19,7 @@ extern "C" __attribute__((visibility("default"))) const halftone::PluginTable* h
       .store_name = nullptr,
       .create_store = nullptr,
   };
-  return host->struct_size == sizeof(halftone::PluginHost) ? &table : nullptr;
+  if (host->struct_size != sizeof(halftone::PluginHost)) return nullptr;
+  halftone::cuda::set_warning_receiver(host->log);
+  return &table;
 }

@@ -3,7 +3,6 @@
 namespace halftone::cuda {
 
 const ReduceKernels kReduceKernels = {};
-const GemmKernels kGemmKernels = {};
 const ConvKernels kConvKernels = {};
 const NormKernels kNormKernels = {};
 const AttentionKernels kAttentionKernels = {};

@@ -391,6 +391,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 #define HALFTONE_TEST_EXPORT extern "C" __attribute__((visibility("default")))
 
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_waits() { return counts.waits; }
+HALFTONE_TEST_EXPORT int64_t cuda_emulation_searches() { return counts.searches; }
+HALFTONE_TEST_EXPORT int64_t cuda_emulation_products() { return counts.products; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_prefetches() { return counts.prefetches; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
 HALFTONE_TEST_EXPORT void cuda_emulation_run_others_first(int32_t is_first) { runs_others_first = is_first != 0; }

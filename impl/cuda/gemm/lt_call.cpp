@@ -1,0 +1,42 @@
+#include "cuda/gemm/lt_call.h"
+
+namespace halftone::cuda {
+
+LtCall::LtCall(const LtFunctions& lt, const LtProblem& problem, const void* bias) noexcept : lt_(lt) {
+  is_complete_ = describe(problem, bias) && lay_out(problem.a, problem.type, &a_) &&
+                 lay_out(problem.b, problem.type, &b_) && lay_out(problem.d, problem.result_type, &d_);
+}
+
+LtCall::~LtCall() {
+  for (cublasLtMatrixLayout_t layout : {a_, b_, d_}) {
+    if (layout != nullptr) lt_.destroy_layout(layout);
+  }
+  if (description_ != nullptr) lt_.destroy_description(description_);
+}
+
+template <class T>
+bool LtCall::set(cublasLtMatmulDescAttributes_t attribute, const T& value) noexcept {
+  return lt_.set_attribute(description_, attribute, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
+}
+
+// The scale type is that of alpha and beta: double for f64, else FP32.
+bool LtCall::describe(const LtProblem& problem, const void* bias) noexcept {
+  const auto compute = static_cast<cublasComputeType_t>(problem.compute);
+  const cudaDataType_t scale = problem.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
+  if (lt_.create_description(&description_, compute, scale) != CUBLAS_STATUS_SUCCESS) return false;
+  const cublasOperation_t of_a = problem.a.is_transposed != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t of_b = problem.b.is_transposed != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
+  if (!set(CUBLASLT_MATMUL_DESC_TRANSA, of_a) || !set(CUBLASLT_MATMUL_DESC_TRANSB, of_b)) return false;
+  if (problem.has_bias == 0) return true;
+  const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+  const auto type = static_cast<cudaDataType_t>(problem.result_type);
+  return set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue) && set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type) &&
+         set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+}
+
+bool LtCall::lay_out(const LtMatrix& matrix, int32_t type, cublasLtMatrixLayout_t* out) noexcept {
+  return lt_.create_layout(out, static_cast<cudaDataType_t>(type), static_cast<uint64_t>(matrix.rows),
+                           static_cast<uint64_t>(matrix.columns), matrix.leading) == CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace halftone::cuda

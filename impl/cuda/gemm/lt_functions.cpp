@@ -1,0 +1,57 @@
+#include "cuda/gemm/lt_functions.h"
+
+#include <dlfcn.h>
+
+#include "cuda/warning.h"
+
+namespace halftone::cuda {
+namespace {
+
+void* open_library() noexcept {
+  for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}) {
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <class Function>
+bool find(void* library, const char* name, Function& out) noexcept {
+  out = reinterpret_cast<Function>(dlsym(library, name));
+  return out != nullptr;
+}
+
+bool find_all(void* library, LtFunctions& out) noexcept {
+  return find(library, "cublasLtCreate", out.create) && find(library, "cublasLtDestroy", out.destroy) &&
+         find(library, "cublasLtMatmulDescCreate", out.create_description) &&
+         find(library, "cublasLtMatmulDescDestroy", out.destroy_description) &&
+         find(library, "cublasLtMatmulDescSetAttribute", out.set_attribute) &&
+         find(library, "cublasLtMatrixLayoutCreate", out.create_layout) &&
+         find(library, "cublasLtMatrixLayoutDestroy", out.destroy_layout) &&
+         find(library, "cublasLtMatmulPreferenceCreate", out.create_preference) &&
+         find(library, "cublasLtMatmulPreferenceDestroy", out.destroy_preference) &&
+         find(library, "cublasLtMatmulPreferenceSetAttribute", out.set_preference) &&
+         find(library, "cublasLtMatmulAlgoGetHeuristic", out.find_algorithms) &&
+         find(library, "cublasLtMatmul", out.multiply);
+}
+
+struct Loaded {
+  LtFunctions functions;
+  bool is_complete = false;
+
+  Loaded() noexcept {
+    void* library = open_library();
+    is_complete = library != nullptr && find_all(library, functions);
+    if (!is_complete) {
+      warn("matrix products on GPUs are slow: libcublasLt.so.13 (of CUDA's cuBLAS) cannot be loaded");
+    }
+  }
+};
+
+}  // namespace
+
+const LtFunctions* lt_functions() noexcept {
+  static const Loaded loaded;
+  return loaded.is_complete ? &loaded.functions : nullptr;
+}
+
+}  // namespace halftone::cuda

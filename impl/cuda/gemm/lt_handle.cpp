@@ -1,0 +1,96 @@
+#include "cuda/gemm/lt_handle.h"
+
+#include <new>
+
+#include "cuda/current_device.h"
+#include "cuda/gemm/lt_call.h"
+
+namespace halftone::cuda {
+namespace {
+
+// Scratch that an algorithm may ask for.
+constexpr size_t kMostWorkspace = 32 << 20;
+// Problems to remember; a program with more shapes begins anew.
+constexpr size_t kMostProblems = 4096;
+
+// The limits on an algorithm: scratch, and the alignment of the memory.
+class Preference {
+ public:
+  Preference(const LtFunctions& lt, const LtProblem& problem) noexcept : lt_(lt) {
+    const uint64_t workspace = kMostWorkspace;
+    is_complete_ = lt.create_preference(&native_) == CUBLAS_STATUS_SUCCESS &&
+                   set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace) &&
+                   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<uint32_t>(problem.a.alignment)) &&
+                   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<uint32_t>(problem.b.alignment)) &&
+                   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<uint32_t>(problem.d.alignment)) &&
+                   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<uint32_t>(problem.d.alignment));
+  }
+  ~Preference() {
+    if (native_ != nullptr) lt_.destroy_preference(native_);
+  }
+  Preference(const Preference&) = delete;
+  Preference& operator=(const Preference&) = delete;
+
+  bool is_complete() const noexcept { return is_complete_; }
+  cublasLtMatmulPreference_t native() const noexcept { return native_; }
+
+ private:
+  template <class T>
+  bool set(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) noexcept {
+    return lt_.set_preference(native_, attribute, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
+  }
+
+  const LtFunctions& lt_;
+  cublasLtMatmulPreference_t native_ = nullptr;
+  bool is_complete_ = false;
+};
+
+bool find(const LtFunctions& lt, cublasLtHandle_t handle, const LtProblem& problem, LtChoice* out) noexcept {
+  const LtCall call(lt, problem, nullptr);
+  const Preference preference(lt, problem);
+  if (!call.is_complete() || !preference.is_complete()) return false;
+  cublasLtMatmulHeuristicResult_t found = {};
+  int count = 0;
+  const cublasStatus_t status = lt.find_algorithms(handle, call.description(), call.a(), call.b(), call.d(), call.d(),
+                                                   preference.native(), 1, &found, &count);
+  if (status != CUBLAS_STATUS_SUCCESS || count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return false;
+  *out = {.algorithm = found.algo, .workspace = found.workspaceSize};
+  return true;
+}
+
+}  // namespace
+
+LtHandle::~LtHandle() {
+  if (handle_ == nullptr) return;
+  const CurrentDevice current(device_);
+  lt_functions()->destroy(handle_);
+}
+
+bool LtHandle::open() noexcept {
+  if (!has_tried_ && lt_functions() != nullptr) {
+    const CurrentDevice current(device_);
+    if (lt_functions()->create(&handle_) != CUBLAS_STATUS_SUCCESS) handle_ = nullptr;
+  }
+  has_tried_ = true;
+  return handle_ != nullptr;
+}
+
+bool LtHandle::choose(const LtProblem& problem, LtChoice* out) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!open()) return false;
+  if (const auto found = chosen_.find(problem); found != chosen_.end()) {
+    *out = found->second;
+    return true;
+  }
+  const CurrentDevice current(device_);
+  if (!find(*lt_functions(), handle_, problem, out)) return false;
+  try {
+    if (chosen_.size() == kMostProblems) chosen_.clear();
+    chosen_.emplace(problem, *out);
+  } catch (const std::bad_alloc&) {
+    // It is sought again the next time.
+  }
+  return true;
+}
+
+}  // namespace halftone::cuda

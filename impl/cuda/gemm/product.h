@@ -1,0 +1,80 @@
+// A matrix product as kernels take it, and its end: c = activation(sum + bias + residual), added to c if asked.
+// Device code.
+#pragma once
+
+#include "backend/kernels/gemm.h"
+#include "cuda/element.h"
+#include "cuda/math.h"
+
+namespace halftone::cuda {
+
+// A matrix, or a vector with rows of stride 0; null data for none.
+struct Matrix {
+  Elements elements;
+  int64_t strides[2] = {};
+};
+
+inline Matrix matrix_of(const View& view) {
+  Matrix matrix = {.elements = {view.data, view.dtype}};
+  if (view.data == nullptr) return matrix;
+  matrix.strides[0] = view.rank() == 2 ? view.strides[0] : 0;
+  matrix.strides[1] = view.strides[view.rank() - 1];
+  return matrix;
+}
+
+template <class C>
+HALFTONE_DEVICE inline C load_at(const Matrix& matrix, int64_t row, int64_t column) {
+  return load<C>(matrix.elements, row * matrix.strides[0] + column * matrix.strides[1]);
+}
+template <class C>
+HALFTONE_DEVICE inline void store_at(const Matrix& matrix, int64_t row, int64_t column, C value) {
+  store<C>(matrix.elements, row * matrix.strides[0] + column * matrix.strides[1], value);
+}
+
+struct Epilogue {
+  Matrix bias;
+  Matrix residual;
+  Matrix sum;
+  Matrix c;
+  GemmActivation activation = GemmActivation::kNone;
+  bool adds = false;
+};
+
+inline Epilogue epilogue_of(const GemmArgs& args) {
+  return {.bias = matrix_of(args.bias),
+          .residual = matrix_of(args.residual),
+          .sum = matrix_of(args.sum),
+          .c = matrix_of(args.c),
+          .activation = args.activation,
+          .adds = args.store == Store::kAdd};
+}
+
+template <class C>
+HALFTONE_DEVICE inline C activated(GemmActivation activation, C x) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return x;
+    case GemmActivation::kRelu:
+      return x <= 0 ? C{0} : x;  // NaN stays
+    case GemmActivation::kGeluErf:
+      return gelu_erf_of(x);
+    case GemmActivation::kGeluTanh:
+      return gelu_tanh_of(x);
+    case GemmActivation::kSilu:
+      return silu_of(x);
+  }
+  return x;
+}
+
+// Rounds once, when c is stored.
+template <class C>
+HALFTONE_DEVICE inline void finish(const Epilogue& epilogue, int64_t row, int64_t column, C value) {
+  if (epilogue.bias.elements.data != nullptr) value += load_at<C>(epilogue.bias, 0, column);
+  if (epilogue.residual.elements.data != nullptr) value += load_at<C>(epilogue.residual, row, column);
+  if (epilogue.sum.elements.data != nullptr) store_at<C>(epilogue.sum, row, column, value);
+  value = activated(epilogue.activation, value);
+  if (epilogue.adds) value += load_at<C>(epilogue.c, row, column);
+  store_at<C>(epilogue.c, row, column, value);
+}
+
+}  // namespace halftone::cuda

@@ -1,0 +1,281 @@
+// cuBLASLt with plain loops. It refuses what cuBLASLt refuses: an algorithm of another problem, too small a workspace,
+// memory that is aligned less than the algorithm was told, and types that have no kernel.
+#include <cublasLt.h>
+
+#include <cstring>
+#include <vector>
+
+#include "core/number/bfloat16.h"
+#include "core/number/float16.h"
+#include "emulation.h"
+
+namespace emulation {
+
+struct LtContext {};
+struct LtDescription {
+  cublasComputeType_t compute;
+  cudaDataType_t scale;
+  cublasOperation_t of_a = CUBLAS_OP_N;
+  cublasOperation_t of_b = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+  cudaDataType_t bias_type = CUDA_R_32F;
+};
+struct LtLayout {
+  cudaDataType_t type;
+  int64_t rows;
+  int64_t columns;
+  int64_t leading;
+};
+struct LtPreference {
+  uint64_t workspace = 0;
+  uint32_t alignment[4] = {256, 256, 256, 256};  // of a, b, c, d
+};
+
+namespace {
+
+// What the heuristic found, kept in the algorithm.
+struct Found {
+  uint64_t problem;
+  uint32_t alignment[4];
+  uint64_t workspace;
+};
+static_assert(sizeof(Found) <= sizeof(cublasLtMatmulAlgo_t));
+
+constexpr uint64_t kWorkspace = 1024;
+
+double load(const void* data, cudaDataType_t type, int64_t i) {
+  switch (type) {
+    case CUDA_R_64F:
+      return static_cast<const double*>(data)[i];
+    case CUDA_R_32F:
+      return static_cast<const float*>(data)[i];
+    case CUDA_R_16F:
+      return static_cast<const halftone::Float16*>(data)[i];
+    case CUDA_R_16BF:
+      return static_cast<const halftone::BFloat16*>(data)[i];
+    default:
+      return 0;
+  }
+}
+
+void store(void* data, cudaDataType_t type, int64_t i, double value) {
+  const auto narrow = static_cast<float>(value);
+  switch (type) {
+    case CUDA_R_64F:
+      static_cast<double*>(data)[i] = value;
+      break;
+    case CUDA_R_32F:
+      static_cast<float*>(data)[i] = narrow;
+      break;
+    case CUDA_R_16F:
+      static_cast<halftone::Float16*>(data)[i] = halftone::Float16::from(narrow);
+      break;
+    case CUDA_R_16BF:
+      static_cast<halftone::BFloat16*>(data)[i] = halftone::BFloat16::from(narrow);
+      break;
+    default:
+      break;
+  }
+}
+
+uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); }
+
+uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& d) {
+  uint64_t hash = 1;
+  for (const int value : {int{of.compute}, int{of.of_a}, int{of.of_b}, int{of.epilogue}}) {
+    hash = mix(hash, static_cast<uint64_t>(value));
+  }
+  for (const LtLayout* layout : {&a, &b, &d}) {
+    hash = mix(hash, static_cast<uint64_t>(layout->type));
+    for (const int64_t value : {layout->rows, layout->columns, layout->leading}) {
+      hash = mix(hash, static_cast<uint64_t>(value));
+    }
+  }
+  return hash;
+}
+
+bool has_kernel(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& d) {
+  if (a.type != b.type) return false;
+  const bool is_wide = a.type == CUDA_R_64F;
+  if (is_wide != (d.type == CUDA_R_64F) || is_wide != (of.compute == CUBLAS_COMPUTE_64F)) return false;
+  return d.type == a.type || d.type == CUDA_R_32F;
+}
+
+struct Sizes {
+  int64_t m, n, k;
+  bool fit;
+};
+
+Sizes sizes_of(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& d) {
+  const int64_t m = of.of_a == CUBLAS_OP_N ? a.rows : a.columns;
+  const int64_t k = of.of_a == CUBLAS_OP_N ? a.columns : a.rows;
+  const int64_t inner = of.of_b == CUBLAS_OP_N ? b.rows : b.columns;
+  const int64_t n = of.of_b == CUBLAS_OP_N ? b.columns : b.rows;
+  const bool leads = a.leading >= a.rows && b.leading >= b.rows && d.leading >= d.rows;
+  return {m, n, k, leads && inner == k && d.rows == m && d.columns == n};
+}
+
+int64_t place(const LtLayout& layout, cublasOperation_t operation, int64_t row, int64_t column) {
+  return operation == CUBLAS_OP_N ? row + column * layout.leading : column + row * layout.leading;
+}
+
+struct Call {
+  LtDescription of;
+  LtLayout layout_a, layout_b, layout_d;
+  const void* a;
+  const void* b;
+  void* d;
+  double alpha, beta;
+};
+
+// Sums in FP32, or in double for f64, and rounds once.
+double sum_of(const Call& call, const Sizes& sizes, int64_t i, int64_t j) {
+  float narrow = 0;
+  double wide = 0;
+  for (int64_t p = 0; p < sizes.k; ++p) {
+    const double x = load(call.a, call.layout_a.type, place(call.layout_a, call.of.of_a, i, p));
+    const double y = load(call.b, call.layout_b.type, place(call.layout_b, call.of.of_b, p, j));
+    narrow = std::fma(static_cast<float>(x), static_cast<float>(y), narrow);
+    wide = std::fma(x, y, wide);
+  }
+  return call.layout_a.type == CUDA_R_64F ? wide : narrow;
+}
+
+void compute(const Call& call) {
+  const Sizes sizes = sizes_of(call.of, call.layout_a, call.layout_b, call.layout_d);
+  for (int64_t j = 0; j < sizes.n; ++j) {
+    for (int64_t i = 0; i < sizes.m; ++i) {
+      const int64_t at = i + j * call.layout_d.leading;
+      double value = call.alpha * sum_of(call, sizes, i, j);
+      if (call.of.epilogue == CUBLASLT_EPILOGUE_BIAS) value += load(call.of.bias, call.of.bias_type, i);
+      if (call.beta != 0) value += call.beta * load(call.d, call.layout_d.type, at);
+      store(call.d, call.layout_d.type, at, value);
+    }
+  }
+}
+
+bool is_aligned(const void* data, uint32_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; }
+
+double scale_of(const LtDescription& of, const void* value) {
+  return of.scale == CUDA_R_64F ? *static_cast<const double*>(value) : *static_cast<const float*>(value);
+}
+
+template <class T>
+cublasStatus_t take(T& out, const void* value, size_t bytes) {
+  if (bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&out, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+}  // namespace emulation
+
+using namespace emulation;
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* out) {
+  *out = new LtContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* out, cublasComputeType_t compute, cudaDataType_t scale) {
+  *out = new LtDescription{.compute = compute, .scale = scale};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
+  delete description;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
+                                              cublasLtMatmulDescAttributes_t attribute, const void* value,
+                                              size_t bytes) {
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return take(description->of_a, value, bytes);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return take(description->of_b, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return take(description->epilogue, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return take(description->bias, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+      return take(description->bias_type, value, bytes);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* out, cudaDataType_t type, uint64_t rows,
+                                          uint64_t columns, int64_t leading) {
+  *out = new LtLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete layout;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* out) {
+  *out = new LtPreference;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete preference;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void* value,
+                                                    size_t bytes) {
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) return take(preference->workspace, value, bytes);
+  return take(preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int most,
+                                              cublasLtMatmulHeuristicResult_t* results, int* count) {
+  *count = 0;
+  const bool fits = most > 0 && sizes_of(*description, *a, *b, *d).fit && preference->workspace >= kWorkspace;
+  if (!fits || !has_kernel(*description, *a, *b, *d)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  Found found = {.problem = problem_of(*description, *a, *b, *d), .alignment = {}, .workspace = kWorkspace};
+  std::memcpy(found.alignment, preference->alignment, sizeof found.alignment);
+  *results = {};
+  std::memcpy(&results->algo, &found, sizeof found);
+  results->workspaceSize = kWorkspace;
+  *count = 1;
+  ++counts.searches;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha, const void* a,
+                              cublasLtMatrixLayout_t layout_a, const void* b, cublasLtMatrixLayout_t layout_b,
+                              const void* beta, const void* c, cublasLtMatrixLayout_t, void* d,
+                              cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                              size_t workspace_bytes, cudaStream_t stream) {
+  Found found;
+  std::memcpy(&found, algorithm, sizeof found);
+  const void* const pointers[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i) {
+    if (!is_aligned(pointers[i], found.alignment[i])) return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const bool is_same = found.problem == problem_of(*description, *layout_a, *layout_b, *layout_d);
+  if (!is_same || workspace == nullptr || workspace_bytes < found.workspace) return CUBLAS_STATUS_INVALID_VALUE;
+  // A workspace is written, so that memory that is too small shows.
+  const Call call = {*description,
+                     *layout_a,
+                     *layout_b,
+                     *layout_d,
+                     a,
+                     b,
+                     d,
+                     scale_of(*description, alpha),
+                     scale_of(*description, beta)};
+  const cudaError_t error = enqueue(stream, [=] {
+    std::memset(workspace, 0xff, workspace_bytes);
+    compute(call);
+  });
+  ++counts.products;
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
