@@ -79,14 +79,16 @@ HALFTONE_HOST_DEVICE inline Places<1> places_of_view(const Places<N>& places) {
   return one;
 }
 
-// The offsets of element `i` in row-major order. Divisions of 32 bits are several times faster on a GPU.
+// The offsets of element `i` in row-major order. Divisions of 32 bits are several times faster on a GPU, and the
+// outermost dimension needs none.
 template <int N>
 HALFTONE_HOST_DEVICE inline Offsets<N> offsets_at(const Places<N>& places, int64_t i) {
   Offsets<N> offsets = {};
   const bool is_small = places.count <= INT32_MAX;
   for (int d = places.rank - 1; d >= 0; --d) {
     const int64_t size = places.sizes[d];
-    const int64_t rest = is_small ? static_cast<uint32_t>(i) / static_cast<uint32_t>(size) : i / size;
+    int64_t rest = 0;
+    if (d > 0) rest = is_small ? static_cast<uint32_t>(i) / static_cast<uint32_t>(size) : i / size;
     const int64_t index = i - rest * size;
     for (int v = 0; v < N; ++v) offsets.at[v] += index * places.strides[v][d];
     i = rest;

@@ -11,6 +11,7 @@ CudaStream::~CudaStream() {
   const CurrentDevice current(device_.index);
   cudaStreamSynchronize(native_);
   cudaStreamDestroy(native_);
+  cudaFree(scratch_);
 }
 
 void CudaStream::destroy() noexcept { delete this; }
@@ -56,10 +57,13 @@ Status create_stream(const DeviceState& device, CudaStream** out) noexcept {
   cudaStream_t native = nullptr;
   Status status = status_of(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   if (!status.ok()) return status;
-  *out = new (std::nothrow) CudaStream(device, native);
+  void* scratch = nullptr;
+  status = status_of(cudaMalloc(&scratch, kScratchBytes), "cudaMalloc");
+  *out = status.ok() ? new (std::nothrow) CudaStream(device, native, scratch) : nullptr;
   if (*out != nullptr) return {};
   cudaStreamDestroy(native);
-  return Status::failure(Code::kOutOfMemory, "no memory for a stream");
+  cudaFree(scratch);
+  return status.ok() ? Status::failure(Code::kOutOfMemory, "no memory for a stream") : status;
 }
 
 // Without times, which would slow the device's queue down.

@@ -3,6 +3,8 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+
 #include "backend/device.h"
 #include "cuda/fault.h"
 
@@ -22,10 +24,14 @@ struct DeviceState {
   LtHandle* lt = nullptr;  // for matrix products
 };
 
+// Bytes of device memory that a stream has for its kernels.
+inline constexpr size_t kScratchBytes = size_t{1} << 20;
+
 class CudaStream final : public Stream {
  public:
-  // Owns `native`.
-  CudaStream(const DeviceState& device, cudaStream_t native) noexcept : device_(device), native_(native) {}
+  // Owns both arguments.
+  CudaStream(const DeviceState& device, cudaStream_t native, void* scratch) noexcept
+      : device_(device), native_(native), scratch_(scratch) {}
   ~CudaStream();
 
   void destroy() noexcept override;
@@ -33,10 +39,14 @@ class CudaStream final : public Stream {
 
   cudaStream_t native() const noexcept { return native_; }
   const DeviceState& device() const noexcept { return device_; }
+  // kScratchBytes of device memory, aligned to 256 bytes, with any content. A kernel entry may use them for what its
+  // launches pass on to each other: the stream runs them in order, and nothing else uses this memory.
+  void* scratch() const noexcept { return scratch_; }
 
  private:
   const DeviceState& device_;
   cudaStream_t native_;
+  void* scratch_;
 };
 
 class CudaEvent final : public Event {
@@ -62,5 +72,8 @@ Status take_fault(const DeviceState& device) noexcept;
 // REQUIRES: a stream of a CUDA device; CUDA kernels get no other.
 inline cudaStream_t native(Stream& stream) { return static_cast<CudaStream&>(stream).native(); }
 inline const DeviceState& device_of(Stream& stream) { return static_cast<CudaStream&>(stream).device(); }
+inline std::byte* scratch_of(Stream& stream) {
+  return static_cast<std::byte*>(static_cast<CudaStream&>(stream).scratch());
+}
 
 }  // namespace halftone::cuda

@@ -2,7 +2,6 @@
 
 namespace halftone::cuda {
 
-const ReduceKernels kReduceKernels = {};
 const ConvKernels kConvKernels = {};
 const NormKernels kNormKernels = {};
 const AttentionKernels kAttentionKernels = {};
