@@ -5,6 +5,10 @@ set(CMAKE_CUDA_ARCHITECTURES ${HALFTONE_CUDA_ARCHITECTURES})
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cu ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cpp)
+# Their headers have device code, too.
+set(host_sources ${sources})
+list(FILTER host_sources INCLUDE REGEX "\\.cpp$")
+set_source_files_properties(${host_sources} PROPERTIES LANGUAGE CUDA)
 add_library(halftone_cuda MODULE ${sources} backend/build_id.cpp backend/chunks.cpp core/dtype.cpp core/shape.cpp core/error.cpp
             core/fork_hook.cpp core/log.cpp)
 set_target_properties(halftone_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/capi SKIP_BUILD_RPATH ON

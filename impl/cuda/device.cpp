@@ -6,13 +6,13 @@
 #include <memory>
 #include <new>
 
-#include "cuda/current_device.h"
+#include "cuda/base/current_device.h"
+#include "cuda/base/error.h"
+#include "cuda/base/kernel_groups.h"
+#include "cuda/base/stream.h"
 #include "cuda/driver.h"
-#include "cuda/error.h"
 #include "cuda/gemm/lt_handle.h"
-#include "cuda/kernel_groups.h"
 #include "cuda/staging.h"
-#include "cuda/stream.h"
 
 namespace halftone::cuda {
 namespace {

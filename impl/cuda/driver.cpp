@@ -2,7 +2,7 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/error.h"
+#include "cuda/base/error.h"
 
 namespace halftone::cuda {
 namespace {

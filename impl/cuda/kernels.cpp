@@ -1,4 +1,4 @@
-#include "cuda/kernel_groups.h"
+#include "cuda/base/kernel_groups.h"
 
 namespace halftone::cuda {
 

@@ -1,8 +1,8 @@
 // The plugin's one function, which the library calls when the plugin is loaded.
 #include "backend/plugin.h"
 
+#include "cuda/base/warning.h"
 #include "cuda/device.h"
-#include "cuda/warning.h"
 
 extern "C" __attribute__((visibility("default"))) const halftone::PluginTable* halftone_plugin(
     const halftone::PluginHost* host) {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "cuda/error.h"
+#include "cuda/base/error.h"
 
 namespace halftone::cuda {
 namespace {

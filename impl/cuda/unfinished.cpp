@@ -1,8 +1,7 @@
-#include "cuda/kernel_groups.h"
+#include "cuda/base/kernel_groups.h"
 
 namespace halftone::cuda {
 
-const ConvKernels kConvKernels = {};
 const NormKernels kNormKernels = {};
 const AttentionKernels kAttentionKernels = {};
 const SelectKernels kSelectKernels = {};

@@ -99,7 +99,7 @@ HALFTONE_HOST_DEVICE void call_states(OptimizerState& state, ScalerState& scaler
 
 #if defined(__CUDA__) || defined(__CUDACC__)
 __attribute__((global)) void call_all(OptimizerState* state, ScalerState* scaler, int64_t* items, float* values,
-                                                double* nodes) {
+                                      double* nodes) {
   call_states(*state, *scaler, items);
   call_updates(*state, values[0], values);
   values[0] += call_random(7, items) + call_codes(values[1], 9);

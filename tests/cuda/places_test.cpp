@@ -1,11 +1,11 @@
 // The plans of launches: places of elements, and grids. Host code of the CUDA backend.
-#include "cuda/places.h"
+#include "cuda/base/places.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "cuda/launch.h"
+#include "cuda/base/launch.h"
 
 namespace halftone::cuda {
 namespace {

@@ -1,5 +1,5 @@
-#include "cuda/kernel_groups.h"
-#include "cuda/map.h"
+#include "cuda/base/kernel_groups.h"
+#include "cuda/base/map.h"
 
 namespace halftone::cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "backend/formula/elu.h"
+#include "cuda/base/map.h"
 #include "cuda/elementwise/entries.h"
-#include "cuda/map.h"
 
 namespace halftone::cuda {
 namespace {

@@ -1,5 +1,5 @@
+#include "cuda/base/map.h"
 #include "cuda/elementwise/entries.h"
-#include "cuda/map.h"
 
 namespace halftone::cuda {
 namespace {

@@ -1,5 +1,5 @@
+#include "cuda/base/kernel_groups.h"
 #include "cuda/elementwise/entries.h"
-#include "cuda/kernel_groups.h"
 
 namespace halftone::cuda {
 

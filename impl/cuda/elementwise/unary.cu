@@ -1,6 +1,6 @@
+#include "cuda/base/map.h"
+#include "cuda/base/math.h"
 #include "cuda/elementwise/entries.h"
-#include "cuda/map.h"
-#include "cuda/math.h"
 
 namespace halftone::cuda {
 namespace {

@@ -1,12 +1,12 @@
 // The table's entries: cuBLASLt where it takes the product, else the kernel of our own.
 #include <cstring>
 
-#include "cuda/current_device.h"
+#include "cuda/base/current_device.h"
+#include "cuda/base/kernel_groups.h"
+#include "cuda/base/stream.h"
 #include "cuda/gemm/lt_call.h"
 #include "cuda/gemm/lt_handle.h"
 #include "cuda/gemm/tiled.h"
-#include "cuda/kernel_groups.h"
-#include "cuda/stream.h"
 
 namespace halftone::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "cuda/warning.h"
+#include "cuda/base/warning.h"
 
 namespace halftone::cuda {
 namespace {

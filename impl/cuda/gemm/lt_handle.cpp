@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "cuda/current_device.h"
+#include "cuda/base/current_device.h"
 #include "cuda/gemm/lt_call.h"
 
 namespace halftone::cuda {

@@ -37,7 +37,7 @@ struct LtChoice {
   size_t workspace = 0;
 };
 
-// What becomes of a product: cuBLASLt computes c, or sums in FP32 which another kernel finishes.
+// How a product is computed: cuBLASLt writes c, or sums in FP32, which another kernel finishes.
 struct LtPlan {
   bool is_possible = false;
   bool writes_sums = false;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/kernels/gemm.h"
-#include "cuda/element.h"
-#include "cuda/math.h"
+#include "cuda/base/element.h"
+#include "cuda/base/math.h"
 
 namespace halftone::cuda {
 

@@ -1,6 +1,6 @@
-#include "cuda/block.h"
+#include "cuda/base/block.h"
+#include "cuda/base/launch.h"
 #include "cuda/index/entries.h"
-#include "cuda/launch.h"
 
 namespace halftone::cuda {
 namespace {

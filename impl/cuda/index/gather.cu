@@ -1,6 +1,6 @@
+#include "cuda/base/launch.h"
 #include "cuda/index/entries.h"
 #include "cuda/index/lines.h"
-#include "cuda/launch.h"
 
 namespace halftone::cuda {
 namespace {

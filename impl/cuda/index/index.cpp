@@ -1,5 +1,5 @@
+#include "cuda/base/kernel_groups.h"
 #include "cuda/index/entries.h"
-#include "cuda/kernel_groups.h"
 
 namespace halftone::cuda {
 

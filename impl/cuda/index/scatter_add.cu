@@ -2,9 +2,9 @@
 // entry with an index adds all entries that have the same one. Finding them reads the index again, n^2 entries in all,
 // which the L2 cache serves.
 #include "core/type_list.h"
+#include "cuda/base/launch.h"
 #include "cuda/index/entries.h"
 #include "cuda/index/lines.h"
-#include "cuda/launch.h"
 
 namespace halftone::cuda {
 namespace {

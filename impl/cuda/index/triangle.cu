@@ -1,5 +1,5 @@
+#include "cuda/base/launch.h"
 #include "cuda/index/entries.h"
-#include "cuda/launch.h"
 
 namespace halftone::cuda {
 namespace {

@@ -2,8 +2,8 @@
 // kernels.
 #include <cmath>
 
-#include "cuda/kernel_groups.h"
-#include "cuda/map.h"
+#include "cuda/base/kernel_groups.h"
+#include "cuda/base/map.h"
 
 namespace halftone::cuda {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/view.h"
-#include "cuda/element.h"
+#include "cuda/base/element.h"
 
 namespace halftone::cuda {
 

@@ -1,8 +1,8 @@
 // Pooling: one thread for each element that is written. Backward gathers, so that the order of its sums is fixed.
 #include <cmath>
 
-#include "cuda/kernel_groups.h"
-#include "cuda/launch.h"
+#include "cuda/base/kernel_groups.h"
+#include "cuda/base/launch.h"
 #include "cuda/pool/planes.h"
 #include "cuda/pool/window.h"
 

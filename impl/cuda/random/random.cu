@@ -5,9 +5,9 @@
 #include "backend/formula/box_muller.h"
 #include "backend/formula/shuffle.h"
 #include "core/philox.h"
-#include "cuda/kernel_groups.h"
-#include "cuda/launch.h"
-#include "cuda/map.h"
+#include "cuda/base/kernel_groups.h"
+#include "cuda/base/launch.h"
+#include "cuda/base/map.h"
 
 namespace halftone::cuda {
 namespace {

@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "cuda/block.h"
-#include "cuda/element.h"
-#include "cuda/launch.h"
+#include "cuda/base/block.h"
+#include "cuda/base/element.h"
+#include "cuda/base/launch.h"
 #include "cuda/reduce/entries.h"
 
 namespace halftone::cuda {

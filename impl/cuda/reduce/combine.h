@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cuda/device_code.h"
+#include "cuda/base/device_code.h"
 
 namespace halftone::cuda {
 

@@ -12,7 +12,7 @@
 // scratch, and a second launch combines them in order.
 #pragma once
 
-#include "cuda/launch.h"
+#include "cuda/base/launch.h"
 #include "cuda/reduce/terms.h"
 
 namespace halftone::cuda {

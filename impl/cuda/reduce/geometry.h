@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "backend/view.h"
-#include "cuda/element.h"
-#include "cuda/places.h"
+#include "cuda/base/element.h"
+#include "cuda/base/places.h"
 
 namespace halftone::cuda {
 

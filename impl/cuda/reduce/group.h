@@ -1,7 +1,7 @@
 // The threads of a block that share the terms of one output, and their reduction. Device code.
 #pragma once
 
-#include "cuda/device_code.h"
+#include "cuda/base/device_code.h"
 #include "cuda/reduce/geometry.h"
 
 namespace halftone::cuda {

@@ -3,7 +3,7 @@
 // elsewhere each thread takes a line of its own.
 #pragma once
 
-#include "cuda/launch.h"
+#include "cuda/base/launch.h"
 #include "cuda/reduce/fold.h"
 
 namespace halftone::cuda {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cuda/device_code.h"
+#include "cuda/base/device_code.h"
 #include "cuda/reduce/combine.h"
 
 namespace halftone::cuda {

@@ -1,4 +1,4 @@
-#include "cuda/launch.h"
+#include "cuda/base/launch.h"
 #include "cuda/reduce/combine.h"
 #include "cuda/reduce/entries.h"
 #include "cuda/reduce/repeated.h"

@@ -1,9 +1,9 @@
 // Goes over the terms of one output, in as few and as wide accesses as the layout allows. Device code.
 #pragma once
 
-#include "cuda/element.h"
-#include "cuda/map.h"
-#include "cuda/places.h"
+#include "cuda/base/element.h"
+#include "cuda/base/map.h"
+#include "cuda/base/places.h"
 #include "cuda/reduce/group.h"
 
 namespace halftone::cuda {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cuda/map.h"
+#include "cuda/base/map.h"
 #include "cuda/reduce/combine.h"
 #include "cuda/reduce/entries.h"
 #include "cuda/reduce/fold.h"

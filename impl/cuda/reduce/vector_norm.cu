@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "cuda/map.h"
+#include "cuda/base/map.h"
 #include "cuda/reduce/combine.h"
 #include "cuda/reduce/entries.h"
 #include "cuda/reduce/fold.h"

@@ -1,6 +1,6 @@
 // Images of another size: one thread for each element that is written.
-#include "cuda/kernel_groups.h"
-#include "cuda/launch.h"
+#include "cuda/base/kernel_groups.h"
+#include "cuda/base/launch.h"
 #include "cuda/pool/planes.h"
 #include "cuda/resample/neighbours.h"
 

@@ -34,7 +34,7 @@ struct LtPreference {
 
 namespace {
 
-// What the heuristic found, kept in the algorithm.
+// The result of the heuristic, kept in the algorithm.
 struct Found {
   uint64_t problem;
   uint32_t alignment[4];

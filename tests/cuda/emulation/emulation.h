@@ -11,7 +11,7 @@ struct Counts {
   std::atomic<int64_t> prefetches{0};
   std::atomic<int64_t> searches{0};  // for an algorithm of cuBLASLt
   std::atomic<int64_t> products{0};  // of cuBLASLt
-  std::atomic<int64_t> queued{0};  // kernels, transfers and calls of libraries
+  std::atomic<int64_t> queued{0};    // kernels, transfers and calls of libraries
 };
 inline Counts counts;
 

@@ -2,7 +2,7 @@
 // alone, so that results are bitwise equal in every run. Device code; all threads of the block call these functions.
 #pragma once
 
-#include "cuda/device_code.h"
+#include "cuda/base/device_code.h"
 
 namespace halftone::cuda {
 

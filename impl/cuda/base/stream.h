@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "backend/device.h"
-#include "cuda/fault.h"
+#include "cuda/base/fault.h"
 
 namespace halftone::cuda {
 

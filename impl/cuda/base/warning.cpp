@@ -1,4 +1,4 @@
-#include "cuda/warning.h"
+#include "cuda/base/warning.h"
 
 #include <atomic>
 

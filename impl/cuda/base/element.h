@@ -13,7 +13,7 @@
 #include "core/number/float16.h"
 #include "core/number/float8.h"
 #include "core/type_list.h"
-#include "cuda/device_code.h"
+#include "cuda/base/device_code.h"
 
 namespace halftone::cuda {
 

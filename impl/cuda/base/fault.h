@@ -7,7 +7,7 @@
 
 #include "core/shape.h"
 #include "core/status.h"
-#include "cuda/device_code.h"
+#include "cuda/base/device_code.h"
 
 namespace halftone::cuda {
 

@@ -10,7 +10,7 @@
 #include "backend/formula/hyperbolic_tangent.h"
 #include "backend/formula/power.h"
 #include "backend/formula/sigmoid.h"
-#include "cuda/device_code.h"
+#include "cuda/base/device_code.h"
 
 namespace halftone::cuda {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cuda/current_device.h"
-#include "cuda/error.h"
-#include "cuda/stream.h"
+#include "cuda/base/current_device.h"
+#include "cuda/base/error.h"
+#include "cuda/base/stream.h"
 
 namespace halftone::cuda {
 

@@ -1,4 +1,4 @@
-#include "cuda/error.h"
+#include "cuda/base/error.h"
 
 namespace halftone::cuda {
 

@@ -1,9 +1,9 @@
-#include "cuda/stream.h"
+#include "cuda/base/stream.h"
 
 #include <new>
 
-#include "cuda/current_device.h"
-#include "cuda/error.h"
+#include "cuda/base/current_device.h"
+#include "cuda/base/error.h"
 
 namespace halftone::cuda {
 

@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "cuda/element.h"
-#include "cuda/launch.h"
-#include "cuda/places.h"
+#include "cuda/base/element.h"
+#include "cuda/base/launch.h"
+#include "cuda/base/places.h"
 
 namespace halftone::cuda {
 

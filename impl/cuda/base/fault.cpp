@@ -1,4 +1,4 @@
-#include "cuda/fault.h"
+#include "cuda/base/fault.h"
 
 #include <cinttypes>
 #include <cstdio>
