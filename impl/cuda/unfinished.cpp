@@ -3,7 +3,6 @@
 namespace halftone::cuda {
 
 const NormKernels kNormKernels = {};
-const AttentionKernels kAttentionKernels = {};
 const SelectKernels kSelectKernels = {};
 const OptimKernels kOptimKernels = {};
 
