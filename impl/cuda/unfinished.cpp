@@ -3,7 +3,6 @@
 namespace halftone::cuda {
 
 const NormKernels kNormKernels = {};
-const SelectKernels kSelectKernels = {};
 const OptimKernels kOptimKernels = {};
 
 }  // namespace halftone::cuda

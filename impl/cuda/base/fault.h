@@ -12,9 +12,10 @@
 namespace halftone::cuda {
 
 enum class FaultKind : int32_t {
-  kIndex,    // name[position]=value is outside [0, bound)
-  kTarget,   // the same for the target of a class loss
-  kWeights,  // a weight of draw_categories is negative or not finite, or a row has too few
+  kIndex,       // name[position]=value is outside [0, bound)
+  kWeight,      // name has `number` at `position` of row `value`, which is no weight
+  kFewWeights,  // name has `position` weights above 0 in row `value`, fewer than `bound`
+  kWeightSum,   // name has a sum beyond f64 in row `value`
 };
 
 enum class FaultState : int32_t { kNone, kBeingWritten, kWritten };
@@ -27,6 +28,7 @@ struct Fault {
   int64_t position = 0;  // the element, row-major
   int64_t value = 0;
   int64_t bound = 0;
+  double number = 0;
 };
 
 // A fault for a kernel to report. `name` is cut at 31 characters.
@@ -46,6 +48,7 @@ HALFTONE_DEVICE inline void report(Fault* word, const Fault& fault, int64_t posi
   word->position = position;
   word->value = value;
   word->bound = fault.bound;
+  word->number = fault.number;
   __threadfence_system();
   *const_cast<volatile int32_t*>(&word->state) = static_cast<int32_t>(FaultState::kWritten);
 }

@@ -83,7 +83,7 @@ Status accuracy(Stream& stream, const View& logits, const View& targets, const V
                      .classes = logits.shape[1],
                      .targets = static_cast<const int64_t*>(targets.data),
                      .target_stride = targets.strides[0]};
-  const Fault fault = possible_fault(FaultKind::kTarget, "targets", targets.shape, rows.classes);
+  const Fault fault = possible_fault(FaultKind::kIndex, "targets", targets.shape, rows.classes);
   constexpr int64_t kRowsPerBlock = kThreads / kWarp;
   const int64_t blocks = std::min((rows.count + kRowsPerBlock - 1) / kRowsPerBlock, kMostBlocks);
   auto* const counts = reinterpret_cast<int64_t*>(scratch_of(stream));
