@@ -3,6 +3,6 @@
 namespace halftone::cuda {
 
 const NormKernels kNormKernels = {};
-const OptimKernels kOptimKernels = {};
+const NormKernels kNormKernels = {};
 
 }  // namespace halftone::cuda

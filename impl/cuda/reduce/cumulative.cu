@@ -14,7 +14,7 @@ constexpr int kOut = 1;
 
 // Along one line by one thread.
 template <class Combine, class C>
-HALFTONE_DEVICE void run_alone(const Lines<2>& lines, const Offsets<3>& start, bool from_end) {
+HALFTONE_DEVICE void run_alone(const LineSet<2>& lines, const Offsets<3>& start, bool from_end) {
   Running<C> result = Combine::template none<Running<C>>();
   for (int64_t first = 0; first < lines.length; first += kBatch) {
     int64_t in[kBatch];
@@ -38,7 +38,7 @@ HALFTONE_DEVICE void run_alone(const Lines<2>& lines, const Offsets<3>& start, b
 
 // Along one line by a warp: every lane runs through all elements, and keeps the result at its own.
 template <class Combine, class C>
-HALFTONE_DEVICE void run_together(const Lines<2>& lines, const Offsets<3>& start, bool from_end) {
+HALFTONE_DEVICE void run_together(const LineSet<2>& lines, const Offsets<3>& start, bool from_end) {
   Running<C>* const tile = tile_of_warp<Running<C>, 1>();
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   Running<C> result = Combine::template none<Running<C>>();
@@ -59,7 +59,7 @@ HALFTONE_DEVICE void run_together(const Lines<2>& lines, const Offsets<3>& start
 }
 
 template <class Combine, class C>
-HALFTONE_KERNEL run_kernel(Lines<2> lines, bool from_end) {
+HALFTONE_KERNEL run_kernel(LineSet<2> lines, bool from_end) {
   const int threads = lines.by_columns ? 1 : kWarp;
   for (int64_t line = first_item() / threads; line < lines.starts.count; line += item_step() / threads) {
     const Offsets<3> start = offsets_at(lines.starts, line);
@@ -74,7 +74,7 @@ HALFTONE_KERNEL run_kernel(Lines<2> lines, bool from_end) {
 template <class Combine>
 Status run(Stream& stream, const View& in, int dim, bool from_end, const View& out) {
   if (in.numel() == 0) return {};
-  const Lines<2> lines = lines_of({&in, &out}, dim);
+  const LineSet<2> lines = line_set({&in, &out}, dim);
   return with_compute_type(out.dtype, [&]<class C>() {
     return launch(stream, grid_for_lines(device_of(stream), lines), run_kernel<Combine, C>, lines, from_end);
   });

@@ -9,7 +9,7 @@ namespace {
 
 // The views.
 enum : int { kGrad, kIn, kProducts, kGradIn };
-using LinesOfFour = Lines<4>;
+using LinesOfFour = LineSet<4>;
 
 HALFTONE_DEVICE double element(const LinesOfFour& lines, const Offsets<5>& start, int view, int64_t i) {
   return load<double>(lines.views.at[view], lines.place(start, view, i));
@@ -77,7 +77,7 @@ HALFTONE_KERNEL gradient_kernel(LinesOfFour lines) {
 Status cumulative_product_backward(Stream& stream, const View& grad, const View& in, const View& products, int dim,
                                    const View& grad_in) noexcept {
   if (in.numel() == 0) return {};
-  const LinesOfFour lines = lines_of({&grad, &in, &products, &grad_in}, dim);
+  const LinesOfFour lines = line_set({&grad, &in, &products, &grad_in}, dim);
   return launch(stream, grid_for_lines(device_of(stream), lines), gradient_kernel, lines);
 }
 

@@ -10,7 +10,7 @@ namespace halftone::cuda {
 
 // N views of one shape, with the lines along one dimension.
 template <int N>
-struct Lines {
+struct LineSet {
   Places<N + 1> starts;  // the last view is not used
   Operands<N> views;
   int64_t strides[N];
@@ -23,11 +23,11 @@ struct Lines {
 };
 
 template <int N>
-Lines<N> lines_of(const View* const (&views)[N], int dim) {
+LineSet<N> line_set(const View* const (&views)[N], int dim) {
   View starts = *views[0];
   if (starts.rank() > 0) starts.shape[dim] = 1;
   const Geometry<N, 1> geometry = geometry_of(views, {static_cast<const View*>(&starts)});
-  Lines<N> lines = {.starts = geometry.outputs, .views = detail::operands_of(views), .strides = {}};
+  LineSet<N> lines = {.starts = geometry.outputs, .views = detail::operands_of(views), .strides = {}};
   if (geometry.terms.rank == 0) return lines;
   for (int v = 0; v < N; ++v) lines.strides[v] = geometry.terms.strides[v][0];
   lines.length = geometry.terms.count;
@@ -44,7 +44,7 @@ HALFTONE_DEVICE inline T* tile_of_warp() {
 
 // A thread or a warp for each line.
 template <int N>
-Grid grid_for_lines(const DeviceState& device, const Lines<N>& lines) {
+Grid grid_for_lines(const DeviceState& device, const LineSet<N>& lines) {
   return grid_for_items(device, lines.starts.count * (lines.by_columns ? 1 : kWarp));
 }
 

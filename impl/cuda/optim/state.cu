@@ -1,0 +1,94 @@
+// The entries that change an optimizer's or a scaler's state alone: one thread runs the shared formula where the state
+// is, so that no step waits for it.
+#include "backend/formula/grad_scaler.h"
+#include "backend/formula/schedule.h"
+#include "cuda/base/launch.h"
+#include "cuda/optim/entries.h"
+
+namespace halftone::cuda {
+namespace {
+
+template <class Change>
+HALFTONE_KERNEL change_kernel(Change change) {
+  change();
+}
+
+template <class Change>
+Status run(Stream& stream, const Change& change) {
+  return launch(stream, {.blocks = 1, .threads = 1}, change_kernel<Change>, change);
+}
+
+struct Accept {
+  OptimizerState* state;
+  HALFTONE_DEVICE void operator()() const { state->found_inf = 0.0f; }
+};
+
+struct SetClipValue {
+  float value;
+  OptimizerState* state;
+  HALFTONE_DEVICE void operator()() const { state->clip_value = value; }
+};
+
+struct Begin {
+  Schedule schedule;
+  OptimizerState* state;
+  HALFTONE_DEVICE void operator()() const { advance(schedule, *state); }
+};
+
+struct End {
+  OptimizerState* state;
+  HALFTONE_DEVICE void operator()() const {
+    state->grad_factor = 1.0f;
+    state->found_inf = 0.0f;
+  }
+};
+
+struct Unscale {
+  ScalerState* scaler;
+  OptimizerState* state;
+  HALFTONE_DEVICE void operator()() const { halftone::unscale(*scaler, *state); }
+};
+
+struct ClipByNorm {
+  double max_norm;
+  OptimizerState* state;
+  HALFTONE_DEVICE void operator()() const { halftone::clip_by_norm(max_norm, *state); }
+};
+
+struct UpdateScale {
+  ScalerSettings settings;
+  ScalerState* scaler;
+  int64_t* counts;
+  HALFTONE_DEVICE void operator()() const {
+    halftone::update_scale(settings, *scaler, counts);
+    for (int i = 0; counts != nullptr && i < kExponentBins; ++i) counts[i] = 0;
+  }
+};
+
+}  // namespace
+
+Status accept_gradients(Stream& stream, OptimizerState* state) noexcept { return run(stream, Accept{state}); }
+
+Status set_clip_value(Stream& stream, float value, OptimizerState* state) noexcept {
+  return run(stream, SetClipValue{value, state});
+}
+
+Status begin_step(Stream& stream, const Schedule& schedule, OptimizerState* state) noexcept {
+  return run(stream, Begin{schedule, state});
+}
+
+Status end_step(Stream& stream, OptimizerState* state) noexcept { return run(stream, End{state}); }
+
+Status unscale(Stream& stream, ScalerState* scaler, OptimizerState* state) noexcept {
+  return run(stream, Unscale{scaler, state});
+}
+
+Status clip_by_norm(Stream& stream, double max_norm, OptimizerState* state) noexcept {
+  return run(stream, ClipByNorm{max_norm, state});
+}
+
+Status update_scale(Stream& stream, const ScalerSettings& settings, ScalerState* scaler, int64_t* counts) noexcept {
+  return run(stream, UpdateScale{settings, scaler, counts});
+}
+
+}  // namespace halftone::cuda

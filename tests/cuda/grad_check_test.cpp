@@ -1,0 +1,273 @@
+// The check and the norm of gradients, and the changes of an optimizer's state, on the CUDA device: the bits of the
+// CPU's.
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "backend/chunks.h"
+#include "cuda_device.h"
+#include "device_copies.h"
+#include "room_fixture.h"
+
+namespace halftone {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class GradCheckOnCuda : public RoomTest {
+ protected:
+  Device& cuda() { return *cuda_device(context()).device; }
+  const OptimKernels& cpu_kernels() { return device().device->kernels().optim; }
+  Stream& cpu_stream() { return device().device->stream(); }
+};
+
+// Gradients with numbers that are not in order, as a list of some of a model's parameters.
+struct Gradients {
+  std::vector<HostTensor> tensors;
+  std::vector<GradSlot> slots;
+  std::vector<Chunk> chunks;
+  std::vector<NormNode> nodes;
+
+  void add(DType dtype, int64_t size) {
+    tensors.emplace_back(dtype, Shape{size});
+    tensors.back().fill_uniform(-2, 2, static_cast<uint32_t>(tensors.size()));
+  }
+  void plan() {
+    std::vector<int64_t> sizes;
+    for (const HostTensor& tensor : tensors) {
+      slots.push_back({.grad = tensor.data(),
+                       .grad_dtype = tensor.view().dtype,
+                       .parameter = static_cast<int32_t>(3 * slots.size() + 1),
+                       .size = tensor.numel()});
+      sizes.push_back(tensor.numel());
+    }
+    chunks = plan_chunks(sizes);
+    for (const Chunk& chunk : chunks) {
+      nodes.push_back({.parameter = slots[static_cast<size_t>(chunk.slot)].parameter,
+                       .first_block = chunk.begin / kBlockSize,
+                       .blocks = (chunk.end - chunk.begin + kBlockSize - 1) / kBlockSize});
+    }
+  }
+  MultiTensor<GradSlot> here() const {
+    return {slots.data(), chunks.data(), static_cast<int64_t>(slots.size()), static_cast<int64_t>(chunks.size())};
+  }
+  MultiTensor<GradSlot> there(DeviceCopies& copies) const {
+    std::vector<GradSlot> moved = slots;
+    for (size_t i = 0; i < moved.size(); ++i) moved[i].grad = copies.send(tensors[i]).data;
+    return {copies.lend(moved.data(), moved.size()), copies.lend(chunks.data(), chunks.size()),
+            static_cast<int64_t>(slots.size()), static_cast<int64_t>(chunks.size())};
+  }
+};
+
+Gradients some_gradients() {
+  Gradients gradients;
+  for (const int64_t size : {1, 0, 5, 31, 33, 255, 256, 257}) gradients.add(DType::kF32, size);
+  for (const int64_t size : {17, 300, 1000}) gradients.add(DType::kBF16, size);
+  gradients.add(DType::kF16, 700);
+  gradients.add(DType::kF32, kChunkSize / 2 + 100);
+  gradients.add(DType::kBF16, 2 * kChunkSize + 600);
+  return gradients;
+}
+
+class NormOnCuda : public GradCheckOnCuda {
+ protected:
+  void expect_same_check(Gradients& gradients) {
+    gradients.plan();
+    OptimizerState cpu = {.grad_norm_squared = -1, .found_inf = 0.5f}, gpu = cpu;
+    std::vector<double> cpu_sums(gradients.chunks.size(), kNan), gpu_sums = cpu_sums;
+    const auto count = static_cast<int64_t>(gradients.chunks.size());
+    ASSERT_TRUE(cpu_kernels().grad_norm(cpu_stream(), gradients.here(), cpu_sums.data(), &cpu).ok());
+    ASSERT_TRUE(cpu_kernels().sum_norm(cpu_stream(), gradients.nodes.data(), cpu_sums.data(), count, &cpu).ok());
+    DeviceCopies copies(cuda());
+    double* const sums = copies.send(gpu_sums.data(), gpu_sums.size());
+    OptimizerState* const state = copies.send(&gpu, 1);
+    const NormNode* const nodes = copies.lend(gradients.nodes.data(), gradients.nodes.size());
+    const MultiTensor<GradSlot> there = gradients.there(copies);
+    const int64_t waits = cuda_waits();
+    ASSERT_TRUE(copies.kernels().optim.grad_norm(copies.stream(), there, sums, state).ok());
+    ASSERT_TRUE(copies.kernels().optim.sum_norm(copies.stream(), nodes, sums, count, state).ok());
+    EXPECT_EQ(cuda_waits(), waits);
+    ASSERT_TRUE(copies.fetch().ok());
+    for (size_t i = 0; i < cpu_sums.size(); ++i) {
+      if (std::isfinite(cpu_sums[i])) {
+        ASSERT_EQ(gpu_sums[i], cpu_sums[i]) << "chunk " << i;
+      }
+    }
+    EXPECT_EQ(gpu.found_inf, cpu.found_inf);
+    EXPECT_EQ(gpu.offending_parameter, cpu.offending_parameter);
+    EXPECT_EQ(gpu.offending_kind, cpu.offending_kind);
+    if (cpu.found_inf == 0.0f) {
+      EXPECT_EQ(gpu.grad_norm_squared, cpu.grad_norm_squared);
+    }
+  }
+
+  // The norm of nodes with random partials.
+  void expect_same_sum(const std::vector<NormNode>& nodes) {
+    std::mt19937 generator(static_cast<uint32_t>(nodes.size()));
+    std::uniform_real_distribution<double> uniform(0, 1);
+    std::vector<double> partials;
+    for (size_t i = 0; i < nodes.size(); ++i) partials.push_back(uniform(generator));
+    OptimizerState cpu = {.grad_norm_squared = -1}, gpu = cpu;
+    const auto count = static_cast<int64_t>(nodes.size());
+    ASSERT_TRUE(cpu_kernels().sum_norm(cpu_stream(), nodes.data(), partials.data(), count, &cpu).ok());
+    DeviceCopies copies(cuda());
+    OptimizerState* const state = copies.send(&gpu, 1);
+    const Status status = copies.kernels().optim.sum_norm(copies.stream(), copies.lend(nodes.data(), nodes.size()),
+                                                          copies.lend(partials.data(), nodes.size()), count, state);
+    ASSERT_TRUE(status.ok());
+    ASSERT_TRUE(copies.fetch().ok());
+    EXPECT_EQ(gpu.grad_norm_squared, cpu.grad_norm_squared);
+  }
+};
+
+TEST_F(NormOnCuda, HasTheBitsOfTheCpu) {
+  Gradients gradients = some_gradients();
+  expect_same_check(gradients);
+}
+
+TEST_F(NormOnCuda, IsZeroForAnEmptyList) { expect_same_sum({}); }
+
+TEST_F(NormOnCuda, NamesTheFirstGradientThatIsNotFinite) {
+  struct Place {
+    size_t tensor;
+    int64_t element;
+    double value;
+  };
+  const std::vector<Place> cases[] = {
+      {{6, 255, kInfinity}},
+      {{7, 256, kNan}},
+      {{13, 2 * kChunkSize + 500, -kInfinity}},
+      {{12, 3, kInfinity}, {12, 2, kNan}, {3, 30, kInfinity}},
+      {{13, 400, kNan}, {13, 200, kInfinity}, {13, kChunkSize + 1, kNan}},
+  };
+  for (const std::vector<Place>& places : cases) {
+    Gradients gradients = some_gradients();
+    for (const Place& place : places) gradients.tensors[place.tensor].set(place.element, place.value);
+    expect_same_check(gradients);
+  }
+}
+
+std::vector<NormNode> chunk_nodes(int64_t parameter, int64_t first_block, int64_t end_block) {
+  std::vector<NormNode> nodes;
+  for (int64_t block = first_block; block < end_block;) {
+    const int64_t blocks = std::min(kChunkSize / kBlockSize, end_block - block);
+    nodes.push_back({parameter, block, blocks});
+    block += blocks;
+  }
+  return nodes;
+}
+
+std::vector<NormNode> joined(const std::vector<std::vector<NormNode>>& lists) {
+  std::vector<NormNode> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+TEST_F(NormOnCuda, AddsLargeParametersInTheOrderOfTheTree) {
+  expect_same_sum(joined({chunk_nodes(0, 0, 64 * 300 + 5), chunk_nodes(1, 0, 3), chunk_nodes(4, 0, 2048),
+                          chunk_nodes(5, 0, 2049), chunk_nodes(7, 0, 64 * 33)}));
+}
+
+TEST_F(NormOnCuda, AddsMoreNodesThanFitIntoOnePass) { expect_same_sum(chunk_nodes(2, 0, 64 * 70001 + 1)); }
+
+// Lists of one shard begin and end anywhere in a parameter.
+TEST_F(NormOnCuda, AddsPartsOfParametersInTheOrderOfTheTree) {
+  expect_same_sum(joined({chunk_nodes(0, 64, 64 * 90), chunk_nodes(1, 0, 64 * 40)}));
+  expect_same_sum(joined({{{0, 3, 1}, {0, 4, 4}, {0, 8, 8}, {0, 16, 16}, {0, 32, 32}}, chunk_nodes(0, 64, 64 * 70)}));
+  expect_same_sum(joined({chunk_nodes(0, 0, 64 * 7), chunk_nodes(0, 64 * 9, 64 * 90)}));
+  std::vector<NormNode> single;
+  for (int64_t block = 0; block < 3000; ++block) single.push_back({0, block, 1});
+  expect_same_sum(single);
+}
+
+// ---- Exponents
+
+TEST_F(GradCheckOnCuda, ExponentsAreCountedIfTheNextUpdateUsesThem) {
+  Gradients gradients = some_gradients();
+  gradients.tensors[5].set(0, kInfinity);
+  gradients.tensors[5].set(1, kNan);
+  gradients.tensors[5].set(2, 0);
+  gradients.plan();
+  ScalerSettings settings;
+  settings.histogram_limit = 100;
+  for (const int64_t interval : {int64_t{1}, int64_t{5}}) {
+    settings.growth_interval = interval;
+    ScalerState scaler;
+    std::vector<int64_t> cpu(kExponentBins, 2), gpu = cpu;
+    ASSERT_TRUE(cpu_kernels().grad_exponents(cpu_stream(), gradients.here(), settings, &scaler, cpu.data()).ok());
+    DeviceCopies copies(cuda());
+    int64_t* const counts = copies.send(gpu.data(), gpu.size());
+    ASSERT_TRUE(
+        copies.kernels()
+            .optim.grad_exponents(copies.stream(), gradients.there(copies), settings, copies.lend(&scaler, 1), counts)
+            .ok());
+    ASSERT_TRUE(copies.fetch().ok());
+    EXPECT_EQ(gpu, cpu);
+    EXPECT_EQ(gpu[127] > 2, interval == 1);
+  }
+}
+
+// ---- States
+
+struct States {
+  OptimizerState optimizer = {.step = 4, .grad_norm_squared = 9, .grad_factor = 0.5f, .offending_parameter = 3};
+  ScalerState scaler;
+  std::vector<int64_t> counts = std::vector<int64_t>(kExponentBins, 1);
+};
+
+class StatesOnCuda : public GradCheckOnCuda, public testing::WithParamInterface<float> {
+ protected:
+  using Call = std::function<Status(const OptimKernels&, Stream&, OptimizerState*, ScalerState*, int64_t*)>;
+
+  void expect_same(const Call& call) {
+    States cpu, gpu;
+    cpu.optimizer.found_inf = gpu.optimizer.found_inf = GetParam();
+    cpu.scaler.found_inf = gpu.scaler.found_inf = GetParam();
+    ASSERT_TRUE(call(cpu_kernels(), cpu_stream(), &cpu.optimizer, &cpu.scaler, cpu.counts.data()).ok());
+    DeviceCopies copies(cuda());
+    OptimizerState* const optimizer = copies.send(&gpu.optimizer, 1);
+    ScalerState* const scaler = copies.send(&gpu.scaler, 1);
+    int64_t* const counts = copies.send(gpu.counts.data(), gpu.counts.size());
+    ASSERT_TRUE(call(copies.kernels().optim, copies.stream(), optimizer, scaler, counts).ok());
+    ASSERT_TRUE(copies.fetch().ok());
+    EXPECT_EQ(std::memcmp(&cpu.optimizer, &gpu.optimizer, sizeof cpu.optimizer), 0);
+    EXPECT_EQ(std::memcmp(&cpu.scaler, &gpu.scaler, sizeof cpu.scaler), 0);
+    EXPECT_EQ(cpu.counts, gpu.counts);
+  }
+};
+
+TEST_P(StatesOnCuda, ChangeAsOnTheCpu) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+    return k.accept_gradients(s, o);
+  });
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+    return k.set_clip_value(s, 0.25f, o);
+  });
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+    const Schedule cosine = {.kind = ScheduleKind::kCosine, .total_steps = 10, .final_factor = 0.1, .warmup_steps = 2};
+    return k.begin_step(s, cosine, o);
+  });
+  expect_same(
+      [](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) { return k.end_step(s, o); });
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState* scaler, int64_t*) {
+    return k.unscale(s, scaler, o);
+  });
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+    return k.clip_by_norm(s, 0.7, o);
+  });
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState*, ScalerState* scaler, int64_t* counts) {
+    ScalerSettings settings;
+    settings.growth_interval = 1;
+    settings.histogram_limit = 1000;
+    return k.update_scale(s, settings, scaler, counts);
+  });
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState*, ScalerState* scaler, int64_t*) {
+    return k.update_scale(s, ScalerSettings(), scaler, nullptr);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(FoundInf, StatesOnCuda, testing::Values(0.0f, 1.0f));
+
+}  // namespace
+}  // namespace halftone
