@@ -3,6 +3,5 @@
 namespace halftone::cuda {
 
 const NormKernels kNormKernels = {};
-const NormKernels kNormKernels = {};
 
 }  // namespace halftone::cuda
