@@ -10,6 +10,9 @@ install(TARGETS halftone halftone_static EXPORT halftone
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS halftone-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The plugin lies beside the library, which looks for it there.
+if(TARGET halftone_cuda)
+  install(TARGETS halftone_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET halftone_gloo)
   install(TARGETS halftone_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -1,6 +1,9 @@
 #include "runtime/context.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 
 #include "core/call_log.h"
 #include "core/error.h"
@@ -45,16 +48,28 @@ ContextDevice& Context::device(const char* text) {
   const DeviceName name(text);
   std::unique_lock lock(mutex_);
   if (ContextDevice* known = find_device(name)) return *known;
-  const std::vector<Plugin> plugins = plugins_;
   lock.unlock();
+  load_plugin_for(name);
   // The device is created without the lock: its allocator registers a fork hook, and a fork takes the two locks in the
   // opposite order. If two threads create the same device, the second returns the first one's; its own is destroyed
   // after the lock is released.
-  std::unique_ptr<ContextDevice> made = make_device(name, plugins);
+  std::unique_ptr<ContextDevice> made = make_device(name, plugins());
   const std::lock_guard relock(mutex_);
   if (ContextDevice* known = find_device(name)) return *known;
   devices_.push_back(std::move(made));
   return *devices_.back();
+}
+
+// Where the file is missing, the error about the device names it.
+void Context::load_plugin_for(const DeviceName& name) {
+  const char* plugin = plugin_for_devices(name.kind);
+  if (plugin == nullptr) return;
+  const std::vector<Plugin> loaded = plugins();
+  const bool is_served = std::any_of(loaded.begin(), loaded.end(), [&](const Plugin& other) {
+    return other.table->device_name != nullptr && std::strcmp(other.table->device_name, name.kind) == 0;
+  });
+  const std::string path = path_beside_library(plugin);
+  if (!is_served && access(path.c_str(), F_OK) == 0) load_plugin(path.c_str());
 }
 
 ContextDevice* Context::find_device(const DeviceName& name) const {

@@ -67,7 +67,8 @@ class Context final : public RefCounted {
   // is returned, so that the repeated call draws the same numbers. Throws OUT_OF_MEMORY.
   PhiloxKey next_key();
 
-  // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. Throws DEVICE if there is no such device.
+  // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. A plugin of this project that lies beside the
+  // library is loaded when its devices are asked for. Throws DEVICE if there is no such device.
   ContextDevice& device(const char* name);
 
   // Loads a plugin from a path. Throws IO if the file cannot be opened, FORMAT if it is not a plugin, UNSUPPORTED if
@@ -77,6 +78,7 @@ class Context final : public RefCounted {
   std::vector<Plugin> plugins() const;
 
  private:
+  void load_plugin_for(const DeviceName& name);
   // REQUIRES: mutex_ is held.
   ContextDevice* find_device(const DeviceName& name) const;
   std::unique_ptr<ContextDevice> make_device(const DeviceName& name, const std::vector<Plugin>& plugins);

@@ -63,4 +63,18 @@ Plugin open_plugin(const char* path) {
   return {.library = library, .table = table};
 }
 
+std::string path_beside_library(const char* plugin) {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&path_beside_library), &info) == 0 || info.dli_fname == nullptr) {
+    return plugin;
+  }
+  const std::string own = info.dli_fname;
+  const size_t slash = own.rfind('/');
+  return slash == std::string::npos ? plugin : own.substr(0, slash + 1) + plugin;
+}
+
+const char* plugin_for_devices(const char* kind) noexcept {
+  return std::strcmp(kind, "cuda") == 0 ? "libhalftone_cuda.so" : nullptr;
+}
+
 }  // namespace halftone

@@ -97,6 +97,10 @@ Device* create_device(const DeviceName& name, const DeviceSources& sources) {
     const char* served = plugin.table->device_name;
     if (served != nullptr && std::strcmp(name.kind, served) == 0) return create_from_plugin(name, *plugin.table);
   }
+  if (const char* plugin = plugin_for_devices(name.kind); plugin != nullptr) {
+    fail(Code::kDevice, "name", "there is no device \"%s:%d\": the plugin %s is not installed beside the library; %s",
+         name.kind, name.index, plugin, list_of_devices(sources.plugins).c_str());
+  }
   fail(Code::kDevice, "name",
        "there is no device \"%s:%d\": this build has no \"%s\" backend, and no loaded plugin serves one; %s", name.kind,
        name.index, name.kind, list_of_devices(sources.plugins).c_str());

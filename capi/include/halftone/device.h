@@ -89,7 +89,8 @@ typedef struct htone_memory_stats {
     sizeof(htone_memory_stats), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0}, { 0, 0, 0, 0, 0, 0, 0, 0 } \
   }
 
-/** Finds a device by name: "cpu", "cuda", "cuda:1", "meta", or the name of a device of a loaded plugin.
+/** Finds a device by name: "cpu", "cuda", "cuda:1", "meta", or the name of a device of a loaded plugin. The devices
+ * "cuda" are in libhalftone_cuda.so, which is loaded if it lies beside the library.
  *
  * @param[in] context borrowed.
  * @param[in] name zero-terminated.

@@ -1,29 +1,17 @@
 #include "comm/launch/launched_group.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "comm/registry.h"
 #include "core/error.h"
+#include "runtime/plugin_loader.h"
 
 namespace halftone {
 namespace {
 
 constexpr const char* kGlooPlugin = "libhalftone_gloo.so";
-
-// Plugins are installed beside the library, or beside a program that contains it.
-std::string path_beside_library(const char* plugin) {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&path_beside_library), &info) == 0 || info.dli_fname == nullptr) {
-    return plugin;
-  }
-  const std::string own = info.dli_fname;
-  const size_t slash = own.rfind('/');
-  return slash == std::string::npos ? plugin : own.substr(0, slash + 1) + plugin;
-}
 
 bool serves_gloo(const Plugin& plugin) {
   return plugin.table->group_name != nullptr && std::strcmp(plugin.table->group_name, "gloo") == 0;

@@ -35,6 +35,7 @@ static void a_missing_device_is_told_with_those_there_are(void** state) {
       htone_device_create(test_context(), "gpu", &device), HTONE_ERROR_DEVICE,
       "there is no device \"gpu:0\": this build has no \"gpu\" backend, and no loaded plugin serves one; there are "
       "cpu");
+  assert_fails(htone_device_create(test_context(), "cuda", &device), HTONE_ERROR_DEVICE, "device");
   assert_fails(htone_device_create(test_context(), "cpu:3", &device), HTONE_ERROR_DEVICE, "there are cpu");
   assert_null(device);
 }
