@@ -397,6 +397,14 @@ HALFTONE_TEST_EXPORT int64_t cuda_emulation_prefetches() { return counts.prefetc
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
 HALFTONE_TEST_EXPORT void cuda_emulation_run_others_first(int32_t is_first) { runs_others_first = is_first != 0; }
 HALFTONE_TEST_EXPORT void cuda_emulation_lose_after(int64_t pieces) { halftone::deferred::pieces_until_loss = pieces; }
+// Lost devices work again.
+HALFTONE_TEST_EXPORT void cuda_emulation_restore() {
+  for (FakeDevice& device : world().devices) {
+    const Lock lock(device.machine.mutex);
+    device.machine.is_lost = false;
+    device.machine.fault = {};
+  }
+}
 HALFTONE_TEST_EXPORT void cuda_emulation_answer(int32_t device_count_error, int32_t driver_version,
                                                 int32_t capability) {
   machine_answers.device_count_error = device_count_error;
