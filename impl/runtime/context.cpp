@@ -60,7 +60,7 @@ ContextDevice& Context::device(const char* text) {
   return *devices_.back();
 }
 
-// Where the file is missing, the error about the device names it.
+// If the file is missing, the error about the device names it.
 void Context::load_plugin_for(const DeviceName& name) {
   const char* plugin = plugin_for_devices(name.kind);
   if (plugin == nullptr) return;

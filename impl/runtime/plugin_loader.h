@@ -16,7 +16,7 @@ struct Plugin {
 // Opens `path` and checks it. Throws IO, FORMAT or UNSUPPORTED; the message names the path.
 Plugin open_plugin(const char* path);
 
-// Where plugins of this project are installed: beside the library, or beside a program that contains it.
+// The place of plugins of this project: beside the library, or beside a program that contains it.
 std::string path_beside_library(const char* plugin);
 
 // The plugin of this project that serves a kind of devices, such as "cuda"; null if there is none.

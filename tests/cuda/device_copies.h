@@ -30,7 +30,7 @@ class DeviceCopies {
   T* send(T* host, size_t count) {
     return static_cast<T*>(send_bytes(host, count * sizeof(T)));
   }
-  // The same, not written back.
+  // As the first form, but nothing is written back.
   template <class T>
   T* lend(const T* host, size_t count) {
     T* const there = static_cast<T*>(send_bytes(const_cast<T*>(host), count * sizeof(T)));

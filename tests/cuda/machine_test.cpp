@@ -1,4 +1,4 @@
-// What the plugin says of machines without a usable GPU, and of a GPU that is lost.
+// Messages of the plugin about machines without a usable GPU, and of a GPU that is lost.
 #include <string>
 
 #include "cuda_device.h"

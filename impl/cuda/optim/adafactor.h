@@ -1,5 +1,5 @@
-// What the passes of Adafactor (adafactor.cu, adafactor_means.cu) share. Each parameter takes these passes, in which
-// all parameters go side by side:
+// The parts that the passes of Adafactor (adafactor.cu, adafactor_means.cu) share. Each parameter takes these passes,
+// in which all parameters go side by side:
 //   1. the squares of the weights, for their root mean square
 //   2. the squares of the gradient by row and by column, and from them the running means
 //   3. the squares of the steps, for their root mean square
@@ -14,7 +14,7 @@
 
 namespace halftone::cuda {
 
-// What the passes keep for a slot in the stream's scratch.
+// The memory of the passes for a slot in the stream's scratch.
 struct SlotRate {
   double scale;
   float rate;

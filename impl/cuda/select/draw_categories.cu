@@ -22,7 +22,7 @@ struct Least {
   HALFTONE_DEVICE int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
 };
 
-// What a block knows of its row.
+// The findings of a block about its row.
 struct RowCheck {
   int64_t first_bad;  // INT64_MAX if all are weights
   int64_t above_zero;

@@ -17,7 +17,7 @@ const char* gpu_plugin() { return std::getenv("HALFTONE_CUDA_PLUGIN"); }
 const char* plugin() { return gpu_plugin() != nullptr ? gpu_plugin() : CUDA_EMULATED_PLUGIN; }
 int step_count() { return gpu_plugin() != nullptr ? 50 : 6; }
 
-// Of the emulated runtime; a GPU's waits are not counted.
+// Waits on the emulated runtime; a GPU's waits are not counted.
 int64_t waits() {
   if (gpu_plugin() != nullptr) return 0;
   void* library = dlopen(CUDA_EMULATED_PLUGIN, RTLD_NOW);
