@@ -29,7 +29,7 @@ DEFAULTS = {
 BAD_VALUES = {
     "--model": ["", "CNN", "linear", "cn"],
     "--precision": ["", "BF16", "fp64", "bf16 ", "bf1"],
-    "--device": ["", "toaster", "cpu:x", "cpu "],
+    "--device": ["", "toaster", "cpu:x", "cpu ", "cuda:99"],
     "--epochs": ["", "0", "-1", "+1", " 1", "1.5", "1e3", "x", "0x10", "1000001", "99999999999999999999"],
     "--steps": ["", "0", "-3", "1000000001", "five"],
     "--batch": ["", "0", "-128", "1000001", "12 8"],

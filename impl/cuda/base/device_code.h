@@ -9,6 +9,7 @@
 
 #define HALFTONE_DEVICE __device__
 #define HALFTONE_KERNEL __global__ void
+#define HALFTONE_NOINLINE __attribute__((noinline))
 
 namespace halftone::cuda {
 

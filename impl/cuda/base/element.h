@@ -128,32 +128,54 @@ union TileBuffer {
   T elements[kTile];
 };
 
+// As load_tile and store_tile below, for memory of type T.
+template <class T, class C>
+HALFTONE_DEVICE inline void load_tile_of(const void* data, int64_t i, C (&tile)[kTile]) {
+  using Buffer = TileBuffer<T>;
+  Buffer buffer;
+  const auto* packs = reinterpret_cast<const Pack<Buffer::kPackBytes>*>(static_cast<const T*>(data) + i);
+#pragma unroll
+  for (int p = 0; p < Buffer::kPacks; ++p) buffer.packs[p] = packs[p];
+#pragma unroll
+  for (int k = 0; k < kTile; ++k) tile[k] = widen<C>(buffer.elements[k]);
+}
+template <class T, class C>
+HALFTONE_DEVICE inline void store_tile_of(void* data, int64_t i, const C (&tile)[kTile]) {
+  using Buffer = TileBuffer<T>;
+  Buffer buffer;
+#pragma unroll
+  for (int k = 0; k < kTile; ++k) buffer.elements[k] = narrow<T>(tile[k]);
+  auto* packs = reinterpret_cast<Pack<Buffer::kPackBytes>*>(static_cast<T*>(data) + i);
+#pragma unroll
+  for (int p = 0; p < Buffer::kPacks; ++p) packs[p] = buffer.packs[p];
+}
+
 // Elements [i, i + kTile). REQUIRES: i is a multiple of kTile, and the data are aligned to 16 bytes.
 template <class C>
 HALFTONE_DEVICE inline void load_tile(const Elements& from, int64_t i, C (&tile)[kTile]) {
-  visit_element_type(from.dtype, [&]<class T>() {
-    using Buffer = TileBuffer<T>;
-    Buffer buffer;
-    const auto* packs = reinterpret_cast<const Pack<Buffer::kPackBytes>*>(static_cast<const T*>(from.data) + i);
-#pragma unroll
-    for (int p = 0; p < Buffer::kPacks; ++p) buffer.packs[p] = packs[p];
-#pragma unroll
-    for (int k = 0; k < kTile; ++k) tile[k] = widen<C>(buffer.elements[k]);
-  });
+  visit_element_type(from.dtype, [&]<class T>() { load_tile_of<T>(from.data, i, tile); });
 }
 
 // Elements [i, i + kTile), as load_tile.
 template <class C>
 HALFTONE_DEVICE inline void store_tile(const Elements& to, int64_t i, const C (&tile)[kTile]) {
-  visit_element_type(to.dtype, [&]<class T>() {
-    using Buffer = TileBuffer<T>;
-    Buffer buffer;
-#pragma unroll
-    for (int k = 0; k < kTile; ++k) buffer.elements[k] = narrow<T>(tile[k]);
-    auto* packs = reinterpret_cast<Pack<Buffer::kPackBytes>*>(static_cast<T*>(to.data) + i);
-#pragma unroll
-    for (int p = 0; p < Buffer::kPacks; ++p) packs[p] = buffer.packs[p];
-  });
+  visit_element_type(to.dtype, [&]<class T>() { store_tile_of<T>(to.data, i, tile); });
+}
+
+// Calls f.operator()<T>() for the dtypes of training that the compute type serves: f64, or f32, f16 and bf16. Returns
+// false for others. Kernels with many tiles have code for these alone.
+template <class C, class F>
+HALFTONE_DEVICE inline bool visit_trained_type(DType dtype, F&& f) {
+  if constexpr (std::is_same_v<C, double>) {
+    if (dtype != DType::kF64) return false;
+    f.template operator()<double>();
+  } else {
+    if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) return false;
+    if (dtype == DType::kF32) f.template operator()<float>();
+    if (dtype == DType::kF16) f.template operator()<Float16>();
+    if (dtype == DType::kBF16) f.template operator()<BFloat16>();
+  }
+  return true;
 }
 
 }  // namespace halftone::cuda

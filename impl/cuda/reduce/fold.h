@@ -8,8 +8,8 @@
 //   finish(state, small)   writes the result of an output at its offsets in the small views
 // An op that goes over its terms twice has of_group(group, terms) in place of add.
 //
-// Few outputs with many terms are folded in pieces by many blocks. The states of the pieces stay in the stream's
-// scratch, and a second launch combines them in order.
+// Few outputs with many terms are folded in pieces by many blocks. The states of the pieces stay in the first half of the
+// stream's scratch, and a second launch combines them in order.
 #pragma once
 
 #include "cuda/base/launch.h"
@@ -102,11 +102,14 @@ HALFTONE_KERNEL combine_kernel(Places<N + M> outputs, Op op, const typename Op::
   }
 }
 
+// The bytes of a stream's scratch for the states of pieces; the others are free for the caller of fold.
+inline constexpr size_t kPartialBytes = kScratchBytes / 2;
+
 namespace detail {
 
 template <class State>
 FoldPlan plan_for(int64_t outputs, int64_t terms, bool by_columns) {
-  return plan_fold(outputs, terms, by_columns, static_cast<int64_t>(kScratchBytes / sizeof(State)));
+  return plan_fold(outputs, terms, by_columns, static_cast<int64_t>(kPartialBytes / sizeof(State)));
 }
 
 template <int N>

@@ -30,7 +30,7 @@ struct LogSumExp {
     shift = state.largest;
   }
   template <int K>
-  HALFTONE_DEVICE void result(const C (&terms)[1][K], C (&results)[K]) const {
+  HALFTONE_DEVICE void result(const C (&terms)[1][K], int64_t, int64_t, C (&results)[K]) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) results[k] = std::exp(terms[0][k] - shift) * factor;
   }

@@ -34,7 +34,7 @@ struct SharedGradient {
   HALFTONE_DEVICE void finish(State, const int64_t*) const {}
   HALFTONE_DEVICE void prepare(State count) { share = share / static_cast<C>(count); }
   template <int K>
-  HALFTONE_DEVICE void result(const C (&terms)[1][K], C (&results)[K]) const {
+  HALFTONE_DEVICE void result(const C (&terms)[1][K], int64_t, int64_t, C (&results)[K]) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) results[k] = includes(terms[0][k]) ? share : C(0);
   }

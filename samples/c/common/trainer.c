@@ -27,7 +27,11 @@ bool trainer_begin(trainer* t, const train_options* options) {
   if (!ok(htone_handles_begin(&t->objects)) || !ok(htone_context_create(&context_options, &t->context))) return false;
   const htone_status status = htone_device_create(t->context, options->device, &t->device);
   if (status == HTONE_ERROR_DEVICE || status == HTONE_ERROR_INVALID_ARGUMENT) {
-    return trainer_refuse(t, "--device", options->device, "a device that this machine has, such as cpu");
+    htone_error_info info = HTONE_ERROR_INFO_INIT;
+    htone_error_last(&info); /* tells why, such as a missing driver */
+    print_error("--device '%s': %s", options->device, info.message);
+    t->failure_status = kExitUsage;
+    return false;
   }
   return ok(status);
 }

@@ -35,6 +35,7 @@ BEFORE["htone_group_describe_operations"] = "group = renew_group();"
 
 # Functions that cannot succeed in this test, with the reason.
 NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load",
+               "htone_device_set_option": "the CPU has no options",
                "htone_ddp_mark_ready": "the parameter is of another model",
                "htone_fsdp_mark_ready": "the parameter is of another model",
                "htone_group_receive": "the group has no other rank",

@@ -1,7 +1,0 @@
-#include "cuda/base/kernel_groups.h"
-
-namespace halftone::cuda {
-
-const NormKernels kNormKernels = {};
-
-}  // namespace halftone::cuda
