@@ -7,7 +7,7 @@ namespace {
 
 enum : int { kGrad, kX };
 
-// What both kernels need.
+// Arguments of both kernels.
 template <class C>
 struct Sums {
   Places<2> places;

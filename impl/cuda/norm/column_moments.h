@@ -1,5 +1,5 @@
-// What the kernels of batch normalisation share: the views of a tensor by channel, and the table of what normalises
-// each channel, which stays in the stream's scratch between launches.
+// Parts that the kernels of batch normalisation share: the views of a tensor by channel, and the table of what
+// normalises each channel, which stays in the stream's scratch between launches.
 #pragma once
 
 #include "cuda/norm/row_moments.h"

@@ -9,7 +9,7 @@
 namespace halftone::cuda {
 namespace {
 
-// What forward saves of a row for backward.
+// The values of a row that forward saves for backward.
 template <class C>
 struct Normalizer {
   C largest;

@@ -83,7 +83,7 @@ class RowReader {
   HALFTONE_DEVICE DType dtype(int view) const { return set_.views.at[view].dtype; }
   // The number of a thread's tiles.
   HALFTONE_DEVICE int64_t tiles() const { return (set_.length + int64_t{T} * kTile - 1) / (int64_t{T} * kTile); }
-  // Where element i of the thread's tile k is in the row.
+  // The place in the row of element i of the thread's tile k.
   HALFTONE_DEVICE int64_t index(int64_t k, int i) const {
     return set_.is_tiled ? (k * T + lane_) * kTile + i : (k * kTile + i) * T + lane_;
   }

@@ -29,7 +29,8 @@ bool trainer_begin(trainer* t, const train_options* options) {
   if (status == HTONE_ERROR_DEVICE || status == HTONE_ERROR_INVALID_ARGUMENT) {
     htone_error_info info = HTONE_ERROR_INFO_INIT;
     htone_error_last(&info); /* tells why, such as a missing driver */
-    print_error("--device '%s': %s", options->device, info.message);
+    print_error("--device '%s': expected a device that this machine has, such as cpu; %s", options->device,
+                info.message);
     t->failure_status = kExitUsage;
     return false;
   }
