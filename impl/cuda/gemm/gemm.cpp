@@ -61,9 +61,11 @@ Status multiply(Stream& stream, const GemmArgs& args, const LtProblem& problem, 
   const void* none = is_wide ? static_cast<const void*>(&zero) : &narrow_zero;
   const void* first = problem.is_swapped != 0 ? args.b.data : args.a.data;
   const void* second = problem.is_swapped != 0 ? args.a.data : args.b.data;
+  const bool has_residual = result == args.c.data && args.residual.data != nullptr;
+  const void* added = has_residual ? args.residual.data : result;
   const cublasStatus_t status =
       lt_functions()->multiply(device.lt->native(), call.description(), alpha, first, call.a(), second, call.b(),
-                               problem.adds != 0 ? alpha : none, result, call.d(), result, call.d(),
+                               problem.adds != 0 ? alpha : none, added, call.c(), result, call.d(),
                                &choices.choice.algorithm, scratch, choices.choice.workspace, native(stream));
   if (status == CUBLAS_STATUS_SUCCESS) return {};
   Status failed = Status::failure(Code::kDevice, "cublasLtMatmul: status %d", static_cast<int>(status));

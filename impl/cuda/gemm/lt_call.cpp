@@ -4,11 +4,12 @@ namespace halftone::cuda {
 
 LtCall::LtCall(const LtFunctions& lt, const LtProblem& problem, const void* bias) noexcept : lt_(lt) {
   is_complete_ = describe(problem, bias) && lay_out(problem.a, problem.type, &a_) &&
-                 lay_out(problem.b, problem.type, &b_) && lay_out(problem.d, problem.result_type, &d_);
+                 lay_out(problem.b, problem.type, &b_) && lay_out(problem.c, problem.result_type, &c_) &&
+                 lay_out(problem.d, problem.result_type, &d_);
 }
 
 LtCall::~LtCall() {
-  for (cublasLtMatrixLayout_t layout : {a_, b_, d_}) {
+  for (cublasLtMatrixLayout_t layout : {a_, b_, c_, d_}) {
     if (layout != nullptr) lt_.destroy_layout(layout);
   }
   if (description_ != nullptr) lt_.destroy_description(description_);

@@ -18,6 +18,7 @@ class LtCall {
   cublasLtMatmulDesc_t description() const noexcept { return description_; }
   cublasLtMatrixLayout_t a() const noexcept { return a_; }
   cublasLtMatrixLayout_t b() const noexcept { return b_; }
+  cublasLtMatrixLayout_t c() const noexcept { return c_; }
   cublasLtMatrixLayout_t d() const noexcept { return d_; }
 
  private:
@@ -30,6 +31,7 @@ class LtCall {
   cublasLtMatmulDesc_t description_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr;
   cublasLtMatrixLayout_t b_ = nullptr;
+  cublasLtMatrixLayout_t c_ = nullptr;
   cublasLtMatrixLayout_t d_ = nullptr;
   bool is_complete_ = false;
 };

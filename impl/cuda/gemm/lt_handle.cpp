@@ -1,8 +1,12 @@
 #include "cuda/gemm/lt_handle.h"
 
+#include <atomic>
+#include <cinttypes>
+#include <cstdio>
 #include <new>
 
 #include "cuda/base/current_device.h"
+#include "cuda/base/warning.h"
 #include "cuda/gemm/lt_call.h"
 
 namespace halftone::cuda {
@@ -20,9 +24,11 @@ class Preference {
     const uint64_t workspace = kMostWorkspace;
     is_complete_ = lt.create_preference(&native_) == CUBLAS_STATUS_SUCCESS &&
                    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace) &&
+                   // Parts of a sum are added in FP32, as one sum would be, and not in the type of the result.
+                   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}) &&
                    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<uint32_t>(problem.a.alignment)) &&
                    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<uint32_t>(problem.b.alignment)) &&
-                   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<uint32_t>(problem.d.alignment)) &&
+                   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<uint32_t>(problem.c.alignment)) &&
                    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<uint32_t>(problem.d.alignment));
   }
   ~Preference() {
@@ -51,11 +57,23 @@ bool find(const LtFunctions& lt, cublasLtHandle_t handle, const LtProblem& probl
   if (!call.is_complete() || !preference.is_complete()) return false;
   cublasLtMatmulHeuristicResult_t found = {};
   int count = 0;
-  const cublasStatus_t status = lt.find_algorithms(handle, call.description(), call.a(), call.b(), call.d(), call.d(),
+  const cublasStatus_t status = lt.find_algorithms(handle, call.description(), call.a(), call.b(), call.c(), call.d(),
                                                    preference.native(), 1, &found, &count);
   if (status != CUBLAS_STATUS_SUCCESS || count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return false;
   *out = {.algorithm = found.algo, .workspace = found.workspaceSize};
   return true;
+}
+
+// Once for a program: the sizes that slow one product down are those of others, too.
+void advise(const LtProblem& problem) noexcept {
+  static std::atomic<bool> is_said{false};
+  if (!is_misaligned(problem) || is_said.exchange(true)) return;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "a product of 16-bit matrices whose rows are %" PRId64 ", %" PRId64 " and %" PRId64
+                " elements long is slower than it could be: GPUs are fastest if these are multiples of 8",
+                problem.a.leading, problem.b.leading, problem.d.leading);
+  warn(text);
 }
 
 }  // namespace
@@ -84,6 +102,7 @@ bool LtHandle::choose(const LtProblem& problem, LtChoice* out) noexcept {
   }
   const CurrentDevice current(device_);
   if (!find(*lt_functions(), handle_, problem, out)) return false;
+  advise(problem);
   try {
     if (chosen_.size() == kMostProblems) chosen_.clear();
     chosen_.emplace(problem, *out);

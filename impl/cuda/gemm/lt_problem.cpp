@@ -1,13 +1,18 @@
 #include "cuda/gemm/lt_problem.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 namespace halftone::cuda {
 namespace {
 
-// Below this, our own kernel starts sooner than cuBLASLt has prepared its call.
-constexpr int64_t kLeastSize = 8;
+// With fewer multiplications our own kernel has finished before cuBLASLt has prepared its call.
+constexpr int64_t kLeastProducts = 4096;
+// Elements of 16 bits in the 16 bytes that the fastest algorithms load at a time.
+constexpr int64_t kAlignedElements = 8;
+// Sizes from here on are worth advice.
+constexpr int64_t kLargeSize = 128;
 
 int32_t type_of(DType dtype) {
   switch (dtype) {
@@ -31,16 +36,16 @@ int32_t alignment_of(const void* data) {
 }
 
 // A row-major [rows, columns] is a column-major [columns, rows]. Returns false for other strides, among them repeated
-// elements.
+// elements. The stride of a dimension of size 1 has no meaning.
 bool as_column_major(const View& view, LtMatrix* out) {
   const int64_t rows = view.shape[0];
   const int64_t columns = view.shape[1];
-  const bool is_row_major = view.strides[1] == 1 && view.strides[0] >= columns;
-  const bool is_column_major = view.strides[0] == 1 && view.strides[1] >= rows;
+  const bool is_row_major = (view.strides[1] == 1 || columns == 1) && (view.strides[0] >= columns || rows == 1);
+  const bool is_column_major = (view.strides[0] == 1 || rows == 1) && (view.strides[1] >= rows || columns == 1);
   if (!is_row_major && !is_column_major) return false;
   out->rows = is_row_major ? columns : rows;
   out->columns = is_row_major ? rows : columns;
-  out->leading = is_row_major ? view.strides[0] : view.strides[1];
+  out->leading = std::max(is_row_major ? view.strides[0] : view.strides[1], out->rows);
   out->is_transposed = is_row_major ? 1 : 0;
   out->alignment = alignment_of(view.data);
   return true;
@@ -52,15 +57,31 @@ bool are_usual_types(const GemmArgs& args) {
 }
 
 bool is_large_enough(const GemmArgs& args) {
-  return args.c.shape[0] >= kLeastSize && args.c.shape[1] >= kLeastSize && args.a.shape[1] >= kLeastSize;
+  return args.a.shape[1] > 0 && args.c.numel() * args.a.shape[1] >= kLeastProducts;
 }
 
-// The end of the product that cuBLASLt computes itself: none, or a bias along c's rows.
+// cuBLASLt adds a bias along c's rows.
+bool takes_bias(const GemmArgs& args) {
+  if (args.bias.data == nullptr) return true;
+  const bool is_dense = args.bias.strides[0] == 1 || args.bias.shape[0] == 1;
+  return args.bias.dtype == args.c.dtype && is_dense && (args.c.strides[1] == 1 || args.c.shape[1] == 1);
+}
+
+// cuBLASLt adds one matrix of c's type, in FP32 and before it rounds: c itself, or a residual in c's order.
+bool takes_residual(const GemmArgs& args) {
+  if (args.residual.data == nullptr) return true;
+  LtMatrix residual;
+  LtMatrix c;
+  return args.store == Store::kWrite && args.residual.dtype == args.c.dtype &&
+         as_column_major(args.residual, &residual) && as_column_major(args.c, &c) &&
+         residual.is_transposed == c.is_transposed;
+}
+
+// The end of the product that cuBLASLt computes itself. Its GELU is not used: nothing says how precise its lower tail
+// is.
 bool has_simple_end(const GemmArgs& args) {
-  const bool has_bias = args.bias.data != nullptr;
-  const bool fits =
-      !has_bias || (args.bias.dtype == args.c.dtype && args.bias.strides[0] == 1 && args.c.strides[1] == 1);
-  return fits && args.residual.data == nullptr && args.sum.data == nullptr && args.activation == GemmActivation::kNone;
+  return args.sum.data == nullptr && args.activation == GemmActivation::kNone && takes_bias(args) &&
+         takes_residual(args);
 }
 
 int32_t compute_of(DType dtype, bool allows_tf32) {
@@ -99,13 +120,25 @@ LtPlan lt_plan(const GemmArgs& args, bool allows_tf32) noexcept {
     problem.b.is_transposed = 1 - problem.b.is_transposed;
   }
   problem.d.is_transposed = 0;
+  problem.c = problem.d;
+  const bool has_residual = !plan.writes_sums && args.residual.data != nullptr;
+  if (has_residual) as_column_major(args.residual, &problem.c);
+  problem.c.is_transposed = 0;
   problem.type = type_of(args.a.dtype);
   problem.result_type = plan.writes_sums ? CUDA_R_32F : type_of(args.c.dtype);
   problem.compute = compute_of(args.a.dtype, allows_tf32);
-  problem.adds = !plan.writes_sums && args.store == Store::kAdd ? 1 : 0;
+  problem.adds = has_residual || (!plan.writes_sums && args.store == Store::kAdd) ? 1 : 0;
   problem.has_bias = !plan.writes_sums && args.bias.data != nullptr ? 1 : 0;
   plan.is_possible = true;
   return plan;
+}
+
+bool is_misaligned(const LtProblem& problem) noexcept {
+  if (problem.type != CUDA_R_16F && problem.type != CUDA_R_16BF) return false;
+  const int64_t depth = problem.a.is_transposed != 0 ? problem.a.rows : problem.a.columns;
+  if (std::min({problem.d.rows, problem.d.columns, depth}) < kLargeSize) return false;
+  const auto is_odd = [](const LtMatrix& matrix) { return matrix.leading % kAlignedElements != 0; };
+  return is_odd(problem.a) || is_odd(problem.b) || is_odd(problem.d);
 }
 
 }  // namespace halftone::cuda

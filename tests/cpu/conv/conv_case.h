@@ -40,7 +40,13 @@ class ConvCase {
   // Fails the test for every element of the result outside its bound, and if a guard word was overwritten.
   void expect_right() const;
 
+  HostTensor& input() { return input_; }
+  HostTensor& weight() { return weight_; }
+  HostTensor& output() { return output_; }
+  HostTensor& bias() { return bias_; }
   const HostTensor& result() const;
+  ConvPass pass() const { return pass_; }
+  const ConvArgs& args() const { return args_; }
 
  private:
   struct Sum {

@@ -43,6 +43,9 @@ class GemmCase {
   HostTensor& a() { return a_; }
   HostTensor& b() { return b_; }
   HostTensor& c() { return c_; }
+  HostTensor& bias() { return bias_; }
+  HostTensor& residual() { return residual_; }
+  HostTensor& sum() { return sum_; }
   const GemmArgs& args() const { return args_; }
 
   // The kernel reads these instead of a() and b(), which must hold the same values.

@@ -29,6 +29,7 @@ struct LtLayout {
 };
 struct LtPreference {
   uint64_t workspace = 0;
+  uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
   uint32_t alignment[4] = {256, 256, 256, 256};  // of a, b, c, d
 };
 
@@ -38,6 +39,7 @@ namespace {
 struct Found {
   uint64_t problem;
   uint32_t alignment[4];
+  uint32_t reductions;
   uint64_t workspace;
 };
 static_assert(sizeof(Found) <= sizeof(cublasLtMatmulAlgo_t));
@@ -81,12 +83,13 @@ void store(void* data, cudaDataType_t type, int64_t i, double value) {
 
 uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); }
 
-uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& d) {
+uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
+                    const LtLayout& d) {
   uint64_t hash = 1;
   for (const int value : {int{of.compute}, int{of.of_a}, int{of.of_b}, int{of.epilogue}}) {
     hash = mix(hash, static_cast<uint64_t>(value));
   }
-  for (const LtLayout* layout : {&a, &b, &d}) {
+  for (const LtLayout* layout : {&a, &b, &c, &d}) {
     hash = mix(hash, static_cast<uint64_t>(layout->type));
     for (const int64_t value : {layout->rows, layout->columns, layout->leading}) {
       hash = mix(hash, static_cast<uint64_t>(value));
@@ -95,8 +98,9 @@ uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& 
   return hash;
 }
 
-bool has_kernel(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& d) {
-  if (a.type != b.type) return false;
+bool has_kernel(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c, const LtLayout& d) {
+  const bool is_like = c.type == d.type && c.rows == d.rows && c.columns == d.columns && c.leading >= c.rows;
+  if (a.type != b.type || !is_like) return false;
   const bool is_wide = a.type == CUDA_R_64F;
   if (is_wide != (d.type == CUDA_R_64F) || is_wide != (of.compute == CUBLAS_COMPUTE_64F)) return false;
   return d.type == a.type || d.type == CUDA_R_32F;
@@ -122,24 +126,41 @@ int64_t place(const LtLayout& layout, cublasOperation_t operation, int64_t row, 
 
 struct Call {
   LtDescription of;
-  LtLayout layout_a, layout_b, layout_d;
+  LtLayout layout_a, layout_b, layout_c, layout_d;
   const void* a;
   const void* b;
+  const void* c;
   void* d;
   double alpha, beta;
+  uint32_t reductions;
 };
 
-// Sums in FP32, or in double for f64, and rounds once.
-double sum_of(const Call& call, const Sizes& sizes, int64_t i, int64_t j) {
+double rounded_to(cudaDataType_t type, double value) {
+  double memory = 0;
+  store(&memory, type, 0, value);
+  return load(&memory, type, 0);
+}
+
+// A sum over the depths [begin, end), in FP32, or in double for f64.
+double sum_of(const Call& call, int64_t begin, int64_t end, int64_t i, int64_t j) {
   float narrow = 0;
   double wide = 0;
-  for (int64_t p = 0; p < sizes.k; ++p) {
+  for (int64_t p = begin; p < end; ++p) {
     const double x = load(call.a, call.layout_a.type, place(call.layout_a, call.of.of_a, i, p));
     const double y = load(call.b, call.layout_b.type, place(call.layout_b, call.of.of_b, p, j));
     narrow = std::fma(static_cast<float>(x), static_cast<float>(y), narrow);
     wide = std::fma(x, y, wide);
   }
   return call.layout_a.type == CUDA_R_64F ? wide : narrow;
+}
+
+// In one part, or in two whose sums are rounded to the type of the result, if the caller allows that.
+double sum_of(const Call& call, const Sizes& sizes, int64_t i, int64_t j) {
+  constexpr uint32_t kRounding = CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+  if ((call.reductions & kRounding) == 0) return sum_of(call, 0, sizes.k, i, j);
+  const int64_t half = sizes.k / 2;
+  const cudaDataType_t type = call.layout_d.type;
+  return rounded_to(type, sum_of(call, 0, half, i, j)) + rounded_to(type, sum_of(call, half, sizes.k, i, j));
 }
 
 void compute(const Call& call) {
@@ -149,7 +170,7 @@ void compute(const Call& call) {
       const int64_t at = i + j * call.layout_d.leading;
       double value = call.alpha * sum_of(call, sizes, i, j);
       if (call.of.epilogue == CUBLASLT_EPILOGUE_BIAS) value += load(call.of.bias, call.of.bias_type, i);
-      if (call.beta != 0) value += call.beta * load(call.d, call.layout_d.type, at);
+      if (call.beta != 0) value += call.beta * load(call.c, call.layout_c.type, i + j * call.layout_c.leading);
       store(call.d, call.layout_d.type, at, value);
     }
   }
@@ -228,18 +249,22 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     cublasLtMatmulPreferenceAttributes_t attribute, const void* value,
                                                     size_t bytes) {
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) return take(preference->workspace, value, bytes);
+  if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) return take(preference->reductions, value, bytes);
   return take(preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int most,
                                               cublasLtMatmulHeuristicResult_t* results, int* count) {
   *count = 0;
   const bool fits = most > 0 && sizes_of(*description, *a, *b, *d).fit && preference->workspace >= kWorkspace;
-  if (!fits || !has_kernel(*description, *a, *b, *d)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  Found found = {.problem = problem_of(*description, *a, *b, *d), .alignment = {}, .workspace = kWorkspace};
+  if (!fits || !has_kernel(*description, *a, *b, *c, *d)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  Found found = {.problem = problem_of(*description, *a, *b, *c, *d),
+                 .alignment = {},
+                 .reductions = preference->reductions,
+                 .workspace = kWorkspace};
   std::memcpy(found.alignment, preference->alignment, sizeof found.alignment);
   *results = {};
   std::memcpy(&results->algo, &found, sizeof found);
@@ -251,7 +276,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha, const void* a,
                               cublasLtMatrixLayout_t layout_a, const void* b, cublasLtMatrixLayout_t layout_b,
-                              const void* beta, const void* c, cublasLtMatrixLayout_t, void* d,
+                              const void* beta, const void* c, cublasLtMatrixLayout_t layout_c, void* d,
                               cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t* algorithm, void* workspace,
                               size_t workspace_bytes, cudaStream_t stream) {
   Found found;
@@ -260,18 +285,21 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   for (int i = 0; i < 4; ++i) {
     if (!is_aligned(pointers[i], found.alignment[i])) return CUBLAS_STATUS_INVALID_VALUE;
   }
-  const bool is_same = found.problem == problem_of(*description, *layout_a, *layout_b, *layout_d);
+  const bool is_same = found.problem == problem_of(*description, *layout_a, *layout_b, *layout_c, *layout_d);
   if (!is_same || workspace == nullptr || workspace_bytes < found.workspace) return CUBLAS_STATUS_INVALID_VALUE;
   // A workspace is written, so that memory that is too small shows.
   const Call call = {*description,
                      *layout_a,
                      *layout_b,
+                     *layout_c,
                      *layout_d,
                      a,
                      b,
+                     c,
                      d,
                      scale_of(*description, alpha),
-                     scale_of(*description, beta)};
+                     scale_of(*description, beta),
+                     found.reductions};
   const cudaError_t error = enqueue(stream, [=] {
     std::memset(workspace, 0xff, workspace_bytes);
     compute(call);

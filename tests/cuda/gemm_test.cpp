@@ -1,0 +1,193 @@
+// Matrix products on the CUDA device: by cuBLASLt and by the kernel of our own, against a reference in double.
+#include <thread>
+
+#include "cpu/gemm/gemm_case.h"
+#include "cuda_device.h"
+#include "device_copies.h"
+#include "room_fixture.h"
+
+namespace halftone {
+namespace {
+
+constexpr DType kSmallFloats[] = {DType::kF32, DType::kF16, DType::kBF16};
+constexpr Order kOrders[] = {Order::kRows, Order::kColumns, Order::kSlice, Order::kGaps};
+constexpr GemmActivation kActivations[] = {GemmActivation::kRelu, GemmActivation::kGeluErf, GemmActivation::kGeluTanh,
+                                           GemmActivation::kSilu};
+
+class GemmOnCuda : public RoomTest {
+ protected:
+  Device& cuda() { return *cuda_device(context()).device; }
+
+  static GemmArgs args_there(DeviceCopies& copies, GemmCase& test) {
+    GemmArgs args = test.args();
+    for (HostTensor* tensor : {&test.a(), &test.b(), &test.c(), &test.bias(), &test.residual(), &test.sum()}) {
+      copies.send(*tensor);
+    }
+    for (View* view : {&args.a, &args.b, &args.c, &args.bias, &args.residual, &args.sum}) {
+      view->data = copies.at(static_cast<std::byte*>(view->data));
+    }
+    return args;
+  }
+
+  // Runs the case in a workspace of exactly the size that was asked for.
+  void run(GemmCase& test) {
+    DeviceCopies copies(cuda());
+    const GemmArgs args = args_there(copies, test);
+    const GemmSchedule schedule = copies.kernels().gemm.schedule(copies.stream(), args);
+    std::vector<std::byte> workspace(schedule.workspace);
+    void* const there = copies.lend(workspace.data(), workspace.size());
+    const int64_t waits = cuda_waits();
+    ASSERT_TRUE(copies.kernels().gemm.run(copies.stream(), args, schedule, there).ok());
+    EXPECT_EQ(cuda_waits(), waits);
+    ASSERT_TRUE(copies.fetch().ok());
+  }
+
+  void check(const GemmShape& shape, const GemmDTypes& dtypes, Order a = Order::kRows, Order b = Order::kRows,
+             Order c = Order::kRows, const GemmExtras& extras = {}) {
+    GemmCase test(shape, dtypes, a, b, c, extras);
+    run(test);
+    test.expect_right();
+  }
+
+  // Products of cuBLASLt so far.
+  static int64_t products() { return emulation_function<int64_t()>("cuda_emulation_products")(); }
+  static int64_t searches() { return emulation_function<int64_t()>("cuda_emulation_searches")(); }
+};
+
+TEST_F(GemmOnCuda, MultipliesEveryShape) {
+  for (const GemmShape& shape : {GemmShape{1, 1, 1},
+                                 {2, 3, 5},
+                                 {64, 64, 16},
+                                 {65, 63, 17},
+                                 {1, 100, 33},
+                                 {100, 1, 33},
+                                 {1, 70, 300},
+                                 {97, 10, 101},
+                                 {3, 5, 300},
+                                 {130, 67, 31},
+                                 {40, 33, 129}}) {
+    check(shape, {});
+    check(shape, {DType::kF64, DType::kF64, DType::kF64});
+    check(shape, {DType::kBF16, DType::kBF16, DType::kBF16}, Order::kColumns, Order::kColumns);
+    check(shape, {DType::kF16, DType::kF16, DType::kF32}, Order::kRows, Order::kColumns);
+  }
+}
+
+TEST_F(GemmOnCuda, AnEmptyDepthGivesTheEnd) {
+  const GemmExtras extras = {.bias = true, .residual = true, .activation = GemmActivation::kSilu, .sum = true};
+  check({9, 11, 0}, {}, Order::kRows, Order::kRows, Order::kRows, extras);
+  check({9, 11, 0}, {DType::kF16, DType::kF16, DType::kF16}, Order::kRows, Order::kRows, Order::kRows,
+        {.store = Store::kAdd});
+}
+
+TEST_F(GemmOnCuda, MultipliesEveryMixtureAndOrder) {
+  for (const DType a : kSmallFloats) {
+    for (const DType b : kSmallFloats) {
+      for (const DType c : kSmallFloats) {
+        const int turn = static_cast<int>(a) + 2 * static_cast<int>(b) + 3 * static_cast<int>(c);
+        for (int i = 0; i < 4; ++i) {
+          check({33, 18, 19}, {a, b, c}, kOrders[(turn + i) % 4], kOrders[(turn / 2 + 3 * i) % 4], kOrders[i]);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GemmOnCuda, FinishesTheSumsInEveryWay) {
+  for (const DType c : kSmallFloats) {
+    for (const DType dtype : kSmallFloats) {
+      for (const Order order : kOrders) {
+        const GemmShape shape = {35, 33, 9};
+        const GemmDTypes dtypes = {DType::kBF16, DType::kBF16, c};
+        check(shape, dtypes, Order::kRows, Order::kRows, order, {.bias = true, .dtype = dtype});
+        check(shape, dtypes, Order::kRows, Order::kRows, order, {.residual = true, .dtype = dtype});
+        check(shape, dtypes, Order::kRows, Order::kRows, order, {.bias = true, .residual = true, .dtype = dtype});
+        check(shape, dtypes, Order::kRows, Order::kRows, order, {.bias = true, .store = Store::kAdd, .dtype = dtype});
+        check(shape, dtypes, Order::kRows, Order::kRows, order,
+              {.residual = true, .store = Store::kAdd, .dtype = dtype});
+      }
+    }
+  }
+}
+
+TEST_F(GemmOnCuda, ActivatesTheSumsAndKeepsThem) {
+  for (const GemmActivation activation : kActivations) {
+    for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+      for (const GemmShape& shape : {GemmShape{35, 33, 9}, {3, 5, 7}}) {
+        for (const bool keeps : {false, true}) {
+          check(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows,
+                {.bias = true, .residual = keeps, .dtype = dtype, .activation = activation, .sum = keeps});
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GemmOnCuda, UsesCublasLtAndRemembersItsAlgorithms) {
+  if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated cuBLASLt counts its calls";
+  const int64_t products_before = products();
+  const int64_t searches_before = searches();
+  for (int i = 0; i < 3; ++i) check({40, 24, 16}, {});
+  EXPECT_EQ(products(), products_before + 3);
+  EXPECT_EQ(searches(), searches_before + 1);
+  check({40, 24, 17}, {});
+  EXPECT_EQ(searches(), searches_before + 2);
+}
+
+TEST_F(GemmOnCuda, AddsAResidualWithinTheProduct) {
+  if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated device counts its work";
+  const auto queued = [] { return emulation_function<int64_t()>("cuda_emulation_queued")(); };
+  GemmCase test({40, 24, 16}, {DType::kBF16, DType::kBF16, DType::kBF16}, Order::kRows, Order::kRows, Order::kRows,
+                {.bias = true, .residual = true, .dtype = DType::kBF16});
+  DeviceCopies copies(cuda());
+  const GemmArgs args = args_there(copies, test);
+  const GemmSchedule schedule = copies.kernels().gemm.schedule(copies.stream(), args);
+  std::vector<std::byte> workspace(schedule.workspace);
+  void* const there = copies.lend(workspace.data(), workspace.size());
+  const int64_t before = queued();
+  ASSERT_TRUE(copies.kernels().gemm.run(copies.stream(), args, schedule, there).ok());
+  EXPECT_EQ(queued(), before + 1);
+  ASSERT_TRUE(copies.fetch().ok());
+  test.expect_right();
+}
+
+// A sum whose two halves are rounded to the result's type would be 8 units off here.
+TEST_F(GemmOnCuda, AddsPartsOfASumInFp32) {
+  GemmCase test({16, 16, 64}, {DType::kBF16, DType::kBF16, DType::kBF16});
+  for (int64_t i = 0; i < test.a().numel(); ++i) test.a().set(i, i % 64 < 32 ? 16 + i % 3 : -16 - i % 5);
+  for (int64_t i = 0; i < test.b().numel(); ++i) test.b().set(i, 1);
+  run(test);
+  test.expect_right();
+}
+
+TEST_F(GemmOnCuda, RefusesAMixtureWithF64) {
+  GemmCase test({9, 9, 9}, {DType::kF64, DType::kF64, DType::kF32});
+  DeviceCopies copies(cuda());
+  const GemmArgs args = args_there(copies, test);
+  const GemmSchedule schedule = copies.kernels().gemm.schedule(copies.stream(), args);
+  std::vector<std::byte> workspace(schedule.workspace);
+  void* const there = copies.lend(workspace.data(), workspace.size());
+  EXPECT_EQ(copies.kernels().gemm.run(copies.stream(), args, schedule, there).code, Code::kUnsupported);
+  ASSERT_TRUE(copies.fetch().ok());
+}
+
+// Two threads with streams of their own ask for many problems at once.
+TEST_F(GemmOnCuda, SchedulesFromSeveralThreads) {
+  GemmCase test({40, 24, 16}, {});
+  DeviceCopies copies(cuda());
+  const GemmArgs args = args_there(copies, test);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        GemmArgs other = args;
+        other.a.strides[0] += (i + t) % 50;
+        EXPECT_GT(copies.kernels().gemm.schedule(copies.stream(), other).workspace, 0u);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace halftone
