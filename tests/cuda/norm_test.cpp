@@ -1,12 +1,8 @@
 // Softmax, class losses and normalisation on the CUDA device beside the cases of the operations: rows of every length
 // and alignment, long rows, columns, and faults in the targets; compared with the CPU's.
-#include <functional>
 #include <string>
 
-#include "cuda_device.h"
-#include "device_copies.h"
-#include "room_fixture.h"
-#include "tolerance.h"
+#include "both_devices.h"
 
 namespace halftone {
 namespace {
@@ -14,37 +10,17 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-class NormsOnCuda : public RoomTest {
+class NormsOnCuda : public BothDevicesTest {
  protected:
-  using Call = std::function<Status(const NormKernels&, Stream&, const std::vector<View>&)>;
+  using NormCall = std::function<Status(const NormKernels&, Stream&, const std::vector<View>&)>;
 
-  void expect_same(const std::vector<HostTensor>& tensors, const Call& call, double growth = 16) {
-    std::vector<HostTensor> here = tensors, there = tensors;
-    std::vector<View> views_here, views_there;
-    for (const HostTensor& tensor : here) views_here.push_back(tensor.view());
-    ASSERT_TRUE(call(device().device->kernels().norm, device().device->stream(), views_here).ok());
-    DeviceCopies copies(*cuda_device(context()).device);
-    for (const HostTensor& tensor : there) views_there.push_back(copies.send(tensor));
-    const int64_t waits = cuda_waits();
-    ASSERT_TRUE(call(copies.kernels().norm, copies.stream(), views_there).ok());
-    EXPECT_EQ(cuda_waits(), waits);
-    ASSERT_TRUE(copies.fetch().ok());
-    for (size_t t = 0; t < here.size(); ++t) {
-      EXPECT_TRUE(there[t].guards_hold()) << "tensor " << t;
-      for (int64_t i = 0; i < here[t].numel(); ++i) {
-        ASSERT_TRUE(is_close(there[t].get(i), here[t].get(i), here[t].view().dtype, growth))
-            << "tensor " << t << " element " << i << ": " << there[t].get(i) << ", not " << here[t].get(i);
-      }
-    }
-  }
-
-  static HostTensor filled(DType dtype, const Shape& shape, const Shape& strides, double low = -2, double high = 2) {
-    HostTensor tensor(dtype, shape, strides);
-    tensor.fill_uniform(low, high, static_cast<uint32_t>(tensor.numel()));
-    return tensor;
-  }
-  static HostTensor filled(DType dtype, const Shape& shape, double low = -2, double high = 2) {
-    return filled(dtype, shape, contiguous_strides(shape), low, high);
+  void expect_same(const std::vector<HostTensor>& tensors, const NormCall& call, double growth = 16) {
+    expect_same_on_both(
+        tensors,
+        [&](const Kernels& kernels, Stream& stream, const std::vector<View>& views) {
+          return call(kernels.norm, stream, views);
+        },
+        growth);
   }
 };
 

@@ -1,12 +1,8 @@
 // Reductions on the CUDA device beside the cases of the operations: few outputs with many terms, which many blocks
 // share, and rows and columns of every kind of alignment; compared with the CPU's.
-#include <functional>
 #include <string>
 
-#include "cuda_device.h"
-#include "device_copies.h"
-#include "room_fixture.h"
-#include "tolerance.h"
+#include "both_devices.h"
 
 namespace halftone {
 namespace {
@@ -14,39 +10,17 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-class ReductionsOnCuda : public RoomTest {
+class ReductionsOnCuda : public BothDevicesTest {
  protected:
-  // A kernel's call with its views in the order of the test.
-  using Call = std::function<Status(const ReduceKernels&, Stream&, const std::vector<View>&)>;
+  using ReduceCall = std::function<Status(const ReduceKernels&, Stream&, const std::vector<View>&)>;
 
-  // Makes the call on both devices with copies of the tensors, and compares all of them.
-  void expect_same(const std::vector<HostTensor>& tensors, const Call& call, double growth = 4) {
-    std::vector<HostTensor> here = tensors, there = tensors;
-    std::vector<View> views_here, views_there;
-    for (const HostTensor& tensor : here) views_here.push_back(tensor.view());
-    ASSERT_TRUE(call(device().device->kernels().reduce, device().device->stream(), views_here).ok());
-    DeviceCopies copies(*cuda_device(context()).device);
-    for (const HostTensor& tensor : there) views_there.push_back(copies.send(tensor));
-    const int64_t waits = cuda_waits();
-    ASSERT_TRUE(call(copies.kernels().reduce, copies.stream(), views_there).ok());
-    EXPECT_EQ(cuda_waits(), waits);
-    ASSERT_TRUE(copies.fetch().ok());
-    for (size_t t = 0; t < here.size(); ++t) {
-      EXPECT_TRUE(there[t].guards_hold()) << "tensor " << t;
-      for (int64_t i = 0; i < here[t].numel(); ++i) {
-        ASSERT_TRUE(is_close(there[t].get(i), here[t].get(i), here[t].view().dtype, growth))
-            << "tensor " << t << " element " << i << ": " << there[t].get(i) << ", not " << here[t].get(i);
-      }
-    }
-  }
-
-  static HostTensor filled(DType dtype, const Shape& shape, const Shape& strides, double low = -1, double high = 1) {
-    HostTensor tensor(dtype, shape, strides);
-    tensor.fill_uniform(low, high, static_cast<uint32_t>(shape[0]));
-    return tensor;
-  }
-  static HostTensor filled(DType dtype, const Shape& shape, double low = -1, double high = 1) {
-    return filled(dtype, shape, contiguous_strides(shape), low, high);
+  void expect_same(const std::vector<HostTensor>& tensors, const ReduceCall& call, double growth = 4) {
+    expect_same_on_both(
+        tensors,
+        [&](const Kernels& kernels, Stream& stream, const std::vector<View>& views) {
+          return call(kernels.reduce, stream, views);
+        },
+        growth);
   }
 };
 
