@@ -16,11 +16,15 @@ struct Watch {
 
 thread_local Watch watch = {};
 std::atomic<int64_t> blocks{0};
+std::atomic<int64_t> allocated{0};
+
+[[maybe_unused]] const int pool_is_off = setenv("HALFTONE_OBJECT_POOL", "0", 0);
 
 void* allocate_or_throw(size_t bytes, size_t alignment) {
   void* memory = nullptr;
   if (next_allocation_fails() || posix_memalign(&memory, alignment, bytes) != 0) throw std::bad_alloc();
   blocks.fetch_add(1, std::memory_order_relaxed);
+  allocated.fetch_add(1, std::memory_order_relaxed);
   return memory;
 }
 
@@ -51,6 +55,7 @@ int next_allocation_fails(void) {
 int64_t allocations_counted(void) { return watch.calls; }
 int has_allocation_failed(void) { return watch.has_failed ? 1 : 0; }
 int64_t blocks_in_use(void) { return blocks.load(); }
+int64_t blocks_allocated(void) { return allocated.load(); }
 
 void* operator new(size_t bytes) { return allocate_or_throw(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
 void* operator new[](size_t bytes) { return operator new(bytes); }

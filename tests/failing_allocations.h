@@ -1,5 +1,6 @@
 /* An operator new that fails at a chosen call, for C and C++ programs that link failing_allocations.cpp. Only calls of
- * the thread that requested the failure count. */
+ * the thread that requested the failure count. Such a program sets HALFTONE_OBJECT_POOL=0 at its start, unless it is
+ * set, so that every object calls operator new and any of these calls can fail. */
 #ifndef HALFTONE_TESTS_FAILING_ALLOCATIONS_H
 #define HALFTONE_TESTS_FAILING_ALLOCATIONS_H
 
@@ -22,6 +23,8 @@ int64_t allocations_counted(void);
 int has_allocation_failed(void);
 /* Blocks that all threads have allocated and not freed. */
 int64_t blocks_in_use(void);
+/* Calls of operator new by all threads that succeeded. */
+int64_t blocks_allocated(void);
 
 #ifdef __cplusplus
 }

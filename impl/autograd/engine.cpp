@@ -1,8 +1,10 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,41 @@
 
 namespace halftone {
 
+// Lists of a run. The context keeps them for the next run, so that they need not be allocated again.
+struct EngineScratch final : RefCounted {
+  std::vector<Node*> visited;
+  std::vector<Node*> ready;  // a heap: the node recorded last comes first
+  std::vector<Tensor> grads;
+  std::vector<Tensor> input_grads;
+};
+
+// The scratch of a context for one run.
+class BorrowedScratch {
+ public:
+  explicit BorrowedScratch(Context& context)
+      : context_(context),
+        scratch_(Ref<EngineScratch>::adopt(static_cast<EngineScratch*>(context.take_scratch().detach()))) {
+    if (!scratch_) scratch_ = make_ref<EngineScratch>();
+  }
+  ~BorrowedScratch() {
+    constexpr size_t kMostNodes = size_t{1} << 16;
+    if (scratch_->visited.capacity() > kMostNodes) return;  // a graph so large may be the only one
+    scratch_->visited.clear();
+    scratch_->ready.clear();
+    scratch_->grads.clear();
+    scratch_->input_grads.clear();
+    context_.keep_scratch(std::move(scratch_));
+  }
+  BorrowedScratch(const BorrowedScratch&) = delete;
+  BorrowedScratch& operator=(const BorrowedScratch&) = delete;
+
+  EngineScratch& operator*() const noexcept { return *scratch_; }
+
+ private:
+  Context& context_;
+  Ref<EngineScratch> scratch_;
+};
+
 // One backward run. A node's notes (run_, waiting_for_, pending_grads_) belong to the run that visits it. With a
 // capture the run returns gradients and leaves the leaves alone.
 class Engine {
@@ -30,10 +67,10 @@ class Engine {
     Tensor gradient;
   };
 
-  explicit Engine(bool retain_graph, Capture* capture = nullptr)
-      : capture_(capture), retain_graph_(retain_graph), run_(next_run()) {}
+  Engine(Context& context, bool retain_graph, Capture* capture = nullptr)
+      : capture_(capture), retain_graph_(retain_graph), run_(next_run()), scratch_(context) {}
 
-  void run(std::vector<Root> roots) {
+  void run(std::span<Root> roots) {
     for (const Root& root : roots) visit(*root.node);
     count_edges();
     started_ = true;
@@ -171,10 +208,11 @@ class Engine {
   const uint64_t run_;
   bool started_ = false;
   bool is_scaled_ = false;  // a gradient scaler made one of the losses
-  std::vector<Node*> visited_;
-  std::vector<Node*> ready_;  // a heap: the node recorded last comes first
-  std::vector<Tensor> grads_;
-  std::vector<Tensor> input_grads_;
+  const BorrowedScratch scratch_;
+  std::vector<Node*>& visited_ = (*scratch_).visited;
+  std::vector<Node*>& ready_ = (*scratch_).ready;
+  std::vector<Tensor>& grads_ = (*scratch_).grads;
+  std::vector<Tensor>& input_grads_ = (*scratch_).input_grads;
   RecomputedTensors recomputed_;
   std::vector<std::function<void()>> callbacks_;
 };
@@ -237,7 +275,8 @@ void run_engine(Engine& engine, const MakeRoots& make_roots) {
   scope().recomputed = &engine.recomputed();
   scope().recompute = nullptr;  // backward may be called inside a forward; what it computes is not part of that
   try {
-    engine.run(make_roots());
+    auto roots = make_roots();
+    engine.run(roots);
   } catch (...) {
     engine.abandon();
     throw;
@@ -282,9 +321,9 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph)
       .root = "tensor", .gradient = "gradient", .shown_root = "tensor", .shown_gradient = "gradient"};
   require_no_backward("tensor");
   const Ref<Node> node = Ref<Node>::share(&recorded_node(root, names));
-  Engine engine(retain_graph);
+  Engine engine(*root.device().context, retain_graph);
   run_engine(engine, [&] {
-    return std::vector<Engine::Root>{{node.get(), root.result_index(), checked_gradient(root, gradient, names)}};
+    return std::array<Engine::Root, 1>{{{node.get(), root.result_index(), checked_gradient(root, gradient, names)}}};
   });
 }
 
@@ -297,7 +336,7 @@ std::vector<Tensor> run_gradients(const GradientsCall& call) {
     kept.push_back(Ref<Node>::share(&recorded_node(call.outputs[i], names[i])));
   }
   Capture capture(call.inputs);
-  Engine engine(call.retain_graph, &capture);
+  Engine engine(*call.inputs.front().device().context, call.retain_graph, &capture);
   run_engine(engine, [&] {
     std::vector<Engine::Root> roots;
     for (size_t i = 0; i < kept.size(); ++i) {

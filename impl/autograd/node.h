@@ -26,8 +26,8 @@ struct Edge {
   Ref<Node> node;
   uint32_t result_index = 0;
 };
-// One for each input; most operations have at most three.
-using Edges = InlineList<Edge, 3>;
+// One for each input; most operations have at most four.
+using Edges = InlineList<Edge, 4>;
 
 // A leaf's own gradient memory, into which backward of an operation may store an input's gradient directly.
 struct GradSink {

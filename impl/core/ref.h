@@ -2,12 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
+
+#include "core/object_pool.h"
 
 namespace halftone {
 
-// Base of shared objects. `dispose` runs when the last reference goes; the default deletes the object.
+// Base of shared objects. `dispose` runs when the last reference goes; the default deletes the object. Its memory is of
+// the object pool.
 class RefCounted {
  public:
   RefCounted() = default;
@@ -26,6 +31,10 @@ class RefCounted {
     return count != 0;
   }
   uint32_t reference_count() const noexcept { return references_.load(std::memory_order_relaxed); }
+
+  static void* operator new(size_t bytes) { return ObjectPool::allocate(bytes); }
+  static void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return ObjectPool::try_allocate(bytes); }
+  static void operator delete(void* memory, size_t bytes) noexcept { ObjectPool::release(memory, bytes); }
 
  protected:
   virtual ~RefCounted() = default;
@@ -80,6 +89,7 @@ class Ref {
 
 template <class T, class... Arguments>
 Ref<T> make_ref(Arguments&&... arguments) {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "the object pool aligns as operator new does");
   return Ref<T>::adopt(new T(std::forward<Arguments>(arguments)...));
 }
 

@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "autograd/scope.h"
 #include "core/error.h"
 #include "core/fork_hook.h"
+#include "core/inline_list.h"
 #include "core/trace.h"
 
 namespace halftone::nn {
@@ -218,10 +220,11 @@ bool Module::has_all_tensors(std::span<const Tensor> inputs, size_t output_count
 
 void Module::run_padded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   const Arity arity = this->arity();
-  std::vector<Tensor> all_inputs(inputs.begin(), inputs.end()), all_outputs(arity.outputs);
-  all_inputs.resize(arity.inputs);
-  forward_with_hooks(all_inputs, all_outputs);
-  std::move(all_outputs.begin(), all_outputs.begin() + static_cast<ptrdiff_t>(outputs.size()), outputs.begin());
+  constexpr size_t kUsual = 4;
+  InlineList<Tensor, kUsual> all_inputs(arity.inputs), all_outputs(arity.outputs);
+  std::copy(inputs.begin(), inputs.end(), all_inputs.begin());
+  forward_with_hooks({all_inputs.begin(), all_inputs.size()}, {all_outputs.begin(), all_outputs.size()});
+  std::move(all_outputs.begin(), all_outputs.begin() + outputs.size(), outputs.begin());
 }
 
 void Module::forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {

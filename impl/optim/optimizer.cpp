@@ -104,7 +104,7 @@ void Optimizer::zero_grad() {
 }
 
 Schedule Optimizer::ask_schedule() const {
-  parameters_with_grad();
+  require_gradients();
   return schedule_.host ? schedule_.at(read_state().step) : schedule_.schedule;
 }
 
@@ -262,17 +262,24 @@ OptimizerState Optimizer::read_state() const {
 
 void Optimizer::write_state(const OptimizerState& state) { write_from_host(state_, DType::kU8, &state); }
 
+void Optimizer::require_gradients() const {
+  bool has_gradient = false;
+  for (const OwnedParameter& owned : parameters_) {
+    if (owned.parameter().accumulator().is_invalid()) {
+      fail(Code::kState, "optimizer", "the gradient of %s is invalid since a failed backward; call zero_grad",
+           owned.name());
+    }
+    has_gradient = has_gradient || owned.parameter().has_shard_grad();
+  }
+  if (!has_gradient) fail(Code::kState, "optimizer", "no parameter has a gradient; run backward first");
+}
+
 std::vector<size_t> Optimizer::parameters_with_grad() const {
+  require_gradients();
   std::vector<size_t> with_grad;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Parameter& parameter = parameters_[i].parameter();
-    if (parameter.accumulator().is_invalid()) {
-      fail(Code::kState, "optimizer", "the gradient of %s is invalid since a failed backward; call zero_grad",
-           parameters_[i].name());
-    }
-    if (parameter.has_shard_grad()) with_grad.push_back(i);
+    if (parameters_[i].parameter().has_shard_grad()) with_grad.push_back(i);
   }
-  if (with_grad.empty()) fail(Code::kState, "optimizer", "no parameter has a gradient; run backward first");
   return with_grad;
 }
 

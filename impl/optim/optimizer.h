@@ -140,6 +140,8 @@ class Optimizer : public RefCounted {
   // Resets the factor of the gradients and the result of their check.
   void reset_factor();
   const Plan& current_plan();
+  // Throws STATE where a gradient is invalid, or there is none.
+  void require_gradients() const;
   std::vector<size_t> parameters_with_grad() const;
   Plan make_plan(std::vector<size_t> with_grad) const;
   bool is_current() const;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/call_log.h"
@@ -18,6 +19,12 @@ struct DestroyDevice {
   void operator()(Device* device) const noexcept { device->destroy(); }
 };
 
+// secure_getenv: a setuid program must not trust its environment.
+bool pools_objects() noexcept {
+  const char* text = secure_getenv("HALFTONE_OBJECT_POOL");
+  return text == nullptr || std::strcmp(text, "0") != 0;
+}
+
 }  // namespace
 
 ContextDevice::~ContextDevice() {
@@ -26,9 +33,12 @@ ContextDevice::~ContextDevice() {
 }
 
 Context::Context(const ContextOptions& options)
-    : options_(options), num_threads_(pool_width(options.num_threads, options.io)), seed_(options.seed) {}
+    : object_pool_(pools_objects()),
+      options_(options),
+      num_threads_(pool_width(options.num_threads, options.io)),
+      seed_(options.seed) {}
 
-Context::~Context() = default;
+Context::~Context() { take_scratch(); }
 
 // If another thread has taken the next sequence meanwhile, this one stays taken: resetting the counter would hand out
 // the other thread's sequence a second time.

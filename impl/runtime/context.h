@@ -12,6 +12,7 @@
 #include "core/fork_hook.h"
 #include "core/host_memory.h"
 #include "core/io.h"
+#include "core/object_pool.h"
 #include "core/philox.h"
 #include "core/ref.h"
 #include "runtime/allocator.h"
@@ -77,16 +78,25 @@ class Context final : public RefCounted {
   // The plugins loaded so far. Throws OUT_OF_MEMORY.
   std::vector<Plugin> plugins() const;
 
+  // Scratch memory that backward keeps between its runs. Null before the first run and while another run has it.
+  Ref<RefCounted> take_scratch() noexcept { return Ref<RefCounted>::adopt(scratch_.exchange(nullptr)); }
+  // REQUIRES: `scratch` refers to no object of this context.
+  void keep_scratch(Ref<RefCounted> scratch) noexcept {
+    scratch = Ref<RefCounted>::adopt(scratch_.exchange(scratch.detach()));
+  }
+
  private:
   void load_plugin_for(const DeviceName& name);
   // REQUIRES: mutex_ is held.
   ContextDevice* find_device(const DeviceName& name) const;
   std::unique_ptr<ContextDevice> make_device(const DeviceName& name, const std::vector<Plugin>& plugins);
 
+  const ObjectPool::User object_pool_;  // first, so that it is destroyed behind the others
   ContextOptions options_;
   const int num_threads_;
   std::atomic<uint64_t> seed_;
   std::atomic<uint64_t> next_sequence_{0};
+  std::atomic<RefCounted*> scratch_{nullptr};
   mutable ForkMutex mutex_;  // guards the members below
   std::vector<Plugin> plugins_;
   std::vector<std::unique_ptr<ContextDevice>> devices_;

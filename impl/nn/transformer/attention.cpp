@@ -1,5 +1,7 @@
 #include "nn/transformer/attention.h"
 
+#include <array>
+
 #include "core/error.h"
 #include "nn/init.h"
 #include "nn/linear.h"
@@ -46,16 +48,17 @@ void MultiheadAttention::require_cacheable(const Tensor& cache, const Tensor& qu
 
 MultiheadAttention::Operands MultiheadAttention::self_projections(const Tensor& sequence) const {
   const int64_t kv_width = options_.kv_heads * depth();
-  const std::vector<Tensor> all = ops::split(part(kProjections).run(sequence), 2, {options_.width, kv_width, kv_width});
+  std::array<Tensor, 3> all;
+  ops::split_into(all, part(kProjections).run(sequence), 2, std::array{options_.width, kv_width, kv_width});
   return {all[0], all[1], all[2]};
 }
 
 MultiheadAttention::Operands MultiheadAttention::cross_projections(const Operands& inputs) const {
   const auto& projections = static_cast<const Linear&>(part(kProjections));
-  const std::vector<int64_t> rows = {options_.width, options_.kv_heads * depth(), options_.kv_heads * depth()};
-  const std::vector<Tensor> weights = ops::split(projections.weight()->leaf(), 0, rows);
-  std::vector<Tensor> biases(3);
-  if (projections.bias()) biases = ops::split(projections.bias()->leaf(), 0, rows);
+  const std::array<int64_t, 3> rows = {options_.width, options_.kv_heads * depth(), options_.kv_heads * depth()};
+  std::array<Tensor, 3> weights, biases;
+  ops::split_into(weights, projections.weight()->leaf(), 0, rows);
+  if (projections.bias()) ops::split_into(biases, projections.bias()->leaf(), 0, rows);
   return {ops::linear(inputs.query, weights[0], biases[0]), ops::linear(inputs.key, weights[1], biases[1]),
           ops::linear(inputs.value, weights[2], biases[2])};
 }

@@ -2,6 +2,7 @@
 // capi/include/halftone/shape.h documents them.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -23,6 +24,8 @@ Tensor broadcast_to(const Tensor& input, const Shape& shape);
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
 Tensor stack(const std::vector<Tensor>& tensors, int64_t dim);
 std::vector<Tensor> split(const Tensor& input, int64_t dim, const std::vector<int64_t>& sizes);
+// Without a list of its own: parts[i] gets the part of size sizes[i]. REQUIRES: both have the same length.
+void split_into(std::span<Tensor> parts, const Tensor& input, int64_t dim, std::span<const int64_t> sizes);
 
 // The number of elements added before the first and after the last of each dimension; negative numbers remove elements.
 struct Padding {

@@ -1,4 +1,9 @@
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "core/error.h"
+#include "core/inline_list.h"
 #include "ops/dispatch/record.h"
 #include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
@@ -8,11 +13,13 @@ namespace halftone::ops {
 
 namespace {
 
+using Ranges = InlineList<Range, 3>;
+
 // One node for all parts: it writes their gradients side by side, so none has to be added.
 struct SplitBackward final : Node {
   explicit SplitBackward(size_t count) : Node(static_cast<uint32_t>(count)) {}
 
-  std::vector<Range> ranges;
+  Ranges ranges;
   Shape shape;
   ContextDevice* device;
   DType dtype;
@@ -33,10 +40,9 @@ struct SplitBackward final : Node {
   void release_saved() noexcept override {}
 };
 
-std::vector<Range> plan_ranges(const Tensor& input, int dim, const std::vector<int64_t>& sizes) {
+Ranges plan_ranges(const Tensor& input, int dim, std::span<const int64_t> sizes) {
   if (sizes.empty()) fail(Code::kInvalidArgument, "count", "count=0, expected at least one size");
-  std::vector<Range> ranges;
-  ranges.reserve(sizes.size());
+  Ranges ranges(sizes.size());
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0 || sizes[i] > input.size(dim) - start) {
@@ -44,7 +50,7 @@ std::vector<Range> plan_ranges(const Tensor& input, int dim, const std::vector<i
            static_cast<long long>(sizes[i]), static_cast<long long>(input.size(dim) - start),
            ShapeText(input.shape()).text);
     }
-    ranges.push_back({.dim = dim, .start = start, .length = sizes[i]});
+    ranges[i] = {.dim = dim, .start = start, .length = sizes[i]};
     start += sizes[i];
   }
   if (start != input.size(dim)) {
@@ -54,11 +60,11 @@ std::vector<Range> plan_ranges(const Tensor& input, int dim, const std::vector<i
   return ranges;
 }
 
-void record_parts(const Tensor& input, const std::vector<Range>& ranges, const std::vector<Tensor>& parts) {
+void record_parts(const Tensor& input, Ranges ranges, std::span<const Tensor> parts) {
   const Tensor* const inputs[] = {&input};
   if (!should_record(inputs)) return;
   Ref<SplitBackward> node = make_ref<SplitBackward>(parts.size());
-  node->ranges = ranges;
+  node->ranges = std::move(ranges);
   node->shape = input.shape();
   node->device = &input.device();
   node->dtype = input.dtype();
@@ -68,13 +74,16 @@ void record_parts(const Tensor& input, const std::vector<Range>& ranges, const s
 
 }  // namespace
 
-std::vector<Tensor> split(const Tensor& input, int64_t dim, const std::vector<int64_t>& sizes) {
+void split_into(std::span<Tensor> parts, const Tensor& input, int64_t dim, std::span<const int64_t> sizes) {
   if (input.rank() == 0) fail(Code::kInvalidArgument, "input", "input is a scalar, expected at least one dimension");
-  const std::vector<Range> ranges = plan_ranges(input, checked_dim(dim, input.rank(), "dim"), sizes);
-  std::vector<Tensor> parts;
-  parts.reserve(ranges.size());
-  for (const Range& range : ranges) parts.push_back(sliced(input, range));
-  record_parts(input, ranges, parts);
+  Ranges ranges = plan_ranges(input, checked_dim(dim, input.rank(), "dim"), sizes);
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = sliced(input, ranges[i]);
+  record_parts(input, std::move(ranges), parts);
+}
+
+std::vector<Tensor> split(const Tensor& input, int64_t dim, const std::vector<int64_t>& sizes) {
+  std::vector<Tensor> parts(sizes.size());
+  split_into(parts, input, dim, sizes);
   return parts;
 }
 

@@ -6,6 +6,7 @@
 // --trace one more step goes into a file for trace viewers; that of the last model and precision stays.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -138,6 +139,7 @@ int run(int argc, char** argv) {
 }  // namespace halftone::bench
 
 int main(int argc, char** argv) {
+  setenv("HALFTONE_OBJECT_POOL", "1", 1);  // failing_allocations.cpp turns it off
   try {
     return halftone::bench::run(argc, argv);
   } catch (const std::exception& error) {

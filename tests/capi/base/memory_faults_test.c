@@ -8,11 +8,12 @@
 
 #include "failing_allocator.h"
 #include "sanitizers.h"
+#include "test_child.h"
 #include "test_run.h"
 #include "test_tensors.h"
 
 /* A prime, so every kind of allocation gets its turn. */
-enum { kStride = HALFTONE_ANY_SANITIZER ? 7 : 1 };
+enum { kStride = HALFTONE_ANY_SANITIZER ? 7 : 1, kPoolStride = 7 };
 
 enum { kMaxCalls = 128 };
 
@@ -183,8 +184,8 @@ static void expect_the_same_run(int64_t call, int for_ever, const Trial* clean, 
   remove_checkpoint(trial.folder);
 }
 
-static void p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail(void** state) {
-  (void)state;
+/* Fails every `stride`-th allocation. */
+static void fail_allocations_of_a_run(int64_t stride) {
   static uint64_t prints[kMaxCalls];
   Trial clean = {.folder = empty_folder(-1), .prints = prints, .is_clean = 1};
   fail_allocation(-1, 0);
@@ -195,7 +196,7 @@ static void p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail(void** state) {
   assert_true(allocations > 1000);
   int64_t made_up_for = 0, tried = 0;
   const int64_t blocks = blocks_in_use();
-  for (int64_t call = 0; call < allocations; call += kStride) {
+  for (int64_t call = 0; call < allocations; call += stride) {
     expect_the_same_run(call, 0, &clean, end, &made_up_for);
     expect_the_same_run(call, 1, &clean, end, &made_up_for);
     ++tried;
@@ -205,11 +206,26 @@ static void p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail(void** state) {
   assert_true(blocks_in_use() == blocks);
 }
 
+static void p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail(void** state) {
+  (void)state;
+  fail_allocations_of_a_run(kStride);
+}
+
+/* As in the caller's program: the memory of objects waits for the next step, and goes with the run's context. */
+static void m1_m2_any_allocation_may_fail_while_memory_of_objects_is_kept(void** state) {
+  (void)state;
+  if (HALFTONE_ANY_SANITIZER) skip_test("the sanitizers' builds keep no memory of objects");
+  setenv("HALFTONE_OBJECT_POOL", "1", 1);
+  fail_allocations_of_a_run(kPoolStride);
+  setenv("HALFTONE_OBJECT_POOL", "0", 1);
+}
+
 int main(int argc, char** argv) {
   /* Uses files in memory if possible: thousands of saves need not reach a disk. */
   setenv("TMPDIR", "/dev/shm", 0);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(p3_m1_m2_m7_m8_any_allocation_of_a_run_may_fail),
+      cmocka_unit_test(m1_m2_any_allocation_may_fail_while_memory_of_objects_is_kept),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
