@@ -10,6 +10,7 @@
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/in_place.h"
 #include "ops/elementwise/scalar.h"
+#include "ops/fp8/fp8.h"
 #include "ops/index/index.h"
 #include "ops/loss/loss.h"
 #include "ops/matmul/matmul.h"

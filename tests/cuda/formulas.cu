@@ -18,6 +18,7 @@
 #include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/formula/power.h"
+#include "backend/formula/quantization.h"
 #include "backend/formula/rmsprop.h"
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/schedule.h"
@@ -55,6 +56,11 @@ HALFTONE_HOST_DEVICE float call_codes(float x, uint16_t word) {
   const int rounded = round_to_bf16(x, word) + round_to_f16(x, word) + split_remainder(x);
   return decode_signed(encode_signed(x, scale, word), scale) + decode_unsigned(encode_unsigned(x, scale, word), scale) +
          join_split(split_high(x), split_remainder(x)) + static_cast<float>(rounded);
+}
+
+HALFTONE_HOST_DEVICE float call_quantization(float x) {
+  const float largest = largest_of(DType::kF8E4M3);
+  return saturated(x / quantize_scale_of(magnitude_bits(x), largest), largest);
 }
 
 HALFTONE_HOST_DEVICE float call_random(uint64_t seed, int64_t* items) {

@@ -37,6 +37,10 @@ inline constexpr NoGradient kNoGradient[] = {
     {Op::kArgsort, "returns indices"},
     {Op::kMultinomial, "returns indices"},
     {Op::kNonzero, "returns indices"},
+    {Op::kAbsMax, "chooses a scale, which is a constant of the step"},
+    {Op::kQuantizeScale, "chooses a scale, which is a constant of the step"},
+    {Op::kQuantize, "rounds: its slope is 0 almost everywhere"},
+    {Op::kScaledMatmul, "its operands are 8-bit floats, and dtypes of gradients are a choice of the layer"},
 };
 
 constexpr bool leads_gradients(Op op) {

@@ -90,6 +90,7 @@ std::vector<OpCase> scalar_cases();
 std::vector<OpCase> binary_cases();
 std::vector<OpCase> compare_cases();
 std::vector<OpCase> matmul_cases();
+std::vector<OpCase> fp8_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> conv_cases();
 std::vector<OpCase> conv3d_cases();

@@ -66,7 +66,12 @@ Status binary(Stream&, BinaryOp op, const View& a, const View& b, const View& ou
 }
 
 constexpr Kernels kKernels = {
-    .convert = {.cast = cast, .fill = fill, .arange = nullptr},
+    .convert = {.cast = cast,
+                .fill = fill,
+                .arange = nullptr,
+                .abs_max = nullptr,
+                .quantize = nullptr,
+                .quantize_scale = nullptr},
     .elementwise = {.unary = nullptr,
                     .binary = binary,
                     .ternary = nullptr,

@@ -2,9 +2,9 @@
  * Operations on tensors. Each makes a new tensor and, if an input requires a gradient, records itself for backward.
  *
  * Inputs of one call must be on one device of one context, else the call returns HTONE_ERROR_DEVICE. "float" is any of
- * f64, f32, f16 and bf16; 8-bit floats are for storage: operations that compute return DTYPE_MISMATCH for them, so cast
- * them first. Floats are loaded to FP32 (f64: to double), computed there and rounded once to the result's dtype. Shapes
- * broadcast as in NumPy.
+ * f64, f32, f16 and bf16; 8-bit floats are for storage and for the products of fp8.h: other operations that compute
+ * return DTYPE_MISMATCH for them, so cast them first. Floats are loaded to FP32 (f64: to double), computed there and
+ * rounded once to the result's dtype. Shapes broadcast as in NumPy.
  *
  * @code
  * const int64_t size = 3;
@@ -24,6 +24,7 @@
 #include "halftone/copy.h"
 #include "halftone/elementwise.h"
 #include "halftone/factory.h"
+#include "halftone/fp8.h"
 #include "halftone/in_place.h"
 #include "halftone/index.h"
 #include "halftone/linear_algebra.h"

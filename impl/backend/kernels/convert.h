@@ -15,6 +15,14 @@ struct ConvertKernels {
   Status (*fill)(Stream&, double value, const View& out) noexcept;
   // out[i] = start + i * step in double, i in row-major order, converted as cast does.
   Status (*arange)(Stream&, double start, double step, const View& out) noexcept;
+  // out (f32, one element) = the largest magnitude of a float tensor; NaN wins; 0 of no elements.
+  Status (*abs_max)(Stream&, const View& in, const View& out) noexcept;
+  // out = in / scale in FP32, rounded to 8-bit floats and saturated at the largest finite number; NaN stays. scale and
+  // amax (f32) have one element; amax gets the abs_max of in; null data for none.
+  Status (*quantize)(Stream&, const View& in, const View& scale, const View& amax, const View& out) noexcept;
+  // out (f32, one element) = the largest finite element of amax (f32, any shape and strides) divided by `largest`; 1
+  // where that is not above 0.
+  Status (*quantize_scale)(Stream&, const View& amax, double largest, const View& out) noexcept;
 };
 
 }  // namespace halftone

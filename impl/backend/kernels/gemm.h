@@ -13,7 +13,19 @@ namespace halftone {
 // A function of the sums of a product.
 enum class GemmActivation : int32_t { kNone, kRelu, kGeluErf, kGeluTanh, kSilu };
 
+// The factors of a product of 8-bit floats, each one f32 on the device; null counts as 1.
+struct GemmScales {
+  const float* a = nullptr;
+  const float* b = nullptr;
+  const float* c = nullptr;  // divides
+  // Gets the largest magnitude of the result before `c` divides it and before it is rounded; null for none. A NaN wins,
+  // but cuBLASLt may skip it. Of an empty result it is 0.
+  float* amax = nullptr;
+};
+
 // c = activation(a * b + bias + residual), added to c if store is kAdd. REQUIRES: kWrite with an activation.
+// If a and b are 8-bit floats: c = (scales.a * scales.b * (a * b) + bias) / scales.c. REQUIRES then: kWrite, no
+// activation, no residual, no sum. Else REQUIRES: no scales.
 struct GemmArgs {
   View a;              // [m, k], any strides
   View b;              // [k, n], any strides
@@ -23,6 +35,7 @@ struct GemmArgs {
   View c;  // [m, n], any strides
   GemmActivation activation = GemmActivation::kNone;
   View sum = {};  // [m, n]; gets the argument of the activation; null data for none
+  GemmScales scales = {};
 };
 
 // The way in which a backend will compute one product: made by `schedule`, read by `run`.
@@ -31,10 +44,11 @@ struct GemmSchedule {
   alignas(8) std::byte choices[112] = {};  // the backend's own
 };
 
-// f64 needs every view f64. Otherwise a, b, bias, residual, c and sum are f32, f16 or bf16 in any mixture; products
-// accumulate in FP32, the activation is computed in FP32, and c is rounded once, when it is stored. k = 0 gives the
-// activation of bias + residual. If a and b are
-// bf16 the CPU may use dot products (cpu/gemm/dot.h): then bf16 subnormals and sums below 2^-126 count as zero.
+// a and b may be 8-bit floats, both of them, in any mixture; then c may be one too, and saturates at its largest finite
+// number. f64 needs every view f64. Otherwise a, b, bias, residual, c and sum are f32, f16 or bf16 in any mixture;
+// products accumulate in FP32, the activation is computed in FP32, and c is rounded once, when it is stored. k = 0
+// gives the activation of bias + residual. If a and b are bf16 the CPU may use dot products (cpu/gemm/dot.h): then bf16
+// subnormals and sums below 2^-126 count as zero.
 struct GemmKernels {
   GemmSchedule (*schedule)(Stream&, const GemmArgs& args) noexcept;
   // REQUIRES: `schedule` was made for these arguments.

@@ -31,6 +31,9 @@ constexpr Kernels wrapped_kernels() {
               .cast = Wrapper<&ConvertKernels::cast>::run,
               .fill = Wrapper<&ConvertKernels::fill>::run,
               .arange = Wrapper<&ConvertKernels::arange>::run,
+              .abs_max = Wrapper<&ConvertKernels::abs_max>::run,
+              .quantize = Wrapper<&ConvertKernels::quantize>::run,
+              .quantize_scale = Wrapper<&ConvertKernels::quantize_scale>::run,
           },
       .elementwise =
           {

@@ -5,6 +5,7 @@
 #include "cpu/convert/arange.h"
 #include "cpu/convert/copy.h"
 #include "cpu/convert/fill.h"
+#include "cpu/convert/quantize.h"
 #include "cpu/device.h"
 #include "cpu/kernel_groups.h"
 #include "cpu/simd/ranges.h"
@@ -65,6 +66,9 @@ const ConvertKernels kConvertKernels = {
     .cast = cast,
     .fill = fill,
     .arange = arange,
+    .abs_max = abs_max,
+    .quantize = quantize,
+    .quantize_scale = quantize_scale,
 };
 
 }  // namespace halftone::cpu

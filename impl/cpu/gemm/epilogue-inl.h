@@ -7,8 +7,10 @@
 #define HALFTONE_GEMM_EPILOGUE_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstdint>
 
+#include "backend/formula/quantization.h"
 #include "backend/kernels/gemm.h"
 #include "core/type_list.h"
 #include "cpu/gemm/microkernel-inl.h"
@@ -91,10 +93,8 @@ void store_contiguous_rows(const View& c, const TilePlace& place, const float* t
 }
 
 inline void store_rows(const View& c, const TilePlace& place, const float* tile) {
-  if (c.strides[1] == 1) {
-    try_visit_dtype(OperandTypes{}, c.dtype, [&]<class T>() { store_contiguous_rows<T>(c, place, tile); });
-    return;
-  }
+  const auto store = [&]<class T>() { store_contiguous_rows<T>(c, place, tile); };
+  if (c.strides[1] == 1 && try_visit_dtype(OperandTypes{}, c.dtype, store)) return;
   for (int64_t r = 0; r < place.rows; ++r) {
     store_tile(tile + r * kTileColumns, place.columns, row_of(c, place.row + r, place.column));
   }
@@ -143,6 +143,42 @@ inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* til
   activate(args.activation, place, tile);
   if (args.store == Store::kAdd) add_rows(args.c, place, tile);
   store_rows(args.c, place, tile);
+}
+
+// ---- Products of 8-bit floats
+
+inline float factor(const float* scale) { return scale == nullptr ? 1.0f : *scale; }
+
+// The largest magnitude of the tile's part of c, as an integer.
+inline uint32_t largest_bits_of(const TilePlace& place, const float* tile) {
+  int32_t most = 0;
+  for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns) {
+    for (int64_t i = 0; i < place.columns; ++i) most = std::max(most, static_cast<int32_t>(magnitude_bits(tile[i])));
+  }
+  return static_cast<uint32_t>(most);
+}
+
+inline void scale_result(float scale, float largest, const TilePlace& place, float* tile) {
+  for (int64_t r = 0; r < place.rows; ++r, tile += kTileColumns) {
+    for (int64_t i = 0; i < place.columns; ++i) {
+      tile[i] /= scale;
+      if (largest > 0) tile[i] = saturated(tile[i], largest);
+    }
+  }
+}
+
+// The tile's part of c, as GemmScales says. Returns the largest magnitude before the result's scale, where it is asked
+// for.
+inline uint32_t finish_scaled_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
+  const FloatTag d;
+  const FloatVector scale = hn::Set(d, factor(args.scales.a) * factor(args.scales.b));
+  for_each_tile_vector(place, tile, [&](FloatVector sum, int64_t) HWY_ATTR { return hn::Mul(sum, scale); });
+  if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
+  const uint32_t most = args.scales.amax != nullptr ? largest_bits_of(place, tile) : 0;
+  const float largest = largest_of(args.c.dtype);
+  if (args.scales.c != nullptr || largest > 0) scale_result(factor(args.scales.c), largest, place, tile);
+  store_rows(args.c, place, tile);
+  return most;
 }
 
 }  // namespace HWY_NAMESPACE

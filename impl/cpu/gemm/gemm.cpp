@@ -44,10 +44,12 @@ HWY_EXPORT(multiply);
 bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
 
 // A product with k = 0 is computed as a column times a row of zeros: its operands may have no memory and are not read.
+// 8-bit floats stay such, because their products have scales.
 GemmArgs of_zeros(GemmArgs args) {
   static float zero = 0;
-  args.a = {&zero, DType::kF32, {args.c.shape[0], 1}, {0, 0}};
-  args.b = {&zero, DType::kF32, {1, args.c.shape[1]}, {0, 0}};
+  const DType dtype = size_of(args.b.dtype) == 1 ? args.b.dtype : DType::kF32;
+  args.a = {&zero, dtype, {args.c.shape[0], 1}, {0, 0}};
+  args.b = {&zero, dtype, {1, args.c.shape[1]}, {0, 0}};
   return args;
 }
 
@@ -74,7 +76,10 @@ bool mixes_f64(const GemmArgs& args) {
 }
 
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
-  if (is_empty(args)) return {};
+  if (is_empty(args)) {
+    if (args.scales.amax != nullptr) *args.scales.amax = 0;
+    return {};
+  }
   if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
   gemm(pool_of(stream), args, schedule, workspace);
   return {};

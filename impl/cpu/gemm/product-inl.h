@@ -9,8 +9,11 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cstdint>
 
+#include "cpu/convert/quantize.h"
 #include "cpu/gemm/dot.h"
 #include "cpu/gemm/epilogue-inl.h"
 #include "cpu/gemm/microkernel-inl.h"
@@ -25,6 +28,9 @@ namespace HWY_NAMESPACE {
 constexpr TileShape kTile = {kTileRows, kTileColumns, kLanes};
 constexpr bool kHasDotTile = kLanes == kDotLanes && kTileRows == kDotTileRows;
 
+// Every dtype of an operand that is widened while it is packed.
+using PackedTypes = TypeList<float, Float16, BFloat16, Float8E4M3, Float8E5M2>;
+
 class Product {
  public:
   // `workspace` holds the slab, then each worker's packed a and scratch. All arguments outlive the Product.
@@ -37,6 +43,7 @@ class Product {
       pack_slab(column, end);
       multiply_slab(column, end);
     }
+    if (args_.scales.amax != nullptr) *args_.scales.amax = std::bit_cast<float>(most_.load());
   }
 
  private:
@@ -83,7 +90,7 @@ class Product {
     if constexpr (kHasDotTile) {
       if (is_dot()) return f.template operator()<BFloat16Pair>();
     }
-    try_visit_dtype(OperandTypes{}, dtype, f);
+    try_visit_dtype(PackedTypes{}, dtype, f);
   }
 
   // Words [p, p + size), as far as k goes, of lines [line, line_end) of a (line_dim 0) or b (line_dim 1).
@@ -166,7 +173,7 @@ class Product {
     });
   }
 
-  void multiply_chunk(const Region& region, int64_t slab_column, int worker) const {
+  void multiply_chunk(const Region& region, int64_t slab_column, int worker) {
     float* mine = private_ + static_cast<size_t>(worker) * (plan_.packed_a_size + plan_.scratch_size);
     const Scratch scratch = {mine, mine + plan_.packed_a_size};
     for (int64_t p = 0; p < depth(); p += plan_.depth) {
@@ -175,7 +182,7 @@ class Product {
     }
   }
 
-  void multiply_block(const Region& region, const Depth& block, int64_t slab_column, const Scratch& scratch) const {
+  void multiply_block(const Region& region, const Depth& block, int64_t slab_column, const Scratch& scratch) {
     const RowTiles tiles = row_tiles(region, block, scratch.packed_a);
     const bool keeps_sums = !(block.is_first && block.is_last);
     float* sums = scratch.sums;
@@ -197,11 +204,11 @@ class Product {
   // Plain FP32 sums go directly to c, which also holds them between blocks of k.
   bool sums_in_place(const TilePlace& place) const {
     const View& c = args_.c;
-    return c.dtype == DType::kF32 && c.strides[1] == 1 && args_.bias.data == nullptr &&
+    return c.dtype == DType::kF32 && !is_scaled_ && c.strides[1] == 1 && args_.bias.data == nullptr &&
            args_.residual.data == nullptr && args_.activation == GemmActivation::kNone && place.columns % kLanes == 0;
   }
 
-  void multiply_into_place(const TilePlace& place, const Depth& block, TileArgs* tile) const {
+  void multiply_into_place(const TilePlace& place, const Depth& block, TileArgs* tile) {
     const auto function_of = is_dot() ? dot_tile_function : tile_function;
     const TileFunction multiply = function_of(static_cast<int>(place.rows), static_cast<int>(place.columns));
     const bool in_place = sums_in_place(place);
@@ -214,7 +221,12 @@ class Product {
     if (finishes) prefetch_rows(args_.c, place);
     if (finishes && args_.sum.data != nullptr) prefetch_rows(args_.sum, place);
     multiply(*tile);
-    if (finishes) finish_tile(args_, place, tile->c);
+    if (!finishes) return;
+    if (is_scaled_) {
+      raise(most_, finish_scaled_tile(args_, place, tile->c));
+    } else {
+      finish_tile(args_, place, tile->c);
+    }
   }
 
   const GemmArgs& args_;
@@ -222,6 +234,8 @@ class Product {
   ThreadPool& pool_;
   float* slab_;
   float* private_;
+  const bool is_scaled_ = size_of(args_.b.dtype) == 1;
+  std::atomic<uint32_t> most_{0};  // the largest magnitude of a scaled product so far
 };
 
 }  // namespace HWY_NAMESPACE

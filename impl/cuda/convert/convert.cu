@@ -1,5 +1,6 @@
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/map.h"
+#include "cuda/convert/quantize.h"
 
 namespace halftone::cuda {
 namespace {
@@ -40,6 +41,9 @@ const ConvertKernels kConvertKernels = {
     .cast = cast,
     .fill = fill,
     .arange = arange,
+    .abs_max = abs_max,
+    .quantize = quantize,
+    .quantize_scale = quantize_scale,
 };
 
 }  // namespace halftone::cuda

@@ -1,18 +1,15 @@
 // The table's entries: cuBLASLt where it takes the product, else the kernel of our own.
 #include <cstring>
 
-#include "cuda/base/current_device.h"
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/stream.h"
-#include "cuda/gemm/lt_call.h"
+#include "cuda/gemm/fp8.h"
 #include "cuda/gemm/lt_handle.h"
+#include "cuda/gemm/lt_multiply.h"
 #include "cuda/gemm/tiled.h"
 
 namespace halftone::cuda {
 namespace {
-
-// Sums begin behind the algorithm's scratch.
-constexpr size_t kAlignment = 256;
 
 struct Choices {
   LtChoice choice;
@@ -20,8 +17,6 @@ struct Choices {
   int32_t writes_sums = 0;
 };
 static_assert(sizeof(Choices) <= sizeof(GemmSchedule::choices));
-
-size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
 
@@ -32,8 +27,13 @@ bool mixes_f64(const GemmArgs& args) {
   return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual) || differs(args.sum);
 }
 
+LtPointers pointers_of(const GemmArgs& args, void* result) {
+  return {.a = args.a.data, .b = args.b.data, .c = result, .d = result, .bias = args.bias.data};
+}
+
 GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
+  if (size_of(args.a.dtype) == 1) return schedule_fp8(stream, args);
   if (is_empty(args)) return schedule;
   const DeviceState& device = device_of(stream);
   const LtPlan plan = lt_plan(args, device.allows_tf32);
@@ -48,42 +48,22 @@ GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   return schedule;
 }
 
-Status multiply(Stream& stream, const GemmArgs& args, const LtProblem& problem, const Choices& choices, void* scratch,
-                void* result) noexcept {
-  const DeviceState& device = device_of(stream);
-  const CurrentDevice current(device.index);
-  const LtCall call(*lt_functions(), problem, args.bias.data);
-  if (!call.is_complete()) return Status::failure(Code::kOutOfMemory, "no memory to describe a matrix product");
-  const double one = 1, zero = 0;
-  const float narrow_one = 1, narrow_zero = 0;
-  const bool is_wide = problem.type == CUDA_R_64F;
-  const void* alpha = is_wide ? static_cast<const void*>(&one) : &narrow_one;
-  const void* none = is_wide ? static_cast<const void*>(&zero) : &narrow_zero;
-  const void* first = problem.is_swapped != 0 ? args.b.data : args.a.data;
-  const void* second = problem.is_swapped != 0 ? args.a.data : args.b.data;
-  const bool has_residual = result == args.c.data && args.residual.data != nullptr;
-  const void* added = has_residual ? args.residual.data : result;
-  const cublasStatus_t status =
-      lt_functions()->multiply(device.lt->native(), call.description(), alpha, first, call.a(), second, call.b(),
-                               problem.adds != 0 ? alpha : none, added, call.c(), result, call.d(),
-                               &choices.choice.algorithm, scratch, choices.choice.workspace, native(stream));
-  if (status == CUBLAS_STATUS_SUCCESS) return {};
-  Status failed = Status::failure(Code::kDevice, "cublasLtMatmul: status %d", static_cast<int>(status));
-  failed.native_code = static_cast<int32_t>(status);
-  return failed;
-}
-
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
+  if (size_of(args.a.dtype) == 1) return run_fp8(stream, args, schedule, workspace);
   if (is_empty(args)) return {};
   if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
   Choices choices;
   std::memcpy(&choices, schedule.choices, sizeof choices);
   if (choices.uses_lt == 0) return multiply_tiled(stream, args);
   const LtPlan plan = lt_plan(args, device_of(stream).allows_tf32);
-  if (choices.writes_sums == 0) return multiply(stream, args, plan.problem, choices, workspace, args.c.data);
+  if (choices.writes_sums == 0) {
+    LtPointers pointers = pointers_of(args, args.c.data);
+    if (args.residual.data != nullptr) pointers.c = args.residual.data;
+    return multiply_lt(stream, plan.problem, pointers, choices.choice, workspace);
+  }
   auto* sums =
       static_cast<float*>(static_cast<void*>(static_cast<char*>(workspace) + rounded_up(choices.choice.workspace)));
-  Status status = multiply(stream, args, plan.problem, choices, workspace, sums);
+  Status status = multiply_lt(stream, plan.problem, pointers_of(args, sums), choices.choice, workspace);
   return status.ok() ? finish_sums(stream, args, sums) : status;
 }
 

@@ -2,9 +2,9 @@
 
 namespace halftone::cuda {
 
-LtCall::LtCall(const LtFunctions& lt, const LtProblem& problem, const void* bias) noexcept : lt_(lt) {
-  is_complete_ = describe(problem, bias) && lay_out(problem.a, problem.type, &a_) &&
-                 lay_out(problem.b, problem.type, &b_) && lay_out(problem.c, problem.result_type, &c_) &&
+LtCall::LtCall(const LtFunctions& lt, const LtProblem& problem, const LtPointers& pointers) noexcept : lt_(lt) {
+  is_complete_ = describe(problem, pointers) && lay_out(problem.a, problem.type, &a_) &&
+                 lay_out(problem.b, problem.type_of_b, &b_) && lay_out(problem.c, problem.added_type, &c_) &&
                  lay_out(problem.d, problem.result_type, &d_);
 }
 
@@ -21,18 +21,33 @@ bool LtCall::set(cublasLtMatmulDescAttributes_t attribute, const T& value) noexc
 }
 
 // The scale type is that of alpha and beta: double for f64, else FP32.
-bool LtCall::describe(const LtProblem& problem, const void* bias) noexcept {
+bool LtCall::describe(const LtProblem& problem, const LtPointers& pointers) noexcept {
   const auto compute = static_cast<cublasComputeType_t>(problem.compute);
   const cudaDataType_t scale = problem.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
   if (lt_.create_description(&description_, compute, scale) != CUBLAS_STATUS_SUCCESS) return false;
   const cublasOperation_t of_a = problem.a.is_transposed != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t of_b = problem.b.is_transposed != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
   if (!set(CUBLASLT_MATMUL_DESC_TRANSA, of_a) || !set(CUBLASLT_MATMUL_DESC_TRANSB, of_b)) return false;
+  return describe_bias(problem, pointers.bias) && describe_scales(problem, pointers);
+}
+
+bool LtCall::describe_bias(const LtProblem& problem, const void* bias) noexcept {
   if (problem.has_bias == 0) return true;
   const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-  const auto type = static_cast<cudaDataType_t>(problem.result_type);
+  const auto type = static_cast<cudaDataType_t>(problem.bias_type);
   return set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue) && set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type) &&
          set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+}
+
+// Fast accumulation, which is off by default, would leave sums in the instruction's own format.
+bool LtCall::describe_scales(const LtProblem& problem, const LtPointers& pointers) noexcept {
+  if (problem.has_scales != 0 && (!set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{0}) ||
+                                  !set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, pointers.scale_a) ||
+                                  !set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, pointers.scale_b))) {
+    return false;
+  }
+  if (problem.has_result_scale != 0 && !set(CUBLASLT_MATMUL_DESC_D_SCALE_POINTER, pointers.result_scale)) return false;
+  return problem.has_amax == 0 || set(CUBLASLT_MATMUL_DESC_AMAX_D_POINTER, pointers.amax);
 }
 
 bool LtCall::lay_out(const LtMatrix& matrix, int32_t type, cublasLtMatrixLayout_t* out) noexcept {

@@ -8,8 +8,7 @@ namespace halftone::cuda {
 
 class LtCall {
  public:
-  // `bias` is not read, and may be null where only an algorithm is sought.
-  LtCall(const LtFunctions& lt, const LtProblem& problem, const void* bias) noexcept;
+  LtCall(const LtFunctions& lt, const LtProblem& problem, const LtPointers& pointers) noexcept;
   ~LtCall();
   LtCall(const LtCall&) = delete;
   LtCall& operator=(const LtCall&) = delete;
@@ -22,7 +21,9 @@ class LtCall {
   cublasLtMatrixLayout_t d() const noexcept { return d_; }
 
  private:
-  bool describe(const LtProblem& problem, const void* bias) noexcept;
+  bool describe(const LtProblem& problem, const LtPointers& pointers) noexcept;
+  bool describe_bias(const LtProblem& problem, const void* bias) noexcept;
+  bool describe_scales(const LtProblem& problem, const LtPointers& pointers) noexcept;
   bool lay_out(const LtMatrix& matrix, int32_t type, cublasLtMatrixLayout_t* out) noexcept;
   template <class T>
   bool set(cublasLtMatmulDescAttributes_t attribute, const T& value) noexcept;

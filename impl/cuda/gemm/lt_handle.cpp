@@ -52,7 +52,7 @@ class Preference {
 };
 
 bool find(const LtFunctions& lt, cublasLtHandle_t handle, const LtProblem& problem, LtChoice* out) noexcept {
-  const LtCall call(lt, problem, nullptr);
+  const LtCall call(lt, problem, {});
   const Preference preference(lt, problem);
   if (!call.is_complete() || !preference.is_complete()) return false;
   cublasLtMatmulHeuristicResult_t found = {};

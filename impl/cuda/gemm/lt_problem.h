@@ -22,14 +22,34 @@ struct LtMatrix {
 
 struct LtProblem {
   LtMatrix a, b, d;
-  LtMatrix c;               // of d's type: d itself, or a residual
-  int32_t type = 0;         // of the operands: a cudaDataType_t
+  LtMatrix c;               // d itself, or a residual
+  int32_t type = 0;         // of a: a cudaDataType_t
+  int32_t type_of_b = 0;    // a's, or another 8-bit float
   int32_t result_type = 0;  // of d
-  int32_t compute = 0;      // a cublasComputeType_t
-  int32_t adds = 0;         // c to the product
-  int32_t has_bias = 0;     // of d's type, one element for each row of d
-  int32_t is_swapped = 0;   // a and b have changed places
+  int32_t added_type = 0;   // of c
+  int32_t bias_type = 0;
+  int32_t compute = 0;     // a cublasComputeType_t
+  int32_t adds = 0;        // c to the product
+  int32_t has_bias = 0;    // one element for each row of d
+  int32_t is_swapped = 0;  // a and b have changed places
+  // Of 8-bit floats: scales of a and b, and what d has.
+  int32_t has_scales = 0;
+  int32_t has_result_scale = 0;
+  int32_t has_amax = 0;
   auto operator<=>(const LtProblem&) const = default;
+};
+
+// The memory of a problem, in the terms of cuBLASLt. Not read where only an algorithm is sought.
+struct LtPointers {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+  const void* bias = nullptr;
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
+  const float* result_scale = nullptr;
+  float* amax = nullptr;
 };
 
 // The algorithm for a problem. Plain data, which fits into GemmSchedule::choices.
@@ -47,6 +67,18 @@ struct LtPlan {
 
 // `allows_tf32`: products of FP32 operands may round them.
 LtPlan lt_plan(const GemmArgs& args, bool allows_tf32) noexcept;
+// The cudaDataType_t of a dtype; negative for none.
+int32_t lt_type_of(DType dtype) noexcept;
+// Describes the operands of c = a b, all as they lie in memory, and swaps them where c is row-major. Returns false for
+// strides that cuBLASLt does not take.
+bool describe_matrices(const View& a, const View& b, const View& c, LtProblem* problem) noexcept;
+// As one matrix: a row-major [rows, columns] is a column-major [columns, rows].
+bool as_column_major(const View& view, LtMatrix* out) noexcept;
+// True if cuBLASLt can add the bias, which is of `dtype`, along c's rows.
+bool takes_bias(const GemmArgs& args, DType dtype) noexcept;
+bool is_large_enough(const GemmArgs& args) noexcept;
+// Sums in FP32 of c's shape, row-major; null where only their layout matters, which then counts as aligned.
+View sums_view(const GemmArgs& args, float* sums) noexcept;
 // True for a product that is worth advice: large, of 16-bit numbers, with rows that do not begin at multiples of 16
 // bytes, which the fastest algorithms need.
 bool is_misaligned(const LtProblem& problem) noexcept;

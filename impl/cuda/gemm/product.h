@@ -31,6 +31,31 @@ HALFTONE_DEVICE inline void store_at(const Matrix& matrix, int64_t row, int64_t 
   store<C>(matrix.elements, row * matrix.strides[0] + column * matrix.strides[1], value);
 }
 
+// The operands, as tiles.h reads them.
+struct Product {
+  int64_t m, n, k;
+  Matrix left, right;
+
+  HALFTONE_DEVICE bool a_by_depth() const { return left.strides[1] == 1; }
+  HALFTONE_DEVICE bool b_by_depth() const { return right.strides[0] == 1; }
+  template <class C>
+  HALFTONE_DEVICE C a(int64_t row, int64_t depth) const {
+    return load_at<C>(left, row, depth);
+  }
+  template <class C>
+  HALFTONE_DEVICE C b(int64_t depth, int64_t column) const {
+    return load_at<C>(right, depth, column);
+  }
+};
+
+inline Product product_of(const GemmArgs& args) {
+  return {.m = args.c.shape[0],
+          .n = args.c.shape[1],
+          .k = args.a.shape[1],
+          .left = matrix_of(args.a),
+          .right = matrix_of(args.b)};
+}
+
 struct Epilogue {
   Matrix bias;
   Matrix residual;

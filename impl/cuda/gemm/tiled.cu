@@ -5,22 +5,6 @@
 namespace halftone::cuda {
 namespace {
 
-struct Product {
-  int64_t m, n, k;
-  Matrix left, right;
-
-  HALFTONE_DEVICE bool a_by_depth() const { return left.strides[1] == 1; }
-  HALFTONE_DEVICE bool b_by_depth() const { return right.strides[0] == 1; }
-  template <class C>
-  HALFTONE_DEVICE C a(int64_t row, int64_t depth) const {
-    return load_at<C>(left, row, depth);
-  }
-  template <class C>
-  HALFTONE_DEVICE C b(int64_t depth, int64_t column) const {
-    return load_at<C>(right, depth, column);
-  }
-};
-
 // Block: one tile of c. Threads: kThreads.
 template <class C>
 HALFTONE_KERNEL tiled_kernel(Product product, Epilogue epilogue) {
@@ -37,11 +21,7 @@ HALFTONE_KERNEL finish_kernel(Epilogue epilogue, const float* sums, int64_t colu
 }  // namespace
 
 Status multiply_tiled(Stream& stream, const GemmArgs& args) noexcept {
-  const Product product = {.m = args.c.shape[0],
-                           .n = args.c.shape[1],
-                           .k = args.a.shape[1],
-                           .left = matrix_of(args.a),
-                           .right = matrix_of(args.b)};
+  const Product product = product_of(args);
   const int64_t blocks = tiles_of(product.m, product.n);
   if (blocks > INT32_MAX) return Status::failure(Code::kUnsupported, "a matrix product has more than 2^31 - 1 tiles");
   return with_float_type(args.c.dtype, [&]<class C>() {

@@ -1,12 +1,14 @@
 // cuBLASLt with plain loops. It refuses what cuBLASLt refuses: an algorithm of another problem, too small a workspace,
-// memory that is aligned less than the algorithm was told, and types that have no kernel.
+// memory that is aligned less than the algorithm was told, and types, sizes and orders that have no kernel.
 #include <cublasLt.h>
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "core/number/bfloat16.h"
 #include "core/number/float16.h"
+#include "core/number/float8.h"
 #include "emulation.h"
 
 namespace emulation {
@@ -20,6 +22,13 @@ struct LtDescription {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
   cudaDataType_t bias_type = CUDA_R_32F;
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
+  const float* scale_d = nullptr;
+  float* amax = nullptr;
+  bool has_scale_d = false;
+  bool has_amax = false;
+  int8_t adds_fast = 0;
 };
 struct LtLayout {
   cudaDataType_t type;
@@ -56,6 +65,10 @@ double load(const void* data, cudaDataType_t type, int64_t i) {
       return static_cast<const halftone::Float16*>(data)[i];
     case CUDA_R_16BF:
       return static_cast<const halftone::BFloat16*>(data)[i];
+    case CUDA_R_8F_E4M3:
+      return static_cast<const halftone::Float8E4M3*>(data)[i];
+    case CUDA_R_8F_E5M2:
+      return static_cast<const halftone::Float8E5M2*>(data)[i];
     default:
       return 0;
   }
@@ -76,6 +89,15 @@ void store(void* data, cudaDataType_t type, int64_t i, double value) {
     case CUDA_R_16BF:
       static_cast<halftone::BFloat16*>(data)[i] = halftone::BFloat16::from(narrow);
       break;
+    case CUDA_R_8F_E4M3:
+      static_cast<halftone::Float8E4M3*>(data)[i] = halftone::Float8E4M3::from(narrow);
+      break;
+    case CUDA_R_8F_E5M2: {
+      const bool is_beyond = std::fabs(narrow) > 57344;  // saturates, as all results of 8 bits
+      const float kept = is_beyond ? std::copysign(57344.0f, narrow) : narrow;
+      static_cast<halftone::Float8E5M2*>(data)[i] = halftone::Float8E5M2::from(kept);
+      break;
+    }
     default:
       break;
   }
@@ -86,7 +108,8 @@ uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B9
 uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
                     const LtLayout& d) {
   uint64_t hash = 1;
-  for (const int value : {int{of.compute}, int{of.of_a}, int{of.of_b}, int{of.epilogue}}) {
+  for (const int value : {int{of.compute}, int{of.of_a}, int{of.of_b}, int{of.epilogue}, int{of.bias_type},
+                          int{of.has_scale_d}, int{of.has_amax}}) {
     hash = mix(hash, static_cast<uint64_t>(value));
   }
   for (const LtLayout* layout : {&a, &b, &c, &d}) {
@@ -96,6 +119,39 @@ uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& 
     }
   }
   return hash;
+}
+
+bool is_byte(cudaDataType_t type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
+
+int64_t bytes_in_column(const LtLayout& layout) {
+  const int64_t bytes = is_byte(layout.type) ? 1 : layout.type == CUDA_R_32F ? 4 : 2;
+  return layout.leading * bytes;
+}
+
+// The types of c, d and a bias that go with operands of 8 bits. A bias of FP16 comes with a c of FP16, every other one
+// is BF16.
+bool has_byte_types(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
+                    const LtLayout& d) {
+  if (!is_byte(b.type) || (a.type == CUDA_R_8F_E5M2 && b.type == CUDA_R_8F_E5M2)) return false;
+  const cudaDataType_t bias = c.type == CUDA_R_16F ? CUDA_R_16F : CUDA_R_16BF;
+  if (of.epilogue == CUBLASLT_EPILOGUE_BIAS && of.bias_type != bias) return false;
+  if (!is_byte(d.type)) return c.type == d.type && !of.has_scale_d && !of.has_amax;
+  if (d.type == CUDA_R_8F_E5M2 && a.type == b.type) return false;
+  return c.type == CUDA_R_16BF || c.type == CUDA_R_16F;
+}
+
+// 8-bit operands of Hopper's and Ada's GPUs: a transposed and b not, everything in units of 16 bytes.
+bool has_byte_kernel(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c,
+                     const LtLayout& d, const uint32_t (&alignment)[4]) {
+  if (machine_answers.capability_major < 9 || of.compute != CUBLAS_COMPUTE_32F || of.adds_fast != 0) return false;
+  if (of.of_a != CUBLAS_OP_T || of.of_b != CUBLAS_OP_N || !has_byte_types(of, a, b, c, d)) return false;
+  for (const LtLayout* layout : {&a, &b, &c, &d}) {
+    if (bytes_in_column(*layout) % 16 != 0) return false;
+  }
+  for (const uint32_t bytes : alignment) {
+    if (bytes < 16) return false;
+  }
+  return a.rows % 16 == 0 && d.rows % 16 == 0;
 }
 
 bool has_kernel(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c, const LtLayout& d) {
@@ -160,20 +216,27 @@ double sum_of(const Call& call, const Sizes& sizes, int64_t i, int64_t j) {
   if ((call.reductions & kRounding) == 0) return sum_of(call, 0, sizes.k, i, j);
   const int64_t half = sizes.k / 2;
   const cudaDataType_t type = call.layout_d.type;
+  if (is_byte(type)) return sum_of(call, 0, sizes.k, i, j);
   return rounded_to(type, sum_of(call, 0, half, i, j)) + rounded_to(type, sum_of(call, half, sizes.k, i, j));
 }
 
+double scale_at(const float* scale) { return scale == nullptr ? 1 : *scale; }
+
 void compute(const Call& call) {
   const Sizes sizes = sizes_of(call.of, call.layout_a, call.layout_b, call.layout_d);
+  const double scale = call.alpha * scale_at(call.of.scale_a) * scale_at(call.of.scale_b);
+  double amax = 0;
   for (int64_t j = 0; j < sizes.n; ++j) {
     for (int64_t i = 0; i < sizes.m; ++i) {
       const int64_t at = i + j * call.layout_d.leading;
-      double value = call.alpha * sum_of(call, sizes, i, j);
+      double value = scale * sum_of(call, sizes, i, j);
       if (call.of.epilogue == CUBLASLT_EPILOGUE_BIAS) value += load(call.of.bias, call.of.bias_type, i);
       if (call.beta != 0) value += call.beta * load(call.c, call.layout_c.type, i + j * call.layout_c.leading);
-      store(call.d, call.layout_d.type, at, value);
+      amax = std::fmax(amax, std::fabs(value));
+      store(call.d, call.layout_d.type, at, value * scale_at(call.of.scale_d));
     }
   }
+  if (call.of.amax != nullptr) *call.of.amax = static_cast<float>(amax);
 }
 
 bool is_aligned(const void* data, uint32_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; }
@@ -225,6 +288,18 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
       return take(description->bias, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
       return take(description->bias_type, value, bytes);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+      return take(description->scale_a, value, bytes);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+      return take(description->scale_b, value, bytes);
+    case CUBLASLT_MATMUL_DESC_D_SCALE_POINTER:
+      description->has_scale_d = true;
+      return take(description->scale_d, value, bytes);
+    case CUBLASLT_MATMUL_DESC_AMAX_D_POINTER:
+      description->has_amax = true;
+      return take(description->amax, value, bytes);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
+      return take(description->adds_fast, value, bytes);
   }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -260,7 +335,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulHeuristicResult_t* results, int* count) {
   *count = 0;
   const bool fits = most > 0 && sizes_of(*description, *a, *b, *d).fit && preference->workspace >= kWorkspace;
-  if (!fits || !has_kernel(*description, *a, *b, *c, *d)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool is_found = is_byte(a->type) ? has_byte_kernel(*description, *a, *b, *c, *d, preference->alignment)
+                                         : has_kernel(*description, *a, *b, *c, *d);
+  if (!fits || !is_found) return CUBLAS_STATUS_NOT_SUPPORTED;
   Found found = {.problem = problem_of(*description, *a, *b, *c, *d),
                  .alignment = {},
                  .reductions = preference->reductions,

@@ -1,0 +1,109 @@
+#include "cuda/gemm/fp8_plan.h"
+
+#include <algorithm>
+
+namespace halftone::cuda {
+namespace {
+
+// Compute capability 8.9 is the first with products of 8 bits; of 10.0 to 10.3 alone cuBLASLt takes operands in any
+// order.
+constexpr int kLeastCapability = 89;
+constexpr bool takes_any_order(int capability) { return capability >= 100 && capability < 110; }
+// cuBLASLt needs rows of whole 16 bytes.
+constexpr int64_t kAlignedBytes = 16;
+// Sizes from here on are worth advice.
+constexpr int64_t kLargeSize = 128;
+
+bool fits_sizes(const GemmArgs& args) {
+  return args.a.shape[1] % kAlignedBytes == 0 && args.c.shape[1] % kAlignedBytes == 0;
+}
+
+bool fits_types(const GemmArgs& args) { return args.a.dtype == DType::kF8E4M3 || args.b.dtype == DType::kF8E4M3; }
+
+// An operand that cuBLASLt reads where it is. The depth runs along `depth_dim`.
+bool lies_right(const View& view, int depth_dim, int capability) {
+  LtMatrix matrix;
+  if (!as_column_major(view, &matrix)) return false;
+  const bool is_along_depth = view.strides[depth_dim] == 1;
+  const bool is_aligned = matrix.leading % kAlignedBytes == 0 && matrix.alignment >= kAlignedBytes;
+  return is_aligned && (is_along_depth || takes_any_order(capability));
+}
+
+// A dense matrix for a copy. The depth runs along `depth_dim`, or in the order of `view` where that is row- or
+// column-major.
+View packed(const View& view, int depth_dim, DType dtype, bool keeps_order) {
+  const int fast = keeps_order && view.strides[1 - depth_dim] == 1 ? 1 - depth_dim : depth_dim;
+  View copy = {.data = nullptr, .dtype = dtype, .shape = view.shape, .strides = {1, 1}};
+  copy.strides[1 - fast] = view.shape[fast];
+  return copy;
+}
+
+// c of 8 bits is written by way of a c matrix and a bias of 16 bits.
+DType bias_dtype_for(const GemmArgs& args) {
+  if (args.c.dtype == DType::kF32) return DType::kBF16;
+  if (size_of(args.c.dtype) == 2) return args.c.dtype;
+  return args.bias.data != nullptr && args.bias.dtype == DType::kF16 ? DType::kF16 : DType::kBF16;
+}
+
+// The ends that cuBLASLt has for 8-bit operands. It computes the largest magnitude for results of 8 bits alone.
+bool has_direct_end(const GemmArgs& args) {
+  if (args.c.strides[1] != 1 || !takes_bias(args, bias_dtype_for(args))) return false;
+  if (size_of(args.c.dtype) > 1) return args.scales.amax == nullptr && args.scales.c == nullptr;
+  return args.c.dtype == DType::kF8E4M3 || args.a.dtype != args.b.dtype;
+}
+
+bool is_aligned_result(const LtMatrix& matrix, DType dtype) {
+  const int64_t bytes = matrix.leading * static_cast<int64_t>(size_of(dtype));
+  return bytes % kAlignedBytes == 0 && matrix.alignment >= kAlignedBytes;
+}
+
+void describe_end(const GemmArgs& args, LtProblem* problem) {
+  problem->has_bias = args.bias.data != nullptr ? 1 : 0;
+  problem->bias_type = lt_type_of(bias_dtype_for(args));
+  if (size_of(args.c.dtype) > 1) return;
+  problem->added_type = problem->bias_type;
+  problem->has_result_scale = args.scales.c != nullptr ? 1 : 0;
+  problem->has_amax = args.scales.amax != nullptr ? 1 : 0;
+}
+
+Fp8Plan plan_bytes(const GemmArgs& args, int capability) {
+  Fp8Plan plan;
+  if (capability < kLeastCapability || !fits_sizes(args) || !fits_types(args)) return plan;
+  plan.packs_a = !lies_right(args.a, 1, capability);
+  plan.packs_b = !lies_right(args.b, 0, capability);
+  plan.a = plan.packs_a ? packed(args.a, 1, args.a.dtype, false) : args.a;
+  plan.b = plan.packs_b ? packed(args.b, 0, args.b.dtype, false) : args.b;
+  LtMatrix result;
+  plan.writes_sums =
+      !has_direct_end(args) || !as_column_major(args.c, &result) || !is_aligned_result(result, args.c.dtype);
+  const View c = plan.writes_sums ? sums_view(args, nullptr) : args.c;
+  plan.is_possible = describe_matrices(plan.a, plan.b, c, &plan.problem);
+  plan.problem.has_scales = 1;
+  if (!plan.writes_sums) describe_end(args, &plan.problem);
+  return plan;
+}
+
+Fp8Plan plan_widened(const GemmArgs& args) {
+  Fp8Plan plan;
+  plan.packs_a = plan.packs_b = plan.writes_sums = true;
+  plan.a = packed(args.a, 1, DType::kBF16, true);
+  plan.b = packed(args.b, 0, DType::kBF16, true);
+  plan.is_possible = describe_matrices(plan.a, plan.b, sums_view(args, nullptr), &plan.problem);
+  return plan;
+}
+
+}  // namespace
+
+Fp8Plan fp8_plan(const GemmArgs& args, Fp8Way way, int capability) noexcept {
+  if (!is_large_enough(args)) return {};
+  Fp8Plan plan = way == Fp8Way::kBytes ? plan_bytes(args, capability) : plan_widened(args);
+  plan.problem.compute = CUBLAS_COMPUTE_32F;
+  return plan;
+}
+
+bool has_unfit_sizes(const GemmArgs& args, int capability) noexcept {
+  const int64_t least = std::min({args.c.shape[0], args.c.shape[1], args.a.shape[1]});
+  return capability >= kLeastCapability && fits_types(args) && least >= kLargeSize && !fits_sizes(args);
+}
+
+}  // namespace halftone::cuda

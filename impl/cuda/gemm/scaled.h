@@ -1,0 +1,17 @@
+// Kernels of products of 8-bit floats: the product itself where cuBLASLt does not take it, its end, and copies of
+// operands.
+#pragma once
+
+#include "backend/kernels/gemm.h"
+
+namespace halftone::cuda {
+
+Status multiply_scaled(Stream& stream, const GemmArgs& args) noexcept;
+// Applies scales, bias and rounding to sums in FP32, [m, n], contiguous.
+Status finish_scaled_sums(Stream& stream, const GemmArgs& args, const float* sums) noexcept;
+// out = in for matrices of bytes. out is dense along one dimension, in along any.
+Status copy_bytes(Stream& stream, const View& in, const View& out) noexcept;
+// *out = 1 / *scale
+Status invert(Stream& stream, const float* scale, float* out) noexcept;
+
+}  // namespace halftone::cuda
