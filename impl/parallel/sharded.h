@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,39 +16,10 @@
 #include "nn/module.h"
 #include "parallel/gradient_shards.h"
 #include "parallel/round.h"
-#include "parallel/unit_rule.h"
-#include "parallel/weight_unit.h"
+#include "parallel/sharded_options.h"
+#include "parallel/weight_units.h"
 
 namespace halftone::parallel {
-
-// The part of the state of training that ranks share. Each includes those before it.
-enum class Sharding : int32_t {
-  kOptimizer = 1,  // ZeRO-1: moments, and masters where weights are gathered in 16 bits
-  kGradients = 2,  // ZeRO-2
-  kFull = 3        // ZeRO-3, FSDP: weights, too
-};
-
-// The place in which a rank keeps masters and moments while nobody uses them.
-enum class Offload : int32_t {
-  kNone = 0,  // on the device
-  kHost = 1,
-  kFile = 2
-};
-
-struct ShardedOptions {
-  Sharding sharding = Sharding::kFull;
-  UnitRule units;                       // of kFull; the others have one unit
-  DType weight_dtype = DType::kF32;     // of gathered weights of two or more dimensions; the others stay f32
-  std::optional<DType> wire_dtype;      // of gradients on their way; none: the gradients' own
-  int64_t bucket_bytes = kBucketBytes;  // of weights and gradients that are sent together, unless sharding is full
-  bool finds_unused = false;            // as ReplicateOptions
-  int32_t most_units = 2;               // that are gathered at once, beside the model's own, before they are needed
-  bool is_deterministic = false;        // as ReplicateOptions
-  // Each rank's own:
-  Offload offload = Offload::kNone;
-  std::string offload_directory;             // of kFile
-  int64_t offload_page = int64_t{16} << 20;  // least bytes of masters that are brought together
-};
 
 class Sharded final : public RefCounted {
  public:
@@ -72,8 +42,8 @@ class Sharded final : public RefCounted {
   void end_no_sync();
 
   // Until the matching end, all weights are there to be read. Every rank calls it.
-  void begin_gather();
-  void end_gather() noexcept;
+  void begin_gather() { units_.begin_gather(); }
+  void end_gather() noexcept { units_.end_gather(); }
 
   // Converts the floating-point results of the model's forward from now on.
   void set_output_dtype(DType dtype) noexcept { output_dtype_ = dtype; }
@@ -87,7 +57,7 @@ class Sharded final : public RefCounted {
 
   size_t unit_count() const noexcept { return units_.size(); }
   // Bytes of this rank's masters and moments that are not on the device.
-  int64_t offloaded_bytes() const noexcept;
+  int64_t offloaded_bytes() const noexcept { return units_.offloaded_bytes(); }
 
  private:
   class Ranks;
@@ -103,55 +73,39 @@ class Sharded final : public RefCounted {
   void compare_models(const std::vector<nn::NamedBuffer>& buffers);
   void broadcast_buffers(const std::vector<nn::NamedBuffer>& buffers);
   OffloadPlace offload_place() const;
-  UnitRule unit_rule() const;
   void make_units(const std::vector<Unit>& units);
-  std::vector<FlatPlan> plans_of(const std::vector<size_t>& parameters) const;
   void make_buckets();
-  std::vector<PlannedBucket> plan_gradients(const std::vector<GradientSize>& gradients) const;
   void add_gradient_hooks();
   void add_hooks(nn::Module& module, const std::vector<Unit>& units);
 
-  void enter(size_t unit);
-  void leave(size_t unit) noexcept;
   void convert(std::span<const Tensor> outputs, std::span<Tensor> replacements) const;
   void need(size_t unit);
-  void start_next(std::vector<size_t>& next_of, size_t& last, size_t unit);
   void enter_backward();
   void leave_backward() noexcept;
   void on_gradient(size_t parameter);
   void finish_backward();
-  void update();
   Ref<Round> make_round(bool is_manual);
-  int32_t gathered_units() const;
-  bool is_full() const noexcept { return options_.sharding == Sharding::kFull; }
+  bool is_full() const noexcept { return releases_weights(options_); }
 
   const std::vector<Ref<RefCounted>> owners_;  // of the groups, which go last
   const ShardedOptions options_;
   const std::vector<NamedParameter> all_;   // frozen ones, too
   std::vector<NamedParameter> parameters_;  // that take gradients
-  std::vector<size_t> trained_;             // by number in all_: the number in parameters_
+  std::vector<size_t> trained_;             // by number in all_: the number in parameters_, or kFrozen
   std::unordered_map<const Parameter*, size_t> index_of_;
   Exchange exchange_;
   Ref<Ranks> ranks_;
-  std::deque<WeightUnit> units_;  // the model's own first; storages refer to them
-  std::vector<size_t> unit_of_;   // by number in parameters_
-  std::vector<size_t> waiting_;   // by unit: gradients of this backward that are not complete
-  std::vector<uint8_t> is_lent_;  // by unit: read by a module outside the unit in this forward
+  WeightUnits units_;
+  std::vector<size_t> unit_of_;  // by number in parameters_
+  std::vector<size_t> waiting_;  // by unit: gradients of this backward that are not complete
   Ref<GradientShards> gradients_;
   std::unique_ptr<GradientBuckets> buckets_;
   std::vector<uint8_t> used_;
   std::vector<Ref<Hook>> hooks_;
-  // By unit: the one that came after it in the last forward, and backward.
-  std::vector<size_t> next_in_forward_;
-  std::vector<size_t> next_in_backward_;
-  size_t last_in_forward_ = 0;
-  size_t last_in_backward_ = 0;
   Ref<Round> round_;
   Backward* backward_ = nullptr;  // under way
   uint64_t rounds_ = 0;
   int no_sync_depth_ = 0;
-  int gather_depth_ = 0;
-  bool is_in_forward_ = false;
   bool is_manual_ = false;  // the round is of mark_ready
   std::optional<DType> output_dtype_;
 };

@@ -1,0 +1,67 @@
+// The units of a sharded model: which of them have their weights now, and which are gathered early because they came
+// next the last time. The model's own unit is number 0. Used by Sharded, by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "parallel/weight_unit.h"
+
+namespace halftone::parallel {
+
+class WeightUnits final {
+ public:
+  // `keeps_whole` as for WeightUnit. The next unit is gathered early while fewer than `most` are there, beside the
+  // model's own.
+  WeightUnits(bool keeps_whole, int32_t most) : keeps_whole_(keeps_whole), most_(most) {}
+
+  // Makes the next unit, as WeightUnit does. Before anything else is called.
+  void add(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
+           const Ref<ShardRanks>& ranks, const OffloadPlace& offload, std::function<void()> need);
+  size_t size() const noexcept { return units_.size(); }
+  const std::vector<FlatPlan>& plans(size_t unit) const noexcept { return units_[unit].plans(); }
+  int64_t offloaded_bytes() const noexcept;
+
+  // Every rank calls the following at the same places. What gathers throws OUT_OF_MEMORY and the errors of the group.
+  // A forward of the unit begins, and ends; also one that backward runs again.
+  void enter(size_t unit);
+  void leave(size_t unit) noexcept;
+  // Somebody reads weights that are not there, outside backward. Throws STATE outside forward, too.
+  void need_in_forward(size_t unit);
+  // A backward begins; it reads weights that are not there; it has all gradients of a unit; it ends.
+  void begin_backward() noexcept;
+  void need_in_backward(size_t unit);
+  void complete(size_t unit) noexcept;
+  void end_backward() noexcept;
+  // An optimizer has changed the weights. Those that stay are brought up to date.
+  void update();
+  // Until the matching end, all weights are there.
+  void begin_gather();
+  void end_gather() noexcept;
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+  // The unit that came after each one the last time.
+  struct Order {
+    std::vector<size_t> next;
+    size_t last = kNone;
+  };
+
+  int32_t gathered_units() const;
+  void start_next(Order& order, size_t unit);
+  void gather_all();
+  void release_all() noexcept;
+
+  const bool keeps_whole_;
+  const int32_t most_;
+  std::deque<WeightUnit> units_;  // storages refer to them
+  std::vector<uint8_t> is_lent_;  // by unit: read by a module outside the unit in this forward
+  Order forward_, backward_;
+  int gather_depth_ = 0;
+  bool is_in_forward_ = false;
+  bool is_in_backward_ = false;
+};
+
+}  // namespace halftone::parallel
