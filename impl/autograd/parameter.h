@@ -16,6 +16,8 @@
 
 namespace halftone {
 
+class Parameter;
+
 // The ranks that share the update of a parameter, as its optimizer sees them. Every rank calls these functions at the
 // same places.
 class ShardRanks : public RefCounted {
@@ -23,7 +25,14 @@ class ShardRanks : public RefCounted {
   virtual int32_t size() const noexcept = 0;
   // Writes every rank's `own`, 1-D, to `all`, one after another. Throws the errors of the group.
   virtual void gather(const Tensor& own, const Tensor& all) = 0;
-  // An optimizer has updated shards. Throws the errors of the group.
+  // Parameters whose weights travel together. An optimizer updates one set of them after another, the lowest number
+  // first, so that the weights of one are on their way while the next one is updated.
+  virtual size_t set_of(const Parameter&) const noexcept { return 0; }
+  // Waits until no message reads or writes weights, which somebody is about to change. Asks no other rank.
+  virtual void settle() noexcept {}
+  // The shards of a set were changed: its weights may set out. Who reads them gets the error.
+  virtual void updated_set(size_t) noexcept {}
+  // An optimizer has changed all the shards that it wants to. Throws the errors of the group.
   virtual void updated() = 0;
 };
 
@@ -35,8 +44,6 @@ struct Shard {
 
 // kShared: the master lives in the caller's buffer, so it must not be moved or replaced.
 enum class MasterMemory { kOwn, kShared };
-
-class Parameter;
 
 // The end of graphs at a parameter: the accumulator of its gradient, which all leaf tensors of the parameter share. A
 // graph refers to it and not to the parameter, because the parameter keeps leaf tensors and would otherwise keep itself
@@ -117,6 +124,10 @@ class Parameter final : public RefCounted {
   bool is_sharded() const noexcept { return gathered_.defined(); }
   // Null unless sharded.
   const Ref<ShardRanks>& ranks() const noexcept { return ranks_; }
+  // Before anybody changes the shard's weights.
+  void settle() const noexcept {
+    if (ranks_) ranks_->settle();
+  }
   // The place of the shard's state while nobody uses it; null: on the device. REQUIRES: sharded.
   void set_state_memory(Ref<StateMemory> memory) noexcept { state_memory_ = std::move(memory); }
   const Ref<StateMemory>& state_memory() const noexcept { return state_memory_; }

@@ -165,7 +165,10 @@ void stage_reader(const Target& target, const StateTensor& values, StagedLoad& l
 
 StagedLoad stage(const std::vector<Pair>& pairs) {
   std::unordered_set<const Storage*> written;
-  for (const Pair& pair : pairs) pair.target.add_written(written);
+  for (const Pair& pair : pairs) {
+    pair.target.add_written(written);
+    if (pair.target.parameter) pair.target.parameter->settle();
+  }
   StagedLoad load;
   for (const Pair& pair : pairs) {
     if (pair.values->reader) {

@@ -96,6 +96,7 @@ Tensor Ema::read(size_t index) const {
 }
 
 void Ema::swap() {
+  for (const NamedParameter& named : parameters_) named.parameter->settle();
   if (!swapped_) save_narrow();
   std::vector<Tensor> narrowed = averages_in_narrow();
   launch("ema_swap", device(), &Kernels::optim, &OptimKernels::swap_average, slots());

@@ -146,18 +146,23 @@ void Optimizer::step_unscaled(const Schedule& schedule) {
 
 void Optimizer::update_weights(const Schedule& schedule) {
   const Plan& plan = current_plan();
+  if (ranks_) ranks_->settle();
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   remember_ranks(plan);
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
   const auto update_listed = [&](const MultiTensor<UpdateSlot>& slots) { update(slots, plan.partial_sums(), state()); };
+  const auto mark_updated = [&](size_t set, const std::vector<size_t>& numbers) {
+    for (size_t i : numbers) parameters_[i].parameter().mark_updated();
+    for (size_t i : numbers) parameters_[i].parameter().mark_current();
+    if (ranks_) ranks_->updated_set(set);
+  };
   if (plan.windows.empty()) {
     update_listed(plan.list(plan.updates));
+    mark_updated(plan.set, plan.parameters);
   } else {
-    update_in_windows(plan.windows, parameters_, update_listed);
+    update_in_windows(plan.windows, parameters_, {.update = update_listed, .updated = mark_updated});
   }
   reset_factor();
-  for (size_t i : plan.parameters) parameters_[i].parameter().mark_updated();
-  for (size_t i : plan.parameters) parameters_[i].parameter().mark_current();
   if (ranks_) ranks_->updated();
 }
 
@@ -328,6 +333,7 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {
   }
   Plan plan;
   plan.windows = plan_windows(device(), parameters_, with_grad);
+  if (ranks_) plan.set = ranks_->set_of(parameters_[with_grad.front()].parameter());
   for (size_t i = 0; i < with_grad.size() && plan.windows.empty(); ++i) {
     updates.push_back(parameters_[with_grad[i]].slot(static_cast<int32_t>(with_grad[i])));
   }

@@ -123,7 +123,8 @@ class Optimizer : public RefCounted {
     std::vector<size_t> parameters;
     DeviceArray<GradSlot> grads;
     DeviceArray<UpdateSlot> updates;    // empty if there are windows
-    std::vector<UpdateWindow> windows;  // of state that is offloaded
+    size_t set = 0;                     // of all parameters if there are no windows
+    std::vector<UpdateWindow> windows;  // of state that is offloaded, or of several sets
     DeviceArray<Chunk> chunks;
     DeviceArray<NormNode> nodes;  // one a chunk
     Tensor partials;              // f64, one a chunk

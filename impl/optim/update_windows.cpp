@@ -21,26 +21,23 @@ DeviceArray<UpdateSlot> slots_of(ContextDevice& device, const std::vector<OwnedP
   return {device, std::move(slots)};
 }
 
-}  // namespace
-
-std::vector<UpdateWindow> plan_windows(ContextDevice& device, const std::vector<OwnedParameter>& parameters,
-                                       const std::vector<size_t>& numbers) {
-  const auto memory_of = [&](size_t number) { return parameters[number].parameter().state_memory().get(); };
-  if (std::none_of(numbers.begin(), numbers.end(), memory_of)) return {};
-  std::vector<UpdateWindow> windows;
-  for (const size_t number : numbers) {
-    const auto same = std::find_if(windows.begin(), windows.end(),
-                                   [&](const UpdateWindow& window) { return window.memory == memory_of(number); });
-    UpdateWindow& window =
-        same == windows.end() ? windows.emplace_back(UpdateWindow{memory_of(number), {}, {}}) : *same;
-    window.parameters.push_back(number);
-  }
-  for (UpdateWindow& window : windows) window.chunks = chunks_of(device, parameters, window.parameters);
-  return windows;
+MultiTensor<UpdateSlot> listed(const DeviceArray<UpdateSlot>& slots, const UpdateWindow& window) {
+  return {.slots = slots.device(),
+          .chunks = window.chunks.device(),
+          .slot_count = slots.size(),
+          .chunk_count = window.chunks.size()};
 }
 
-void update_in_windows(const std::vector<UpdateWindow>& windows, const std::vector<OwnedParameter>& parameters,
-                       const std::function<void(const MultiTensor<UpdateSlot>& slots)>& update) {
+void update_on_device(const std::vector<UpdateWindow>& windows, const WindowCalls& calls) {
+  for (const UpdateWindow& window : windows) {
+    calls.update(listed(window.slots, window));
+    calls.updated(window.set, window.parameters);
+  }
+}
+
+// Sending the weights of a set may bring its masters, so all sets wait for the last window to leave.
+void update_offloaded(const std::vector<UpdateWindow>& windows, const std::vector<OwnedParameter>& parameters,
+                      const WindowCalls& calls) {
   StateMemory* leaving = nullptr;
   for (size_t i = 0; i < windows.size(); ++i) {
     const UpdateWindow& window = windows[i];
@@ -49,15 +46,58 @@ void update_in_windows(const std::vector<UpdateWindow>& windows, const std::vect
     if (next != nullptr) next->start_fetch();
     const DeviceArray<UpdateSlot> slots =
         slots_of(parameters.front().parameter().device(), parameters, window.parameters);
-    update({.slots = slots.device(),
-            .chunks = window.chunks.device(),
-            .slot_count = slots.size(),
-            .chunk_count = window.chunks.size()});
+    calls.update(listed(slots, window));
     if (window.memory != nullptr) window.memory->start_put_back();
     if (leaving != nullptr) leaving->finish_put_back();
     leaving = window.memory;
   }
   if (leaving != nullptr) leaving->finish_put_back();
+}
+
+// The numbers of all parameters of one set after another.
+void tell_sets(const std::vector<UpdateWindow>& windows, const WindowCalls& calls) {
+  std::vector<size_t> parameters;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    parameters.insert(parameters.end(), windows[i].parameters.begin(), windows[i].parameters.end());
+    if (i + 1 < windows.size() && windows[i + 1].set == windows[i].set) continue;
+    calls.updated(windows[i].set, parameters);
+    parameters.clear();
+  }
+}
+
+}  // namespace
+
+std::vector<UpdateWindow> plan_windows(ContextDevice& device, const std::vector<OwnedParameter>& parameters,
+                                       const std::vector<size_t>& numbers) {
+  std::vector<UpdateWindow> windows;
+  for (const size_t number : numbers) {
+    const Parameter& parameter = parameters[number].parameter();
+    StateMemory* const memory = parameter.state_memory().get();
+    const size_t set = parameter.ranks() ? parameter.ranks()->set_of(parameter) : 0;
+    const auto same = std::find_if(windows.begin(), windows.end(), [&](const UpdateWindow& window) {
+      return window.memory == memory && window.set == set;
+    });
+    UpdateWindow& window =
+        same == windows.end() ? windows.emplace_back(UpdateWindow{.memory = memory, .set = set}) : *same;
+    window.parameters.push_back(number);
+  }
+  if (windows.size() == 1 && windows[0].memory == nullptr) return {};
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const UpdateWindow& a, const UpdateWindow& b) { return a.set < b.set; });
+  for (UpdateWindow& window : windows) {
+    window.chunks = chunks_of(device, parameters, window.parameters);
+    if (window.memory == nullptr) window.slots = slots_of(device, parameters, window.parameters);
+  }
+  return windows;
+}
+
+void update_in_windows(const std::vector<UpdateWindow>& windows, const std::vector<OwnedParameter>& parameters,
+                       const WindowCalls& calls) {
+  const bool is_offloaded =
+      std::any_of(windows.begin(), windows.end(), [](const UpdateWindow& window) { return window.memory != nullptr; });
+  if (!is_offloaded) return update_on_device(windows, calls);
+  update_offloaded(windows, parameters, calls);
+  tell_sets(windows, calls);
 }
 
 }  // namespace halftone::optim

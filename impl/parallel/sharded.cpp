@@ -46,6 +46,15 @@ class Sharded::Ranks final : public ShardRanks {
     Exchange& exchange = engine().exchange_;
     exchange.start_all_gather(own, all, exchange.options(Purpose::kGradientCheck)).wait();
   }
+  size_t set_of(const Parameter& parameter) const noexcept override {
+    return engine_ == nullptr ? 0 : engine_->set_of(parameter);
+  }
+  void settle() noexcept override {
+    if (engine_ != nullptr) engine_->units_.settle();
+  }
+  void updated_set(size_t set) noexcept override {
+    if (engine_ != nullptr) engine_->units_.start_update(set);
+  }
   void updated() override { engine().units_.update(); }
 
  private:
@@ -168,17 +177,33 @@ OffloadPlace Sharded::offload_place() const {
   return place;
 }
 
+// Weights that stay travel buffer by buffer: each one is a unit.
 void Sharded::make_units(const std::vector<Unit>& units) {
   const OffloadPlace offload = offload_place();
   for (const Unit& unit : units) {
-    const size_t number = units_.size();
-    units_.add(all_, plan_weights(all_, unit.parameters, options_, exchange_.size()), exchange_, ranks_, offload,
-               [this, number] { need(number); });
-    for (const size_t parameter : unit.parameters) {
-      if (trained_[parameter] != kFrozen) unit_of_[trained_[parameter]] = number;
+    std::vector<FlatPlan> plans = plan_weights(all_, unit.parameters, options_, exchange_.size());
+    if (is_full()) {
+      add_unit(std::move(plans), offload);
+    } else {
+      for (FlatPlan& plan : plans) add_unit({std::move(plan)}, offload);
     }
   }
   waiting_.resize(units_.size());
+}
+
+void Sharded::add_unit(std::vector<FlatPlan> plans, const OffloadPlace& offload) {
+  const size_t number = units_.size();
+  for (const FlatPlan& plan : plans) {
+    for (const PlannedBucket::Slot& slot : plan.slots) {
+      if (!plan.is_frozen) unit_of_[trained_[slot.parameter]] = number;
+    }
+  }
+  units_.add(all_, std::move(plans), exchange_, ranks_, offload, [this, number] { need(number); });
+}
+
+size_t Sharded::set_of(const Parameter& parameter) const noexcept {
+  const auto found = index_of_.find(&parameter);
+  return is_full() || found == index_of_.end() ? 0 : unit_of_[found->second];
 }
 
 void Sharded::make_buckets() {

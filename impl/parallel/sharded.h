@@ -55,7 +55,7 @@ class Sharded final : public RefCounted {
   // Waits until all marked gradients are reduced. Throws as Round::finish.
   void finish();
 
-  size_t unit_count() const noexcept { return units_.size(); }
+  size_t unit_count() const noexcept { return is_full() ? units_.size() : 1; }
   // Bytes of this rank's masters and moments that are not on the device.
   int64_t offloaded_bytes() const noexcept { return units_.offloaded_bytes(); }
 
@@ -74,6 +74,8 @@ class Sharded final : public RefCounted {
   void broadcast_buffers(const std::vector<nn::NamedBuffer>& buffers);
   OffloadPlace offload_place() const;
   void make_units(const std::vector<Unit>& units);
+  void add_unit(std::vector<FlatPlan> plans, const OffloadPlace& offload);
+  size_t set_of(const Parameter& parameter) const noexcept;
   void make_buckets();
   void add_gradient_hooks();
   void add_hooks(nn::Module& module, const std::vector<Unit>& units);

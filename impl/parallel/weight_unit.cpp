@@ -70,7 +70,10 @@ WeightUnit::WeightUnit(const std::vector<NamedParameter>& parameters, std::vecto
 }
 
 WeightUnit::~WeightUnit() {
-  for (Flat& flat : flats_) flat.gathered.storage()->set_restorer(nullptr);
+  for (Flat& flat : flats_) {
+    flat.work.reset();  // waits
+    flat.gathered.storage()->set_restorer(nullptr);
+  }
 }
 
 WeightUnit::Flat WeightUnit::make_flat(const FlatPlan& plan, const Ref<ShardRanks>& ranks,
@@ -182,7 +185,11 @@ uint64_t WeightUnit::version() const {
   return sum;
 }
 
-bool WeightUnit::is_current() const { return !is_released_ && version_ == version(); }
+bool WeightUnit::is_current() const { return !is_released_ && !failure_ && version_ == version(); }
+
+bool WeightUnit::is_lent() const noexcept {
+  return std::any_of(plans_.begin(), plans_.end(), [](const FlatPlan& plan) { return plan.is_lent; });
+}
 
 // The optimizer may keep its weights in this very memory.
 void WeightUnit::write_own(const FlatPlan& plan, const Flat& flat) const {
@@ -199,8 +206,20 @@ void WeightUnit::write_own(const FlatPlan& plan, const Flat& flat) const {
   }
 }
 
+// A gather that did not start leaves the weights as they were; those who read them must learn of it.
 void WeightUnit::start_gather() {
-  if (is_gathering_ || is_current()) return;
+  if (is_current()) return;
+  settle();
+  failure_ = nullptr;
+  try {
+    start_flats();
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+void WeightUnit::start_flats() {
   const uint64_t current = version();
   ++gathers_;
   for (size_t i = 0; i < flats_.size(); ++i) {
@@ -237,21 +256,41 @@ void WeightUnit::gather_lent(size_t index) {
 
 void WeightUnit::gather() {
   start_gather();
-  if (!std::exchange(is_gathering_, false)) return;
-  for (Flat& flat : flats_) {
-    std::optional<StartedWork> work = std::exchange(flat.work, std::nullopt);
-    if (work) work->wait();
-  }
-  for (Flat& flat : flats_) flat.gathered.storage()->set_restorer(nullptr);
-  for (size_t i = 0; i < flats_.size(); ++i) {
+  const bool is_new = is_gathering_;
+  wait();
+  for (size_t i = 0; i < flats_.size() && is_new; ++i) {
     if (!plans_[i].is_lent) continue;
     gather_lent(i);
     version_ = version();  // it writes to the masters of other ranks as well
   }
 }
 
+void WeightUnit::wait() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  if (!std::exchange(is_gathering_, false)) return;
+  try {
+    for (Flat& flat : flats_) {
+      std::optional<StartedWork> work = std::exchange(flat.work, std::nullopt);
+      if (work) work->wait();
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+  for (Flat& flat : flats_) flat.gathered.storage()->set_restorer(nullptr);
+}
+
+void WeightUnit::settle() noexcept {
+  try {
+    wait();
+  } catch (...) {
+    // failure_ has it.
+  }
+}
+
 void WeightUnit::start_fetch() {
-  if (is_gathering_ || is_current()) return;
+  if (is_current()) return;
   for (const Flat& flat : flats_) {
     for (const Ref<StatePages>& pages : flat.pages) pages->start_fetch_masters();
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -33,6 +35,8 @@ class WeightUnit final : private StorageRestorer {
   const std::vector<FlatPlan>& plans() const noexcept { return plans_; }
   // True if the weights are there, or are on their way, as they are since the last change.
   bool is_current() const;
+  // True if the weights are in memory of the caller's.
+  bool is_lent() const noexcept;
   // True if the memory of the gathered weights is there.
   bool is_whole() const noexcept { return !is_released_; }
 
@@ -40,6 +44,11 @@ class WeightUnit final : private StorageRestorer {
   // OUT_OF_MEMORY and the errors of the group.
   void start_gather();
   void gather();
+  // Waits for a gather that was started, and asks no other rank. Throws its error, also to later callers, until a new
+  // one is started. Any thread, unless another one calls start_gather or gather.
+  void wait();
+  // As wait(), but leaves the error to those who read the weights.
+  void settle() noexcept;
   // Begins to bring offloaded masters, which a gather will need. Throws OUT_OF_MEMORY.
   void start_fetch();
   // Releases the memory of the gathered weights, unless they stay.
@@ -69,6 +78,7 @@ class WeightUnit final : private StorageRestorer {
   // The weights are not kept apart from the gathered ones.
   bool has_one_copy(const FlatPlan& plan) const noexcept { return keeps_whole_ && plan.dtype == DType::kF32; }
   CallOptions gather_options(size_t index) const noexcept;
+  void start_flats();
   void start_gather(size_t index);
   void gather_lent(size_t index);
   void write_own(const FlatPlan& plan, const Flat& flat) const;
@@ -84,7 +94,9 @@ class WeightUnit final : private StorageRestorer {
   uint64_t gathers_ = 0;
   uint64_t version_ = 0;  // of the kept weights, when they were gathered last
   bool is_released_ = false;
+  std::mutex mutex_;  // of those who wait
   bool is_gathering_ = false;
+  std::exception_ptr failure_;  // of the last gather
 };
 
 }  // namespace halftone::parallel

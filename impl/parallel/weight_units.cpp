@@ -42,8 +42,9 @@ void WeightUnits::enter(size_t unit) {
     forward_.last = kNone;
     is_in_forward_ = true;
   }
+  if (keeps_whole_) return update();
   units_[unit].gather();
-  if (!keeps_whole_ && !is_in_backward_) start_next(forward_, unit);
+  if (!is_in_backward_) start_next(forward_, unit);
 }
 
 // A forward that backward runs again is followed by the backward of the same unit. The model's own weights stay, and
@@ -88,8 +89,27 @@ void WeightUnits::end_backward() noexcept {
   if (gather_depth_ == 0) release_all();
 }
 
+void WeightUnits::start_update(size_t unit) noexcept {
+  if (!keeps_whole_ || units_[unit].is_lent()) return;
+  try {
+    units_[unit].start_gather();
+  } catch (...) {
+    // The unit tells it to those who read the weights.
+  }
+}
+
+// The caller may read memory of its own at any time.
 void WeightUnits::update() {
-  if (keeps_whole_ || gather_depth_ > 0) gather_all();
+  if (gather_depth_ > 0) return gather_all();
+  if (!keeps_whole_) return;
+  for (size_t i = 0; i < units_.size(); ++i) start_update(i);
+  for (WeightUnit& unit : units_) {
+    if (unit.is_lent() && !unit.is_current()) unit.gather();
+  }
+}
+
+void WeightUnits::settle() noexcept {
+  for (WeightUnit& unit : units_) unit.settle();
 }
 
 void WeightUnits::gather_all() {

@@ -35,8 +35,16 @@ class WeightUnits final {
   void need_in_backward(size_t unit);
   void complete(size_t unit) noexcept;
   void end_backward() noexcept;
-  // An optimizer has changed the weights. Those that stay are brought up to date.
+  // Somebody has changed the weights of a unit: those that stay set out for the other ranks, and nobody waits for them
+  // before they are read. Who reads them gets the errors.
+  void start_update(size_t unit) noexcept;
+  // Somebody has changed weights. Throws errors of those in memory of the caller's, which are there afterwards.
   void update();
+  // Asks no other rank: waits for the weights of a unit that are on their way. Any thread. Throws the error of the
+  // group.
+  void wait(size_t unit) { units_[unit].wait(); }
+  // Before weights are changed: waits for all that are on their way.
+  void settle() noexcept;
   // Until the matching end, all weights are there.
   void begin_gather();
   void end_gather() noexcept;

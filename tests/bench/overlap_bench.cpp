@@ -1,14 +1,17 @@
 // Steps of two ranks whose messages take as long as a link of some rate needs, beside computation and communication
 // alone: how much of the communication runs while a rank computes.
-//   overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--gloo PATH]
+//   overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--bucket KIB] [--first KIB] [--gloo PATH]
 // The ranks are threads with one thread of computation each, and train linear layers with AdamW. For each kind of
 // sharing the link's rate is chosen so that a step's messages take a quarter, a half, all and twice of the time of a
-// step without messages. In every round each contender takes one step, in turn. Ratios are the medians of the ratios
-// within the rounds, of a step to the longer of computation and communication. "bound" is the same ratio of a step of
-// ddp whose messages all run while backward computes: they can neither begin before it nor end after the update begins.
-// With the path of libhalftone_gloo.so the link is Gloo's over the loopback, which takes processor time as well; then
-// "share" is empty, communication alone is a step's averages without its computation, and the operations of the last
-// step are listed with their times.
+// step without messages. In every round each contender takes three steps, in turn. One more before them is not timed,
+// so that weights which arrive after the last step are weighed up by those of the step before the first. Ratios are the
+// medians of the ratios within the rounds, of a step to the longer of computation and communication. "bound" is the
+// same ratio of a step whose messages all run beside computation, as early as the kind of sharing lets them: averages
+// and sums of gradients while backward computes, weights of "optimizer" and "gradients" also beside forward, and those
+// of "full" beside forward and backward. Buckets have --bucket KiB, and the first one of ddp --first KiB; 0, the
+// default, takes the library's own sizes. With the path of libhalftone_gloo.so the link is Gloo's over the loopback,
+// which takes processor time as well; then "share" is empty, communication alone is a step's averages without its
+// computation, and the operations of the last step are listed with their times.
 #include <algorithm>
 #include <barrier>
 #include <cstdio>
@@ -37,11 +40,19 @@ namespace {
 constexpr int kRanks = 2;
 constexpr double kShares[] = {0.25, 0.5, 1.0, 2.0};
 
+constexpr int kTimedSteps = 3;
+
 struct Setting {
   int layers, width, batch, rounds;
+  int64_t bucket_bytes, first_bytes;  // 0: the library's own
 };
 
-enum class Kind { kAlone, kReplicate, kGradients, kFull };
+enum class Kind { kAlone, kReplicate, kOptimizer, kGradients, kFull };
+
+Sharding sharding_of(Kind kind) {
+  if (kind == Kind::kFull) return Sharding::kFull;
+  return kind == Kind::kOptimizer ? Sharding::kOptimizer : Sharding::kGradients;
+}
 
 class Contender {
  public:
@@ -58,11 +69,13 @@ class Contender {
     model_ = make_ref<nn::Sequential>(std::move(layers));
     if (kind == Kind::kReplicate) {
       ReplicateOptions options;
-      options.bucket_sizes = {.first = int64_t{1} << 20, .others = int64_t{4} << 20};
+      if (setting.first_bytes > 0) options.bucket_sizes.first = setting.first_bytes;
+      if (setting.bucket_bytes > 0) options.bucket_sizes.others = setting.bucket_bytes;
       replica_ = make_ref<Replicate>(*group, model_, options);
     } else if (kind != Kind::kAlone) {
       ShardedOptions options;
-      options.sharding = kind == Kind::kFull ? Sharding::kFull : Sharding::kGradients;
+      options.sharding = sharding_of(kind);
+      if (setting.bucket_bytes > 0) options.bucket_bytes = setting.bucket_bytes;
       sharded_ = Sharded::create(*group, nullptr, *model_, options);
     }
     const AdamwGroup adamw{.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.01};
@@ -79,6 +92,8 @@ class Contender {
     backward_ = watch.seconds() - forward;
     optimizer_->step();
   }
+  // Waits for the weights that are on their way since the last step.
+  void settle() { model_->parameters().front().parameter->settle(); }
   // The averages of a step of ddp, of the gradients that are there.
   void communicate() {
     for (const NamedParameter& named : model_->parameters()) replica_->mark_ready(*named.parameter);
@@ -114,7 +129,19 @@ double time_of(std::barrier<>& together, Function&& function) {
 }
 
 double time_of_step(std::barrier<>& together, Contender& contender) {
-  return time_of(together, [&] { contender.step(); });
+  contender.step();
+  const double seconds = time_of(together, [&] {
+    for (int i = 0; i < kTimedSteps; ++i) contender.step();
+  });
+  contender.settle();
+  return seconds / kTimedSteps;
+}
+
+// The least time of a step in which computation takes `alone`, `backward` of it, and messages `communication`.
+double bound_of(Kind kind, double alone, double backward, double communication) {
+  const bool is_replica = kind == Kind::kReplicate || kind == Kind::kAlone;
+  const double in_backward = is_replica ? communication : kind == Kind::kFull ? communication / 3 : communication / 2;
+  return std::max({alone, communication, alone - backward + std::max(backward, in_backward)});
 }
 
 struct Result {
@@ -124,13 +151,13 @@ struct Result {
 // The times of all rounds.
 class Times {
  public:
-  void add(double alone, double backward, double communication, double step) {
+  void add(Kind kind, double alone, double backward, double communication, double step) {
     alone_.push_back(alone);
     communication_.push_back(communication);
     step_.push_back(step);
     const double longer = std::max(alone, communication);
     ratios_.push_back(step / longer);
-    bounds_.push_back((alone - backward + std::max(backward, communication)) / longer);
+    bounds_.push_back(bound_of(kind, alone, backward, communication) / longer);
   }
   Result result() const {
     return {median(alone_), median(communication_), median(step_), median(ratios_), median(bounds_)};
@@ -150,8 +177,10 @@ Result measure(Rank& rank, std::barrier<>& together, const Setting& setting, Kin
   {
     Contender probe(setting, kind, &fast);
     probe.step();
+    probe.settle();
     const double before = fast.slept();
     probe.step();
+    probe.settle();
     bytes = (fast.slept() - before) * 1e15;
   }
   static double chosen = 0;
@@ -160,13 +189,13 @@ Result measure(Rank& rank, std::barrier<>& together, const Setting& setting, Kin
   SlowGroup slow(*rank.group, chosen);
   Contender shared(setting, kind, &slow);
   shared.step();
-  shared.step();
+  shared.settle();
   Times times;
   for (int round = 0; round < setting.rounds; ++round) {
     const double computed = time_of_step(together, alone);
     const double before = slow.slept();
     const double step = time_of_step(together, shared);
-    times.add(computed, alone.backward(), slow.slept() - before, step);
+    times.add(kind, computed, alone.backward(), (slow.slept() - before) / (kTimedSteps + 1), step);
   }
   return times.result();
 }
@@ -180,7 +209,7 @@ Result measure_link(std::barrier<>& together, const Setting& setting, ProcessGro
   for (int round = 0; round < setting.rounds; ++round) {
     const double computed = time_of_step(together, alone);
     const double sent = time_of(together, [&] { shared.communicate(); });
-    times.add(computed, alone.backward(), sent, time_of_step(together, shared));
+    times.add(Kind::kReplicate, computed, alone.backward(), sent, time_of_step(together, shared));
   }
   return times.result();
 }
@@ -214,11 +243,15 @@ void run_gloo(const Setting& setting, const std::string& plugin) {
 }
 
 int run(int argc, char** argv) {
-  CommandLine line(argc, argv, "overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--gloo PATH]");
+  CommandLine line(argc, argv,
+                   "overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--bucket KIB] [--first KIB] "
+                   "[--gloo PATH]");
   const Setting setting = {.layers = line.number("--layers", 12, 1000),
                            .width = line.number("--width", 1024, 16384),
                            .batch = line.number("--batch", 64, 65536),
-                           .rounds = line.number("--rounds", 7, kMostRounds)};
+                           .rounds = line.number("--rounds", 7, kMostRounds),
+                           .bucket_bytes = int64_t{1024} * line.number("--bucket", 0, 1 << 20),
+                           .first_bytes = int64_t{1024} * line.number("--first", 0, 1 << 20)};
   const std::string gloo = line.text("--gloo");
   line.finish();
   std::printf("%-10s %9s %12s %16s %8s %6s %6s\n", "", "share", "compute ms", "communicate ms", "step ms", "ratio",
@@ -229,8 +262,10 @@ int run(int argc, char** argv) {
   }
   std::barrier together(kRanks);
   run_ranks(kRanks, [&](Rank& rank) {
-    for (const auto& [kind, name] :
-         {std::pair{Kind::kReplicate, "ddp"}, {Kind::kGradients, "gradients"}, {Kind::kFull, "full"}}) {
+    for (const auto& [kind, name] : {std::pair{Kind::kReplicate, "ddp"},
+                                     {Kind::kOptimizer, "optimizer"},
+                                     {Kind::kGradients, "gradients"},
+                                     {Kind::kFull, "full"}}) {
       for (const double share : kShares) {
         const Result result = measure(rank, together, setting, kind, share);
         if (rank.number() != 0) continue;

@@ -68,11 +68,13 @@ class ShardedMemoryTest : public testing::TestWithParam<int> {
       optimizer->step();
     };
     step();
+    settle(*model);
     expect_within(bytes_of(device, Category::kParameters), expected.parameters * kParameters, 0.03, "parameters");
     expect_within(bytes_of(device, Category::kGradients), expected.gradients * kParameters, 0.03, "gradients");
     expect_within(bytes_of(device, Category::kOptimizer), expected.state * kParameters, 0.03, "state");
     const int64_t before = rank.group->counters().bytes_sent;
     step();
+    settle(*model);
     const int size = rank.group->size();
     expect_within(rank.group->counters().bytes_sent - before, expected.sent * kParameters * (size - 1) / size, 0.02,
                   "sent");
@@ -160,6 +162,7 @@ TEST(ShardedPlan, IsWhatARankHoldsAndSends) {
       run_backward_of(loss_of(*model, device));
       optimizer->step();
     }
+    settle(*model);
     return Use{.peak = device.allocator->stats().peak, .sent = group.counters().bytes_sent - before};
   };
   constexpr int kRanks = 4;

@@ -44,6 +44,9 @@ struct HybridGroups {
   }
 };
 
+// Waits for the weights that are on their way since the last step, so that all its messages are counted.
+inline void settle(const nn::Module& model) { model.parameters().front().parameter->settle(); }
+
 // The weights of a sharded model. Every rank calls it.
 inline std::vector<float> gathered_weights(Sharded& sharded, const nn::Module& model) {
   sharded.begin_gather();

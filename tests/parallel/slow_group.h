@@ -31,9 +31,10 @@ class SlowGroup final : public ProcessGroup {
     thread_.join();
   }
 
-  // When operations began and ended, as numbers of a count that the test shares.
+  // When operations began and ended, as numbers of a count that the test shares, and where their results are.
   struct Span {
     int64_t begin, end;
+    const void* out;
   };
   std::vector<Span> spans() const {
     const std::lock_guard lock(mutex_);
@@ -42,21 +43,33 @@ class SlowGroup final : public ProcessGroup {
   int64_t now() { return clock_.fetch_add(1); }
   double slept() const { return slept_; }
 
+  // No further operation begins before let_go(), unless the test forgets it for 10 seconds.
+  void hold() {
+    const std::lock_guard lock(mutex_);
+    is_held_ = true;
+  }
+  void let_go() {
+    const std::lock_guard lock(mutex_);
+    is_held_ = false;
+    changed_.notify_one();
+  }
+
   void destroy() noexcept override {}
   const char* kind() const noexcept override { return group_.kind(); }
   int32_t rank() const noexcept override { return group_.rank(); }
   int32_t size() const noexcept override { return group_.size(); }
   Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
                     Work** out_work) noexcept override {
-    return delay(2 * bytes_of(in) / size(), out_work,
+    return delay(2 * bytes_of(in) / size(), out.data, out_work,
                  [=, this](Work** work) { return group_.all_reduce(options, op, in, out, work); });
   }
   Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return delay(bytes_of(in), out_work, [=, this](Work** work) { return group_.all_gather(options, in, out, work); });
+    return delay(bytes_of(in), out.data, out_work,
+                 [=, this](Work** work) { return group_.all_gather(options, in, out, work); });
   }
   Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
                         Work** out_work) noexcept override {
-    return delay(bytes_of(out), out_work,
+    return delay(bytes_of(out), out.data, out_work,
                  [=, this](Work** work) { return group_.reduce_scatter(options, op, in, out, work); });
   }
   Status broadcast(const CallOptions& o, int32_t root, const View& data, Work** work) noexcept override {
@@ -116,7 +129,7 @@ class SlowGroup final : public ProcessGroup {
   }
 
   // `bytes` go to each other rank.
-  Status delay(double bytes, Work** out_work, std::function<Status(Work** work)> start) {
+  Status delay(double bytes, const void* out, Work** out_work, std::function<Status(Work** work)> start) {
     const std::shared_ptr<State> state = std::make_shared<State>();
     const double seconds = bytes * (size() - 1) / rate_;
     const std::lock_guard lock(mutex_);
@@ -127,7 +140,7 @@ class SlowGroup final : public ProcessGroup {
       state->result = result_of(start);
       {
         const std::lock_guard inner(mutex_);
-        spans_.push_back({begin, now()});
+        spans_.push_back({begin, now(), out});
       }
       state->finish();
     });
@@ -141,6 +154,7 @@ class SlowGroup final : public ProcessGroup {
     for (;;) {
       changed_.wait(lock, [&] { return is_closed_ || !queue_.empty(); });
       if (queue_.empty()) return;
+      changed_.wait_for(lock, std::chrono::seconds(10), [&] { return is_closed_ || !is_held_; });
       const std::function<void()> next = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
@@ -156,6 +170,7 @@ class SlowGroup final : public ProcessGroup {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_closed_ = false;
+  bool is_held_ = false;
   std::deque<std::function<void()>> queue_;
   std::vector<Span> spans_;
   std::thread thread_{[this] { run(); }};

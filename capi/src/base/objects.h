@@ -102,10 +102,13 @@ HandleEntry& entry_of(Handle* handle, ArgumentName argument) {
 // Throws STATE naming `argument`.
 [[noreturn]] void fail_released(ArgumentName argument);
 
-// A tensor over weights that ranks share has no memory between their uses.
+// A tensor over weights that ranks share has no memory between their uses, and no content while they are on their way.
 inline void require_usable(const Tensor& tensor, ArgumentName argument) {
-  if (tensor.storage()->is_released()) [[unlikely]]
+  const Storage& storage = *tensor.storage();
+  if (storage.is_released()) [[unlikely]]
     fail_released(argument);
+  if (StorageRestorer* restorer = storage.restorer()) [[unlikely]]
+    restorer->restore();
 }
 template <class Object>
 void require_usable(const Object&, ArgumentName) {}

@@ -113,6 +113,35 @@ static void ranks_train_from_averaged_gradients_and_rank_0s_weights(void** state
   run_thread_ranks(kRanks, train_in_a_file);
 }
 
+/* The gradients of the ranks are 1 and 3. A tensor that was made before the step tells of it. */
+static void hold_weights_across_a_step(ThreadRank* rank) {
+  htone_module* model = make_model(rank->device);
+  htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_GRADIENTS);
+  htone_optimizer* optimizer = make_sgd(model);
+  htone_parameter* weight = weight_of(model);
+  htone_tensor* held = NULL;
+  float before[kFeatures], after[kFeatures];
+  REQUIRE_OK(htone_parameter_tensor(weight, &held));
+  REQUIRE_OK(htone_tensor_read(held, HTONE_F32, before, sizeof before));
+  for (int step = 1; step <= 20; ++step) {
+    REQUIRE_OK(htone_optimizer_zero_grad(optimizer));
+    backward_of_row(rank, model, 1 + 2 * rank->number);
+    REQUIRE_OK(htone_optimizer_step(optimizer));
+    REQUIRE_OK(htone_tensor_read(held, HTONE_F32, after, sizeof after));
+    for (int i = 0; i < kFeatures; ++i) REQUIRE(fabsf(after[i] - (before[i] - (float)step)) < 1e-4f);
+  }
+  REQUIRE_OK(htone_tensor_release(held));
+  REQUIRE_OK(htone_parameter_release(weight));
+  REQUIRE_OK(htone_optimizer_release(optimizer));
+  REQUIRE_OK(htone_fsdp_release(fsdp));
+  REQUIRE_OK(htone_module_release(model));
+}
+
+static void a_tensor_that_is_held_across_a_step_has_all_new_weights(void** state) {
+  (void)state;
+  run_thread_ranks(kRanks, hold_weights_across_a_step);
+}
+
 static void share_memory(ThreadRank* rank) {
   htone_module* model = make_model(rank->device);
   htone_fsdp* fsdp = shard(rank, model, HTONE_SHARDING_FULL);
@@ -363,6 +392,7 @@ static void units_are_chosen_by_path_kind_and_size(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_train_from_averaged_gradients_and_rank_0s_weights),
+      cmocka_unit_test(a_tensor_that_is_held_across_a_step_has_all_new_weights),
       cmocka_unit_test(a_rank_keeps_its_part_of_all_state),
       cmocka_unit_test(offloaded_state_is_not_on_the_device),
       cmocka_unit_test(weights_are_read_while_they_are_gathered),
