@@ -84,7 +84,7 @@ def main() -> None:
     parser = training.parser_with_flags(__doc__)
     parser.add_argument("--data", type=Path, default=DIRECTORY, help="folder of the four data files")
     parser.add_argument("--model", choices=("mlp", "cnn"), default="mlp", help="linear layers alone, or convolutions")
-    parser.add_argument("--epochs", type=training.positive, default=5)
+    parser.add_argument("--epochs", type=training.positive, default=5, help="passes over the training images")
     parser.add_argument("--batch", type=training.positive, default=128, help="images per step")
     flags = parser.parse_args()
     trainer = training.Trainer(flags)

@@ -119,7 +119,7 @@ def parse_flags() -> argparse.Namespace:
     parser.add_argument("--preset", choices=PRESETS, default="tiny", help="sizes of the model")
     for name in SIZES:
         parser.add_argument(f"--{name}", type=training.positive, help="instead of the preset's")
-    parser.add_argument("--epochs", type=training.positive, default=1)
+    parser.add_argument("--epochs", type=training.positive, default=1, help="passes over the training text")
     parser.add_argument("--batch", type=training.positive, default=16, help="windows of text per batch")
     parser.add_argument("--accumulate", type=training.positive, default=1, help="batches per step")
     parser.add_argument("--recompute", choices=RECOMPUTED, default="none",

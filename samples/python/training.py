@@ -31,8 +31,16 @@ HYBRID_RANKS = 2  # processes that have the parts of one network
 Record = dict[str, Any]
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Tells the usual value of each flag that has one."""
+
+    def _get_help_string(self, action: argparse.Action) -> Optional[str]:
+        has_none = action.default is None or action.default is False or action.default == argparse.SUPPRESS
+        return action.help if has_none else f"{action.help} (%(default)s)"
+
+
 def parser_with_flags(summary: Optional[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=summary, formatter_class=_Help)
     parser.add_argument("--precision", choices=DTYPES, default="bf16", help="of weights and activations in products")
     parser.add_argument("--device", default="cpu", help="where to train")
     parser.add_argument("--steps", type=positive, help="stop after this number of steps")

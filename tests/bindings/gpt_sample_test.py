@@ -1,8 +1,9 @@
 """The GPT sample of a language computes what the C sample computes, alone and with other processes, and resumes.
 
-    gpt_sample_test.py TRAIN_GPT HALFTONE_RUN [COMMAND...]
+    gpt_sample_test.py TRAIN_GPT HALFTONE_RUN [--shardings A,B] [COMMAND...]
 
-The C sample, the launcher, and the command of the sample: that in Python without one, to which PYTHONPATH leads.
+The C sample, the launcher, and the command of the sample: that in Python without one, to which PYTHONPATH leads. With
+--shardings it does nothing but compare runs that share so.
 """
 
 import fcntl
@@ -166,7 +167,10 @@ class Sample(unittest.TestCase):
 
 if __name__ == "__main__":
     c_sample, launcher, *command = sys.argv[1:]
-    if command:  # the calls below are Python's: other languages make some of them
+    names = []
+    if command[:1] == ["--shardings"]:
+        SHARDINGS, program, names = command[1].split(","), command[2:], ["Sample.test_every_sharding_has_them"]
+    elif command:  # the calls below are Python's: other languages make some of them
         program, SHARDINGS, RESUMED = command, ["ddp", "full"], [("full", 2)]
         is_on_terminal = Path(command[0]).name == "mono"
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[*sys.argv[:1], *names])
