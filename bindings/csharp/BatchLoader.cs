@@ -20,7 +20,7 @@ public sealed class Row {
 }
 
 /// <summary>The memory of a batch in one tensor, which must not be used after the function that received it.</summary>
-public struct BatchRows {
+public unsafe struct BatchRows {
   /// <summary>Of the first element.</summary>
   public IntPtr Address { get; }
 
@@ -30,6 +30,11 @@ public struct BatchRows {
   internal BatchRows(IntPtr address, long size) {
     Address = address;
     Size = size;
+  }
+
+  /// <summary>The memory itself, as elements of a type of the right size.</summary>
+  public Span<T> AsSpan<T>() where T : struct {
+    return MemoryMarshal.Cast<byte, T>(new Span<byte>((void*)Address, checked((int)Size)));
   }
 
   /// <summary>Fills the rows with the elements of an array, which has exactly as many bytes.</summary>

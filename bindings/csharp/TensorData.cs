@@ -29,15 +29,28 @@ public sealed partial class Tensor {
     return Wrap(device, DtypeOf<T>(), values, shape);
   }
 
+  /// <summary>Makes a tensor over a part of an array, without a copy.</summary>
+  public static Tensor Wrap<T>(Device device, ArraySegment<T> values, params long[] shape) where T : struct {
+    return Wrap(device, DtypeOf<T>(), values, shape);
+  }
+
   /// <summary>
   /// Makes a tensor over an array whose elements are those of a dtype that C# has no type for, such as the ushort bits
   /// of F16 and BF16. Without a shape it has one dimension.
   /// </summary>
   public static Tensor Wrap<T>(Device device, Dtype dtype, T[] values, params long[] shape) where T : struct {
-    var pin = GCHandle.Alloc(Packer.Required(values, nameof(values)), GCHandleType.Pinned);
+    return Wrap(device, dtype, new ArraySegment<T>(Packer.Required(values, nameof(values))), shape);
+  }
+
+  /// <summary>As the other one, of a part of an array.</summary>
+  public static Tensor Wrap<T>(Device device, Dtype dtype, ArraySegment<T> values, params long[] shape)
+      where T : struct {
+    var array = Packer.Required(values.Array, nameof(values));
+    long size = array.Length == 0 ? 0 : Size(array) / array.Length * values.Count;
+    var pin = GCHandle.Alloc(array, GCHandleType.Pinned);
     var made = NativePINVOKE.tensor_over_memory(
-        Reference(device), (int)dtype, Sizes(shape, values.LongLength), pin.AddrOfPinnedObject(), Size(values), unpin,
-        GCHandle.ToIntPtr(pin));
+        Reference(device), (int)dtype, Sizes(shape, values.Count),
+        Marshal.UnsafeAddrOfPinnedArrayElement(array, values.Offset), size, unpin, GCHandle.ToIntPtr(pin));
     if (made == IntPtr.Zero) pin.Free();
     Failure.Check();
     return Own(made);

@@ -3,7 +3,8 @@
 
   bindings/csharp/pack_nuget.py OUTPUT.nupkg VERSION --assembly Halftone.dll --natives LIBRARY...
 
-The runtime loads the libraries from runtimes/linux-x64/native, where the wrapper finds the library beside itself.
+The runtime loads the libraries from runtimes/linux-x64/native, where the wrapper finds the library beside itself. .NET 8
+takes the assembly from lib/net8.0, and Mono from lib/net472: it is the same one.
 """
 import argparse
 import zipfile
@@ -16,10 +17,14 @@ MANIFEST = """<?xml version="1.0" encoding="utf-8"?>
     <version>{version}</version>
     <authors>halftone</authors>
     <description>Mixed-precision training of neural networks.</description>
-    <dependencies><group targetFramework=".NETStandard2.0" /></dependencies>
+    <dependencies>
+      <group targetFramework="net8.0" />
+      <group targetFramework=".NETFramework4.7.2" />
+    </dependencies>
   </metadata>
 </package>
 """
+FRAMEWORKS = ("net8.0", "net472")
 TYPES = """<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
   <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml" />
@@ -46,7 +51,7 @@ def main() -> None:
     arguments.add_argument("--natives", type=Path, nargs="+", required=True)
     options = arguments.parse_args()
     managed = (options.assembly, options.assembly.with_suffix(".xml"))
-    files = {f"lib/netstandard2.0/{path.name}": path for path in managed}
+    files = {f"lib/{framework}/{path.name}": path for framework in FRAMEWORKS for path in managed}
     files |= {f"runtimes/linux-x64/native/{path.name}": path for path in options.natives}
     with zipfile.ZipFile(options.output, "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr("[Content_Types].xml", content_types([*files, "Halftone.nuspec"]))

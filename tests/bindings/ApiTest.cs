@@ -112,6 +112,58 @@ static class ApiTest {
     Suite.Raises(Status.InvalidArgument, "data has 12 bytes", () => Tensor.Wrap(device, array, 4));
   }
 
+  static void APartOfAnArrayIsShared() {
+    var array = new float[] {1, 2, 3, 4, 5};
+    using (var x = Tensor.Wrap(device, new ArraySegment<float>(array, 1, 4), 2, 2)) {
+      array[1] = 9;
+      Same(x.ToArray<float>(), 9, 3, 4, 5);
+      x.Fill(0);
+    }
+    Same(array, 1, 0, 0, 0, 0);
+    Suite.Raises(Status.InvalidArgument, "data has 8 bytes",
+                 () => Tensor.Wrap(device, new ArraySegment<float>(array, 3, 2), 4));
+  }
+
+  static void SpansAreCopied() {
+    var array = new float[] {1, 2, 3, 4, 5, 6};
+    var part = new ReadOnlySpan<float>(array, 1, 4);
+    var x = Tensor.From(device, part, 2, 2);
+    Same(x.ToArray<float>(), 2, 3, 4, 5);
+    Same(Tensor.From(device, new ReadOnlySpan<bool>(new[] {true, false})).ToArray<bool>(), true, false);
+    Same(Tensor.From(device, new ReadOnlySpan<float>(), 0, 3).Shape, 0, 3);
+    var read = new double[6];
+    x.Read(new Span<double>(read, 1, 4));
+    Same(read, 0, 2, 3, 4, 5, 0);
+    x.Write(new ReadOnlySpan<float>(array, 2, 4));
+    Same(x.ToArray<float>(), 3, 4, 5, 6);
+    Suite.Raises(Status.BufferTooSmall, "", () => x.Read(new Span<float>(array, 0, 3)));
+    Suite.Raises(Status.InvalidArgument, "", () => x.Write(new ReadOnlySpan<float>(array, 0, 3)));
+    Suite.Raises(Status.InvalidArgument, "data has 24 bytes", () => Tensor.From(device, new ReadOnlySpan<float>(array), 5));
+  }
+
+  static void ASpanSharesTheElements() {
+    using (var x = Of(1, 2, 3)) {
+      var elements = x.AsSpan<float>();
+      elements[1] = 7;
+      Same(x.ToArray<float>(), 1, 7, 3);
+      x.Fill(4);
+      Same(elements.ToArray(), 4, 4, 4);
+      Same(x.Cast(Dtype.BF16).AsSpan<ushort>().ToArray(), (ushort)0x4080, (ushort)0x4080, (ushort)0x4080);
+      Refused<ArgumentException>(() => x.AsSpan<int>());
+      Refused<ArgumentException>(() => x.AsSpan<double>());
+      Refused<InvalidOperationException>(() => x.Slice(0, 0, 3, 2).AsSpan<float>());
+    }
+  }
+
+  static void Refused<T>(Action call) where T : Exception {
+    try {
+      call();
+    } catch (T) {
+      return;
+    }
+    throw new Exception("nothing was thrown");
+  }
+
   /// <summary>The library reads the program's 16-bit gradients and updates its weights, both in place.</summary>
   static void ArraysOfTheProgramAreTrained() {
     var weights = new float[] {1, 2};
@@ -170,6 +222,9 @@ static class ApiTest {
     suite.Test("ArraysOfEveryTypeAreCopied", ArraysOfEveryTypeAreCopied);
     suite.Test("AnArrayMustFillTheShape", AnArrayMustFillTheShape);
     suite.Test("AnArrayIsSharedAndPinned", AnArrayIsSharedAndPinned);
+    suite.Test("APartOfAnArrayIsShared", APartOfAnArrayIsShared);
+    suite.Test("SpansAreCopied", SpansAreCopied);
+    suite.Test("ASpanSharesTheElements", ASpanSharesTheElements);
     suite.Test("ArraysOfTheProgramAreTrained", ArraysOfTheProgramAreTrained);
     suite.Test("OperatorsCompute", OperatorsCompute);
     suite.Test("TheValuesAreShown", TheValuesAreShown);

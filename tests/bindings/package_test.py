@@ -57,7 +57,7 @@ def csharp(folder, program, package, *programs):
     with zipfile.ZipFile(package) as content:
         assert "Halftone.nuspec" in content.namelist()
         for name in content.namelist():
-            if name.startswith(("lib/netstandard2.0/", "runtimes/linux-x64/native/")):
+            if name.startswith(("lib/net472/", "runtimes/linux-x64/native/")):
                 (folder / Path(name).name).write_bytes(content.read(name))
     for path in programs:
         shutil.copy(path, folder)

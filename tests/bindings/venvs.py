@@ -19,6 +19,7 @@ def install(folder, packages, probe):
         if done.returncode != 0:
             # venv prints the missing packages on standard output, in several lines.
             reason = " ".join(done.stderr.strip().splitlines()[-1:] or done.stdout.split())
-            print(f"skipped: {', '.join(packages)} cannot be installed: {reason}")
+            names = ", ".join(package for package in packages if not package.startswith("-"))
+            print(f"skipped: {names} cannot be installed: {reason}")
             sys.exit(SKIPPED)
     return interpreter

@@ -176,7 +176,7 @@ class PythonCallable final : public Callable {
 inline bool to_callback(PyObject* object, Callback* out) {
   if (object == Py_None) return true;
   if (!PyCallable_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "expected a function, not %s", Py_TYPE(object)->tp_name);
+    raise_other_type("function", object);
     return false;
   }
   *out = std::make_unique<PythonCallable>(object);

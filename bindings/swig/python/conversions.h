@@ -38,13 +38,20 @@ inline void raise(const halftone_bindings::StatusError& error) {
   if (raised) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
 }
 
+// The stable ABI has no name in the type's structure.
+inline void raise_other_type(const char* expected, PyObject* given) {
+  const Object name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(given)), "__name__"));
+  if (name) PyErr_Format(PyExc_TypeError, "expected a %s, not %U", expected, name.get());
+}
+
 // Calls `take` with each item of a sequence.
 template <class Take>
 bool each_item(PyObject* object, const char* expected, Take take) {
   const Object sequence(PySequence_Fast(object, expected));
   if (!sequence) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence.get()); ++i) {
-    if (!take(PySequence_Fast_GET_ITEM(sequence.get(), i))) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Size(sequence.get()); ++i) {
+    const Object item(PySequence_GetItem(sequence.get(), i));
+    if (!item || !take(item.get())) return false;
   }
   return true;
 }
@@ -74,7 +81,7 @@ bool to_handles(PyObject* object, swig_type_info* type, Handles* out) {
   return each_item(object, "expected a sequence of objects", [&](PyObject* item) {
     void* handle = nullptr;
     if (!SWIG_IsOK(SWIG_ConvertPtr(item, &handle, type, 0))) {
-      PyErr_Format(PyExc_TypeError, "expected a %s, not %s", SWIG_TypePrettyName(type), Py_TYPE(item)->tp_name);
+      raise_other_type(SWIG_TypePrettyName(type), item);
       return false;
     }
     out->push_back(static_cast<typename Handles::value_type>(handle));

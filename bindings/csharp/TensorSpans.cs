@@ -1,0 +1,67 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Halftone {
+
+/// <summary>
+/// Spans into and out of a tensor: parts of arrays, memory of the stack, native memory. No method here reads an element
+/// of a ReadOnlySpan by its index: Mono's compiler and .NET do not agree on that member.
+/// </summary>
+public sealed unsafe partial class Tensor {
+  /// <summary>Copies elements to a tensor of their type; without a shape it has one dimension.</summary>
+  public static Tensor From<T>(Device device, ReadOnlySpan<T> values, params long[] shape) where T : struct {
+    var dtype = DtypeOf<T>();
+    var bytes = MemoryMarshal.AsBytes(values);
+    IntPtr made;
+    fixed (byte* data = &MemoryMarshal.GetReference(bytes)) {
+      made = NativePINVOKE.tensor_from_memory(Reference(device), (int)dtype, Sizes(shape, values.Length), (IntPtr)data,
+                                              bytes.Length);
+    }
+    Failure.Check();
+    return Own(made);
+  }
+
+  /// <summary>Copies all elements, converted to the type of the span, into its front.</summary>
+  public void Read<T>(Span<T> values) where T : struct {
+    var dtype = DtypeOf<T>();
+    var bytes = MemoryMarshal.AsBytes(values);
+    fixed (byte* data = &MemoryMarshal.GetReference(bytes)) {
+      NativePINVOKE.tensor_read_memory(Reference(this), (int)dtype, (IntPtr)data, bytes.Length);
+    }
+    Failure.Check();
+  }
+
+  /// <summary>Replaces all elements, in row-major order.</summary>
+  public void Write<T>(ReadOnlySpan<T> values) where T : struct {
+    var dtype = DtypeOf<T>();
+    var bytes = MemoryMarshal.AsBytes(values);
+    fixed (byte* data = &MemoryMarshal.GetReference(bytes)) {
+      NativePINVOKE.tensor_write_memory(Reference(this), (int)dtype, (IntPtr)data, bytes.Length);
+    }
+    Failure.Check();
+  }
+
+  /// <summary>
+  /// The elements where they are, without a copy: valid as long as the tensor is not disposed of, which the program must
+  /// see to, for instance by `using`. The type is that of the dtype; F16 and BF16 are any type of two bytes, and 8-bit
+  /// floats any of one. The checks of Backward do not notice a write: call MarkWritten after it.
+  /// </summary>
+  public Span<T> AsSpan<T>() where T : struct {
+    using (var device = Device) {
+      if (device.Kind != DeviceType.Cpu) throw new InvalidOperationException("a span needs memory of the CPU");
+    }
+    if (!IsContiguous()) throw new InvalidOperationException("a span needs contiguous elements; call Contiguous");
+    long size = MemoryMarshal.AsBytes(new Span<T>(new T[1])).Length;
+    if (size != Ops.DtypeSize(Dtype) || (HasType(Dtype) && DtypeOf<T>() != Dtype)) {
+      throw new ArgumentException($"the elements are {Dtype}, not {typeof(T)}");
+    }
+    return new Span<T>((void*)DataAddress, checked((int)Numel));
+  }
+
+  private static bool HasType(Dtype dtype) {
+    return dtype == Halftone.Dtype.F32 || dtype == Halftone.Dtype.F64 || dtype == Halftone.Dtype.Bool || dtype == Halftone.Dtype.I64 ||
+           dtype == Halftone.Dtype.I32 || dtype == Halftone.Dtype.I16 || dtype == Halftone.Dtype.I8 || dtype == Halftone.Dtype.U8;
+  }
+}
+
+}
