@@ -23,7 +23,7 @@ set(HALFTONE_FULL_CASES_cpu
     "Gemm.FinishesEachTile*:MinMaxBackward.SharesTheGradient*:Conv.RoundsOnce*")
 set(HALFTONE_FULL_CASES_ops
     "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm:*OnCuda*")
-set(HALFTONE_FULL_CASES_cuda "NormsOnCuda.*:RowNormsOnCuda.*:ReductionsOnCuda.*")
+set(HALFTONE_FULL_CASES_cuda "AttentionOnCuda.*:NormsOnCuda.*:RowNormsOnCuda.*:ReductionsOnCuda.*")
 set(HALFTONE_FULL_CASES_checkpoint "CrashTest.P4_S7_EveryState*:Large*:SafetensorsHeaderTest.F6_*")
 set(HALFTONE_FULL_CASES_trainer "SharedSaveFaults.*:SharedSaveKills.*:GlooSaveKills.*:GlooSurvivors.*")
 set(HALFTONE_FULL_CASES_parallel "*GlooTrainingTest.*:*OffloadTest.WeightsHaveTheBits*")

@@ -16,10 +16,10 @@ namespace halftone::cuda {
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
-// The block's dynamic shared memory, aligned to 16 bytes.
+// The block's dynamic shared memory, aligned to 128 bytes.
 #ifdef __CUDACC__
 __device__ inline void* dynamic_shared() {
-  extern __shared__ uint4 halftone_shared[];
+  extern __shared__ __align__(128) uint4 halftone_shared[];
   return halftone_shared;
 }
 #else

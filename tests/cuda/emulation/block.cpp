@@ -14,10 +14,17 @@ constexpr unsigned kLanes = 32;
 
 enum class Waits { kNo, kForBlock, kForWarp, kEnded };
 
+struct Copy {
+  void* to;
+  const void* from;  // null for zeros
+  size_t bytes;
+};
+
 struct Thread {
   std::unique_ptr<Fiber> fiber;  // null before the thread begins and after it has ended
   Waits waits = Waits::kNo;
-  unsigned mask = 0;  // the lanes that a thread waits for
+  unsigned mask = 0;                         // the lanes that a thread waits for
+  std::vector<std::vector<Copy>> copies{1};  // by groups; the last one is not committed yet
 };
 
 struct Block {
@@ -165,6 +172,24 @@ int block_count(bool value) {
 }
 
 Slot* warp_slots() { return &block.slots[block.running / kLanes * kLanes]; }
+
+void copy_later(void* to, const void* from, size_t bytes) {
+  std::memset(to, 0xff, bytes);
+  block.threads[block.running].copies.back().push_back({to, from, bytes});
+}
+
+void commit_copies() { block.threads[block.running].copies.emplace_back(); }
+
+void wait_for_copies(int pending) {
+  auto& groups = block.threads[block.running].copies;
+  while (groups.size() > static_cast<size_t>(pending) + 1) {
+    for (const Copy& copy : groups.front()) {
+      if (copy.from != nullptr) std::memcpy(copy.to, copy.from, copy.bytes);
+      if (copy.from == nullptr) std::memset(copy.to, 0, copy.bytes);
+    }
+    groups.erase(groups.begin());
+  }
+}
 
 int lane() { return static_cast<int>(block.running % kLanes); }
 

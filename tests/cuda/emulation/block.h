@@ -34,7 +34,7 @@ void wait_for_warp(unsigned mask);
 
 // Memory of the caller's warp through which lanes exchange values.
 struct Slot {
-  alignas(16) unsigned char bytes[16];
+  alignas(16) unsigned char bytes[32];
 };
 Slot* warp_slots();
 int lane();
@@ -50,5 +50,27 @@ T exchange(unsigned mask, T value, Source source) {
   wait_for_warp(mask);
   return value;
 }
+
+// Calls read(values), with the values of all 32 lanes in order, on every lane of a whole warp. No lane goes on before
+// all have read, so `read` may read memory that lanes write next, as an instruction of a whole warp does.
+template <class T, class Read>
+void read_warp(const T& value, Read read) {
+  static_assert(sizeof(T) <= sizeof(Slot));
+  Slot* slots = warp_slots();
+  std::memcpy(slots[lane()].bytes, &value, sizeof value);
+  wait_for_warp(0xffffffffu);
+  T values[32];
+  for (int i = 0; i < 32; ++i) std::memcpy(&values[i], slots[i].bytes, sizeof value);
+  read(values);
+  wait_for_warp(0xffffffffu);
+}
+
+// cp.async: copies bytes to shared memory when the thread waits for it, and not earlier; until then the target is
+// filled with 0xff, so that NaN shows who reads it too early. Null `from` fills with 0.
+void copy_later(void* to, const void* from, size_t bytes);
+// Ends a group of copies.
+void commit_copies();
+// Makes all groups but the last `pending` ones.
+void wait_for_copies(int pending);
 
 }  // namespace emulation

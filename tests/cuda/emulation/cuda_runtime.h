@@ -20,6 +20,7 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
+#define __grid_constant__
 #define __launch_bounds__(...)
 // One copy for each block: blocks run one after another, on the thread that waits.
 #define __shared__ static thread_local

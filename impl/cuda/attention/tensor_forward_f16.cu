@@ -1,0 +1,7 @@
+#include "cuda/attention/tensor_forward.h"
+
+namespace halftone::cuda {
+
+template Status tensor_forward<Float16>(Stream&, const AttentionArgs&, const AttentionResult&) noexcept;
+
+}  // namespace halftone::cuda
