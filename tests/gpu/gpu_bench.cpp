@@ -1,8 +1,8 @@
 // Rates of a GPU through the C interface, each beside a reference of the same run:
 //   gpu_bench PLUGIN [--rounds N]
-// matrix products of 8192 x 8192 beside cuBLAS, passes of AdamW beside a copy, attention at context 4096 beside the
-// peak of products. Library and reference take turns in every round; figures are medians. Prints one line for each
-// figure:
+// matrix products of 8192 x 8192 beside cuBLAS, those of 8-bit floats beside its BF16, passes of AdamW beside a copy,
+// attention at context 4096 beside the peak of products. Library and reference take turns in every round; figures are
+// medians. Prints one line for each figure:
 //   NAME VALUE UNIT REFERENCE
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -122,6 +122,24 @@ void measure_product(const Device& device, int rounds, const char* name, htone_d
         1e12, "TFLOP/s");
 }
 
+// 8-bit floats with their scales, to bf16; the reference is the product of cuBLAS in bf16. `is_layer`: neighbours along
+// the depth are neighbours in memory, which GPUs before 10.0 need; else the library copies b first.
+void measure_scaled_product(const Device& device, int rounds, const char* name, bool is_layer) {
+  const auto stored = [&] {
+    return make<Tensor>(htone_cast, random(device, HTONE_BF16, {kSize, kSize}), HTONE_F8E4M3);
+  };
+  const Tensor a = stored();
+  const Tensor rows = stored();
+  const Tensor b = is_layer ? make<Tensor>(htone_transpose, rows, 0, 1) : stored();
+  const Tensor scale = make<Tensor>(htone_tensor_create_full, device, HTONE_F32, 0, nullptr, 0.5);
+  CublasProduct reference(CUDA_R_16BF);
+  const double operations = 2.0 * kSize * kSize * kSize;
+  const auto multiply = [&] {
+    const Tensor product = make<Tensor>(htone_scaled_matmul, a, b, scale, scale, nullptr, nullptr, HTONE_BF16, nullptr);
+  };
+  print(name, compare(device, rounds, operations, multiply, operations, [&] { reference.run(); }), 1e12, "TFLOP/s");
+}
+
 // A copy moves each byte twice.
 class DeviceCopy {
  public:
@@ -182,6 +200,8 @@ int run(const char* plugin, int rounds) {
   measure_product(device, rounds, "matmul_bf16", HTONE_BF16, CUDA_R_16BF);
   measure_product(device, rounds, "matmul_f16", HTONE_F16, CUDA_R_16F);
   measure_product(device, rounds, "matmul_f32", HTONE_F32, CUDA_R_32F);
+  measure_scaled_product(device, rounds, "matmul_f8e4m3", true);
+  measure_scaled_product(device, rounds, "matmul_f8e4m3_rows", false);
   measure_adamw(device, rounds);
   measure_attention(device, rounds);
   return 0;
