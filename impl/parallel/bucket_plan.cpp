@@ -13,7 +13,8 @@ constexpr int64_t kBlock = 256;  // elements; shards are cut between blocks
 // The buckets in the making: one open bucket for each dtype.
 class Planner {
  public:
-  explicit Planner(const BucketSizes& sizes) : sizes_(sizes) {}
+  Planner(const BucketSizes& sizes, int64_t all_bytes)
+      : sizes_{.first = sizes.first, .others = pipelined(all_bytes, sizes.first, sizes.others)} {}
 
   void add(size_t parameter, const GradientSize& gradient) {
     Open& open = open_[gradient.dtype];
@@ -60,7 +61,11 @@ class Planner {
 
 std::vector<PlannedBucket> plan_buckets(const std::vector<GradientSize>& gradients, const std::vector<size_t>& order,
                                         const BucketSizes& sizes, int64_t tail) {
-  Planner planner(sizes);
+  int64_t all_bytes = 0;
+  for (const size_t parameter : order) {
+    all_bytes += gradients[parameter].numel * static_cast<int64_t>(size_of(gradients[parameter].dtype));
+  }
+  Planner planner(sizes, all_bytes);
   for (const size_t parameter : order) planner.add(parameter, gradients[parameter]);
   return planner.finish(tail);
 }

@@ -2,6 +2,7 @@
 // that all ranks plan alike. Used by GradientBuckets.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,8 +18,14 @@ constexpr int64_t rounded_up(int64_t value, int64_t multiple) { return (value + 
 
 struct BucketSizes {
   int64_t first = kFirstBucketBytes;  // small, so that the first reduction begins early
-  int64_t others = kBucketBytes;
+  int64_t others = kBucketBytes;      // the most; see pipelined
 };
+
+// The size of buckets that ranks send while they compute. What is sent last has nothing to run beside, so that it must
+// be a small part of all: a sixteenth, unless that is smaller than `least`.
+constexpr int64_t pipelined(int64_t all_bytes, int64_t least, int64_t most) {
+  return std::min(most, std::max(least, all_bytes / 16));
+}
 
 struct GradientSize {
   DType dtype;
@@ -37,8 +44,8 @@ struct PlannedBucket {
 };
 
 // `order` lists the gradients as backward completes them. A bucket holds gradients of one dtype and is closed when it
-// has reached its size. Buckets are in the order in which they become complete. The last one has `tail` more elements
-// at its end.
+// has reached its size: that of the first one, or pipelined(). Buckets are in the order in which they become complete.
+// The last one has `tail` more elements at its end.
 std::vector<PlannedBucket> plan_buckets(const std::vector<GradientSize>& gradients, const std::vector<size_t>& order,
                                         const BucketSizes& sizes, int64_t tail);
 

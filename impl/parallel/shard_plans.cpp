@@ -24,6 +24,17 @@ PlannedBucket bucket_of(const FlatPlan& plan, const std::vector<GradientSize>& g
   return bucket;
 }
 
+// The bytes at which a buffer takes no further parameter.
+int64_t full_bytes_of(const std::vector<FlatParameter>& sizes, const std::vector<size_t>& unit,
+                      const ShardedOptions& options) {
+  if (releases_weights(options)) return std::numeric_limits<int64_t>::max();
+  int64_t all_bytes = 0;
+  for (const size_t parameter : unit) {
+    all_bytes += sizes[parameter].numel * static_cast<int64_t>(size_of(sizes[parameter].dtype));
+  }
+  return pipelined(all_bytes, kFirstBucketBytes, options.bucket_bytes);
+}
+
 }  // namespace
 
 UnitRule unit_rule_of(const ShardedOptions& options) {
@@ -43,8 +54,7 @@ std::vector<FlatPlan> plan_weights(const std::vector<NamedParameter>& all, const
                      .is_frozen = named.parameter->is_frozen(),
                      .is_lent = is_lent});
   }
-  const int64_t full_bytes = releases_weights(options) ? std::numeric_limits<int64_t>::max() : options.bucket_bytes;
-  return plan_flats(sizes, unit, ranks, full_bytes);
+  return plan_flats(sizes, unit, ranks, full_bytes_of(sizes, unit, options));
 }
 
 // Backward completes the units that forward came to last first, and the model's own last of all; of a unit the buffers

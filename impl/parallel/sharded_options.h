@@ -26,13 +26,14 @@ enum class Offload : int32_t {
 
 struct ShardedOptions {
   Sharding sharding = Sharding::kFull;
-  UnitRule units;                       // of kFull; the others have one unit
-  DType weight_dtype = DType::kF32;     // of gathered weights of two or more dimensions; the others stay f32
-  std::optional<DType> wire_dtype;      // of gradients on their way; none: the gradients' own
-  int64_t bucket_bytes = kBucketBytes;  // of weights and gradients that are sent together, unless sharding is full
-  bool finds_unused = false;            // as ReplicateOptions
-  int32_t most_units = 2;               // that are gathered at once, beside the model's own, before they are needed
-  bool is_deterministic = false;        // as ReplicateOptions
+  UnitRule units;                    // of kFull; the others have one unit
+  DType weight_dtype = DType::kF32;  // of gathered weights of two or more dimensions; the others stay f32
+  std::optional<DType> wire_dtype;   // of gradients on their way; none: the gradients' own
+  // The most of weights and gradients that are sent together, unless sharding is full; see pipelined.
+  int64_t bucket_bytes = kBucketBytes;
+  bool finds_unused = false;      // as ReplicateOptions
+  int32_t most_units = 2;         // that are gathered at once, beside the model's own, before they are needed
+  bool is_deterministic = false;  // as ReplicateOptions
   // Each rank's own:
   Offload offload = Offload::kNone;
   std::string offload_directory;             // of kFile

@@ -91,6 +91,7 @@ class Contender {
     run_backward(loss, Tensor(), false);
     backward_ = watch.seconds() - forward;
     optimizer_->step();
+    update_ = watch.seconds() - forward - backward_;
   }
   // Waits for the weights that are on their way since the last step.
   void settle() { model_->parameters().front().parameter->settle(); }
@@ -99,8 +100,9 @@ class Contender {
     for (const NamedParameter& named : model_->parameters()) replica_->mark_ready(*named.parameter);
     replica_->finish();
   }
-  // The seconds of the last step's backward.
+  // The seconds of the last step's backward, and of its update.
   double backward() const { return backward_; }
+  double update() const { return update_; }
 
  private:
   const Ref<Context> context_;
@@ -111,6 +113,7 @@ class Contender {
   Ref<Sharded> sharded_;
   Ref<optim::Optimizer> optimizer_;
   double backward_ = 0;
+  double update_ = 0;
 };
 
 double median(std::vector<double> values) {
@@ -137,7 +140,8 @@ double time_of_step(std::barrier<>& together, Contender& contender) {
   return seconds / kTimedSteps;
 }
 
-// The least time of a step in which computation takes `alone`, `backward` of it, and messages `communication`.
+// The least time of a step in which computation takes `alone`, `backward` of it beside the messages of gradients, and
+// messages `communication`.
 double bound_of(Kind kind, double alone, double backward, double communication) {
   const bool is_replica = kind == Kind::kReplicate || kind == Kind::kAlone;
   const double in_backward = is_replica ? communication : kind == Kind::kFull ? communication / 3 : communication / 2;
@@ -145,26 +149,28 @@ double bound_of(Kind kind, double alone, double backward, double communication) 
 }
 
 struct Result {
-  double alone, communication, step, ratio, bound;
+  double alone, communication, step, ratio, bound, updates;
 };
 
 // The times of all rounds.
 class Times {
  public:
-  void add(Kind kind, double alone, double backward, double communication, double step) {
+  // `alone` is that of a step of the contender without messages.
+  void add(Kind kind, const Contender& contender, double alone, double communication, double step) {
     alone_.push_back(alone);
     communication_.push_back(communication);
     step_.push_back(step);
-    const double longer = std::max(alone, communication);
+    const double longer = std::max(alone, communication), backward = contender.backward();
     ratios_.push_back(step / longer);
     bounds_.push_back(bound_of(kind, alone, backward, communication) / longer);
+    updates_.push_back(bound_of(kind, alone, backward + contender.update(), communication) / longer);
   }
   Result result() const {
-    return {median(alone_), median(communication_), median(step_), median(ratios_), median(bounds_)};
+    return {median(alone_), median(communication_), median(step_), median(ratios_), median(bounds_), median(updates_)};
   }
 
  private:
-  std::vector<double> alone_, communication_, step_, ratios_, bounds_;
+  std::vector<double> alone_, communication_, step_, ratios_, bounds_, updates_;
 };
 
 // The rate is found from a step's bytes and the time of a step without messages.
@@ -195,7 +201,7 @@ Result measure(Rank& rank, std::barrier<>& together, const Setting& setting, Kin
     const double computed = time_of_step(together, alone);
     const double before = slow.slept();
     const double step = time_of_step(together, shared);
-    times.add(kind, computed, alone.backward(), (slow.slept() - before) / (kTimedSteps + 1), step);
+    times.add(kind, alone, computed, (slow.slept() - before) / (kTimedSteps + 1), step);
   }
   return times.result();
 }
@@ -209,14 +215,14 @@ Result measure_link(std::barrier<>& together, const Setting& setting, ProcessGro
   for (int round = 0; round < setting.rounds; ++round) {
     const double computed = time_of_step(together, alone);
     const double sent = time_of(together, [&] { shared.communicate(); });
-    times.add(Kind::kReplicate, computed, alone.backward(), sent, time_of_step(together, shared));
+    times.add(Kind::kReplicate, alone, computed, sent, time_of_step(together, shared));
   }
   return times.result();
 }
 
 void print(const char* name, const char* share, const Result& result) {
-  std::printf("%-10s %9s %12.1f %16.1f %8.1f %6.2f %6.2f\n", name, share, 1e3 * result.alone,
-              1e3 * result.communication, 1e3 * result.step, result.ratio, result.bound);
+  std::printf("%-10s %9s %12.1f %16.1f %8.1f %6.2f %6.2f %7.2f\n", name, share, 1e3 * result.alone,
+              1e3 * result.communication, 1e3 * result.step, result.ratio, result.bound, result.updates);
   std::fflush(stdout);
 }
 
@@ -254,8 +260,8 @@ int run(int argc, char** argv) {
                            .first_bytes = int64_t{1024} * line.number("--first", 0, 1 << 20)};
   const std::string gloo = line.text("--gloo");
   line.finish();
-  std::printf("%-10s %9s %12s %16s %8s %6s %6s\n", "", "share", "compute ms", "communicate ms", "step ms", "ratio",
-              "bound");
+  std::printf("%-10s %9s %12s %16s %8s %6s %6s %7s\n", "", "share", "compute ms", "communicate ms", "step ms", "ratio",
+              "bound", "updates");
   if (!gloo.empty()) {
     run_gloo(setting, gloo);
     return 0;

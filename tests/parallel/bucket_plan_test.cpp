@@ -14,12 +14,31 @@ std::vector<size_t> parameters_of(const PlannedBucket& bucket) {
 using List = std::vector<size_t>;
 
 TEST(BucketPlan, ABucketIsClosedWhenItHasReachedItsSize) {
-  const std::vector<GradientSize> gradients(6, {DType::kF32, 256});
-  const auto plan = plan_buckets(gradients, {5, 4, 3, 2, 1, 0}, {.first = 1000, .others = 2500}, 0);
+  std::vector<GradientSize> gradients(5, {DType::kF32, 256});
+  gradients.push_back({DType::kF32, 20000});
+  const auto plan = plan_buckets(gradients, {4, 3, 2, 1, 0, 5}, {.first = 1000, .others = 2500}, 0);
   ASSERT_EQ(plan.size(), 3u);
-  EXPECT_EQ(parameters_of(plan[0]), List({5}));
-  EXPECT_EQ(parameters_of(plan[1]), List({4, 3, 2}));
-  EXPECT_EQ(parameters_of(plan[2]), List({1, 0}));
+  EXPECT_EQ(parameters_of(plan[0]), List({4}));
+  EXPECT_EQ(parameters_of(plan[1]), List({3, 2, 1}));
+  EXPECT_EQ(parameters_of(plan[2]), List({0, 5}));
+}
+
+// 64 gradients of 1 MiB.
+TEST(BucketPlan, ABucketIsASixteenthOfAllGradientsAtMostButNotSmallerThanTheFirst) {
+  const std::vector<GradientSize> gradients(64, {DType::kF32, 1 << 18});
+  List order;
+  for (size_t i = 64; i > 0; --i) order.push_back(i - 1);
+  const auto sizes_with = [&](const BucketSizes& sizes) {
+    List counts;
+    for (const PlannedBucket& bucket : plan_buckets(gradients, order, sizes, 0)) counts.push_back(bucket.slots.size());
+    return counts;
+  };
+  List expected(17, 4);
+  expected.front() = 1;
+  expected.back() = 3;
+  EXPECT_EQ(sizes_with({}), expected);
+  EXPECT_EQ(sizes_with({.first = 16 << 20, .others = 64 << 20}), List(4, 16));
+  EXPECT_EQ(sizes_with({.first = 1 << 20, .others = 2 << 20}).size(), 33u) << "the most that the options allow";
 }
 
 TEST(BucketPlan, EachDtypeHasBucketsOfItsOwnInTheOrderInWhichTheyAreComplete) {

@@ -106,8 +106,8 @@ TEST(Reduction, TheCallersOwnSeesEveryBucketInOrder) {
     ReplicateOptions options = small_buckets();
     options.hook = callers_average(reduce);
     const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, options);
-    run_backward_of(perceptron_loss(*model, rank.device(), Part::of(0, rank.number(), 2)));
     std::vector<size_t> all(replica->buckets().buckets().size());
+    run_backward_of(perceptron_loss(*model, rank.device(), Part::of(0, rank.number(), 2)));
     std::iota(all.begin(), all.end(), size_t{0});
     EXPECT_GT(all.size(), 1u);
     EXPECT_EQ(seen, all);

@@ -59,7 +59,9 @@ typedef struct htone_ddp_options {
   int32_t find_unused_parameters; /**< not 0: a backward may leave out parameters, and not the same ones on all
                                      ranks. A parameter that no rank used keeps its gradient. Default 0 */
   int64_t first_bucket_bytes;     /**< of the first bucket, at least 1; default 1 MiB */
-  int64_t bucket_bytes;           /**< of the other buckets, at least 1; default 25 MiB */
+  int64_t bucket_bytes;           /**< the most of the other buckets, at least 1; default 25 MiB. If a sixteenth of all
+                                     gradients is less, that is their size, but first_bucket_bytes at least: the last
+                                     bucket has nothing to run beside */
   int32_t broadcast_buffers;      /**< not 0: before each forward of the module in training, if the thread records,
                                      rank 0's buffers replace those of the others; default 1 */
   /** Not 0: gradients of ranks and of backwards are added and not averaged, in f32 and in an order that makes the

@@ -28,10 +28,10 @@
  * - Adafactor needs whole parameters: UNSUPPORTED. Averages of weights (ema.h) are shared like the weights, and
  *   UNSUPPORTED with offload.
  * - The model keeps its weights in shards as long as it lives; releasing the htone_fsdp changes nothing.
- * - With HTONE_SHARDING_OPTIMIZER and HTONE_SHARDING_GRADIENTS htone_optimizer_step does not wait for the weights of the
- *   other ranks, which arrive while it goes on and while the next forward runs: a layer waits for its own. Every call
- *   that gets a tensor over the weights waits for them, and gets PEER_LOST or TIMEOUT if a rank is lost. An address
- *   from htone_tensor_data knows nothing of that: ask for it again after a step, before reading there.
+ * - With HTONE_SHARDING_OPTIMIZER and HTONE_SHARDING_GRADIENTS htone_optimizer_step does not wait for the weights of
+ *   the other ranks, which arrive while it goes on and while the next forward runs: a layer waits for its own. Every
+ *   call that gets a tensor over the weights waits for them, and gets PEER_LOST or TIMEOUT if a rank is lost. An
+ *   address from htone_tensor_data knows nothing of that: ask for it again after a step, before reading there.
  *
  * With `offload` a rank keeps masters and moments in host memory, or in a file, while nobody uses them, so that a
  * model trains whose state exceeds the device's memory; one rank alone may do so (a group of kind "single"). Step
