@@ -1,5 +1,7 @@
 #include "offload/page.h"
 
+#include <utility>
+
 #include "tensor/factory.h"
 
 namespace halftone::offload {
@@ -11,10 +13,41 @@ Page::Page(ContextDevice& device, DType dtype, int64_t size, Category category, 
   tensor_.storage()->set_restorer(this);
 }
 
-Page::~Page() { tensor_.storage()->set_restorer(nullptr); }
+Page::~Page() {
+  settle_copy();
+  tensor_.storage()->set_restorer(nullptr);
+}
+
+void Page::start_copy(const Tensor& target) {
+  settle_copy();
+  copy_error_ = nullptr;
+  if (place_ != Place::kAway) {
+    fetch();
+    return bring_back(tensor_, target);
+  }
+  slot_->start_read(0, target.data(), bytes_);
+  copy_ = target;
+}
+
+void Page::finish_copy() {
+  settle_copy();
+  if (copy_error_) std::rethrow_exception(std::exchange(copy_error_, nullptr));
+}
+
+// The slot does one transfer at a time. An error is finish_copy()'s.
+void Page::settle_copy() noexcept {
+  if (!copy_.defined()) return;
+  try {
+    slot_->wait();
+  } catch (...) {
+    copy_error_ = std::current_exception();
+  }
+  copy_ = Tensor();
+}
 
 void Page::start_fetch() {
   if (place_ != Place::kAway) return;
+  settle_copy();
   Storage& storage = *tensor_.storage();
   storage.refill();
   slot_->start_read(0, storage.data(), bytes_);
@@ -89,6 +122,7 @@ void Page::read(const Tensor& part, int64_t begin, const Tensor& target) {
     fetch();
     return bring_back(tensor_.as_strided(target.shape(), target.strides(), part.offset() + begin), target);
   }
+  settle_copy();
   slot_->start_read(byte_at(part, begin), target.data(), static_cast<size_t>(target.numel()) * size_of(target.dtype()));
   slot_->wait();
 }
@@ -100,6 +134,7 @@ void Page::write(const Tensor& part, const Tensor& values) {
     is_newer_ = true;
     return bring_back(values, part);
   }
+  settle_copy();
   slot_->start_write(byte_at(part, 0), values.data(), static_cast<size_t>(values.numel()) * size_of(values.dtype()));
   slot_->wait();
 }

@@ -2,6 +2,7 @@
 // thread at a time.
 #pragma once
 
+#include <exception>
 #include <memory>
 
 #include "offload/swap_space.h"
@@ -22,6 +23,11 @@ class Page final : private StorageRestorer {
   const Tensor& tensor() const noexcept { return tensor_; }
   size_t byte_count() const noexcept { return bytes_; }
   bool is_over(const Tensor& part) const noexcept { return part.storage() == tensor_.storage(); }
+
+  // Begin to copy the content to a tensor of this dtype and size, 1-D and contiguous, which no page in memory takes
+  // part in; the end of it waits, and throws the errors of SwapSlot::wait. Only the end may read or release the target.
+  void start_copy(const Tensor& target);
+  void finish_copy();
 
   // Begins to bring the content into memory. Throws OUT_OF_MEMORY.
   void start_fetch();
@@ -44,6 +50,7 @@ class Page final : private StorageRestorer {
   enum class Place { kAway, kArriving, kHere, kLeaving };
 
   void restore() override { fetch(); }
+  void settle_copy() noexcept;
   void release() noexcept;
   size_t byte_at(const Tensor& part, int64_t element) const;
 
@@ -51,6 +58,8 @@ class Page final : private StorageRestorer {
   const size_t bytes_;
   const std::unique_ptr<SwapSlot> slot_;
   Place place_ = Place::kAway;
+  Tensor copy_;  // the target of a copy that is under way
+  std::exception_ptr copy_error_;
   bool is_newer_ = false;  // the memory has what the swap space lacks
 };
 

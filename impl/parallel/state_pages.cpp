@@ -49,6 +49,10 @@ void StatePages::drop_masters() noexcept {
   if (masters_) masters_->drop();
 }
 
+void StatePages::start_copy_masters(const Tensor& target) { masters_->start_copy(target); }
+
+void StatePages::finish_copy_masters() { masters_->finish_copy(); }
+
 Tensor StatePages::zeros(const Parameter& parameter, const Part& part, DType dtype, int64_t size) {
   const int64_t first = first_.at(&parameter) / (part.is_scales ? kBlockSize : 1);
   PartPage& found = page_of(part, dtype);

@@ -32,6 +32,9 @@ class StatePages final : public StateMemory {
   void start_fetch_masters();
   void fetch_masters();
   void drop_masters() noexcept;
+  // As Page's calls: copy the masters, in their order here, without bringing them.
+  void start_copy_masters(const Tensor& target);
+  void finish_copy_masters();
 
   Tensor zeros(const Parameter& parameter, const Part& part, DType dtype, int64_t size) override;
   void start_fetch() override;

@@ -1,6 +1,7 @@
 #include "parallel/weight_unit.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "parallel/flat.h"
@@ -238,8 +239,44 @@ void WeightUnit::start_gather(size_t index) {
   Flat& flat = flats_[index];
   flat.gathered.storage()->refill();
   flat.gathered.storage()->set_restorer(this);
+  if (copies_masters(index)) return start_copies(index);
   write_own(plans_[index], flat);
   flat.work.emplace(exchange_.start_all_gather(flat.own, flat.gathered, gather_options(index)));
+}
+
+bool WeightUnit::copies_masters(size_t index) const noexcept {
+  const FlatPlan& plan = plans_[index];
+  return !flats_[index].pages.empty() && exchange_.size() == 1 && plan.dtype == DType::kF32 && !plan.is_lent &&
+         !has_one_copy(plan);
+}
+
+// Pages and buffers round the sizes of parameters up to the same blocks.
+void WeightUnit::start_copies(size_t index) {
+  const FlatPlan& plan = plans_[index];
+  Flat& flat = flats_[index];
+  for (const Tensor& gap : flat.gaps) clear(gap);
+  flat.is_copying = true;
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    StatePages& pages = *flat.pages[i];
+    if (i > 0 && flat.pages[i - 1].get() == &pages) continue;
+    const int64_t begin = plan.slots[i].begin;
+    pages.start_copy_masters(range_of(flat.gathered, begin, begin + pages.size()));
+  }
+}
+
+// Waits for all of them, also if one has failed.
+void WeightUnit::finish_copies(size_t index) {
+  Flat& flat = flats_[index];
+  if (!std::exchange(flat.is_copying, false)) return;
+  std::exception_ptr error;
+  for (const Ref<StatePages>& pages : flat.pages) {
+    try {
+      pages->finish_copy_masters();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 // One buffer after another, so that the memory of one is enough.
@@ -270,6 +307,7 @@ void WeightUnit::wait() {
   if (failure_) std::rethrow_exception(failure_);
   if (!std::exchange(is_gathering_, false)) return;
   try {
+    for (size_t i = 0; i < flats_.size(); ++i) finish_copies(i);
     for (Flat& flat : flats_) {
       std::optional<StartedWork> work = std::exchange(flat.work, std::nullopt);
       if (work) work->wait();
@@ -291,8 +329,9 @@ void WeightUnit::settle() noexcept {
 
 void WeightUnit::start_fetch() {
   if (is_current()) return;
-  for (const Flat& flat : flats_) {
-    for (const Ref<StatePages>& pages : flat.pages) pages->start_fetch_masters();
+  for (size_t i = 0; i < flats_.size(); ++i) {
+    if (copies_masters(i)) continue;
+    for (const Ref<StatePages>& pages : flats_[i].pages) pages->start_fetch_masters();
   }
 }
 
@@ -307,6 +346,13 @@ int64_t WeightUnit::offloaded_bytes() const noexcept {
 }
 
 void WeightUnit::release() noexcept {
+  for (size_t i = 0; i < flats_.size(); ++i) {
+    try {
+      finish_copies(i);
+    } catch (...) {
+      // Nobody reads them.
+    }
+  }
   for (const Flat& flat : flats_) {
     for (const Ref<StatePages>& pages : flat.pages) pages->drop_masters();
   }

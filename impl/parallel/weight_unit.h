@@ -62,6 +62,7 @@ class WeightUnit final : private StorageRestorer {
     Tensor own;                          // this rank's part of it
     std::vector<Tensor> gaps;            // of `own`, between parameters
     std::vector<Ref<StatePages>> pages;  // of each slot's state; empty unless offloaded
+    bool is_copying = false;             // masters to `gathered`
     std::optional<StartedWork> work;
   };
 
@@ -79,6 +80,10 @@ class WeightUnit final : private StorageRestorer {
   bool has_one_copy(const FlatPlan& plan) const noexcept { return keeps_whole_ && plan.dtype == DType::kF32; }
   CallOptions gather_options(size_t index) const noexcept;
   void start_flats();
+  // One rank's masters have the form of the gathered weights, and are read from the swap space into their place.
+  bool copies_masters(size_t index) const noexcept;
+  void start_copies(size_t index);
+  void finish_copies(size_t index);
   void start_gather(size_t index);
   void gather_lent(size_t index);
   void write_own(const FlatPlan& plan, const Flat& flat) const;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 
 #include "offload/file_space.h"
 #include "offload/host_space.h"
@@ -16,12 +18,33 @@
 namespace halftone::offload {
 namespace {
 
-enum class Kind { kHost, kFile };
+// The caller of a file by a table of its own does not move bytes itself.
+enum class Kind { kHost, kFile, kFileOfTable };
+
+const char* name_of(Kind kind) {
+  constexpr const char* kNames[] = {"memory", "file", "file_of_a_table"};
+  return kNames[static_cast<int>(kind)];
+}
+
+// Reads fail while this is set.
+std::atomic<bool> reads_fail{false};
+
+// A context whose files are reached by functions that are not the system's.
+Ref<Context> make_context_with_table() {
+  ContextOptions options;
+  options.num_threads = 2;
+  options.io = system_io();
+  options.io.read = [](void* user, int64_t file, uint64_t offset, void* buffer, size_t size) -> int64_t {
+    return reads_fail ? -EIO : system_io().read(user, file, offset, buffer, std::min(size, size_t{100'000}));
+  };
+  return make_ref<Context>(options);
+}
 
 class PageTest : public RoomTest, public testing::WithParamInterface<Kind> {
  protected:
   static constexpr int64_t kSize = 3000;
 
+  ContextDevice& device() { return table_context_ ? table_context_->device("cpu") : RoomTest::device(); }
   Ref<SwapSpace> make_space() {
     if (GetParam() == Kind::kHost) return make_ref<HostSpace>(device());
     return make_ref<FileSpace>(device(), folder_.path());
@@ -43,6 +66,7 @@ class PageTest : public RoomTest, public testing::WithParamInterface<Kind> {
   }
   int64_t bytes() { return device().allocator->stats().current; }
 
+  const Ref<Context> table_context_ = GetParam() == Kind::kFileOfTable ? make_context_with_table() : nullptr;
   TemporaryFolder folder_;
   Ref<SwapSpace> space_ = make_space();
 };
@@ -94,6 +118,89 @@ TEST_P(PageTest, ManyPagesOnTheirWayAtOnceKeepTheirOwn) {
   }
 }
 
+TEST_P(PageTest, PagesOfManyPiecesKeepTheirOwn) {
+  constexpr int64_t kLarge = (3 << 18) + 5;
+  std::vector<std::unique_ptr<Page>> pages;
+  for (int i = 0; i < 4; ++i) pages.push_back(make_page(kLarge + i));
+  for (int round = 1; round < 3; ++round) {
+    for (const auto& page : pages) page->start_fetch();
+    for (size_t i = 0; i < pages.size(); ++i) {
+      pages[i]->fetch();
+      EXPECT_EQ(values(pages[i]->tensor()).back(), (round - 1) * static_cast<double>(i + 1));
+      fill(pages[i]->tensor(), round * static_cast<double>(i + 1));
+      pages[i]->start_put_back();
+    }
+    for (const auto& page : pages) page->finish_put_back();
+  }
+  for (size_t i = 0; i < pages.size(); ++i) {
+    EXPECT_EQ(content(*pages[i]),
+              std::vector<double>(static_cast<size_t>(kLarge) + i, 2.0 * static_cast<double>(i + 1)));
+  }
+}
+
+TEST_P(PageTest, ACopyTakesNoMemoryOfThePage) {
+  const auto page = make_page();
+  const Tensor target = full(device(), DType::kF32, {kSize}, -1.0);
+  page->start_copy(target);
+  page->finish_copy();
+  EXPECT_EQ(values(target), std::vector<double>(kSize, 0.0)) << "nothing was written yet";
+  change(*page, 2.5);
+  page->start_copy(target);
+  EXPECT_EQ(bytes(), kSize * 4) << "the target alone";
+  page->finish_copy();
+  EXPECT_EQ(values(target), std::vector<double>(kSize, 2.5));
+  EXPECT_NE(page->tensor().storage()->restorer(), nullptr);
+}
+
+TEST_P(PageTest, ACopyOfContentThatIsHereOrLeavesHasIt) {
+  const auto page = make_page();
+  const Tensor target = full(device(), DType::kF32, {kSize}, -1.0);
+  page->fetch();
+  fill(page->tensor(), 4.0);
+  page->start_copy(target);
+  page->finish_copy();
+  EXPECT_EQ(values(target), std::vector<double>(kSize, 4.0));
+  fill(page->tensor(), 5.0);
+  page->start_put_back();
+  page->start_copy(target);
+  page->finish_copy();
+  EXPECT_EQ(values(target), std::vector<double>(kSize, 5.0));
+}
+
+TEST_P(PageTest, ACopyThatIsUnderWayEndsBeforeThePageIsUsed) {
+  const auto page = make_page();
+  change(*page, 2.0);
+  const Tensor target = full(device(), DType::kF32, {kSize}, -1.0);
+  page->start_copy(target);
+  change(*page, 3.0);
+  page->finish_copy();
+  EXPECT_EQ(values(target), std::vector<double>(kSize, 2.0));
+  page->start_copy(target);
+  page->write(page->tensor().as_strided({kSize}, {1}, 0), full(device(), DType::kF32, {kSize}, 4.0));
+  page->finish_copy();
+  EXPECT_EQ(values(target), std::vector<double>(kSize, 3.0));
+  EXPECT_EQ(content(*page), std::vector<double>(kSize, 4.0));
+}
+
+// AddressSanitizer sees bytes that arrive afterwards.
+TEST_P(PageTest, APageGoesInTheMiddleOfAnyTransfer) {
+  constexpr int64_t kLarge = 5 << 18;
+  for (int transfer = 0; transfer < 3; ++transfer) {
+    auto page = make_page(kLarge);
+    change(*page, 1.0);
+    Tensor target = full(device(), DType::kF32, {kLarge}, 0.0);
+    if (transfer == 0) page->start_fetch();
+    if (transfer == 1) page->start_copy(target);
+    if (transfer == 2) {
+      page->fetch();
+      page->start_put_back();
+    }
+    page.reset();
+    target = Tensor();
+    EXPECT_EQ(bytes(), 0) << transfer;
+  }
+}
+
 TEST_P(PageTest, RangesAreReadAndWrittenWhereTheyAre) {
   const auto page = make_page();
   const Tensor part = page->tensor().as_strided({40}, {1}, 100), target = full(device(), DType::kF32, {10}, -1.0);
@@ -134,8 +241,8 @@ TEST_P(PageTest, WhatFindsNoMemoryIsFetchedLater) {
   EXPECT_EQ(content(*page).back(), 6.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, PageTest, testing::Values(Kind::kHost, Kind::kFile),
-                         [](const auto& info) { return info.param == Kind::kHost ? "memory" : "file"; });
+INSTANTIATE_TEST_SUITE_P(Kinds, PageTest, testing::Values(Kind::kHost, Kind::kFile, Kind::kFileOfTable),
+                         [](const auto& info) { return name_of(info.param); });
 
 class FilePageTest : public RoomTest {
  protected:
@@ -187,12 +294,33 @@ TEST_F(FilePageTest, AFullDiskLosesNothing) {
   EXPECT_EQ(values(page.tensor()), std::vector<double>(1 << 20, 8.0));
 }
 
+TEST_F(FilePageTest, AFailedCopyIsToldAtItsEnd) {
+  const Ref<Context> context = make_context_with_table();
+  ContextDevice& device = context->device("cpu");
+  const auto space = make_ref<FileSpace>(device, folder_.path());
+  Page page(device, DType::kF32, 1 << 20, Category::kOptimizer, *space);
+  page.write(page.tensor(), full(device, DType::kF32, {1 << 20}, 8.0));
+  const Tensor target = full(device, DType::kF32, {1 << 20}, 0.0);
+  for (const bool is_disturbed : {false, true}) {
+    reads_fail = true;
+    page.start_copy(target);
+    EXPECT_EQ(is_disturbed ? code_of([&] { page.fetch(); }) : Code::kIo, Code::kIo) << "reads of its own";
+    EXPECT_EQ(code_of([&] { page.finish_copy(); }), Code::kIo);
+    reads_fail = false;
+    page.start_copy(target);
+    EXPECT_NO_THROW(page.finish_copy());
+    EXPECT_EQ(values(target), std::vector<double>(1 << 20, 8.0));
+  }
+}
+
 TEST_F(FilePageTest, AForkedChildIsToldAndEnds) {
   const auto space = make_ref<FileSpace>(device(), folder_.path());
   auto page = std::make_unique<Page>(device(), DType::kF32, 1000, Category::kOptimizer, *space);
+  const Tensor part = page->tensor().as_strided({10}, {1}, 5), part_values = full(device(), DType::kF32, {10}, 1.0);
   const pid_t child = fork();
   if (child == 0) {
-    const bool is_told = code_of([&] { page->fetch(); }) == Code::kState;
+    const bool is_told = code_of([&] { page->fetch(); }) == Code::kState &&
+                         code_of([&] { page->write(part, part_values); }) == Code::kState;
     page.reset();
     _exit(is_told ? 0 : 1);
   }

@@ -185,11 +185,15 @@ TEST_P(OffloadTest, SplitMastersAreRefused) {
   });
 }
 
-// The file's disk has room for so many more writes.
-std::atomic<int> writes_left{1 << 30};
+// The file's disk has room for so many more writes, and serves so many more reads.
+std::atomic<int> writes_left{1 << 30}, reads_left{1 << 30};
 
 Io io_of_small_disk() {
   Io io = system_io();
+  io.read = [](void* user, int64_t file, uint64_t offset, void* buffer, size_t size) -> int64_t {
+    if (reads_left.fetch_sub(1) <= 0) return -EIO;
+    return system_io().read(user, file, offset, buffer, size);
+  };
   io.write = [](void* user, int64_t file, uint64_t offset, const void* buffer, size_t size) -> int64_t {
     if (writes_left.fetch_sub(1) <= 0) return -ENOSPC;
     return system_io().write(user, file, offset, buffer, size);
@@ -197,25 +201,65 @@ Io io_of_small_disk() {
   return io;
 }
 
+// One process, whose state is in a file on that disk.
+struct Trainee {
+  explicit Trainee(const std::string& folder) {
+    ShardedOptions options = small_units(Sharding::kFull);
+    options.offload = Offload::kFile;
+    options.offload_directory = folder;
+    options.offload_page = kSmallPages;
+    sharded = Sharded::create(*group, nullptr, *model, options);
+  }
+  static ContextOptions settings() {
+    ContextOptions settings;
+    settings.num_threads = 1;
+    settings.seed = 7;
+    settings.io = io_of_small_disk();
+    return settings;
+  }
+
+  const Ref<Context> context = make_ref<Context>(settings());
+  ContextDevice& device = context->device("cpu");
+  const OwnedGroup group = create_group("single", *context, {.device = device.device});
+  const Task task = language_model();
+  const Ref<nn::Module> model = task.make_model(device);
+  Ref<Sharded> sharded;
+};
+
+// A read fails in forward or backward: weights and moments are as before, so that the step can be taken again.
+TEST(Offload, AFailedReadEndsTheStepBeforeAnythingChanges) {
+  const TemporaryFolder folder;
+  const auto train = [&](bool has_faults) {
+    const Trainee trainee(folder.path());
+    const Ref<optim::Optimizer> optimizer = make_adamw(*trainee.model);
+    int failed = 0;
+    for (int number = 0; number < 3; ++number) {
+      const auto step = [&] {
+        plain_step(trainee.task, *trainee.model, trainee.device, *optimizer, Part::of(number, 0, 1));
+      };
+      for (int reads = 0; has_faults && number > 0 && reads < 6; ++reads) {
+        reads_left = reads;
+        EXPECT_EQ(error_of(step).code(), Code::kIo) << "after " << reads << " reads";
+        reads_left = 1 << 30;
+        ++failed;
+      }
+      step();
+    }
+    EXPECT_EQ(failed, has_faults ? 12 : 0);
+    return gathered_weights(*trainee.sharded, *trainee.model);
+  };
+  EXPECT_EQ(train(true), train(false));
+}
+
 // The step that the disk ends has updated a part of the weights. What was saved before goes on as if nothing had been.
 TEST(Offload, AfterAFullDiskASavedStateGoesOn) {
   const TemporaryFolder folder;
   const auto train = [&](bool has_fault) {
     writes_left = 1 << 30;
-    ContextOptions settings;
-    settings.num_threads = 1;
-    settings.seed = 7;
-    settings.io = io_of_small_disk();
-    const Ref<Context> context = make_ref<Context>(settings);
-    ContextDevice& device = context->device("cpu");
-    const OwnedGroup group = create_group("single", *context, {.device = device.device});
-    const Task task = language_model();
-    const Ref<nn::Module> model = task.make_model(device);
-    ShardedOptions options = small_units(Sharding::kFull);
-    options.offload = Offload::kFile;
-    options.offload_directory = folder.path();
-    options.offload_page = kSmallPages;
-    const Ref<Sharded> sharded = Sharded::create(*group, nullptr, *model, options);
+    const Trainee trainee(folder.path());
+    const Task& task = trainee.task;
+    const Ref<nn::Module>& model = trainee.model;
+    ContextDevice& device = trainee.device;
     const Ref<optim::Optimizer> optimizer = make_adamw(*model);
     const auto step = [&](int number) { plain_step(task, *model, device, *optimizer, Part::of(number, 0, 1)); };
     for (int number = 0; number < 3; ++number) step(number);
@@ -228,7 +272,7 @@ TEST(Offload, AfterAFullDiskASavedStateGoesOn) {
       optim::stage_state(*optimizer, moments)();
     }
     for (int number = 3; number < 6; ++number) step(number);
-    return gathered_weights(*sharded, *model);
+    return gathered_weights(*trainee.sharded, *model);
   };
   EXPECT_EQ(train(true), train(false));
 }
