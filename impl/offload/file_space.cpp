@@ -1,41 +1,22 @@
 #include "offload/file_space.h"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/owner_process.h"
+#include "offload/file_queue.h"
 
 namespace halftone::offload {
 namespace {
 
 // Zeros are written in pieces of this size.
 constexpr size_t kZeros = size_t{1} << 20;
-
-// All signals are for the threads of the program.
-class BlockedSignals {
- public:
-  BlockedSignals() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
-
- private:
-  sigset_t previous_;
-};
 
 File make_file(const Io& io, const std::string& directory) {
   File file = File::create_beside(io, directory + "/halftone-offload");
@@ -45,178 +26,105 @@ File make_file(const Io& io, const std::string& directory) {
 
 }  // namespace
 
-// A slot is in the queue while its transfer waits for the thread. A new slot is blank: it reads as zeros, and its part
-// of the file, which another slot may have had, is not there or not cleared.
+struct FileSpace::Shared {
+  Shared(const Io& io, const std::string& directory) : queue(make_file(io, directory)) {}
+
+  uint64_t take_place(size_t bytes);
+  void give_back(uint64_t place, size_t bytes) noexcept;
+
+  FileQueue queue;
+
+ private:
+  std::mutex mutex_;                                  // guards the members below
+  uint64_t end_ = 0;                                  // of all slots so far
+  std::map<size_t, std::vector<uint64_t>> released_;  // places of former slots, by size
+};
+
+uint64_t FileSpace::Shared::take_place(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = released_.find(bytes);
+  if (found == released_.end() || found->second.empty()) return std::exchange(end_, end_ + bytes);
+  const uint64_t place = found->second.back();
+  found->second.pop_back();
+  return place;
+}
+
+void FileSpace::Shared::give_back(uint64_t place, size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    released_[bytes].push_back(place);
+  } catch (const std::bad_alloc&) {
+    // A part of the file stays unused.
+  }
+}
+
+// A new slot is blank: it reads as zeros, and its part of the file, which another slot may have had, is not there or
+// not cleared.
 class FileSpace::Slot final : public SwapSlot {
  public:
-  Slot(std::shared_ptr<Queue> queue, size_t bytes);
-  ~Slot() override;
+  Slot(std::shared_ptr<Shared> shared, size_t bytes)
+      : shared_(std::move(shared)), bytes_(bytes), offset_(shared_->take_place(bytes)) {}
+  ~Slot() override {
+    if (!queue().is_here()) return;
+    queue().finish(transfer_);
+    shared_->give_back(offset_, bytes_);
+  }
 
   void start_read(size_t begin, void* memory, size_t bytes) noexcept override;
   void start_write(size_t begin, const void* memory, size_t bytes) noexcept override;
   void wait() override;
 
  private:
-  friend struct Queue;
+  FileQueue& queue() const noexcept { return shared_->queue; }
   void start(size_t begin, void* memory, size_t bytes, bool is_write) noexcept;
-  void finish() noexcept;
-  // The thread's.
-  void transfer(File& file);
-  void clear(File& file);
+  void clear() noexcept;
 
-  const std::shared_ptr<Queue> queue_;
+  const std::shared_ptr<Shared> shared_;
   const size_t bytes_;
   const uint64_t offset_;
   bool is_blank_ = true;
-  // The transfer:
-  size_t begin_ = 0;
-  void* memory_ = nullptr;
-  size_t size_ = 0;
-  bool is_write_ = false;
-  bool is_under_way_ = false;  // guarded by the queue's mutex
-  std::exception_ptr error_;
-  Slot* next_ = nullptr;  // in the queue
+  Transfer transfer_;
 };
 
-struct FileSpace::Queue {
-  Queue(const Io& io, const std::string& directory) : file(make_file(io, directory)) {
-    const BlockedSignals blocked;
-    thread = std::thread([this] { run(); });
-  }
-  ~Queue() {
-    if (!owner.is_here()) {
-      abandon();
-      return;
-    }
-    {
-      const std::lock_guard lock(mutex);
-      is_closed = true;
-      changed.notify_all();
-    }
-    thread.join();
-  }
-
-  uint64_t take_place(size_t bytes);
-  void give_back(uint64_t place, size_t bytes) noexcept;
-  void run();
-  // A forked child has no such thread.
-  void abandon() noexcept {
-    file.forget();
-    new std::thread(std::move(thread));  // never joined: that would end the process
-  }
-
-  const OwnerProcess owner;
-  File file;
-  std::mutex mutex;  // guards the members below
-  std::condition_variable changed;
-  uint64_t end = 0;                                  // of all slots so far
-  std::map<size_t, std::vector<uint64_t>> released;  // places of former slots, by size
-  Slot* first = nullptr;
-  Slot* last = nullptr;
-  bool is_closed = false;
-  std::thread thread;
-};
-
-uint64_t FileSpace::Queue::take_place(size_t bytes) {
-  const std::lock_guard lock(mutex);
-  const auto found = released.find(bytes);
-  if (found == released.end() || found->second.empty()) return std::exchange(end, end + bytes);
-  const uint64_t place = found->second.back();
-  found->second.pop_back();
-  return place;
-}
-
-void FileSpace::Queue::give_back(uint64_t place, size_t bytes) noexcept {
-  const std::lock_guard lock(mutex);
-  try {
-    released[bytes].push_back(place);
-  } catch (const std::bad_alloc&) {
-    // A part of the file stays unused.
-  }
-}
-
-void FileSpace::Queue::run() {
-  std::unique_lock lock(mutex);
-  for (;;) {
-    changed.wait(lock, [this] { return is_closed || first != nullptr; });
-    if (first == nullptr) return;
-    Slot& slot = *first;
-    first = slot.next_;
-    if (first == nullptr) last = nullptr;
-    lock.unlock();
-    try {
-      slot.transfer(file);
-    } catch (...) {
-      slot.error_ = std::current_exception();
-    }
-    lock.lock();
-    slot.is_under_way_ = false;
-    changed.notify_all();
-  }
-}
-
-FileSpace::Slot::Slot(std::shared_ptr<Queue> queue, size_t bytes)
-    : queue_(std::move(queue)), bytes_(bytes), offset_(queue_->take_place(bytes)) {}
-
-FileSpace::Slot::~Slot() {
-  if (!queue_->owner.is_here()) return;
-  finish();
-  queue_->give_back(offset_, bytes_);
-}
-
+// The memory of a page without elements is null.
 void FileSpace::Slot::start_read(size_t begin, void* memory, size_t bytes) noexcept {
-  start(begin, memory, bytes, false);
+  if (!is_blank_) return start(begin, memory, bytes, false);
+  transfer_ = {};
+  if (bytes > 0) std::memset(memory, 0, bytes);
 }
 
 void FileSpace::Slot::start_write(size_t begin, const void* memory, size_t bytes) noexcept {
-  start(begin, const_cast<void*>(memory), bytes, true);
+  if (!queue().is_here()) return;  // wait() tells
+  if (is_blank_ && bytes < bytes_) clear();
+  if (!transfer_.error) start(begin, const_cast<void*>(memory), bytes, true);
 }
 
 void FileSpace::Slot::start(size_t begin, void* memory, size_t bytes, bool is_write) noexcept {
-  begin_ = begin;
-  memory_ = memory;
-  size_ = bytes;
-  is_write_ = is_write;
-  next_ = nullptr;
-  if (!queue_->owner.is_here()) return;  // wait() tells
-  const std::lock_guard lock(queue_->mutex);
-  is_under_way_ = true;
-  (queue_->last != nullptr ? queue_->last->next_ : queue_->first) = this;
-  queue_->last = this;
-  queue_->changed.notify_all();
+  if (!queue().is_here()) return;  // wait() tells
+  transfer_.offset = offset_ + begin;
+  transfer_.memory = static_cast<char*>(memory);
+  transfer_.size = bytes;
+  transfer_.is_write = is_write;
+  queue().start(transfer_);
 }
 
-void FileSpace::Slot::finish() noexcept {
-  std::unique_lock lock(queue_->mutex);
-  queue_->changed.wait(lock, [this] { return !is_under_way_; });
+void FileSpace::Slot::clear() noexcept {
+  try {
+    std::vector<char> zeros(std::min(bytes_, kZeros));
+    for (size_t done = 0; done < bytes_ && !transfer_.error; done += zeros.size()) {
+      start(done, zeros.data(), std::min(zeros.size(), bytes_ - done), true);
+      queue().finish(transfer_);
+    }
+  } catch (...) {
+    transfer_.error = std::current_exception();
+  }
 }
 
 void FileSpace::Slot::wait() {
-  if (!queue_->owner.is_here()) fail(Code::kState, "", "the state was offloaded to a file by another process");
-  finish();
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-}
-
-void FileSpace::Slot::transfer(File& file) {
-  if (size_ == 0) return;  // the memory of a page without elements is null
-  if (!is_write_) {
-    if (is_blank_) {
-      std::memset(memory_, 0, size_);
-    } else {
-      file.read(offset_ + begin_, memory_, size_);
-    }
-    return;
-  }
-  if (is_blank_ && size_ < bytes_) clear(file);
-  file.write(offset_ + begin_, memory_, size_);
-  is_blank_ = false;
-}
-
-void FileSpace::Slot::clear(File& file) {
-  const std::vector<char> zeros(std::min(bytes_, kZeros));
-  for (size_t done = 0; done < bytes_; done += zeros.size()) {
-    file.write(offset_ + done, zeros.data(), std::min(zeros.size(), bytes_ - done));
-  }
+  if (!queue().is_here()) fail(Code::kState, "", "the state was offloaded to a file by another process");
+  queue().finish(transfer_);
+  if (transfer_.error) std::rethrow_exception(std::exchange(transfer_.error, nullptr));
+  if (transfer_.is_write) is_blank_ = false;
 }
 
 FileSpace::FileSpace(ContextDevice& device, const std::string& directory) {
@@ -225,11 +133,11 @@ FileSpace::FileSpace(ContextDevice& device, const std::string& directory) {
          "options.offload: host code cannot read memory of %s, so that its state cannot go to a %s",
          device.device->name(), "file; expected HTONE_OFFLOAD_HOST");
   }
-  queue_ = std::make_shared<Queue>(device.context->io(), directory);
+  shared_ = std::make_shared<Shared>(device.context->io(), directory);
 }
 
 FileSpace::~FileSpace() = default;
 
-std::unique_ptr<SwapSlot> FileSpace::make_slot(size_t bytes) { return std::make_unique<Slot>(queue_, bytes); }
+std::unique_ptr<SwapSlot> FileSpace::make_slot(size_t bytes) { return std::make_unique<Slot>(shared_, bytes); }
 
 }  // namespace halftone::offload

@@ -1,5 +1,4 @@
-// Swap space in a file without a name, which goes with the process. A thread of its own reads and writes, one transfer
-// after another, in the order in which they were begun. Slots are used by one thread at a time.
+// Swap space in a file without a name, which goes with the process. Slots are used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -21,10 +20,10 @@ class FileSpace final : public SwapSpace {
 
  private:
   class Slot;
-  struct Queue;
+  struct Shared;
 
   // Shared with the slots, which may outlive this.
-  std::shared_ptr<Queue> queue_;
+  std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace halftone::offload
