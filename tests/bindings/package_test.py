@@ -43,7 +43,8 @@ def arguments(folder, name):
 
 
 def java(folder, program, jar, classes):
-    shutil.copy(jar, folder)
+    if Path(jar).parent != folder:
+        shutil.copy(jar, folder)
     for path in Path(classes).glob("*.class"):
         shutil.copy(path, folder)
     for name in ENDINGS:  # the second finds the libraries unpacked
