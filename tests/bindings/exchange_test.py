@@ -1,6 +1,10 @@
-"""Data in and out of the Python binding's tensors: lists, buffers, numpy and DLPack. Run by CTest."""
+"""Data in and out of the Python binding's tensors: lists, buffers, numpy and DLPack. Run by CTest.
+
+The variable DEFERRED_PLUGIN leads to a plugin with a device that runs its work later.
+"""
 
 import gc
+import os
 import sys
 import unittest
 from array import array
@@ -181,6 +185,26 @@ class Capsules(unittest.TestCase):
 
     def test_say_where_the_memory_is(self):
         self.assertEqual(ht.tensor([1.0]).__dlpack_device__(), (1, 0))
+
+
+class OtherDevices(unittest.TestCase):
+    def setUp(self):
+        context = ht.Context()
+        context.load_plugin(os.environ["DEFERRED_PLUGIN"])
+        self.tensor = ht.tensor([1.0, 2.0], device=ht.Device("deferred", context)) + 1
+
+    def test_lend_no_memory_whose_work_is_not_done(self):
+        self.assertEqual(self.tensor.__dlpack_device__(), (12, 0))
+        with self.assertRaisesRegex(ValueError, "memory is that of deferred"):
+            self.tensor.numpy()
+        with self.assertRaisesRegex(ValueError, "memory is that of deferred"):
+            np.asarray(self.tensor)
+        with self.assertRaisesRegex(ht.HalftoneException, "only memory of the cpu"):
+            self.tensor.__dlpack__()
+
+    def test_give_copies(self):
+        self.assertEqual(self.tensor.tolist(), [2.0, 3.0])
+        self.assertEqual(self.tensor.to(device=ht.default_device()).tolist(), [2.0, 3.0])
 
 
 if __name__ == "__main__":

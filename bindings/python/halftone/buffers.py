@@ -3,7 +3,7 @@
 from array import array
 
 from . import halftone as _generated
-from .enums import Dtype, from_name
+from .enums import DeviceType, Dtype, from_name
 
 # The letters of the struct module, and the dtypes whose elements have their layout.
 _LETTERS = {"d": "F64", "f": "F32", "e": "F16", "q": "I64", "l": "I64", "i": "I32", "h": "I16", "b": "I8", "B": "U8",
@@ -144,6 +144,8 @@ def shared_array(owner):
 
     if owner.requires_grad:
         raise ValueError("backward would not notice a change of the array; call detach() first")
+    if owner.device.kind != DeviceType.CPU:
+        raise ValueError(f"the memory is that of {owner.device.name}; tolist() and to(device=...) copy the elements")
     return numpy.asarray(_SharedMemory(owner))
 
 

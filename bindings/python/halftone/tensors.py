@@ -2,6 +2,7 @@
 
 from . import buffers
 from . import halftone as _generated
+from .enums import DeviceType
 from .halftone import Tensor
 
 _NUMBER = (int, float)
@@ -147,7 +148,8 @@ def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None
 
 @_method
 def __dlpack_device__(self):
-    return (1, 0)
+    """The numbers of DLPack's standard; 12 is any device that it does not name."""
+    return ({DeviceType.CPU: 1, DeviceType.CUDA: 2}.get(self.device.kind, 12), 0)
 
 
 _to = Tensor.to
