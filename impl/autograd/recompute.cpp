@@ -79,6 +79,11 @@ void RecomputePass::require_same() const {
        region_->place().c_str(), difference.c_str());
 }
 
+void keep_costly_result(const Tensor& result) noexcept {
+  const RecomputePass* const pass = scope().recompute;
+  if (pass != nullptr && pass->region()->keeps_costly_results()) result.storage()->leave_mark();
+}
+
 bool is_recomputing() noexcept { return scope().recompute != nullptr && scope().recompute->is_second(); }
 
 const SavedValue& RecomputedTensors::get(const Ref<RecomputeRegion>& region, uint64_t index) {

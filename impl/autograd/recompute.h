@@ -32,6 +32,9 @@ class RecomputeRegion : public RefCounted {
   // True where the second run may end by an exception that is no Error, as soon as it has made all tensors: nothing in
   // it runs code of the caller's.
   virtual bool may_stop_early() const noexcept = 0;
+  // True where operations whose results cost much and take little memory keep them, so that the second run may end
+  // before it computes them.
+  virtual bool keeps_costly_results() const noexcept { return false; }
 
  private:
   friend class RecomputePass;
@@ -88,6 +91,9 @@ class RecomputePass {
   uint64_t missing_ = 0;    // tensors that a second run has to make yet
   std::string difference_;  // the first one from the first run
 };
+
+// Called with a result before it is saved. Where this thread's region keeps costly results, nodes keep this one.
+void keep_costly_result(const Tensor& result) noexcept;
 
 // True while a region's forward runs for the second time on this thread: what must happen once has happened.
 bool is_recomputing() noexcept;

@@ -78,6 +78,9 @@ class Module : public RefCounted {
 
   // True where the forward is code of the caller's, which must run to its end.
   virtual bool has_callers_forward() const noexcept { return false; }
+  // True where recomputation of this module, but not of one around it, leaves out what costs much and keeps little
+  // (autograd/recompute.h).
+  virtual bool keeps_costly_results() const noexcept { return false; }
   // True where the forward, or a hook on it, is such code. Children do not count.
   bool runs_callers_code() const noexcept { return has_callers_forward() || forward_pre_hooks_ || forward_hooks_; }
 

@@ -77,6 +77,8 @@ class ModuleRegion final : public RecomputeRegion {
                         [](const Mode& mode) { return mode.module->runs_callers_code(); });
   }
 
+  bool keeps_costly_results() const noexcept override { return module_->keeps_costly_results(); }
+
  private:
   struct Input {
     SavedTensor saved;

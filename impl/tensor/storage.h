@@ -75,6 +75,9 @@ class Storage final : public RefCounted {
   // OUT_OF_MEMORY. REQUIRES: the stream exists until the storage is released. Any thread.
   void record_stream(Stream& stream);
 
+  // Counts as made under no mark from here on. REQUIRES: the storage is not shared yet.
+  void leave_mark() noexcept { mark_ = 0; }
+
   // Cannot be revoked. REQUIRES: the storage is not shared yet. Functions that write in place for a caller check it.
   void forbid_writes() noexcept { read_only_ = true; }
   bool is_read_only() const noexcept { return read_only_; }
@@ -129,7 +132,7 @@ class Storage final : public RefCounted {
   std::atomic<StorageRestorer*> restorer_{nullptr};
   std::atomic<uint64_t> writes_{0};
   std::atomic<uint64_t> whole_writes_{0};
-  const uint64_t mark_ = StorageMark::current_;
+  uint64_t mark_ = StorageMark::current_;
 };
 
 inline bool StorageMark::covers(const Storage& storage) const noexcept { return storage.mark_ == number_; }

@@ -5,6 +5,7 @@
 #include "failing_allocations.h"
 #include "nn/recompute.h"
 #include "nn/recompute_models.h"
+#include "nn/transformer/attention.h"
 #include "probe_device.h"
 
 namespace halftone::nn {
@@ -94,6 +95,24 @@ TEST_F(RecomputeRulesTest, TheSecondForwardStopsWhenItHasMadeAllTensors) {
       [&](const Module&, std::span<const Tensor>, std::span<const Tensor>, std::span<Tensor>) { ++calls; });
   EXPECT_EQ(products(), stopped + 1);
   EXPECT_EQ(calls, 2);
+}
+
+// Marked itself, attention computes one product again, the projections. A module around it computes the attention, too.
+TEST_F(RecomputeRulesTest, AttentionKeepsItsResultWhereItIsMarkedItself) {
+  const AttentionModuleOptions options = {.width = 8, .heads = 2, .kv_heads = 2, .is_causal = true};
+  const Ref<Module> attention = make_ref<MultiheadAttention>(device(), options, 0.02), around = chain({attention});
+  const Tensor x = full(device(), DType::kF32, {2, 5, 8}, 0.5);
+  const auto launches = [&] {
+    const Tensor loss = ops::sum(around->run(x), {}, false);
+    const ProbeDevice probe(device());
+    run_backward(loss, {}, false);
+    return probe.launches();
+  };
+  const int64_t without = launches();
+  attention->set_recompute(true);
+  EXPECT_EQ(launches(), without + 1);
+  around->set_recompute(true);
+  EXPECT_GT(launches(), without + 1);
 }
 
 // A linear layer saves its weight and its input, which are there without it.

@@ -18,6 +18,8 @@ class MultiheadAttention final : public Composite {
 
   const char* kind() const noexcept override { return "multihead_attention"; }
   Arity arity() const noexcept override { return {.required_inputs = 1, .inputs = 5, .outputs = 1}; }
+  // The attention's result takes a third of the projections' memory, and more time to compute than they do.
+  bool keeps_costly_results() const noexcept override { return true; }
   void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
   Ref<Module> copied(PartCopies& parts) const override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 #include "ops/attention/layout.h"
@@ -41,14 +42,27 @@ AttentionArgs args_of(const AttentionOperands& operands, const AttentionSettings
           .settings = settings};
 }
 
-struct AttentionBackward final : Node {
-  SavedTensor q, k, v, mask, output, log_sums;
+// Saved before the attention is computed: a second forward need not compute it where these are the last that it makes.
+struct SavedOperands {
+  SavedOperands() = default;
+  explicit SavedOperands(const AttentionOperands& operands)
+      : q(operands.q), k(operands.k), v(operands.v), has_mask(operands.mask.defined()) {
+    if (has_mask) mask = SavedTensor(operands.mask);
+  }
+  AttentionOperands unpack() const { return {q.unpack(), k.unpack(), v.unpack(), has_mask ? mask.unpack() : Tensor()}; }
+
+  SavedTensor q, k, v, mask;
   bool has_mask = false;
+};
+
+struct AttentionBackward final : Node {
+  SavedOperands saved;
+  SavedTensor output, log_sums;
   AttentionSettings settings;
 
   const char* name() const noexcept override { return kName; }
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
-    const AttentionOperands operands = {q.unpack(), k.unpack(), v.unpack(), has_mask ? mask.unpack() : Tensor()};
+    const AttentionOperands operands = saved.unpack();
     const Tensor& result = output.unpack();
     if (result.numel() == 0 || operands.k.numel() == 0) return set_zeros(operands, inputs);
     const bool needs_keys = inputs.needs(1) || inputs.needs(2);
@@ -63,7 +77,9 @@ struct AttentionBackward final : Node {
     if (inputs.needs(2)) inputs.set(2, grad_v);
   }
   void release_saved() noexcept override {
-    for (SavedTensor* saved : {&q, &k, &v, &mask, &output, &log_sums}) saved->reset();
+    saved = {};
+    output.reset();
+    log_sums.reset();
   }
 
  private:
@@ -75,13 +91,13 @@ struct AttentionBackward final : Node {
     }
   }
 
-  static void run(const AttentionArgs& args, const AttentionSaved& saved, const AttentionGrads& out,
+  static void run(const AttentionArgs& args, const AttentionSaved& results, const AttentionGrads& out,
                   ContextDevice& device) {
     const AttentionKernels& kernels = kernels_of(device);
     Stream& stream = current_stream(device);
     const TraceSpan span(TraceKind::kOperation, kName);
     const Workspace workspace(device, kernels.workspace(stream, AttentionPass::kBackward, args));
-    check(kernels.backward(stream, args, saved, workspace.data(), out));
+    check(kernels.backward(stream, args, results, workspace.data(), out));
   }
 };
 
@@ -121,19 +137,19 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const bool has_keys = cast_k.numel() > 0;
   Tensor result = has_keys ? empty_in_order_of(cast_q, shape) : full(cast_q.device(), cast_q.dtype(), shape, 0.0);
   Tensor log_sums;
+  SavedOperands saved;
   if (should_record(std::array{&cast_q, &cast_k, &cast_v})) {
+    saved = SavedOperands(operands);
     log_sums = empty(cast_q.device(), sum_dtype(cast_q.dtype()), Shape(shape.begin(), shape.rank() - 1),
                      Category::kActivations);
+    keep_costly_result(result);
+    keep_costly_result(log_sums);
   }
   if (has_keys && result.numel() > 0) {
     run_forward(args_of(operands, settings), {.output = result.view(), .log_sums = view_of(log_sums)}, cast_q.device());
   }
   if (auto* node = record<AttentionBackward>(result, {&cast_q, &cast_k, &cast_v})) {
-    node->q = SavedTensor(cast_q);
-    node->k = SavedTensor(cast_k);
-    node->v = SavedTensor(cast_v);
-    node->has_mask = mask.defined();
-    if (mask.defined()) node->mask = SavedTensor(mask);
+    node->saved = std::move(saved);
     node->output = SavedTensor(result.detach());
     node->log_sums = SavedTensor(log_sums);
     node->settings = settings;

@@ -4,7 +4,9 @@
 // In every round each contender takes one step, in turn, so that other load on the machine meets all of them alike. The
 // ratio of times is the median of the ratios within the rounds; a time is CPU time if there is one thread, else wall
 // time. "kept" is the memory of activations between forward and backward, "peak" the most memory of a step beyond
-// weights, gradients and moments. The losses must be the same digits.
+// weights, gradients and moments. The losses must be the same digits. A second table has the attention of one layer by
+// itself, and beside it the plain form, which keeps the matrix of weights: "kept" is what its operations keep for
+// backward, without its input and its output; the time is that of forward and backward.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -13,6 +15,7 @@
 
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"
+#include "bench/train/attention_forms.h"
 #include "bench/train/trainer.h"
 
 namespace halftone::bench {
@@ -43,6 +46,49 @@ htone_memory_stats stats_of(const htone::Device& device) {
   return stats;
 }
 
+htone::Device device_with(int threads) {
+  htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
+  options.num_threads = threads;
+  return make<htone::Device>(htone_device_create, make<htone::Context>(htone_context_create, &options), "cpu");
+}
+
+// The attention of one layer in one form.
+class AttentionContender {
+ public:
+  AttentionContender(const char* name, AttentionForm::Kind kind, htone_dtype precision, int64_t context, int threads)
+      : name_(name),
+        device_(device_with(threads)),
+        form_(kind, {.batch = 2, .context = context, .width = 384, .heads = 6}, precision, device_) {
+    form_.forward_and_backward();
+    const int64_t before = stats_of(device_).current;
+    const htone::Tensor output = form_.forward();
+    size_t element = 0;
+    call(htone_dtype_size, precision, &element);
+    const auto own = static_cast<int64_t>(element) * 2 * context * 384;
+    kept_ = static_cast<double>(stats_of(device_).current - before - own) / (1 << 20);
+  }
+
+  void step(TimeOf time) {
+    const Stopwatch watch(time);
+    form_.forward_and_backward();
+    seconds_.push_back(watch.seconds());
+  }
+
+  void print(const AttentionContender& first) const {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < seconds_.size(); ++i) ratios.push_back(seconds_[i] / first.seconds_[i]);
+    std::printf("%-16s %9.1f %6.3f %9.2f %6.3f\n", name_, median(seconds_) * 1e3, median(ratios), kept_,
+                kept_ / first.kept_);
+  }
+
+ private:
+  const char* name_;
+  htone::Device device_;
+  AttentionForm form_;
+  std::vector<double> seconds_;
+  double kept_ = 0;
+};
+
 // One model with its own context, so that its memory is counted apart.
 class Contender {
  public:
@@ -70,12 +116,6 @@ class Contender {
   }
 
  private:
-  static htone::Device device_with(int threads) {
-    htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
-    options.num_threads = threads;
-    return make<htone::Device>(htone_device_create, make<htone::Context>(htone_context_create, &options), "cpu");
-  }
-
   void measure_memory() {
     constexpr double kMib = 1 << 20;
     const htone_memory_stats before = stats_of(device_);
@@ -103,6 +143,21 @@ htone_dtype precision_named(const std::string& name) {
   return name == "fp16" ? HTONE_F16 : HTONE_BF16;
 }
 
+void compare_attention(htone_dtype precision, int64_t context, int threads, int rounds) {
+  std::vector<std::unique_ptr<AttentionContender>> contenders;
+  const auto add = [&](const char* name, AttentionForm::Kind kind) {
+    contenders.push_back(std::make_unique<AttentionContender>(name, kind, precision, context, threads));
+  };
+  add("plain", AttentionForm::Kind::kPlain);
+  add("fused", AttentionForm::Kind::kFused);
+  add("recomputed", AttentionForm::Kind::kRecomputed);
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& contender : contenders) contender->step(threads == 1 ? TimeOf::kThread : TimeOf::kWall);
+  }
+  std::printf("\n%-16s %9s %6s %9s %6s\n", "attention alone", "ms", "ratio", "kept MiB", "ratio");
+  for (const auto& contender : contenders) contender->print(*contenders[0]);
+}
+
 int run(int argc, char** argv) {
   CommandLine line(argc, argv, "recompute_bench [--precision fp32|bf16|fp16] [--context N] [--threads N] [--rounds N]");
   const int threads = line.number("--threads", 2, kMostThreads);
@@ -120,6 +175,8 @@ int run(int argc, char** argv) {
   std::printf("%-16s %9s %6s %9s %6s %9s %6s  %s\n", "recomputed", "step ms", "ratio", "kept MiB", "ratio", "peak MiB",
               "ratio", "loss");
   for (const auto& contender : contenders) contender->print(*contenders[0]);
+  contenders.clear();
+  compare_attention(precision, context, threads, rounds);
   return 0;
 }
 
