@@ -1,6 +1,7 @@
 #include "autograd/accumulate_grad.h"
 
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "core/error.h"
@@ -8,6 +9,83 @@
 #include "tensor/launch.h"
 
 namespace halftone {
+
+// A leaf whose gradient a recorded function drops or writes: its state after each replay.
+class AccumulateGrad::Recorded final : public ReplayedState {
+ public:
+  Recorded(AccumulateGrad& leaf, bool starts_anew)
+      : leaf_(Ref<AccumulateGrad>::share(&leaf)), before_(leaf.state_), depends_on_before_(!starts_anew) {}
+
+  // Registers the leaf unless that was done. `starts_anew` if the first change drops the gradient of before.
+  static void record(RecordedStep& step, AccumulateGrad& leaf, bool starts_anew) noexcept;
+
+  void end_recording() override;
+  void check() const override;
+  void replayed() noexcept override;
+  void abandon() noexcept override;
+
+ private:
+  const char* name() const noexcept;
+  const void* address() const noexcept { return leaf_->grad_.defined() ? leaf_->grad_.data() : nullptr; }
+
+  Ref<AccumulateGrad> leaf_;
+  AccumulateGrad::State before_;
+  // The first change writes or adds, by the state that the leaf has then.
+  bool depends_on_before_;
+  AccumulateGrad::State after_ = AccumulateGrad::State::kEmpty;
+  bool is_scaled_after_ = false;
+  const void* address_ = nullptr;
+};
+
+void AccumulateGrad::Recorded::record(RecordedStep& step, AccumulateGrad& leaf, bool starts_anew) noexcept {
+  if (&step.device() != &leaf.device() || step.state_of(&leaf) != nullptr) return;
+  try {
+    step.add_state(&leaf, make_ref<Recorded>(leaf, starts_anew));
+  } catch (const std::bad_alloc&) {
+    step.lose_state();
+  }
+}
+
+const char* AccumulateGrad::Recorded::name() const noexcept {
+  const ParameterLeaf* const parameter = leaf_->as_parameter_leaf();
+  return parameter != nullptr ? leaf_->parameter_name() : "a tensor";
+}
+
+// A brought gradient is the caller's memory, which the function would look up anew in each step.
+void AccumulateGrad::Recorded::end_recording() {
+  if (leaf_->brought_.defined() || leaf_->total_.defined()) {
+    fail(Code::kState, "", "the gradient of %s was brought by the function; a graph cannot repeat that", name());
+  }
+  after_ = leaf_->state_;
+  is_scaled_after_ = leaf_->is_scaled_;
+  address_ = address();
+}
+
+void AccumulateGrad::Recorded::check() const {
+  if (depends_on_before_ && leaf_->state_ != before_) {
+    const bool had_one = before_ == AccumulateGrad::State::kValid;
+    fail(Code::kState, "",
+         "%s had %s gradient when the graph was captured, and has %s now; zero gradients in the graph", name(),
+         had_one ? "a" : "no", had_one ? "none" : "one");
+  }
+  if (address() != address_) {
+    fail(Code::kState, "", "the gradient of %s has other memory than when the graph was captured; capture again",
+         name());
+  }
+}
+
+void AccumulateGrad::Recorded::replayed() noexcept {
+  leaf_->brought_ = Tensor();
+  leaf_->total_ = Tensor();
+  leaf_->not_finite_rank_ = -1;
+  leaf_->state_ = after_;
+  leaf_->is_scaled_ = is_scaled_after_;
+}
+
+// Its memory does not hold what the function computed.
+void AccumulateGrad::Recorded::abandon() noexcept {
+  if (leaf_->state_ == AccumulateGrad::State::kValid) leaf_->invalidate();
+}
 
 AccumulateGrad::AccumulateGrad(ContextDevice& device, const Shape& shape, DType grad_dtype)
     : device_(device), context_(Ref<Context>::share(device.context)), shape_(shape), grad_dtype_(grad_dtype) {
@@ -30,7 +108,13 @@ void AccumulateGrad::take_memory(Tensor memory, DType dtype) noexcept {
   grad_dtype_ = dtype;
 }
 
+void AccumulateGrad::note_change(bool starts_anew) noexcept {
+  if (RecordedStep* step = RecordedStep::current(); step != nullptr) [[unlikely]]
+    Recorded::record(*step, *this, starts_anew);
+}
+
 GradSink AccumulateGrad::sink() {
+  note_change(false);
   const bool is_in_memory = state_ == State::kValid && !brought_.defined();
   if (memory_owner_ != nullptr && !is_in_memory) memory_owner_->prepare();
   allocate();
@@ -74,6 +158,7 @@ void AccumulateGrad::set_frozen(bool frozen) noexcept {
 }
 
 void AccumulateGrad::bring_grad(Tensor grad) noexcept {
+  note_change(true);
   brought_ = std::move(grad);
   total_ = Tensor();
   state_ = State::kValid;
@@ -93,6 +178,7 @@ void AccumulateGrad::mark_taken() noexcept {
 }
 
 void AccumulateGrad::zero_grad() noexcept {
+  note_change(true);
   brought_ = Tensor();
   total_ = Tensor();
   not_finite_rank_ = -1;

@@ -105,7 +105,10 @@ class AccumulateGrad : public Node {
   void zero_grad() noexcept;
 
  private:
+  class Recorded;
   enum class State { kEmpty, kValid, kInvalid };
+  // Called first by what changes the state; `starts_anew` if the gradient of before is dropped.
+  void note_change(bool starts_anew) noexcept;
 
   bool shows_total() const noexcept { return state_ == State::kEmpty && total_.defined(); }
 

@@ -179,6 +179,8 @@ class Parameter final : public RefCounted {
   // one, since several parameters may share a storage.
   void mark_updated() noexcept;
   void mark_current() noexcept { of_version_ = kept().version(); }
+  // The copy, or the remainder, belongs to the weights.
+  bool is_current() const noexcept { return of_version_ == kept().version(); }
 
   bool is_split() const noexcept { return remainder_.defined(); }
   // The 16 bits that split weights lack of FP32 (formula/split_master.h).
@@ -220,7 +222,6 @@ class Parameter final : public RefCounted {
   ~Parameter() override = default;
 
   void track(const Tensor& tensor) const noexcept;
-  bool is_current() const noexcept { return of_version_ == kept().version(); }
   // The weights or the current copy in a dtype; null if neither has it.
   const Tensor* readable(DType dtype) const noexcept;
   Tensor joined(Category category) const;

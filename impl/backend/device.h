@@ -52,6 +52,18 @@ class Event {
   ~Event() = default;
 };
 
+// Work that a device has recorded, and runs again without the calls that queued it.
+class RecordedWork {
+ public:
+  // Runs that were queued before finish.
+  virtual void destroy() noexcept = 0;
+  // Queues all of it on `stream`, in the recorded order. Kernels get the arguments that they were recorded with.
+  virtual Status run(Stream& stream) noexcept = 0;
+
+ protected:
+  ~RecordedWork() = default;
+};
+
 // Must match htone_device_type in capi/include/halftone/device.h.
 enum class DeviceKind : int32_t { kCpu = 1, kCuda = 2, kOther = 3 };
 
@@ -73,6 +85,20 @@ class Device {
     return Status::failure(
         Code::kUnsupported, "%s has no option %s", name(),
         option == DeviceOption::kTf32Products ? "HTONE_DEVICE_TF32_PRODUCTS" : "HTONE_DEVICE_MANAGED_MEMORY");
+  }
+
+  // True if the device can record work.
+  virtual bool can_record() const noexcept { return false; }
+  // Until end_recording, work that this thread queues on `stream`, and on streams that wait for its events, is recorded
+  // and does not run. Calls of this thread that would wait, ask for an event, or transfer host memory that is not
+  // pinned return STATE. No other thread may use the device meanwhile.
+  virtual Status begin_recording(Stream&) noexcept {
+    return Status::failure(Code::kUnsupported, "%s cannot record work", name());
+  }
+  // Sets `out`, unless it is null: then the work is dropped. Returns STATE if a call could not be recorded, or if
+  // `stream` does not wait for another stream that was recorded; then there is no work, and the recording has ended.
+  virtual Status end_recording(Stream&, RecordedWork**) noexcept {
+    return Status::failure(Code::kUnsupported, "%s cannot record work", name());
   }
 
   // Raw memory for the caching allocator, aligned to at least 64 bytes.

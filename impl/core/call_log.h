@@ -19,6 +19,19 @@ class CallLog {
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
+  // Until the end of a block, calls of this thread are outermost ones: a function that they are made from is complete
+  // by parts.
+  class Suspension {
+   public:
+    Suspension() noexcept : suspended_(std::exchange(current_, nullptr)) {}
+    ~Suspension() { current_ = suspended_; }
+    Suspension(const Suspension&) = delete;
+    Suspension& operator=(const Suspension&) = delete;
+
+   private:
+    CallLog* const suspended_;
+  };
+
   // Must be called when the call has succeeded.
   void succeed() noexcept { has_succeeded_ = true; }
 

@@ -9,11 +9,25 @@
 
 namespace halftone {
 
+// The generator at a replay of recorded work (runtime/recorded_step.h), in device memory.
+struct ReplayedKey {
+  uint64_t seed;
+  uint64_t advance;  // the sequences that were taken between the recording and this replay
+};
+
 // Names one random sequence of 2^64 blocks of four words.
 struct PhiloxKey {
   uint64_t seed = 0;
   uint64_t sequence = 0;
+  // Not null for a key that was taken while a device recorded: its kernels use current_key().
+  const ReplayedKey* replayed = nullptr;
 };
+
+// The key of this run of a kernel.
+HALFTONE_HOST_DEVICE constexpr PhiloxKey current_key(const PhiloxKey& key) {
+  if (key.replayed == nullptr) return key;
+  return {.seed = key.replayed->seed, .sequence = key.sequence + key.replayed->advance};
+}
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 

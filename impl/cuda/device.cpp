@@ -5,13 +5,17 @@
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "cuda/base/current_device.h"
 #include "cuda/base/error.h"
 #include "cuda/base/kernel_groups.h"
+#include "cuda/base/managed.h"
 #include "cuda/base/stream.h"
 #include "cuda/driver.h"
 #include "cuda/gemm/lt_handle.h"
+#include "cuda/recorded_work.h"
 #include "cuda/staging.h"
 
 namespace halftone::cuda {
@@ -19,7 +23,10 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int index) noexcept { state_.index = index; }
+  explicit CudaDevice(int index) noexcept {
+    state_.index = index;
+    state_.recording = &recording_;
+  }
   virtual ~CudaDevice();
   // Comes once, before every other call.
   Status open() noexcept;
@@ -29,6 +36,10 @@ class CudaDevice final : public Device {
   const char* name() const noexcept override { return name_; }
   int32_t index() const noexcept override { return state_.index; }
   Status set_option(DeviceOption option, int64_t value) noexcept override;
+
+  bool can_record() const noexcept override { return true; }
+  Status begin_recording(Stream& stream) noexcept override { return cuda::begin_recording(state_, stream); }
+  Status end_recording(Stream& stream, RecordedWork** out) noexcept override;
 
   Status allocate(size_t bytes, void** out) noexcept override;
   void deallocate(void* memory, size_t bytes) noexcept override;
@@ -49,6 +60,8 @@ class CudaDevice final : public Device {
   Status allocate_managed(size_t bytes, void** out) noexcept;
 
   DeviceState state_;
+  RecordingState recording_;
+  std::vector<void*> pinned_to_free_;  // released by the recording thread meanwhile
   char name_[24] = "";
   std::unique_ptr<LtHandle> lt_;
   Staging staging_;
@@ -101,14 +114,14 @@ Status CudaDevice::set_option(DeviceOption option, int64_t value) noexcept {
   return {};
 }
 
-// Pages stay on the GPU unless they do not fit there, and are there before the first kernel needs them.
 Status CudaDevice::allocate_managed(size_t bytes, void** out) noexcept {
   Status status = status_of(cudaMallocManaged(out, bytes), "cudaMallocManaged");
   if (!status.ok()) return status;
-  const cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = state_.index};
-  status = status_of(cudaMemAdvise(*out, bytes, cudaMemAdviseSetPreferredLocation, here), "cudaMemAdvise");
-  if (status.ok())
-    status = status_of(cudaMemPrefetchAsync(*out, bytes, here, 0, stream_->native()), "cudaMemPrefetchAsync");
+  status = status_of(prefer_device(*out, bytes, state_.index), "cudaMemAdvise");
+  // A graph would prefetch in each run.
+  if (status.ok() && !recording_.is_mine()) {
+    status = status_of(prefetch_to_device(*out, bytes, state_.index, stream_->native()), "cudaMemPrefetchAsync");
+  }
   if (!status.ok()) cudaFree(*out);
   return status;
 }
@@ -135,10 +148,24 @@ Status CudaDevice::allocate_pinned(size_t bytes, void** out) noexcept {
   return status_of(cudaHostAlloc(out, bytes, cudaHostAllocDefault), "cudaHostAlloc");
 }
 
+// A recording cannot wait. If there is no memory for the entry, the pinned memory is lost.
 void CudaDevice::deallocate_pinned(void* memory, size_t) noexcept {
   const CurrentDevice current(state_.index);
+  if (recording_.is_mine()) {
+    try {
+      pinned_to_free_.push_back(memory);
+    } catch (const std::bad_alloc&) {
+    }
+    return;
+  }
   cudaDeviceSynchronize();
   cudaFreeHost(memory);
+}
+
+Status CudaDevice::end_recording(Stream& stream, RecordedWork** out) noexcept {
+  const Status status = cuda::end_recording(state_, stream, out);
+  for (void* memory : std::exchange(pinned_to_free_, {})) deallocate_pinned(memory, 0);
+  return status;
 }
 
 Status CudaDevice::create_stream(Stream** out) noexcept {
@@ -153,7 +180,10 @@ Status CudaDevice::create_stream(Stream** out) noexcept {
 Status CudaDevice::copy_from_host(Stream& stream, void* device, const void* host, size_t bytes) noexcept {
   if (bytes == 0) return {};
   const CurrentDevice current(state_.index);
-  if (!is_pinned(host)) return staging_.copy(native(stream), device, host, bytes);
+  if (!is_pinned(host)) {
+    const Status status = recording_.require_none("a transfer of host memory that is not pinned");
+    return status.ok() ? staging_.copy(native(stream), device, host, bytes) : status;
+  }
   return status_of(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native(stream)), "cudaMemcpyAsync");
 }
 
@@ -161,6 +191,10 @@ Status CudaDevice::copy_from_host(Stream& stream, void* device, const void* host
 Status CudaDevice::copy_to_host(Stream& stream, void* host, const void* device, size_t bytes) noexcept {
   if (bytes == 0) return {};
   const CurrentDevice current(state_.index);
+  if (!is_pinned(host)) {
+    const Status status = recording_.require_none("reading the device's memory");
+    if (!status.ok()) return status;
+  }
   return status_of(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, native(stream)), "cudaMemcpyAsync");
 }
 

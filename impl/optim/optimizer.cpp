@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "optim/recorded_update.h"
 #include "optim/shard_check.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
@@ -105,6 +106,7 @@ void Optimizer::zero_grad() {
 
 Schedule Optimizer::ask_schedule() const {
   require_gradients();
+  if (RecordedUpdate* update = schedule_.host ? recorded_update() : nullptr) return update->schedule(schedule_);
   return schedule_.host ? schedule_.at(read_state().step) : schedule_.schedule;
 }
 
@@ -147,6 +149,9 @@ void Optimizer::step_unscaled(const Schedule& schedule) {
 void Optimizer::update_weights(const Schedule& schedule) {
   const Plan& plan = current_plan();
   if (ranks_) ranks_->settle();
+  if (RecordedUpdate* update = recorded_update()) {
+    for (size_t i : plan.parameters) update->add(parameters_[i].parameter());
+  }
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   remember_ranks(plan);
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
@@ -164,6 +169,17 @@ void Optimizer::update_weights(const Schedule& schedule) {
   }
   reset_factor();
   if (ranks_) ranks_->updated();
+}
+
+// The part of this optimizer in the recording of this thread; null if there is none.
+RecordedUpdate* Optimizer::recorded_update() const {
+  RecordedStep* const step = RecordedStep::current();
+  if (step == nullptr || &step->device() != &device()) return nullptr;
+  if (ReplayedState* known = step->state_of(this)) return static_cast<RecordedUpdate*>(known);
+  const Ref<const Optimizer> self = Ref<const Optimizer>::share(this);
+  auto made = make_ref<RecordedUpdate>(*step, [self] { return self->step_count(); });
+  step->add_state(this, made);
+  return made.get();
 }
 
 void Optimizer::remember_ranks(const Plan& plan) {

@@ -16,6 +16,8 @@
 
 namespace halftone::optim {
 
+class RecordedUpdate;
+
 // Makes room for further elements, so that adding them does not throw. Grows by half at least, since many groups may be
 // added one after another.
 template <class Element>
@@ -138,6 +140,7 @@ class Optimizer : public RefCounted {
   };
 
   void update_weights(const Schedule& schedule);
+  RecordedUpdate* recorded_update() const;
   // Resets the factor of the gradients and the result of their check.
   void reset_factor();
   const Plan& current_plan();

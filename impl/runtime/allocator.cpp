@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/fork_hook.h"
 #include "runtime/memory/asan_poison.h"
-#include "runtime/memory/page_heap.h"
-#include "runtime/memory/slab.h"
+#include "runtime/memory/memory_pool.h"
 
 namespace halftone {
 namespace {
@@ -32,16 +32,28 @@ struct CachingAllocator::State {
 
   explicit State(Device& memory_device) : device(memory_device), poisons(memory_device.host_accessible()) {}
 
-  Allocation take_cell(Lock& lock, size_t bytes);
-  Allocation take_pages(Lock& lock, size_t bytes);
-  PageBlock* take_block(Lock& lock, size_t size, size_t requested);
-  PageBlock* grow(Lock& lock, size_t size, size_t requested);
+  // Released memory that streams other than the default, or recorded work, still use.
+  struct Pending {
+    Allocation allocation;
+    StreamUses uses;
+    uint32_t last_user = 0;  // the number of the last recording that may have used it
+  };
+
+  Allocation take_cell(Lock& lock, MemoryPool& pool, size_t bytes);
+  Allocation take_pages(Lock& lock, MemoryPool& pool, size_t bytes);
+  PageBlock* take_block(Lock& lock, MemoryPool& pool, size_t size, size_t requested);
+  PageBlock* grow(Lock& lock, MemoryPool& pool, size_t size, size_t requested);
   size_t segment_size(size_t size) const noexcept;
   Status ask_device(Lock& lock, size_t bytes, void** out) noexcept;
-  [[noreturn]] void fail_to_grow(const Status& status, size_t requested) const;
+  [[noreturn]] void fail_to_grow(const Status& status, const MemoryPool& pool, size_t requested) const;
   void give(const Allocation& allocation) noexcept;
-  void give_cell(Slab* slab, const void* cell) noexcept;
-  void drop(Slab* slab) noexcept;
+  static void give_cell(MemoryPool& pool, Slab* slab, const void* cell) noexcept;
+  static void keep(std::vector<Pending>& list, const Allocation& allocation, StreamUses uses, uint32_t last_user);
+  // True if this thread records.
+  bool is_recording() const noexcept { return open != nullptr && recorder == std::this_thread::get_id(); }
+  bool is_needed(uint32_t after, uint32_t last) const noexcept;
+  void release_unneeded() noexcept;
+  void join_common(MemoryPool& pool) noexcept;
   void release_cached(Lock& lock) noexcept;
   void collect_finished() noexcept;
   Status collect_all(Lock& lock) noexcept;
@@ -51,23 +63,23 @@ struct CachingAllocator::State {
   Device& device;
   const bool poisons;
   ForkMutex mutex;
-  PageHeap pages;
-  SlabList slabs[kCellClassCount];
+  MemoryPool common;
   MemoryStats stats;
+  std::vector<Pending> pending;  // until streams have finished
 
-  // Released memory that streams other than the default still use.
-  struct Pending {
-    Allocation allocation;
-    StreamUses uses;
-  };
-  std::vector<Pending> pending;
+  // Recorded work uses the memory of its recording, and may use all that existed when the recording began.
+  uint32_t recordings = 0;  // begun so far
+  std::vector<std::unique_ptr<MemoryPool>> pools;
+  MemoryPool* open = nullptr;  // of the recording under way
+  std::thread::id recorder;
+  std::vector<Pending> held;  // until no recorded work needs it
 };
 
-Allocation CachingAllocator::State::take_cell(Lock& lock, size_t bytes) {
-  SlabList& list = slabs[cell_class_of(bytes)];
+Allocation CachingAllocator::State::take_cell(Lock& lock, MemoryPool& pool, size_t bytes) {
+  SlabList& list = pool.slabs[cell_class_of(bytes)];
   if (list.first() == nullptr) {
     auto fresh = std::make_unique<Slab>(cell_class_of(bytes));
-    fresh->set_block(take_block(lock, kSlabSize, bytes));
+    fresh->set_block(take_block(lock, pool, kSlabSize, bytes));
     list.add(fresh.release());
   }
   Slab* slab = list.first();
@@ -76,36 +88,37 @@ Allocation CachingAllocator::State::take_cell(Lock& lock, size_t bytes) {
   return {.data = data, .block = slab};
 }
 
-Allocation CachingAllocator::State::take_pages(Lock& lock, size_t bytes) {
-  PageBlock* block = take_block(lock, whole_pages(bytes), bytes);
+Allocation CachingAllocator::State::take_pages(Lock& lock, MemoryPool& pool, size_t bytes) {
+  PageBlock* block = take_block(lock, pool, whole_pages(bytes), bytes);
   return {.data = block->data, .block = block};
 }
 
-PageBlock* CachingAllocator::State::take_block(Lock& lock, size_t size, size_t requested) {
-  PageBlock* block = pages.take(size);
-  return block != nullptr ? block : grow(lock, size, requested);
+PageBlock* CachingAllocator::State::take_block(Lock& lock, MemoryPool& pool, size_t size, size_t requested) {
+  PageBlock* block = pool.pages.take(size);
+  return block != nullptr ? block : grow(lock, pool, size, requested);
 }
 
-PageBlock* CachingAllocator::State::grow(Lock& lock, size_t size, size_t requested) {
+PageBlock* CachingAllocator::State::grow(Lock& lock, MemoryPool& pool, size_t size, size_t requested) {
   // Made before the device is asked, so that nothing can fail once it has allocated.
   auto segment = std::make_unique<PageBlock>();
   auto rest = std::make_unique<PageBlock>();
   void* data = nullptr;
   size_t bytes = segment_size(size);
   Status status = ask_device(lock, bytes, &data);
-  if (status.code == Code::kOutOfMemory) {
+  // A recording can neither wait nor return memory to the device; the cache was emptied when it began.
+  if (status.code == Code::kOutOfMemory && !is_recording()) {
     // A fault in that work is reported here, where its stream is waited for.
     if (const Status fault = collect_all(lock); !fault.ok()) fail(fault);
     release_cached(lock);
     // A block may fit now: from empty slabs, or released by another thread meanwhile.
-    if (PageBlock* block = pages.take(size); block != nullptr) return block;
+    if (PageBlock* block = pool.pages.take(size); block != nullptr) return block;
     bytes = segment_size(size);
     status = ask_device(lock, bytes, &data);
   }
-  if (!status.ok()) fail_to_grow(status, requested);
+  if (!status.ok()) fail_to_grow(status, pool, requested);
   ++stats.device_allocations;
   if (poisons) poison(data, bytes);
-  return pages.take_from_new(data, bytes, size, std::move(segment), std::move(rest));
+  return pool.pages.take_from_new(data, bytes, size, std::move(segment), std::move(rest));
 }
 
 // A segment that would pass the limit is not rounded up.
@@ -128,39 +141,78 @@ Status CachingAllocator::State::ask_device(Lock& lock, size_t bytes, void** out)
   return status;
 }
 
-void CachingAllocator::State::fail_to_grow(const Status& status, size_t requested) const {
+void CachingAllocator::State::fail_to_grow(const Status& status, const MemoryPool& pool, size_t requested) const {
   // From the CPU device this means that the embedding program's allocator broke its contract.
   if (status.code == Code::kInvalidArgument) fail(status.code, "options.allocator", "%s", status.message);
   if (status.code != Code::kOutOfMemory) fail(status);
   fail(Code::kOutOfMemory, "",
        "out of memory: requested %zu bytes, current %lld, reserved %lld, free among these %zu, limit %lld "
        "(device %s: %s)",
-       requested, static_cast<long long>(stats.current), static_cast<long long>(stats.reserved), pages.free_bytes(),
-       static_cast<long long>(stats.limit), device.name(), status.message);
+       requested, static_cast<long long>(stats.current), static_cast<long long>(stats.reserved),
+       pool.pages.free_bytes(), static_cast<long long>(stats.limit), device.name(), status.message);
 }
 
 void CachingAllocator::State::give(const Allocation& allocation) noexcept {
   if (poisons) poison(allocation.data, allocation.size);
+  MemoryPool& pool = allocation.pool != nullptr ? *allocation.pool : common;
   if (allocation.size <= kLargestCell) {
-    give_cell(static_cast<Slab*>(allocation.block), allocation.data);
+    give_cell(pool, static_cast<Slab*>(allocation.block), allocation.data);
   } else {
-    pages.give(static_cast<PageBlock*>(allocation.block));
+    pool.pages.give(static_cast<PageBlock*>(allocation.block));
   }
+  if (--pool.live > 0 || &pool == &common) return;
+  pool.last_user = recordings;
+  if (pool.is_retired) release_unneeded();
 }
 
-void CachingAllocator::State::give_cell(Slab* slab, const void* cell) noexcept {
-  SlabList& list = slabs[slab->cell_class()];
+void CachingAllocator::State::give_cell(MemoryPool& pool, Slab* slab, const void* cell) noexcept {
+  SlabList& list = pool.slabs[slab->cell_class()];
   const bool was_full = slab->is_full();
   slab->give(cell);
   if (was_full) list.add(slab);
   // Keep one empty slab, so that a request that comes and goes does not create and drop a slab each time.
-  if (slab->is_empty() && !list.holds_only(slab)) drop(slab);
+  if (slab->is_empty() && !list.holds_only(slab)) pool.drop(slab);
 }
 
-void CachingAllocator::State::drop(Slab* slab) noexcept {
-  slabs[slab->cell_class()].remove(slab);
-  pages.give(slab->block());
-  delete slab;
+// If there is no memory for the entry, the block stays out of use.
+void CachingAllocator::State::keep(std::vector<Pending>& list, const Allocation& allocation, StreamUses uses,
+                                   uint32_t last_user) {
+  try {
+    list.emplace_back();
+    list.back() = {allocation, std::move(uses), last_user};
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// True if work lives whose recording's number is in (after, last].
+bool CachingAllocator::State::is_needed(uint32_t after, uint32_t last) const noexcept {
+  return std::any_of(pools.begin(), pools.end(), [&](const std::unique_ptr<MemoryPool>& pool) {
+    return !pool->is_retired && pool->number > after && pool->number <= last;
+  });
+}
+
+void CachingAllocator::State::release_unneeded() noexcept {
+  std::vector<Pending> entries = std::exchange(held, {});
+  for (Pending& entry : entries) {
+    if (is_needed(entry.allocation.recordings, entry.last_user)) {
+      keep(held, entry.allocation, std::move(entry.uses), entry.last_user);
+    } else if (entry.uses.empty()) {
+      give(entry.allocation);
+    } else {
+      entry.uses.record();
+      keep(pending, entry.allocation, std::move(entry.uses), 0);
+    }
+  }
+  std::erase_if(pools, [this](const std::unique_ptr<MemoryPool>& pool) {
+    if (!pool->is_retired || pool->live > 0 || is_needed(pool->number, pool->last_user)) return false;
+    join_common(*pool);
+    return true;
+  });
+}
+
+void CachingAllocator::State::join_common(MemoryPool& pool) noexcept {
+  pool.drop_empty_slabs();
+  common.pages.add_free_segments(pool.pages.take_out_free_segments());
 }
 
 void CachingAllocator::State::collect_finished() noexcept {
@@ -187,15 +239,10 @@ Status CachingAllocator::State::collect_all(Lock& lock) noexcept {
 }
 
 void CachingAllocator::State::release_cached(Lock& lock) noexcept {
+  if (is_recording()) return;
   collect_finished();
-  for (SlabList& list : slabs) {
-    for (Slab* slab = list.first(); slab != nullptr;) {
-      Slab* following = SlabList::after(slab);
-      if (slab->is_empty()) drop(slab);
-      slab = following;
-    }
-  }
-  PageBlock* chain = pages.take_out_free_segments();
+  common.drop_empty_slabs();
+  PageBlock* chain = common.pages.take_out_free_segments();
   int64_t released = 0;
   lock.unlock();
   while (chain != nullptr) {
@@ -233,13 +280,19 @@ Allocation CachingAllocator::allocate(size_t bytes, Category category) {
   if (bytes == 0) return {.category = category};
   State& state = *state_;
   State::Lock lock(state.mutex);
+  const bool records = state.is_recording();
+  MemoryPool& pool = records ? *state.open : state.common;
   if (bytes > kLargestRequest) {
-    state.fail_to_grow(Status::failure(Code::kOutOfMemory, "the request is larger than any device"), bytes);
+    state.fail_to_grow(Status::failure(Code::kOutOfMemory, "the request is larger than any device"), pool, bytes);
   }
-  if (!state.pending.empty()) state.collect_finished();
-  Allocation allocation = bytes <= kLargestCell ? state.take_cell(lock, bytes) : state.take_pages(lock, bytes);
+  if (!state.pending.empty() && !records) state.collect_finished();
+  Allocation allocation =
+      bytes <= kLargestCell ? state.take_cell(lock, pool, bytes) : state.take_pages(lock, pool, bytes);
   allocation.size = bytes;
   allocation.category = category;
+  allocation.recordings = state.recordings;
+  allocation.pool = records ? &pool : nullptr;
+  ++pool.live;
   state.count(static_cast<int64_t>(bytes), category);
   ++state.stats.allocations;
   if (state.poisons) unpoison(allocation.data, bytes);
@@ -251,6 +304,12 @@ void CachingAllocator::release(const Allocation& allocation, StreamUses uses) no
   State& state = *state_;
   const State::Lock lock(state.mutex);
   state.count(-static_cast<int64_t>(allocation.size), allocation.category);
+  const bool is_of_pool = allocation.pool != nullptr;
+  // Recorded events cannot be asked for: what other streams use waits for the end of the recording.
+  const bool is_recorded = state.is_recording() && !(is_of_pool && uses.empty());
+  if (is_recorded || (!is_of_pool && state.is_needed(allocation.recordings, state.recordings))) {
+    return State::keep(state.held, allocation, is_of_pool ? StreamUses() : std::move(uses), state.recordings);
+  }
   if (uses.empty()) return state.give(allocation);
   uses.record();
   try {
@@ -260,6 +319,33 @@ void CachingAllocator::release(const Allocation& allocation, StreamUses uses) no
     (void)uses.wait();
     state.give(allocation);
   }
+}
+
+MemoryPool* CachingAllocator::begin_recording() {
+  State& state = *state_;
+  auto pool = std::make_unique<MemoryPool>();
+  State::Lock lock(state.mutex);
+  if (state.open != nullptr) fail(Code::kState, "", "another graph of device %s is captured", state.device.name());
+  state.pools.reserve(state.pools.size() + 1);
+  state.release_cached(lock);
+  pool->number = ++state.recordings;
+  state.open = pool.get();
+  state.recorder = std::this_thread::get_id();
+  state.pools.push_back(std::move(pool));
+  return state.open;
+}
+
+void CachingAllocator::end_recording() noexcept {
+  const State::Lock lock(state_->mutex);
+  state_->open = nullptr;
+  state_->release_unneeded();
+}
+
+void CachingAllocator::release_pool(MemoryPool* pool) noexcept {
+  const State::Lock lock(state_->mutex);
+  pool->is_retired = true;
+  pool->last_user = state_->recordings;
+  state_->release_unneeded();
 }
 
 void CachingAllocator::set_category(Allocation& allocation, Category category) noexcept {

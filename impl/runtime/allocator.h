@@ -39,12 +39,16 @@ struct MemoryStats {
   int64_t peak_by_category[kCategoryCount] = {};  // `by_category` when `current` was at its peak
 };
 
+struct MemoryPool;
+
 // A piece of device memory; empty for zero bytes.
 struct Allocation {
   void* data = nullptr;
   void* block = nullptr;  // the allocator's own record
   size_t size = 0;        // requested bytes
   Category category = Category::kOther;
+  uint32_t recordings = 0;     // that had begun when it was allocated
+  MemoryPool* pool = nullptr;  // of a recording; null: the common one
 };
 
 class CachingAllocator {
@@ -61,6 +65,16 @@ class CachingAllocator {
   void release(const Allocation& allocation, StreamUses uses = {}) noexcept;
   // Counts the memory in another category from here on.
   void set_category(Allocation& allocation, Category category) noexcept;
+  // For recorded work, which uses its memory again at each run. Until end_recording, this thread's requests are served
+  // from a pool of their own, which serves no others. Memory that exists now, and is released before the pool is, stays
+  // reserved until then. Nothing is returned to the device meanwhile, so the cache is emptied first. Throws STATE if a
+  // thread records already, and OUT_OF_MEMORY. REQUIRES: the pool is released.
+  MemoryPool* begin_recording();
+  void end_recording() noexcept;
+  // The recorded work runs no more. Memory of the pool that is still allocated stays valid; all else serves every
+  // request from here on.
+  void release_pool(MemoryPool* pool) noexcept;
+
   // Adds a stream to `uses`, which threads may share.
   void add_use(StreamUses& uses, Stream& stream);
 

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "runtime/key_tape.h"
 #include "runtime/pool_width.h"
+#include "runtime/recorded_keys.h"
 #include "runtime/registry.h"
 
 namespace halftone {
@@ -45,11 +46,9 @@ Context::~Context() { take_scratch(); }
 PhiloxKey Context::next_key() {
   if (const PhiloxKey* known = KeyTape::replayed()) return *known;
   const uint64_t sequence = next_sequence();
-  CallLog::on_failure([context = Ref<Context>::share(this), sequence]() noexcept {
-    uint64_t next = sequence + 1;
-    context->next_sequence_.compare_exchange_strong(next, sequence, std::memory_order_relaxed);
-  });
-  const PhiloxKey key = {.seed = seed(), .sequence = sequence};
+  CallLog::on_failure(
+      [context = Ref<Context>::share(this), sequence]() noexcept { context->return_sequences(sequence, 1); });
+  const PhiloxKey key = {.seed = seed(), .sequence = sequence, .replayed = RecordedKeys::word_of(*this)};
   KeyTape::record(key);
   return key;
 }

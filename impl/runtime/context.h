@@ -57,6 +57,15 @@ class Context final : public RefCounted {
 
   // A new Philox sequence number. Objects created in one order from one seed draw the same numbers in every run.
   uint64_t next_sequence() noexcept { return next_sequence_.fetch_add(1, std::memory_order_relaxed); }
+  // Takes several at once, and returns the number of the first.
+  uint64_t take_sequences(uint64_t count) noexcept {
+    return next_sequence_.fetch_add(count, std::memory_order_relaxed);
+  }
+  // Undoes it, unless others were taken since.
+  void return_sequences(uint64_t first, uint64_t count) noexcept {
+    uint64_t next = first + count;
+    next_sequence_.compare_exchange_strong(next, first, std::memory_order_relaxed);
+  }
   // Saved in a checkpoint with the seed: the number of sequences taken so far.
   uint64_t sequences_taken() const noexcept { return next_sequence_.load(std::memory_order_relaxed); }
   // The next sequence is number `sequences_taken` of this seed. REQUIRES: no other thread draws meanwhile.

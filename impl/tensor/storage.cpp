@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/error.h"
 #include "runtime/stream_scope.h"
 
 namespace halftone {
@@ -61,6 +62,10 @@ void Storage::release_memory() noexcept {
 
 void Storage::refill() {
   if (!released_) return;
+  // A replay would expect the memory at the address that it has now.
+  if (const RecordedStep* step = RecordedStep::current(); step != nullptr && &step->device() == &device_) {
+    fail(Code::kState, "", "weights that come and go, as sharded ones do, cannot be part of a graph");
+  }
   if (allocation_.size > 0) allocation_ = device_.allocator->allocate(allocation_.size, allocation_.category);
   released_ = false;
 }

@@ -9,7 +9,7 @@
 
 #include "core/foreign_function.h"
 #include "core/ref.h"
-#include "runtime/context.h"
+#include "runtime/recorded_step.h"
 
 namespace halftone {
 
@@ -91,6 +91,9 @@ class Storage final : public RefCounted {
   void set_category(Category category) noexcept;
   Category category() const noexcept { return allocation_.category; }
 
+  // True if a recording allocated the memory for its own work.
+  bool is_of(const RecordedStep& step) const noexcept { return !borrowed_ && step.owns(allocation_); }
+
   // The bytes of the allocated block; 0 if the memory is the caller's.
   size_t byte_count() const noexcept { return borrowed_ ? 0 : allocation_.size; }
 
@@ -98,7 +101,7 @@ class Storage final : public RefCounted {
   // memory. REQUIRES: the memory is not borrowed.
   void release_memory() noexcept;
   // Allocates the block again, with unspecified content. The versions stay: the caller writes what was there before, so
-  // that what backward saved is right again. Throws OUT_OF_MEMORY.
+  // that what backward saved is right again. Throws OUT_OF_MEMORY, and STATE while a graph is captured.
   void refill();
   bool is_released() const noexcept { return released_; }
   // While there is a restorer, the content is not there, and who needs it has it restored. Null: the content is there,

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tensor/recorded_write.h"
+
 namespace halftone {
 
 Tensor::Tensor(Ref<Storage> storage, DType dtype, const Shape& shape, const Shape& strides, int64_t offset)
@@ -33,6 +35,8 @@ uint64_t Tensor::version() const noexcept {
 }
 
 void Tensor::bump_version() const noexcept {
+  if (RecordedStep* step = RecordedStep::current(); step != nullptr) [[unlikely]]
+    record_write(*step, storage(), body_->range);
   if (!body_->range) return storage()->bump_whole();
   body_->range->bump();
   storage()->bump_range();

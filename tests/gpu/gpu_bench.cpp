@@ -1,8 +1,8 @@
 // Rates of a GPU through the C interface, each beside a reference of the same run:
 //   gpu_bench PLUGIN [--rounds N]
 // matrix products of 8192 x 8192 beside cuBLAS, those of 8-bit floats beside its BF16, passes of AdamW beside a copy,
-// attention at context 4096 beside the peak of products. Library and reference take turns in every round; figures are
-// medians. Prints one line for each figure:
+// attention at context 4096 beside the peak of products, and training steps replayed as a graph beside ordinary ones.
+// Library and reference take turns in every round; figures are medians. Prints one line for each figure:
 //   NAME VALUE UNIT REFERENCE
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -193,6 +193,53 @@ void measure_attention(const Device& device, int rounds) {
         "TFLOP/s");
 }
 
+// A training step of a transformer in BF16, and the function that a graph records.
+struct TransformerStep {
+  TransformerStep(const Device& device, int64_t batch, int64_t context) : rows{batch * context, 50257} {
+    htone_transformer_options options = HTONE_TRANSFORMER_OPTIONS_INIT;
+    model = make<Module>(htone_module_create_transformer, device, &options);
+    optimizer = make<Optimizer>(htone_optimizer_create_adamw, model, nullptr);
+    policy = make<AutocastPolicy>(htone_autocast_policy_create, HTONE_BF16);
+    std::vector<int64_t> numbers(static_cast<size_t>(batch * context));
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i * 2654435761u % 50257);
+    tokens = Tensor::from(device, {batch, context}, numbers);
+    targets = Tensor::from(device, {batch * context}, numbers);
+  }
+  void run() const {
+    call(htone_optimizer_zero_grad, optimizer);
+    const Tensor output = make<Tensor>(htone_module_forward, model, tokens, policy.get());
+    const Tensor logits = make<Tensor>(htone_reshape, output, 2, rows);
+    call(htone_tensor_backward, make<Tensor>(htone_cross_entropy, logits, targets, nullptr), nullptr, 0);
+    call(htone_optimizer_step, optimizer);
+  }
+  static htone_status run_recorded(void* step) {
+    try {
+      static_cast<const TransformerStep*>(step)->run();
+    } catch (const Error& error) {
+      return error.status();
+    }
+    return HTONE_OK;
+  }
+
+  Module model;
+  Optimizer optimizer;
+  AutocastPolicy policy;
+  Tensor tokens, targets;
+  int64_t rows[2];
+};
+
+// GPT-2 with 124 million parameters. The ordinary steps are the reference.
+void measure_graph(const Device& device, int rounds, const char* name, int64_t batch, int64_t context) {
+  TransformerStep step(device, batch, context);
+  for (int i = 0; i < 2; ++i) step.run();
+  const Graph graph =
+      make<Graph>(htone_graph_capture, device, TransformerStep::run_recorded, static_cast<void*>(&step), nullptr);
+  print(name,
+        compare(
+            device, rounds, 1.0, [&] { call(htone_graph_replay, graph); }, 1.0, [&] { step.run(); }),
+        1.0, "steps/s");
+}
+
 int run(const char* plugin, int rounds) {
   const Context context = make<Context>(htone_context_create, nullptr);
   call(htone_context_load_plugin, context, plugin);
@@ -204,6 +251,8 @@ int run(const char* plugin, int rounds) {
   measure_scaled_product(device, rounds, "matmul_f8e4m3_rows", false);
   measure_adamw(device, rounds);
   measure_attention(device, rounds);
+  measure_graph(device, rounds, "gpt2_step_graph_1x128", 1, 128);
+  measure_graph(device, rounds, "gpt2_step_graph_8x1024", 8, 1024);
   return 0;
 }
 

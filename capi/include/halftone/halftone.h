@@ -55,6 +55,7 @@
 #include "halftone/generator.h"
 #include "halftone/grad_scaler.h"
 #include "halftone/gradients.h"
+#include "halftone/graph.h"
 #include "halftone/hooks.h"
 #include "halftone/in_place.h"
 #include "halftone/index.h"

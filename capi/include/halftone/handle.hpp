@@ -202,6 +202,7 @@ using Device = Handle<htone_device>;                  /**< device.h */
 using Ema = Handle<htone_ema>;                        /**< ema.h */
 using Function = Handle<htone_function>;              /**< custom.h */
 using GradScaler = Handle<htone_grad_scaler>;         /**< grad_scaler.h */
+using Graph = Handle<htone_graph>;                    /**< graph.h */
 using Hook = Handle<htone_hook>;                      /**< hooks.h */
 using Module = Handle<htone_module>;                  /**< nn.h */
 using Optimizer = Handle<htone_optimizer>;            /**< optim.h */

@@ -21,6 +21,7 @@ inline htone_status retain(htone_device* object) { return htone_device_retain(ob
 inline htone_status retain(htone_ema* object) { return htone_ema_retain(object); }
 inline htone_status retain(htone_function* object) { return htone_function_retain(object); }
 inline htone_status retain(htone_grad_scaler* object) { return htone_grad_scaler_retain(object); }
+inline htone_status retain(htone_graph* object) { return htone_graph_retain(object); }
 inline htone_status retain(htone_hook* object) { return htone_hook_retain(object); }
 inline htone_status retain(htone_module* object) { return htone_module_retain(object); }
 inline htone_status retain(htone_optimizer* object) { return htone_optimizer_retain(object); }
@@ -39,6 +40,7 @@ inline htone_status release(htone_device* object) { return htone_device_release(
 inline htone_status release(htone_ema* object) { return htone_ema_release(object); }
 inline htone_status release(htone_function* object) { return htone_function_release(object); }
 inline htone_status release(htone_grad_scaler* object) { return htone_grad_scaler_release(object); }
+inline htone_status release(htone_graph* object) { return htone_graph_release(object); }
 inline htone_status release(htone_hook* object) { return htone_hook_release(object); }
 inline htone_status release(htone_module* object) { return htone_module_release(object); }
 inline htone_status release(htone_optimizer* object) { return htone_optimizer_release(object); }

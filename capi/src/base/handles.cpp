@@ -44,6 +44,7 @@ const char* name_with_article(HandleType type) noexcept {
       "an operation of a group",
       "a replicated model",
       "a sharded model",
+      "a graph",
   };
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "an unknown handle";

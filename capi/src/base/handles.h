@@ -37,7 +37,8 @@ enum class HandleType : uint8_t {
   kWork,
   kDdp,
   kFsdp,
-  kLast = kFsdp,
+  kGraph,
+  kLast = kGraph,
 };
 
 // "a tensor", "an optimizer", for messages.

@@ -24,7 +24,7 @@
 #include "optim/optimizer.h"
 #include "parallel/replicate.h"
 #include "parallel/sharded.h"
-#include "runtime/context.h"
+#include "runtime/recorded_step.h"
 #include "tensor/state_dict.h"
 #include "tensor/tensor.h"
 #include "trainer/checkpoint.h"
@@ -44,6 +44,19 @@ struct ScheduleSettings final : RefCounted {
   explicit ScheduleSettings(const Schedule& schedule) : rule{schedule, nullptr} {}
   explicit ScheduleSettings(const optim::ScheduleRule& value) : rule(value) {}
   optim::ScheduleRule rule;
+};
+
+template <class Function>
+class Callback;  // base/callback.h
+using StepCallback = Callback<htone_step_fn>;
+
+// A step that a device has recorded, or that is called in each replay.
+struct CapturedStep final : RefCounted {
+  CapturedStep(ContextDevice& on, Ref<StepCallback> function);
+  ~CapturedStep() override;
+  Ref<Context> context;
+  Ref<StepCallback> step;
+  Ref<RecordedStep> recorded;  // null if the device cannot record
 };
 
 template <class ObjectType, HandleType handle_type>
@@ -76,6 +89,7 @@ HandleTraits<Ref<Group>, HandleType::kGroup> traits_of(htone_group*);
 HandleTraits<Ref<GroupWork>, HandleType::kWork> traits_of(htone_work*);
 HandleTraits<Ref<parallel::Replicate>, HandleType::kDdp> traits_of(htone_ddp*);
 HandleTraits<Ref<parallel::Sharded>, HandleType::kFsdp> traits_of(htone_fsdp*);
+HandleTraits<Ref<CapturedStep>, HandleType::kGraph> traits_of(htone_graph*);
 
 template <class T>
 concept IsHandle = requires(T* handle) {

@@ -83,7 +83,7 @@ void drop_any(void* handle) noexcept {
   drop_one_of<htone_tensor, htone_context, htone_device, htone_autocast_policy, htone_parameter, htone_parameters,
               htone_module, htone_state_dict, htone_optimizer, htone_schedule, htone_grad_scaler, htone_ema,
               htone_sampler, htone_batches, htone_checkpoint, htone_function, htone_hook, htone_store, htone_group,
-              htone_work, htone_ddp, htone_fsdp>(handle);
+              htone_work, htone_ddp, htone_fsdp, htone_graph>(handle);
 }
 
 }  // namespace

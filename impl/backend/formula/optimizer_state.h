@@ -39,10 +39,11 @@ enum class ScheduleKind : int32_t { kConstant, kCosine, kStep, kGiven };
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kConstant;
   int32_t reserved = 0;
-  int64_t total_steps = 0;    // cosine: the update after which the factor stays; step: updates between two changes
-  double final_factor = 0.0;  // cosine: the factor at the end; step: what each change multiplies by; given: it
-  int64_t warmup_steps = 0;   // updates of a linear climb before all that
-  double start_factor = 0.0;  // where the climb begins
+  int64_t total_steps = 0;        // cosine: the update after which the factor stays; step: updates between two changes
+  double final_factor = 0.0;      // cosine: the factor at the end; step: what each change multiplies by; given: it
+  int64_t warmup_steps = 0;       // updates of a linear climb before all that
+  double start_factor = 0.0;      // where the climb begins
+  const double* given = nullptr;  // kGiven: device memory to read final_factor from, which replays change; null: none
 };
 
 // Settings of AdamW and Adam.

@@ -11,7 +11,7 @@ namespace halftone {
 
 // Cosine: 1 at position 0, final_factor from total_steps on; total_steps of 0 or less is no schedule.
 HALFTONE_HOST_DEVICE inline double factor_after_warmup(const Schedule& schedule, int64_t position) {
-  if (schedule.kind == ScheduleKind::kGiven) return schedule.final_factor;
+  if (schedule.kind == ScheduleKind::kGiven) return schedule.given != nullptr ? *schedule.given : schedule.final_factor;
   if (schedule.kind == ScheduleKind::kConstant || schedule.total_steps <= 0) return 1.0;
   if (schedule.kind == ScheduleKind::kStep) {
     return std::pow(schedule.final_factor, static_cast<double>(position / schedule.total_steps));

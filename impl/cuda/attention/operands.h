@@ -82,7 +82,7 @@ template <class C>
 HALFTONE_DEVICE inline C dropout_factor(const AttentionShape& shape, int64_t row, int64_t key) {
   if (!shape.drops) return C{1};
   const auto element = static_cast<uint64_t>(row * shape.dropout_row + key);
-  const uint32_t word = philox(shape.dropout_key, element / 4)[element % 4];
+  const uint32_t word = philox(current_key(shape.dropout_key), element / 4)[element % 4];
   return (word >> 8) >= shape.dropout_threshold ? static_cast<C>(shape.dropout_scale) : C{0};
 }
 

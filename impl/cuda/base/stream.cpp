@@ -17,6 +17,7 @@ CudaStream::~CudaStream() {
 void CudaStream::destroy() noexcept { delete this; }
 
 Status CudaStream::synchronize() noexcept {
+  if (Status status = device_.recording->require_none("a wait for the device"); !status.ok()) return status;
   const CurrentDevice current(device_.index);
   Status status = status_of(cudaStreamSynchronize(native_), "cudaStreamSynchronize");
   return status.ok() ? take_fault(device_) : status;
@@ -39,12 +40,14 @@ Status CudaEvent::wait_on(Stream& stream) noexcept {
 }
 
 Status CudaEvent::synchronize() noexcept {
+  if (Status status = device_.recording->require_none("a wait for the device"); !status.ok()) return status;
   const CurrentDevice current(device_.index);
   Status status = status_of(cudaEventSynchronize(native_), "cudaEventSynchronize");
   return status.ok() ? take_fault(device_) : status;
 }
 
 Status CudaEvent::is_reached(bool* out) noexcept {
+  if (Status status = device_.recording->require_none("a question for an event"); !status.ok()) return status;
   const CurrentDevice current(device_.index);
   const cudaError_t error = cudaEventQuery(native_);
   *out = error == cudaSuccess;

@@ -7,6 +7,7 @@
 
 #include "backend/device.h"
 #include "cuda/base/fault.h"
+#include "cuda/base/recording.h"
 
 namespace halftone::cuda {
 
@@ -22,6 +23,7 @@ struct DeviceState {
   bool uses_managed_memory = false;
   Fault* fault = nullptr;  // host memory that kernels write
   LtHandle* lt = nullptr;  // for matrix products
+  RecordingState* recording = nullptr;
 };
 
 // Bytes of device memory that a stream has for its kernels.

@@ -32,7 +32,8 @@ struct NormalNumbers {
 
 // Thread t draws tile t; out = shift + scale * standard number.
 template <class Numbers, class C>
-HALFTONE_KERNEL draw_kernel(Places<1> places, Elements out, PhiloxKey key, C shift, C scale) {
+HALFTONE_KERNEL draw_kernel(Places<1> places, Elements out, PhiloxKey taken, C shift, C scale) {
+  const PhiloxKey key = current_key(taken);
   for (int64_t begin = first_item() * kTile; begin < places.count; begin += item_step() * kTile) {
     C tile[kTile];
 #pragma unroll
@@ -66,8 +67,9 @@ Status normal(Stream& stream, PhiloxKey key, double mean, double std, const View
 
 // Dropped elements are multiplied by 0, so that NaN stays NaN.
 template <class C>
-HALFTONE_KERNEL dropout_kernel(Places<2> places, Elements in, Elements out, PhiloxKey key, uint32_t threshold,
+HALFTONE_KERNEL dropout_kernel(Places<2> places, Elements in, Elements out, PhiloxKey taken, uint32_t threshold,
                                C scale) {
+  const PhiloxKey key = current_key(taken);
   const Places<1> of_out = places_of_view<0>(places);
   const Places<1> of_in = places_of_view<1>(places);
   for (int64_t begin = first_item() * kTile; begin < places.count; begin += item_step() * kTile) {
@@ -97,7 +99,7 @@ Status dropout(Stream& stream, const Dropout& dropout, const View& in, const Vie
 HALFTONE_KERNEL permutation_kernel(int64_t* order, int64_t count, PhiloxKey key) {
   for (int64_t i = threadIdx.x; i < count; i += blockDim.x) order[i] = i;
   __syncthreads();
-  if (threadIdx.x == 0) shuffle(order, count, key);
+  if (threadIdx.x == 0) shuffle(order, count, current_key(key));
 }
 
 Status permutation(Stream& stream, PhiloxKey key, const View& out) noexcept {

@@ -81,7 +81,7 @@ HALFTONE_KERNEL draw_kernel(Draw draw, double* all_nodes, int64_t* out, Fault fa
     const int64_t step = draw.settings.replaces ? blockDim.x : 1;
     for (int64_t d = first; d < draw.draws; d += step) {
       const int64_t number = row * draw.draws + d;
-      out[number] = tree.find(uniform_double(draw.settings.key, static_cast<uint64_t>(number)));
+      out[number] = tree.find(uniform_double(current_key(draw.settings.key), static_cast<uint64_t>(number)));
       if (!draw.settings.replaces) tree.remove(out[number]);
     }
   }

@@ -126,6 +126,14 @@ PageBlock* PageHeap::take_out_free_segments() noexcept {
   return chain;
 }
 
+void PageHeap::add_free_segments(PageBlock* chain) noexcept {
+  while (chain != nullptr) {
+    PageBlock* const following = chain->next;
+    link(chain);
+    chain = following;
+  }
+}
+
 size_t PageHeap::free_bytes() const noexcept {
   size_t bytes = 0;
   for (const PageBlock* first : bins_) {

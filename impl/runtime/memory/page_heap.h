@@ -48,6 +48,9 @@ class PageHeap {
   // to the device and deletes the records.
   PageBlock* take_out_free_segments() noexcept;
 
+  // Adds segments that another heap's take_out_free_segments returned.
+  void add_free_segments(PageBlock* chain) noexcept;
+
   // The sum over all free blocks; each of them may be small.
   size_t free_bytes() const noexcept;
 

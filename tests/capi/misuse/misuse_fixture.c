@@ -130,6 +130,11 @@ htone_status no_parameter_hook(htone_parameter* parameter, void* user) {
   return HTONE_OK;
 }
 
+htone_status no_step(void* user) {
+  (void)user;
+  return HTONE_OK;
+}
+
 htone_status no_load(size_t index_count, const int64_t* indices, void* const* out_rows, void* user) {
   (void)index_count, (void)indices, (void)out_rows, (void)user;
   return HTONE_OK;
@@ -316,6 +321,7 @@ static void make_objects(void) {
   fixture.ddp = make_object(kDdpHandle);
   fixture.whole_module = NULL; /* that of the test before is gone */
   fixture.fsdp = make_object(kFsdpHandle);
+  fixture.graph = keep_graph(make_object(kGraphHandle));
   assert_ok(htone_parameters_create_from_module(fixture.whole_module, &fixture.sharded_parameters));
   assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &fixture.custom_module));
   keep_module(fixture.custom_module);

@@ -31,6 +31,7 @@ typedef enum HandleKind {
   kWorkHandle,
   kDdpHandle,
   kFsdpHandle,
+  kGraphHandle,
   kHandleKinds
 } HandleKind;
 
@@ -58,6 +59,7 @@ typedef struct Fixture {
   htone_work* work;   /* a barrier that is done */
   htone_ddp* ddp;     /* of free_module */
   htone_fsdp* fsdp;
+  htone_graph* graph; /* of a step that does nothing */
 
   htone_tensor* leaf; /* with a gradient */
   htone_tensor* loss; /* a recorded scalar */
@@ -176,6 +178,7 @@ htone_status no_forward(htone_module* module, const htone_forward_call* call, vo
 htone_status no_forward_hook(htone_module* module, const htone_forward_call* call, void* user);
 htone_status no_gradient_hook(htone_tensor* gradient, htone_tensor** out_gradient, void* user);
 htone_status no_parameter_hook(htone_parameter* parameter, void* user);
+htone_status no_step(void* user);
 htone_status no_load(size_t index_count, const int64_t* indices, void* const* out_rows, void* user);
 
 /* End a loan that the library made to the test. */

@@ -137,7 +137,7 @@ BadHandle bad_handle(HandleKind kind, size_t i) {
       fixture.context,   fixture.device,     fixture.tensor,     fixture.scope,      fixture.policy,   fixture.module,
       fixture.parameter, fixture.parameters, fixture.state_dict, fixture.optimizer,  fixture.schedule, fixture.scaler,
       fixture.ema,       fixture.sampler,    fixture.batches,    fixture.checkpoint, fixture.function, fixture.hook,
-      fixture.store,     fixture.group,      fixture.work,       fixture.ddp,        fixture.fsdp};
+      fixture.store,     fixture.group,      fixture.work,       fixture.ddp,        fixture.fsdp,     fixture.graph};
   const BadHandle singles[] = {
       {"NULL", NULL},
       {"released", released[kind]},

@@ -25,6 +25,7 @@ typedef union Handle {
   htone_work* work;
   htone_ddp* ddp;
   htone_fsdp* fsdp;
+  htone_graph* graph;
 } Handle;
 
 void* make_object(HandleKind kind) {
@@ -101,6 +102,9 @@ void* make_object(HandleKind kind) {
     case kFsdpHandle:
       assert_ok(htone_fsdp_create(renew_whole_module(), fixture.group, NULL, NULL, &made.fsdp));
       break;
+    case kGraphHandle:
+      assert_ok(htone_graph_capture(fixture.device, no_step, NULL, NULL, &made.graph));
+      break;
     case kHandleKinds:
       break;
   }
@@ -155,6 +159,8 @@ htone_status release_object(HandleKind kind, void* handle) {
       return htone_ddp_release(handle);
     case kFsdpHandle:
       return htone_fsdp_release(handle);
+    case kGraphHandle:
+      return htone_graph_release(handle);
     case kHandleKinds:
       break;
   }

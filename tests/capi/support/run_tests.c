@@ -22,6 +22,7 @@ typedef enum Kind {
   kSampler,
   kBatches,
   kFunction,
+  kGraph,
   kHook,
   kStore,
   kGroup,
@@ -96,6 +97,7 @@ htone_autocast_policy* keep_policy(htone_autocast_policy* policy) { return keep(
 htone_sampler* keep_sampler(htone_sampler* sampler) { return keep(kSampler, sampler); }
 htone_batches* keep_batches(htone_batches* batches) { return keep(kBatches, batches); }
 htone_function* keep_function(htone_function* function) { return keep(kFunction, function); }
+htone_graph* keep_graph(htone_graph* graph) { return keep(kGraph, graph); }
 htone_hook* keep_hook(htone_hook* hook) { return keep(kHook, hook); }
 htone_store* keep_store(htone_store* store) { return keep(kStore, store); }
 htone_group* keep_group(htone_group* group) { return keep(kGroup, group); }
@@ -131,6 +133,8 @@ static htone_status release(Kept entry) {
       return htone_batches_release(entry.handle);
     case kFunction:
       return htone_function_release(entry.handle);
+    case kGraph:
+      return htone_graph_release(entry.handle);
     case kHook:
       return htone_hook_release(entry.handle);
     case kStore:

@@ -45,6 +45,7 @@ htone_autocast_policy* keep_policy(htone_autocast_policy* policy);
 htone_sampler* keep_sampler(htone_sampler* sampler);
 htone_batches* keep_batches(htone_batches* batches);
 htone_function* keep_function(htone_function* function);
+htone_graph* keep_graph(htone_graph* graph);
 htone_hook* keep_hook(htone_hook* hook);
 htone_store* keep_store(htone_store* store);
 htone_group* keep_group(htone_group* group);

@@ -16,6 +16,10 @@
 
 #include "block.h"
 
+#ifndef CUDART_VERSION
+#define CUDART_VERSION 13000
+#endif
+
 #define __global__
 #define __device__
 #define __host__
@@ -128,6 +132,11 @@ enum cudaError_t {
   cudaErrorNotReady = 600,
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901,
+  cudaErrorStreamCaptureUnmatched = 903,
+  cudaErrorStreamCaptureUnjoined = 904,
+  cudaErrorStreamCaptureIsolation = 905,
+  cudaErrorCapturedEvent = 907,
+  cudaErrorStreamCaptureWrongThread = 908,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaDeviceAttr {
@@ -188,9 +197,14 @@ cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaMalloc(void** out, size_t bytes);
 cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned flags = cudaMemAttachGlobal);
+#if CUDART_VERSION >= 13000
 cudaError_t cudaMemAdvise(const void* memory, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation location);
 cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, cudaMemLocation location, unsigned flags,
                                  cudaStream_t stream);
+#else
+cudaError_t cudaMemAdvise(const void* memory, size_t bytes, cudaMemoryAdvise advice, int device);
+cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, int device, cudaStream_t stream);
+#endif
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* memory);

@@ -11,12 +11,17 @@ struct Counts {
   std::atomic<int64_t> prefetches{0};
   std::atomic<int64_t> searches{0};  // for an algorithm of cuBLASLt
   std::atomic<int64_t> products{0};  // of cuBLASLt
+  std::atomic<int64_t> graphs{0};    // launches of graphs
   std::atomic<int64_t> queued{0};    // kernels, transfers and calls of libraries
 };
 inline Counts counts;
 
 // True: a wait for one stream runs all other streams first. False: they run only as far as an event demands it.
 inline std::atomic<bool> runs_others_first{false};
+
+// Bytes of device memory that may be allocated at a time.
+inline constexpr int64_t kDeviceMemory = int64_t{2} << 30;
+inline std::atomic<int64_t> memory_limit{kDeviceMemory};
 
 // The machine as the runtime describes it.
 struct MachineAnswers {

@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -7,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "capture.h"
 #include "deferred_queue.h"
 #include "emulation.h"
 
@@ -32,6 +34,7 @@ class NoStream final : public halftone::Stream {
 struct FakeDevice {
   NoStream none;
   Machine machine{none};
+  std::vector<std::shared_ptr<Capture>> captures;  // under way
 };
 
 struct Memory {
@@ -44,6 +47,7 @@ struct World {
   FakeDevice devices[kDevices];
   std::mutex mutex;  // guards the members below
   std::map<const char*, Memory> memory;
+  int64_t device_bytes = 0;  // of both devices
   bool is_lost = false;
 };
 
@@ -62,13 +66,28 @@ cudaError_t result(cudaError_t error) {
 
 Machine& current_machine() { return world().devices[current_device].machine; }
 
+// A call that no capture allows, or where `is_unsafe`, only one in relaxed mode.
+cudaError_t refuse_in_capture(bool is_unsafe) {
+  FakeDevice& device = world().devices[current_device];
+  const std::lock_guard lock(device.machine.mutex);
+  for (const std::shared_ptr<Capture>& capture : device.captures) {
+    if (is_unsafe && !capture->forbids_unsafe_calls()) continue;
+    capture->invalidate();
+    return result(cudaErrorStreamCaptureUnsupported);
+  }
+  return cudaSuccess;
+}
+
 // A lost device fails every call from then on, as after an uncorrectable error of its memory.
 cudaError_t state_of(Machine& machine) { return machine.is_lost ? result(cudaErrorECCUncorrectable) : cudaSuccess; }
 
 cudaError_t allocate(void** out, size_t bytes, cudaMemoryType type) {
+  const auto counted = static_cast<int64_t>(type == cudaMemoryTypeDevice ? bytes : 0);
+  const std::lock_guard lock(world().mutex);
+  if (world().device_bytes + counted > memory_limit) return result(cudaErrorMemoryAllocation);
   if (posix_memalign(out, kAlignment, bytes > 0 ? bytes : 1) != 0) return result(cudaErrorMemoryAllocation);
   std::memset(*out, kUnset, bytes);
-  const std::lock_guard lock(world().mutex);
+  world().device_bytes += counted;
   world().memory[static_cast<const char*>(*out)] = {bytes, type};
   return cudaSuccess;
 }
@@ -78,6 +97,9 @@ void release(void* memory) {
   const std::lock_guard lock(world().mutex);
   const auto found = world().memory.find(static_cast<const char*>(memory));
   if (found == world().memory.end()) std::abort();  // freed twice, or never allocated
+  if (found->second.type == cudaMemoryTypeDevice) {
+    world().device_bytes -= static_cast<int64_t>(found->second.bytes);
+  }
   std::memset(memory, kUnset, found->second.bytes);
   world().memory.erase(found);
   std::free(memory);
@@ -96,11 +118,6 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 
 }  // namespace
 
-class FakeGraph {
- public:
-  std::vector<std::function<void()>> work;
-};
-
 class FakeGraphExec {
  public:
   std::vector<std::function<void()>> work;
@@ -111,7 +128,7 @@ class FakeStream {
   explicit FakeStream(Machine& on) : machine(on), queue(std::make_shared<Queue>(on)) {}
   Machine& machine;
   std::shared_ptr<Queue> queue;
-  std::unique_ptr<FakeGraph> capture;  // null: none is under way
+  std::shared_ptr<Capture> capture;  // null: none is under way
 };
 
 class FakeEvent {
@@ -120,7 +137,8 @@ class FakeEvent {
   Machine& machine;
   std::shared_ptr<Queue> queue;
   int64_t position = 0;
-  bool is_captured = false;  // recorded in a capture, where order is that of the capture
+  std::shared_ptr<Capture> capture;  // that it was recorded in
+  cudaStream_t stream = nullptr;     // in that capture
 };
 
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
@@ -128,7 +146,8 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
   if (stream->machine.is_lost) return result(cudaErrorECCUncorrectable);
   ++counts.queued;
   if (stream->capture != nullptr) {
-    stream->capture->work.push_back(std::move(work));
+    if (stream->capture->is_invalid()) return result(cudaErrorStreamCaptureInvalidated);
+    stream->capture->add(stream, std::move(work));
     return cudaSuccess;
   }
   stream->queue->add([run = std::move(work)](halftone::Stream&) {
@@ -146,6 +165,11 @@ cudaError_t wait_for(Machine& machine, const std::shared_ptr<Queue>& queue, int6
   if (runs_others_first) machine.run_all();
   if (queue != nullptr) queue->run_until(position);
   return state_of(machine);
+}
+
+cudaError_t refuse(Capture& capture, cudaError_t error) {
+  capture.invalidate();
+  return result(error);
 }
 
 cudaError_t run_everything(Machine& machine) {
@@ -184,6 +208,16 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "operation not permitted when stream is capturing";
     case cudaErrorStreamCaptureInvalidated:
       return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureWrongThread:
+      return "attempt to terminate a thread-local capture sequence from another thread";
+    case cudaErrorCapturedEvent:
+      return "operation not permitted on an event last recorded in a capturing stream";
+    case cudaErrorStreamCaptureIsolation:
+      return "dependency created on uncaptured work in another stream";
+    case cudaErrorStreamCaptureUnjoined:
+      return "capturing stream has unjoined work";
+    case cudaErrorStreamCaptureUnmatched:
+      return "the capture was not initiated in this stream";
   }
   return "unrecognized error code";
 }
@@ -210,6 +244,16 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorStreamCaptureInvalidated:
       return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureWrongThread:
+      return "cudaErrorStreamCaptureWrongThread";
+    case cudaErrorCapturedEvent:
+      return "cudaErrorCapturedEvent";
+    case cudaErrorStreamCaptureIsolation:
+      return "cudaErrorStreamCaptureIsolation";
+    case cudaErrorStreamCaptureUnjoined:
+      return "cudaErrorStreamCaptureUnjoined";
+    case cudaErrorStreamCaptureUnmatched:
+      return "cudaErrorStreamCaptureUnmatched";
   }
   return "cudaErrorUnknown";
 }
@@ -259,16 +303,24 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize() { return run_everything(current_machine()); }
+cudaError_t cudaDeviceSynchronize() {
+  if (const cudaError_t error = refuse_in_capture(false); error != cudaSuccess) return error;
+  return run_everything(current_machine());
+}
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  *free = size_t{1} << 30;
-  *total = size_t{2} << 30;
+  const std::lock_guard lock(world().mutex);
+  *total = static_cast<size_t>(memory_limit);
+  *free = static_cast<size_t>(std::max<int64_t>(memory_limit - world().device_bytes, 0));
   return cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** out, size_t bytes) { return allocate(out, bytes, cudaMemoryTypeDevice); }
+cudaError_t cudaMalloc(void** out, size_t bytes) {
+  if (const cudaError_t error = refuse_in_capture(true); error != cudaSuccess) return error;
+  return allocate(out, bytes, cudaMemoryTypeDevice);
+}
 cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned) {
+  if (const cudaError_t error = refuse_in_capture(true); error != cudaSuccess) return error;
   return allocate(out, bytes, cudaMemoryTypeManaged);
 }
 // Advice is for managed memory alone.
@@ -280,13 +332,19 @@ cudaError_t cudaMemPrefetchAsync(const void* memory, size_t, cudaMemLocation, un
   ++counts.prefetches;
   return enqueue(stream, [] {});
 }
+// Both wait for the device.
 cudaError_t cudaFree(void* memory) {
+  if (const cudaError_t error = refuse_in_capture(false); error != cudaSuccess) return error;
   run_everything(current_machine());
   release(memory);
   return cudaSuccess;
 }
-cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) { return allocate(out, bytes, cudaMemoryTypeHost); }
+cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
+  if (const cudaError_t error = refuse_in_capture(true); error != cudaSuccess) return error;
+  return allocate(out, bytes, cudaMemoryTypeHost);
+}
 cudaError_t cudaFreeHost(void* memory) {
+  if (const cudaError_t error = refuse_in_capture(false); error != cudaSuccess) return error;
   run_everything(current_machine());
   release(memory);
   return cudaSuccess;
@@ -299,6 +357,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 // Memory that is not pinned is read at once, after a wait for the stream, which counts; and written after one.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const bool is_direct = type_of(kind == cudaMemcpyHostToDevice ? from : to) != cudaMemoryTypeUnregistered;
+  if (stream->capture != nullptr && kind != cudaMemcpyDeviceToDevice && !is_direct) {
+    return refuse(*stream->capture, cudaErrorStreamCaptureUnsupported);
+  }
   const cudaError_t error = enqueue(stream, [=] { std::memcpy(to, from, bytes); });
   if (error != cudaSuccess || kind == cudaMemcpyDeviceToDevice || is_direct) return error;
   return cudaStreamSynchronize(stream);
@@ -314,31 +375,62 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const Lock lock(stream->machine.mutex);
+  if (stream->capture != nullptr) stream->capture->invalidate();
   stream->queue->run_until(stream->queue->length());
   delete stream;
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (stream->capture != nullptr) return result(cudaErrorStreamCaptureUnsupported);
+  if (stream->capture != nullptr) return refuse(*stream->capture, cudaErrorStreamCaptureUnsupported);
   return wait_for(stream->machine, stream->queue, stream->queue->length());
+}
+// A stream that waits for a captured event takes part in the capture. One that is captured can wait for no other event.
+static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event) {
+  if (stream->capture != nullptr && stream->capture != event->capture) {
+    return refuse(*stream->capture, cudaErrorStreamCaptureIsolation);
+  }
+  if (event->capture->is_invalid()) return result(cudaErrorStreamCaptureInvalidated);
+  stream->capture = event->capture;
+  stream->capture->join(stream, event->stream, event->position);
+  return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(stream->machine.mutex);
-  const bool has_order = event->queue == nullptr || event->queue == stream->queue || event->is_captured;
+  if (event->capture != nullptr || stream->capture != nullptr) return wait_in_capture(stream, event);
+  const bool has_order = event->queue == nullptr || event->queue == stream->queue;
   if (!has_order) stream->queue->add_wait(event->queue, event->position);
   return state_of(stream->machine);
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+namespace {
+
+std::vector<std::shared_ptr<Capture>>& captures_of(cudaStream_t stream) {
+  FakeDevice& first = world().devices[0];
+  return &first.machine == &stream->machine ? first.captures : world().devices[1].captures;
+}
+
+}  // namespace
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   const Lock lock(stream->machine.mutex);
   if (stream->capture != nullptr) return result(cudaErrorInvalidValue);
-  stream->capture = std::make_unique<FakeGraph>();
+  stream->capture = std::make_shared<Capture>(stream, mode);
+  captures_of(stream).push_back(stream->capture);
   return cudaSuccess;
 }
+// Ends the capture of all streams that took part, also where it fails.
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
   const Lock lock(stream->machine.mutex);
-  if (stream->capture == nullptr) return result(cudaErrorInvalidValue);
-  *out = stream->capture.release();
+  *out = nullptr;
+  const std::shared_ptr<Capture> capture = stream->capture;
+  if (capture == nullptr) return result(cudaErrorInvalidValue);
+  if (capture->origin() != stream) return refuse(*capture, cudaErrorStreamCaptureUnmatched);
+  if (capture->is_of_other_thread()) return refuse(*capture, cudaErrorStreamCaptureWrongThread);
+  for (const auto& [each, position] : capture->streams()) each->capture = nullptr;
+  std::erase(captures_of(stream), capture);
+  if (capture->is_invalid()) return result(cudaErrorStreamCaptureInvalidated);
+  if (!capture->is_joined()) return result(cudaErrorStreamCaptureUnjoined);
+  *out = new FakeGraph(std::move(capture->graph()));
   return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* out) {
@@ -350,6 +442,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsign
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  ++counts.graphs;
   for (const std::function<void()>& work : graph->work) {
     if (const cudaError_t error = enqueue(stream, work); error != cudaSuccess) return error;
   }
@@ -376,12 +469,23 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const Lock lock(stream->machine.mutex);
   event->queue = stream->queue;
-  event->position = stream->queue->length();
-  event->is_captured = stream->capture != nullptr;
+  event->capture = stream->capture;
+  event->stream = stream;
+  event->position = stream->capture != nullptr ? stream->capture->position(stream) : stream->queue->length();
   return state_of(stream->machine);
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return wait_for(event->machine, event->queue, event->position); }
+// An event of a capture marks no point of the device's work.
+static cudaError_t refuse_captured(cudaEvent_t event) {
+  const Lock lock(event->machine.mutex);
+  if (event->capture != nullptr) return refuse(*event->capture, cudaErrorCapturedEvent);
+  return refuse_in_capture(true);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (const cudaError_t error = refuse_captured(event); error != cudaSuccess) return error;
+  return wait_for(event->machine, event->queue, event->position);
+}
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t error = refuse_captured(event); error != cudaSuccess) return error;
   const Lock lock(event->machine.mutex);
   if (event->queue != nullptr && !event->queue->is_past(event->position)) event->queue->run_one();
   const bool is_reached = event->queue == nullptr || event->queue->is_past(event->position);
@@ -394,6 +498,12 @@ HALFTONE_TEST_EXPORT int64_t cuda_emulation_waits() { return counts.waits; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_searches() { return counts.searches; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_products() { return counts.products; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_prefetches() { return counts.prefetches; }
+// Device memory for `bytes` more than is allocated now; a negative number lifts the limit.
+HALFTONE_TEST_EXPORT void cuda_emulation_leave_memory(int64_t bytes) {
+  const std::lock_guard lock(world().mutex);
+  memory_limit = bytes < 0 ? kDeviceMemory : world().device_bytes + bytes;
+}
+HALFTONE_TEST_EXPORT int64_t cuda_emulation_graphs() { return counts.graphs; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
 HALFTONE_TEST_EXPORT void cuda_emulation_run_others_first(int32_t is_first) { runs_others_first = is_first != 0; }
 HALFTONE_TEST_EXPORT void cuda_emulation_lose_after(int64_t pieces) { halftone::deferred::pieces_until_loss = pieces; }

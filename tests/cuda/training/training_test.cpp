@@ -1,30 +1,14 @@
 // Training through the C interface on a CUDA device: the CPU's losses, and no wait within a step. On the emulated
 // runtime the models train for a few steps, on a GPU for fifty.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <functional>
-#include <halftone/htone.hpp>
 #include <string>
-#include <vector>
+
+#include "plugin_under_test.h"
 
 namespace htone {
 namespace {
-
-const char* gpu_plugin() { return std::getenv("HALFTONE_CUDA_PLUGIN"); }
-const char* plugin() { return gpu_plugin() != nullptr ? gpu_plugin() : CUDA_EMULATED_PLUGIN; }
-int step_count() { return gpu_plugin() != nullptr ? 50 : 6; }
-
-// Waits on the emulated runtime; a GPU's waits are not counted.
-int64_t waits() {
-  if (gpu_plugin() != nullptr) return 0;
-  void* library = dlopen(CUDA_EMULATED_PLUGIN, RTLD_NOW);
-  void* symbol = library == nullptr ? nullptr : dlsym(library, "cuda_emulation_waits");
-  if (symbol == nullptr) std::abort();
-  return reinterpret_cast<int64_t (*)()>(symbol)();
-}
 
 // A model with its data.
 struct Task {
@@ -33,18 +17,6 @@ struct Task {
   Tensor targets;
 };
 using MakeTask = Task (*)(const Device& device);
-
-std::vector<float> wave(int64_t count) {
-  std::vector<float> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
-  return values;
-}
-
-std::vector<int64_t> classes(int64_t count, int64_t most) {
-  std::vector<int64_t> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i * i + i / 3) % most;
-  return values;
-}
 
 Task mlp(const Device& device) {
   const Module model = sequential({make<Module>(htone_module_create_linear, device, 12, 20, nullptr),

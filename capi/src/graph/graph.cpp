@@ -1,0 +1,64 @@
+#include "halftone/graph.h"
+
+#include "base/call.h"
+#include "base/callback.h"
+#include "core/call_log.h"
+
+using namespace halftone;
+using namespace halftone::capi;
+
+namespace halftone::capi {
+
+CapturedStep::CapturedStep(ContextDevice& on, Ref<StepCallback> function)
+    : context(Ref<Context>::share(on.context)), step(std::move(function)) {}
+
+// The recorded work goes first: `destroy` may free what it uses.
+CapturedStep::~CapturedStep() { recorded = nullptr; }
+
+}  // namespace halftone::capi
+
+namespace {
+
+constexpr char kCallback[] = "the step's callback";
+
+// The parts of a step are complete calls, in every run.
+void run_step(const StepCallback& step) {
+  const CallLog::Suspension own_logs;
+  step.call(kCallback);
+}
+
+Ref<CapturedStep> capture(ContextDevice& device, const Ref<StepCallback>& step) {
+  auto graph = make_ref<CapturedStep>(device, step);
+  if (device.device->can_record()) {
+    graph->recorded = make_ref<RecordedStep>(device, [&] { run_step(*step); });
+  } else {
+    run_step(*step);
+  }
+  return graph;
+}
+
+void replay(CapturedStep& graph) {
+  if (graph.recorded) return graph.recorded->replay();
+  run_step(*graph.step);
+}
+
+int32_t is_recorded(const CapturedStep& graph) { return graph.recorded ? 1 : 0; }
+
+}  // namespace
+
+htone_status htone_graph_capture(htone_device* device, htone_step_fn callback, void* user, void (*destroy)(void* user),
+                                 htone_graph** out) {
+  return guard([&] {
+    const auto owner = hold(device, "device");
+    const Ref<StepCallback> step = make_callback(callback, user);
+    require_memory(out, "out");
+    give_handle(out, capture(*owner, step));
+    step->set_destroy(destroy);
+  });
+}
+
+htone_status htone_graph_replay(htone_graph* graph) { return Call(replay, graph); }
+
+htone_status htone_graph_is_recorded(htone_graph* graph, int32_t* out_recorded) {
+  return Pure(is_recorded, graph, out_recorded);
+}

@@ -1,0 +1,45 @@
+// The host state of an optimizer's step that was recorded (runtime/recorded_step.h): the weights whose copies are
+// current after it, and the factor of a schedule that the host computes.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "autograd/parameter.h"
+#include "optim/schedule_rule.h"
+#include "runtime/recorded_step.h"
+
+namespace halftone::optim {
+
+class RecordedUpdate final : public ReplayedState {
+ public:
+  // `position` returns the number of updates so far, and keeps the optimizer alive.
+  RecordedUpdate(RecordedStep& step, std::function<int64_t()> position) : step_(step), position_(std::move(position)) {}
+
+  // The rule with its factor in device memory. Throws STATE if the function steps twice: the position of the second
+  // step depends on the first. REQUIRES: a schedule that the host computes.
+  Schedule schedule(const ScheduleRule& rule);
+  // A parameter that the step updates. Throws STATE for split weights that were written since their last update.
+  void add(Parameter& parameter);
+
+  void check() const override;
+  void prepare() override;
+  void settle() noexcept override;
+  void abandon() noexcept override;
+
+ private:
+  struct Updated {
+    Ref<Parameter> parameter;
+    const void* kept;  // addresses
+    const void* compute;
+    bool was_current;
+  };
+
+  RecordedStep& step_;
+  std::function<int64_t()> position_;
+  ScheduleRule rule_;
+  int number_ = -1;  // of the factor; -1: none
+  std::vector<Updated> updated_;
+};
+
+}  // namespace halftone::optim
