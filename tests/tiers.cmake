@@ -12,7 +12,7 @@ set(HALFTONE_FULL_TESTS
     "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
 # And tests of the checks themselves, which plant faults in copies of the tree.
-set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults")
+set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults|package\\.cuda_plugin")
 
 # GoogleTest's filter for those of a room.
 set(HALFTONE_FULL_CASES_cpu
