@@ -28,6 +28,9 @@ class Stream {
   virtual void destroy() noexcept = 0;
   // Waits for all work that was queued before. Returns and clears the device's error word.
   virtual Status synchronize() noexcept = 0;
+  // The queue as the device's own interface knows it, a cudaStream_t where the device is of the kind kCuda, so that a
+  // plugin for process groups can order its work with events. Null if there is none.
+  virtual void* native_handle() noexcept { return nullptr; }
 
  protected:
   ~Stream() = default;

@@ -16,6 +16,10 @@ class KeyValueStore;
 // Floats are added in FP32 (f64: in double) in one binary tree over the rank numbers, and rounded once; kAverage
 // divides the sum by the number of ranks before it is rounded. Results are bitwise equal on all ranks and in all runs.
 // Integers are added modulo 2^bits. kAverage takes floats alone, and kSum no bool. A NaN wins in kMin and kMax.
+//
+// Groups of the kind "nccl" keep this promise in operations that ask for it (CallOptions::is_deterministic). In the
+// others they leave sums and averages of floats to NCCL, which adds in an order of its own and may round in between:
+// the results are equal on all ranks, but may differ between runs.
 enum class ReduceOp : int32_t { kSum, kAverage, kMin, kMax };
 
 inline constexpr int64_t kDefaultGroupTimeoutNs = 60'000'000'000;
@@ -36,7 +40,8 @@ struct GroupOptions {
   // The address or the interface that other machines reach this rank at, for groups over a network: "192.168.1.7" or
   // "eth0"; null takes the address of the machine's name, or the loopback. Read during creation alone.
   const char* interface = nullptr;
-  // Messages carry a checksum, and a message that was changed on its way is COMM. For groups over a network.
+  // Messages carry a checksum, and a message that was changed on its way is COMM. For groups over a network. A group
+  // over NCCL compares the calls of all ranks instead, also those after its first ones.
   int32_t checks_data = 0;
 };
 
@@ -46,6 +51,9 @@ struct CallOptions {
   Stream* stream = nullptr;
   // Compared among the ranks, such as a hash of the parameters' order.
   uint64_t hash = 0;
+  // 1: sums of floats are those of the tree (see ReduceOp), also where the group would be faster with an order of its
+  // own. Equal on all ranks.
+  int32_t is_deterministic = 0;
 };
 
 // Counts what a rank has exchanged with the others since the group was created.
@@ -99,7 +107,8 @@ class ProcessGroup {
   virtual Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept = 0;
   // Sends `data` to rank `peer`, which calls receive. Done when the memory may be written again, which may be before
   // the peer has received it. A rank's messages to one peer arrive in the order of the calls; to rank() itself is
-  // INVALID_ARGUMENT.
+  // INVALID_ARGUMENT. Over NCCL it is done when the peer has received it, so two ranks that exchange messages agree on
+  // who sends first.
   virtual Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept = 0;
   // Replaces `data` by that of the next send of rank `peer` to this rank, which has the same dtype and count.
   virtual Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept = 0;

@@ -15,7 +15,8 @@ class Work {
   // Blocks the calling thread until the operation is done, and returns the operation's result.
   virtual Status wait() noexcept = 0;
   // Work queued on `stream` after this call runs after the operation. A group without streams of its own blocks the
-  // calling thread instead. Returns the operation's result as far as it is known.
+  // calling thread instead; a group over NCCL makes the stream wait, and the caller goes on as soon as the operation is
+  // queued. Returns the operation's result as far as it is known.
   virtual Status wait_on(Stream& stream) noexcept = 0;
 
  protected:

@@ -38,6 +38,7 @@ class CudaStream final : public Stream {
 
   void destroy() noexcept override;
   Status synchronize() noexcept override;
+  void* native_handle() noexcept override { return native_; }
 
   cudaStream_t native() const noexcept { return native_; }
   const DeviceState& device() const noexcept { return device_; }
