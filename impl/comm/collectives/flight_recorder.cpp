@@ -1,13 +1,20 @@
 #include "comm/collectives/flight_recorder.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 #include "comm/collectives/header.h"
+#include "core/log.h"
 
 namespace halftone {
 namespace {
+
+// The log gets this much of the record of operations.
+constexpr uint64_t kToldOperations = 8;
+constexpr size_t kTold = kToldOperations * 512;
 
 double milliseconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
@@ -59,6 +66,17 @@ size_t FlightRecorder::describe_last(uint64_t count, char* out, size_t capacity)
   }
   if (length == 0 && capacity > 0) out[0] = '\0';
   return length;
+}
+
+void FlightRecorder::tell_failure(const Status& failure, int32_t rank) const noexcept {
+  log_warning("rank %d: a group failed: %s; its last operations:", rank, failure.message);
+  char text[kTold];
+  describe_last(kToldOperations, text, sizeof text);
+  for (const char* line = text; *line != '\0';) {
+    const char* const end = strchrnul(line, '\n');
+    log_warning("rank %d: %.*s", rank, static_cast<int>(end - line), line);
+    line = *end == '\n' ? end + 1 : end;
+  }
 }
 
 // Returns the bytes of the whole line.

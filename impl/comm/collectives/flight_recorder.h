@@ -20,6 +20,8 @@ class FlightRecorder {
   size_t describe(char* out, size_t capacity) const noexcept { return describe_last(kEntries, out, capacity); }
   // The last `count` alone.
   size_t describe_last(uint64_t count, char* out, size_t capacity) const noexcept;
+  // Writes to the log what each rank needs to compare with the others.
+  void tell_failure(const Status& failure, int32_t rank) const noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -2,21 +2,16 @@
 
 #include <fenv.h>
 #include <signal.h>
-#include <string.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "core/foreign_function.h"
-#include "core/log.h"
 
 namespace halftone {
 namespace {
 
 constexpr size_t kStackSize = size_t{1} << 20;
-// The log gets this much of the record of operations.
-constexpr uint64_t kToldOperations = 8;
-constexpr size_t kTold = kToldOperations * 512;
 // Longer than any run of a program; a later deadline could overflow the clock's type.
 constexpr int64_t kLongestTimeoutNs = int64_t{1} << 61;
 
@@ -107,17 +102,9 @@ Status GroupThread::run(const PendingWork& work) noexcept {
   return Status::failure(Code::kCancelled, "the group was destroyed before the operation was done");
 }
 
-// Once: the group stays failed. The log gets what each rank needs to compare with the others.
+// Once: the group stays failed.
 void GroupThread::tell_failure(const Status& failure) noexcept {
-  if (std::exchange(has_told_, true)) return;
-  log_warning("rank %d: a group failed: %s; its last operations:", rank_, failure.message);
-  char text[kTold];
-  recorder_.describe_last(kToldOperations, text, sizeof text);
-  for (const char* line = text; *line != '\0';) {
-    const char* const end = strchrnul(line, '\n');
-    log_warning("rank %d: %.*s", rank_, static_cast<int>(end - line), line);
-    line = *end == '\n' ? end + 1 : end;
-  }
+  if (!std::exchange(has_told_, true)) recorder_.tell_failure(failure, rank_);
 }
 
 void GroupThread::set_idle() noexcept {

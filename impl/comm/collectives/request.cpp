@@ -71,6 +71,25 @@ Status check_overlap(const Request& request, int32_t rank) {
 
 }  // namespace
 
+int64_t bytes_sent_by_rings(const Request& request, int32_t rank, int32_t size) noexcept {
+  const int64_t in = request.in.numel() * static_cast<int64_t>(size_of(request.in.dtype)), others = size - 1;
+  switch (request.operation) {
+    case Operation::kAllReduce:
+      return 2 * in / size * others;
+    case Operation::kAllGather:
+      return in * others;
+    case Operation::kReduceScatter:
+    case Operation::kAllToAll:
+      return in / size * others;
+    case Operation::kBroadcast:
+      return rank == request.peer ? in * others : 0;
+    case Operation::kSend:
+      return in;
+    default:
+      return 0;
+  }
+}
+
 Status check_request(const Request& request, int32_t rank, int32_t size) noexcept {
   if (request.operation == Operation::kBarrier) return {};
   if (!is_valid(request.in.dtype) || request.in.dtype != request.out.dtype) {

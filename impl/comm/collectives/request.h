@@ -53,6 +53,9 @@ inline std::byte* address_of(const View& view, int64_t element) {
   return static_cast<std::byte*>(view.data) + element * static_cast<int64_t>(size_of(view.dtype));
 }
 
+// The bytes of operands that a rank sends, if parts go from each rank to the next.
+int64_t bytes_sent_by_rings(const Request& request, int32_t rank, int32_t size) noexcept;
+
 // Returns INVALID_ARGUMENT, DTYPE_MISMATCH or SHAPE_MISMATCH for operands that the operation does not take.
 Status check_request(const Request& request, int32_t rank, int32_t size) noexcept;
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "comm/gloo/roster.h"
+#include "comm/control/roster.h"
 
 namespace halftone {
 

@@ -91,7 +91,7 @@ class LocalGroup final : public ProcessGroup {
     if (request.operation != Operation::kBarrier) move(request);
     recorder_.record_end(recorder_.record_call(request, rank_), {});
     traffic_.count_operation();
-    if (const size_t sent = bytes_sent(request); sent > 0) traffic_.count_sent(sent);
+    if (const int64_t sent = bytes_sent_by_rings(request, rank_, size_); sent > 0) traffic_.count_sent(sent);
     *out_work = &done;
     return {};
   }
@@ -107,26 +107,6 @@ class LocalGroup final : public ProcessGroup {
     } else {
       const int32_t first = request.operation == Operation::kReduceScatter ? rank_ : 0;
       std::memmove(request.out.data, part(request.in, first), bytes);
-    }
-  }
-
-  // As rings send.
-  size_t bytes_sent(const Request& request) const noexcept {
-    const size_t in = bytes_of(request.in), others = static_cast<size_t>(size_ - 1), ranks = others + 1;
-    switch (request.operation) {
-      case Operation::kAllReduce:
-        return 2 * in / ranks * others;
-      case Operation::kAllGather:
-        return in * others;
-      case Operation::kReduceScatter:
-      case Operation::kAllToAll:
-        return in / ranks * others;
-      case Operation::kBroadcast:
-        return rank_ == request.peer ? in * others : 0;
-      case Operation::kSend:
-        return in;
-      default:
-        return 0;
     }
   }
 

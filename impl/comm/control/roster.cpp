@@ -1,4 +1,4 @@
-#include "comm/gloo/roster.h"
+#include "comm/control/roster.h"
 
 #include <unistd.h>
 
