@@ -17,10 +17,37 @@ struct Seat {
   int32_t key;
 };
 
-View view_of(std::vector<Seat>& seats, size_t begin, size_t count) {
-  const int64_t numbers = static_cast<int64_t>(count) * 2;
-  return {.data = seats.data() + begin, .dtype = DType::kI32, .shape = {numbers}, .strides = {1}};
-}
+// Memory of a device for the seats of all ranks.
+class SeatTable {
+ public:
+  SeatTable(Device& device, size_t count) : device_(device), count_(count) {
+    check(device.allocate(bytes(), &memory_));
+  }
+  ~SeatTable() { device_.deallocate(memory_, bytes()); }
+  SeatTable(const SeatTable&) = delete;
+  SeatTable& operator=(const SeatTable&) = delete;
+
+  // Every rank's seat in `seats`, of which this rank's is there.
+  void exchange(ProcessGroup& group, std::vector<Seat>& seats) {
+    Stream& stream = device_.stream();
+    check(device_.copy_from_host(stream, memory_, seats.data(), bytes()));
+    const View own = view(static_cast<size_t>(group.rank()), 1), all = view(0, count_);
+    run_and_wait([&](Work** work) { return group.all_gather({.stream = &stream}, own, all, work); });
+    check(device_.copy_to_host(stream, seats.data(), memory_, bytes()));
+    check(stream.synchronize());
+  }
+
+ private:
+  size_t bytes() const noexcept { return count_ * sizeof(Seat); }
+  View view(size_t begin, size_t count) const {
+    const int64_t numbers = static_cast<int64_t>(count) * 2;
+    return {.data = static_cast<Seat*>(memory_) + begin, .dtype = DType::kI32, .shape = {numbers}, .strides = {1}};
+  }
+
+  Device& device_;
+  const size_t count_;
+  void* memory_ = nullptr;
+};
 
 }  // namespace
 
@@ -40,15 +67,13 @@ Group::Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, co
 }
 
 Ref<Group> Group::split(int32_t color, int32_t key) {
-  if (!device_.device->host_accessible()) {
+  if (!device_.device->host_accessible() && device_.device->kind() != DeviceKind::kCuda) {
     fail(Code::kUnsupported, "group", "a group over the memory of %s cannot be split", device_.device->name());
   }
   const size_t rank = static_cast<size_t>(group_->rank());
   std::vector<Seat> seats(static_cast<size_t>(group_->size()));
   seats[rank] = {.color = color, .key = key};
-  run_and_wait([&](Work** work) {
-    return group_->all_gather({}, view_of(seats, rank, 1), view_of(seats, 0, seats.size()), work);
-  });
+  SeatTable(*device_.device, seats.size()).exchange(*group_, seats);
   ++splits_;
   if (color < 0) return nullptr;
 
@@ -63,7 +88,9 @@ Ref<Group> Group::split(int32_t color, int32_t key) {
   options.name = name.c_str();
   options.rank = static_cast<int32_t>(own - members.begin());
   options.size = static_cast<int32_t>(members.size());
-  return make_ref<Group>(kind_.c_str(), device_, store_, options);
+  Ref<Group> part = make_ref<Group>(kind_.c_str(), device_, store_, options);
+  part->is_deterministic_ = is_deterministic_;
+  return part;
 }
 
 void Group::keep(OwnedWork work, std::shared_ptr<const void> memory) noexcept {

@@ -33,9 +33,13 @@ class Group final : public RefCounted {
   ContextDevice& device() const noexcept { return device_; }
   const std::string& name() const noexcept { return name_; }
 
+  // The caller's operations ask for sums in one tree (CallOptions::is_deterministic). Comes before the first of them.
+  void set_deterministic() noexcept { is_deterministic_ = true; }
+  bool is_deterministic() const noexcept { return is_deterministic_; }
+
   // New groups, each of the ranks that gave one color, in the order of (key, rank). Every rank of this group calls it.
-  // Null where color is negative: then this rank is in none of them. Throws UNSUPPORTED for a group over device memory,
-  // and the errors of the ranks' exchange and of create_group.
+  // Null where color is negative: then this rank is in none of them. Throws the errors of the ranks' exchange and of
+  // create_group.
   Ref<Group> split(int32_t color, int32_t key);
 
   // Keeps a handle, and the memory of its operation, until the operation is done or the group is gone. Safe from any
@@ -59,6 +63,7 @@ class Group final : public RefCounted {
   std::vector<Kept> kept_;  // destroyed after the group, which ends all operations
   OwnedGroup group_;
   uint64_t splits_ = 0;
+  bool is_deterministic_ = false;
 };
 
 // Waits for an operation, start(&work), and throws its error.

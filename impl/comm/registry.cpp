@@ -31,7 +31,7 @@ struct Known {
 };
 
 constexpr Known kKnown[] = {
-    {"gloo", "libhalftone_gloo.so"}, {"tcp", "libhalftone_gloo.so"}, {"nccl", "libhalftone_cuda.so"}};
+    {"gloo", "libhalftone_gloo.so"}, {"tcp", "libhalftone_gloo.so"}, {"nccl", "libhalftone_nccl.so"}};
 
 // `served` and `create` are the members of a plugin's table. `noun` is for messages.
 template <class Factory>

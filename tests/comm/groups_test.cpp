@@ -37,7 +37,7 @@ TEST(Groups, AKindThatIsNotThereNamesThePluginThatHasIt) {
   const Ref<Context> context = make_rank_context();
   const GroupOptions options{.device = context->device("cpu").device};
   for (const auto& [kind, text] : {std::pair{"gloo", "libhalftone_gloo.so"},
-                                   {"nccl", "libhalftone_cuda.so"},
+                                   {"nccl", "libhalftone_nccl.so"},
                                    {"pigeons", "no group of the kind \"pigeons\""}}) {
     try {
       create_group(kind, *context, options);

@@ -1,7 +1,7 @@
 #include "comm/launch/launched_group.h"
 
 #include <algorithm>
-#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "comm/registry.h"
@@ -11,16 +11,22 @@
 namespace halftone {
 namespace {
 
-constexpr const char* kGlooPlugin = "libhalftone_gloo.so";
-
-bool serves_gloo(const Plugin& plugin) {
-  return plugin.table->group_name != nullptr && std::strcmp(plugin.table->group_name, "gloo") == 0;
+// Loads the plugin of a kind of groups that a plugin serves.
+void load_plugin_of(const std::string& kind, Context& context) {
+  if (kind != "gloo" && kind != "nccl") return;
+  const auto serves = [&](const Plugin& plugin) {
+    return plugin.table->group_name != nullptr && plugin.table->group_name == kind;
+  };
+  const std::vector<Plugin> plugins = context.plugins();
+  if (std::any_of(plugins.begin(), plugins.end(), serves)) return;
+  context.load_plugin(path_beside_library(("libhalftone_" + kind + ".so").c_str()).c_str());
 }
 
-void load_gloo(Context& context) {
-  const std::vector<Plugin> plugins = context.plugins();
-  if (std::any_of(plugins.begin(), plugins.end(), serves_gloo)) return;
-  context.load_plugin(path_beside_library(kGlooPlugin).c_str());
+std::string kind_of(const ContextDevice& device, const Launch& launch) {
+  if (device.device->kind() == DeviceKind::kCuda) return "nccl";
+  if (launch.size == 1) return "single";
+  if (!launch.group.empty()) return launch.group;
+  return launch.path.empty() ? "gloo" : "shared_memory";
 }
 
 bool is_loopback(std::string_view address) {
@@ -36,7 +42,7 @@ OwnedStore open_tcp_store(Context& context, const Launch& launch, int64_t timeou
     fail(Code::kInvalidArgument, "",
          "the store %s can be reached by strangers: set HALFTONE_SECRET to one text for all", launch.address.c_str());
   }
-  load_gloo(context);
+  load_plugin_of("gloo", context);
   return create_store("tcp", context,
                       {.address = launch.address.c_str(),
                        .is_server = launch.rank == 0 ? 1 : 0,
@@ -54,11 +60,10 @@ OwnedStore open_store(Context& context, const Launch& launch, int64_t timeout_ns
 Ref<Group> create_launched_group(ContextDevice& device, const Launch& launch, GroupOptions options) {
   options.rank = launch.rank;
   options.size = launch.size;
-  if (launch.size == 1) return make_ref<Group>("single", device, nullptr, options);
-  std::string kind = launch.group;
-  if (kind.empty()) kind = launch.path.empty() ? "gloo" : "shared_memory";
-  const Ref<SharedStore> store = make_ref<SharedStore>(open_store(*device.context, launch, options.timeout_ns));
-  if (kind == "gloo") load_gloo(*device.context);
+  const std::string kind = kind_of(device, launch);
+  load_plugin_of(kind, *device.context);
+  Ref<SharedStore> store;
+  if (launch.size > 1) store = make_ref<SharedStore>(open_store(*device.context, launch, options.timeout_ns));
   return make_ref<Group>(kind.c_str(), device, store, options);
 }
 

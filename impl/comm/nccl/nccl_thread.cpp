@@ -1,0 +1,377 @@
+#include "comm/nccl/nccl_thread.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "comm/control/signals_blocked.h"
+#include "comm/guarded.h"
+#include "core/foreign_function.h"
+
+namespace halftone::nccl {
+namespace {
+
+// The ranks compare their first calls: programs that disagree mostly do so from the beginning. Every comparison is a
+// message to the store, so the others are compared only when they time out.
+constexpr uint64_t kComparedCalls = 256;
+// The thread looks at operations under way this often: at once after some progress, and then less and less.
+constexpr std::chrono::microseconds kFirstPause{20};
+constexpr std::chrono::microseconds kLongestPause{1000};
+constexpr std::chrono::milliseconds kFirstLook{5};
+constexpr std::chrono::milliseconds kLongestLook{250};
+// Two ranks that exchange messages call one after the other; NCCL must get both together.
+constexpr std::chrono::microseconds kMessagePause{200};
+
+// In Notice::reserved: the rank has left in good order, so that NCCL works.
+constexpr int32_t kLeft = 1;
+
+bool is_message(const NcclWork& work) { return has_two_ranks(work.request().operation); }
+
+int64_t received_bytes(const Request& request, int32_t rank, int32_t size) {
+  if (request.operation == Operation::kSend) return 0;
+  const int64_t bytes = request.out.numel() * static_cast<int64_t>(size_of(request.out.dtype));
+  if (request.operation == Operation::kReceive) return bytes;
+  if (request.operation == Operation::kBroadcast) return rank == request.peer ? 0 : bytes;
+  return bytes_sent_by_rings(request, rank, size);
+}
+
+}  // namespace
+
+NcclThread::NcclThread(const NcclFunctions& nccl, const GroupOptions& options)
+    : seat_{.device = options.device->index(), .rank = options.rank, .size = options.size},
+      timeout_ns_(std::min(options.timeout_ns, int64_t{1} << 61)),  // a later deadline could overflow the clock's type
+      checks_all_calls_(options.checks_data != 0),
+      board_(options),
+      communicator_(nccl, seat_),
+      sent_(static_cast<size_t>(options.size)),
+      received_(static_cast<size_t>(options.size)) {
+  if (options.size > 1 && options.heartbeat_ns > 0) watch_.emplace(options, static_cast<Watch::Listener&>(*this));
+}
+
+NcclThread::~NcclThread() {
+  if (watch_) watch_->stop();
+  communicator_.abort();
+}
+
+Status NcclThread::start(const GroupOptions& options, const ncclUniqueId& id, Clock::time_point deadline) {
+  if (watch_) watch_->start();
+  const Patience patience = [&] {
+    look_for_notice(Clock::now());
+    Status status = failure_for(0);
+    if (!status.ok() || Clock::now() < deadline) return status;
+    return Status::failure(Code::kTimeout,
+                           "rank %d waited for NCCL to connect the %d ranks of the group \"%.64s\" until the deadline",
+                           seat_.rank, seat_.size, options.name);
+  };
+  if (Status status = communicator_.join(id, patience); !status.ok()) return status;
+  const SignalsBlocked in_the_thread;
+  const int error = pthread_create(&thread_, nullptr, work, this);
+  if (error != 0) return Status::failure(Code::kOutOfMemory, "cannot start a group's thread: error %d", error);
+  is_started_ = true;
+  return {};
+}
+
+Status NcclThread::submit(const Ref<NcclWork>& work) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(work);
+  const Request& request = work->request();
+  if (is_message(*work)) {
+    const auto peer = static_cast<size_t>(request.peer);
+    work->message = ++(request.operation == Operation::kSend ? sent_ : received_)[peer];
+    work->position = operations_ + 1;
+  } else {
+    work->position = ++operations_;
+  }
+  work->number = recorder_.record_call(request, seat_.rank);
+  changed_.notify_one();
+  return {};
+}
+
+void NcclThread::abort(const char* reason) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (abort_) return;
+  abort_ = Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", seat_.rank, reason);
+  changed_.notify_one();
+}
+
+void NcclThread::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  changed_.notify_one();
+}
+
+void NcclThread::stop() noexcept {
+  const CancellationGuard no_cancellation;
+  if (is_started_) pthread_join(thread_, nullptr);
+  if (watch_) watch_->stop();
+}
+
+void* NcclThread::work(void* self) noexcept {
+  static_cast<NcclThread*>(self)->run();
+  return nullptr;
+}
+
+void NcclThread::run() {
+  cudaSetDevice(seat_.device);
+  while (await_work()) {
+    const Status status = guarded([&] {
+      queue_next();
+      watch();
+    });
+    if (!status.ok()) fail(status, 0);
+  }
+  leave();
+}
+
+// Returns false when the group is closed. With operations under way it waits for a moment alone.
+bool NcclThread::await_work() {
+  std::unique_lock lock(mutex_);
+  const auto has_work = [&] { return is_closed_ || !queue_.empty() || abort_.has_value(); };
+  if (running_.empty()) {
+    changed_.wait(lock, has_work);
+  } else {
+    pause_ = std::exchange(made_progress_, false) ? kFirstPause : std::min<Clock::duration>(2 * pause_, kLongestPause);
+    changed_.wait_for(lock, pause_, has_work);
+  }
+  if (abort_ && failed_position_ == UINT64_MAX) {
+    const uint64_t position = !running_.empty() ? running_.front()->position
+                              : !queue_.empty() ? queue_.front()->position
+                                                : operations_ + 1;
+    const Status reason = *abort_;
+    lock.unlock();
+    fail(reason, position);
+    lock.lock();
+  }
+  abort_.reset();
+  return !is_closed_;
+}
+
+// One operation of all ranks, or the messages that were called one after another.
+std::vector<Ref<NcclWork>> NcclThread::take_next() {
+  std::unique_lock lock(mutex_);
+  std::vector<Ref<NcclWork>> works;
+  if (!queue_.empty() && is_message(*queue_.front())) {
+    lock.unlock();
+    std::this_thread::sleep_for(kMessagePause);
+    lock.lock();
+  }
+  while (!queue_.empty() && (works.empty() || (is_message(*works.back()) && is_message(*queue_.front())))) {
+    works.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return works;
+}
+
+void NcclThread::queue_next() {
+  const std::vector<Ref<NcclWork>> works = take_next();
+  if (works.empty()) return;
+  const uint64_t position = works.front()->position;
+  Status status = failure_for(position);
+  if (status.ok()) status = queue(works);
+  if (status.ok()) {
+    running_.insert(running_.end(), works.begin(), works.end());
+    made_progress_ = true;
+    return;
+  }
+  for (const Ref<NcclWork>& work : works) running_.push_back(work);
+  fail(status, position);
+}
+
+Status NcclThread::queue(const std::vector<Ref<NcclWork>>& works) {
+  if (Status status = compare_calls(works); !status.ok()) return status;
+  NcclWork& first = *works.front();
+  const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout_ns_);
+  const Patience patience = [&] {
+    look_for_notice(Clock::now());
+    Status status = failure_for(first.position);
+    const std::lock_guard lock(mutex_);
+    if (status.ok() && (is_closed_ || abort_)) status = Status::failure(Code::kCancelled, "the group ends");
+    if (status.ok() && Clock::now() >= deadline) status = Status::failure(Code::kTimeout, "the ranks do not connect");
+    return status;
+  };
+  for (const Ref<NcclWork>& work : works) {
+    if (Status status = work->ready().wait_on(communicator_.stream()); !status.ok()) return status;
+  }
+  std::vector<Request> requests;
+  for (const Ref<NcclWork>& work : works) requests.push_back(work->request());
+  Status status = is_message(first) ? communicator_.queue_messages(requests, patience)
+                                    : communicator_.queue(requests[0], first.is_deterministic(), patience);
+  if (status.code == Code::kTimeout) return timeout_of(first);
+  for (const Ref<NcclWork>& work : works) {
+    if (status.ok()) status = work->mark_queued(communicator_.stream());
+  }
+  return status;
+}
+
+Status NcclThread::compare_calls(const std::vector<Ref<NcclWork>>& works) {
+  for (const Ref<NcclWork>& work : works) {
+    const uint64_t sequence = is_message(*work) ? work->message : work->position;
+    if (sequence > kComparedCalls && !checks_all_calls_) continue;
+    Status status = board_.compare_call(work->request(), header_of(work->request(), seat_.rank, sequence, 0));
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+void NcclThread::watch() {
+  while (finish_first()) made_progress_ = true;
+  if (running_.empty()) return;
+  NcclWork& first = *running_.front();
+  look_for_notice(Clock::now());
+  if (Status status = trouble_of(first); !status.ok()) fail(status, first.position);
+}
+
+// Returns true if the first operation under way has ended.
+bool NcclThread::finish_first() {
+  if (running_.empty()) return false;
+  const Ref<NcclWork> first = running_.front();
+  bool has_run = false;
+  if (Status status = first->has_run(&has_run); !status.ok()) {
+    fail(status, first->position);
+    return false;
+  }
+  if (!has_run) return false;
+  running_.pop_front();
+  look_pause_ = {};
+  finish(*first, {});
+  return true;
+}
+
+// The deadline counts from when the caller's stream has come to the operation.
+Status NcclThread::trouble_of(NcclWork& work) {
+  if (Status status = failure_for(work.position); !status.ok()) return status;
+  if (Status status = communicator_.async_error(); !status.ok()) return status;
+  if (work.started == Clock::time_point{}) {
+    bool is_ready = false;
+    if (Status status = work.ready().is_reached(&is_ready); !status.ok() || !is_ready) return status;
+    work.started = Clock::now();
+    recorder_.record_start(work.number);
+  }
+  const bool is_late = Clock::now() - work.started >= std::chrono::nanoseconds(timeout_ns_);
+  return is_late ? timeout_of(work) : Status{};
+}
+
+Status NcclThread::timeout_of(const NcclWork& work) {
+  const uint64_t sequence = is_message(work) ? work.message : work.position;
+  const Header header = header_of(work.request(), seat_.rank, sequence, 0);
+  if (Status status = board_.compare_call(work.request(), header); !status.ok()) return status;
+  const HeaderText call(header);
+  std::vector<int32_t> missing;
+  if (is_message(work)) {
+    missing.push_back(work.request().peer);
+  } else {
+    missing = board_.find_missing(work.position);
+  }
+  if (missing.empty()) {
+    return Status::failure(Code::kTimeout,
+                           "rank %d waited for NCCL in %s until the deadline, and the other ranks did so as well",
+                           seat_.rank, call.text);
+  }
+  std::string names = missing.size() > 1 ? "ranks" : "rank";
+  for (const int32_t rank : missing) names.append(rank == missing[0] ? " " : ", ").append(std::to_string(rank));
+  return Status::failure(Code::kTimeout, "rank %d waited for %s in %s until the deadline", seat_.rank, names.c_str(),
+                         call.text);
+}
+
+// Less and less often while nothing happens, because each look is a message to the store.
+void NcclThread::look_for_notice(Clock::time_point now) {
+  if (look_pause_ == Clock::duration{}) {
+    look_pause_ = kFirstLook;
+    next_look_ = now + look_pause_;
+  }
+  if (now < next_look_) return;
+  look_pause_ = std::min<Clock::duration>(2 * look_pause_, kLongestLook);
+  next_look_ = now + look_pause_;
+  Notice notice;
+  if (board_.read_notice(&notice)) on_notice(notice);
+}
+
+void NcclThread::on_notice(const Notice& notice) noexcept {
+  const std::lock_guard lock(mutex_);
+  is_broken_ = is_broken_ || notice.reserved != kLeft;
+  if (notice.operation >= failed_position_) return;
+  failure_ = notice.reason();
+  failed_position_ = notice.operation;
+  changed_.notify_one();
+}
+
+Status NcclThread::failure_for(uint64_t position) {
+  const std::lock_guard lock(mutex_);
+  return position >= failed_position_ ? failure_ : Status{};
+}
+
+// All ranks tell the reason that came to the store first, unless this rank has failed in an earlier operation.
+void NcclThread::fail(const Status& reason, uint64_t position) {
+  bool is_closed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed = is_closed_;
+  }
+  if (is_closed) return;  // leave() ends all
+  Status own = reason;
+  if (reason.code == Code::kCancelled) {  // by abort(), while the operation was on its way to the device
+    const std::lock_guard lock(mutex_);
+    if (abort_) own = *abort_;
+  }
+  const Notice notice(position, seat_.rank, own);
+  on_notice(notice);
+  const Notice first = board_.settle(notice);
+  if (first.operation <= position) {
+    const std::lock_guard lock(mutex_);
+    failure_ = first.reason();
+    failed_position_ = std::min(failed_position_, first.operation);
+  }
+  communicator_.abort();
+  end_all(failure_for(position));
+}
+
+// REQUIRES: the communicator has ended, so that nothing uses the operands any more
+void NcclThread::end_all(const Status& result) {
+  for (;;) {
+    while (!running_.empty()) {
+      const Ref<NcclWork> work = std::move(running_.front());
+      running_.pop_front();
+      finish(*work, result);
+    }
+    const std::lock_guard lock(mutex_);
+    running_.swap(queue_);
+    if (running_.empty()) return;
+  }
+}
+
+void NcclThread::finish(NcclWork& work, const Status& result) {
+  if (result.ok()) {
+    traffic_.count_operation();
+    if (const int64_t bytes = bytes_sent_by_rings(work.request(), seat_.rank, seat_.size); bytes > 0) {
+      traffic_.count_sent(bytes);
+    }
+    traffic_.count_received(received_bytes(work.request(), seat_.rank, seat_.size));
+  }
+  recorder_.record_end(work.number, result);
+  if (!result.ok() && result.code != Code::kCancelled && !std::exchange(has_told_, true)) {
+    recorder_.tell_failure(result, seat_.rank);
+  }
+  work.finish(result);
+}
+
+// The others can finish the operations that this rank has finished.
+void NcclThread::leave() {
+  while (finish_first()) continue;
+  uint64_t position = 0;
+  bool is_done = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_done = running_.empty() && queue_.empty();
+    position = !running_.empty() ? running_.front()->position : is_done ? operations_ + 1 : queue_.front()->position;
+  }
+  const char* const when = is_done ? "" : " before its operations were done";
+  Notice notice(position, seat_.rank, Status::failure(Code::kPeerLost, "rank %d left the group%s", seat_.rank, when));
+  notice.reserved = is_done ? kLeft : 0;
+  board_.settle(notice);
+  if (is_done && !is_broken_) return communicator_.finish();
+  communicator_.abort();
+  end_all(Status::failure(Code::kCancelled, "the group was destroyed before the operation was done"));
+}
+
+}  // namespace halftone::nccl

@@ -1,0 +1,98 @@
+// The thread of one rank's group over NCCL. It queues the group's operations on the group's stream in the order of the
+// calls, behind the points of the callers' streams, and watches them until the device has run them: it looks for the
+// deadline, for errors of NCCL and for notices of other ranks, and ends the communicator on a failure. It alone calls
+// NCCL. All its signals are blocked. Safe from any thread; close() and stop() come last.
+#pragma once
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "comm/collectives/flight_recorder.h"
+#include "comm/collectives/traffic.h"
+#include "comm/control/watch.h"
+#include "comm/nccl/board.h"
+#include "comm/nccl/communicator.h"
+#include "comm/nccl/nccl_work.h"
+
+namespace halftone::nccl {
+
+class NcclThread final : private Watch::Listener {
+ public:
+  NcclThread(const NcclFunctions& nccl, const GroupOptions& options);
+  ~NcclThread();
+  NcclThread(const NcclThread&) = delete;
+  NcclThread& operator=(const NcclThread&) = delete;
+
+  // Connects the ranks, on the caller's thread, and starts. Comes once. The options are read during the call. Throws
+  // OUT_OF_MEMORY.
+  Status start(const GroupOptions& options, const ncclUniqueId& id, NcclWork::Clock::time_point deadline);
+
+  Status submit(const Ref<NcclWork>& work);
+  // Ends the operations of all ranks that this one has not finished.
+  void abort(const char* reason) noexcept;
+  // Ends the operations that are not done with CANCELLED.
+  void close() noexcept;
+  void stop() noexcept;
+
+  const FlightRecorder& recorder() const noexcept { return recorder_; }
+  GroupCounters counters() const noexcept { return traffic_.counters(); }
+
+ private:
+  using Clock = NcclWork::Clock;
+
+  static void* work(void* self) noexcept;
+  void run();
+  bool await_work();
+  void queue_next();
+  std::vector<Ref<NcclWork>> take_next();
+  Status queue(const std::vector<Ref<NcclWork>>& works);
+  Status compare_calls(const std::vector<Ref<NcclWork>>& works);
+  void watch();
+  bool finish_first();
+  Status trouble_of(NcclWork& work);
+  Status timeout_of(const NcclWork& work);
+  void look_for_notice(Clock::time_point now);
+  void on_notice(const Notice& notice) noexcept override;
+  Status failure_for(uint64_t position);
+  void fail(const Status& reason, uint64_t position);
+  void end_all(const Status& result);
+  void finish(NcclWork& work, const Status& result);
+  void leave();
+
+  const Seat seat_;
+  const int64_t timeout_ns_;
+  const bool checks_all_calls_;
+  Board board_;
+  Communicator communicator_;
+  std::optional<Watch> watch_;  // none without heartbeats
+  FlightRecorder recorder_;
+  Traffic traffic_;
+
+  std::deque<Ref<NcclWork>> running_;  // on the stream; used by the thread
+  Clock::time_point next_look_ = {};   // for a notice; used by the thread
+  Clock::duration look_pause_{};
+  bool has_told_ = false;  // of a failure; used by the thread
+  bool made_progress_ = false;
+  Clock::duration pause_{};
+
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::deque<Ref<NcclWork>> queue_;
+  uint64_t operations_ = 0;         // of all ranks, that were called
+  std::vector<uint64_t> sent_;      // messages to each rank
+  std::vector<uint64_t> received_;  // and from each
+  Status failure_;
+  uint64_t failed_position_ = UINT64_MAX;  // the first that fails
+  bool is_broken_ = false;                 // not by ranks that left in good order
+  std::optional<Status> abort_;            // asked for by this rank
+  bool is_closed_ = false;
+  bool is_started_ = false;
+  pthread_t thread_{};
+};
+
+}  // namespace halftone::nccl
