@@ -5,6 +5,7 @@ option(HALFTONE_SAMPLES "Build the samples" ${PROJECT_IS_TOP_LEVEL})
 option(HALFTONE_BINDINGS "Build the SWIG bindings whose language is installed" OFF)
 option(HALFTONE_BENCHMARKS "Build the benchmarks" OFF)
 option(HALFTONE_CUDA "Build libhalftone_cuda.so, the plugin for NVIDIA's GPUs (needs nvcc of CUDA 12.4 or later)" OFF)
+option(HALFTONE_NCCL "Build libhalftone_nccl.so, the plugin for process groups on GPUs (needs HALFTONE_CUDA and nccl.h)"
        OFF)
 set(HALFTONE_CUDA_ARCHITECTURES "80-real;90" CACHE STRING "The GPUs to compile for; PTX of the last one serves later ones")
 option(HALFTONE_UNITY "Compile the sources of a folder as one file" ON)

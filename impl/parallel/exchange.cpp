@@ -6,7 +6,14 @@ namespace halftone::parallel {
 
 CallOptions Exchange::options(Purpose purpose, uint64_t step, uint64_t part) const noexcept {
   const uint64_t hash = mixed(mixed(mixed(model_, static_cast<uint64_t>(purpose)), step), part);
-  return {.stream = &current_stream(device_), .hash = hash};
+  return {.stream = &current_stream(device_), .hash = hash, .is_deterministic = is_deterministic_ ? 1 : 0};
+}
+
+Tensor Exchange::start_states(float own, const CallOptions& options) const {
+  const Tensor in = from_host(device_, DType::kF32, {1}, &own, Category::kCommunication);
+  const Tensor out = empty(device_, DType::kF32, {group_.size()}, Category::kCommunication);
+  start_all_gather(in, out, options).wait();
+  return out;
 }
 
 std::vector<int64_t> Exchange::gather(std::span<const int64_t> own, const CallOptions& options) const {

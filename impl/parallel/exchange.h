@@ -76,8 +76,12 @@ class Exchange {
 
   // Belongs to every hash from now on.
   void set_model(uint64_t hash) noexcept { model_ = hash; }
+  // Sums are those of one tree from now on, also where the group would be faster otherwise.
+  void set_deterministic() noexcept { is_deterministic_ = true; }
   CallOptions options(Purpose purpose, uint64_t step = 0, uint64_t part = 0) const noexcept;
 
+  // The state of every rank of the group in turn, f32, on the device. Waits for nothing.
+  Tensor start_states(float own, const CallOptions& options) const;
   // Waits for the values of all ranks, also of the replicas: those of rank 0 first, those of the first group before
   // those of the next. Every rank gives as many.
   std::vector<int64_t> gather(std::span<const int64_t> own, const CallOptions& options) const;
@@ -98,6 +102,7 @@ class Exchange {
   ContextDevice& device_;
   ProcessGroup* replicas_;
   uint64_t model_ = 0;
+  bool is_deterministic_ = false;
 };
 
 // Joins a number to a hash (the finalizer of MurmurHash3).

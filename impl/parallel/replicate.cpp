@@ -51,6 +51,10 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, std::vector<Na
     index_of_.emplace(named.parameter.get(), parameters_.size());
     parameters_.push_back(named);
   }
+  if (options_.is_deterministic) exchange_.set_deterministic();
+  if (LateStates::suits(exchange_.device())) {
+    late_ = std::make_unique<LateStates>(exchange_.device(), exchange_.rank(), exchange_.size());
+  }
   if (parameters_.empty()) fail(Code::kState, "parameters", "every parameter is frozen, so that none takes a gradient");
   for (const NamedParameter& named : all_) named.parameter->materialize();
   compare_models();
@@ -123,11 +127,13 @@ RoundParts Replicate::parts() {
           .exchange = exchange_,
           .hook = *hook_,
           .used = used_,
-          .finds_unused = options_.finds_unused};
+          .finds_unused = options_.finds_unused,
+          .late = late_.get()};
 }
 
 // The first gradient of a backward is there already, maybe in memory that an optimizer chose.
 Ref<Round> Replicate::make_round() {
+  if (late_) late_->check();
   ++rounds_;
   if (is_synced() && is_joining_) tell_step(Step::kBackward);
   if (!buckets_->is_current()) buckets_->lay_out(std::vector<size_t>(buckets_->order()));

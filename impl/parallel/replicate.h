@@ -97,7 +97,8 @@ class Replicate final : public RefCounted {
   std::unordered_map<const Parameter*, size_t> index_of_;
   const ReplicateOptions options_;
   Exchange exchange_;
-  Ref<MicrobatchSums> sums_;  // null unless deterministic
+  std::unique_ptr<LateStates> late_;  // null where each backward waits for the states of the ranks
+  Ref<MicrobatchSums> sums_;          // null unless deterministic
   Ref<ReductionHook> hook_;
   std::unique_ptr<GradientBuckets> buckets_;
   std::vector<uint8_t> used_;

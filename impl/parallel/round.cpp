@@ -10,11 +10,6 @@
 namespace halftone::parallel {
 namespace {
 
-// The state of a rank in a backward, as bits. Few, so that the sum over ranks of a state and zeros is exact in 16 bits.
-constexpr int32_t kMissing = 1;    // parameters without a gradient
-constexpr int32_t kFailed = 2;     // backward threw
-constexpr int32_t kNotFinite = 4;  // a gradient of a scaled loss has an infinity or NaN
-
 constexpr size_t kShownNames = 4;  // in a message
 
 bool is_finite(const Tensor& tensor) {
@@ -113,8 +108,10 @@ void Round::start_rest() {
   while (reductions_.size() < waiting_.size()) start(reductions_.size());
 }
 
-// Only gradients of a scaled loss: there the scaler expects such values, and its outcome names the rank.
+// Only gradients of a scaled loss: there the scaler expects such values, and its outcome names the rank. On a device
+// whose work is queued the look would wait, so the outcome names no rank there.
 void Round::look_for_not_finite(const GradientBuckets::Bucket& bucket) {
+  if (parts_.late != nullptr) return;
   const bool is_scaled = std::any_of(bucket.slots.begin(), bucket.slots.end(),
                                      [&](const auto& slot) { return leaf(slot.parameter).has_scaled_grad(); });
   if (!is_scaled || first_not_finite_ >= 0 || is_finite(bucket.flat)) return;
@@ -159,11 +156,31 @@ void Round::complete_reductions() {
   }
 }
 
-// All ranks leave this with success, or all with an error.
+// The other ranks learn of this one's failure in a later backward.
+void Round::send_states() {
+  const int32_t factor = parts_.hook.status_factor(parts_.exchange);
+  const Tensor states = factor > 0
+                            ? converted(parts_.buckets.status(), DType::kF32, Category::kCommunication)
+                            : parts_.exchange.start_states(static_cast<float>(state_), options(Purpose::kStates));
+  parts_.late->add(number_, states, factor > 0 ? factor : 1);
+  if ((state_ & kMissing) == 0) return;
+  std::string names;
+  for (size_t i = 0, missing = 0; i < is_ready_.size(); ++i) {
+    if (is_ready_[i] != 0 || ++missing > kShownNames) continue;
+    names.append(missing > 1 ? ", " : "").append(parts_.parameters[i].name);
+  }
+  fail(
+      Code::kState, "",
+      "backward reached no gradient of %s on rank %d; set find_unused_parameters if a forward may leave out parameters",
+      names.c_str(), parts_.exchange.rank());
+}
+
+// All ranks leave this with success, or all with an error; where the states come late, only those that caused it.
 void Round::reduce() {
   start_rest();
   complete_reductions();
   is_over_ = true;
+  if (parts_.late != nullptr) return send_states();
   const std::vector<int32_t> states = states_of_ranks();
   require_success(states);
   if ((union_of(states) & kNotFinite) != 0) name_not_finite(states.size());

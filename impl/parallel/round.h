@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "parallel/late_states.h"
 #include "parallel/reduction.h"
 
 namespace halftone::parallel {
@@ -22,6 +23,7 @@ struct RoundParts {
   ReductionHook& hook;
   std::vector<uint8_t>& used;  // by parameter: got a gradient since the last reduction
   bool finds_unused;
+  LateStates* late;  // null where each backward waits for the states of the ranks
 };
 
 class Round final : public RefCounted {
@@ -64,6 +66,7 @@ class Round final : public RefCounted {
   void write_status();
   std::vector<int32_t> states_of_ranks() const;
   void reduce();
+  void send_states();
   void require_success(const std::vector<int32_t>& states);
   void name_not_finite(size_t ranks);
   void keep_unused();

@@ -99,6 +99,10 @@ Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<
       ranks_(make_ref<Ranks>(*this)),
       units_(!is_full(), options_.most_units) {
   require_shareable();
+  if (options_.is_deterministic) exchange_.set_deterministic();
+  if (LateStates::suits(exchange_.device())) {
+    late_ = std::make_unique<LateStates>(exchange_.device(), exchange_.rank(), exchange_.size());
+  }
   for (const NamedParameter& named : all_) {
     trained_.push_back(named.parameter->is_frozen() ? kFrozen : parameters_.size());
     if (named.parameter->is_frozen()) continue;

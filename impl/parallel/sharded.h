@@ -96,6 +96,7 @@ class Sharded final : public RefCounted {
   std::vector<size_t> trained_;             // by number in all_: the number in parameters_, or kFrozen
   std::unordered_map<const Parameter*, size_t> index_of_;
   Exchange exchange_;
+  std::unique_ptr<LateStates> late_;  // null where each backward waits for the states of the ranks
   Ref<Ranks> ranks_;
   WeightUnits units_;
   std::vector<size_t> unit_of_;  // by number in parameters_

@@ -41,6 +41,7 @@ void Sharded::leave_backward() noexcept {
 }
 
 Ref<Round> Sharded::make_round(bool is_manual) {
+  if (late_) late_->check();
   ++rounds_;
   if (!buckets_->is_current()) {
     buckets_->lay_out(std::vector<size_t>(buckets_->order()));
@@ -52,7 +53,8 @@ Ref<Round> Sharded::make_round(bool is_manual) {
                             .exchange = exchange_,
                             .hook = *gradients_,
                             .used = used_,
-                            .finds_unused = options_.finds_unused};
+                            .finds_unused = options_.finds_unused,
+                            .late = late_.get()};
   return make_ref<Round>(parts, rounds_, no_sync_depth_ == 0);
 }
 
