@@ -8,7 +8,7 @@
  *
  * Sums of f32, f16, bf16 and f8 are added in FP32, those of f64 in double, in one binary tree over the rank numbers,
  * and rounded once: bitwise the same on all ranks and in every run, and a sum of many small BF16 values loses none of
- * them.
+ * them. A group of the kind "nccl" does so if its options say `deterministic`; else NCCL adds in an order of its own.
  *
  * Errors of an operation, after which every later one of the group fails on every rank:
  *   COMM       ranks called different operations, counts or dtypes; the message names both ranks and calls

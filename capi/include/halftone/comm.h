@@ -41,20 +41,24 @@ typedef struct htone_group_options {
   uint32_t struct_size;     /**< sizeof of this structure */
   int32_t rank;             /**< of this process or thread, 0 to size - 1; default 0 */
   int32_t size;             /**< number of ranks, 1 to 4096; default 1 */
-  int32_t checks_data;      /**< gloo: not 0: messages carry a checksum; default 0 */
+  int32_t checks_data;      /**< gloo: not 0: messages carry a checksum; nccl: not 0: the ranks compare
+                               all their calls, not only the first; default 0 */
   double timeout_seconds;   /**< of the creation and of each operation, more than 0; default 60 */
-  double heartbeat_seconds; /**< gloo: a rank without a sign of life for three times as long is lost; 0: only
+  double heartbeat_seconds; /**< gloo, nccl: a rank without a sign of life for three times as long is lost; 0: only
                                operations notice lost ranks; default 5. The other kinds notice at once. */
   const char* name;         /**< tells the groups of one store apart; NULL means "world" */
   /** The address or the interface that other machines reach this rank at: "192.168.1.7" or "eth0". NULL takes the
    * address of the machine's name, or the loopback.
    */
   const char* interface_name;
+  int32_t deterministic; /**< nccl: not 0: sums of floats are added in one tree over the rank numbers, as all other
+                            kinds do; else in NCCL's own order, which is faster; default 0 */
+  int32_t reserved;      /**< 0 */
 } htone_group_options;
 
 /** The defaults, to initialize a htone_group_options where it is declared. */
 #define HTONE_GROUP_OPTIONS_INIT \
-  { sizeof(htone_group_options), 0, 1, 0, 60.0, 5.0, NULL, NULL }
+  { sizeof(htone_group_options), 0, 1, 0, 60.0, 5.0, NULL, NULL, 0, 0 }
 
 /** Fills options with the defaults, as HTONE_GROUP_OPTIONS_INIT does.
  *
@@ -68,8 +72,8 @@ HTONE_API htone_status htone_group_options_init(htone_group_options* options);
  * wait.
  *
  * @param[in] device whose memory the operations use; retained. The built-in kinds need the CPU's, or for the kind
- *   "meta" that of the device "meta".
- * @param[in] kind "single", "meta", "threads", "shared_memory", "gloo", or one that a loaded plugin serves.
+ *   "meta" that of the device "meta"; "nccl" needs a GPU's.
+ * @param[in] kind "single", "meta", "threads", "shared_memory", or one that a loaded plugin serves: "gloo", "nccl".
  * @param[in] store in which the ranks find each other; retained; optional if the kind is
  *   "single" or "meta".
  * @param[in] options optional; NULL means the defaults: a group of one rank.

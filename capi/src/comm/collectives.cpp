@@ -45,7 +45,8 @@ void require_peer(const Group& group, int32_t peer) {
 // Starts an operation, start(options, &work). Its handle goes to the caller, who waits here without one.
 template <class Start>
 void run(const Ref<Group>& group, const Tensor& in, const Tensor& out, htone_work** out_work, Start&& start) {
-  const CallOptions options{.stream = &group->device().device->stream(), .hash = 0};
+  const CallOptions options{
+      .stream = &group->device().device->stream(), .hash = 0, .is_deterministic = group->is_deterministic() ? 1 : 0};
   Work* started = nullptr;
   check(start(options, &started));
   const Ref<GroupWork> work = make_ref<GroupWork>(group, OwnedWork(started), in, out);

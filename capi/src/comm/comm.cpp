@@ -69,7 +69,9 @@ htone_status htone_group_create(htone_device* device, const char* kind, htone_st
     GroupOptions settings = group_settings(given);
     settings.rank = given.rank;
     settings.size = given.size;
-    give_handle(out, make_ref<Group>(kind, *place, entries, settings));
+    const Ref<Group> group = make_ref<Group>(kind, *place, entries, settings);
+    if (given.deterministic != 0) group->set_deterministic();
+    give_handle(out, group);
   });
 }
 

@@ -34,6 +34,8 @@ htone_status htone_group_create_launched(htone_device* device, const htone_group
     const auto place = hold(device, "device");
     const auto given = options_or_default<htone_group_options>(options, HTONE_GROUP_OPTIONS_INIT);
     require_memory(out, "out");
-    give_handle(out, create_launched_group(*place, read_launch(), group_settings(given)));
+    const Ref<Group> group = create_launched_group(*place, read_launch(), group_settings(given));
+    if (given.deterministic != 0) group->set_deterministic();
+    give_handle(out, group);
   });
 }

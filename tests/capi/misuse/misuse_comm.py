@@ -73,6 +73,8 @@ COMM_FIELDS = {
     ("htone_group_options", "timeout_seconds"): ["NAN", "0.0", "-1.0", "-INFINITY"],
     ("htone_group_options", "heartbeat_seconds"): ["NAN", "-1.0", "-INFINITY"],
     ("htone_group_options", "checks_data"): None,
+    ("htone_group_options", "deterministic"): None,
+    ("htone_group_options", "reserved"): None,
     ("htone_group_options", "name"): None,
     ("htone_group_options", "interface_name"): None,
     ("htone_store_functions", "user"): None,
