@@ -24,6 +24,8 @@ set(HALFTONE_FULL_CASES_cpu
 set(HALFTONE_FULL_CASES_ops
     "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm:*OnCuda*")
 set(HALFTONE_FULL_CASES_cuda "AttentionOnCuda.*:NormsOnCuda.*:RowNormsOnCuda.*:ReductionsOnCuda.*")
+set(HALFTONE_FULL_CASES_nccl
+    "NcclGroups.LargeDeterministic*:*NcclTraining*:*NcclShard*:CommFailures.ARankThatLeaves*:*CollectivesTest*/*_on_8")
 set(HALFTONE_FULL_CASES_checkpoint "CrashTest.P4_S7_EveryState*:Large*:SafetensorsHeaderTest.F6_*")
 set(HALFTONE_FULL_CASES_trainer "SharedSaveFaults.*:SharedSaveKills.*:GlooSaveKills.*:GlooSurvivors.*")
 set(HALFTONE_FULL_CASES_parallel "*GlooTrainingTest.*:*OffloadTest.WeightsHaveTheBits*")

@@ -13,6 +13,9 @@ constexpr int64_t kLong = 60'000 * kMillisecond;  // a test that waits for this 
 constexpr int64_t kShort = 50 * kMillisecond;
 constexpr std::chrono::seconds kBound{20};  // far from kLong, and long enough for a busy machine
 
+// These groups tell of a rank that is missing when they are created.
+constexpr const char* kWaits = "skipped: the creation of these groups waits for all ranks";
+
 Status all_reduce(Rank& rank, const HostTensor& data, ReduceOp op = ReduceOp::kSum, uint64_t hash = 0) {
   return result_of([&](Work** w) { return rank.group->all_reduce({.hash = hash}, op, data.view(), data.view(), w); });
 }
@@ -98,6 +101,7 @@ TEST(CommFailures, OneOperationMoreIsATimeoutThatNamesTheRank) {
 }
 
 TEST(CommFailures, ARankThatNeverComesIsATimeoutThatNamesIt) {
+  if (make_other_rank != nullptr) GTEST_SKIP() << kWaits;
   const OwnedStore store = create_memory_store();
   const Rank first = make_rank(store.get(), 0, 3, kShort);
   const Rank second = make_rank(store.get(), 1, 3, kShort);
@@ -211,6 +215,7 @@ TEST(CommFailures, RanksMayLeaveAtAnyTime) {
 }
 
 TEST(CommFailures, AGroupCanBeFormedAgain) {
+  if (make_other_rank != nullptr) GTEST_SKIP() << kWaits;
   const OwnedStore store = create_memory_store();
   for (int round = 0; round < 3; ++round) {
     const Rank alone = make_rank(store.get(), 0, 2, kMillisecond);
@@ -233,6 +238,7 @@ Error error_of(const std::function<void()>& action) {
 }
 
 TEST(CommFailures, ATakenRankAndAnotherSizeAreRefused) {
+  if (make_other_rank != nullptr) GTEST_SKIP() << kWaits;
   const OwnedStore store = create_memory_store();
   const Rank first = make_rank(store.get(), 0, 3);
   const Error taken = error_of([&] { make_rank(store.get(), 0, 3); });

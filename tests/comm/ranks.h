@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,13 +17,14 @@ namespace halftone {
 
 inline constexpr int64_t kMillisecond = 1'000'000;
 
-// One rank: a context with the CPU, and its group.
+// One rank: a context, and its group over the memory of a device.
 struct Rank {
   Ref<Context> context;
   OwnedGroup group;
+  std::string place = "cpu";
 
   int number() const { return group->rank(); }
-  ContextDevice& device() const { return context->device("cpu"); }
+  ContextDevice& device() const { return context->device(place.c_str()); }
 };
 
 inline Ref<Context> make_rank_context() {
@@ -38,9 +40,14 @@ inline OwnedStore create_memory_store() {
   return create_store("memory", *context, {});
 }
 
+// Makes the ranks of a program that runs these tests over another kind of group; null for groups of threads.
+using MakeRank = Rank (*)(KeyValueStore* store, int rank, int size, int64_t timeout_ns, const char* name);
+inline MakeRank make_other_rank = nullptr;
+
 inline Rank make_rank(KeyValueStore* store, int rank, int size, int64_t timeout_ns = kDefaultGroupTimeoutNs,
                       const char* name = "world") {
-  Rank result{.context = make_rank_context(), .group = nullptr};
+  if (make_other_rank != nullptr) return make_other_rank(store, rank, size, timeout_ns, name);
+  Rank result{.context = make_rank_context(), .group = nullptr, .place = "cpu"};
   result.group = create_group("threads", *result.context,
                               {.device = result.device().device,
                                .store = store,

@@ -52,16 +52,21 @@ class Queue {
   void add(Work work);
   // Work that is added later runs after the first `position` pieces of the other queue.
   void add_wait(std::shared_ptr<Queue> other, int64_t position);
+  // Work that needs something from outside of the machine: it is tried again until it returns true, and work that is
+  // added later runs after that.
+  void add_attempt(std::function<bool()> attempt);
 
   // The number of pieces that were added so far.
   int64_t length() const { return finished_ + static_cast<int64_t>(pieces_.size()) + (is_running_ ? 1 : 0); }
   bool is_past(int64_t position) const { return finished_ >= position; }
-  void run_one();
+  // Returns true if a piece has finished.
+  bool run_one();
+  // May end earlier, at an attempt that has to be tried again.
   void run_until(int64_t position);
 
  private:
   Machine& machine_;
-  std::deque<std::function<void()>> pieces_;
+  std::deque<std::function<bool()>> pieces_;  // return true when they have finished
   int64_t finished_ = 0;
   bool is_running_ = false;
 };

@@ -8,6 +8,9 @@
 #include "fiber.h"
 
 namespace emulation {
+
+constinit thread_local Size3 threadIdx, blockIdx, blockDim, gridDim;
+
 namespace {
 
 constexpr unsigned kLanes = 32;

@@ -8,14 +8,15 @@
 #include <cstring>
 #include <functional>
 
+#pragma GCC visibility push(default)
 namespace emulation {
 
 struct Size3 {
   unsigned x = 0, y = 0, z = 0;
 };
 
-// The place of the thread that runs now.
-inline thread_local Size3 threadIdx, blockIdx, blockDim, gridDim;
+// The place of the thread that runs now. One copy for all libraries that use the emulation.
+extern constinit thread_local Size3 threadIdx, blockIdx, blockDim, gridDim;
 
 // Bytes of shared memory that a block may ask for, as on an H100.
 inline constexpr size_t kSharedMemory = 227 << 10;
@@ -74,3 +75,4 @@ void commit_copies();
 void wait_for_copies(int pending);
 
 }  // namespace emulation
+#pragma GCC visibility pop

@@ -173,6 +173,8 @@ constexpr unsigned cudaHostAllocDefault = 0;
 constexpr unsigned cudaHostAllocMapped = 2;
 constexpr unsigned cudaMemAttachGlobal = 1;
 
+// Other libraries of the tests call these, too.
+#pragma GCC visibility push(default)
 namespace emulation {
 class FakeStream;
 class FakeEvent;
@@ -232,8 +234,11 @@ namespace emulation {
 
 // Queues work of a stream, in its capture where one is under way. For the fakes of the libraries, too.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
+// Queues work that waits for something outside of the device: it is tried again until it returns true.
+cudaError_t enqueue_attempt(cudaStream_t stream, std::function<bool()> attempt);
 
 }  // namespace emulation
+#pragma GCC visibility pop
 
 template <class T>
 cudaError_t cudaFuncSetAttribute(T*, cudaFuncAttribute, int bytes) {

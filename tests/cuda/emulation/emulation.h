@@ -23,11 +23,14 @@ inline std::atomic<bool> runs_others_first{false};
 inline constexpr int64_t kDeviceMemory = int64_t{2} << 30;
 inline std::atomic<int64_t> memory_limit{kDeviceMemory};
 
+inline constexpr int kMostDevices = 8;
+
 // The machine as the runtime describes it.
 struct MachineAnswers {
   std::atomic<int32_t> device_count_error{0};  // what cudaGetDeviceCount returns
   std::atomic<int32_t> driver_version{13000};
   std::atomic<int32_t> capability_major{9};
+  std::atomic<int32_t> device_count{2};  // at most kMostDevices
 };
 inline MachineAnswers machine_answers;
 

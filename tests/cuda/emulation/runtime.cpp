@@ -1,11 +1,13 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "capture.h"
@@ -20,7 +22,6 @@ using halftone::deferred::Queue;
 
 namespace {
 
-constexpr int kDevices = 2;
 constexpr size_t kAlignment = 256;
 constexpr int kUnset = 0xff;  // NaN in every float, and no valid index
 
@@ -44,7 +45,7 @@ struct Memory {
 
 // Never destroyed, since streams may outlive static objects.
 struct World {
-  FakeDevice devices[kDevices];
+  FakeDevice devices[kMostDevices];
   std::mutex mutex;  // guards the members below
   std::map<const char*, Memory> memory;
   int64_t device_bytes = 0;  // of both devices
@@ -157,14 +158,32 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
   return cudaSuccess;
 }
 
+cudaError_t enqueue_attempt(cudaStream_t stream, std::function<bool()> attempt) {
+  const Lock lock(stream->machine.mutex);
+  if (stream->machine.is_lost) return result(cudaErrorECCUncorrectable);
+  ++counts.queued;
+  stream->queue->add_attempt(std::move(attempt));
+  return cudaSuccess;
+}
+
 namespace {
 
+// Attempts wait for other devices, whose threads need the locks meanwhile.
+template <class IsOver>
+cudaError_t run_while_waiting(Machine& machine, IsOver&& is_over) {
+  for (;; std::this_thread::sleep_for(std::chrono::microseconds(20))) {
+    const Lock lock(machine.mutex);
+    if (is_over()) return state_of(machine);
+  }
+}
+
 cudaError_t wait_for(Machine& machine, const std::shared_ptr<Queue>& queue, int64_t position) {
-  const Lock lock(machine.mutex);
   ++counts.waits;
-  if (runs_others_first) machine.run_all();
-  if (queue != nullptr) queue->run_until(position);
-  return state_of(machine);
+  return run_while_waiting(machine, [&] {
+    if (runs_others_first) machine.run_all();
+    if (queue != nullptr) queue->run_until(position);
+    return queue == nullptr || queue->is_past(position);
+  });
 }
 
 cudaError_t refuse(Capture& capture, cudaError_t error) {
@@ -173,9 +192,11 @@ cudaError_t refuse(Capture& capture, cudaError_t error) {
 }
 
 cudaError_t run_everything(Machine& machine) {
-  const Lock lock(machine.mutex);
-  machine.run_all();
-  return state_of(machine);
+  return run_while_waiting(machine, [&] {
+    machine.run_all();
+    return std::all_of(machine.queues.begin(), machine.queues.end(),
+                       [](const Queue* queue) { return queue->is_past(queue->length()); });
+  });
 }
 
 }  // namespace
@@ -262,7 +283,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
   if (machine_answers.device_count_error != cudaSuccess) {
     return result(static_cast<cudaError_t>(machine_answers.device_count_error.load()));
   }
-  *count = kDevices;
+  *count = machine_answers.device_count;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -270,7 +291,7 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= kDevices) return result(cudaErrorInvalidDevice);
+  if (device < 0 || device >= machine_answers.device_count) return result(cudaErrorInvalidDevice);
   current_device = device;
   return cudaSuccess;
 }
@@ -285,7 +306,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 
 // As an H100 with few multiprocessors, so that small tensors fill it and grids loop.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  if (device < 0 || device >= kDevices) return result(cudaErrorInvalidDevice);
+  if (device < 0 || device >= machine_answers.device_count) return result(cudaErrorInvalidDevice);
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
       *value = 2;
@@ -374,9 +395,12 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  run_while_waiting(stream->machine, [&] {
+    stream->queue->run_until(stream->queue->length());
+    return stream->queue->is_past(stream->queue->length());
+  });
   const Lock lock(stream->machine.mutex);
   if (stream->capture != nullptr) stream->capture->invalidate();
-  stream->queue->run_until(stream->queue->length());
   delete stream;
   return cudaSuccess;
 }
@@ -505,6 +529,7 @@ HALFTONE_TEST_EXPORT void cuda_emulation_leave_memory(int64_t bytes) {
 }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_graphs() { return counts.graphs; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
+HALFTONE_TEST_EXPORT void cuda_emulation_set_devices(int32_t count) { machine_answers.device_count = count; }
 HALFTONE_TEST_EXPORT void cuda_emulation_run_others_first(int32_t is_first) { runs_others_first = is_first != 0; }
 HALFTONE_TEST_EXPORT void cuda_emulation_lose_after(int64_t pieces) { halftone::deferred::pieces_until_loss = pieces; }
 // Lost devices work again.

@@ -1,0 +1,252 @@
+#include "device_ranks.h"
+
+#include <algorithm>
+#include <functional>
+#include <future>
+#include <utility>
+
+namespace halftone {
+namespace {
+
+// The bytes that an operation reads and writes, with a copy in device memory. Operands in place share one.
+class DeviceRange {
+ public:
+  DeviceRange(ContextDevice& device, const View& in, const View& out)
+      : device_(*device.device), begin_(std::min(begin_of(in), begin_of(out))) {
+    const std::byte* end = std::max(begin_of(in) + bytes_of(in), begin_of(out) + bytes_of(out));
+    size_ = static_cast<size_t>(end - begin_);
+    check(device_.allocate(std::max<size_t>(size_, 1), &memory_));
+    check(device_.copy_from_host(device_.stream(), memory_, begin_, size_));
+  }
+  ~DeviceRange() { device_.deallocate(memory_, size_); }
+  DeviceRange(const DeviceRange&) = delete;
+  DeviceRange& operator=(const DeviceRange&) = delete;
+
+  static bool overlap(const View& in, const View& out) {
+    return begin_of(in) < begin_of(out) + bytes_of(out) && begin_of(out) < begin_of(in) + bytes_of(in);
+  }
+  View on_device(const View& view) const {
+    View moved = view;
+    moved.data = static_cast<std::byte*>(memory_) + (begin_of(view) - begin_);
+    return moved;
+  }
+  Status read_back(const View& view) const {
+    Status status = device_.copy_to_host(device_.stream(), view.data, on_device(view).data, bytes_of(view));
+    return status.ok() ? device_.stream().synchronize() : status;
+  }
+
+ private:
+  static std::byte* begin_of(const View& view) { return static_cast<std::byte*>(view.data); }
+  static size_t bytes_of(const View& view) {
+    return view.rank() == 0 ? 0 : static_cast<size_t>(view.numel()) * size_of(view.dtype);
+  }
+
+  Device& device_;
+  std::byte* const begin_;
+  size_t size_ = 0;
+  void* memory_ = nullptr;
+};
+
+// An operation on copies; a wait brings the result back.
+class CopiedWork final : public Work {
+ public:
+  CopiedWork(ContextDevice& device, const View& in, const View& out)
+      : out_(out),
+        out_range_(std::make_unique<DeviceRange>(device, DeviceRange::overlap(in, out) ? in : out, out)),
+        in_range_(DeviceRange::overlap(in, out) ? nullptr : std::make_unique<DeviceRange>(device, in, in)) {}
+
+  void destroy() noexcept override { delete this; }
+  bool is_done() noexcept override { return work_->is_done(); }
+  Status wait() noexcept override {
+    Status status = work_->wait();
+    return status.ok() ? out_range_->read_back(out_) : status;
+  }
+  Status wait_on(Stream&) noexcept override { return wait(); }
+
+  View in(const View& view) const { return (in_range_ ? *in_range_ : *out_range_).on_device(view); }
+  View out(const View& view) const { return out_range_->on_device(view); }
+  void set(Work* work) { work_.reset(work); }
+
+ private:
+  const View out_;
+  const std::unique_ptr<DeviceRange> out_range_;
+  const std::unique_ptr<DeviceRange> in_range_;
+  OwnedWork work_;
+};
+
+// A group over device memory for operands in host memory, which creation does not wait for: what tests of groups of
+// threads expect. Its sums are deterministic, as those of threads.
+class HostOperandGroup final : public ProcessGroup {
+ public:
+  HostOperandGroup(Ref<Context> context, KeyValueStore* store, int rank, int size, int64_t timeout_ns, const char* name)
+      : context_(std::move(context)),
+        rank_(rank),
+        size_(size),
+        group_(std::async(std::launch::async, [=, this, name = std::string(name)] {
+                 return std::shared_ptr<ProcessGroup>(
+                     make_gpu_group(*context_, store, rank, size, timeout_ns, name.c_str()).release(), Destroy{});
+               }).share()) {}
+
+  void destroy() noexcept override { delete this; }
+  const char* kind() const noexcept override { return "nccl"; }
+  int32_t rank() const noexcept override { return rank_; }
+  int32_t size() const noexcept override { return size_; }
+
+  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                    Work** out_work) noexcept override {
+    return run(options, in, out, out_work, [&](ProcessGroup& group, const auto& call, auto&&... rest) {
+      return group.all_reduce(call, op, rest...);
+    });
+  }
+  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
+    return run(options, in, out, out_work,
+               [&](ProcessGroup& group, const auto& call, auto&&... rest) { return group.all_gather(call, rest...); });
+  }
+  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                        Work** out_work) noexcept override {
+    return run(options, in, out, out_work, [&](ProcessGroup& group, const auto& call, auto&&... rest) {
+      return group.reduce_scatter(call, op, rest...);
+    });
+  }
+  Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
+    return run(options, in, out, out_work,
+               [&](ProcessGroup& group, const auto& call, auto&&... rest) { return group.all_to_all(call, rest...); });
+  }
+  Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override {
+    return run(options, data, data, out_work,
+               [&](ProcessGroup& group, const auto& call, const View&, const View& on, Work** work) {
+                 return group.broadcast(call, root, on, work);
+               });
+  }
+  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
+    return run(options, data, data, out_work,
+               [&](ProcessGroup& group, const auto& call, const View&, const View& on, Work** work) {
+                 return group.send(call, peer, on, work);
+               });
+  }
+  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
+    return run(options, data, data, out_work,
+               [&](ProcessGroup& group, const auto& call, const View&, const View& on, Work** work) {
+                 return group.receive(call, peer, on, work);
+               });
+  }
+  Status barrier(const CallOptions& options, Work** out_work) noexcept override {
+    *out_work = nullptr;
+    ProcessGroup* group = nullptr;
+    if (Status status = find(&group); !status.ok()) return status;
+    return group->barrier(options, out_work);
+  }
+
+  void abort(const char* reason) noexcept override {
+    ProcessGroup* group = nullptr;
+    if (find(&group).ok()) group->abort(reason);
+  }
+  GroupCounters counters() const noexcept override {
+    ProcessGroup* group = nullptr;
+    return find(&group).ok() ? group->counters() : GroupCounters{};
+  }
+  Status link_cost(LinkCost* out) const noexcept override {
+    ProcessGroup* group = nullptr;
+    Status status = find(&group);
+    return status.ok() ? group->link_cost(out) : status;
+  }
+  size_t describe_operations(char* out, size_t capacity) const noexcept override {
+    ProcessGroup* group = nullptr;
+    return find(&group).ok() ? group->describe_operations(out, capacity) : 0;
+  }
+
+ private:
+  Status find(ProcessGroup** out) const noexcept {
+    try {
+      *out = group_.get().get();
+      return {};
+    } catch (const Error& error) {
+      return Status::failure(error.code(), "%s", error.what());
+    }
+  }
+
+  template <class Start>
+  Status run(const CallOptions& options, const View& in, const View& out, Work** out_work, Start&& start) noexcept {
+    *out_work = nullptr;
+    ProcessGroup* group = nullptr;
+    if (Status status = find(&group); !status.ok()) return status;
+    ContextDevice& device = gpu(*context_, rank_);
+    // Operands that the group refuses have no copies.
+    CallOptions call = options;
+    call.stream = &device.device->stream();
+    call.is_deterministic = 1;
+    if (!is_contiguous(in) || !is_contiguous(out)) return start(*group, call, in, out, out_work);
+    auto work = std::make_unique<CopiedWork>(device, in, out);
+    Work* started = nullptr;
+    Status status = start(*group, call, work->in(in), work->out(out), &started);
+    if (!status.ok()) return status;
+    work->set(started);
+    *out_work = work.release();
+    return {};
+  }
+
+  const Ref<Context> context_;
+  const int rank_;
+  const int size_;
+  const std::shared_future<std::shared_ptr<ProcessGroup>> group_;
+};
+
+Rank make_host_operand_rank(KeyValueStore* store, int rank, int size, int64_t timeout_ns, const char* name) {
+  const Ref<Context> context = make_gpu_context();
+  return {.context = context,
+          .group = OwnedGroup(new HostOperandGroup(context, store, rank, size, timeout_ns, name)),
+          .place = "cpu"};
+}
+
+const bool is_installed = [] {
+  make_other_rank = make_host_operand_rank;
+  return true;
+}();
+
+}  // namespace
+
+int device_count() {
+  if (is_emulated()) return 8;
+  const Ref<Context> context = make_gpu_context();
+  for (const Plugin& plugin : context->plugins()) {
+    if (plugin.table->device_count != nullptr) return plugin.table->device_count();
+  }
+  return 0;
+}
+
+Ref<Context> make_gpu_context() {
+  if (is_emulated()) {
+    emulation_function<void(int32_t)>("cuda_emulation_set_devices")(8);
+    setenv("HALFTONE_NCCL_LIBRARY", NCCL_EMULATION, 0);
+  }
+  Ref<Context> context = make_rank_context();
+  context->load_plugin(cuda_plugin());
+  context->load_plugin(nccl_plugin());
+  return context;
+}
+
+OwnedGroup make_gpu_group(Context& context, KeyValueStore* store, int rank, int size, int64_t timeout_ns,
+                          const char* name) {
+  return create_group("nccl", context,
+                      {.device = gpu(context, rank).device,
+                       .store = store,
+                       .name = name,
+                       .rank = rank,
+                       .size = size,
+                       .timeout_ns = timeout_ns});
+}
+
+void run_gpu_ranks(int size, const std::function<void(Rank& rank)>& body, int64_t timeout_ns) {
+  const OwnedStore store = create_memory_store();
+  std::vector<std::thread> threads;
+  for (int number = 0; number < size; ++number) {
+    threads.emplace_back([&, number] {
+      Rank rank{.context = make_gpu_context(), .group = nullptr, .place = "cuda:" + std::to_string(number)};
+      rank.group = make_gpu_group(*rank.context, store.get(), number, size, timeout_ns);
+      body(rank);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace halftone
