@@ -1,6 +1,7 @@
 #include "trainer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "failure.h"
 #include "memory_table.h"
@@ -18,18 +19,32 @@ bool trainer_refuse_count(trainer* t, const char* flag_name, int64_t value, cons
   return trainer_refuse(t, flag_name, text, expected);
 }
 
+/* Each of many processes on a machine takes the GPU of its number. */
+static bool name_device(const train_options* options, char* out, size_t capacity) {
+  htone_launch launch = HTONE_LAUNCH_INIT;
+  if (!ok(htone_launch_read(&launch))) return false;
+  if (strcmp(options->device, "cuda") == 0 && launch.size > 1) {
+    snprintf(out, capacity, "cuda:%d", (int)launch.local_rank);
+  } else {
+    snprintf(out, capacity, "%s", options->device);
+  }
+  return true;
+}
+
 bool trainer_begin(trainer* t, const train_options* options) {
+  char device[64];
   htone_context_options context_options = HTONE_CONTEXT_OPTIONS_INIT;
   t->failure_status = kExitFailure;
   t->ranks = ranks_alone();
   context_options.num_threads = options->threads;
   context_options.seed = options->seed;
   if (!ok(htone_handles_begin(&t->objects)) || !ok(htone_context_create(&context_options, &t->context))) return false;
-  const htone_status status = htone_device_create(t->context, options->device, &t->device);
+  if (!name_device(options, device, sizeof device)) return false;
+  const htone_status status = htone_device_create(t->context, device, &t->device);
   if (status == HTONE_ERROR_DEVICE || status == HTONE_ERROR_INVALID_ARGUMENT) {
     htone_error_info info = HTONE_ERROR_INFO_INIT;
     htone_error_last(&info); /* tells why, such as a missing driver */
-    print_error("--device '%s': expected a device that this machine has, such as cpu; %s", options->device,
+    print_error("--device '%s': expected a device that this machine has, such as cpu; %s", device,
                 info.message);
     t->failure_status = kExitUsage;
     return false;
