@@ -1,8 +1,9 @@
 // Rates of a GPU through the C interface, each beside a reference of the same run:
 //   gpu_bench PLUGIN [--rounds N]
 // matrix products of 8192 x 8192 beside cuBLAS, those of 8-bit floats beside its BF16, passes of AdamW beside a copy,
-// attention at context 4096 beside the peak of products, and training steps replayed as a graph beside ordinary ones.
-// Library and reference take turns in every round; figures are medians. Prints one line for each figure:
+// attention at context 4096 beside the peak of products (time_torch_attention.py times PyTorch's), and training steps
+// replayed as a graph beside ordinary ones. Library and reference take turns in every round; figures are medians. Prints
+// one line for each figure:
 //   NAME VALUE UNIT REFERENCE
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -176,19 +177,39 @@ void measure_adamw(const Device& device, int rounds) {
         1e9, "GB/s");
 }
 
-// Without a mask: every query sees every key. The reference is the rate of a BF16 product.
-void measure_attention(const Device& device, int rounds) {
-  constexpr int64_t kBatch = 4, kHeads = 16, kContext = 4096, kDepth = 128;
-  const std::vector<int64_t> shape = {kBatch, kHeads, kContext, kDepth};
+// Attention of BF16 at context 4096, forward, or forward and backward; the C interface has no backward alone. A causal
+// mask halves the work. The reference is the rate of a BF16 product.
+struct AttentionWork {
+  int64_t depth;
+  bool is_causal;
+  bool has_backward;
+};
+
+void measure_attention(const Device& device, int rounds, const AttentionWork& work) {
+  constexpr int64_t kBatch = 4, kContext = 4096, kWidth = 2048;
+  const int64_t heads = kWidth / work.depth;
+  const std::vector<int64_t> shape = {kBatch, heads, kContext, work.depth};
   const Tensor q = random(device, HTONE_BF16, shape);
   const Tensor k = random(device, HTONE_BF16, shape);
   const Tensor v = random(device, HTONE_BF16, shape);
+  for (const Tensor* input : {&q, &k, &v}) call(htone_tensor_set_requires_grad, *input, work.has_backward ? 1 : 0);
+  htone_attention_options options = HTONE_ATTENTION_OPTIONS_INIT;
+  options.causal = work.is_causal ? 1 : 0;
+  const Tensor gradient = random(device, HTONE_BF16, shape);
   CublasProduct reference(CUDA_R_16BF);
-  const double operations = 4.0 * kBatch * kHeads * kContext * kContext * kDepth;
+  // Two products forward, and five of the same size for the gradients.
+  const double products = work.has_backward ? 7 : 2;
+  const double operations =
+      products * 2.0 * kBatch * heads * kContext * kContext * work.depth * (work.is_causal ? 0.5 : 1);
   const auto attend = [&] {
-    const Tensor output = make<Tensor>(htone_scaled_dot_product_attention, q, k, v, nullptr, nullptr);
+    const Tensor output = make<Tensor>(htone_scaled_dot_product_attention, q, k, v, nullptr, &options);
+    if (!work.has_backward) return;
+    for (const Tensor* input : {&q, &k, &v}) call(htone_tensor_zero_grad, *input);
+    call(htone_tensor_backward, output, gradient, 0);
   };
-  print("attention_bf16",
+  const std::string name = std::string(work.has_backward ? "attention_step" : "attention") + "_bf16_" +
+                           std::to_string(work.depth) + (work.is_causal ? "_causal" : "");
+  print(name.c_str(),
         compare(device, rounds, operations, attend, 2.0 * kSize * kSize * kSize, [&] { reference.run(); }), 1e12,
         "TFLOP/s");
 }
@@ -250,7 +271,11 @@ int run(const char* plugin, int rounds) {
   measure_scaled_product(device, rounds, "matmul_f8e4m3", true);
   measure_scaled_product(device, rounds, "matmul_f8e4m3_rows", false);
   measure_adamw(device, rounds);
-  measure_attention(device, rounds);
+  for (const int64_t depth : {64, 128}) {
+    for (const bool is_causal : {false, true}) {
+      for (const bool has_backward : {false, true}) measure_attention(device, rounds, {depth, is_causal, has_backward});
+    }
+  }
   measure_graph(device, rounds, "gpt2_step_graph_1x128", 1, 128);
   measure_graph(device, rounds, "gpt2_step_graph_8x1024", 8, 1024);
   return 0;

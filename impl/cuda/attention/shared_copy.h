@@ -8,6 +8,12 @@ namespace halftone::cuda {
 
 #ifdef __CUDACC__
 
+// The value, which the compiler takes for a new one at each call, so that it keeps nothing that depends on it.
+HALFTONE_DEVICE inline int recomputed(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 // 16 bytes to shared memory; zeros if they do not exist, and then nothing is read. Both addresses are aligned.
 HALFTONE_DEVICE inline void copy_16_later(SharedAddress to, const void* from, bool exists) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(exists ? 16 : 0) : "memory");
@@ -38,6 +44,8 @@ HALFTONE_DEVICE inline float2 load_shared_pair(SharedAddress from) {
 }
 
 #else
+
+inline int recomputed(int value) { return value; }
 
 inline void copy_16_later(SharedAddress to, const void* from, bool exists) {
   emulation::copy_later(shared_bytes_at(to), exists ? from : nullptr, 16);

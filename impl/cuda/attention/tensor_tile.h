@@ -53,14 +53,17 @@ template <int kDepth, int kRows>
 HALFTONE_DEVICE inline void copy_rows_later(SharedAddress to, const GlobalRows& from, int first) {
   constexpr int kChunks = kDepth / kChunk;
   constexpr int kStep = kTensorThreads / kChunks;
-  const int chunk = static_cast<int>(threadIdx.x) % kChunks;
-  const int row = static_cast<int>(threadIdx.x) / kChunks;
+  // Recomputed for each tile: one address of each row, kept from tile to tile, would take the registers of the sums.
+  const int thread = recomputed(static_cast<int>(threadIdx.x));
+  const int chunk = thread % kChunks;
+  const int row = thread / kChunks;
+  const int rows = chunk < from.chunks ? from.rows - first - row : 0;
+  const unsigned char* at = from.data + static_cast<int64_t>(first + row) * from.stride + chunk * kChunkBytes;
+  to += chunk_offset(kDepth, row, chunk);
 #pragma unroll
   for (int i = 0; i < kRows; i += kStep) {
-    const bool exists = first + row + i < from.rows && chunk < from.chunks;
-    const unsigned char* at =
-        from.data + (exists ? static_cast<int64_t>(first + row + i) * from.stride + chunk * kChunkBytes : 0);
-    copy_16_later(to + chunk_offset(kDepth, row + i, chunk), at, exists);
+    copy_16_later(to + rows_bytes(kDepth, i), i < rows ? at : from.data, i < rows);
+    at += kStep * from.stride;
   }
 }
 
