@@ -160,6 +160,9 @@ static void make_tensors(void) {
   fixture.tokens = make_ramp(HTONE_I64, 1, 3);
   fixture.prompt = make_ramp(HTONE_I64, 2, 1, 2);
   fixture.mask = make_ramp(HTONE_BOOL, 1, 2);
+  fixture.bytes8 = make_ramp(HTONE_F8E4M3, 2, 2, 2);
+  fixture.number = make_ramp(HTONE_F32, 1, 1);
+  fixture.amax = make_ramp(HTONE_F32, 1, 1);
   fixture.bias = make_ramp(HTONE_F32, 1, 2);
   fixture.lines = make_ramp(HTONE_F32, 3, 2, 2, 2);
   fixture.images = make_ramp(HTONE_F32, 4, 2, 2, 2, 2);

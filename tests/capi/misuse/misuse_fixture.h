@@ -66,6 +66,9 @@ typedef struct Fixture {
   htone_tensor* gradient;
   htone_tensor* targets; /* [2], i64 */
   htone_tensor* mask;    /* [2], bool */
+  htone_tensor* bytes8;  /* [2, 2], f8e4m3 */
+  htone_tensor* number;  /* [1], f32 */
+  htone_tensor* amax;    /* [1], f32, to be written */
   htone_tensor* bias;    /* [2], f32 */
   htone_module* custom_module;
   htone_module* pair_module;        /* two inputs and two outputs */
