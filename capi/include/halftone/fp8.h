@@ -8,6 +8,8 @@
  * check(htone_abs_max(x, &amax));
  * check(htone_quantize_scale(amax, HTONE_F8E4M3, &scale));
  * check(htone_quantize(x, scale, HTONE_F8E4M3, NULL, &stored));
+ * check(htone_tensor_item(amax, &number));
+ * assert(number == 6); // x holds 1 to 6
  * @endcode
  * Delayed scaling chooses it from the largest magnitudes of the steps before, of which each call notes one:
  * @code
@@ -17,6 +19,8 @@
  * check(htone_quantize_scale(history, HTONE_F8E4M3, &scale)); // 1 as long as nothing is noted
  * check(htone_slice(history, 0, 3, 4, 1, &newest)); // in step 3
  * check(htone_quantize(x, scale, HTONE_F8E4M3, newest, &stored));
+ * check(htone_tensor_item(newest, &number));
+ * assert(number == 6);
  * @endcode
  * Either way htone_scaled_matmul(stored, weight, scale, weight_scale, ...) multiplies. Forward passes use f8e4m3 and
  * gradients f8e5m2, which reaches further.
