@@ -11,8 +11,11 @@ set(HALFTONE_FULL_TESTS
     "capi\\.(custom_function|host|instruction_sets|linear_cross_entropy|memory_faults|memory_retry|misuse)"
     "capi\\.(nn_depth|steady)")
 list(JOIN HALFTONE_FULL_TESTS "|" HALFTONE_FULL_TESTS)
-# And tests of the checks themselves, which plant faults in copies of the tree.
-set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults|package\\.cuda_plugin")
+# And tests of the checks themselves, which plant faults in copies of the tree; and second compilations: of a binding, and
+# by nvcc.
+set(HALFTONE_NIGHTLY_TESTS "exhaustive\\..*_all|abi\\.planted_faults|tools\\.planted_faults|package\\.cuda_plugin|"
+    "bindings\\.python_stable_wheel")
+list(JOIN HALFTONE_NIGHTLY_TESTS "" HALFTONE_NIGHTLY_TESTS)
 
 # GoogleTest's filter for those of a room.
 set(HALFTONE_FULL_CASES_cpu

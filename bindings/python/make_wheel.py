@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Makes a wheel of the built Python package, with libhalftone and the plugins inside.
 
-  bindings/python/make_wheel.py CMAKE BUILD VERSION OUTPUT LIBRARY...
+  bindings/python/make_wheel.py [--stable FOLDER] CMAKE BUILD VERSION OUTPUT LIBRARY...
 
-setuptools packs it. The wheel is for the Python version whose headers were used: the code of SWIG 4.1 does not compile
-against the stable ABI (bindings/README.md).
+setuptools packs it. The wheel is for the Python version whose headers were used, or, with the module for the stable ABI
+in FOLDER (stable_abi.cmake), for CPython 3.11 and later.
 """
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ build-backend = "setuptools.build_meta"
 name = "halftone"
 version = "{version}"
 description = "Mixed-precision training of neural networks"
-requires-python = ">=3.9"
+requires-python = ">={oldest}"
 
 [tool.setuptools]
 packages = ["halftone"]
@@ -30,7 +30,12 @@ packages = ["halftone"]
 halftone = ["*"]
 """
 # Tells setuptools that the package has compiled code, which it does not build itself.
-SETUP = "from setuptools import Distribution, setup\nDistribution.has_ext_modules = lambda self: True\nsetup()\n"
+SETUP = """\
+from setuptools import Distribution, setup
+Distribution.has_ext_modules = lambda self: True
+setup(options={options})
+"""
+STABLE = {"bdist_wheel": {"py_limited_api": "cp311"}}
 
 
 def run(*command):
@@ -39,17 +44,28 @@ def run(*command):
         sys.exit(f"make_wheel.py: {' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
 
 
-def main(cmake, build, version, output, *libraries):
+def take_stable_module(package, folder):
+    for module in package.glob("_halftone.*.so"):
+        module.unlink()
+    for name in ("_halftone.abi3.so", "halftone.py"):
+        shutil.copy(Path(folder) / name, package)
+
+
+def main(stable, cmake, build, version, output, *libraries):
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
         run(cmake, "--install", build, "--component", "python", "--prefix", project / "prefix")
         shutil.move(next((project / "prefix").rglob("halftone")), project / "halftone")
+        if stable:
+            take_stable_module(project / "halftone", stable)
         for library in libraries:  # a link becomes a file with its name: the one that the extension asks for
             shutil.copy(library, project / "halftone")
-        (project / "pyproject.toml").write_text(PROJECT.format(version=version), encoding="utf-8")
-        (project / "setup.py").write_text(SETUP, encoding="utf-8")
+        text = PROJECT.format(version=version, oldest="3.11" if stable else "3.9")
+        (project / "pyproject.toml").write_text(text, encoding="utf-8")
+        (project / "setup.py").write_text(SETUP.format(options=STABLE if stable else {}), encoding="utf-8")
         run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", output, project)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    is_stable = sys.argv[1:2] == ["--stable"]
+    main(*(sys.argv[2:] if is_stable else [None, *sys.argv[1:]]))

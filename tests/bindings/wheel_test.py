@@ -49,7 +49,7 @@ class Wheel(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
         run(cls.cmake, "--build", cls.build, "--target", "halftone_wheel")
-        (cls.wheel,) = (cls.build / "wheels").glob("halftone-*.whl")
+        (cls.wheel,) = (cls.build / "wheels").glob(f"halftone-*-cp3{sys.version_info.minor}-cp3*.whl")
         run(sys.executable, "-m", "venv", cls.folder / "venv")
         cls.python = cls.folder / "venv/bin/python"
         run(cls.python, "-m", "pip", "-q", "install", "--no-index", cls.wheel)

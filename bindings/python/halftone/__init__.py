@@ -30,10 +30,11 @@ _ADOPTED = [name for name, value in vars(_generated).items()
 
 for _name in _ADOPTED:
     globals()[_name] = getattr(_generated, _name)
-# An operation whose first argument is a tensor is a method, too.
+# An operation whose first argument is a tensor is a method, too. A function of Python becomes one by itself.
+_as_method = getattr(_generated, "_swig_new_instance_method", lambda function: function)
 for _name in _OPERATIONS:
     if not hasattr(_generated.Tensor, _name):
-        setattr(_generated.Tensor, _name, _generated._swig_new_instance_method(getattr(_generated, _name)))
+        setattr(_generated.Tensor, _name, _as_method(getattr(_generated, _name)))
 
 # These complete the classes. A structure is a class with properties as long as no other class has one.
 from . import structures  # noqa: E402, F401, I001
