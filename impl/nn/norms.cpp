@@ -58,16 +58,17 @@ Tensor LayerNorm::forward(const Tensor& input) const {
   return ops::layer_norm(input, normalized_shape_, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
 }
 
-ops::SumAndNorm LayerNorm::forward_sum(const Tensor& input, const Tensor& residual) const {
-  return ops::add_layer_norm(input, residual, normalized_shape_, affine_.weight_leaf(), affine_.bias_leaf(), epsilon_);
+ops::SumAndNorm LayerNorm::forward_sum(const Tensor& input, const Tensor& residual, std::optional<DType> result) const {
+  return ops::add_layer_norm_as(result, input, residual, normalized_shape_, affine_.weight_leaf(), affine_.bias_leaf(),
+                                epsilon_);
 }
 
 Tensor RmsNorm::forward(const Tensor& input) const {
   return ops::rms_norm(input, normalized_shape_, affine_.weight_leaf(), epsilon_);
 }
 
-ops::SumAndNorm RmsNorm::forward_sum(const Tensor& input, const Tensor& residual) const {
-  return ops::add_rms_norm(input, residual, normalized_shape_, affine_.weight_leaf(), epsilon_);
+ops::SumAndNorm RmsNorm::forward_sum(const Tensor& input, const Tensor& residual, std::optional<DType> result) const {
+  return ops::add_rms_norm_as(result, input, residual, normalized_shape_, affine_.weight_leaf(), epsilon_);
 }
 
 Tensor GroupNorm::forward(const Tensor& input) const {

@@ -1,6 +1,8 @@
 // Normalisation layers, with PyTorch's names of parameters and buffers. Weights begin as 1, biases as 0.
 #pragma once
 
+#include <optional>
+
 #include "nn/layer.h"
 #include "ops/dispatch/op.h"
 #include "ops/norm/norms.h"
@@ -36,8 +38,9 @@ class AffineModule : public Layer {
 class RowNormModule : public AffineModule {
  public:
   virtual Op op() const noexcept = 0;
-  // The sum of both, which have one shape, and its norm.
-  virtual ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual) const = 0;
+  // The sum of both, which have one shape, and its norm, stored in `result` if that is given.
+  virtual ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual,
+                                      std::optional<DType> result) const = 0;
 
  protected:
   RowNormModule(const Shape& normalized_shape, double epsilon, Affine affine)
@@ -55,7 +58,7 @@ class LayerNorm final : public RowNormModule {
   Op op() const noexcept override { return Op::kLayerNorm; }
   Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
-  ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual) const override;
+  ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual, std::optional<DType> result) const override;
 };
 
 class RmsNorm final : public RowNormModule {
@@ -66,7 +69,7 @@ class RmsNorm final : public RowNormModule {
   Op op() const noexcept override { return Op::kRmsNorm; }
   Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
-  ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual) const override;
+  ops::SumAndNorm forward_sum(const Tensor& input, const Tensor& residual, std::optional<DType> result) const override;
 };
 
 class GroupNorm final : public AffineModule {

@@ -62,13 +62,15 @@ class FusionTest : public RecomputeTest {
   }
 
   // Takes a step fused, and then plain.
-  void expect_same_bits(const TransformerOptions& options, const AutocastPolicy* policy, size_t fewer_sums) {
+  void expect_same_bits(const TransformerOptions& options, const AutocastPolicy* policy, size_t fewer_sums,
+                        size_t fewer_casts = 0) {
     const Ref<Module> model = make_ref<Transformer>(device(), options);
     Names fused_names, plain_names;
     const StepResult fused = step(*model, policy, &fused_names);
     for (const char* kind : fused_kinds()) hook(*model, kind);
     const StepResult plain = step(*model, policy, &plain_names);
     EXPECT_EQ(fused_names.count("add") + fewer_sums, plain_names.count("add"));
+    EXPECT_EQ(fused_names.count("cast") + fewer_casts, plain_names.count("cast"));
     EXPECT_EQ(fused.loss, plain.loss);
     EXPECT_EQ(fused.gradients, plain.gradients);
   }
@@ -85,7 +87,35 @@ TEST_F(FusionTest, SumsAndNormsGiveTheSameBitsTogetherAndApart) {
 TEST_F(FusionTest, SumsAndNormsGiveTheSameBitsTogetherAndApartUnderAutocast) {
   for (const DType dtype : {DType::kBF16, DType::kF16}) {
     const AutocastPolicy policy(dtype);
-    expect_same_bits(options_of(NormKind::kLayer, NormPlacement::kPre, FeedForwardKind::kGelu), &policy, 3);
+    // No sum casts a part's result, and a norm before one linear layer has that layer's dtype.
+    expect_same_bits(options_of(NormKind::kLayer, NormPlacement::kPre, FeedForwardKind::kGelu), &policy, 3, 6);
+    expect_same_bits(options_of(NormKind::kRms, NormPlacement::kPre, FeedForwardKind::kSwiGlu), &policy, 3, 4);
+    expect_same_bits(options_of(NormKind::kLayer, NormPlacement::kPost, FeedForwardKind::kGelu), &policy, 4, 4);
+  }
+}
+
+TEST_F(FusionTest, AHookOfTheReaderSeesTheNormBeforeItsCast) {
+  const Ref<Module> model = gpt(2);
+  const AutocastPolicy policy(DType::kBF16);
+  std::vector<DType> seen;
+  for (const char* path : {"h.1.attn.c_attn", "h.1.mlp"}) {
+    const_cast<Module&>(*model->find(path)).forward_pre_hooks().add([&](const auto&, auto inputs, auto) {
+      seen.push_back(inputs[0].dtype());
+    });
+  }
+  Names names;
+  step(*model, &policy, &names);
+  EXPECT_EQ(seen, std::vector<DType>({DType::kF32, DType::kF32}));
+}
+
+// The linear layers do not cast, or the norm is not in FP32.
+TEST_F(FusionTest, ANormIsCastToNoOtherDtypeThanItsReaderDoes) {
+  AutocastPolicy wide(DType::kBF16), narrow(DType::kBF16);
+  wide.set(Op::kLinear, AutocastClass::kFp32);
+  narrow.set(Op::kLayerNorm, AutocastClass::kAsIs);
+  for (const AutocastPolicy* policy : {&wide, &narrow}) {
+    expect_same_bits(options_of(NormKind::kLayer, NormPlacement::kPre, FeedForwardKind::kGelu), policy, 3,
+                     policy == &narrow ? 6 : 0);
   }
 }
 

@@ -49,8 +49,11 @@ void TransformerBlock::forward_all(std::span<const Tensor> inputs, std::span<Ten
 }
 
 void TransformerBlock::forward_pre_norm(Residual& stream, const Tensor& mask, const Tensor& cache) const {
-  stream.add(dropped(attend(stream.normalized(norm(kNorm1)), mask, cache)));
-  stream.add(dropped(part(kFeedForward).run(stream.normalized(norm(kNorm2)))));
+  stream.add(dropped(attend(stream.normalized_for(part(kAttention), norm(kNorm1)), mask, cache)));
+  const auto& feed_forward = static_cast<const FeedForward&>(part(kFeedForward));
+  const Tensor middle =
+      feed_forward.reads_once() ? stream.normalized_for(feed_forward, norm(kNorm2)) : stream.normalized(norm(kNorm2));
+  stream.add(dropped(feed_forward.run(middle)));
 }
 
 Tensor TransformerBlock::forward_post_norm(const Tensor& x, const Tensor& mask, const Tensor& cache) const {

@@ -15,6 +15,8 @@ class FeedForward final : public Composite {
   const char* kind() const noexcept override { return "feed_forward"; }
   void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
   Ref<Module> copied(PartCopies& parts) const override;
+  // False where two layers read the input.
+  bool reads_once() const noexcept { return form_ != FeedForwardKind::kSwiGlu; }
 
  private:
   enum Part : size_t { kHidden, kOutput, kGate };

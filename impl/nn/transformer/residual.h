@@ -14,10 +14,14 @@ class Residual {
   void add(Tensor branch);
   // The norm of the stream, computed as the module `norm`.
   Tensor normalized(const RowNormModule& norm);
+  // As above for `reader`, which alone reads the norm, by one linear layer: under autocast the norm is stored in the
+  // layer's dtype, so that no cast is needed. With two layers, their gradients would be added in that dtype.
+  Tensor normalized_for(const Module& reader, const RowNormModule& norm);
   // The stream itself.
   const Tensor& sum();
 
  private:
+  Tensor normalized_as(std::optional<DType> result, const RowNormModule& norm);
   bool is_fusable(const RowNormModule& norm) const;
 
   Tensor x_;

@@ -50,24 +50,35 @@ Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor
                         {.input = input, .weight = weight, .bias = {}}, numel(normalized_shape));
 }
 
-SumAndNorm add_layer_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
-                          const Tensor& weight, const Tensor& bias, double epsilon) {
+SumAndNorm add_layer_norm_as(std::optional<DType> result, const Tensor& input, const Tensor& residual,
+                             const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double epsilon) {
   const int64_t rows = checked_rows(input, normalized_shape);
   require_residual(input, residual);
   require_affine(input, weight, "weight", normalized_shape);
   require_affine(input, bias, "bias", normalized_shape);
   return apply_row_norm_to_sum(Op::kLayerNorm, {.epsilon = epsilon, .rows = rows},
-                               {.input = input, .weight = weight, .bias = bias}, residual, numel(normalized_shape));
+                               {.input = input, .weight = weight, .bias = bias, .result = result}, residual,
+                               numel(normalized_shape));
+}
+
+SumAndNorm add_rms_norm_as(std::optional<DType> result, const Tensor& input, const Tensor& residual,
+                           const Shape& normalized_shape, const Tensor& weight, double epsilon) {
+  const int64_t rows = checked_rows(input, normalized_shape);
+  require_residual(input, residual);
+  require_affine(input, weight, "weight", normalized_shape);
+  return apply_row_norm_to_sum(
+      Op::kRmsNorm, {.statistics = RowStatistics::kMeanSquare, .epsilon = epsilon, .rows = rows},
+      {.input = input, .weight = weight, .bias = {}, .result = result}, residual, numel(normalized_shape));
+}
+
+SumAndNorm add_layer_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
+                          const Tensor& weight, const Tensor& bias, double epsilon) {
+  return add_layer_norm_as({}, input, residual, normalized_shape, weight, bias, epsilon);
 }
 
 SumAndNorm add_rms_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
                         const Tensor& weight, double epsilon) {
-  const int64_t rows = checked_rows(input, normalized_shape);
-  require_residual(input, residual);
-  require_affine(input, weight, "weight", normalized_shape);
-  return apply_row_norm_to_sum(Op::kRmsNorm,
-                               {.statistics = RowStatistics::kMeanSquare, .epsilon = epsilon, .rows = rows},
-                               {.input = input, .weight = weight, .bias = {}}, residual, numel(normalized_shape));
+  return add_rms_norm_as({}, input, residual, normalized_shape, weight, epsilon);
 }
 
 }  // namespace halftone::ops

@@ -1,6 +1,8 @@
 // The normalisation operations; capi/include/halftone/norm.h documents them.
 #pragma once
 
+#include <optional>
+
 #include "tensor/tensor.h"
 
 namespace halftone::ops {
@@ -19,6 +21,13 @@ SumAndNorm add_layer_norm(const Tensor& input, const Tensor& residual, const Sha
                           const Tensor& weight, const Tensor& bias, double epsilon);
 SumAndNorm add_rms_norm(const Tensor& input, const Tensor& residual, const Shape& normalized_shape,
                         const Tensor& weight, double epsilon);
+
+// As the two above, for a reader that casts the norm to `result`: the norm has that dtype, and the bits of the cast.
+// Without a value, as above.
+SumAndNorm add_layer_norm_as(std::optional<DType> result, const Tensor& input, const Tensor& residual,
+                             const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double epsilon);
+SumAndNorm add_rms_norm_as(std::optional<DType> result, const Tensor& input, const Tensor& residual,
+                           const Shape& normalized_shape, const Tensor& weight, double epsilon);
 
 Tensor group_norm(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias, double epsilon);
 Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, double epsilon);

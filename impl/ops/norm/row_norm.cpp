@@ -174,7 +174,7 @@ ops::SumAndNorm apply_row_norm_to_sum(Op op, const RowNorm& norm, const NormOper
   const Tensor& x = operands.input;
   const Tensor sum = empty(x.device(), promote(x.dtype(), residual.dtype()), x.shape());
   const Tensor statistics = call.new_statistics(x.device());
-  Tensor result = empty(x.device(), autocast_unary(op, sum).result, x.shape());
+  Tensor result = empty(x.device(), operands.result.value_or(autocast_unary(op, sum).result), x.shape());
   call.launch_forward({x.view(), residual.view(), sum.view()}, norm_compute_dtype(sum.dtype()), statistics, result);
   const Tensor* const inputs[] = {&x, &operands.weight, &operands.bias, &residual};
   if (in_anomaly_mode()) {

@@ -1,6 +1,8 @@
 // Layer, RMS, group, instance and batch normalisation in one implementation: rows, each normalised on its own.
 #pragma once
 
+#include <optional>
+
 #include "backend/kernels/kernels.h"
 #include "ops/dispatch/op.h"
 #include "ops/norm/norms.h"
@@ -12,8 +14,9 @@ struct NormOperands {
   Tensor input;
   Tensor weight;  // weight and bias may be undefined
   Tensor bias;
-  Tensor statistics = {};   // f64 [2, rows], means then variances: input or output; may be undefined
-  bool by_channel = false;  // rows run along the second dimension, not the first
+  Tensor statistics = {};            // f64 [2, rows], means then variances: input or output; may be undefined
+  bool by_channel = false;           // rows run along the second dimension, not the first
+  std::optional<DType> result = {};  // of the norm of a sum; else as autocast decides
 };
 
 // REQUIRES: the operands fit `norm` and are on one device; weight and bias have `channels` elements.
