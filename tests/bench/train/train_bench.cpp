@@ -2,8 +2,12 @@
 //   train_bench [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N] [--trace FILE]
 // A step is zero_grad, forward, loss, backward, update by AdamW, and with fp16 the loss scaler's part. The rate of the
 // library's own matrix product in the step's precision is measured in the same run, in turn with the steps, so that
-// other load on the machine meets both. Heap allocations are calls of operator new by the thread that trains. With
-// --trace one more step goes into a file for trace viewers; that of the last model and precision stays.
+// other load on the machine meets both. Heap allocations are calls of operator new by the thread that trains. Peak
+// bytes are the library's own counter; "resident" is the growth of the process's resident memory by the steps, as
+// train_torch.py measures PyTorch's, and holds for the first model of a process alone. With --trace one more step goes
+// into a file for trace viewers; that of the last model and precision stays.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -75,6 +79,12 @@ double peak_mib(const htone::Device& device) {
   return static_cast<double>(stats.peak) / (1 << 20);
 }
 
+double resident_mib() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
 struct Settings {
   int threads;
   int rounds;
@@ -89,13 +99,14 @@ void trace_step(Trainer& trainer, const htone::Context& context, const std::stri
 
 void measure(const Model& model, const Precision& precision, const Settings& settings) {
   constexpr int kWarmUp = 3;
+  const double resident_before = resident_mib();
   htone_context_options options = HTONE_CONTEXT_OPTIONS_INIT;
   options.num_threads = settings.threads;
   const auto context = make<htone::Context>(htone_context_create, &options);
   const auto device = make<htone::Device>(htone_device_create, context, "cpu");
   Trainer trainer(model.make(device), device, precision.dtype);
   for (int i = 0; i < kWarmUp; ++i) trainer.step();
-  const double peak = peak_mib(device);
+  const double peak = peak_mib(device), resident = resident_mib() - resident_before;
   const Product product(device, precision.dtype);
   std::vector<double> steps;
   double best_product = product.seconds();
@@ -107,9 +118,9 @@ void measure(const Model& model, const Precision& precision, const Settings& set
   }
   const double best = *std::min_element(steps.begin(), steps.end());
   const double rate = trainer.task().flops / best, product_rate = Product::kFlops / best_product;
-  std::printf("%-4s %-4s %9.2f %9.2f %11.0f %-6s %8.1f %8.1f %6.2f %9.1f %7lld  %.4f\n", model.name, precision.name,
-              best * 1e3, median(steps) * 1e3, static_cast<double>(trainer.task().items) / best, trainer.task().item,
-              rate * 1e-9, product_rate * 1e-9, rate / product_rate, peak,
+  std::printf("%-4s %-4s %9.2f %9.2f %11.0f %-6s %8.1f %8.1f %6.2f %9.1f %9.1f %7lld  %.4f\n", model.name,
+              precision.name, best * 1e3, median(steps) * 1e3, static_cast<double>(trainer.task().items) / best,
+              trainer.task().item, rate * 1e-9, product_rate * 1e-9, rate / product_rate, peak, resident,
               static_cast<long long>(allocations_of(trainer)), trainer.last_loss());
   std::fflush(stdout);
   if (!settings.trace_file.empty()) trace_step(trainer, context, settings.trace_file);
@@ -124,8 +135,8 @@ int run(int argc, char** argv) {
                              .trace_file = line.text("--trace")};
   const std::string model_name = line.text("--model"), precision_name = line.text("--precision");
   line.finish();
-  std::printf("%-4s %-4s %9s %9s %11s %-6s %8s %8s %6s %9s %7s  %s\n", "", "", "best ms", "median ms", "", "per s",
-              "GFLOP/s", "product", "share", "peak MiB", "allocs", "loss");
+  std::printf("%-4s %-4s %9s %9s %11s %-6s %8s %8s %6s %9s %9s %7s  %s\n", "", "", "best ms", "median ms", "", "per s",
+              "GFLOP/s", "product", "share", "peak MiB", "resident", "allocs", "loss");
   for (const Model& model : kModels) {
     if (!model_name.empty() && model_name != model.name) continue;
     for (const Precision& precision : kPrecisions) {
