@@ -1,5 +1,5 @@
-// The host state of an optimizer's step that was recorded (runtime/recorded_step.h): the weights whose copies are
-// current after it, and the factor of a schedule that the host computes.
+// The CPU's part of an optimizer's step that was recorded (runtime/recorded_step.h): the weights whose copies are
+// current after it, and the factor of a schedule that the CPU computes.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class RecordedUpdate final : public ReplayedState {
   RecordedUpdate(RecordedStep& step, std::function<int64_t()> position) : step_(step), position_(std::move(position)) {}
 
   // The rule with its factor in device memory. Throws STATE if the function steps twice: the position of the second
-  // step depends on the first. REQUIRES: a schedule that the host computes.
+  // step depends on the first. REQUIRES: a schedule that the CPU computes.
   Schedule schedule(const ScheduleRule& rule);
   // A parameter that the step updates. Throws STATE for split weights that were written since their last update.
   void add(Parameter& parameter);

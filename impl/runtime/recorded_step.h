@@ -1,8 +1,8 @@
 // The work of a function on one device, recorded once and run again without the function. The device's work repeats by
-// itself; host state does not. So the parts of the library whose host state a step changes register a ReplayedState
-// while the function runs, and each replay calls it. Numbers that the host computes for each step, such as the factor
-// of a caller's schedule, and the generator's position are words in device memory, which a replay brings up to date
-// with one transfer. Used by one thread at a time.
+// itself; state in host memory does not. So the parts of the library whose state a step changes register a
+// ReplayedState while the function runs, and each replay calls it. Numbers that the CPU computes for each step, such as
+// the factor of a caller's schedule, and the generator's position are words in device memory, which a replay brings up
+// to date with one transfer. Used by one thread at a time.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class ReplayedState : public RefCounted {
   virtual void check() const {}
   // Before each run, the first included. May queue work, wait, and set numbers.
   virtual void prepare() {}
-  // After a replay's work is queued: leaves host state as the function does.
+  // After a replay's work is queued: leaves the state as the function does.
   virtual void replayed() noexcept {}
   // Likewise, after replayed() of all others.
   virtual void settle() noexcept {}

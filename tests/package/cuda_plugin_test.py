@@ -16,7 +16,7 @@ from pathlib import Path
 from installed_prefix import InstalledPrefix, run
 
 CONSUMER = Path(__file__).resolve().parent / "consumer"
-# What an installation takes, where the build has it.
+# The targets that an installation needs; a build may lack some.
 INSTALLED = ("halftone", "halftone_static", "halftone-run", "halftone_cuda", "halftone_gloo")
 
 

@@ -14,11 +14,12 @@
  * - It must not wait for the device or read from it, and must not transfer host memory. Such a call in it returns
  *   STATE, and so does the capture. Write the data of a step into tensors that the function reads
  *   (htone_tensor_write), before the replay.
- * - Everything but the data must be the same in each step. Values that the function takes from the host are those of
+ * - Everything but the data must be the same in each step. Values that the function computes on the CPU are those of
  *   the capture, except what the library keeps itself: random numbers, schedules, learning rates and the loss scale.
  * - It holds whole steps. Where it does not zero gradients itself, they must be there, or not be there, at a replay as
  *   they were at the capture; otherwise the replay returns STATE.
  * - Tensors that it leaves behind, such as the loss, keep their memory, and each replay writes them again.
+ * - Averages of weights (ema.h) are updated outside of the function, after a replay.
  * - No other thread uses the device during a capture. One thread at a time uses a graph.
  * - Operations on other devices are part of the capture alone.
  *
@@ -73,14 +74,14 @@ typedef htone_status (*htone_step_fn)(void* user);
  *   not run.
  * @param[out] out the graph; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (a call that cannot be recorded, or another capture is under way),
- *   CALLBACK (with the step's status as the native code), UNSUPPORTED (more than 62 schedules that the host computes),
+ *   CALLBACK (with the step's status as the native code), UNSUPPORTED (more than 62 schedules that the CPU computes),
  *   DEVICE, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_graph_capture(htone_device* device, htone_step_fn callback, void* user,
                                            void (*destroy)(void* user), htone_graph** out);
 
-/** Runs the step once more. Does not wait for the device, unless the host computes a schedule of the step.
+/** Runs the step once more. Does not wait for the device, unless the CPU computes a schedule of the step.
  *
  * @param[in] graph borrowed.
  * @errors INVALID_HANDLE, STATE (weights or gradients have moved since the capture, gradients are there that were not,

@@ -1,5 +1,5 @@
-// Whether a device records work. A recording belongs to one thread: calls of that thread that would wait, or read what
-// the device has not computed yet, are refused before CUDA sees them, since CUDA would invalidate all that was
+// Marks a device that records work. A recording belongs to one thread: calls of that thread that would wait, or read
+// what the device has not computed yet, are refused before CUDA sees them, since CUDA would invalidate all that was
 // recorded. Safe from any thread.
 #pragma once
 
