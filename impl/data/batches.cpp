@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "data/prefetched_source.h"
 
 namespace halftone::data {
 
@@ -27,6 +28,12 @@ Batches::Batches(Ref<Sampler> sampler, Ref<const Source> source)
 
 Batches::Batches(Ref<Sampler> sampler, std::vector<Tensor> tensors)
     : Batches(sampler, Ref<const Source>(make_ref<TensorSource>(std::move(tensors), sampler->count()))) {}
+
+void Batches::send_to(ContextDevice& device) {
+  if (is_taking_) fail(Code::kState, "batches", "batches takes a batch: its callback must not change where it goes");
+  const auto* sent = dynamic_cast<const PrefetchedSource*>(source_.get());
+  source_ = make_ref<PrefetchedSource>(sent != nullptr ? sent->source() : source_, sampler_, device);
+}
 
 // The indices are copied: a caller's function may use the sampler, which may be another's too.
 void Batches::next() {

@@ -15,6 +15,10 @@ class Batches final : public RefCounted {
   // Rows of tensors. Throws as TensorSource does.
   Batches(Ref<Sampler> sampler, std::vector<Tensor> tensors);
 
+  // From now on tensors are copied to a device, one batch ahead. Throws STATE while a batch is being taken, and
+  // OUT_OF_MEMORY.
+  void send_to(ContextDevice& device);
+
   // Takes the next batch. On failure the sampler and the current batch are unchanged. Throws STATE while a batch is
   // being taken, which the caller's function of a source may try.
   void next();

@@ -100,4 +100,13 @@ const std::vector<int64_t>& Sampler::peek() {
 
 void Sampler::advance() noexcept { ++cursor_; }
 
+std::vector<int64_t> Sampler::following() {
+  struct Ahead {
+    explicit Ahead(int64_t& number) : cursor(number) { ++cursor; }
+    ~Ahead() { --cursor; }
+    int64_t& cursor;
+  } const ahead(cursor_);
+  return peek();
+}
+
 }  // namespace halftone::data

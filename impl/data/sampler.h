@@ -47,6 +47,8 @@ class Sampler final : public RefCounted {
   // The indices of the next batch; valid until advance().
   const std::vector<int64_t>& peek();
   void advance() noexcept;
+  // The indices of the batch after the next one.
+  std::vector<int64_t> following();
 
   // The number of batches taken since the beginning. REQUIRES: a new cursor is at least 0.
   int64_t cursor() const noexcept { return cursor_; }

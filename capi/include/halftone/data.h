@@ -139,6 +139,18 @@ HTONE_API htone_status htone_batches_retain(htone_batches* batches);
  */
 HTONE_EXPORT htone_status htone_batches_release(htone_batches* batches);
 
+/** Sends all further batches to a device, for data in the CPU's memory and training on a GPU. Each call of
+ * htone_batches_next then also prepares the batch after it, and copies that through pinned memory while the device
+ * works. The callback of a data set is therefore called one batch ahead, and again for the same batch if it failed, or
+ * if the sampler was moved. Samplers and checkpoints count the batches that were taken.
+ *
+ * @param[in] batches borrowed.
+ * @param[in] device retained. Tensors that are there already are not copied.
+ * @errors INVALID_HANDLE, STATE (called by the callback of this source of batches), DEVICE, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_batches_send_to(htone_batches* batches, htone_device* device);
+
 /** Gathers the next batch; on failure the sampler does not move.
  *
  * @param[in] batches borrowed.

@@ -83,6 +83,10 @@ htone_status htone_batches_create(htone_sampler* sampler, size_t count, htone_te
   return Call(make<data::Batches>, shared(sampler), as<sources>(count, tensors), out);
 }
 
+htone_status htone_batches_send_to(htone_batches* batches, htone_device* device) {
+  return Call(&data::Batches::send_to, batches, device);
+}
+
 htone_status htone_batches_next(htone_batches* batches) { return Call(&data::Batches::next, batches); }
 
 htone_status htone_batches_tensor(htone_batches* batches, size_t index, htone_tensor** out) {

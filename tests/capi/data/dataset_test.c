@@ -120,6 +120,31 @@ static void a_callback_that_fails_leaves_sampler_and_batch(void** state) {
   assert_ok(htone_batches_release(batches));
 }
 
+/* The callback fills the batch that follows, too. If that fails, it is called again when the batch is needed. */
+static void batches_that_are_sent_come_one_batch_ahead(void** state) {
+  (void)state;
+  Files files = {.flag_of_odd = 1};
+  htone_sampler* sampler = make_sampler(6, 2, 0);
+  htone_batches* batches = make_callback(sampler, &files);
+  assert_ok(htone_batches_send_to(batches, test_device()));
+  assert_ok(htone_batches_next(batches));
+  assert_int_equal(files.calls, 2);
+  assert_values(batch_of(batches, 0), 0, 0, 0.5, 1, 1.5);
+  assert_batch(sampler, 1);
+  files.status = HTONE_ERROR_IO;
+  assert_ok(htone_batches_next(batches));
+  assert_values(batch_of(batches, 0), 0, 2, 2.5, 3, 3.5);
+  assert_int_equal(files.calls, 3);
+  assert_fails(htone_batches_next(batches), HTONE_ERROR_CALLBACK, "the callback of batches returned");
+  assert_int_equal(last_native_code(), HTONE_ERROR_IO);
+  assert_batch(sampler, 2);
+  files.status = HTONE_OK;
+  assert_ok(htone_batches_next(batches));
+  assert_values(batch_of(batches, 0), 0, 4, 4.5, 5, 5.5);
+  assert_ok(htone_batches_release(batches));
+  assert_int_equal(files.destroyed, 1);
+}
+
 static void a_callback_must_not_take_a_batch_of_its_own_source(void** state) {
   (void)state;
   Files files = {.flag_of_odd = 1};
@@ -369,6 +394,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_callback_fills_the_samples_of_a_batch),
       cmocka_unit_test(samples_come_in_the_samplers_order),
       cmocka_unit_test(a_callback_that_fails_leaves_sampler_and_batch),
+      cmocka_unit_test(batches_that_are_sent_come_one_batch_ahead),
       cmocka_unit_test(a_callback_must_not_take_a_batch_of_its_own_source),
       cmocka_unit_test(a_source_that_was_not_made_leaves_the_user_data),
       cmocka_unit_test(windows_need_a_target_for_every_token),
