@@ -108,9 +108,9 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   const AttentionShape& shape = call.shape;
   const ScoreRules rules = score_rules(shape);
   const int first = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * kRows;
-  const int64_t number = blockIdx.x / tiles;
-  const Head head = {number / shape.heads, number % shape.heads};
-  const Head kv_head = {head.batch, head.head / shape.group};
+  const int number = static_cast<int>(blockIdx.x) / tiles;
+  const Head head = {number / static_cast<int>(shape.heads), number % static_cast<int>(shape.heads)};
+  const Head kv_head = {head.batch, static_cast<int>(head.head) / static_cast<int>(shape.group)};
   const GlobalRows k = global_rows(call.k, offset_of(shape, call.k, kv_head), shape.keys, shape.depth);
   const GlobalRows v = global_rows(call.v, offset_of(shape, call.v, kv_head), shape.keys, shape.value_depth);
 
@@ -133,7 +133,7 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   ScoreTile tile = {.query = first,
                     .key = 0,
                     .mask_offset = kIsMasked ? offset_of(shape, call.mask, head) : 0,
-                    .first_row = number * shape.queries};
+                    .first_row = number * rules.queries};
   QueryNumbers<2 * kTiles.blocks> numbers;
 #pragma unroll
   for (int i = 0; i < 2 * kTiles.blocks; ++i) {
@@ -172,6 +172,73 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
                         first + warp_row);
 }
 
+// The queries that see a tile of keys: tiles of all heads that share the keys, one after another.
+struct QueryTiles {
+  GlobalRows q, grad_output;  // of the first of the heads
+  int64_t mask_offset;
+  int first_row;  // the number of its first query among all
+  int first;      // query of a head, a multiple of the tile
+  int per_head;   // tiles
+};
+
+HALFTONE_DEVICE inline GlobalRows next_head(const GlobalRows& rows, const HeadRows& of, int heads) {
+  return {rows.data + 2 * heads * of.head_stride, rows.stride, rows.rows, rows.chunks};
+}
+
+// Causal: query i sees the keys up to i + offset, so the queries before first_key - offset see none of the tile.
+template <int kQueries>
+HALFTONE_DEVICE inline QueryTiles query_tiles(const TensorBackward& call, const ScoreRules& rules, const Head& kv_head,
+                                              int first_key) {
+  const AttentionShape& shape = call.shape;
+  const Head head = {kv_head.batch, kv_head.head * shape.group};
+  const int unseeing = rules.is_causal && first_key > rules.causal_offset ? first_key - rules.causal_offset : 0;
+  const int first = unseeing / kQueries * kQueries;
+  const int64_t grad_offset = offset_of(shape, call.grad_output, head);
+  return {.q = global_rows(call.q, offset_of(shape, call.q, head), shape.queries, shape.depth),
+          .grad_output = global_rows(call.grad_output, grad_offset, shape.queries, shape.value_depth),
+          .mask_offset = offset_of(shape, call.mask, head),
+          .first_row = static_cast<int>((head.batch * shape.heads + head.head) * shape.queries),
+          .first = first,
+          .per_head = first < rules.queries ? (rules.queries - first - 1) / kQueries + 1 : 0};
+}
+
+// Begins to copy tile i: rows of q and dO, then log sums and dots.
+template <int kDepth, int kQueries>
+HALFTONE_DEVICE inline void copy_queries_later(const TensorBackward& call, const QueryTiles& tiles, int i,
+                                               SharedAddress to) {
+  const int member = i / tiles.per_head;
+  const int query = tiles.first + i % tiles.per_head * kQueries;
+  copy_rows_later<kDepth, kQueries>(to, next_head(tiles.q, call.q, member), query);
+  to += rows_bytes(kDepth, kQueries);
+  copy_rows_later<kDepth, kQueries>(to, next_head(tiles.grad_output, call.grad_output, member), query);
+  to += rows_bytes(kDepth, kQueries);
+  const int t = static_cast<int>(threadIdx.x);
+  if (t < 2 * kQueries) {
+    const int row = query + t % kQueries;
+    const bool exists = row < tiles.q.rows;
+    const int number = exists ? tiles.first_row + member * tiles.q.rows + row : 0;
+    copy_4_later(to + 4 * t, (t < kQueries ? call.log_sums : call.dots) + number, exists);
+  }
+  commit_copies();
+}
+
+// The numbers of the lane's columns, from what copy_queries_later brought.
+template <int kQueries>
+HALFTONE_DEVICE inline QueryNumbers<kQueries / 4> load_query_numbers(SharedAddress from) {
+  QueryNumbers<kQueries / 4> numbers;
+  from += 4 * place_in_c(lane_number(), 0).column;
+#pragma unroll
+  for (int j = 0; j < kQueries / 8; ++j) {
+    const float2 log_sums = load_shared_pair(from + 4 * 8 * j);
+    const float2 dots = load_shared_pair(from + 4 * (kQueries + 8 * j));
+    numbers.log_sums[2 * j] = log_sums.x * kLog2E;
+    numbers.log_sums[2 * j + 1] = log_sums.y * kLog2E;
+    numbers.dots[2 * j] = dots.x;
+    numbers.dots[2 * j + 1] = dots.y;
+  }
+  return numbers;
+}
+
 // Block: a tile of keys of one head of k and v. Shared memory: k and v, then two stages of q, dO, log sums and dots.
 template <class T, int kDepth, bool kIsMasked>
 HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
@@ -184,59 +251,34 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   const AttentionShape& shape = call.shape;
   const ScoreRules rules = score_rules(shape);
   const int first = static_cast<int>(blockIdx.x) % tiles * kRows;  // with a causal mask the first keys have most work
-  const int64_t kv_heads = shape.heads / shape.group;
-  const Head kv_head = {blockIdx.x / tiles / kv_heads, blockIdx.x / tiles % kv_heads};
+  const int number = static_cast<int>(blockIdx.x) / tiles;
+  const int kv_heads = static_cast<int>(shape.heads) / static_cast<int>(shape.group);
+  const Head kv_head = {number / kv_heads, number % kv_heads};
+  const QueryTiles queries = query_tiles<kTiles.columns>(call, rules, kv_head, first);
+  const int end = queries.per_head * static_cast<int>(shape.group);
 
   const SharedAddress of_k = dynamic_shared_address();
   const SharedAddress of_v = of_k + rows_bytes(kDepth, kRows);
   SharedAddress stage = of_v + rows_bytes(kDepth, kRows), next_stage = stage + kStageBytes;
-  // Causal: query i sees the keys up to i + offset, so the queries before first - offset see none of these.
-  const int unseeing = rules.is_causal && first > rules.causal_offset ? first - rules.causal_offset : 0;
-  const int first_query = unseeing / kTiles.columns * kTiles.columns;
-  const int per_head = first_query < rules.queries ? (rules.queries - first_query - 1) / kTiles.columns + 1 : 0;
-  const int end = per_head * static_cast<int>(shape.group);
-  const auto head_at = [&](int i) { return Head{kv_head.batch, kv_head.head * shape.group + i / per_head}; };
-  const auto query_at = [&](int i) { return first_query + i % per_head * kTiles.columns; };
-  const auto copy_stage = [&](int i, SharedAddress to) {
-    const Head head = head_at(i);
-    const int query = query_at(i);
-    copy_rows_later<kDepth, kTiles.columns>(
-        to, global_rows(call.q, offset_of(shape, call.q, head), shape.queries, shape.depth), query);
-    copy_rows_later<kDepth, kTiles.columns>(
-        to + kTileBytes,
-        global_rows(call.grad_output, offset_of(shape, call.grad_output, head), shape.queries, shape.value_depth),
-        query);
-    const int t = static_cast<int>(threadIdx.x);
-    if (t < 2 * kTiles.columns) {
-      const float* const numbers = t < kTiles.columns ? call.log_sums : call.dots;
-      const int row = query + t % kTiles.columns;
-      const bool exists = row < rules.queries;
-      const int64_t first_row = (head.batch * shape.heads + head.head) * shape.queries;
-      copy_4_later(to + 2 * kTileBytes + 4 * t, numbers + (exists ? first_row + row : 0), exists);
-    }
-    commit_copies();
-  };
   copy_rows_later<kDepth, kRows>(of_k, global_rows(call.k, offset_of(shape, call.k, kv_head), shape.keys, shape.depth),
                                  first);
   copy_rows_later<kDepth, kRows>(
       of_v, global_rows(call.v, offset_of(shape, call.v, kv_head), shape.keys, shape.value_depth), first);
   commit_copies();
-  if (end > 0) copy_stage(0, stage);
+  if (end > 0) copy_queries_later<kDepth, kTiles.columns>(call, queries, 0, stage);
 
   const int warp_row = warp_number() * 16 * kTiles.blocks;
-  const MatrixPlace lane = place_in_c(lane_number(), 0);
   float of_keys[kTiles.blocks][kDepth / 8][4] = {};
   float of_values[kTiles.blocks][kDepth / 8][4] = {};
   for (int i = 0; i < end; ++i) {
     wait_for_copies();
     __syncthreads();  // the tile is there, and nobody reads the one before
-    if (i + 1 < end) copy_stage(i + 1, next_stage);
-    ScoreTile tile = {.query = query_at(i), .key = first, .mask_offset = 0, .first_row = 0};
-    if constexpr (kIsMasked) {
-      const Head head = head_at(i);
-      tile.mask_offset = offset_of(shape, call.mask, head);
-      tile.first_row = (head.batch * shape.heads + head.head) * shape.queries;
-    }
+    if (i + 1 < end) copy_queries_later<kDepth, kTiles.columns>(call, queries, i + 1, next_stage);
+    const int member = i / queries.per_head;
+    const ScoreTile tile = {.query = queries.first + i % queries.per_head * kTiles.columns,
+                            .key = first,
+                            .mask_offset = queries.mask_offset + member * call.mask.head_stride,
+                            .first_row = queries.first_row + member * rules.queries};
     float scores[kTiles.blocks][kTiles.columns / 8][4];
     float slopes[kTiles.blocks][kTiles.columns / 8][4];
     multiply_rows<T, kDepth>(of_k + rows_bytes(kDepth, warp_row), stage, scores);
@@ -246,18 +288,8 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
       hide_scores<true>(rules, tile, warp_row, scores);
     }
     multiply_rows<T, kDepth>(of_v + rows_bytes(kDepth, warp_row), stage + kTileBytes, slopes);
-    QueryNumbers<kTiles.columns / 4> numbers;
-#pragma unroll
-    for (int j = 0; j < kTiles.columns / 8; ++j) {
-      const SharedAddress at = stage + 2 * kTileBytes + 4 * (8 * j + lane.column);
-      const float2 log_sums = load_shared_pair(at);
-      const float2 dots = load_shared_pair(at + 4 * kTiles.columns);
-      numbers.log_sums[2 * j] = log_sums.x * kLog2E;
-      numbers.log_sums[2 * j + 1] = log_sums.y * kLog2E;
-      numbers.dots[2 * j] = dots.x;
-      numbers.dots[2 * j + 1] = dots.y;
-    }
-    compute_slopes<true, kIsMasked>(shape, kIsMasked ? 1.0f : call.multiplier, tile, warp_row, numbers, scores, slopes);
+    compute_slopes<true, kIsMasked>(shape, kIsMasked ? 1.0f : call.multiplier, tile, warp_row,
+                                    load_query_numbers<kTiles.columns>(stage + 2 * kTileBytes), scores, slopes);
     add_weighted_rows<T, kDepth>(pack_weights<T>(scores), stage + kTileBytes, of_values);
     add_weighted_rows<T, kDepth>(pack_weights<T>(slopes), stage, of_keys);
     const SharedAddress read = stage;

@@ -97,9 +97,9 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   const ScoreRules rules = score_rules(shape);
   // With a causal mask the last queries have the most work, so they begin.
   const int first = (tiles - 1 - static_cast<int>(blockIdx.x) % tiles) * kRows;
-  const int64_t number = blockIdx.x / tiles;  // of the head, among all batches
-  const Head head = {number / shape.heads, number % shape.heads};
-  const Head kv_head = {head.batch, head.head / shape.group};
+  const int number = static_cast<int>(blockIdx.x) / tiles;  // of the head, among all batches
+  const Head head = {number / static_cast<int>(shape.heads), number % static_cast<int>(shape.heads)};
+  const Head kv_head = {head.batch, static_cast<int>(head.head) / static_cast<int>(shape.group)};
   const GlobalRows q = global_rows(call.q, offset_of(shape, call.q, head), shape.queries, shape.depth);
   const GlobalRows k = global_rows(call.k, offset_of(shape, call.k, kv_head), shape.keys, shape.depth);
   const GlobalRows v = global_rows(call.v, offset_of(shape, call.v, kv_head), shape.keys, shape.value_depth);
@@ -120,7 +120,7 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   ScoreTile tile = {.query = first,
                     .key = 0,
                     .mask_offset = kIsMasked ? offset_of(shape, call.mask, head) : 0,
-                    .first_row = number * shape.queries};
+                    .first_row = number * rules.queries};
   float sums[kTiles.blocks][kDepth / 8][4] = {};
   RowStates<kTiles.blocks> state;
 #pragma unroll

@@ -44,7 +44,8 @@ int tensor_depth(const AttentionArgs& args, size_t shared_memory) noexcept {
   const int last = args.q.rank() - 1;
   const int64_t depth = std::max(args.q.shape[last], args.v.shape[last]);
   if (depth > 128 || !is_half(args.q.dtype) || !is_foldable(args.settings.scale)) return 0;
-  if (std::max(args.q.shape[last - 1], args.k.shape[last - 1]) > kMostRows) return 0;
+  const int64_t queries = args.q.numel() / args.q.shape[last];  // of all heads
+  if (std::max(queries, args.k.shape[last - 1]) > kMostRows) return 0;
   for (const View* view : {&args.q, &args.k, &args.v}) {
     if (!is_tensor_view(*view, args.q.dtype)) return 0;
   }

@@ -27,7 +27,7 @@ struct TensorTiles {
   int columns;  // of a tile; a multiple of 16
 };
 
-// What a warp keeps in registers decides: sums of 16 * blocks * depth / 32 floats for each lane (twice as many in
+// The registers of a warp decide: sums of 16 * blocks * depth / 32 floats for each lane (twice as many in
 // kGradKeys) and as many scores as the tile has, once or twice. 255 registers are there. More rows for each load of
 // the other side are quicker.
 HALFTONE_HOST_DEVICE constexpr TensorTiles tensor_tiles(TensorKernel kernel) {

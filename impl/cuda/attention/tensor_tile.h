@@ -175,7 +175,7 @@ HALFTONE_DEVICE inline void add_weighted_rows(const PackedWeights<kBlocks, kColu
 struct ScoreTile {
   int query, key;
   int64_t mask_offset;
-  int64_t first_row;  // the number of the head's first query among all
+  int first_row;  // the number of the head's first query among all
 };
 
 // Sizes and settings in the registers' 32 bits.
