@@ -82,7 +82,11 @@ template <class C>
 HALFTONE_DEVICE inline C dropout_factor(const AttentionShape& shape, int64_t row, int64_t key) {
   if (!shape.drops) return C{1};
   const auto element = static_cast<uint64_t>(row * shape.dropout_row + key);
-  const uint32_t word = philox(current_key(shape.dropout_key), element / 4)[element % 4];
+  // Chosen by comparisons: an index would put the block into local memory.
+  const PhiloxBlock block = philox(current_key(shape.dropout_key), element / 4);
+  const uint32_t low = element % 2 == 0 ? block[0] : block[1];
+  const uint32_t high = element % 2 == 0 ? block[2] : block[3];
+  const uint32_t word = element % 4 < 2 ? low : high;
   return (word >> 8) >= shape.dropout_threshold ? static_cast<C>(shape.dropout_scale) : C{0};
 }
 
