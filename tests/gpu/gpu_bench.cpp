@@ -136,7 +136,7 @@ void measure_scaled_product(const Device& device, int rounds, const char* name, 
   CublasProduct reference(CUDA_R_16BF);
   const double operations = 2.0 * kSize * kSize * kSize;
   const auto multiply = [&] {
-    const Tensor product = make<Tensor>(htone_scaled_matmul, a, b, scale, scale, nullptr, nullptr, HTONE_BF16, nullptr);
+    const Tensor product = make<Tensor>(htone_scaled_matmul, a, b, scale, scale, HTONE_BF16, nullptr, nullptr, nullptr);
   };
   print(name, compare(device, rounds, operations, multiply, operations, [&] { reference.run(); }), 1e12, "TFLOP/s");
 }

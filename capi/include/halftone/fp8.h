@@ -89,9 +89,9 @@ HTONE_API htone_status htone_quantize(htone_tensor* input, htone_tensor* scale, 
  * @param[in] b [k, n], f8e4m3 or f8e5m2; borrowed.
  * @param[in] scale_a one f32: what the elements of a are multiplied by; borrowed.
  * @param[in] scale_b one f32, for b; borrowed.
+ * @param[in] dtype of the result: HTONE_F32, HTONE_F16, HTONE_BF16, HTONE_F8E4M3 or HTONE_F8E5M2.
  * @param[in] bias optional; [n], f32, f16 or bf16; borrowed.
  * @param[in] scale_out optional; one f32, above 0, the scale of a result of 8 bits; borrowed.
- * @param[in] dtype of the result: HTONE_F32, HTONE_F16, HTONE_BF16, HTONE_F8E4M3 or HTONE_F8E5M2.
  * @param[in] amax optional; one f32, apart from the scales; gets the largest magnitude of the result before scale_out
  *   and before rounding. NaN if an element is NaN; a GPU may skip it in a result of 8 bits. Borrowed.
  * @param[out] out [m, n], dtype; owned by the caller.
@@ -104,8 +104,8 @@ HTONE_API htone_status htone_quantize(htone_tensor* input, htone_tensor* scale, 
  * @since 0.1
  */
 HTONE_API htone_status htone_scaled_matmul(htone_tensor* a, htone_tensor* b, htone_tensor* scale_a,
-                                           htone_tensor* scale_b, htone_tensor* bias, htone_tensor* scale_out,
-                                           htone_dtype dtype, htone_tensor* amax, htone_tensor** out);
+                                           htone_tensor* scale_b, htone_dtype dtype, htone_tensor* bias,
+                                           htone_tensor* scale_out, htone_tensor* amax, htone_tensor** out);
 
 #ifdef __cplusplus
 }

@@ -8,8 +8,8 @@ using namespace halftone::capi;
 
 namespace {
 
-Tensor scaled_matmul(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b, const Tensor& bias,
-                     const Tensor& scale_out, DType dtype, const Tensor& amax) {
+Tensor scaled_matmul(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b, DType dtype,
+                     const Tensor& bias, const Tensor& scale_out, const Tensor& amax) {
   return ops::scaled_matmul(
       a, b, {.scale_a = scale_a, .scale_b = scale_b, .bias = bias, .scale_out = scale_out, .amax = amax}, dtype);
 }
@@ -28,8 +28,8 @@ htone_status htone_quantize(htone_tensor* input, htone_tensor* scale, htone_dtyp
 }
 
 htone_status htone_scaled_matmul(htone_tensor* a, htone_tensor* b, htone_tensor* scale_a, htone_tensor* scale_b,
-                                 htone_tensor* bias, htone_tensor* scale_out, htone_dtype dtype, htone_tensor* amax,
+                                 htone_dtype dtype, htone_tensor* bias, htone_tensor* scale_out, htone_tensor* amax,
                                  htone_tensor** out) {
-  return Call(scaled_matmul, a, b, scale_a, scale_b, optional(bias), optional(scale_out), as<checked_dtype>(dtype),
+  return Call(scaled_matmul, a, b, scale_a, scale_b, as<checked_dtype>(dtype), optional(bias), optional(scale_out),
               optional(amax), out);
 }

@@ -67,12 +67,12 @@ static void a_scaled_product_has_the_expected_values(void** state) {
   htone_tensor *two = make_scalar(HTONE_F32, 2), *half = make_scalar(HTONE_F32, 0.5);
   htone_tensor* bias = make_tensor(HTONE_BF16, (const double[]){10, 20}, 1, 2);
   htone_tensor *out = NULL, *amax = make_scalar(HTONE_F32, 0);
-  assert_ok(htone_scaled_matmul(a, b, two, half, NULL, NULL, HTONE_F32, NULL, &out));
+  assert_ok(htone_scaled_matmul(a, b, two, half, HTONE_F32, NULL, NULL, NULL, &out));
   assert_values(keep_tensor(out), 0, -1, 4.5, -1, 9.5);
-  assert_ok(htone_scaled_matmul(a, b, two, two, bias, NULL, HTONE_BF16, amax, &out));
+  assert_ok(htone_scaled_matmul(a, b, two, two, HTONE_BF16, bias, NULL, amax, &out));
   assert_values(keep_tensor(out), 0, 6, 38, 6, 58);
   assert_near(item_of(amax), 58, 0);
-  assert_ok(htone_scaled_matmul(a, b, two, two, bias, half, HTONE_F8E4M3, amax, &out));
+  assert_ok(htone_scaled_matmul(a, b, two, two, HTONE_F8E4M3, bias, half, amax, &out));
   assert_values(cast_of(keep_tensor(out), HTONE_F32), 0, 12, 80, 12, 112);
   assert_near(item_of(amax), 58, 0);
 }
@@ -81,20 +81,20 @@ static void a_result_of_8_bits_saturates(void** state) {
   (void)state;
   htone_tensor* a = make_tensor(HTONE_F8E5M2, (const double[]){57344, -57344}, 2, 2, 1);
   htone_tensor *one = make_scalar(HTONE_F32, 1), *out = NULL;
-  assert_ok(htone_scaled_matmul(a, transpose_of(a, 0, 1), one, one, NULL, NULL, HTONE_F8E5M2, NULL, &out));
+  assert_ok(htone_scaled_matmul(a, transpose_of(a, 0, 1), one, one, HTONE_F8E5M2, NULL, NULL, NULL, &out));
   assert_values(cast_of(keep_tensor(out), HTONE_F32), 0, 57344, -57344, -57344, 57344);
 }
 
 static void empty_sizes_give_zeros_or_nothing(void** state) {
   (void)state;
   htone_tensor *one = make_scalar(HTONE_F32, 1), *amax = make_scalar(HTONE_F32, 5), *out = NULL;
-  assert_ok(htone_scaled_matmul(make_ramp(HTONE_F8E4M3, 2, 2, 0), make_ramp(HTONE_F8E4M3, 2, 0, 1), one, one, NULL,
-                                NULL, HTONE_F32, amax, &out));
+  assert_ok(htone_scaled_matmul(make_ramp(HTONE_F8E4M3, 2, 2, 0), make_ramp(HTONE_F8E4M3, 2, 0, 1), one, one, HTONE_F32,
+                                NULL, NULL, amax, &out));
   assert_values(keep_tensor(out), 0, 0, 0);
   assert_near(item_of(amax), 0, 0);
   amax = make_scalar(HTONE_F32, 5);
-  assert_ok(htone_scaled_matmul(make_ramp(HTONE_F8E4M3, 2, 0, 3), make_ramp(HTONE_F8E4M3, 2, 3, 2), one, one, NULL,
-                                NULL, HTONE_F32, amax, &out));
+  assert_ok(htone_scaled_matmul(make_ramp(HTONE_F8E4M3, 2, 0, 3), make_ramp(HTONE_F8E4M3, 2, 3, 2), one, one, HTONE_F32,
+                                NULL, NULL, amax, &out));
   assert_shape(keep_tensor(out), 0, 2);
   assert_near(item_of(amax), 0, 0);
   assert_near(item_of(abs_max(make_ramp(HTONE_F32, 1, 0))), 0, 0);
@@ -128,21 +128,21 @@ static void products_name_what_they_refuse(void** state) {
   htone_tensor *one = make_scalar(HTONE_F32, 1), *wide = make_ramp(HTONE_F32, 2, 3, 2),
                *four = make_ramp(HTONE_F32, 1, 4);
   const htone_dtype f32 = HTONE_F32, f8 = HTONE_F8E4M3;
-  assert_refused(htone_scaled_matmul(wide, b, one, one, NULL, NULL, f32, NULL, &out), DTYPE_MISMATCH, "a is f32");
-  assert_refused(htone_scaled_matmul(a, wide, one, one, NULL, NULL, f32, NULL, &out), DTYPE_MISMATCH, "b is f32");
-  assert_refused(htone_scaled_matmul(a, a, one, one, NULL, NULL, f32, NULL, &out), SHAPE_MISMATCH, "b.shape[0]=2");
-  assert_refused(htone_scaled_matmul(a, b, four, one, NULL, NULL, f32, NULL, &out), SHAPE_MISMATCH, "scale_a [4]");
-  assert_refused(htone_scaled_matmul(a, b, one, a, NULL, NULL, f32, NULL, &out), DTYPE_MISMATCH, "scale_b is f8e4m3");
-  assert_refused(htone_scaled_matmul(a, b, one, one, four, NULL, f32, NULL, &out), SHAPE_MISMATCH, "bias [4]");
-  assert_refused(htone_scaled_matmul(a, b, one, one, make_ramp(HTONE_F64, 1, 2), NULL, f32, NULL, &out), DTYPE_MISMATCH,
+  assert_refused(htone_scaled_matmul(wide, b, one, one, f32, NULL, NULL, NULL, &out), DTYPE_MISMATCH, "a is f32");
+  assert_refused(htone_scaled_matmul(a, wide, one, one, f32, NULL, NULL, NULL, &out), DTYPE_MISMATCH, "b is f32");
+  assert_refused(htone_scaled_matmul(a, a, one, one, f32, NULL, NULL, NULL, &out), SHAPE_MISMATCH, "b.shape[0]=2");
+  assert_refused(htone_scaled_matmul(a, b, four, one, f32, NULL, NULL, NULL, &out), SHAPE_MISMATCH, "scale_a [4]");
+  assert_refused(htone_scaled_matmul(a, b, one, a, f32, NULL, NULL, NULL, &out), DTYPE_MISMATCH, "scale_b is f8e4m3");
+  assert_refused(htone_scaled_matmul(a, b, one, one, f32, four, NULL, NULL, &out), SHAPE_MISMATCH, "bias [4]");
+  assert_refused(htone_scaled_matmul(a, b, one, one, f32, make_ramp(HTONE_F64, 1, 2), NULL, NULL, &out), DTYPE_MISMATCH,
                  "bias is f64");
-  assert_refused(htone_scaled_matmul(a, b, one, one, NULL, one, f32, NULL, &out), INVALID_ARGUMENT, "scale_out");
-  assert_refused(htone_scaled_matmul(a, b, one, one, NULL, four, f8, NULL, &out), SHAPE_MISMATCH, "scale_out [4]");
-  assert_refused(htone_scaled_matmul(a, b, one, one, NULL, NULL, HTONE_F64, NULL, &out), INVALID_ARGUMENT, "dtype=f64");
-  assert_refused(htone_scaled_matmul(a, b, one, one, NULL, NULL, f32, four, &out), SHAPE_MISMATCH, "amax [4]");
-  assert_refused(htone_scaled_matmul(a, b, one, one, NULL, NULL, f32, one, &out), INVALID_ARGUMENT,
+  assert_refused(htone_scaled_matmul(a, b, one, one, f32, NULL, one, NULL, &out), INVALID_ARGUMENT, "scale_out");
+  assert_refused(htone_scaled_matmul(a, b, one, one, f8, NULL, four, NULL, &out), SHAPE_MISMATCH, "scale_out [4]");
+  assert_refused(htone_scaled_matmul(a, b, one, one, HTONE_F64, NULL, NULL, NULL, &out), INVALID_ARGUMENT, "dtype=f64");
+  assert_refused(htone_scaled_matmul(a, b, one, one, f32, NULL, NULL, four, &out), SHAPE_MISMATCH, "amax [4]");
+  assert_refused(htone_scaled_matmul(a, b, one, one, f32, NULL, NULL, one, &out), INVALID_ARGUMENT,
                  "memory of scale_a");
-  assert_refused(htone_scaled_matmul(make_ramp(f8, 1, 3), b, one, one, NULL, NULL, f32, NULL, &out), SHAPE_MISMATCH,
+  assert_refused(htone_scaled_matmul(make_ramp(f8, 1, 3), b, one, one, f32, NULL, NULL, NULL, &out), SHAPE_MISMATCH,
                  "a [3]");
 }
 
