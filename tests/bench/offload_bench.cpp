@@ -4,7 +4,8 @@
 // A GPT with context 128, FP32, AdamW, a unit for each block. In each round every contender runs once, in turn: the
 // steps of the three processes; and reads and writes of plain files in pieces of 16 MiB, as many as a step with a file
 // makes: it reads the masters in forward and in backward, and reads and writes masters and moments in the step. The
-// bound is the larger of the kept step and the traffic alone. Ratios are the medians of the ratios within the rounds.
+// bound is the larger of the kept step and the traffic alone. Ratios are the medians of the ratios within the rounds;
+// the first contender of a round is another one each time. Processor time, of all threads, depends less on the load.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -37,6 +38,11 @@ struct Setting {
   int layers, width, batch, threads;
 };
 
+// Seconds of a step.
+struct Times {
+  double all, update, processors;
+};
+
 class Contender {
  public:
   Contender(const Setting& setting, parallel::Offload offload)
@@ -59,13 +65,14 @@ class Contender {
     device_.allocator->reset_peak();
   }
 
-  double step() {
-    const Stopwatch watch(TimeOf::kWall);
+  Times step() {
+    const Stopwatch watch(TimeOf::kWall), processors(TimeOf::kProcess);
     optimizer_->zero_grad();
     const Tensor logits = ops::reshape(model_->run(tokens_), {targets_.numel(), kVocabulary});
     run_backward(ops::cross_entropy(logits, targets_, Tensor(), {}), Tensor(), false);
+    const double before_update = watch.seconds();
     optimizer_->step();
-    return watch.seconds();
+    return {watch.seconds(), watch.seconds() - before_update, processors.seconds()};
   }
   double peak_mib() const { return static_cast<double>(device_.allocator->stats().peak) / (1 << 20); }
   int64_t offloaded_bytes() const { return sharded_->offloaded_bytes(); }
@@ -160,21 +167,30 @@ int run(int argc, char** argv) {
   Contender kept(setting, parallel::Offload::kNone), host(setting, parallel::Offload::kHost),
       file(setting, parallel::Offload::kFile);
   Traffic traffic(setting.path, file.offloaded_bytes());
-  std::vector<double> times[4], host_ratios, bound_ratios;
+  Contender* const contenders[] = {&kept, &host, &file};
+  std::vector<double> times[4], updates[4], processors[4], host_ratios, bound_ratios;
   for (int round = 0; round < rounds; ++round) {
-    times[0].push_back(kept.step());
-    times[1].push_back(host.step());
-    times[2].push_back(file.step());
+    for (int turn = 0; turn < 3; ++turn) {
+      const int i = (turn + round) % 3;
+      const Times taken = contenders[i]->step();
+      times[i].push_back(taken.all);
+      updates[i].push_back(taken.update);
+      processors[i].push_back(taken.processors);
+    }
+    const Stopwatch processor(TimeOf::kProcess);
     times[3].push_back(traffic.step());
+    updates[3].push_back(0);
+    processors[3].push_back(processor.seconds());
     host_ratios.push_back(times[1].back() / times[0].back());
     bound_ratios.push_back(times[2].back() / std::max(times[0].back(), times[3].back()));
   }
-  std::printf("%-22s %9s %9s %10s\n", "", "best ms", "median ms", "peak MiB");
+  std::printf("%-22s %9s %9s %9s %12s %10s\n", "", "best ms", "median ms", "update ms", "processor ms", "peak MiB");
   const char* const names[] = {"kept on the device", "in host memory", "in a file", "the file traffic alone"};
   const double peaks[] = {kept.peak_mib(), host.peak_mib(), file.peak_mib(), 0};
   for (int i = 0; i < 4; ++i) {
-    std::printf("%-22s %9.1f %9.1f %10.1f\n", names[i], 1e3 * *std::min_element(times[i].begin(), times[i].end()),
-                1e3 * median(times[i]), peaks[i]);
+    std::printf("%-22s %9.1f %9.1f %9.1f %12.1f %10.1f\n", names[i],
+                1e3 * *std::min_element(times[i].begin(), times[i].end()), 1e3 * median(times[i]),
+                1e3 * median(updates[i]), 1e3 * median(processors[i]), peaks[i]);
   }
   std::printf("offloaded %.1f MiB; host memory / kept %.2f; file / larger of kept and traffic %.2f\n",
               static_cast<double>(file.offloaded_bytes()) / (1 << 20), median(host_ratios), median(bound_ratios));
