@@ -1,19 +1,29 @@
 // Steps of two ranks whose messages take as long as a link of some rate needs, beside computation and communication
 // alone: how much of the communication runs while a rank computes.
-//   overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--bucket KIB] [--first KIB] [--gloo PATH]
+//   overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--bucket KIB] [--first KIB]
+//     [--sleep US] [--wait 1] [--gloo PATH]
 // The ranks are threads with one thread of computation each, and train linear layers with AdamW. For each kind of
 // sharing the link's rate is chosen so that a step's messages take a quarter, a half, all and twice of the time of a
 // step without messages. In every round each contender takes three steps, in turn. One more before them is not timed,
-// so that weights which arrive after the last step are weighed up by those of the step before the first. Ratios are the
-// medians of the ratios within the rounds, of a step to the longer of computation and communication. "bound" is the
-// same ratio of a step whose messages all run beside computation, as early as the kind of sharing lets them: averages
-// and sums of gradients while backward computes, weights of "optimizer" and "gradients" also beside forward, and those
-// of "full" beside forward and backward. Buckets have --bucket KiB, and the first one of ddp --first KiB; 0, the
-// default, takes the library's own sizes. With the path of libhalftone_gloo.so the link is Gloo's over the loopback,
-// which takes processor time as well; then "share" is empty, communication alone is a step's averages without its
-// computation, and the operations of the last step are listed with their times.
+// so that weights which arrive after the last step are weighed up by those of the step before the first.
+//
+// Ratios are the medians of the ratios within the rounds, of a step to the longer of computation and communication.
+// "bound" is the same ratio of a step whose messages all run beside computation, as early as the kind of sharing lets
+// them: averages and sums of gradients while backward computes, weights of "optimizer" and "gradients" beside update
+// and forward, and those of "full" beside forward and backward. "updates" is the bound of a step of ddp that would also
+// update the weights of a bucket while the gradients of others are on their way.
+//
+// Buckets have --bucket KiB, and the first one of ddp --first KiB; 0, the default, takes the library's own sizes. With
+// --sleep a layer sleeps for as many microseconds in forward, and for twice as many in backward: then other programs
+// disturb less, if layers are small (--width 256 --batch 8 --first 256 --bucket 256). With --wait 1 a step waits for
+// the weights that it has changed.
+//
+// With the path of libhalftone_gloo.so the link is Gloo's over the loopback, which takes processor time as well; then
+// "share" is empty, communication alone is a step's averages without its computation, and the operations of the last
+// step are listed with their times.
 #include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -45,7 +55,18 @@ constexpr int kTimedSteps = 3;
 struct Setting {
   int layers, width, batch, rounds;
   int64_t bucket_bytes, first_bytes;  // 0: the library's own
+  std::chrono::microseconds sleep;    // of a layer's forward
+  bool waits;                         // for all weights, in each step
 };
+
+// Before ranks share the model, so that its hooks come first.
+void add_sleep(nn::Module& layer, std::chrono::microseconds forward) {
+  layer.forward_pre_hooks().add([forward](const nn::Module&, std::span<const Tensor>, std::span<Tensor>) {
+    std::this_thread::sleep_for(forward);
+  });
+  layer.parameters().front().parameter->post_accumulate_hooks().add(
+      [forward](AccumulateGrad&) { std::this_thread::sleep_for(2 * forward); });
+}
 
 enum class Kind { kAlone, kReplicate, kOptimizer, kGradients, kFull };
 
@@ -60,10 +81,12 @@ class Contender {
   Contender(const Setting& setting, Kind kind, ProcessGroup* group)
       : context_(make_rank_context()),
         device_(context_->device("cpu")),
+        waits_(setting.waits),
         input_(full(device_, DType::kF32, {setting.batch, setting.width}, 0.01)) {
     std::vector<Ref<nn::Module>> layers;
     for (int i = 0; i < setting.layers; ++i) {
       layers.push_back(make_ref<nn::Linear>(device_, setting.width, setting.width, true, DType::kF32));
+      if (setting.sleep.count() > 0) add_sleep(*layers.back(), setting.sleep);
       layers.push_back(make_ref<nn::Relu>());
     }
     model_ = make_ref<nn::Sequential>(std::move(layers));
@@ -92,6 +115,7 @@ class Contender {
     backward_ = watch.seconds() - forward;
     optimizer_->step();
     update_ = watch.seconds() - forward - backward_;
+    if (waits_) settle();
   }
   // Waits for the weights that are on their way since the last step.
   void settle() { model_->parameters().front().parameter->settle(); }
@@ -107,6 +131,7 @@ class Contender {
  private:
   const Ref<Context> context_;
   ContextDevice& device_;
+  const bool waits_;
   const Tensor input_;
   Ref<nn::Module> model_;
   Ref<Replicate> replica_;
@@ -141,11 +166,11 @@ double time_of_step(std::barrier<>& together, Contender& contender) {
 }
 
 // The least time of a step in which computation takes `alone`, `backward` of it beside the messages of gradients, and
-// messages `communication`.
+// messages `communication`. Weights that are gathered after the update are there before backward begins.
 double bound_of(Kind kind, double alone, double backward, double communication) {
   const bool is_replica = kind == Kind::kReplicate || kind == Kind::kAlone;
-  const double in_backward = is_replica ? communication : kind == Kind::kFull ? communication / 3 : communication / 2;
-  return std::max({alone, communication, alone - backward + std::max(backward, in_backward)});
+  const double share = is_replica ? 1.0 : kind == Kind::kFull ? 2.0 / 3 : 0.5;  // of messages beside backward
+  return std::max(alone - backward, (1 - share) * communication) + std::max(backward, share * communication);
 }
 
 struct Result {
@@ -163,7 +188,8 @@ class Times {
     const double longer = std::max(alone, communication), backward = contender.backward();
     ratios_.push_back(step / longer);
     bounds_.push_back(bound_of(kind, alone, backward, communication) / longer);
-    updates_.push_back(bound_of(kind, alone, backward + contender.update(), communication) / longer);
+    const double updated = kind == Kind::kReplicate ? backward + contender.update() : backward;
+    updates_.push_back(bound_of(kind, alone, updated, communication) / longer);
   }
   Result result() const {
     return {median(alone_), median(communication_), median(step_), median(ratios_), median(bounds_), median(updates_)};
@@ -251,13 +277,15 @@ void run_gloo(const Setting& setting, const std::string& plugin) {
 int run(int argc, char** argv) {
   CommandLine line(argc, argv,
                    "overlap_bench [--layers N] [--width N] [--batch N] [--rounds N] [--bucket KIB] [--first KIB] "
-                   "[--gloo PATH]");
+                   "[--sleep US] [--wait 1] [--gloo PATH]");
   const Setting setting = {.layers = line.number("--layers", 12, 1000),
                            .width = line.number("--width", 1024, 16384),
                            .batch = line.number("--batch", 64, 65536),
                            .rounds = line.number("--rounds", 7, kMostRounds),
                            .bucket_bytes = int64_t{1024} * line.number("--bucket", 0, 1 << 20),
-                           .first_bytes = int64_t{1024} * line.number("--first", 0, 1 << 20)};
+                           .first_bytes = int64_t{1024} * line.number("--first", 0, 1 << 20),
+                           .sleep = std::chrono::microseconds(line.number("--sleep", 0, 1000000)),
+                           .waits = line.number("--wait", 0, 1) != 0};
   const std::string gloo = line.text("--gloo");
   line.finish();
   std::printf("%-10s %9s %12s %16s %8s %6s %6s %7s\n", "", "share", "compute ms", "communicate ms", "step ms", "ratio",

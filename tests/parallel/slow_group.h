@@ -1,6 +1,7 @@
 // A group over a slow link, for tests of what happens while ranks communicate.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -132,10 +133,13 @@ class SlowGroup final : public ProcessGroup {
   Status delay(double bytes, const void* out, Work** out_work, std::function<Status(Work** work)> start) {
     const std::shared_ptr<State> state = std::make_shared<State>();
     const double seconds = bytes * (size() - 1) / rate_;
+    const auto asked = std::chrono::steady_clock::now();
     const std::lock_guard lock(mutex_);
     queue_.push_back([=, this, start = std::move(start)] {
       const int64_t begin = now();
-      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      const std::chrono::duration<double> duration(seconds);
+      free_at_ = std::max(free_at_, asked) + std::chrono::duration_cast<std::chrono::nanoseconds>(duration);
+      std::this_thread::sleep_until(free_at_);
       slept_ = slept_ + seconds;
       state->result = result_of(start);
       {
@@ -165,6 +169,8 @@ class SlowGroup final : public ProcessGroup {
 
   ProcessGroup& group_;
   const double rate_;
+  std::chrono::steady_clock::time_point
+      free_at_{};  // of the link: a thread that wakes up late keeps no message waiting
   std::atomic<int64_t> clock_{0};
   std::atomic<double> slept_{0};
   mutable std::mutex mutex_;
