@@ -21,6 +21,16 @@ DeviceArray<UpdateSlot> slots_of(ContextDevice& device, const std::vector<OwnedP
   return {device, std::move(slots)};
 }
 
+// The window of a parameter, made if it is the first one there.
+UpdateWindow& window_for(std::vector<UpdateWindow>& windows, const Parameter& parameter) {
+  StateMemory* const memory = parameter.state_memory().get();
+  const size_t set = parameter.ranks() ? parameter.ranks()->set_of(parameter) : 0;
+  const auto same = std::find_if(windows.begin(), windows.end(), [&](const UpdateWindow& window) {
+    return window.memory == memory && window.set == set;
+  });
+  return same != windows.end() ? *same : windows.emplace_back(UpdateWindow{.memory = memory, .set = set});
+}
+
 MultiTensor<UpdateSlot> listed(const DeviceArray<UpdateSlot>& slots, const UpdateWindow& window) {
   return {.slots = slots.device(),
           .chunks = window.chunks.device(),
@@ -71,15 +81,7 @@ std::vector<UpdateWindow> plan_windows(ContextDevice& device, const std::vector<
                                        const std::vector<size_t>& numbers) {
   std::vector<UpdateWindow> windows;
   for (const size_t number : numbers) {
-    const Parameter& parameter = parameters[number].parameter();
-    StateMemory* const memory = parameter.state_memory().get();
-    const size_t set = parameter.ranks() ? parameter.ranks()->set_of(parameter) : 0;
-    const auto same = std::find_if(windows.begin(), windows.end(), [&](const UpdateWindow& window) {
-      return window.memory == memory && window.set == set;
-    });
-    UpdateWindow& window =
-        same == windows.end() ? windows.emplace_back(UpdateWindow{.memory = memory, .set = set}) : *same;
-    window.parameters.push_back(number);
+    window_for(windows, parameters[number].parameter()).parameters.push_back(number);
   }
   if (windows.size() == 1 && windows[0].memory == nullptr) return {};
   std::stable_sort(windows.begin(), windows.end(),
