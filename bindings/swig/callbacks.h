@@ -109,6 +109,11 @@ Returned call_back(void* user, bool replaces_inputs, Parameters... parameters) n
 template <class Function, bool kReplacesInputs>
 struct Trampoline;
 
+template <class Returned, bool kReplacesInputs>
+struct Trampoline<Returned (*)(void*), kReplacesInputs> {
+  static Returned run(void* user) { return call_back<Returned>(user, kReplacesInputs); }
+};
+
 template <class Returned, class A, bool kReplacesInputs>
 struct Trampoline<Returned (*)(A, void*), kReplacesInputs> {
   static Returned run(A a, void* user) { return call_back<Returned>(user, kReplacesInputs, a); }

@@ -316,6 +316,18 @@ class Hooks(Counted):
             nn.ReLU().add_forward_hook(None)
 
 
+class Graphs(Counted):
+    def test_capture_and_replay_run_the_step(self):
+        calls = []
+        graph = ht.Graph.capture(ht.default_device(), lambda: calls.append(None))
+        graph.replay()
+        self.assertEqual(len(calls), 2)
+        self.assertEqual(graph.is_recorded(), 0)
+
+    def test_exceptions_of_the_step_arrive(self):
+        self.arrives(lambda: ht.Graph.capture(ht.default_device(), wall), "wall")
+
+
 class Schedules(Counted):
     def test_are_functions_of_the_step(self):
         optimizer = ht.Optimizer.adamw(nn.Linear(2, 1), lr=0.5)
