@@ -1,6 +1,6 @@
-// What the ranks of a group over NCCL tell each other through its store, since NCCL neither compares their calls nor
-// tells who is late: the reason of a failure, each rank's calls, and how far a rank has come when it gives up. Used by
-// one thread at a time.
+// The ranks of a group over NCCL tell each other three things through its store, since NCCL neither compares their
+// calls nor tells who is late: the reason of a failure, each rank's calls, and how far a rank has come when it gives
+// up. Used by one thread at a time.
 #pragma once
 
 #include <string>

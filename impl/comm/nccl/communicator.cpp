@@ -11,7 +11,6 @@
 
 #include "comm/control/signals_blocked.h"
 #include "comm/nccl/cuda_call.h"
-#include "comm/nccl/tree_reduction.h"
 
 namespace halftone::nccl {
 namespace {
@@ -21,8 +20,6 @@ constexpr std::chrono::microseconds kFirstPause{10};
 constexpr std::chrono::microseconds kLongestPause{1000};
 constexpr std::chrono::seconds kFarewell{5};     // to abort
 constexpr std::chrono::seconds kLeaveTaking{1};  // of ranks that leave in good order
-// Large reductions in the tree go in ranges, so that the other ranks' parts have a bound.
-constexpr int64_t kMostScratch = int64_t{32} << 20;
 constexpr int64_t kLeastScratch = int64_t{64} << 10;
 
 template <class IsOver>
@@ -65,7 +62,7 @@ bool run_apart(Action action) noexcept {
 
 int64_t bytes_of(const View& view) { return view.numel() * static_cast<int64_t>(size_of(view.dtype)); }
 
-// Of the dtypes that NCCL reduces as this library promises. It has no i16 and, in 2.20, no floats of 8 bits.
+// True for the dtypes that NCCL reduces as this library promises. It has no i16 and, in 2.20, no floats of 8 bits.
 bool is_native(ReduceOp op, DType dtype) {
   const bool is_extreme = op == ReduceOp::kMin || op == ReduceOp::kMax;
   switch (dtype) {
@@ -185,8 +182,7 @@ Status Communicator::in_group(Calls&& calls, const Patience& patience) {
   return settle(result, "ncclGroupEnd", patience);
 }
 
-template <class PieceOf>
-Status Communicator::swap(PieceOf&& piece_of, const Patience& patience) {
+Status Communicator::swap(const std::function<Piece(int32_t)>& piece_of, const Patience& patience) {
   const auto calls = [&] {
     ncclResult_t result = ncclSuccess;
     const auto is_fine = [&] { return result == ncclSuccess || result == ncclInProgress; };
@@ -295,76 +291,6 @@ Status Communicator::barrier(const Patience& patience) {
   Status status = reserve_scratch(1);
   if (!status.ok() || seat_.size == 1) return status;
   return settle(nccl_.all_reduce(scratch_, scratch_, 1, ncclInt8, ncclSum, comm_, stream_), "ncclAllReduce", patience);
-}
-
-// A part of the range is every rank's to reduce: it gets this part of all ranks' inputs as stored, and sends the result
-// to every rank.
-Status Communicator::all_reduce_in_tree(const Request& request, const Patience& patience) {
-  const int64_t count = request.in.numel();
-  const int64_t most = std::max<int64_t>(kMostScratch / static_cast<int64_t>(size_of(request.in.dtype)), seat_.size);
-  Status status;
-  for (int64_t begin = 0; begin < count && status.ok(); begin += most) {
-    status = all_reduce_range(request, {.begin = begin, .count = std::min(most, count - begin)}, patience);
-  }
-  return status;
-}
-
-Status Communicator::all_reduce_range(const Request& request, const Part& range, const Patience& patience) {
-  const auto size = static_cast<int64_t>(size_of(request.in.dtype));
-  const Part own = part_of(range.count, seat_.size, seat_.rank);
-  const auto row = [&](int32_t rank) { return scratch_ + (rank < seat_.rank ? rank : rank - 1) * own.count * size; };
-  Status status = reserve_scratch((seat_.size - 1) * own.count * size);
-  if (!status.ok()) return status;
-  status = swap(
-      [&](int32_t rank) {
-        const Part part = part_of(range.count, seat_.size, rank);
-        return Piece{address_of(request.in, range.begin + part.begin), row(rank), part.count * size, own.count * size};
-      },
-      patience);
-  if (!status.ok()) return status;
-  const RankParts parts{.own = address_of(request.in, range.begin + own.begin),
-                        .others = scratch_,
-                        .rank = seat_.rank,
-                        .size = seat_.size,
-                        .count = own.count};
-  std::byte* const result = address_of(request.out, range.begin + own.begin);
-  status = reduce_in_tree(stream_, request.reduce_op, request.in.dtype, parts, result);
-  if (!status.ok()) return status;
-  return swap(
-      [&](int32_t rank) {
-        const Part part = part_of(range.count, seat_.size, rank);
-        return Piece{result, address_of(request.out, range.begin + part.begin), own.count * size, part.count * size};
-      },
-      patience);
-}
-
-Status Communicator::reduce_scatter_in_tree(const Request& request, const Patience& patience) {
-  const int64_t count = request.out.numel();
-  const int64_t others = std::max<int64_t>(seat_.size - 1, 1) * static_cast<int64_t>(size_of(request.in.dtype));
-  const int64_t most = std::max<int64_t>(kMostScratch / others, 1);
-  Status status;
-  for (int64_t begin = 0; begin < count && status.ok(); begin += most) {
-    status = reduce_scatter_range(request, {.begin = begin, .count = std::min(most, count - begin)}, patience);
-  }
-  return status;
-}
-
-Status Communicator::reduce_scatter_range(const Request& request, const Part& range, const Patience& patience) {
-  const int64_t count = request.out.numel();
-  const int64_t bytes = range.count * static_cast<int64_t>(size_of(request.in.dtype));
-  const auto input = [&](int32_t rank) { return address_of(request.in, rank * count + range.begin); };
-  Status status = reserve_scratch((seat_.size - 1) * bytes);
-  if (!status.ok()) return status;
-  status = swap(
-      [&](int32_t rank) {
-        std::byte* const place = scratch_ + (rank < seat_.rank ? rank : rank - 1) * bytes;
-        return Piece{input(rank), place, bytes, bytes};
-      },
-      patience);
-  if (!status.ok()) return status;
-  const RankParts parts{
-      .own = input(seat_.rank), .others = scratch_, .rank = seat_.rank, .size = seat_.size, .count = range.count};
-  return reduce_in_tree(stream_, request.reduce_op, request.in.dtype, parts, address_of(request.out, range.begin));
 }
 
 void Communicator::abort() noexcept {

@@ -58,8 +58,7 @@ class Communicator {
   template <class Calls>
   Status in_group(Calls&& calls, const Patience& patience);
   // piece_of(rank) tells what this rank exchanges with another.
-  template <class PieceOf>
-  Status swap(PieceOf&& piece_of, const Patience& patience);
+  Status swap(const std::function<Piece(int32_t)>& piece_of, const Patience& patience);
   Status copy(const void* from, void* to, int64_t bytes) noexcept;
   Status reserve_scratch(int64_t bytes);
 

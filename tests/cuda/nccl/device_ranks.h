@@ -22,7 +22,7 @@ Function* nccl_function(const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-// Of this machine; 8 where they are emulated.
+// The number of GPUs of this machine; 8 where they are emulated.
 int device_count();
 
 // A context with both plugins.

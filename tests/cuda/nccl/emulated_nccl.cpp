@@ -24,7 +24,7 @@ constexpr int kQuestions = 3;  // until a call that is under way has ended
 std::atomic<int> version{22005};
 std::atomic<bool> hangs{false};
 std::atomic<int> lost_rank{-1};
-std::atomic<int64_t> under_way{0};  // answers "in progress" so far
+std::atomic<int64_t> under_way{0};  // times that it returned ncclInProgress
 
 [[noreturn]] void end_program(const char* reason) {
   std::fprintf(stderr, "NCCL emulation: %s\n", reason);
@@ -61,7 +61,7 @@ struct Collective {
 
 }  // namespace
 
-// What the ranks of one communicator share.
+// The part of a communicator that its ranks share.
 struct NcclClique {
   std::mutex mutex;  // guards the members below
   int size = 0;

@@ -62,8 +62,8 @@ TEST_F(NcclGroups, OneRankHasAGroupWithoutAStore) {
   EXPECT_TRUE(barrier_of(*rank.group).ok());
 }
 
-// Nothing but the tensors' first and last transfer waits: the stream waits for the operation, and the host does not.
-TEST_F(NcclGroups, StreamsWaitAndTheHostDoesNot) {
+// Nothing but the tensors' first and last transfer waits: the stream waits for the operation, and the caller does not.
+TEST_F(NcclGroups, StreamsWaitAndTheCallerDoesNot) {
   const int size = ranks(3);
   std::barrier<> together(size);
   run_gpu_ranks(size, [&](Rank& rank) {

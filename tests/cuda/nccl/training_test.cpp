@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, NcclShards,
                          testing::Values(Sharding::kOptimizer, Sharding::kGradients, Sharding::kFull), name_of_kind);
 
 // The waits of all ranks in their last steps: the first ones make memory and agree on the order of buckets. Few steps:
-// transfers from the host wait where very many are under way, and the emulated GPU hardly works by itself.
+// transfers to the device wait where very many are under way, and the emulated GPU hardly works by itself.
 int64_t waits_in_steps(int size, const std::function<std::function<void(int step)>(Rank& rank)>& prepare) {
   constexpr int kFirst = 3, kLast = 6;
   std::barrier<> together(size);
