@@ -27,13 +27,14 @@ constexpr bool kIsOff = true;
 constexpr bool kIsOff = false;
 #endif
 
-constexpr size_t kStep = 64;  // of the sizes of blocks
-constexpr size_t kSizes = 16;
+// Sizes of blocks are those that glibc's heap has, 8 bytes less than a multiple of 16, so that none is rounded up twice.
+constexpr size_t kStep = 16;
+constexpr size_t kSizes = 65;
 constexpr size_t kShards = 16;
 constexpr size_t kMostKept = size_t{8} << 20;
 
-size_t size_index(size_t bytes) noexcept { return bytes == 0 ? 0 : (bytes - 1) / kStep; }
-size_t block_bytes(size_t index) noexcept { return (index + 1) * kStep; }
+size_t size_index(size_t bytes) noexcept { return (bytes + kStep / 2 - 1) / kStep; }
+size_t block_bytes(size_t index) noexcept { return index * kStep + kStep / 2; }
 
 struct FreeBlock {
   FreeBlock* next;
@@ -104,11 +105,10 @@ class alignas(64) Shard {
 
 constinit Shard shards[kShards];
 
-// Threads get the shards in turn. The number lies in the block that glibc keeps for small variables of libraries that
-// are loaded later: a general access would call a function.
+// Threads get the shards in turn.
 Shard& shard_of_thread(size_t distance) noexcept {
   static constinit std::atomic<uint32_t> next{0};
-  [[gnu::tls_model("initial-exec")]] static thread_local constinit uint32_t number = 0;  // 0: none yet
+  static thread_local constinit uint32_t number = 0;  // 0: none yet
   if (number == 0) [[unlikely]]
     number = next.fetch_add(1, std::memory_order_relaxed) % kShards + 1;
   return shards[(number + distance) % kShards];

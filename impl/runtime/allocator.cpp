@@ -46,6 +46,7 @@ struct CachingAllocator::State {
   size_t segment_size(size_t size) const noexcept;
   Status ask_device(Lock& lock, size_t bytes, void** out) noexcept;
   [[noreturn]] void fail_to_grow(const Status& status, const MemoryPool& pool, size_t requested) const;
+  MemoryPool& pool_of(const Allocation& allocation) noexcept;
   void give(const Allocation& allocation) noexcept;
   static void give_cell(MemoryPool& pool, Slab* slab, const void* cell) noexcept;
   static void keep(std::vector<Pending>& list, const Allocation& allocation, StreamUses uses, uint32_t last_user);
@@ -152,9 +153,16 @@ void CachingAllocator::State::fail_to_grow(const Status& status, const MemoryPoo
        pool.pages.free_bytes(), static_cast<long long>(stats.limit), device.name(), status.message);
 }
 
+// The number of a recording is that of its pool, which stays as long as an allocation of it.
+MemoryPool& CachingAllocator::State::pool_of(const Allocation& allocation) noexcept {
+  if (allocation.is_recorded == 0) return common;
+  return **std::find_if(pools.begin(), pools.end(),
+                        [&](const std::unique_ptr<MemoryPool>& pool) { return pool->number == allocation.recordings; });
+}
+
 void CachingAllocator::State::give(const Allocation& allocation) noexcept {
   if (poisons) poison(allocation.data, allocation.size);
-  MemoryPool& pool = allocation.pool != nullptr ? *allocation.pool : common;
+  MemoryPool& pool = pool_of(allocation);
   if (allocation.size <= kLargestCell) {
     give_cell(pool, static_cast<Slab*>(allocation.block), allocation.data);
   } else {
@@ -291,7 +299,7 @@ Allocation CachingAllocator::allocate(size_t bytes, Category category) {
   allocation.size = bytes;
   allocation.category = category;
   allocation.recordings = state.recordings;
-  allocation.pool = records ? &pool : nullptr;
+  allocation.is_recorded = records ? 1 : 0;
   ++pool.live;
   state.count(static_cast<int64_t>(bytes), category);
   ++state.stats.allocations;
@@ -304,7 +312,7 @@ void CachingAllocator::release(const Allocation& allocation, StreamUses uses) no
   State& state = *state_;
   const State::Lock lock(state.mutex);
   state.count(-static_cast<int64_t>(allocation.size), allocation.category);
-  const bool is_of_pool = allocation.pool != nullptr;
+  const bool is_of_pool = allocation.is_recorded != 0;
   // Recorded events cannot be asked for: what other streams use waits for the end of the recording.
   const bool is_recorded = state.is_recording() && !(is_of_pool && uses.empty());
   if (is_recorded || (!is_of_pool && state.is_needed(allocation.recordings, state.recordings))) {

@@ -47,8 +47,8 @@ struct Allocation {
   void* block = nullptr;  // the allocator's own record
   size_t size = 0;        // requested bytes
   Category category = Category::kOther;
-  uint32_t recordings = 0;     // that had begun when it was allocated
-  MemoryPool* pool = nullptr;  // of a recording; null: the common one
+  uint32_t recordings : 31 = 0;  // that had begun when it was allocated
+  uint32_t is_recorded : 1 = 0;  // of the pool of the last of these, not of the common one
 };
 
 class CachingAllocator {

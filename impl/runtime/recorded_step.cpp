@@ -4,6 +4,7 @@
 
 #include "core/call_log.h"
 #include "core/error.h"
+#include "runtime/memory/memory_pool.h"
 
 namespace halftone {
 
@@ -27,6 +28,10 @@ void RecordedStep::free_work() noexcept {
   if (work_ != nullptr) work_->destroy();
   if (pool_ != nullptr) device_.allocator->release_pool(pool_);
   device_.allocator->release(memory_);
+}
+
+bool RecordedStep::owns(const Allocation& allocation) const noexcept {
+  return allocation.is_recorded != 0 && pool_ != nullptr && allocation.recordings == pool_->number;
 }
 
 void RecordedStep::abandon() noexcept {

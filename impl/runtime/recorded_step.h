@@ -44,7 +44,7 @@ class RecordedStep final : public RefCounted {
   static RecordedStep* current() noexcept { return current_; }
   ContextDevice& device() const noexcept { return device_; }
   // True if the memory was allocated by this recording: it is this step's own.
-  bool owns(const Allocation& allocation) const noexcept { return allocation.pool == pool_; }
+  bool owns(const Allocation& allocation) const noexcept;
 
   // The state that was registered for an object; null if there is none.
   ReplayedState* state_of(const void* object) const noexcept;

@@ -95,6 +95,7 @@ TEST_F(LargeHeaderTest, P6_AMillionTensorsAreLoadedInBoundedMemory) {
   if (kAnySanitizer) GTEST_SKIP() << "a sanitizer takes memory of its own";
   write_large_file();
   const rusage used = used_by([&] { return load_all(); });
+  std::printf("%.0f bytes a tensor\n", peak_bytes(used) / kTensors);
   EXPECT_LE(peak_bytes(used), kBytesOfATensor * kTensors + (64 << 20));
 }
 

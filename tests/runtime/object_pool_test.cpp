@@ -39,17 +39,17 @@ TEST_F(ObjectPool, M11_KeepsABlockForTheNextObjectOfItsSize) {
   const Pool::User user(true);
   EXPECT_EQ(heap_calls(200), 1);
   EXPECT_EQ(heap_calls(200), 0);
-  EXPECT_EQ(heap_calls(193), 0);  // the smallest object of a block of 256 bytes
-  EXPECT_EQ(heap_calls(192), 1);
-  EXPECT_EQ(heap_calls(257), 1);
+  EXPECT_EQ(heap_calls(185), 0);  // the smallest object of a block of 200 bytes
+  EXPECT_EQ(heap_calls(184), 1);
+  EXPECT_EQ(heap_calls(201), 1);
   EXPECT_EQ(heap_calls(1024), 1);
   EXPECT_EQ(heap_calls(1024), 0);
 }
 
 TEST_F(ObjectPool, LeavesLargeObjectsToTheHeap) {
   const Pool::User user(true);
-  EXPECT_EQ(heap_calls(1025), 1);
-  EXPECT_EQ(heap_calls(1025), 1);
+  EXPECT_EQ(heap_calls(1033), 1);
+  EXPECT_EQ(heap_calls(1033), 1);
 }
 
 TEST_F(ObjectPool, TwoObjectsNeverShareABlock) {
@@ -87,7 +87,7 @@ TEST_F(ObjectPool, M11_FreesAllBlocksWithItsLastUser) {
 }
 
 TEST_F(ObjectPool, KeepsABoundedNumberOfBytes) {
-  constexpr int64_t kCount = 20000, kMostKept = (8 << 20) / 1024;
+  constexpr int64_t kCount = 20000, kMostKept = (8 << 20) / 1032;
   const Pool::User user(true);
   const int64_t before = blocks_in_use();
   std::vector<void*> blocks(kCount);
