@@ -26,7 +26,7 @@ set(HALFTONE_FULL_CASES_cpu
     "Gemm.FinishesEachTile*:MinMaxBackward.SharesTheGradient*:Conv.RoundsOnce*")
 set(HALFTONE_FULL_CASES_ops
     "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm:*OnCuda*")
-set(HALFTONE_FULL_CASES_cuda "AttentionOnCuda.*:NormsOnCuda.*:RowNormsOnCuda.*:ReductionsOnCuda.*")
+set(HALFTONE_FULL_CASES_cuda "ConvOnCuda.*:AttentionOnCuda.*:NormsOnCuda.*:RowNormsOnCuda.*:ReductionsOnCuda.*")
 set(HALFTONE_FULL_CASES_nccl
     "NcclGroups.LargeDeterministic*:*NcclTraining*:*NcclShard*:CommFailures.ARankThatLeaves*:*CollectivesTest*/*_on_8")
 set(HALFTONE_FULL_CASES_cuda_training "*HasTheBitsOfOrdinarySteps/gpt*")
