@@ -49,7 +49,7 @@ TEST(ColumnPlan, KeepsItsBoundsForAllSizes) {
               const ColumnPlan plan = column_plan(kMultiprocessors, pass, sizes, sizeof(float));
               if (!plan.is_used) continue;
               ++used;
-              ASSERT_GE(outputs * depth * images * plane, kLeastWork);
+              ASSERT_GE(outputs * depth * plan.length, kLeastWork);
               expect_valid(plan, pass, sizes, sizeof(float));
             }
   EXPECT_GT(used, 1000);
@@ -59,6 +59,7 @@ TEST(ColumnPlan, UsesColumnsWhereProductsAreLarge) {
   for (const ConvPass pass : kPasses) {
     EXPECT_TRUE(column_plan(kMultiprocessors, pass, {1, 64, 576, 32, 3136}, sizeof(float)).is_used);
     EXPECT_FALSE(column_plan(kMultiprocessors, pass, {64, 1, 9, 32, 3136}, sizeof(float)).is_used);  // depthwise
+    EXPECT_FALSE(column_plan(kMultiprocessors, pass, {2000, 16, 144, 32, 3136}, sizeof(float)).is_used);
     EXPECT_FALSE(column_plan(kMultiprocessors, pass, {1, 3, 576, 32, 3136}, sizeof(float)).is_used);
     EXPECT_FALSE(column_plan(kMultiprocessors, pass, {1, 16, 144, 1, 16}, sizeof(float)).is_used);
     EXPECT_FALSE(column_plan(kMultiprocessors, pass, {1, 64, 576, 0, 3136}, sizeof(float)).is_used);

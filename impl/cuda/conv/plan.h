@@ -40,8 +40,8 @@ inline WeightParts weight_parts(int multiprocessors, const ConvArgs& args) {
 
 // With fewer rows, or a smaller depth, most of a product's tiles would be empty: depthwise convolutions, few channels.
 inline constexpr int64_t kLeastRows = 16;
-// With fewer multiplications in a group, the launches of its products take longer than the loops.
-inline constexpr int64_t kLeastWork = int64_t{1} << 20;
+// With fewer multiplications in the product of a tile, its launch takes longer than the loops: many small groups.
+inline constexpr int64_t kLeastWork = int64_t{1} << 19;
 // Bytes of columns and sums for each multiprocessor: 66 MiB on an H100.
 inline constexpr int64_t kColumnBytes = int64_t{512} << 10;
 // Positions of a tile that is a part of an image are a multiple of this, so that its rows stay aligned.
@@ -94,21 +94,24 @@ inline bool fills_device(int multiprocessors, ConvPass pass, const ConvSizes& si
   return tiles(rows) * tiles(sizes.plane) >= multiprocessors;
 }
 
-// `element` is the size of the widest number in columns and sums. The gradient of the input adds what several windows
-// give to an element, so its tiles are whole images.
-inline ColumnPlan column_plan(int multiprocessors, ConvPass pass, const ConvSizes& sizes, int64_t element) {
+// Positions of a tile; 0 if not one fits. `element` is the size of the widest number in columns and sums. The gradient
+// of the input adds what several windows give to an element, so its tiles are whole images.
+inline int64_t tile_length(int multiprocessors, ConvPass pass, const ConvSizes& sizes, int64_t element) {
   const int64_t positions = sizes.images * sizes.plane;
-  if (sizes.outputs < kLeastRows || sizes.depth < kLeastRows) return {};
-  if (positions == 0 || sizes.outputs * sizes.depth < (kLeastWork + positions - 1) / positions) return {};
-  const int64_t bytes = sizes.groups * (sizes.outputs + sizes.depth) * element;
-  const int64_t most = kColumnBytes * multiprocessors / bytes;
+  const int64_t most = kColumnBytes * multiprocessors / (sizes.groups * (sizes.outputs + sizes.depth) * element);
   if (sizes.is_in_place && sizes.plane <= most && fills_device(multiprocessors, pass, sizes)) {
-    return {.is_used = true, .length = sizes.plane};
+    return std::min(sizes.plane, positions);
   }
-  if (positions <= most) return {.is_used = true, .length = positions};
-  const int64_t unit = sizes.plane <= most ? sizes.plane : kTilePositions;
-  if (most < unit || (unit != sizes.plane && pass == ConvPass::kGradInput)) return {};
-  return {.is_used = true, .length = most / unit * unit};
+  if (positions <= most) return positions;
+  if (sizes.plane <= most) return most / sizes.plane * sizes.plane;
+  return pass == ConvPass::kGradInput ? 0 : most / kTilePositions * kTilePositions;
+}
+
+inline ColumnPlan column_plan(int multiprocessors, ConvPass pass, const ConvSizes& sizes, int64_t element) {
+  if (sizes.outputs < kLeastRows || sizes.depth < kLeastRows) return {};
+  const int64_t length = tile_length(multiprocessors, pass, sizes, element);
+  if (sizes.outputs * sizes.depth * length < kLeastWork) return {};
+  return {.is_used = true, .length = length};
 }
 
 inline ColumnPlan column_plan(int multiprocessors, ConvPass pass, const ConvArgs& args) {
