@@ -97,7 +97,9 @@ Status Collectives::all_gather_by_tree(const Call& call) noexcept {
   if (Status status = gather_table(call, &table, &bytes); !status.ok()) return status;
   for (int before = 0; before < size_; ++before) {
     const Part part = call.part_of_rank(rank_after(-before), call.request.in.numel());
-    copy_bytes(table + before * bytes, address_of(call.request.out, part.begin), bytes);
+    // In place this rank's part is not written: the caller may read it meanwhile.
+    const void* const from = before == 0 ? call.part(call.request.in, call.slice).data : table + before * bytes;
+    copy_bytes(from, address_of(call.request.out, part.begin), bytes);
   }
   return {};
 }
