@@ -11,10 +11,12 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TABLE = "tests/faults.md"
-# Rows that do not apply are told in the head of the table: A27, H6, S10 to S12, and those of D that need CUDA.
-LEFT_OUT = {"A27", "D20", "H6", *(f"S{number}" for number in range(10, 13))}
+# Rows that do not apply are told in the head of the table.
+LEFT_OUT = {"A27", "H6", *(f"S{number}" for number in range(10, 13))}
 ROWS = [f"{letter}{number}" for letter, last in (("A", 38), ("F", 30), ("S", 18), ("M", 11), ("N", 14), ("H", 15), ("D", 25))
         for number in range(1, last + 1) if f"{letter}{number}" not in LEFT_OUT]
+# Rooms whose tests are not in tests/<room>.
+FOLDERS = {"nccl": "cuda/nccl"}
 # Tests of CTest whose sources are not <program>.c: what a name means.
 SOURCES = {
     "capi.misuse_test": ["tests/capi/misuse/misuse_judge.c", "tests/capi/misuse/generate_misuse.py"],
@@ -55,7 +57,7 @@ def place_of(root: Path, test: str) -> tuple[list[Path], str]:
         return sorted((root / "tests" / room).glob(f"**/{name}.c")), FUNCTION.format(name=re.escape(function))
     room, _, rest = test.partition(".")
     suite, _, name = rest.partition(".")
-    return sorted((root / "tests" / room).glob("**/*.cpp")), GTEST.format(suite=re.escape(suite), name=re.escape(name))
+    return sorted((root / "tests" / FOLDERS.get(room, room)).glob("**/*.cpp")), GTEST.format(suite=re.escape(suite), name=re.escape(name))
 
 
 def comment_before(lines: list[str], index: int) -> str:

@@ -6,6 +6,7 @@
 #include <barrier>
 #include <cmath>
 
+#include "backend/kernels/kernels.h"
 #include "device_ranks.h"
 #include "tensor/factory.h"
 
@@ -196,7 +197,7 @@ TEST_F(NcclGroups, SplitMakesGroupsOfSomeRanks) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(NcclGroups, ARankThatHangsIsATimeoutAndTheRanksFormAnotherGroup) {
+TEST_F(NcclGroups, D20_ARankThatHangsIsATimeoutAndTheRanksFormAnotherGroup) {
   need_emulation();
   const OwnedStore store = create_memory_store();
   std::barrier<> together(2);
@@ -226,7 +227,7 @@ TEST_F(NcclGroups, ARankThatHangsIsATimeoutAndTheRanksFormAnotherGroup) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(NcclGroups, ALostRankIsAnErrorOfTheOthers) {
+TEST_F(NcclGroups, D20_ALostRankIsAnErrorOfTheOthers) {
   need_emulation();
   std::barrier<> together(3);
   run_gpu_ranks(3, [&](Rank& rank) {
@@ -237,6 +238,7 @@ TEST_F(NcclGroups, ALostRankIsAnErrorOfTheOthers) {
     const Status status = all_reduce(rank, data);
     EXPECT_EQ(status.code, Code::kPeerLost) << status.message;
     EXPECT_TRUE(says(status, "a rank is lost")) << status.message;
+    EXPECT_EQ(values_of(tensor_of(rank, DType::kF32, {5}))[0], 5.0f) << "the device works on";
     together.arrive_and_wait();
   });
 }
@@ -261,7 +263,7 @@ TEST_F(NcclGroups, TwoRanksOnOneGpuAreRefused) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(NcclGroups, ARankThatNeverComesIsATimeoutThatNamesIt) {
+TEST_F(NcclGroups, D20_ARankThatNeverComesIsATimeoutThatNamesIt) {
   const Ref<Context> context = make_gpu_context();
   const OwnedStore store = create_memory_store();
   try {
@@ -271,6 +273,29 @@ TEST_F(NcclGroups, ARankThatNeverComesIsATimeoutThatNamesIt) {
     EXPECT_EQ(error.code(), Code::kTimeout);
     EXPECT_NE(std::string(error.what()).find("rank 1 did not come to the group"), std::string::npos) << error.what();
   }
+  EXPECT_NE(make_gpu_group(*context, nullptr, 0, 1), nullptr) << "the device takes another group";
+}
+
+// The capture itself goes on: what it records before and after the refused call is in the graph.
+TEST_F(NcclGroups, D20_AnOperationWhileAGraphIsCapturedIsRefused) {
+  Rank rank{.context = make_gpu_context(), .group = nullptr, .place = "cuda:0"};
+  rank.group = make_gpu_group(*rank.context, nullptr, 0, 1);
+  Device& device = *rank.device().device;
+  const Tensor data = tensor_of(rank, DType::kF32, {1});
+  const auto fill = [&](double value) { return device.kernels().convert.fill(device.stream(), value, data.view()); };
+  ASSERT_TRUE(device.stream().synchronize().ok());
+  ASSERT_TRUE(device.begin_recording(device.stream()).ok());
+  EXPECT_TRUE(fill(2).ok());
+  const Status refused = all_reduce(rank, data);
+  EXPECT_EQ(refused.code, Code::kUnsupported) << refused.message;
+  EXPECT_TRUE(says(refused, "cannot be captured into a graph")) << refused.message;
+  RecordedWork* graph = nullptr;
+  ASSERT_TRUE(device.end_recording(device.stream(), &graph).ok());
+  EXPECT_TRUE(all_reduce(rank, data).ok());
+  EXPECT_EQ(values_of(data)[0], 1.0f) << "nothing of the graph has run";
+  EXPECT_TRUE(graph->run(device.stream()).ok());
+  EXPECT_EQ(values_of(data)[0], 2.0f);
+  graph->destroy();
 }
 
 }  // namespace
