@@ -1,4 +1,4 @@
-// Offloaded masters while somebody reads them. Used by WeightUnit.
+// Offloaded masters while somebody reads them. Used by FlatWeights.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Lays the parameters of a unit out in flat buffers that ranks cut into equal parts. A pure function of sizes, so that
-// all ranks plan alike. Used by WeightUnit and GradientShards.
+// all ranks plan alike. Used by FlatWeights and GradientShards.
 #pragma once
 
 #include <cstddef>

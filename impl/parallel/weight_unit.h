@@ -3,23 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <vector>
 
-#include "parallel/exchange.h"
-#include "parallel/flat_plan.h"
-#include "parallel/state_pages.h"
+#include "parallel/flat_weights.h"
 
 namespace halftone::parallel {
-
-// The place of masters and moments while nobody uses them.
-struct OffloadPlace {
-  Ref<offload::SwapSpace> space;  // null: on the device
-  int64_t page_size = 0;          // least elements of a page, but for the last one of a buffer
-};
 
 class WeightUnit final : private StorageRestorer {
  public:
@@ -30,7 +22,6 @@ class WeightUnit final : private StorageRestorer {
   WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
              size_t number, bool keeps_whole, const Ref<ShardRanks>& ranks, const OffloadPlace& offload,
              std::function<void()> need);
-  ~WeightUnit();
 
   const std::vector<FlatPlan>& plans() const noexcept { return plans_; }
   // True if the weights are there, or are on their way, as they are since the last change.
@@ -57,45 +48,17 @@ class WeightUnit final : private StorageRestorer {
   int64_t offloaded_bytes() const noexcept;
 
  private:
-  struct Flat {
-    Tensor gathered;                     // 1-D; of a lent plan without memory, but while its weights are exchanged
-    Tensor own;                          // this rank's part of it
-    std::vector<Tensor> gaps;            // of `own`, between parameters
-    std::vector<Ref<StatePages>> pages;  // of each slot's state; empty unless offloaded
-    bool is_copying = false;             // masters to `gathered`
-    std::optional<StartedWork> work;
-  };
-
   void restore() override { need_(); }
-  Flat make_flat(const FlatPlan& plan, const Ref<ShardRanks>& ranks, const OffloadPlace& offload);
-  std::vector<Ref<StatePages>> plan_pages(const FlatPlan& plan, const OffloadPlace& offload) const;
-  void share_flat(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks);
-  void share_offloaded(const FlatPlan& plan, const Flat& flat, const Ref<ShardRanks>& ranks);
-  void share_lent(const FlatPlan& plan, const Ref<ShardRanks>& ranks);
-  // `kept` is memory for the shard; of no elements where that is empty.
-  void share(const FlatPlan& plan, const PlannedBucket::Slot& slot, const Tensor& kept, const Tensor& gathered,
-             const Ref<ShardRanks>& ranks);
-  Shard shard_of_slot(const FlatPlan& plan, const PlannedBucket::Slot& slot) const;
-  // The weights are not kept apart from the gathered ones.
-  bool has_one_copy(const FlatPlan& plan) const noexcept { return keeps_whole_ && plan.dtype == DType::kF32; }
   CallOptions gather_options(size_t index) const noexcept;
   void start_flats();
-  // One rank's masters have the form of the gathered weights, and are read from the swap space into their place.
-  bool copies_masters(size_t index) const noexcept;
-  void start_copies(size_t index);
-  void finish_copies(size_t index);
-  void start_gather(size_t index);
-  void gather_lent(size_t index);
-  void write_own(const FlatPlan& plan, const Flat& flat) const;
   uint64_t version() const;
 
-  const std::vector<NamedParameter>& parameters_;
   const std::vector<FlatPlan> plans_;
   const Exchange& exchange_;
   const size_t number_;
   const bool keeps_whole_;
   const std::function<void()> need_;
-  std::vector<Flat> flats_;
+  std::deque<FlatWeights> flats_;  // by plan
   uint64_t gathers_ = 0;
   uint64_t version_ = 0;  // of the kept weights, when they were gathered last
   bool is_released_ = false;
