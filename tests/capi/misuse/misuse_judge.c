@@ -17,13 +17,13 @@ static void* release_new_object(HandleKind kind) {
   return made;
 }
 
-/* The table entries of `reused` now belong to later objects of the same kind, some of which live until the test
- * ends. */
+/* The table gives a free entry to the next handle, so the entries of `reused` had a later object of the same kind. Some
+ * of them belong to tensors that live until the test ends. */
 static void make_stale_handles(void) {
   for (int kind = 0; kind < kHandleKinds; ++kind) released[kind] = release_new_object(kind);
   for (int kind = 0; kind < kHandleKinds; ++kind) {
     reused[kind] = release_new_object(kind);
-    for (int i = 0; i < 100; ++i) release_new_object(kind);
+    release_new_object(kind);
   }
   for (int i = 0; i < 20; ++i) keep_tensor(make_object(kTensorHandle));
 }
