@@ -21,6 +21,7 @@ exit 1
 """
 CTEST = """#!/bin/sh
 mkdir -p "build/$2/Testing/Temporary"
+echo "$HALFTONE_TEST_ROTATION: $*" >"build/$2/Testing/arguments"
 echo "skipped: too dark" >"build/$2/Testing/Temporary/LastTest.log"
 echo "      Start 1: good"
 echo "1/2 Test #1: good ........   Passed    0.01 sec"
@@ -48,7 +49,8 @@ class TestsRun(unittest.TestCase):
         for name in ("install_for_library.sh", "install_packages.sh"):
             self.add_program(self.root / "tools" / name, "#!/bin/sh\n")
         (self.root / "tests").mkdir()
-        shutil.copy(REPOSITORY / "tests/run", self.root / "tests")
+        for name in ("run", "turns.cmake"):
+            shutil.copy(REPOSITORY / "tests" / name, self.root / "tests")
 
     @staticmethod
     def add_program(path, text):
@@ -56,8 +58,9 @@ class TestsRun(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
 
-    def run_parts(self, *parts, broken=""):
-        environment = os.environ | {"PATH": f"{self.commands}:{os.environ['PATH']}", "BROKEN": broken}
+    def run_parts(self, *parts, broken="", rotation=""):
+        environment = os.environ | {"PATH": f"{self.commands}:{os.environ['PATH']}", "BROKEN": broken,
+                                    "HALFTONE_TEST_ROTATION": rotation}
         return subprocess.run([self.root / "tests/run", *parts], env=environment, capture_output=True, text=True)
 
     def last_part(self, done):
@@ -86,6 +89,22 @@ class TestsRun(unittest.TestCase):
     def test_another_failure_is_told_by_its_last_words(self):
         self.add_program(self.commands / "cmake", "#!/bin/sh\necho no generator >&2\nexit 1\n")
         self.assertEqual(self.last_part(self.run_parts("release"))[:-1], ["no generator"])
+
+    def asked_of_ctest(self, preset, rotation):
+        """The tests' own rotation, and the selection of tests."""
+        self.assertEqual(self.run_parts(preset, rotation=rotation).returncode, 0)
+        line = (self.root / "build" / preset / "Testing/arguments").read_text(encoding="utf-8").strip()
+        own, _, arguments = line.partition(": ")
+        return own, arguments.partition("--label-regex ")[2]
+
+    def test_sanitizers_take_one_turn_of_the_tests_and_the_shares_move_on_after_all_turns(self):
+        for preset in ("asan", "tsan"):
+            self.assertEqual(self.asked_of_ctest(preset, "7"), ("1", "^(quick|full|turn3)$"))
+            self.assertEqual(self.asked_of_ctest(preset, "8"), ("2", "^(quick|full|turn0)$"))
+
+    def test_all_tests_run_without_a_sanitizer_or_when_all_are_wanted(self):
+        self.assertEqual(self.asked_of_ctest("release", "7"), ("7", ""))
+        self.assertEqual(self.asked_of_ctest("asan", "full"), ("full", ""))
 
     def test_what_is_no_part_is_refused(self):
         done = self.run_parts("release", "realease")

@@ -1,0 +1,15 @@
+# CTest reads this after the lists of the rooms' tests, which the build writes (GoogleTest.cmake): only there all cases are
+# known. `rooms` and `sanitizer` come from the file that includes this one.
+include(${CMAKE_CURRENT_LIST_DIR}/turns.cmake)
+set(place 0)
+foreach(room ${rooms})
+  foreach(tier quick full)
+    foreach(test IN LISTS ${tier}_${room})
+      halftone_find_turn()
+      if(NOT turn)
+        set(turn ${tier})
+      endif()
+      set_tests_properties("${test}" PROPERTIES LABELS ${turn})
+    endforeach()
+  endforeach()
+endforeach()
