@@ -1,6 +1,6 @@
-// Maxima of windows. The loops along rows are plain; the compiler vectorises them for each instruction set.
+// Maxima of windows. Windows inside the input whose stride is 1 or 2 are computed as vectors of positions; others one
+// by one, or as plain loops where many follow each other.
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -13,111 +13,111 @@
 #include "cpu/pool/entries.h"
 #include "cpu/pool/spans.h"
 #include "hwy/highway.h"
+//
+#include "cpu/pool/row_of_maxima.h"
+#include "cpu/pool/vector_maxima.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 
-// Positions of a row that are computed together; their maxima and indices stay in L1.
-constexpr int64_t kPositions = 256;
+// A row of maxima costs as much as this many positions that are computed one by one.
+constexpr int64_t kManyPositions = 9;
 
-// Takes every element that is larger or NaN. NaN compares false, so later elements replace it only if they are NaN.
-template <class T, class C>
-void take_larger(const T* in, int64_t step, int64_t count, C* best, int32_t* index, int32_t first, int32_t stride) {
-  for (int64_t x = 0; x < count; ++x) {
-    const C value = static_cast<C>(in[x * step]);
-    const bool takes = (value > best[x]) | (value != value);
-    best[x] = takes ? value : best[x];
-    index[x] = takes ? first + static_cast<int32_t>(x) * stride : index[x];
-  }
+// The positions of a row that vectors may compute.
+inline Positions vector_positions(const PoolArgs& args) {
+  const int64_t stride = args.window.stride[1];
+  const bool fits = stride == 1 || (stride == 2 && args.window.dilation[1] == 1 && args.kernel[1] >= 2);
+  const Positions inside = positions_inside(args, 1);
+  const bool uses_vectors = fits && args.input.strides[3] == 1 && inside.end - inside.begin >= kFewestPositions;
+  return uses_vectors ? inside : Positions{0, 0};
 }
 
-// The windows at columns [column, column + count) of one output row.
 template <class T, class C>
-class RowOfMaxima {
+class MaximaOfPlane {
  public:
-  RowOfMaxima(const PoolArgs& args, int64_t column, int64_t count)
-      : args_(args), column_(column), count_(count), columns_(taps_inside(args, 1, column, count)) {
-    std::fill_n(best_, count, -std::numeric_limits<C>::infinity());
-    std::fill_n(index_, count, -1);
-  }
+  MaximaOfPlane(const PoolArgs& args, int64_t plane)
+      : args_(args),
+        rows_(positions_inside(args, 0)),
+        columns_(vector_positions(args)),
+        in_(plane_at<T>(args.input, plane)),
+        out_(plane_at<T>(args.output, plane)),
+        indices_(plane_at<int32_t>(args.indices, plane)) {}
 
-  // Visits the window's rows and columns in order, so that the first of equal maxima stays. A kernel may be far larger
-  // than the input: only its elements that can be inside are visited.
-  void take_window(const T* plane, int64_t y) {
-    const TapRange rows = taps_inside(args_, 0, y, 1);
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      const int64_t row = rows.origin + i * args_.window.dilation[0];
-      for (int64_t j = columns_.begin; j < columns_.end; ++j) take_tap(plane + row * args_.input.strides[2], row, j);
-    }
-  }
-
-  // If all elements of a window are -inf, no comparison takes one: the index is the first one inside the window, set in
-  // take_tap.
-  void store(T* out, int32_t* indices) const {
-    for (int64_t x = 0; x < count_; ++x) {
-      if constexpr (requires { T::from(0.0f); }) {
-        out[x] = T::from(best_[x]);
-      } else {
-        out[x] = best_[x];
-      }
-      indices[x] = index_[x];
+  void run() {
+    const int64_t width = args_.output.shape[3];
+    for (int64_t y = 0; y < args_.output.shape[2]; ++y, out_ += width, indices_ += width) {
+      const WindowElements rows = rows_of(y);
+      const bool uses_vectors = columns_.begin < columns_.end && rows.count > 0;
+      const Positions vectors = uses_vectors ? columns_ : Positions{0, 0};
+      take_positions(y, rows, {0, vectors.begin});
+      if (uses_vectors) take_vectors(rows);
+      take_positions(y, rows, {vectors.end, width});
     }
   }
 
  private:
-  void take_tap(const T* in, int64_t row, int64_t j) {
-    const TapRange columns = tap_range(args_, 1, j);
-    const int64_t begin = std::max(columns.begin, column_);
-    const int64_t end = std::min(columns.end, column_ + count_);
-    if (begin >= end) return;
-    const int64_t stride = args_.window.stride[1];
-    const int64_t place = begin * stride + columns.origin;
-    const int32_t first = static_cast<int32_t>(row * args_.input.shape[3] + place);
-    C* best = best_ + (begin - column_);
-    int32_t* index = index_ + (begin - column_);
-    for (int64_t x = 0; x < end - begin; ++x) {
-      if (index[x] < 0) index[x] = first + static_cast<int32_t>(x * stride);
+  WindowElements rows_of(int64_t y) const {
+    const int64_t step = args_.window.dilation[0];
+    if (rows_.contain(y)) return {y * args_.window.stride[0] - args_.window.padding[0], args_.kernel[0], step};
+    return elements_inside(0, y);
+  }
+
+  WindowElements elements_inside(int dim, int64_t position) const {
+    const TapRange taps = taps_inside(args_, dim, position, 1);
+    const int64_t step = args_.window.dilation[dim];
+    return {taps.origin + taps.begin * step, taps.end - taps.begin, step};
+  }
+
+  void take_vectors(const WindowElements& rows) const {
+    const View& input = args_.input;
+    const WindowTaps taps = {.rows = rows.count,
+                             .columns = args_.kernel[1],
+                             .row_step = rows.step * input.strides[2],
+                             .row_index_step = rows.step * input.shape[3],
+                             .column_step = args_.window.dilation[1]};
+    const int64_t column = columns_.begin * args_.window.stride[1] - args_.window.padding[1];
+    const T* in = in_ + rows.first * input.strides[2] + column;
+    const int64_t count = columns_.end - columns_.begin;
+    const MaximaTarget<T> target = {out_ + columns_.begin, indices_ + columns_.begin,
+                                    rows.first * input.shape[3] + column};
+    if (args_.window.stride[1] == 1) return store_maxima<1, C>(taps, in, count, target);
+    store_maxima<2, C>(taps, in, count, target);
+  }
+
+  // Windows further apart than the input is long share no element of the window, so they are taken one by one.
+  void take_positions(int64_t y, const WindowElements& rows, const Positions& positions) const {
+    const bool are_many = positions.end - positions.begin >= kManyPositions;
+    if (are_many && args_.window.stride[1] <= args_.input.shape[3]) return take_rows(y, positions);
+    for (int64_t x = positions.begin; x < positions.end; ++x) {
+      const auto maximum = maximum_of<T, C>(args_.input, in_, rows, elements_inside(1, x));
+      out_[x] = maximum.narrowed();
+      indices_[x] = maximum.index;
     }
-    take_larger(in + place * args_.input.strides[3], stride * args_.input.strides[3], end - begin, best, index, first,
-                static_cast<int32_t>(stride));
+  }
+
+  void take_rows(int64_t y, const Positions& positions) const {
+    for (int64_t x = positions.begin; x < positions.end; x += kPositions) {
+      RowOfMaxima<T, C> row(args_, x, std::min(kPositions, positions.end - x));
+      row.take_window(in_, y);
+      row.store(out_ + x, indices_ + x);
+    }
   }
 
   const PoolArgs& args_;
-  int64_t column_;
-  int64_t count_;
-  TapRange columns_;  // of the window's elements
-  C best_[kPositions];
-  int32_t index_[kPositions];
+  Positions rows_;
+  Positions columns_;
+  const T* in_;
+  T* out_;            // the current row
+  int32_t* indices_;  // as out_
 };
-
-// Windows further apart than the input is long share no element of the window, so they are taken one by one.
-int64_t positions_together(const PoolArgs& args) {
-  return args.window.stride[1] > args.input.shape[3] ? 1 : kPositions;
-}
-
-template <class T, class C>
-void max_of_plane(const PoolArgs& args, int64_t plane) {
-  const int64_t width = args.output.shape[3];
-  const int64_t together = positions_together(args);
-  const T* in = plane_at<T>(args.input, plane);
-  T* out = plane_at<T>(args.output, plane);
-  int32_t* indices = plane_at<int32_t>(args.indices, plane);
-  for (int64_t y = 0; y < args.output.shape[2]; ++y) {
-    for (int64_t x = 0; x < width; x += together) {
-      RowOfMaxima<T, C> row(args, x, std::min(together, width - x));
-      row.take_window(in, y);
-      row.store(out + y * width + x, indices + y * width + x);
-    }
-  }
-}
 
 void max_planes(ThreadPool& pool, const PoolArgs& args) {
   try_visit_dtype(FloatTypes{}, args.input.dtype, [&]<class T>() {
     using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
     for_each_plane(pool, args, [&](int64_t plane) {
       if (args.is_adaptive) return adaptive_max_of_plane<T, C>(args, plane);
-      max_of_plane<T, C>(args, plane);
+      MaximaOfPlane<T, C>(args, plane).run();
     });
   });
 }
@@ -133,29 +133,10 @@ namespace {
 
 HWY_EXPORT(max_planes);
 
-template <class T, class C>
-void spread_plane(const PoolArgs& args, int64_t plane) {
-  const T* grad = plane_at<T>(args.output, plane);
-  const int32_t* indices = plane_at<int32_t>(args.indices, plane);
-  C* out = plane_at<C>(args.input, plane);
-  std::fill_n(out, args.input.shape[2] * args.input.shape[3], C{0});
-  for (int64_t i = 0; i < args.output.shape[2] * args.output.shape[3]; ++i) {
-    if (indices[i] >= 0) out[indices[i]] += static_cast<C>(grad[i]);
-  }
-}
-
 }  // namespace
 
 Status max_pool(Stream& stream, const PoolArgs& args) noexcept {
   HWY_DYNAMIC_DISPATCH(max_planes)(pool_of(stream), args);
-  return {};
-}
-
-Status max_pool_backward(Stream& stream, const PoolArgs& args) noexcept {
-  try_visit_dtype(FloatTypes{}, args.output.dtype, [&]<class T>() {
-    using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    for_each_plane(pool_of(stream), args, [&](int64_t plane) { spread_plane<T, C>(args, plane); });
-  });
   return {};
 }
 

@@ -41,6 +41,24 @@ inline TapRange taps_inside(const PoolArgs& args, int dim, int64_t first, int64_
   return {begin, std::min(end, args.kernel[dim]), first_origin};
 }
 
+// The positions whose window lies inside the input as a whole.
+struct Positions {
+  int64_t begin;
+  int64_t end;
+
+  bool contain(int64_t position) const { return position >= begin && position < end; }
+};
+
+inline Positions positions_inside(const PoolArgs& args, int dim) {
+  const int64_t positions = args.output.shape[2 + dim];
+  const int64_t stride = args.window.stride[dim];
+  const int64_t padding = args.window.padding[dim];
+  const int64_t last_begin = args.input.shape[2 + dim] - 1 - (args.kernel[dim] - 1) * args.window.dilation[dim];
+  const int64_t begin = std::min(ceil_quotient(padding, stride), positions);
+  const int64_t end = last_begin + padding >= 0 ? std::min((last_begin + padding) / stride + 1, positions) : 0;
+  return {begin, std::max(begin, end)};
+}
+
 // The elements [begin, end) that a window covers along a dimension, and the number that an average counts.
 struct Span {
   int64_t begin;

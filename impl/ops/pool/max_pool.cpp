@@ -8,6 +8,13 @@ namespace halftone::ops {
 
 namespace {
 
+bool windows_overlap(const PoolOptions& options) {
+  const auto overlap = [&](int dim) {
+    return (options.kernel[dim] - 1) * options.window.dilation[dim] >= options.window.stride[dim];
+  };
+  return overlap(0) || overlap(1);
+}
+
 struct MaxPoolBackward final : Node {
   SavedTensor indices;  // i32, of the maxima
   PoolOptions options;
@@ -20,7 +27,9 @@ struct MaxPoolBackward final : Node {
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& places = indices.unpack();
     const Tensor grad = contiguous(grads[0]);
-    const Tensor sums = pool_sums(grad.device(), grad.dtype(), shape);
+    const bool adds = is_adaptive || windows_overlap(options);
+    const Tensor sums =
+        adds ? pool_sums(grad.device(), grad.dtype(), shape) : empty(grad.device(), grad.dtype(), shape);
     PoolArgs args = pool_args(options, sums, grad);
     args.indices = as_image(places.view());
     args.is_adaptive = is_adaptive;

@@ -34,11 +34,23 @@ const PoolShape kShapes[] = {
     {1, 1, {2, 1500}, {2, 700}, {{1, 300}, {0, 10}, {1, 1}}},
     {40, 33, {4, 4}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},
     {2, 3, {6, 7}, {3, 4}, {{2, 3}, {1, 2}, {1, 1}}, {1, 1}},
+    // Rows of every length from few positions to more than two vectors, with windows at the edges that leave the image.
+    {2, 2, {5, 6}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},
+    {2, 2, {7, 9}, {2, 2}, {{2, 2}, {1, 1}, {1, 1}}},
+    {1, 3, {5, 31}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}, {1, 1}},
+    {1, 2, {4, 32}, {2, 2}, {{2, 2}, {1, 1}, {1, 1}}},
+    {1, 1, {3, 71}, {2, 2}, {{2, 2}, {0, 1}, {1, 1}}},
+    {2, 2, {9, 35}, {3, 3}, {{2, 2}, {1, 1}, {1, 1}}},
+    {2, 2, {5, 13}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}},
+    {1, 2, {6, 40}, {3, 3}, {{3, 3}, {0, 0}, {1, 1}}},
+    {1, 1, {6, 37}, {5, 4}, {{2, 2}, {2, 1}, {1, 1}}, {0, 1}},
+    {1, 1, {7, 22}, {7, 7}, {{1, 1}, {3, 3}, {1, 1}}},
     // Kernels larger than the image, and windows further apart than it is long.
     {2, 3, {5, 6}, {40, 30}, {{3, 9}, {20, 15}, {1, 1}}, {1, 1}},
     {1, 2, {7, 4}, {90, 101}, {{9, 1}, {45, 50}, {1, 1}}, {1, 0}},
 };
 const PoolShape kDilated = {2, 3, {9, 11}, {3, 2}, {{1, 2}, {2, 1}, {2, 4}}};
+const PoolShape kDilatedRows = {1, 3, {9, 41}, {3, 4}, {{1, 1}, {2, 1}, {2, 3}}};
 const PoolShape kDilatedBeyond = {2, 3, {5, 6}, {30, 20}, {{2, 7}, {43, 37}, {3, 4}}, {1, 1}};
 // All elements of the windows are in the padding or beyond it.
 const PoolShape kEmpty = {1, 2, {2, 2}, {1, 2}, {{1, 3}, {0, 1}, {1, 5}}, {0, 1}};
@@ -76,12 +88,15 @@ class PoolCase {
   HostTensor& input() { return input_; }
 
   void run_max(int threads) {
-    run(threads, &PoolKernels::max, input_);
+    take_maxima(threads);
     check_max();
     output_.fill_uniform(-1, 1, 2);
+    for (int64_t i = 0; i < output_.numel(); i += 5) output_.set(i, -0.0);
     run(threads, &PoolKernels::max_backward, gradient_);
     check_gradient([&](int64_t o, int64_t i) { return indices_.get(o) == static_cast<double>(i) ? 1.0 : 0.0; });
+    if (!overlaps()) check_gradient_of_output_dtype(threads);
   }
+  void take_maxima(int threads) { run(threads, &PoolKernels::max, input_); }
 
   void run_average(int threads, bool counts_padding) {
     counts_padding_ = counts_padding;
@@ -92,6 +107,8 @@ class PoolCase {
     check_gradient([&](int64_t o, int64_t) { return 1 / static_cast<double>(count_of(o)); });
   }
 
+  const std::vector<std::byte>& output_bytes() const { return output_.bytes(); }
+  const std::vector<std::byte>& index_bytes() const { return indices_.bytes(); }
   const std::vector<std::byte>& gradient_bytes() const { return gradient_.bytes(); }
 
  private:
@@ -107,6 +124,24 @@ class PoolCase {
     for (int d = 0; d < 2; ++d) args.kernel[d] = shape_.kernel[d];
     EXPECT_TRUE((cpu::kPoolKernels.*entry)(stream, args).ok());
     EXPECT_TRUE(input_.guards_hold() && output_.guards_hold() && indices_.guards_hold() && gradient_.guards_hold());
+  }
+
+  bool overlaps() const {
+    const auto along = [&](int dim) {
+      return (shape_.kernel[dim] - 1) * shape_.window.dilation[dim] >= shape_.window.stride[dim];
+    };
+    return is_adaptive_ || along(0) || along(1);
+  }
+
+  // The gradient in the output's dtype has the bits of the wider one.
+  void check_gradient_of_output_dtype(int threads) {
+    HostTensor narrow(output_.view().dtype, gradient_.view().shape);
+    run(threads, &PoolKernels::max_backward, narrow);
+    EXPECT_TRUE(narrow.guards_hold());
+    for (int64_t i = 0; i < narrow.numel(); ++i) {
+      ASSERT_EQ(narrow.get(i), gradient_.get(i));
+      ASSERT_EQ(std::signbit(narrow.get(i)), std::signbit(gradient_.get(i)));
+    }
   }
 
   // Position of a window's element; -1 outside the input.
@@ -205,6 +240,7 @@ TEST(Pool, TakesTheFirstOfTheLargestOfEachWindow) {
     for (const DType dtype : kDTypes) {
       for (const PoolShape& shape : kShapes) PoolCase(shape, dtype).run_max(1);
       PoolCase(kDilated, dtype).run_max(1);
+      PoolCase(kDilatedRows, dtype).run_max(1);
       PoolCase(kDilatedBeyond, dtype).run_max(1);
       PoolCase(kEmpty, dtype).run_max(1);
     }
@@ -246,17 +282,52 @@ TEST(Pool, ReadsImagesWithGaps) {
   }
 }
 
-TEST(Pool, KeepsInfinitiesAndNan) {
+// Rows with gaps between their elements are never computed in vectors of positions.
+TEST(Pool, TakesTheSameBitsFromRowsWithAndWithoutGaps) {
+  const ConvWindow windows[] = {{{2, 2}, {0, 0}, {1, 1}}, {{2, 2}, {1, 1}, {1, 1}}, {{1, 1}, {1, 1}, {1, 1}},
+                                {{1, 1}, {0, 1}, {2, 2}}, {{2, 2}, {0, 0}, {1, 2}}, {{3, 3}, {1, 1}, {1, 1}}};
   const double inf = std::numeric_limits<double>::infinity();
+  const double special[] = {std::nan(""), -inf, -inf, inf, -0.0, 0.0};
+  const auto check = [&](const PoolShape& shape, DType dtype) {
+    PoolCase dense(shape, dtype), gaps(shape, dtype, false, true);
+    for (int64_t i = 0; i < dense.input().numel(); ++i) {
+      const double value = i % 3 == 0 ? special[i / 3 % 7 % 6] : i / 40 % 3 == 0 ? -inf : dense.input().get(i);
+      dense.input().set(i, value);
+      gaps.input().set(i, value);
+    }
+    dense.take_maxima(1);
+    gaps.take_maxima(1);
+    EXPECT_EQ(dense.output_bytes(), gaps.output_bytes());
+    EXPECT_EQ(dense.index_bytes(), gaps.index_bytes());
+  };
   for_each_instruction_set([&] {
     for (const DType dtype : kDTypes) {
-      PoolCase test(kShapes[3], dtype);
-      for (int64_t i = 0; i < test.input().numel(); ++i) test.input().set(i, -inf);
-      for (int64_t i = 0; i < test.input().numel(); i += 7) test.input().set(i, std::nan(""));
-      for (int64_t i = 3; i < test.input().numel(); i += 11) test.input().set(i, inf);
-      test.run_max(1);
+      for (const ConvWindow& window : windows) {
+        for (const int64_t width : {4, 7, 8, 9, 14, 17, 28, 33, 37, 70}) {
+          for (const int64_t kernel : {2, 3}) check({1, 2, {7, width}, {kernel, kernel}, window}, dtype);
+        }
+      }
+    }
+  });
+}
+
+void fill_with_limits(HostTensor& input) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < input.numel(); ++i) input.set(i, -inf);
+  for (int64_t i = 0; i < input.numel(); i += 7) input.set(i, std::nan(""));
+  for (int64_t i = 3; i < input.numel(); i += 11) input.set(i, inf);
+}
+
+TEST(Pool, KeepsInfinitiesAndNan) {
+  for_each_instruction_set([&] {
+    for (const DType dtype : kDTypes) {
+      for (const PoolShape& shape : kShapes) {
+        PoolCase test(shape, dtype);
+        fill_with_limits(test.input());
+        test.run_max(1);
+      }
       PoolCase adaptive({3, 2, {6, 5}, {3, 3}, {}}, dtype, true);
-      for (int64_t i = 0; i < adaptive.input().numel(); ++i) adaptive.input().set(i, test.input().get(i));
+      fill_with_limits(adaptive.input());
       adaptive.run_max(1);
     }
   });

@@ -163,6 +163,8 @@ constexpr ops::PoolOptions kDilatedLine = {.kernel = {1, 3}, .window = {.padding
 constexpr ops::PoolOptions kImage = {.kernel = {2, 3}, .window = {.stride = {2, 1}, .padding = {1, 1}}};
 constexpr ops::PoolOptions kDilatedImage = {.kernel = {3, 2}, .window = {.stride = {1, 3}, .dilation = {2, 1}}};
 
+constexpr ops::PoolOptions kPairs = {.kernel = {2, 2}, .window = {.stride = {2, 2}}};
+
 constexpr ops::PoolOptions without_padding(ops::PoolOptions options) {
   options.counts_padding = false;
   return options;
@@ -181,6 +183,7 @@ std::vector<OpCase> pool_cases() {
       pool_case(Op::kMaxPool1d, "cut", ops::max_pool1d, with_cut_windows(kLine), largest_of),
       single_case(Op::kMaxPool1d, ops::max_pool1d, largest_of),
       pool_case(Op::kMaxPool2d, "strided", ops::max_pool2d, kImage, largest_of),
+      pool_case(Op::kMaxPool2d, "side by side", ops::max_pool2d, kPairs, largest_of),
       pool_case(Op::kMaxPool2d, "dilated", ops::max_pool2d, kDilatedImage, largest_of),
       pool_case(Op::kMaxPool2d, "cut", ops::max_pool2d, with_cut_windows(kDilatedImage), largest_of),
       single_case(Op::kMaxPool2d, ops::max_pool2d, largest_of),
