@@ -26,6 +26,10 @@ Tensor Linear::forward(const Tensor& input) const {
   return ops::linear(input, weight_->leaf(), bias_ ? bias_->leaf() : Tensor());
 }
 
+Tensor Linear::forward_activated(const Tensor& argument, GemmActivation activation) const {
+  return ops::activation_linear(argument, weight_->leaf(), bias_ ? bias_->leaf() : Tensor(), activation);
+}
+
 void Linear::append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
   out.push_back({prefix + "weight", weight_});
   if (bias_) out.push_back({prefix + "bias", bias_});

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "backend/kernels/gemm.h"
 #include "nn/layer.h"
 
 namespace halftone::nn {
@@ -22,6 +23,8 @@ class Linear final : public Layer {
   const char* kind() const noexcept override { return "linear"; }
   Ref<Module> copied(PartCopies& parts) const override;
   Tensor forward(const Tensor& input) const override;
+  // forward(activation(argument)) in one operation, which keeps the argument alone.
+  Tensor forward_activated(const Tensor& argument, GemmActivation activation) const;
   void append_parameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
   const Ref<Parameter>& weight() const noexcept { return weight_; }

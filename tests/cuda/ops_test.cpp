@@ -3,11 +3,11 @@
 #include <cmath>
 #include <string>
 
+#include "array_slack.h"
 #include "cuda_device.h"
 #include "no_gradient.h"
 #include "op_call.h"
 #include "room_fixture.h"
-#include "tolerance.h"
 
 namespace halftone {
 namespace {
@@ -53,12 +53,11 @@ class OpsOnCuda : public RoomTest, public testing::WithParamInterface<int> {
   static void expect_values(const Tensor& result, const Array& expected, bool is_exact) {
     ASSERT_TRUE(result.shape() == expected.shape);
     const std::vector<double> actual = elements_of(result);
-    const bool has_slack = !expected.slack.empty();
     for (size_t i = 0; i < actual.size(); ++i) {
       const double wanted = expected.values[i];
-      const double slack = has_slack ? expected.slack[i] : kFunctionError * std::fabs(wanted);
-      const bool is_right = is_exact ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
-                                     : is_within(actual[i], wanted, slack, result.dtype());
+      const bool is_right = is_exact
+                                ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
+                                : is_within(actual[i], wanted, slack_of(expected, i, result.dtype()), result.dtype());
       ASSERT_TRUE(is_right) << "element " << i << " is " << actual[i] << ", not " << wanted;
     }
   }

@@ -61,6 +61,26 @@ class FusionTest : public RecomputeTest {
     return result;
   }
 
+  // A hook on the output layers of the feed-forward parts of two blocks.
+  static void hook_outputs(const Module& model) {
+    for (const char* path : {"h.0.mlp.c_proj", "h.1.mlp.c_proj"}) hook(*model.find(path), "linear");
+  }
+
+  // Takes a step with the activations in the layers that read them, and then apart.
+  void expect_same_bits_of_activations(FeedForwardKind form, const AutocastPolicy* policy) {
+    const Ref<Module> model = make_ref<Transformer>(device(), options_of(NormKind::kLayer, NormPlacement::kPre, form));
+    Names fused_names, plain_names;
+    const StepResult fused = step(*model, policy, &fused_names);
+    hook_outputs(*model);
+    const StepResult plain = step(*model, policy, &plain_names);
+    EXPECT_EQ(fused_names.count("activation_linear"), 2u);
+    EXPECT_EQ(fused_names.count("gelu"), 0u);
+    EXPECT_EQ(plain_names.count("activation_linear"), 0u);
+    EXPECT_EQ(plain_names.count("gelu"), 2u);
+    EXPECT_EQ(fused.loss, plain.loss);
+    EXPECT_EQ(fused.gradients, plain.gradients);
+  }
+
   // Takes a step fused, and then plain.
   void expect_same_bits(const TransformerOptions& options, const AutocastPolicy* policy, size_t fewer_sums,
                         size_t fewer_casts = 0) {
@@ -126,6 +146,28 @@ TEST_F(FusionTest, APolicyThatCastsSumsKeepsThemApart) {
   expect_same_bits(options_of(NormKind::kLayer, NormPlacement::kPre, FeedForwardKind::kGelu), &policy, 0);
 }
 
+TEST_F(FusionTest, ActivationsAndLayersGiveTheSameBitsTogetherAndApart) {
+  const AutocastPolicy bf16(DType::kBF16), f16(DType::kF16);
+  for (const AutocastPolicy* policy : {static_cast<const AutocastPolicy*>(nullptr), &bf16, &f16}) {
+    expect_same_bits_of_activations(FeedForwardKind::kGelu, policy);
+    expect_same_bits_of_activations(FeedForwardKind::kGeluTanh, policy);
+  }
+}
+
+// The policy wants another dtype for one of the two.
+TEST_F(FusionTest, APolicyOfItsOwnForAnActivationKeepsItApart) {
+  AutocastPolicy wide(DType::kBF16), linear(DType::kBF16);
+  wide.set(Op::kGelu, AutocastClass::kFp32);
+  linear.set(Op::kLinear, AutocastClass::kFp32);
+  const Ref<Module> model = gpt(2);
+  for (const AutocastPolicy* policy : {&wide, &linear}) {
+    Names names;
+    step(*model, policy, &names);
+    EXPECT_EQ(names.count("activation_linear"), 0u);
+    EXPECT_EQ(names.count("gelu"), 2u);
+  }
+}
+
 TEST_F(FusionTest, ABlockWithAHookGivesItsSumToTheHook) {
   const Ref<Module> model = gpt(2);
   std::vector<Shape> shapes;
@@ -156,6 +198,20 @@ TEST_F(FusionTest, AnErrorInAFusedPartNamesThatPart) {
     FAIL() << "a stream that is too narrow was accepted";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("layer h.0.ln_1 (layer_norm)"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(FusionTest, AnErrorInALayerWithItsActivationNamesThatLayer) {
+  const Ref<Module> model = gpt(1);
+  const Tensor narrow = full(device(), DType::kF32, {3, 7, 4}, 0.5);
+  const_cast<Module&>(*model->find("h.0.mlp.c_fc"))
+      .forward_hooks()
+      .add([&](const auto&, auto, auto, auto replacements) { replacements[0] = narrow; });
+  try {
+    model->run(tokens());
+    FAIL() << "an argument that is too narrow was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("layer h.0.mlp.c_proj (linear)"), std::string::npos) << error.what();
   }
 }
 

@@ -18,6 +18,9 @@ struct Array {
   // Error bound of each element before it is rounded to the result's dtype, in half units of the compute type at 1. If
   // it is empty, the bound is kFunctionError times the element's size.
   std::vector<double> slack;
+  // A further error bound, in half units of the result's dtype at 1: of values that are rounded to it on the way. Empty
+  // if there are none.
+  std::vector<double> inner_slack;
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }
   double& operator[](int64_t i) { return values[static_cast<size_t>(i)]; }

@@ -1,9 +1,9 @@
 // Results of every operation against its reference: on every instruction set, dtype, shape and layout.
+#include "array_slack.h"
 #include "instruction_sets.h"
 #include "op_call.h"
 #include "room_fixture.h"
 #include "rotation.h"
-#include "tolerance.h"
 
 namespace halftone {
 namespace {
@@ -47,12 +47,11 @@ class OpValues : public RoomTest, public testing::WithParamInterface<int> {
     ASSERT_TRUE(result.shape() == expected.shape)
         << ShapeText(result.shape()).text << ", not " << ShapeText(expected.shape).text;
     const std::vector<double> actual = elements_of(result);
-    const bool has_slack = !expected.slack.empty();
     for (size_t i = 0; i < actual.size(); ++i) {
       const double wanted = expected.values[i];
-      const double slack = has_slack ? expected.slack[i] : kFunctionError * std::fabs(wanted);
-      const bool is_right = is_exact ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
-                                     : is_within(actual[i], wanted, slack, result.dtype());
+      const bool is_right = is_exact
+                                ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
+                                : is_within(actual[i], wanted, slack_of(expected, i, result.dtype()), result.dtype());
       ASSERT_TRUE(is_right) << "element " << i << " is " << actual[i] << ", not " << wanted;
     }
   }

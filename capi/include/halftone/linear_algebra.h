@@ -43,7 +43,7 @@ HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tens
  */
 HTONE_API htone_status htone_linear(htone_tensor* input, htone_tensor* weight, htone_tensor* bias, htone_tensor** out);
 
-/** The activations of htone_linear_activation. */
+/** The activations of htone_linear_activation and htone_activation_linear. */
 typedef enum htone_activation {
   HTONE_ACTIVATION_RELU = 1,             /**< as htone_relu */
   HTONE_ACTIVATION_GELU_ERF = 2,         /**< as htone_gelu with HTONE_GELU_ERF */
@@ -67,6 +67,23 @@ typedef enum htone_activation {
  * @since 0.1
  */
 HTONE_API htone_status htone_linear_activation(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                               htone_activation activation, htone_tensor** out);
+
+/** Applies an activation and then a linear layer: out = activation(input) weight^T + bias. For backward it keeps input
+ * and weight, and computes activation(input) again, where htone_gelu and htone_linear keep activation(input) as well.
+ * Results and gradients have the bits of the two operations.
+ *
+ * @param[in] input [..., in], float; borrowed.
+ * @param[in] weight [out, in], dtype of input; borrowed.
+ * @param[in] bias optional; [out], dtype of input; borrowed.
+ * @param[in] activation one of htone_activation.
+ * @param[out] out [..., out], dtype of input; owned by the caller.
+ * @autocast low precision; the activation is computed in the dtype of input, and its result is cast.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @precision as the activation, whose result is rounded to the dtype of input, and then as htone_linear.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_activation_linear(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
                                                htone_activation activation, htone_tensor** out);
 
 /** Multiplies two tensors and sums over dimensions, as an equation such as "bij,bjk->bik" says: each letter names a

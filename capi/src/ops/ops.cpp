@@ -21,6 +21,11 @@ htone_status htone_linear_activation(htone_tensor* input, htone_tensor* weight, 
   return Pure(ops::linear_activation, input, weight, optional(bias), as<checked_activation>(activation), out);
 }
 
+htone_status htone_activation_linear(htone_tensor* input, htone_tensor* weight, htone_tensor* bias,
+                                     htone_activation activation, htone_tensor** out) {
+  return Pure(ops::activation_linear, input, weight, optional(bias), as<checked_activation>(activation), out);
+}
+
 htone_status htone_sum(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,
                        htone_tensor** out) {
   return Pure(ops::sum, input, as<dim_list>(dim_count, dims), keepdim, out);

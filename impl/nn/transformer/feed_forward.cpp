@@ -1,10 +1,24 @@
 #include "nn/transformer/feed_forward.h"
 
+#include <functional>
+
 #include "nn/linear.h"
 #include "nn/part_copies.h"
+#include "ops/dispatch/autocast.h"
 #include "ops/ops.h"
 
 namespace halftone::nn {
+
+namespace {
+
+// One operation computes the activation in its argument's dtype, and the product in that of its own class.
+bool policy_allows_fusing() {
+  if (!under_autocast()) return true;
+  const AutocastPolicy& policy = *scope().autocast;
+  return policy.get(Op::kGelu) == AutocastClass::kAsIs && policy.get(Op::kActivationLinear) == policy.get(Op::kLinear);
+}
+
+}  // namespace
 
 FeedForward::FeedForward(ContextDevice& device, const TransformerOptions& options, double output_std)
     : form_(options.feed_forward) {
@@ -18,19 +32,26 @@ FeedForward::FeedForward(ContextDevice& device, const TransformerOptions& option
 }
 
 void FeedForward::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  Tensor hidden = part(kHidden).run(inputs[0]);
-  switch (form_) {
-    case FeedForwardKind::kGelu:
-      hidden = ops::gelu(hidden, ops::GeluForm::kErf);
-      break;
-    case FeedForwardKind::kGeluTanh:
-      hidden = ops::gelu(hidden, ops::GeluForm::kTanh);
-      break;
-    case FeedForwardKind::kSwiGlu:
-      hidden = ops::mul(ops::silu(part(kGate).run(inputs[0])), hidden);
-      break;
+  const Tensor hidden = part(kHidden).run(inputs[0]);
+  if (form_ == FeedForwardKind::kSwiGlu) {
+    outputs[0] = part(kOutput).run(ops::mul(ops::silu(part(kGate).run(inputs[0])), hidden));
+  } else {
+    outputs[0] = activated_output(hidden);
   }
-  outputs[0] = part(kOutput).run(hidden);
+}
+
+Tensor FeedForward::activated_output(const Tensor& hidden) const {
+  const bool is_erf = form_ == FeedForwardKind::kGelu;
+  const auto& layer = static_cast<const Linear&>(part(kOutput));
+  if (!layer.may_be_fused() || !policy_allows_fusing()) {
+    return layer.run(ops::gelu(hidden, is_erf ? ops::GeluForm::kErf : ops::GeluForm::kTanh));
+  }
+  Tensor output;
+  const auto compute = [&] {
+    output = layer.forward_activated(hidden, is_erf ? GemmActivation::kGeluErf : GemmActivation::kGeluTanh);
+  };
+  layer.run_fused(std::ref(compute));
+  return output;
 }
 
 Ref<Module> FeedForward::copied(PartCopies& parts) const {

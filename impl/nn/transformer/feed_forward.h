@@ -21,6 +21,9 @@ class FeedForward final : public Composite {
  private:
   enum Part : size_t { kHidden, kOutput, kGate };
 
+  // The output layer over an activation, in one operation where nothing depends on the activation's result.
+  Tensor activated_output(const Tensor& hidden) const;
+
   FeedForwardKind form_;
 };
 

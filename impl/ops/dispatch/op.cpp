@@ -26,6 +26,7 @@ constexpr Row kRows[] = {
     {Op::kEinsum, "einsum", AutocastClass::kLow},
     {Op::kLinear, "linear", AutocastClass::kLow},
     {Op::kLinearActivation, "linear_activation", AutocastClass::kLow},
+    {Op::kActivationLinear, "activation_linear", AutocastClass::kLow},
     {Op::kAbsMax, "abs_max", AutocastClass::kAsIs, Computes::kNo},
     {Op::kQuantizeScale, "quantize_scale", AutocastClass::kAsIs, Computes::kNo},
     {Op::kQuantize, "quantize", AutocastClass::kAsIs, Computes::kNo},

@@ -15,6 +15,7 @@ enum class Op : int32_t {
   kEinsum,
   kLinear,
   kLinearActivation,
+  kActivationLinear,
   kAbsMax,
   kQuantizeScale,
   kQuantize,

@@ -6,31 +6,17 @@
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
 #include "ops/matmul/gemm.h"
+#include "ops/matmul/gemm_activation.h"
 #include "ops/matmul/layer.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/saved_layer.h"
 #include "tensor/factory.h"
-#include "tensor/launch.h"
 
 namespace halftone::ops {
 
 namespace {
 
 bool needs_sum(GemmActivation activation) { return activation != GemmActivation::kRelu; }
-
-// REQUIRES: not kNone.
-BinaryOp backward_of(GemmActivation activation) {
-  switch (activation) {
-    case GemmActivation::kGeluErf:
-      return BinaryOp::kGeluErfBackward;
-    case GemmActivation::kGeluTanh:
-      return BinaryOp::kGeluTanhBackward;
-    case GemmActivation::kSilu:
-      return BinaryOp::kSiluBackward;
-    default:
-      return BinaryOp::kReluBackward;
-  }
-}
 
 struct LinearActivationBackward final : Node {
   SavedLayer layer;
@@ -41,8 +27,7 @@ struct LinearActivationBackward final : Node {
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& x = argument.unpack();
     Tensor grad_sum = empty_like(x);
-    launch(name(), x.device(), &Kernels::elementwise, &ElementwiseKernels::binary, backward_of(activation),
-           grads[0].view(), x.view(), grad_sum.view());
+    multiply_by_slope(name(), activation, grads[0], x, grad_sum);
     layer.backward(name(), grad_sum, inputs);
   }
   void release_saved() noexcept override {

@@ -15,5 +15,7 @@ Tensor einsum(const char* equation, const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 // The activation of linear. REQUIRES: not kNone.
 Tensor linear_activation(const Tensor& input, const Tensor& weight, const Tensor& bias, GemmActivation activation);
+// The linear layer of activation(argument), which keeps the argument alone. REQUIRES: not kNone.
+Tensor activation_linear(const Tensor& argument, const Tensor& weight, const Tensor& bias, GemmActivation activation);
 
 }  // namespace halftone::ops

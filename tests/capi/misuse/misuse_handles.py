@@ -51,6 +51,7 @@ OTHER_HANDLES = {
     ("htone_where", "condition"): "mask",
     ("htone_linear", "bias"): "bias",
     ("htone_linear_activation", "bias"): "bias",
+    ("htone_activation_linear", "bias"): "bias",
     ("htone_quantize", "scale"): "number",
     ("htone_quantize", "amax"): "amax",
     ("htone_scaled_matmul", "a"): "bytes8",

@@ -128,6 +128,31 @@ OpCase linear_activation_case(const ActivationCase& of, bool has_bias) {
   return result;
 }
 
+// The factor that the layer multiplies is rounded to the dtype and has the error of one function.
+OpCase activation_linear_case(const ActivationCase& of, bool has_bias) {
+  OpCase result = linear_case(of.what, has_bias);
+  result.op = Op::kActivationLinear;
+  result.run = [activation = of.activation](const Tensors& in) {
+    return Tensors{ops::activation_linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), activation)};
+  };
+  result.reference = [function = of.function](const Arrays& in) {
+    Arrays made = in, sizes = {in[0], in[1]};
+    for (double& x : made[0].values) x = function(x);
+    for (size_t i = 0; i < made[0].values.size(); ++i) sizes[0].values[i] = std::fabs(made[0].values[i]);
+    for (double& weight : sizes[1].values) weight = std::fabs(weight);
+    Arrays out = linear_of(made);
+    out[0].inner_slack = linear_of(sizes)[0].values;
+    for (int64_t i = 0; i < out[0].size(); ++i) {
+      const auto at = static_cast<size_t>(i);
+      out[0].slack[at] += kFunctionError * out[0].inner_slack[at];
+    }
+    return out;
+  };
+  result.has_gradient = of.is_smooth;
+  result.slope_terms = 1;  // the two terms of a derivative cancel at its zero
+  return result;
+}
+
 // Labels are letters; the sum runs over all labels that the result leaves out. A size of 1 is repeated where the other
 // operand has another size.
 struct Equation {
@@ -195,6 +220,10 @@ std::vector<OpCase> matmul_cases() {
       linear_activation_case(kActivationCases[1], true),
       linear_activation_case(kActivationCases[2], true),
       linear_activation_case(kActivationCases[3], false),
+      activation_linear_case(kActivationCases[0], true),
+      activation_linear_case(kActivationCases[1], true),
+      activation_linear_case(kActivationCases[2], true),
+      activation_linear_case(kActivationCases[3], false),
       einsum_case({"ij,jk->ik", "ij", "jk", "ik"},
                   {{{0, 3}, {3, 2}}, {{1, 1}, {1, 1}}, {{7, 5}, {5, 3}}, {{301, 129}, {129, 3}}}),
       einsum_case({"bqhd,bkhd->bhqk", "bqhd", "bkhd", "bhqk"},

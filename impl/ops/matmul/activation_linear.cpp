@@ -1,0 +1,95 @@
+// activation_linear: a linear layer over an activation. The activation is computed again in backward, from its
+// argument, so that one tensor is kept where the two operations keep two. Each value and gradient is rounded where they
+// round it.
+#include <array>
+#include <utility>
+
+#include "ops/dispatch/autocast.h"
+#include "ops/dispatch/check.h"
+#include "ops/dispatch/record.h"
+#include "ops/matmul/gemm.h"
+#include "ops/matmul/gemm_activation.h"
+#include "ops/matmul/layer.h"
+#include "ops/matmul/layer_gradients.h"
+#include "ops/matmul/matmul.h"
+#include "tensor/factory.h"
+
+namespace halftone::ops {
+
+namespace {
+
+constexpr const char* kName = "activation_linear";
+
+Tensor in_dtype(Tensor tensor, DType dtype) { return tensor.dtype() == dtype ? tensor : converted(tensor, dtype); }
+
+struct ActivationLinearBackward final : Node {
+  SavedTensor argument;  // of the activation
+  SavedTensor weight;
+  GemmActivation activation;
+  DType bias_dtype;
+
+  const char* name() const noexcept override { return kName; }
+  void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
+    const RowsView rows(grads[0]);
+    set_parameter_gradients(*rows, inputs);
+    if (inputs.needs(0)) inputs.set(0, argument_gradient(*rows));
+  }
+  void release_saved() noexcept override {
+    argument.reset();
+    weight.reset();
+  }
+
+ private:
+  // The tensor that the layer read is released before the gradient of the argument is allocated.
+  void set_parameter_gradients(const View& rows, InputGrads& inputs) const {
+    const Tensor& x = argument.unpack();
+    const DType dtype = weight.unpack().dtype();
+    const Tensor read = inputs.needs(1) ? in_dtype(activated(kName, x, activation), dtype) : Tensor();
+    set_layer_gradients(kName, x.device(),
+                        {.grad = rows,
+                         .input = read.defined() ? *RowsView(read) : View{},
+                         .weight_dtype = dtype,
+                         .bias_dtype = bias_dtype},
+                        inputs);
+  }
+
+  Tensor argument_gradient(const View& rows) const {
+    const Tensor& x = argument.unpack();
+    const Tensor& w = weight.unpack();
+    const Tensor grad_input = empty(x.device(), w.dtype(), x.shape());
+    run_gemm(kName, x.device(), {.a = rows, .b = w.view(), .c = *RowsView(grad_input)});
+    Tensor grad = in_dtype(grad_input, x.dtype());
+    multiply_by_slope(kName, activation, grad, x, grad);
+    return grad;
+  }
+};
+
+}  // namespace
+
+Tensor activation_linear(const Tensor& argument, const Tensor& given_weight, const Tensor& given_bias,
+                         GemmActivation activation) {
+  require_float(argument, "input");
+  // Saved before anything is computed, which a second forward need not do if this is the last tensor to make again.
+  SavedTensor saved;
+  if (should_record(std::array{&argument, &given_weight, &given_bias})) saved = SavedTensor(argument);
+  const Tensor made = activated(kName, argument, activation);
+  const auto [input, weight, bias] = autocast_operands(Op::kActivationLinear, made, given_weight, given_bias);
+  require_layer(input, weight, bias);
+  Shape shape = input.shape();
+  shape[shape.rank() - 1] = weight.size(0);
+  Tensor result = empty(input.device(), input.dtype(), shape);
+  run_gemm(kName, input.device(),
+           {.a = *RowsView(input),
+            .b = transposed(weight.view()),
+            .bias = bias.defined() ? bias.view() : View{},
+            .c = *RowsView(result)});
+  if (auto* node = record<ActivationLinearBackward>(result, {&argument, &weight, &bias})) {
+    node->argument = std::move(saved);
+    node->weight = SavedTensor(weight);
+    node->activation = activation;
+    node->bias_dtype = bias.defined() ? bias.dtype() : weight.dtype();
+  }
+  return result;
+}
+
+}  // namespace halftone::ops
