@@ -17,6 +17,11 @@ namespace {
 
 // The size of a huge page (host_memory.cpp).
 constexpr size_t kSegmentSize = size_t{2} << 20;
+// A new segment may be larger than its request, to serve further ones as well: if each large request has a segment of
+// its own, the rounded part of each serves small requests only. A new segment adds this part of the memory that is
+// reserved, and at most this size, unless the request is larger.
+constexpr size_t kSharedPart = 8;
+constexpr size_t kLargestShared = size_t{64} << 20;
 // Checked before sizes are rounded up, so that rounding cannot overflow.
 constexpr size_t kLargestRequest = size_t{1} << 48;
 
@@ -44,6 +49,7 @@ struct CachingAllocator::State {
   PageBlock* take_block(Lock& lock, MemoryPool& pool, size_t size, size_t requested);
   PageBlock* grow(Lock& lock, MemoryPool& pool, size_t size, size_t requested);
   size_t segment_size(size_t size) const noexcept;
+  Status ask_segment(Lock& lock, size_t size, size_t* bytes, void** out) noexcept;
   Status ask_device(Lock& lock, size_t bytes, void** out) noexcept;
   [[noreturn]] void fail_to_grow(const Status& status, const MemoryPool& pool, size_t requested) const;
   MemoryPool& pool_of(const Allocation& allocation) noexcept;
@@ -104,8 +110,8 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, MemoryPool& pool, size_t si
   auto segment = std::make_unique<PageBlock>();
   auto rest = std::make_unique<PageBlock>();
   void* data = nullptr;
-  size_t bytes = segment_size(size);
-  Status status = ask_device(lock, bytes, &data);
+  size_t bytes = 0;
+  Status status = ask_segment(lock, size, &bytes, &data);
   // A recording can neither wait nor return memory to the device; the cache was emptied when it began.
   if (status.code == Code::kOutOfMemory && !is_recording()) {
     // A fault in that work is reported here, where its stream is waited for.
@@ -113,8 +119,7 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, MemoryPool& pool, size_t si
     release_cached(lock);
     // A block may fit now: from empty slabs, or released by another thread meanwhile.
     if (PageBlock* block = pool.pages.take(size); block != nullptr) return block;
-    bytes = segment_size(size);
-    status = ask_device(lock, bytes, &data);
+    status = ask_segment(lock, size, &bytes, &data);
   }
   if (!status.ok()) fail_to_grow(status, pool, requested);
   ++stats.device_allocations;
@@ -122,11 +127,21 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, MemoryPool& pool, size_t si
   return pool.pages.take_from_new(data, bytes, size, std::move(segment), std::move(rest));
 }
 
-// A segment that would pass the limit is not rounded up.
+// A segment that would pass the limit is made no larger than the request needs, or not even rounded up.
 size_t CachingAllocator::State::segment_size(size_t size) const noexcept {
-  const size_t rounded = whole_segments(size);
-  const bool fits = stats.limit == 0 || stats.reserved + static_cast<int64_t>(rounded) <= stats.limit;
-  return fits ? rounded : size;
+  const size_t shared = std::min(static_cast<size_t>(stats.reserved) / kSharedPart, kLargestShared);
+  for (const size_t bytes : {whole_segments(std::max(size, shared)), whole_segments(size)}) {
+    if (stats.limit == 0 || stats.reserved + static_cast<int64_t>(bytes) <= stats.limit) return bytes;
+  }
+  return size;
+}
+
+Status CachingAllocator::State::ask_segment(Lock& lock, size_t size, size_t* bytes, void** out) noexcept {
+  *bytes = segment_size(size);
+  const Status status = ask_device(lock, *bytes, out);
+  if (status.code != Code::kOutOfMemory || *bytes <= whole_segments(size)) return status;
+  *bytes = whole_segments(size);
+  return ask_device(lock, *bytes, out);
 }
 
 Status CachingAllocator::State::ask_device(Lock& lock, size_t bytes, void** out) noexcept {

@@ -183,6 +183,32 @@ TEST_F(CachingAllocatorTest, HoldsTheLimitAndTellsTheNumbers) {
   EXPECT_EQ(error_of(1).code(), Code::kOk);
 }
 
+// Each would leave 1.75 MiB in a segment of its own, which no other of them could use.
+TEST_F(CachingAllocatorTest, LargeRequestsShareSegmentsThatGrowWithTheMemory) {
+  constexpr size_t kCount = 64, kBytes = 9 * kMiB / 4;
+  std::vector<Allocation> all;
+  for (size_t i = 0; i < kCount; ++i) all.push_back(take(kBytes));
+  EXPECT_LE(allocator_.stats().reserved, static_cast<int64_t>(kCount * kBytes / 2 * 3));
+  EXPECT_LE(device_.requests(), static_cast<int>(kCount / 2));
+  for (const Allocation& allocation : all) allocator_.release(allocation);
+  allocator_.release_cached();
+  EXPECT_EQ(device_.taken(), 0u);
+}
+
+// M3, M4
+TEST_F(CachingAllocatorTest, TakesWhatARequestNeedsWhereASharedSegmentDoesNotFit) {
+  const Allocation large = take(32 * kMiB);
+  device_.set_capacity(36 * kMiB - kSegment);
+  const Allocation small = take(kMiB);
+  EXPECT_EQ(device_.requests(), 3) << "32 MiB, 4 MiB in vain, 2 MiB";
+  EXPECT_EQ(allocator_.stats().reserved, static_cast<int64_t>(device_.taken()));
+  device_.set_capacity(SIZE_MAX);
+  allocator_.set_limit(static_cast<int64_t>(device_.taken() + kSegment));
+  const Allocation other = take(kSegment);
+  EXPECT_EQ(device_.requests(), 4) << "not more than the limit allows";
+  for (const Allocation& allocation : {large, small, other}) allocator_.release(allocation);
+}
+
 // M3
 TEST_F(CachingAllocatorTest, RetriesOnceWithAnEmptyCache) {
   device_.set_capacity(8 * kMiB);
