@@ -13,6 +13,7 @@
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/managed.h"
 #include "cuda/base/stream.h"
+#include "cuda/dnn/handle.h"
 #include "cuda/driver.h"
 #include "cuda/gemm/lt_handle.h"
 #include "cuda/recorded_work.h"
@@ -64,6 +65,7 @@ class CudaDevice final : public Device {
   std::vector<void*> pinned_to_free_;  // released by the recording thread meanwhile
   char name_[24] = "";
   std::unique_ptr<LtHandle> lt_;
+  std::unique_ptr<DnnHandle> dnn_;
   Staging staging_;
   CudaStream* stream_ = nullptr;
 };
@@ -71,6 +73,7 @@ class CudaDevice final : public Device {
 CudaDevice::~CudaDevice() {
   const CurrentDevice current(state_.index);
   cudaDeviceSynchronize();
+  dnn_.reset();  // it knows the stream
   if (stream_ != nullptr) stream_->destroy();
   if (state_.fault != nullptr) cudaFreeHost(state_.fault);
 }
@@ -104,8 +107,10 @@ Status CudaDevice::open() noexcept {
   if (!status.ok()) return status;
   state_.fault = new (word) Fault;
   lt_.reset(new (std::nothrow) LtHandle(state_.index));
-  if (lt_ == nullptr) return Status::failure(Code::kOutOfMemory, "no memory for a device");
+  dnn_.reset(new (std::nothrow) DnnHandle(state_.index));
+  if (lt_ == nullptr || dnn_ == nullptr) return Status::failure(Code::kOutOfMemory, "no memory for a device");
   state_.lt = lt_.get();
+  state_.dnn = dnn_.get();
   return cuda::create_stream(state_, &stream_);
 }
 

@@ -1,13 +1,11 @@
 // Convolutions on the CUDA device that are matrix products of columns, in several tiles, against a reference in double.
-#include "cpu/conv/conv_case.h"
-#include "cuda_device.h"
-#include "device_copies.h"
-#include "room_fixture.h"
+#include <cstdlib>
+
+#include "conv_on_cuda.h"
 
 namespace halftone {
 namespace {
 
-constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kGradInput, ConvPass::kGradWeight};
 // On the emulated device 1638 positions of these shapes fit into a tile.
 constexpr ConvShape kSeveralTiles = {5, 16, 16, {24, 24}, {3, 3}, {.padding = {1, 1}}};
 constexpr ConvShape kLargeImage = {1, 16, 16, {48, 48}, {3, 3}, {.padding = {1, 1}}};
@@ -15,26 +13,11 @@ constexpr ConvShape kOneByOne = {3, 48, 40, {22, 23}, {1, 1}};
 constexpr ConvShape kGroups = {3, 32, 48, {30, 37}, {3, 2}, {.stride = {1, 2}, .padding = {2, 1}, .dilation = {2, 3}},
                                2};
 
-class ConvOnCuda : public RoomTest {
+class ConvOnCuda : public ConvOnCudaTest {
  protected:
-  // Runs the case in a workspace of exactly the size that was asked for, which begins as NaN.
-  void run(ConvCase& test) {
-    DeviceCopies copies(*cuda_device(context()).device);
-    ConvArgs args = test.args();
-    for (HostTensor* tensor : {&test.input(), &test.weight(), &test.output(), &test.bias()}) copies.send(*tensor);
-    for (View* view : {&args.input, &args.weight, &args.output, &args.bias}) {
-      view->data = copies.at(static_cast<std::byte*>(view->data));
-    }
-    const ConvKernels& conv = copies.kernels().conv;
-    const size_t size = conv.workspace(copies.stream(), test.pass(), args);
-    std::vector<std::byte> workspace(size + kGuard, std::byte{0xff});
-    std::byte* const there = copies.send(workspace.data(), workspace.size());
-    const int64_t waits = cuda_waits();
-    ASSERT_TRUE(conv.run(copies.stream(), test.pass(), args, there).ok());
-    EXPECT_EQ(cuda_waits(), waits);
-    ASSERT_TRUE(copies.fetch().ok());
-    for (size_t i = size; i < workspace.size(); ++i) ASSERT_EQ(workspace[i], std::byte{0xff}) << "behind the workspace";
-  }
+  // Without cuDNN, which would take these convolutions.
+  void SetUp() override { setenv("HALFTONE_CUDNN_LIBRARY", "", 1); }
+  void TearDown() override { unsetenv("HALFTONE_CUDNN_LIBRARY"); }
 
   // Returns the count of products of cuBLASLt that the case took.
   int64_t check(const ConvShape& shape, ConvPass pass, DType dtype, ImageOrder order = ImageOrder::kChannelsFirst,
@@ -49,8 +32,6 @@ class ConvOnCuda : public RoomTest {
   // The products of cuBLASLt so far; 0 on a GPU, where nobody counts them.
   static int64_t products() { return is_emulated() ? emulation_function<int64_t()>("cuda_emulation_products")() : 0; }
   static int64_t emulated(int64_t count) { return is_emulated() ? count : 0; }
-
-  static constexpr size_t kGuard = 64;
 };
 
 TEST_F(ConvOnCuda, TakesSeveralTilesOfImages) {
@@ -117,14 +98,7 @@ TEST_F(ConvOnCuda, AddsTilesInFp32) {
   test.expect_right();
 }
 
-TEST_F(ConvOnCuda, GivesTheSameBitsAgain) {
-  for (const ConvPass pass : kPasses) {
-    ConvCase first(kSeveralTiles, pass, DType::kF32), second(kSeveralTiles, pass, DType::kF32);
-    run(first);
-    run(second);
-    for (int64_t i = 0; i < first.result().numel(); ++i) ASSERT_EQ(first.result().get(i), second.result().get(i));
-  }
-}
+TEST_F(ConvOnCuda, GivesTheSameBitsAgain) { expect_same_bits_again(kSeveralTiles); }
 
 TEST_F(ConvOnCuda, LoopsOverFewChannelsAndNoImages) {
   for (const ConvPass pass : kPasses) {

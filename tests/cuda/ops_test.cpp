@@ -1,6 +1,7 @@
 // Every operation and its gradients on the CUDA device: the values of the reference, the CPU's gradients, and no wait
 // on the way.
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "array_slack.h"
@@ -95,27 +96,44 @@ class OpsOnCuda : public RoomTest, public testing::WithParamInterface<int> {
     }
   }
 
+  // Takes turns with the layouts: a GPU runs all of them, the emulation one for each dtype and shape.
+  void expect_all_right() {
+    size_t turn = 0;
+    for (const OpCase* op_case : cases_of(static_cast<Op>(GetParam()))) {
+      for (const DType dtype : dtypes_of(op_case->dtypes)) {
+        for (const Shapes& shapes : op_case->shapes) {
+          const std::vector<Arrangement> arrangements = arrangements_for(shapes);
+          const size_t count = is_emulated() ? 1 : arrangements.size();
+          for (size_t i = 0; i < count; ++i) {
+            expect_right(*op_case, dtype, shapes, arrangements[turn++ % arrangements.size()]);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+
  private:
   // One seed for both contexts, so that an operation draws equal random numbers on both devices.
   Ref<Context> there_ = make_ref<Context>(options());
 };
 
-// Takes turns with the layouts: a GPU runs all of them, the emulation one for each dtype and shape.
-TEST_P(OpsOnCuda, HaveTheValuesOfTheReferenceAndTheGradientsOfTheCpu) {
-  size_t turn = 0;
-  for (const OpCase* op_case : cases_of(static_cast<Op>(GetParam()))) {
-    for (const DType dtype : dtypes_of(op_case->dtypes)) {
-      for (const Shapes& shapes : op_case->shapes) {
-        const std::vector<Arrangement> arrangements = arrangements_for(shapes);
-        const size_t count = is_emulated() ? 1 : arrangements.size();
-        for (size_t i = 0; i < count; ++i) {
-          expect_right(*op_case, dtype, shapes, arrangements[turn++ % arrangements.size()]);
-          if (HasFailure()) return;
-        }
-      }
-    }
-  }
-}
+TEST_P(OpsOnCuda, HaveTheValuesOfTheReferenceAndTheGradientsOfTheCpu) { expect_all_right(); }
+
+// Convolutions by the device's own kernels, which cuDNN replaces where it is.
+class ConvolutionsOnCuda : public OpsOnCuda {
+ protected:
+  void SetUp() override { setenv("HALFTONE_CUDNN_LIBRARY", "", 1); }
+  void TearDown() override { unsetenv("HALFTONE_CUDNN_LIBRARY"); }
+};
+
+TEST_P(ConvolutionsOnCuda, HaveTheSameWithoutCudnn) { expect_all_right(); }
+
+INSTANTIATE_TEST_SUITE_P(Ops, ConvolutionsOnCuda,
+                         testing::Values(static_cast<int>(Op::kConv1d), static_cast<int>(Op::kConv2d),
+                                         static_cast<int>(Op::kConv3d), static_cast<int>(Op::kConvTranspose1d),
+                                         static_cast<int>(Op::kConvTranspose2d)),
+                         [](const auto& info) { return std::string(name_of(static_cast<Op>(info.param))); });
 
 INSTANTIATE_TEST_SUITE_P(Ops, OpsOnCuda, testing::Range(0, kOpCount),
                          [](const auto& info) { return std::string(name_of(static_cast<Op>(info.param))); });

@@ -1,9 +1,9 @@
 // Rates of a GPU through the C interface, each beside a reference of the same run:
 //   gpu_bench PLUGIN [--rounds N]
 // matrix products of 8192 x 8192 beside cuBLAS, those of 8-bit floats beside its BF16, passes of AdamW beside a copy,
-// attention at context 4096 beside the peak of products (time_torch_attention.py times PyTorch's), and training steps
-// replayed as a graph beside ordinary ones. Library and reference take turns in every round; figures are medians. Prints
-// one line for each figure:
+// convolutions beside the same ones without cuDNN, attention at context 4096 beside the peak of products
+// (time_torch_attention.py times PyTorch's), and training steps replayed as a graph beside ordinary ones. Library and
+// reference take turns in every round; figures are medians. Prints one line for each figure:
 //   NAME VALUE UNIT REFERENCE
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -177,6 +177,55 @@ void measure_adamw(const Device& device, int rounds) {
         1e9, "GB/s");
 }
 
+// A convolution of 256 channels to as many, over 3 x 3 elements of images of 28 x 28, forward, or forward and backward.
+class ConvolutionWork {
+ public:
+  ConvolutionWork(const Device& device, htone_dtype dtype, bool has_backward) : has_backward_(has_backward) {
+    input_ = random(device, dtype, {kImages, kChannels, kSide, kSide});
+    weight_ = random(device, dtype, {kChannels, kChannels, 3, 3});
+    gradient_ = random(device, dtype, {kImages, kChannels, kSide, kSide});
+    for (const Tensor* leaf : {&input_, &weight_}) {
+      call(htone_tensor_set_requires_grad, *leaf, has_backward ? 1 : 0);
+    }
+    options_.padding_h = options_.padding_w = 1;
+    run();
+  }
+  void run() const {
+    const Tensor output = make<Tensor>(htone_conv2d, input_, weight_, nullptr, &options_);
+    if (!has_backward_) return;
+    for (const Tensor* leaf : {&input_, &weight_}) call(htone_tensor_zero_grad, *leaf);
+    call(htone_tensor_backward, output, gradient_, 0);
+  }
+  double operations() const {
+    return (has_backward_ ? 3 : 1) * 2.0 * kImages * kSide * kSide * kChannels * kChannels * 9;
+  }
+
+ private:
+  static constexpr int64_t kImages = 64, kChannels = 256, kSide = 28;
+  bool has_backward_;
+  htone_conv_options options_ = HTONE_CONV_OPTIONS_INIT;
+  Tensor input_, weight_, gradient_;
+};
+
+// The reference is a device without cuDNN, which a device looks for at its first convolution.
+void measure_convolution(const char* plugin, const Device& device, int rounds, htone_dtype dtype, const char* name) {
+  const char* chosen = std::getenv("HALFTONE_CUDNN_LIBRARY");
+  const std::string before = chosen != nullptr ? chosen : "";
+  for (const bool has_backward : {false, true}) {
+    const ConvolutionWork ours(device, dtype, has_backward);
+    const Context context = make<Context>(htone_context_create, nullptr);
+    call(htone_context_load_plugin, context, plugin);
+    const Device other = make<Device>(htone_device_create, context, "cuda");
+    setenv("HALFTONE_CUDNN_LIBRARY", "", 1);
+    const ConvolutionWork reference(other, dtype, has_backward);
+    chosen != nullptr ? setenv("HALFTONE_CUDNN_LIBRARY", before.c_str(), 1) : unsetenv("HALFTONE_CUDNN_LIBRARY");
+    print((std::string(has_backward ? "conv_step_" : "conv_") + name).c_str(),
+          compare(
+              device, rounds, ours.operations(), [&] { ours.run(); }, reference.operations(), [&] { reference.run(); }),
+          1e12, "TFLOP/s");
+  }
+}
+
 // Attention of BF16 at context 4096, forward, or forward and backward; the C interface has no backward alone. A causal
 // mask halves the work. The reference is the rate of a BF16 product.
 struct AttentionWork {
@@ -271,6 +320,8 @@ int run(const char* plugin, int rounds) {
   measure_scaled_product(device, rounds, "matmul_f8e4m3", true);
   measure_scaled_product(device, rounds, "matmul_f8e4m3_rows", false);
   measure_adamw(device, rounds);
+  measure_convolution(plugin, device, rounds, HTONE_BF16, "bf16");
+  measure_convolution(plugin, device, rounds, HTONE_F32, "f32");
   for (const int64_t depth : {64, 128}) {
     for (const bool is_causal : {false, true}) {
       for (const bool has_backward : {false, true}) measure_attention(device, rounds, {depth, is_causal, has_backward});

@@ -11,6 +11,7 @@
 
 namespace halftone::cuda {
 
+class DnnHandle;
 class LtHandle;
 
 // Constants of a device, and the parts that its streams and kernels share. Outlives them.
@@ -21,8 +22,9 @@ struct DeviceState {
   size_t shared_memory = 48 << 10;  // bytes that one block may ask for
   bool allows_tf32 = false;         // in products of FP32 operands
   bool uses_managed_memory = false;
-  Fault* fault = nullptr;  // host memory that kernels write
-  LtHandle* lt = nullptr;  // for matrix products
+  Fault* fault = nullptr;    // host memory that kernels write
+  LtHandle* lt = nullptr;    // for matrix products
+  DnnHandle* dnn = nullptr;  // for convolutions
   RecordingState* recording = nullptr;
 };
 
