@@ -25,7 +25,7 @@ set(HALFTONE_FULL_CASES_cpu
     "Gemm.DoesNotDepend*:OptimStorage.*:LogSumExp.AndItsGradient*:SplitMaster.RestoresEveryPattern"
     "Binary.GivesTheSameBits*:*UnaryAccuracy.IsWithin*:Conv.SlidesEveryWindow*:Exponential.IsWithin*"
     "Pool.SharesPlanes*:Cast.ReadsBackwards*:VectorNorm.AndItsGradient*:Variance.AndItsGradient*"
-    "Gemm.FinishesEachTile*:MinMaxBackward.SharesTheGradient*:Conv.RoundsOnce*")
+    "Gemm.AddsUpTheRowsOfA:Gemm.TheSumsOf*:Gemm.FinishesEachTile*:MinMaxBackward.SharesTheGradient*:Conv.RoundsOnce*")
 set(HALFTONE_FULL_CASES_ops
     "*OpGradients*/*cross_entropy:*OpGradients*/scaled_dot_product_attention:*OpGradients*/vector_norm:*OnCuda*")
 set(HALFTONE_FULL_CASES_cuda "ConvOnCuda.*:AttentionOnCuda.*:NormsOnCuda.*:RowNormsOnCuda.*:ReductionsOnCuda.*")

@@ -20,10 +20,12 @@ class GemmOnCuda : public RoomTest {
 
   static GemmArgs args_there(DeviceCopies& copies, GemmCase& test) {
     GemmArgs args = test.args();
-    for (HostTensor* tensor : {&test.a(), &test.b(), &test.c(), &test.bias(), &test.residual(), &test.sum()}) {
+    for (HostTensor* tensor : {&test.a(), &test.b(), &test.c(), &test.bias(), &test.residual(), &test.sum(),
+                               &test.argument(), &test.sums_of_a()}) {
       copies.send(*tensor);
     }
-    for (View* view : {&args.a, &args.b, &args.c, &args.bias, &args.residual, &args.sum}) {
+    for (View* view :
+         {&args.a, &args.b, &args.c, &args.bias, &args.residual, &args.sum, &args.argument, &args.sums_of_a}) {
       view->data = copies.at(static_cast<std::byte*>(view->data));
     }
     return args;
@@ -117,6 +119,38 @@ TEST_F(GemmOnCuda, ActivatesTheSumsAndKeepsThem) {
         for (const bool keeps : {false, true}) {
           check(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows,
                 {.bias = true, .residual = keeps, .dtype = dtype, .activation = activation, .sum = keeps});
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GemmOnCuda, MultipliesTheSumsByTheSlopeOfAnActivation) {
+  for (const GemmActivation activation : kActivations) {
+    for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+      for (const GemmShape& shape : {GemmShape{35, 33, 9}, {3, 5, 7}, {9, 11, 0}}) {
+        check(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows,
+              {.bias = true, .residual = true, .dtype = dtype, .activation = activation, .argument = true});
+        check(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kColumns,
+              {.dtype = dtype, .activation = activation, .argument = true});
+      }
+    }
+  }
+}
+
+TEST_F(GemmOnCuda, AddsUpTheRowsOfA) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const Order a : kOrders) {
+      for (const GemmShape& shape : {GemmShape{35, 33, 9}, {3, 5, 7}, {9, 11, 0}, {20, 40, 65}}) {
+        for (const Store store : {Store::kWrite, Store::kAdd}) {
+          GemmExtras extras = {.dtype = dtype, .sums_of_a = true, .sums_store = store, .sums_dtype = dtype};
+          check(shape, {dtype, dtype, dtype}, a, Order::kRows, Order::kRows, extras);
+          check(shape, {dtype, dtype, dtype}, a, Order::kColumns, Order::kGaps, extras);
+          extras.bias = true;
+          check(shape, {dtype, dtype, dtype}, a, Order::kRows, Order::kColumns, extras);
+          if (dtype == DType::kF64) continue;
+          extras.sums_dtype = DType::kF32;
+          check(shape, {dtype, dtype, dtype}, a, Order::kRows, Order::kRows, extras);
         }
       }
     }

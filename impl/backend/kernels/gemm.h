@@ -23,9 +23,11 @@ struct GemmScales {
   float* amax = nullptr;
 };
 
-// c = activation(a * b + bias + residual), added to c if store is kAdd. REQUIRES: kWrite with an activation.
+// c = activation(a * b + bias + residual), added to c if store is kAdd. With an `argument`, which is the one that the
+// activation had in forward, it is backward instead: c = (a * b + bias + residual) * activation'(argument).
+// REQUIRES: kWrite with an activation; an activation and no `sum` with an argument.
 // If a and b are 8-bit floats: c = (scales.a * scales.b * (a * b) + bias) / scales.c. REQUIRES then: kWrite, no
-// activation, no residual, no sum. Else REQUIRES: no scales.
+// activation, no residual, no sum, no argument, no sums of a. Else REQUIRES: no scales.
 struct GemmArgs {
   View a;              // [m, k], any strides
   View b;              // [k, n], any strides
@@ -34,7 +36,12 @@ struct GemmArgs {
   Store store = Store::kWrite;
   View c;  // [m, n], any strides
   GemmActivation activation = GemmActivation::kNone;
-  View sum = {};  // [m, n]; gets the argument of the activation; null data for none
+  View sum = {};       // [m, n]; gets the argument of the activation; null data for none
+  View argument = {};  // [m, n]; null data for none
+  // [m]; gets the sums of a's rows, in FP32 (f64: double) and rounded once, or has them added if sums_store is kAdd:
+  // the gradient of a bias beside that of a weight. Null data for none. REQUIRES: n > 0.
+  View sums_of_a = {};
+  Store sums_store = Store::kWrite;
   GemmScales scales = {};
 };
 
@@ -45,10 +52,10 @@ struct GemmSchedule {
 };
 
 // a and b may be 8-bit floats, both of them, in any mixture; then c may be one too, and saturates at its largest finite
-// number. f64 needs every view f64. Otherwise a, b, bias, residual, c and sum are f32, f16 or bf16 in any mixture;
-// products accumulate in FP32, the activation is computed in FP32, and c is rounded once, when it is stored. k = 0
-// gives the activation of bias + residual. If a and b are bf16 the CPU may use dot products (cpu/gemm/dot.h): then bf16
-// subnormals and sums below 2^-126 count as zero.
+// number. f64 needs every view f64. Otherwise all views are f32, f16 or bf16 in any mixture; products accumulate in
+// FP32, the activation and its derivative are computed in FP32, and c is rounded once, when it is stored. k = 0 gives
+// the activation of bias + residual, and sums of 0. If a and b are bf16 the CPU may use dot products (cpu/gemm/dot.h):
+// then bf16 subnormals and sums below 2^-126 count as zero.
 struct GemmKernels {
   GemmSchedule (*schedule)(Stream&, const GemmArgs& args) noexcept;
   // REQUIRES: `schedule` was made for these arguments.

@@ -115,19 +115,52 @@ HWY_NOINLINE void activate_tile(const TilePlace& place, float* tile) {
   for_each_tile_vector(place, tile, [](FloatVector sum, int64_t) HWY_ATTR { return activated<activation>(sum); });
 }
 
-inline void activate(GemmActivation activation, const TilePlace& place, float* tile) {
+// The sum times the activation's derivative at x, as the backward kernels of BinaryOp.
+template <GemmActivation activation>
+HWY_INLINE FloatVector sloped(FloatVector sum, FloatVector x) {
+  const FloatTag d;
+  if constexpr (activation == GemmActivation::kRelu) return hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), sum);
+  if constexpr (activation == GemmActivation::kGeluErf) return hn::Mul(sum, gelu_erf_derivative(d, x));
+  if constexpr (activation == GemmActivation::kGeluTanh) return hn::Mul(sum, gelu_tanh_derivative(d, x));
+  if constexpr (activation == GemmActivation::kSilu) return hn::Mul(sum, silu_derivative(d, x));
+}
+
+template <GemmActivation activation>
+HWY_NOINLINE void slope_tile(const View& argument, const TilePlace& place, float* tile) {
+  const FloatTag d;
+  alignas(64) float row[kTileColumns] = {};
+  for (int64_t r = 0; r < place.rows; ++r) {
+    load_tile(row_of(argument, place.row + r, place.column), place.columns, row);
+    for (int64_t column = 0; column < place.columns; column += kLanes) {
+      float* sums = tile + r * kTileColumns + column;
+      hn::StoreU(sloped<activation>(hn::LoadU(d, sums), hn::Load(d, row + column)), d, sums);
+    }
+  }
+}
+
+// Calls f<activation>(), unless it is kNone.
+template <class F>
+void visit_activation(GemmActivation activation, F&& f) {
   switch (activation) {
     case GemmActivation::kNone:
       return;
     case GemmActivation::kRelu:
-      return activate_tile<GemmActivation::kRelu>(place, tile);
+      return f.template operator()<GemmActivation::kRelu>();
     case GemmActivation::kGeluErf:
-      return activate_tile<GemmActivation::kGeluErf>(place, tile);
+      return f.template operator()<GemmActivation::kGeluErf>();
     case GemmActivation::kGeluTanh:
-      return activate_tile<GemmActivation::kGeluTanh>(place, tile);
+      return f.template operator()<GemmActivation::kGeluTanh>();
     case GemmActivation::kSilu:
-      return activate_tile<GemmActivation::kSilu>(place, tile);
+      return f.template operator()<GemmActivation::kSilu>();
   }
+}
+
+// The activation, or its backward.
+inline void activate(const GemmArgs& args, const TilePlace& place, float* tile) {
+  visit_activation(args.activation, [&]<GemmActivation activation>() {
+    if (args.argument.data != nullptr) return slope_tile<activation>(args.argument, place, tile);
+    activate_tile<activation>(place, tile);
+  });
 }
 
 // Prefetches the tile's part of c while its sums are still being computed.
@@ -135,12 +168,13 @@ inline void prefetch_rows(const View& c, const TilePlace& place) {
   for (int64_t r = 0; r < place.rows; ++r) hwy::Prefetch(row_of(c, place.row + r, place.column).data);
 }
 
-// The tile's part of c = activation(tile + bias + residual), added to c if store is kAdd.
+// The tile's part of c = activation(tile + bias + residual), or of the activation's backward, added to c if store is
+// kAdd.
 inline void finish_tile(const GemmArgs& args, const TilePlace& place, float* tile) {
   if (args.bias.data != nullptr) add_bias(args.bias, place, tile);
   if (args.residual.data != nullptr) add_rows(args.residual, place, tile);
   if (args.sum.data != nullptr) store_rows(args.sum, place, tile);
-  activate(args.activation, place, tile);
+  activate(args, place, tile);
   if (args.store == Store::kAdd) add_rows(args.c, place, tile);
   store_rows(args.c, place, tile);
 }

@@ -34,6 +34,23 @@ double activated(GemmActivation activation, double x) {
   return x;
 }
 
+// The sum times the activation's derivative at x.
+double sloped(GemmActivation activation, double sum, double x) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return sum;
+    case GemmActivation::kRelu:
+      return x <= 0 ? 0 : sum;
+    case GemmActivation::kGeluErf:
+      return sum * gelu_erf_derivative(x);
+    case GemmActivation::kGeluTanh:
+      return sum * gelu_tanh_derivative(x);
+    case GemmActivation::kSilu:
+      return sum * silu_derivative(x);
+  }
+  return sum;
+}
+
 void multiply_row(const GemmArgs& args, int64_t row, int64_t column, int64_t columns) {
   double sums[kColumnBlock] = {};
   for (int64_t p = 0; p < args.a.shape[1]; ++p) {
@@ -46,10 +63,19 @@ void multiply_row(const GemmArgs& args, int64_t row, int64_t column, int64_t col
     if (args.bias.data != nullptr) value += static_cast<double*>(args.bias.data)[(column + j) * args.bias.strides[0]];
     if (args.residual.data != nullptr) value += element(args.residual, row, column + j);
     if (args.sum.data != nullptr) element(args.sum, row, column + j) = value;
-    value = activated(args.activation, value);
+    const bool is_backward = args.argument.data != nullptr;
+    value = is_backward ? sloped(args.activation, value, element(args.argument, row, column + j))
+                        : activated(args.activation, value);
     double& c = element(args.c, row, column + j);
     c = args.store == Store::kAdd ? c + value : value;
   }
+}
+
+void store_sum(const GemmArgs& args, int64_t row) {
+  double sum = 0;
+  for (int64_t p = 0; p < args.a.shape[1]; ++p) sum += element(args.a, row, p);
+  double& out = static_cast<double*>(args.sums_of_a.data)[row * args.sums_of_a.strides[0]];
+  out = args.sums_store == Store::kAdd ? out + sum : sum;
 }
 
 }  // namespace
@@ -63,6 +89,7 @@ void gemm_f64(ThreadPool& pool, const GemmArgs& args) noexcept {
     const int64_t row = chunk / column_blocks * kRowBlock;
     for (int64_t i = row; i < std::min(row + kRowBlock, m); ++i) {
       multiply_row(args, i, column, std::min(kColumnBlock, n - column));
+      if (args.sums_of_a.data != nullptr && column == 0) store_sum(args, i);
     }
   };
   const int64_t chunks = column_blocks * ceil_div(m, kRowBlock);

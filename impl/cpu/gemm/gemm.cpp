@@ -72,7 +72,8 @@ GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
 bool mixes_f64(const GemmArgs& args) {
   const bool wide = args.c.dtype == DType::kF64;
   const auto differs = [&](const View& view) { return view.data != nullptr && (view.dtype == DType::kF64) != wide; };
-  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual) || differs(args.sum);
+  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual) || differs(args.sum) ||
+         differs(args.argument) || differs(args.sums_of_a);
 }
 
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {

@@ -10,8 +10,6 @@ constexpr int64_t kCacheLine = 16;  // floats
 // Measured: deep blocks read their panel of b from L2 instead of L1, but are faster than shallow ones, which read and
 // write the tiles of c more often.
 constexpr int64_t kMaxDepth = 768;
-// 12 tiles of AVX-512 or 28 of AVX2; with kMaxDepth, half of a 1 MiB L2.
-constexpr int64_t kMaxChunkRows = 168;
 constexpr int64_t kMinChunkRows = 28;
 constexpr int64_t kMinChunkColumns = 128;
 // 8 MiB of FP32: a packed slab fits in a part of L3.

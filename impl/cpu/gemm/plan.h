@@ -9,6 +9,9 @@
 
 namespace halftone::cpu {
 
+// Rows of a chunk: at most 12 tiles of AVX-512 or 28 of AVX2; with the deepest block, half of a 1 MiB L2.
+inline constexpr int64_t kMaxChunkRows = 168;
+
 // The part of c that one microkernel call computes, and the vector width.
 struct TileShape {
   int64_t rows;

@@ -19,6 +19,7 @@
 #include "cpu/gemm/microkernel-inl.h"
 #include "cpu/gemm/pack-inl.h"
 #include "cpu/gemm/plan.h"
+#include "cpu/gemm/sums-inl.h"
 #include "cpu/threads/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -176,10 +177,23 @@ class Product {
   void multiply_chunk(const Region& region, int64_t slab_column, int worker) {
     float* mine = private_ + static_cast<size_t>(worker) * (plan_.packed_a_size + plan_.scratch_size);
     const Scratch scratch = {mine, mine + plan_.packed_a_size};
+    // One chunk of each row of chunks adds up the rows of a.
+    const bool adds_up = args_.sums_of_a.data != nullptr && region.column == 0;
+    float totals[kMaxChunkRows] = {};
     for (int64_t p = 0; p < depth(); p += plan_.depth) {
       const Depth block = {p, std::min(plan_.depth, depth() - p), p == 0, p + plan_.depth >= depth()};
+      if (adds_up) add_sums(region, block, totals);
       multiply_block(region, block, slab_column, scratch);
     }
+    if (adds_up) store_sums(args_, region.row, region.row_end - region.row, totals);
+  }
+
+  void add_sums(const Region& region, const Depth& block, float* totals) const {
+    const int64_t begin = block.begin * plan_.word_elements;
+    const int64_t size = block.size * plan_.word_elements;
+    try_visit_dtype(OperandTypes{}, args_.a.dtype, [&]<class T>() {
+      add_sums_of_lines(block_of<T>(args_.a, 0, region.row, region.row_end, begin, size), totals);
+    });
   }
 
   void multiply_block(const Region& region, const Depth& block, int64_t slab_column, const Scratch& scratch) {
@@ -220,6 +234,7 @@ class Product {
     const bool finishes = !in_place && block.is_last;
     if (finishes) prefetch_rows(args_.c, place);
     if (finishes && args_.sum.data != nullptr) prefetch_rows(args_.sum, place);
+    if (finishes && args_.argument.data != nullptr) prefetch_rows(args_.argument, place);
     multiply(*tile);
     if (!finishes) return;
     if (is_scaled_) {

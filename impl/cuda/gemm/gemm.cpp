@@ -14,7 +14,6 @@ namespace {
 struct Choices {
   LtChoice choice;
   int32_t uses_lt = 0;
-  int32_t writes_sums = 0;
 };
 static_assert(sizeof(Choices) <= sizeof(GemmSchedule::choices));
 
@@ -24,7 +23,8 @@ bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shap
 bool mixes_f64(const GemmArgs& args) {
   const bool wide = args.c.dtype == DType::kF64;
   const auto differs = [&](const View& view) { return view.data != nullptr && (view.dtype == DType::kF64) != wide; };
-  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual) || differs(args.sum);
+  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual) || differs(args.sum) ||
+         differs(args.argument) || differs(args.sums_of_a);
 }
 
 LtPointers pointers_of(const GemmArgs& args, void* result) {
@@ -40,7 +40,6 @@ GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   Choices choices;
   if (plan.is_possible && device.lt->choose(plan.problem, &choices.choice)) {
     choices.uses_lt = 1;
-    choices.writes_sums = plan.writes_sums ? 1 : 0;
     schedule.workspace = rounded_up(choices.choice.workspace);
     if (plan.writes_sums) schedule.workspace += static_cast<size_t>(args.c.numel()) * sizeof(float);
   }
@@ -48,15 +47,10 @@ GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   return schedule;
 }
 
-Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
-  if (size_of(args.a.dtype) == 1) return run_fp8(stream, args, schedule, workspace);
-  if (is_empty(args)) return {};
-  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
-  Choices choices;
-  std::memcpy(&choices, schedule.choices, sizeof choices);
+Status multiply(Stream& stream, const GemmArgs& args, const Choices& choices, void* workspace) noexcept {
   if (choices.uses_lt == 0) return multiply_tiled(stream, args);
   const LtPlan plan = lt_plan(args, device_of(stream).allows_tf32);
-  if (choices.writes_sums == 0) {
+  if (!plan.writes_sums) {
     LtPointers pointers = pointers_of(args, args.c.data);
     if (args.residual.data != nullptr) pointers.c = args.residual.data;
     return multiply_lt(stream, plan.problem, pointers, choices.choice, workspace);
@@ -65,6 +59,24 @@ Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, v
       static_cast<float*>(static_cast<void*>(static_cast<char*>(workspace) + rounded_up(choices.choice.workspace)));
   Status status = multiply_lt(stream, plan.problem, pointers_of(args, sums), choices.choice, workspace);
   return status.ok() ? finish_sums(stream, args, sums) : status;
+}
+
+// For a product that does not add up a's rows itself.
+Status add_up_rows(Stream& stream, const GemmArgs& args) noexcept {
+  View sums = args.sums_of_a;
+  sums.shape = {args.a.shape[0], 1};
+  sums.strides = {args.sums_of_a.strides[0], 1};
+  return kReduceKernels.sum(stream, args.a, 1.0, args.sums_store, sums);
+}
+
+Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
+  if (size_of(args.a.dtype) == 1) return run_fp8(stream, args, schedule, workspace);
+  if (is_empty(args)) return {};
+  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
+  Choices choices;
+  std::memcpy(&choices, schedule.choices, sizeof choices);
+  const Status status = multiply(stream, args, choices, workspace);
+  return status.ok() && args.sums_of_a.data != nullptr ? add_up_rows(stream, args) : status;
 }
 
 }  // namespace

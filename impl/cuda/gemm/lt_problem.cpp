@@ -38,8 +38,8 @@ bool takes_residual(const GemmArgs& args) {
 // The end of the product that cuBLASLt computes itself. Its GELU is not used: nothing says how precise its lower tail
 // is.
 bool has_simple_end(const GemmArgs& args) {
-  return args.sum.data == nullptr && args.activation == GemmActivation::kNone && takes_bias(args, args.c.dtype) &&
-         takes_residual(args);
+  return args.sum.data == nullptr && args.argument.data == nullptr && args.activation == GemmActivation::kNone &&
+         takes_bias(args, args.c.dtype) && takes_residual(args);
 }
 
 int32_t compute_of(DType dtype, bool allows_tf32) {

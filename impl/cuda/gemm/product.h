@@ -1,5 +1,5 @@
-// A matrix product as kernels take it, and its end: c = activation(sum + bias + residual), added to c if asked.
-// Device code.
+// A matrix product as kernels take it, and its end: c = activation(sum + bias + residual), added to c if asked, or the
+// activation's backward. Device code.
 #pragma once
 
 #include "backend/kernels/gemm.h"
@@ -60,6 +60,7 @@ struct Epilogue {
   Matrix bias;
   Matrix residual;
   Matrix sum;
+  Matrix argument;
   Matrix c;
   GemmActivation activation = GemmActivation::kNone;
   bool adds = false;
@@ -69,6 +70,7 @@ inline Epilogue epilogue_of(const GemmArgs& args) {
   return {.bias = matrix_of(args.bias),
           .residual = matrix_of(args.residual),
           .sum = matrix_of(args.sum),
+          .argument = matrix_of(args.argument),
           .c = matrix_of(args.c),
           .activation = args.activation,
           .adds = args.store == Store::kAdd};
@@ -91,13 +93,35 @@ HALFTONE_DEVICE inline C activated(GemmActivation activation, C x) {
   return x;
 }
 
+// The sum times the activation's derivative at x.
+template <class C>
+HALFTONE_DEVICE inline C sloped(GemmActivation activation, C sum, C x) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return sum;
+    case GemmActivation::kRelu:
+      return x <= 0 ? C{0} : sum;  // NaN lets the sum pass
+    case GemmActivation::kGeluErf:
+      return sum * gelu_erf_slope(x);
+    case GemmActivation::kGeluTanh:
+      return sum * gelu_tanh_slope(x);
+    case GemmActivation::kSilu:
+      return sum * silu_slope(x);
+  }
+  return sum;
+}
+
 // Rounds once, when c is stored.
 template <class C>
 HALFTONE_DEVICE inline void finish(const Epilogue& epilogue, int64_t row, int64_t column, C value) {
   if (epilogue.bias.elements.data != nullptr) value += load_at<C>(epilogue.bias, 0, column);
   if (epilogue.residual.elements.data != nullptr) value += load_at<C>(epilogue.residual, row, column);
   if (epilogue.sum.elements.data != nullptr) store_at<C>(epilogue.sum, row, column, value);
-  value = activated(epilogue.activation, value);
+  if (epilogue.argument.elements.data != nullptr) {
+    value = sloped(epilogue.activation, value, load_at<C>(epilogue.argument, row, column));
+  } else {
+    value = activated(epilogue.activation, value);
+  }
   if (epilogue.adds) value += load_at<C>(epilogue.c, row, column);
   store_at<C>(epilogue.c, row, column, value);
 }

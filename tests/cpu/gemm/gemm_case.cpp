@@ -69,6 +69,22 @@ double activated(GemmActivation activation, double x) {
   return NAN;
 }
 
+double derivative(GemmActivation activation, double x) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return 1;
+    case GemmActivation::kRelu:
+      return x > 0 ? 1 : 0;
+    case GemmActivation::kGeluErf:
+      return gelu_erf_derivative(x);
+    case GemmActivation::kGeluTanh:
+      return gelu_tanh_derivative(x);
+    case GemmActivation::kSilu:
+      return silu_derivative(x);
+  }
+  return NAN;
+}
+
 }  // namespace
 
 GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Order b, Order c,
@@ -80,13 +96,18 @@ GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Or
       c_(matrix(dtypes.c, shape.m, shape.n, c)),
       bias_(extras.dtype, {shape.n}, {c == Order::kGaps ? 2 : 1}),
       residual_(matrix(extras.dtype, shape.m, shape.n, c)),
-      sum_(matrix(dtypes.c, shape.m, shape.n, c)) {
+      sum_(matrix(dtypes.c, shape.m, shape.n, c)),
+      argument_(matrix(extras.dtype, shape.m, shape.n, c)),
+      sums_of_a_(extras.sums_dtype, {shape.m}, {c == Order::kGaps ? 2 : 1}) {
   a_.fill_uniform(-1, 1, 1);
   b_.fill_uniform(-1, 1, 2);
   c_.fill_uniform(-1, 1, 3);
   bias_.fill_uniform(-1, 1, 4);
   residual_.fill_uniform(-1, 1, 5);
+  argument_.fill_uniform(-4, 4, 7);
+  sums_of_a_.fill_uniform(-1, 1, 6);
   before_ = values_of(c_);
+  sums_before_ = values_of(sums_of_a_);
   args_.a = a_.view();
   args_.b = b_.view();
   args_.c = c_.view();
@@ -95,6 +116,9 @@ GemmCase::GemmCase(const GemmShape& shape, const GemmDTypes& dtypes, Order a, Or
   args_.store = extras.store;
   args_.activation = extras.activation;
   if (extras.sum) args_.sum = sum_.view();
+  if (extras.argument) args_.argument = argument_.view();
+  if (extras.sums_of_a) args_.sums_of_a = sums_of_a_.view();
+  args_.sums_store = extras.sums_store;
 }
 
 void GemmCase::replace_operands(const View& a, const View& b) {
@@ -151,13 +175,37 @@ bool GemmCase::expect_element(const HostTensor& output, int64_t i, double wanted
   const double bound = error + rounding * (std::fabs(wanted) + error) + smallest;
   const double got = output.get(i);
   if (std::fabs(got - wanted) <= bound) return true;
-  ADD_FAILURE() << (&output == &c_ ? "c[" : "sum[") << i / shape_.n << ", " << i % shape_.n << "] = " << got
-                << ", wanted " << wanted << " +- " << bound << "; m " << shape_.m << ", n " << shape_.n << ", k "
-                << shape_.k;
+  const char* const name = &output == &c_ ? "c[" : &output == &sum_ ? "sum[" : "sums of a, c[";
+  ADD_FAILURE() << name << i / shape_.n << ", " << i % shape_.n << "] = " << got << ", wanted " << wanted << " +- "
+                << bound << "; m " << shape_.m << ", n " << shape_.n << ", k " << shape_.k;
   return false;
 }
 
-// An activation is right within 2^-22 of its argument, and no slope of one is above 1.2.
+// Sums of a are added in trees; k roundings are more than they have.
+void GemmCase::expect_sums_of_a(const Values& a, double unit) const {
+  for (int64_t row = 0; row < shape_.m; ++row) {
+    const auto first = a.begin() + row * shape_.k;
+    double sum = extras_.sums_store == Store::kAdd ? sums_before_[static_cast<size_t>(row)] : 0;
+    double magnitude = std::fabs(sum);
+    for (auto value = first; value != first + shape_.k; ++value) {
+      sum += *value;
+      magnitude += std::fabs(*value);
+    }
+    const double error = (static_cast<double>(shape_.k) + 8) * unit * magnitude;
+    if (!expect_element(sums_of_a_, row, sum, error)) return;
+  }
+}
+
+// An activation is right within 2^-22 of its argument, and no slope of one is above 1.2. A derivative is right within
+// 2^-22.
+double GemmCase::finished(int64_t i, double wanted, double* error) const {
+  if (extras_.activation == GemmActivation::kNone) return wanted;
+  const double unit = c_.view().dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
+  *error = 1.2 * *error + 4 * unit * std::fabs(wanted);
+  if (!extras_.argument) return activated(extras_.activation, wanted);
+  return wanted * derivative(extras_.activation, argument_.get(i));
+}
+
 void GemmCase::expect_right() const {
   const double unit = c_.view().dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
   const Values a = values_of(a_);
@@ -166,13 +214,13 @@ void GemmCase::expect_right() const {
   for (int64_t i = 0; i < c_.numel() && wrong < 5; ++i) {
     double magnitude = 0;
     const double wanted = expected(a, b, i / shape_.n, i % shape_.n, &magnitude);
-    const double sum_error = (2.0 * static_cast<double>(shape_.k) + 16) * unit * magnitude;
-    if (extras_.sum && !expect_element(sum_, i, wanted, sum_error)) ++wrong;
-    const bool activates = extras_.activation != GemmActivation::kNone;
-    const double error = activates ? 1.2 * sum_error + 4 * unit * std::fabs(wanted) : sum_error;
-    if (!expect_element(c_, i, activated(extras_.activation, wanted), error)) ++wrong;
+    double error = (2.0 * static_cast<double>(shape_.k) + 16) * unit * magnitude;
+    if (extras_.sum && !expect_element(sum_, i, wanted, error)) ++wrong;
+    const double result = finished(i, wanted, &error);
+    if (!expect_element(c_, i, result, error)) ++wrong;
   }
-  EXPECT_TRUE(c_.guards_hold() && sum_.guards_hold());
+  if (extras_.sums_of_a) expect_sums_of_a(a, unit);
+  EXPECT_TRUE(c_.guards_hold() && sum_.guards_hold() && sums_of_a_.guards_hold());
   EXPECT_TRUE(a_.guards_hold() && b_.guards_hold());
 }
 

@@ -32,7 +32,11 @@ struct GemmExtras {
   Store store = Store::kWrite;
   DType dtype = DType::kF32;  // dtype of bias and residual
   GemmActivation activation = GemmActivation::kNone;
-  bool sum = false;  // asks for the activation's argument
+  bool sum = false;       // asks for the activation's argument
+  bool argument = false;  // multiplies by the activation's derivative instead
+  bool sums_of_a = false;
+  Store sums_store = Store::kWrite;
+  DType sums_dtype = DType::kF32;
 };
 
 class GemmCase {
@@ -46,6 +50,8 @@ class GemmCase {
   HostTensor& bias() { return bias_; }
   HostTensor& residual() { return residual_; }
   HostTensor& sum() { return sum_; }
+  HostTensor& argument() { return argument_; }
+  HostTensor& sums_of_a() { return sums_of_a_; }
   const GemmArgs& args() const { return args_; }
 
   // The kernel reads these instead of a() and b(), which must hold the same values.
@@ -59,6 +65,9 @@ class GemmCase {
   using Values = std::vector<double>;
   // Fails the test for the element `i` of `output` if it is outside its bound. Returns whether it is right.
   bool expect_element(const HostTensor& output, int64_t i, double wanted, double error) const;
+  // The value of element `i` of c for a sum of `wanted` within `error`, which becomes the value's.
+  double finished(int64_t i, double wanted, double* error) const;
+  void expect_sums_of_a(const Values& a, double unit) const;
   double expected(const Values& a, const Values& b, int64_t row, int64_t column, double* magnitude) const;
 
   GemmShape shape_;
@@ -69,8 +78,12 @@ class GemmCase {
   HostTensor bias_;
   HostTensor residual_;
   HostTensor sum_;
+  HostTensor argument_;
+  HostTensor sums_of_a_;
   GemmArgs args_;
-  Values before_;  // c before the run, for Store::kAdd
+  // c and the sums of a before the run, for Store::kAdd
+  Values before_;
+  Values sums_before_;
 };
 
 }  // namespace halftone

@@ -241,11 +241,97 @@ TEST(Gemm, AppliesAnActivationToTheWholeSum) {
   });
 }
 
+TEST(Gemm, MultipliesTheWholeSumByTheSlopeOfAnActivation) {
+  for_each_way([] {
+    for (const GemmActivation activation : kActivations) {
+      for (const DType dtype : kSmallFloats) {
+        for (const Order c : kOrders) {
+          check({17, 37, 9}, {dtype, DType::kF32, dtype}, Order::kRows, Order::kRows, c,
+                {.bias = true, .residual = true, .dtype = dtype, .activation = activation, .argument = true});
+        }
+        check({33, 65, 800}, {dtype, dtype, DType::kF32}, Order::kRows, Order::kColumns, Order::kRows,
+              {.dtype = dtype, .activation = activation, .argument = true});
+        check({9, 35, 0}, {dtype, dtype, dtype}, Order::kRows, Order::kRows, Order::kRows,
+              {.bias = true, .dtype = dtype, .activation = activation, .argument = true});
+      }
+    }
+  });
+}
+
+// As the backward operations: a NaN in the argument of relu lets the sum pass.
+TEST(Gemm, ANanInAnArgumentReachesItsElementAlone) {
+  for_each_way([] {
+    for (const GemmActivation activation : kActivations) {
+      GemmCase test({17, 37, 9}, {}, Order::kRows, Order::kRows, Order::kRows,
+                    {.activation = activation, .argument = true});
+      test.argument().set(100, std::nan(""));
+      test.run();
+      for (int64_t i = 0; i < test.c().numel(); ++i) {
+        EXPECT_EQ(std::isnan(test.c().get(i)), i == 100 && activation != GemmActivation::kRelu) << i;
+      }
+      EXPECT_EQ(test.c().get(100) == 0, false);
+    }
+  });
+}
+
 TEST(Gemm, AppliesAnActivationInDouble) {
   for (const GemmActivation activation : kActivations) {
     check({17, 70, 9}, {DType::kF64, DType::kF64, DType::kF64}, Order::kRows, Order::kColumns, Order::kGaps,
+          {.bias = true, .residual = true, .dtype = DType::kF64, .activation = activation, .argument = true});
+    check({17, 70, 9}, {DType::kF64, DType::kF64, DType::kF64}, Order::kRows, Order::kColumns, Order::kGaps,
           {true, true, Store::kWrite, DType::kF64, activation, true});
   }
+}
+
+TEST(Gemm, AddsUpTheRowsOfA) {
+  const GemmShape shapes[] = {{1, 1, 1}, {13, 31, 7}, {17, 9, 33}, {171, 40, 97}, {353, 35, 2}, {19, 34, 3201}};
+  for_each_way([&] {
+    for (const DType dtype : kSmallFloats) {
+      for (const Order a : kOrders) {
+        for (const GemmShape& shape : shapes) {
+          check(shape, {dtype, DType::kBF16, dtype}, a, a, a, {.sums_of_a = true, .sums_dtype = dtype});
+        }
+        check({29, 70, 517}, {dtype, dtype, DType::kF32}, a, Order::kColumns, Order::kGaps,
+              {.bias = true, .sums_of_a = true, .sums_store = Store::kAdd, .sums_dtype = dtype});
+      }
+    }
+  });
+}
+
+// The order of a weight's gradient.
+TEST(Gemm, TheSumsOfAdjacentRowsDoNotDependOnTheNumberOfThreads) {
+  for_each_way([] {
+    for (const DType dtype : kSmallFloats) {
+      const auto sums_on = [&](int threads) {
+        GemmCase test({300, 500, 900}, {dtype, dtype, dtype}, Order::kColumns, Order::kRows, Order::kRows,
+                      {.sums_of_a = true});
+        test.run(threads);
+        return test.sums_of_a().bytes();
+      };
+      const auto alone = sums_on(1);
+      EXPECT_TRUE(alone == sums_on(2) && alone == sums_on(5));
+    }
+  });
+}
+
+TEST(Gemm, AddsUpTheRowsOfADoubleInDouble) {
+  for (const Store store : {Store::kWrite, Store::kAdd}) {
+    for (const Order a : kOrders) {
+      check({37, 70, 90}, {DType::kF64, DType::kF64, DType::kF64}, a, Order::kRows, Order::kGaps,
+            {.dtype = DType::kF64, .sums_of_a = true, .sums_store = store, .sums_dtype = DType::kF64});
+    }
+  }
+}
+
+TEST(Gemm, TheSumsOfRowsWithoutDepthAreZero) {
+  for_each_way([] {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+      for (const Store store : {Store::kWrite, Store::kAdd}) {
+        check({29, 35, 0}, {dtype, dtype, dtype}, Order::kRows, Order::kRows, Order::kRows,
+              {.dtype = dtype, .sums_of_a = true, .sums_store = store, .sums_dtype = dtype});
+      }
+    }
+  });
 }
 
 TEST(Gemm, FinishesEachTileOnceWhereKIsLargerThanABlock) {
@@ -311,7 +397,7 @@ TEST(Gemm, DoesNotDependOnTheNumberOfThreads) {
   for_each_way([&] {
     for (const GemmShape& shape : shapes) {
       for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
-        const GemmExtras extras = {true, false, Store::kWrite, dtype};
+        const GemmExtras extras = {.bias = true, .dtype = dtype, .sums_of_a = true, .sums_dtype = dtype};
         GemmCase alone(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows, extras);
         GemmCase pair(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows, extras);
         GemmCase crowd(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, Order::kRows, extras);
@@ -320,6 +406,8 @@ TEST(Gemm, DoesNotDependOnTheNumberOfThreads) {
         crowd.run(7);
         EXPECT_TRUE(alone.c().bytes() == pair.c().bytes());
         EXPECT_TRUE(alone.c().bytes() == crowd.c().bytes());
+        EXPECT_TRUE(alone.sums_of_a().bytes() == pair.sums_of_a().bytes());
+        EXPECT_TRUE(alone.sums_of_a().bytes() == crowd.sums_of_a().bytes());
       }
     }
   });
