@@ -21,6 +21,8 @@ struct Array {
   // A further error bound, in half units of the result's dtype at 1: of values that are rounded to it on the way. Empty
   // if there are none.
   std::vector<double> inner_slack;
+  // Likewise for results of BF16 alone: kernels may round what lies between two products to it.
+  std::vector<double> narrow_slack;
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }
   double& operator[](int64_t i) { return values[static_cast<size_t>(i)]; }
@@ -70,6 +72,7 @@ class Sum {
     ++terms_;
   }
   double value() const { return static_cast<double>(value_); }
+  double magnitude() const { return static_cast<double>(magnitude_); }
   // For terms added one after the other: one rounding per term and one per addition.
   double slack_in_order() const { return (2 * static_cast<double>(terms_) + 16) * static_cast<double>(magnitude_); }
   // For terms added pairwise: kernels add up to 16 in a row, then halves.

@@ -10,7 +10,7 @@ struct Outcome {
   std::vector<double> result, grad_q, grad_k, grad_v;
 };
 
-Outcome train_on(int threads, const ops::AttentionOptions& options) {
+Outcome train_on(int threads, DType dtype, const ops::AttentionOptions& options) {
   ContextOptions context_options;
   context_options.num_threads = threads;
   context_options.seed = kRoomSeed;
@@ -19,13 +19,13 @@ Outcome train_on(int threads, const ops::AttentionOptions& options) {
   Tensor inputs[3];
   uint64_t sequence = 0;
   for (const Shape& shape : {Shape{3, 4, 205, 24}, Shape{3, 1, 301, 24}, Shape{3, 1, 301, 21}}) {
-    inputs[sequence] = empty(device, DType::kF32, shape);
+    inputs[sequence] = empty(device, dtype, shape);
     fill_uniform(inputs[sequence], {.seed = 1, .sequence = sequence}, -1, 1);
     set_requires_grad(inputs[sequence], true);
     ++sequence;
   }
   const Tensor result = ops::scaled_dot_product_attention(inputs[0], inputs[1], inputs[2], Tensor(), options);
-  run_backward(result, full(device, DType::kF32, result.shape(), 1.0), false);
+  run_backward(result, full(device, dtype, result.shape(), 1.0), false);
   const auto values = [](const Tensor& tensor) {
     std::vector<double> read(static_cast<size_t>(tensor.numel()));
     read_to_host(tensor, DType::kF64, read.data());
@@ -39,14 +39,16 @@ Outcome train_on(int threads, const ops::AttentionOptions& options) {
 TEST(AttentionOnThreads, GivesTheSameBits) {
   for (const ops::AttentionOptions& options :
        {ops::AttentionOptions{}, ops::AttentionOptions{.is_causal = true, .causal_offset = 7, .dropout = 0.2}}) {
-    const Outcome one = train_on(1, options);
-    for (const int threads : {2, 3, 8}) {
-      SCOPED_TRACE(threads);
-      const Outcome several = train_on(threads, options);
-      EXPECT_TRUE(several.result == one.result);
-      EXPECT_TRUE(several.grad_q == one.grad_q);
-      EXPECT_TRUE(several.grad_k == one.grad_k);
-      EXPECT_TRUE(several.grad_v == one.grad_v);
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      const Outcome one = train_on(1, dtype, options);
+      for (const int threads : {2, 3, 8}) {
+        SCOPED_TRACE(std::string(name_of(dtype)) + " on " + std::to_string(threads));
+        const Outcome several = train_on(threads, dtype, options);
+        EXPECT_TRUE(several.result == one.result);
+        EXPECT_TRUE(several.grad_q == one.grad_q);
+        EXPECT_TRUE(several.grad_k == one.grad_k);
+        EXPECT_TRUE(several.grad_v == one.grad_v);
+      }
     }
   }
 }

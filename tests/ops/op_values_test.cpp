@@ -49,9 +49,9 @@ class OpValues : public RoomTest, public testing::WithParamInterface<int> {
     const std::vector<double> actual = elements_of(result);
     for (size_t i = 0; i < actual.size(); ++i) {
       const double wanted = expected.values[i];
-      const bool is_right = is_exact
-                                ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
-                                : is_within(actual[i], wanted, slack_of(expected, i, result.dtype()), result.dtype());
+      const double slack = slack_of(expected, i, result.dtype());
+      const bool is_right = is_exact ? actual[i] == wanted || (std::isnan(actual[i]) && std::isnan(wanted))
+                                     : is_within(actual[i], wanted, slack, result.dtype());
       ASSERT_TRUE(is_right) << "element " << i << " is " << actual[i] << ", not " << wanted;
     }
   }

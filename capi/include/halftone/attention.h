@@ -63,9 +63,9 @@ HTONE_API htone_status htone_attention_options_init(htone_attention_options* opt
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (an option), UNSUPPORTED (a mask that requires a gradient), SHAPE_MISMATCH,
  *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision products, exponentials and sums in FP32 (f64: double), one rounding; where q, k and v all are f16 or all
- *   bf16, a GPU may round the weights to that dtype, too. Gradients likewise; they use the rounded result. All are
- *   bitwise equal for every number of threads. Dropout is a function of the generator's state and the position of the
- *   weight, and is drawn again in backward.
+ *   bf16, a GPU may round the weights to that dtype, too, as may a CPU with instructions for bf16. Gradients likewise;
+ *   they use the rounded result. All are bitwise equal for every number of threads. Dropout is a function of the
+ *   generator's state and the position of the weight, and is drawn again in backward.
  * @source Vaswani et al., arXiv:1706.03762; the blocks: Dao et al., arXiv:2205.14135 and arXiv:2307.08691.
  * @since 0.1
  */

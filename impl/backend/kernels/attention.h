@@ -62,9 +62,9 @@ struct Rotary {
 enum class AttentionPass : int32_t { kForward, kBackward };
 
 // f64 needs every view but mask f64. Otherwise views are f32, f16 or bf16 in any mixture; products, exponentials and
-// sums are in FP32, rounded once, but tensor cores may get the weights, and their slopes in backward, in the dtype that
-// q, k and v share. Any strides. No size is 0. A row that sees no key gives 0, and gradients of 0. A NaN among the
-// scores that a row sees makes the row NaN.
+// sums are in FP32, rounded once, but where the hardware multiplies the dtype that q, k and v share, the products may
+// get the weights, and their slopes in backward, in that dtype. Any strides. No size is 0. A row that sees no key gives
+// 0, and gradients of 0. A NaN among the scores that a row sees makes the row NaN.
 struct AttentionKernels {
   // Bytes of scratch that the pass needs for these arguments.
   size_t (*workspace)(Stream&, AttentionPass pass, const AttentionArgs& args) noexcept;

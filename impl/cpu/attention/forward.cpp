@@ -1,12 +1,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/attention/forward.cpp"
-// Attention forward: each block of queries goes over all blocks of keys and keeps, for each row, the largest score so
-// far, the sum of exp(score - largest), and the sum of exp(score - largest) v. If a block of keys raises the largest
-// score, both sums are multiplied by exp(old - new) first (Milakov and Gimelshein, arXiv:1805.02867; Dao et al.,
-// arXiv:2205.14135).
+// Attention forward in the compute type; forward-inl.h has the algorithm.
 #include <algorithm>
-#include <cmath>
 
+#include "cpu/attention/dot.h"
 #include "cpu/attention/entries.h"
 #include "cpu/attention/places.h"
 #include "cpu/attention/plan.h"
@@ -14,6 +11,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //
+#include "cpu/attention/forward-inl.h"
 #include "cpu/attention/products-inl.h"
 #include "cpu/attention/rows-inl.h"
 
@@ -22,42 +20,16 @@ namespace halftone::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class C>
-class ForwardBlock {
+class ForwardBlock : public ForwardRows<C> {
  public:
-  ForwardBlock(const AttentionArgs& args, const AttentionSizes& sizes, const ForwardScratch& scratch, C* memory,
-               const AttentionResult& out)
-      : args_(args),
-        sizes_(sizes),
-        scratch_(scratch),
-        memory_(memory),
-        dropout_(args.settings.dropout, sizes.keys),
-        out_(out) {}
+  using ForwardRows<C>::ForwardRows;
 
-  // `block` has a head and its queries.
-  void run(ScoreBlock block) {
-    start(block);
-    for (block.key = 0; block.key < sizes_.keys; block.key += kKeyBlock) {
-      block.columns = std::min(kKeyBlock, sizes_.keys - block.key);
-      const Visible visible(block, args_.settings.is_causal, args_.settings.causal_offset);
-      if (!visible.any()) break;
-      add_keys(block, visible);
-    }
-    finish(block);
-  }
-
- private:
-  C* at(int64_t offset) const { return memory_ + offset; }
-  C* output_row(int64_t row) const { return at(scratch_.output) + row * padded_depth(sizes_.value_depth); }
-
-  void start(const ScoreBlock& block) {
+  void pack_queries(const ScoreBlock& block) {
     C* q = at(scratch_.q_rows);
     pack_rows(head_of(args_.q, block.batch, block.head), block.query, block.rows, q);
     for (int64_t r = 0; r < block.rows; ++r) {
       multiply_row(q + r * padded_depth(sizes_.depth), sizes_.depth, static_cast<C>(args_.settings.scale));
-      std::fill_n(output_row(r), sizes_.value_depth, C{0});
     }
-    std::fill_n(at(scratch_.largest), block.rows, -kInfinity<C>);
-    std::fill_n(at(scratch_.sums), block.rows, C{0});
   }
 
   void add_keys(const ScoreBlock& block, const Visible& visible) {
@@ -80,86 +52,33 @@ class ForwardBlock {
                       });
   }
 
-  // Makes weights of a row's scores. Cases: a row that has seen no key has a largest score of -infinity; it keeps
-  // weights of 0, since exp(-infinity - 0) is 0. A score of NaN or +infinity makes the sum NaN.
+ private:
+  using ForwardRows<C>::args_;
+  using ForwardRows<C>::at;
+  using ForwardRows<C>::scratch_;
+  using ForwardRows<C>::sizes_;
+
+  // Makes weights of a row's scores.
   void weigh_row(const ScoreBlock& block, int64_t row, int64_t count) {
     C* scores = at(scratch_.scores) + row * kScoreStride;
     if (count > 0) {
-      if (args_.mask.data != nullptr) {
-        mask_row(row_at(head_of(args_.mask, block.batch, block.head), block.query + row, block.key), count, scores);
-      }
-      const C old = at(scratch_.largest)[row];
-      const C largest = std::max(old, largest_of(scores, count));
-      const C sum = exponentiate(scores, count, largest == -kInfinity<C> ? C{0} : largest);
-      const C shrink = old == largest ? C{1} : std::exp(old - largest);
-      at(scratch_.largest)[row] = largest;
-      at(scratch_.sums)[row] = at(scratch_.sums)[row] * shrink + sum;
-      if (shrink != C{1}) multiply_row(output_row(row), sizes_.value_depth, shrink);
-      if (args_.settings.dropout.p > 0) drop_row(block, row, count, scores);
+      this->mask_scores(block, row, count, scores);
+      const C shift = this->raise_largest(row, largest_of(scores, count));
+      this->add_sum(row, exponentiate(scores, count, shift));
+      this->drop_row(block, row, count, scores);
     }
     std::fill(scores + count, scores + block.columns, C{0});
   }
-
-  void drop_row(const ScoreBlock& block, int64_t row, int64_t count, C* weights) {
-    dropout_.draw((block.batch * sizes_.heads + block.head) * sizes_.queries + block.query + row, block.key, count);
-    for (int64_t i = 0; i < count; ++i) weights[i] *= dropout_.template factor<C>(i);
-  }
-
-  void finish(const ScoreBlock& block) {
-    const View output = head_of(out_.output, block.batch, block.head);
-    for (int64_t r = 0; r < block.rows; ++r) {
-      const C sum = at(scratch_.sums)[r];
-      if (sum == 0) {
-        std::fill_n(output_row(r), sizes_.value_depth, C{0});
-      } else {
-        multiply_row(output_row(r), sizes_.value_depth, C{1} / sum);
-      }
-      store_tile(output_row(r), sizes_.value_depth, row_at(output, block.query + r));
-    }
-    if (out_.log_sums.data != nullptr) store_log_sums(block);
-  }
-
-  void store_log_sums(const ScoreBlock& block) {
-    C* log_sums = static_cast<C*>(out_.log_sums.data) + (block.batch * sizes_.heads + block.head) * sizes_.queries;
-    for (int64_t r = 0; r < block.rows; ++r) {
-      const C sum = at(scratch_.sums)[r];
-      log_sums[block.query + r] = sum == 0 ? kInfinity<C> : at(scratch_.largest)[r] + std::log(sum);
-    }
-  }
-
-  const AttentionArgs& args_;
-  const AttentionSizes& sizes_;
-  const ForwardScratch& scratch_;
-  C* memory_;
-  DropoutRow dropout_;
-  const AttentionResult& out_;
 };
 
-template <class C>
-void run_forward(ThreadPool& pool, const AttentionArgs& args, C* memory, const AttentionResult& out) {
-  const AttentionSizes sizes(args);
-  const ForwardScratch scratch(sizes);
-  const int64_t blocks = ceil_div(sizes.queries, scratch.query_block);
-  const auto run_block = [&](int64_t chunk, int worker) {
-    // With a causal mask the last queries have the most work, so they go first.
-    const int64_t query = (blocks - 1 - chunk % blocks) * scratch.query_block;
-    const int64_t head = chunk / blocks;
-    ForwardBlock<C>(args, sizes, scratch, memory + worker * scratch.size, out)
-        .run({.batch = head / sizes.heads,
-              .head = head % sizes.heads,
-              .query = query,
-              .rows = std::min(scratch.query_block, sizes.queries - query),
-              .key = 0,
-              .columns = 0});
-  };
-  const int64_t chunks = sizes.batches * sizes.heads * blocks;
-  if (!sizes.is_small()) return pool.parallel_for(chunks, run_block);
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) run_block(chunk, 0);
-}
-
 void attend(ThreadPool& pool, const AttentionArgs& args, void* workspace, const AttentionResult& out) {
-  if (args.q.dtype == DType::kF64) return run_forward(pool, args, static_cast<double*>(workspace), out);
-  run_forward(pool, args, static_cast<float*>(workspace), out);
+  if (args.q.dtype == DType::kF64) {
+    return run_forward<ForwardBlock<double>>(pool, args, Operands::kElements, static_cast<double*>(workspace), out);
+  }
+#if HWY_TARGET == HWY_AVX3
+  if (attends_by_dot(args)) return attend_by_dot(pool, args, static_cast<float*>(workspace), out);
+#endif
+  run_forward<ForwardBlock<float>>(pool, args, Operands::kElements, static_cast<float*>(workspace), out);
 }
 
 }  // namespace
@@ -174,8 +93,9 @@ HWY_EXPORT(attend);
 size_t attention_forward_workspace(Stream& stream, const AttentionArgs& args) noexcept {
   const AttentionSizes sizes(args);
   const int workers = sizes.is_small() ? 1 : pool_of(stream).width();
-  return static_cast<size_t>(workers * ForwardScratch(sizes).size) *
-         (args.q.dtype == DType::kF64 ? sizeof(double) : sizeof(float));
+  int64_t size = ForwardScratch(sizes).size;
+  if (attends_by_dot(args)) size = std::max(size, ForwardScratch(sizes, Operands::kPairs).size);
+  return static_cast<size_t>(workers * size) * (args.q.dtype == DType::kF64 ? sizeof(double) : sizeof(float));
 }
 
 Status attention_forward(Stream& stream, const AttentionArgs& args, void* workspace,

@@ -16,6 +16,12 @@ static_assert(kKeyBlock % kAttentionDropoutRow == 0, "a block of keys begins on 
 // last key lets vectors run over the end.
 inline constexpr int64_t kScoreStride = kKeyBlock + 16;
 
+// A block of weights in pairs of BF16, whose rows are half as long.
+inline constexpr int64_t kPairStride = kKeyBlock / 2 + 16;
+
+// The packed operands of the products: elements of the compute type, or words that hold pairs of BF16 elements.
+enum class Operands { kElements, kPairs };
+
 struct AttentionSizes {
   explicit AttentionSizes(const AttentionArgs& args) noexcept;
 
@@ -34,9 +40,10 @@ struct AttentionSizes {
   bool is_small() const;
 };
 
-// Offsets in one worker's scratch, in elements of the compute type. Packed rows are padded_depth(depth) apart.
+// Offsets in one worker's scratch, in elements of the compute type or words. Packed rows are padded_depth(depth) apart.
+// An operand whose rows are the depth of a product is packed as rows; if these are words, as panels of pairs of rows.
 struct ForwardScratch {
-  explicit ForwardScratch(const AttentionSizes& sizes) noexcept;
+  explicit ForwardScratch(const AttentionSizes& sizes, Operands operands = Operands::kElements) noexcept;
 
   int64_t query_block;  // queries are taken in blocks of this many
   int64_t q_rows;
@@ -50,7 +57,7 @@ struct ForwardScratch {
 };
 
 struct BackwardScratch {
-  BackwardScratch(const AttentionSizes& sizes, int pool_width) noexcept;
+  BackwardScratch(const AttentionSizes& sizes, int pool_width, Operands operands = Operands::kElements) noexcept;
 
   int64_t query_block;
   // One pass over a head of k and v gives all gradients with five products a tile. It needs as many such heads as
@@ -64,7 +71,10 @@ struct BackwardScratch {
   int64_t v_panels;
   int64_t scores;
   int64_t slopes;
-  int64_t grad_q;  // of a block of queries; for one pass of all queries of a group
+  int64_t q_pairs;     // pairs alone: q, the gradient of the output, and the slopes once more
+  int64_t grad_pairs;  //
+  int64_t slope_rows;  //
+  int64_t grad_q;      // of a block of queries; for one pass of all queries of a group
   int64_t grad_k;
   int64_t grad_v;
   int64_t size;

@@ -1,5 +1,5 @@
 // Products of packed blocks, and the packing: in FP32 with the matrix product's microkernel and packing, in double with
-// plain loops over the layout of FP32. Included once per instruction set by forward.cpp and backward.cpp; pure
+// plain loops over the layout of FP32. Included once per instruction set by the sources of this folder; pure
 // functions, any thread.
 #if defined(HALFTONE_ATTENTION_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_ATTENTION_PRODUCTS_INL_H_
@@ -63,7 +63,7 @@ Right<C> panels_as_right(const C* panels, int64_t depth) {
 
 template <class T>
 Block<T> rows_of(const View& matrix, int64_t first, int64_t count) {
-  return {static_cast<const T*>(matrix.data),
+  return {static_cast<const ElementOf<T>*>(matrix.data),
           first,
           count,
           matrix.shape[0],
@@ -151,9 +151,10 @@ struct BlockProduct {
   bool add;
 };
 
-// range_of(row, end of rows, column) gives the depth of a tile; a tile without depth is left as it is.
-template <class C, class RangeOf>
-void multiply_block(const BlockProduct<C>& block, RangeOf&& range_of) {
+// range_of(row, end of rows, column) gives the depth of a tile; a tile without depth is left as it is. multiply_tile
+// computes one tile.
+template <class C, class RangeOf, class MultiplyTile>
+void multiply_block(const BlockProduct<C>& block, RangeOf&& range_of, MultiplyTile&& multiply_tile) {
   for (int64_t column = 0; column < block.columns; column += kTileColumns) {
     const C* panel = block.b.data + column / kTileColumns * block.b.panel_stride;
     const int64_t columns = std::min<int64_t>(kTileColumns, block.columns - column);
@@ -162,16 +163,20 @@ void multiply_block(const BlockProduct<C>& block, RangeOf&& range_of) {
       const DepthRange range = range_of(row, row + rows, column);
       if (range.begin >= range.end) continue;
       const C* a = block.a.data + row * block.a.row_stride + range.begin * block.a.depth_stride;
-      multiply(TileProduct<C>{rows,
-                              columns,
-                              range.end - range.begin,
-                              {a, block.a.row_stride, block.a.depth_stride},
-                              {panel + range.begin * block.b.depth_stride, block.b.depth_stride, 0},
-                              block.c + row * block.c_row_stride + column,
-                              block.c_row_stride,
-                              block.add});
+      multiply_tile(TileProduct<C>{rows,
+                                   columns,
+                                   range.end - range.begin,
+                                   {a, block.a.row_stride, block.a.depth_stride},
+                                   {panel + range.begin * block.b.depth_stride, block.b.depth_stride, 0},
+                                   block.c + row * block.c_row_stride + column,
+                                   block.c_row_stride,
+                                   block.add});
     }
   }
+}
+template <class C, class RangeOf>
+void multiply_block(const BlockProduct<C>& block, RangeOf&& range_of) {
+  multiply_block(block, range_of, [](const TileProduct<C>& tile) { multiply(tile); });
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "cpu/attention/plan.h"
+#include "cpu/gemm/microkernel-inl.h"
 #include "cpu/math/exponential.h"
 #include "cpu/random/words.h"
 #include "cpu/rows/row_math.h"

@@ -53,6 +53,7 @@ class Row {
       // An error of a score is a relative error of its weight and of the sum of weights.
       const double relative = 2 * score_slack_ + 4 * kFunctionError + 2 * static_cast<double>(sizes_.keys);
       out.slack.push_back(sum.slack_in_order() * (1 + relative));
+      out.narrow_slack.push_back(sum.magnitude());
     }
   }
 
