@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/conv/runs.h"
 #include "cpu/simd/strided_block.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
@@ -15,24 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu {
 namespace HWY_NAMESPACE {
 namespace {
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// The range of positions along one dimension where a tap is inside the plane.
-struct Inside {
-  int64_t begin;
-  int64_t end;
-  int64_t origin;  // the tap of position p reads p * stride + origin
-};
-
-Inside inside(const Patches& patches, int dim, int64_t tap, int64_t positions) {
-  const int64_t size = patches.planes.shape[2 + dim];
-  const int64_t stride = patches.window.stride[dim];
-  const int64_t origin = tap * patches.window.dilation[dim] - patches.window.padding[dim];
-  const int64_t begin = origin < 0 ? std::min(ceil_div(-origin, stride), positions) : 0;
-  const int64_t end = origin < size ? std::min((size - 1 - origin) / stride + 1, positions) : 0;
-  return {begin, std::max(begin, end), origin};
-}
 
 constexpr int64_t kCacheLine = 64;
 
@@ -58,7 +41,7 @@ template <class Word>
 class TapGatherer {
  public:
   TapGatherer(const Patches& patches, const Block& block)
-      : patches_(patches), block_(block), readable_end_(end_of(patches.planes)) {}
+      : patches_(patches), block_(block), readable_end_(end_of(patches.planes)), is_shift_(is_shift(patches)) {}
 
   void gather(int64_t channel, int64_t i, int64_t j, Word* out) const {
     const View& planes = patches_.planes;
@@ -67,6 +50,11 @@ class TapGatherer {
     for (int64_t n = 0; n < block_.images; ++n) {
       const Word* plane =
           static_cast<const Word*>(planes.data) + (block_.image + n) * planes.strides[0] + channel * planes.strides[1];
+      if (is_shift_) {
+        gather_run(plane, rows, columns, out);
+        out += block_.rows * patches_.row_width;
+        continue;
+      }
       for (int64_t y = block_.row; y < block_.row + block_.rows; ++y, out += patches_.row_width) {
         const bool is_outside = y < rows.begin || y >= rows.end;
         const int64_t place = y * patches_.window.stride[0] + rows.origin;
@@ -76,6 +64,18 @@ class TapGatherer {
   }
 
  private:
+  // The copy may write into the rows below the run, so those are cleared after it.
+  void gather_run(const Word* plane, const Inside& rows, const Inside& columns, Word* out) const {
+    const int64_t width = patches_.row_width;
+    const Run run = run_of(rows, columns, block_, width);
+    std::fill_n(out, run.row * width, Word{0});
+    copy_row(reinterpret_cast<const std::byte*>(plane + run.element), run.count * static_cast<int64_t>(sizeof(Word)),
+             readable_end_, reinterpret_cast<std::byte*>(out + run.position));
+    clear_borders(run, columns, width, out);
+    const int64_t end = run.row + run.rows;
+    std::fill_n(out + end * width, (block_.rows - end) * width, Word{0});
+  }
+
   void gather_row(const Word* row, const Inside& columns, Word* out) const {
     const int64_t count = columns.end - columns.begin;
     if (row == nullptr || count == 0) {
@@ -100,6 +100,7 @@ class TapGatherer {
   const Patches& patches_;
   const Block& block_;
   const std::byte* readable_end_;
+  bool is_shift_;
 };
 
 template <class Word>
@@ -123,9 +124,22 @@ void scatter_row(const T* in, int64_t count, int64_t stride, T* out) {
   }
 }
 
+// Sums outside of the plane become 0, so that a whole run is added at once.
 template <class T>
-void scatter_tap(const Patches& patches, const Block& block, const Inside& rows, const Inside& columns, const T* in,
+void scatter_runs(const Patches& patches, const Block& block, const Inside& rows, const Inside& columns, T* in,
+                  T* channel) {
+  const int64_t width = patches.row_width;
+  const Run run = run_of(rows, columns, block, width);
+  for (int64_t n = 0; n < block.images; ++n, in += block.rows * width) {
+    clear_borders(run, columns, width, in);
+    scatter_row(in + run.position, run.count, 1, channel + n * patches.planes.strides[0] + run.element);
+  }
+}
+
+template <class T>
+void scatter_tap(const Patches& patches, const Block& block, const Inside& rows, const Inside& columns, T* in,
                  T* channel) {
+  if (is_shift(patches)) return scatter_runs(patches, block, rows, columns, in, channel);
   const View& planes = patches.planes;
   for (int64_t n = 0; n < block.images; ++n) {
     for (int64_t y = block.row; y < block.row + block.rows; ++y, in += patches.row_width) {
@@ -138,7 +152,7 @@ void scatter_tap(const Patches& patches, const Block& block, const Inside& rows,
 }
 
 template <class T>
-void scatter(const Patches& patches, const Block& block, int64_t row_stride, const T* in) {
+void scatter(const Patches& patches, const Block& block, int64_t row_stride, T* in) {
   T* planes = static_cast<T*>(patches.planes.data);
   for (int64_t c = 0; c < patches.planes.shape[1]; ++c) {
     for (int64_t i = 0; i < patches.kernel[0]; ++i) {
@@ -164,9 +178,9 @@ void gather_patches(const Patches& patches, const Block& block, int64_t row_stri
   }
 }
 
-void scatter_patches(const Patches& patches, const Block& block, int64_t row_stride, const void* in) {
-  if (patches.planes.dtype == DType::kF64) return scatter(patches, block, row_stride, static_cast<const double*>(in));
-  scatter(patches, block, row_stride, static_cast<const float*>(in));
+void scatter_patches(const Patches& patches, const Block& block, int64_t row_stride, void* in) {
+  if (patches.planes.dtype == DType::kF64) return scatter(patches, block, row_stride, static_cast<double*>(in));
+  scatter(patches, block, row_stride, static_cast<float*>(in));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -183,7 +197,7 @@ void gather_patches(const Patches& patches, const Block& block, int64_t row_stri
   HWY_DYNAMIC_DISPATCH(gather_patches)(patches, block, row_stride, out);
 }
 
-void scatter_patches(const Patches& patches, const Block& block, int64_t row_stride, const void* in) noexcept {
+void scatter_patches(const Patches& patches, const Block& block, int64_t row_stride, void* in) noexcept {
   HWY_DYNAMIC_DISPATCH(scatter_patches)(patches, block, row_stride, in);
 }
 

@@ -61,6 +61,17 @@ inline void add_bias(const View& bias, const TilePlace& place, float* tile) {
       place, tile, [&](FloatVector sum, int64_t column) HWY_ATTR { return hn::Add(sum, hn::Load(d, row + column)); });
 }
 
+// sums [columns] += the number that a row of stride 0 repeats, such as a channel's bias. Lanes after the last column
+// are changed too.
+inline void add_number(const Strided& row, int64_t columns, float* sums) {
+  const FloatTag d;
+  FloatVector number = hn::Zero(d);
+  try_visit_dtype(OperandTypes{}, row.dtype, [&]<class T>() HWY_ATTR {
+    number = hn::Set(d, static_cast<float>(*reinterpret_cast<const T*>(row.data)));
+  });
+  for (int64_t i = 0; i < columns; i += kLanes) hn::StoreU(hn::Add(hn::LoadU(d, sums + i), number), d, sums + i);
+}
+
 // sums [columns] += `row`, widened.
 inline void add_row(const Strided& row, int64_t columns, float* sums) {
   const FloatTag d;
@@ -71,6 +82,7 @@ inline void add_row(const Strided& row, int64_t columns, float* sums) {
     });
     return;
   }
+  if (row.stride == 0) return add_number(row, columns, sums);
   alignas(64) float widened[kTileColumns];
   load_tile(row, columns, widened);
   for_each_vector(d, columns, add, sums, sums, static_cast<const float*>(widened));

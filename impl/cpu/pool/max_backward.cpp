@@ -1,5 +1,6 @@
-// Gradients of maxima of windows. Windows that do not overlap give each element of the input at most one gradient, so
-// rows are written once, as they are; otherwise gradients are added to a plane of zeros.
+// Gradients of maxima of windows: they are added to a plane of zeros. Pairs of 16-bit gradients are written once, row
+// by row, because to round them one by one takes longer; zeros of 32 bits are written so fast that a second pass is not
+// slower.
 #include <algorithm>
 #include <type_traits>
 
@@ -101,10 +102,12 @@ inline bool are_pairs(const PoolArgs& args) {
 template <class T, class C, class G>
 void write_planes(ThreadPool& pool, const PoolArgs& args) {
   const Positions columns = are_pairs(args) ? positions_inside(args, 1) : Positions{0, 0};
-  const bool uses_rows = columns.end - columns.begin >= kFewestGradients;
   for_each_plane(pool, args, [&](int64_t plane) {
     const GradientsOfPlane<T, C, G> gradients(args, plane);
-    uses_rows ? gradients.write_rows(columns) : gradients.add();
+    if constexpr (!std::is_same_v<G, C>) {
+      if (columns.end - columns.begin >= kFewestGradients) return gradients.write_rows(columns);
+    }
+    gradients.add();
   });
 }
 

@@ -27,7 +27,7 @@ struct WindowTaps {
   int64_t column_step;
 };
 
-// Where results of a row of positions go, and the index of the first position's first element.
+// The memory for the results of a row of positions, and the index of the first position's first element.
 template <class T>
 struct MaximaTarget {
   T* values;

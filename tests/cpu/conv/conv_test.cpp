@@ -34,6 +34,9 @@ const ConvShape kShapes[] = {
     {2, 1, 3, {4, 4}, {1, 1}, {{9, 9}, {8, 8}, {1, 1}}},
     {2, 2, 3, {3, 75}, {3, 3}, {{2, 2}, {1, 1}, {1, 1}}},    // whole vectors of every second element
     {1, 2, 3, {5, 34}, {2, 2}, {{2, 2}, {0, 0}, {1, 1}}},    // one element more than a vector has
+    {3, 2, 3, {9, 6}, {5, 5}, {{1, 1}, {2, 2}, {1, 1}}},     // positions lie as the elements do
+    {5, 2, 3, {4, 4}, {3, 3}, {{1, 1}, {5, 5}, {5, 5}}},     // they do, and most taps are outside of the image
+    {2, 2, 3, {5, 7}, {3, 3}, {{1, 1}, {0, 3}, {2, 3}}},     // they do, in fewer rows than the image has
     {1, 45, 2, {16, 16}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}}},  // L2 cannot hold the patches of all channels
 };
 
