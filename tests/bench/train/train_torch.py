@@ -3,9 +3,9 @@
 
     train_torch.py [--model mlp|cnn|gpt] [--precision fp32|bf16|fp16] [--threads N] [--rounds N]
 
-The step is zero_grad, forward under autocast, loss, backward, AdamW, with fp16 the loss scaler's part. Peak bytes are the
-growth of the process's resident memory, since PyTorch does not count those of the CPU. compare runs it in turns with
-train_bench.
+Times are CPU time with one thread, else wall time. The step is zero_grad, forward under autocast, loss, backward, AdamW,
+with fp16 the loss scaler's part. Peak bytes are the growth of the process's resident memory, since PyTorch does not count
+those of the CPU. compare runs it in turns with train_bench.
 """
 import argparse
 import resource
@@ -97,11 +97,12 @@ def measure(model, precision, rounds):
 
     for _ in range(3):
         step()
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     times = []
     for _ in range(rounds):
-        begin = time.perf_counter()
+        begin = clock()
         loss = step()
-        times.append(time.perf_counter() - begin)
+        times.append(clock() - begin)
     peak = (resident_bytes() - before) / 2**20
     print(f"{model:4} {precision:4} {min(times) * 1e3:9.2f} {statistics.median(times) * 1e3:9.2f} "
           f"{items / min(times):11.0f} {'tokens' if model == 'gpt' else 'images':6} {peak:9.1f}  {loss:.4f}", flush=True)
