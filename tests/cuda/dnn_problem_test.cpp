@@ -19,12 +19,23 @@ ConvArgs usual(DType dtype) {
           .groups = 2};
 }
 
-bool is_taken(ConvPass pass, const ConvArgs& args, bool allows_tf32 = false) {
+constexpr int kRefused = -1;
+
+// The count of copies that cuDNN needs, or kRefused.
+int copies_of(ConvPass pass, const ConvArgs& args) {
   DnnProblem problem;
-  return describe(pass, args, allows_tf32, &problem);
+  DnnCopies copies;
+  return describe(pass, args, false, &problem, &copies) ? copies.count : kRefused;
 }
 
-int32_t memory[64] = {};  // of a bias
+DnnProblem problem_of(ConvPass pass, const ConvArgs& args, bool allows_tf32 = false) {
+  DnnProblem problem;
+  DnnCopies copies;
+  EXPECT_TRUE(describe(pass, args, allows_tf32, &problem, &copies));
+  return problem;
+}
+
+alignas(16) int32_t memory[64] = {};  // of a bias
 View bias_of(DType dtype, int64_t count, int64_t stride = 1) {
   return {.data = memory, .dtype = dtype, .shape = {count}, .strides = {stride}};
 }
@@ -32,8 +43,7 @@ View bias_of(DType dtype, int64_t count, int64_t stride = 1) {
 constexpr ConvPass kAll[] = {ConvPass::kForward, ConvPass::kGradInput, ConvPass::kGradWeight};
 
 TEST(DnnProblem, HasTheSizesOfTheConvolution) {
-  DnnProblem problem;
-  ASSERT_TRUE(describe(ConvPass::kGradWeight, usual(DType::kBF16), false, &problem));
+  const DnnProblem problem = problem_of(ConvPass::kGradWeight, usual(DType::kBF16));
   EXPECT_EQ(problem.pass, ConvPass::kGradWeight);
   EXPECT_EQ(problem.type, DnnType::kBfloat16);
   EXPECT_EQ(problem.input[3], 11);
@@ -47,49 +57,64 @@ TEST(DnnProblem, HasTheSizesOfTheConvolution) {
 }
 
 TEST(DnnProblem, RoundsFp32OperandsOnlyWhereThatIsAllowed) {
-  DnnProblem exact, rounded, half;
-  ASSERT_TRUE(describe(ConvPass::kForward, usual(DType::kF32), false, &exact));
-  ASSERT_TRUE(describe(ConvPass::kForward, usual(DType::kF32), true, &rounded));
-  ASSERT_TRUE(describe(ConvPass::kForward, usual(DType::kF16), false, &half));
-  EXPECT_EQ(exact.math, DnnMath::kFma);
-  EXPECT_EQ(rounded.math, DnnMath::kDefault);
-  EXPECT_EQ(half.math, DnnMath::kTensor);
-  EXPECT_NE(exact, rounded);
+  const ConvArgs args = usual(DType::kF32);
+  EXPECT_EQ(problem_of(ConvPass::kForward, args).math, DnnMath::kFma);
+  EXPECT_EQ(problem_of(ConvPass::kForward, args, true).math, DnnMath::kDefault);
+  EXPECT_EQ(problem_of(ConvPass::kForward, usual(DType::kF16)).math, DnnMath::kTensor);
+  EXPECT_NE(problem_of(ConvPass::kForward, args), problem_of(ConvPass::kForward, args, true));
 }
 
-TEST(DnnProblem, NeedsOneDtypeThatCudnnHas) {
+// TF32 holds what was a number of 16 bits.
+TEST(DnnProblem, WidensOperandsForResultsOfFp32) {
   for (const ConvPass pass : kAll) {
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) EXPECT_TRUE(is_taken(pass, usual(dtype)));
-    EXPECT_FALSE(is_taken(pass, usual(DType::kF64)));
-    ConvArgs mixed = usual(DType::kBF16);
-    mixed.output.dtype = DType::kF32;
-    EXPECT_FALSE(is_taken(pass, mixed));
-    mixed = usual(DType::kBF16);
-    mixed.weight.dtype = DType::kF32;
-    EXPECT_FALSE(is_taken(pass, mixed));
+    ConvArgs args = usual(DType::kBF16);
+    (args.*result_of(pass)).dtype = DType::kF32;
+    EXPECT_EQ(copies_of(pass, args), 2);
+    EXPECT_EQ(problem_of(pass, args).type, DnnType::kFloat);
+    EXPECT_EQ(problem_of(pass, args).math, DnnMath::kDefault);
+    View& operand = pass == ConvPass::kForward ? args.input : args.output;
+    operand.dtype = DType::kF32;
+    EXPECT_EQ(copies_of(pass, args), 1);
+    EXPECT_EQ(problem_of(pass, args).math, DnnMath::kFma);
   }
 }
 
-TEST(DnnProblem, NeedsDenseAlignedTensorsWithElements) {
+TEST(DnnProblem, RoundsNoOperandToTheResultsDtype) {
   for (const ConvPass pass : kAll) {
-    for (View ConvArgs::*view : {&ConvArgs::input, &ConvArgs::weight, &ConvArgs::output}) {
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) EXPECT_EQ(copies_of(pass, usual(dtype)), 0);
+    EXPECT_EQ(copies_of(pass, usual(DType::kF64)), kRefused);
+    for (const DType dtype : {DType::kF32, DType::kF16}) {
+      ConvArgs mixed = usual(dtype);
+      (mixed.*result_of(pass)).dtype = DType::kBF16;
+      EXPECT_EQ(copies_of(pass, mixed), kRefused);
+    }
+  }
+}
+
+TEST(DnnProblem, NeedsADenseAlignedResultAndCopiesOtherOperands) {
+  for (const ConvPass pass : kAll) {
+    for (const ConvView view : {&ConvArgs::input, &ConvArgs::weight, &ConvArgs::output}) {
+      const int expected = view == result_of(pass) ? kRefused : 1;
       ConvArgs args = usual(DType::kF16);
       (args.*view).strides[0] += 1;
-      EXPECT_FALSE(is_taken(pass, args));
+      EXPECT_EQ(copies_of(pass, args), expected);
       args = usual(DType::kF16);
       (args.*view).data = reinterpret_cast<void*>(uintptr_t{0x1008});
-      EXPECT_FALSE(is_taken(pass, args));
+      EXPECT_EQ(copies_of(pass, args), expected);
       (args.*view).data = reinterpret_cast<void*>(uintptr_t{0x1010});
-      EXPECT_TRUE(is_taken(pass, args));
+      EXPECT_EQ(copies_of(pass, args), 0);
     }
-    ConvArgs empty = usual(DType::kF16);
-    empty.input = dense(DType::kF16, {0, 6, 9, 11});
-    empty.output = dense(DType::kF16, {0, 8, 4, 11});
-    EXPECT_FALSE(is_taken(pass, empty));
-    ConvArgs large = usual(DType::kF16);
-    large.input = dense(DType::kF16, {1 << 22, 6, 9, 11});
-    large.output = dense(DType::kF16, {1 << 22, 8, 4, 11});
-    EXPECT_FALSE(is_taken(pass, large));
+  }
+}
+
+TEST(DnnProblem, NeedsElementsThatAnIntCounts) {
+  for (const ConvPass pass : kAll) {
+    for (const int64_t images : {int64_t{0}, int64_t{1} << 22}) {
+      ConvArgs args = usual(DType::kF16);
+      args.input = dense(DType::kF16, {images, 6, 9, 11});
+      args.output = dense(DType::kF16, {images, 8, 4, 11});
+      EXPECT_EQ(copies_of(pass, args), kRefused);
+    }
   }
 }
 
@@ -97,10 +122,10 @@ TEST(DnnProblem, NeedsDenseAlignedTensorsWithElements) {
 TEST(DnnProblem, NeedsAPositionForEachWindow) {
   ConvArgs args = usual(DType::kF32);
   args.output = dense(DType::kF32, {2, 8, 4, 10});
-  EXPECT_FALSE(is_taken(ConvPass::kGradInput, args));
+  EXPECT_EQ(copies_of(ConvPass::kGradInput, args), kRefused);
   args = usual(DType::kF32);
   args.window.padding[0] = int64_t{1} << 31;
-  EXPECT_FALSE(is_taken(ConvPass::kForward, args));
+  EXPECT_EQ(copies_of(ConvPass::kForward, args), kRefused);
 }
 
 TEST(DnnProblem, AddsToResultsOfFp32AndBiasesOfTheForwardPass) {
@@ -108,17 +133,17 @@ TEST(DnnProblem, AddsToResultsOfFp32AndBiasesOfTheForwardPass) {
     const bool is_wide = dtype == DType::kF32;
     ConvArgs adds = usual(dtype);
     adds.store = Store::kAdd;
-    EXPECT_EQ(is_taken(ConvPass::kGradWeight, adds), is_wide);
+    EXPECT_EQ(copies_of(ConvPass::kGradWeight, adds), is_wide ? 0 : kRefused);
     ConvArgs forward = usual(dtype);
     forward.bias = bias_of(dtype, 8);
-    EXPECT_TRUE(is_taken(ConvPass::kForward, forward));
+    EXPECT_EQ(copies_of(ConvPass::kForward, forward), 0);
     forward.bias = bias_of(is_wide ? DType::kF16 : DType::kF32, 8);
-    EXPECT_FALSE(is_taken(ConvPass::kForward, forward));
+    EXPECT_EQ(copies_of(ConvPass::kForward, forward), is_wide ? 1 : kRefused);
     forward.bias = bias_of(dtype, 8, 2);
-    EXPECT_FALSE(is_taken(ConvPass::kForward, forward));
+    EXPECT_EQ(copies_of(ConvPass::kForward, forward), 1);
     ConvArgs transposed = usual(dtype);
     transposed.bias = bias_of(DType::kBF16, 6, 2);
-    EXPECT_EQ(is_taken(ConvPass::kGradInput, transposed), is_wide);
+    EXPECT_EQ(copies_of(ConvPass::kGradInput, transposed), is_wide ? 0 : kRefused);
   }
 }
 

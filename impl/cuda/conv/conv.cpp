@@ -22,15 +22,22 @@ Status run_own(Stream& stream, ConvPass pass, const ConvArgs& args, void* worksp
   return convolve_directly(stream, pass, args, workspace);
 }
 
+// Products that need no columns read any dtype and most strides, so no copies are made for cuDNN in their place.
+DnnPlan plan_of_dnn(Stream& stream, ConvPass pass, const ConvArgs& args) noexcept {
+  DnnPlan plan = dnn_plan(stream, pass, args);
+  plan.is_used &= plan.copies.count == 0 || !has_input_as_columns(args);
+  return plan;
+}
+
 // Until a convolution of cuDNN has succeeded once, its workspace serves the other ways, too.
 size_t workspace(Stream& stream, ConvPass pass, const ConvArgs& args) noexcept {
-  const DnnPlan plan = dnn_plan(stream, pass, args);
-  if (plan.choice.is_proven) return plan.choice.workspace;
-  return std::max(plan.choice.workspace, own_workspace(stream, pass, args));
+  const DnnPlan plan = plan_of_dnn(stream, pass, args);
+  if (!plan.is_used) return own_workspace(stream, pass, args);
+  return plan.choice.is_proven ? plan.workspace : std::max(plan.workspace, own_workspace(stream, pass, args));
 }
 
 Status run(Stream& stream, ConvPass pass, const ConvArgs& args, void* workspace) noexcept {
-  const DnnPlan plan = dnn_plan(stream, pass, args);
+  const DnnPlan plan = plan_of_dnn(stream, pass, args);
   bool is_refused = !plan.is_used;
   const Status status = is_refused ? Status{} : convolve_by_dnn(stream, args, plan, workspace, &is_refused);
   return is_refused ? run_own(stream, pass, args, workspace) : status;

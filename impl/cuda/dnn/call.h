@@ -17,7 +17,7 @@ class DnnCall {
   DnnFilter* weight() const noexcept { return weight_; }
   DnnTensor* output() const noexcept { return output_; }
   DnnConvolution* convolution() const noexcept { return convolution_; }
-  // Of the forward pass with a bias; else null.
+  // Null, except in the forward pass with a bias.
   DnnTensor* bias() const noexcept { return bias_; }
   DnnActivation* identity() const noexcept { return identity_; }
 

@@ -1,6 +1,7 @@
 #include "cuda/dnn/convolve.h"
 
 #include "cuda/base/kernel_groups.h"
+#include "cuda/gemm/lt_multiply.h"
 
 namespace halftone::cuda {
 namespace {
@@ -19,6 +20,33 @@ Status spread_bias(Stream& stream, const ConvArgs& args) noexcept {
   return kConvertKernels.cast(stream, bias, args.input);
 }
 
+View copy_of(const View& view, DType dtype, void* memory) {
+  return {.data = memory, .dtype = dtype, .shape = view.shape, .strides = contiguous_strides(view.shape)};
+}
+
+size_t bytes_of(const View& copy) { return rounded_up(static_cast<size_t>(copy.numel()) * size_of(copy.dtype)); }
+
+size_t bytes_of_copies(const ConvArgs& args, ConvPass pass, const DnnCopies& copies) {
+  size_t bytes = 0;
+  for (int i = 0; i < copies.count; ++i) {
+    bytes += bytes_of(copy_of(args.*copies.views[i], (args.*result_of(pass)).dtype, nullptr));
+  }
+  return bytes;
+}
+
+// Makes `args` refer to copies, which lie in `memory` one after the other.
+Status copy_operands(Stream& stream, ConvPass pass, const DnnCopies& copies, char* memory, ConvArgs* args) noexcept {
+  Status status;
+  for (int i = 0; status.ok() && i < copies.count; ++i) {
+    View& view = args->*copies.views[i];
+    const View copy = copy_of(view, (args->*result_of(pass)).dtype, memory);
+    status = kConvertKernels.cast(stream, view, copy);
+    memory += bytes_of(copy);
+    view = copy;
+  }
+  return status;
+}
+
 Status failure_of(const DnnHandle& handle, const DnnProblem& problem, DnnStatus status) noexcept {
   Status failed = Status::failure(Code::kDevice, "%s: status %d (%.120s)", function_of(problem),
                                   static_cast<int>(status), handle.text_of(status));
@@ -31,22 +59,27 @@ Status failure_of(const DnnHandle& handle, const DnnProblem& problem, DnnStatus 
 DnnPlan dnn_plan(Stream& stream, ConvPass pass, const ConvArgs& args) noexcept {
   const DeviceState& device = device_of(stream);
   DnnPlan plan;
-  plan.is_used =
-      describe(pass, args, device.allows_tf32, &plan.problem) && device.dnn->choose(plan.problem, &plan.choice);
+  if (!describe(pass, args, device.allows_tf32, &plan.problem, &plan.copies)) return plan;
+  if (!device.dnn->choose(plan.problem, &plan.choice)) return plan;
+  plan.workspace = bytes_of_copies(args, pass, plan.copies) + plan.choice.workspace;
+  plan.is_used = plan.workspace <= device.dnn->most_workspace();
   return plan;
 }
 
-Status convolve_by_dnn(Stream& stream, const ConvArgs& args, const DnnPlan& plan, void* workspace,
+Status convolve_by_dnn(Stream& stream, const ConvArgs& given, const DnnPlan& plan, void* workspace,
                        bool* is_refused) noexcept {
   DnnHandle& handle = *device_of(stream).dnn;
-  if (plan.problem.has_bias && plan.problem.pass == ConvPass::kGradInput) {
-    if (Status status = spread_bias(stream, args); !status.ok()) return status;
+  ConvArgs args = given;
+  Status copied = copy_operands(stream, plan.problem.pass, plan.copies, static_cast<char*>(workspace), &args);
+  if (copied.ok() && plan.problem.has_bias && plan.problem.pass == ConvPass::kGradInput) {
+    copied = spread_bias(stream, args);
   }
+  if (!copied.ok()) return copied;
   const DnnPointers pointers = {.input = args.input.data,
                                 .weight = args.weight.data,
                                 .output = args.output.data,
                                 .bias = args.bias.data,
-                                .workspace = workspace};
+                                .workspace = static_cast<char*>(workspace) + plan.workspace - plan.choice.workspace};
   const DnnStatus status = handle.run(plan.problem, plan.choice, pointers, native(stream));
   if (status == DnnStatus::kSuccess) return {};
   *is_refused = !plan.choice.is_proven && is_refusal(status);

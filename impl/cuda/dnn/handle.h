@@ -42,6 +42,8 @@ class DnnHandle {
   // REQUIRES: `choose` returned true and `choice`; pointers.workspace has choice.workspace bytes.
   DnnStatus run(const DnnProblem& problem, const DnnChoice& choice, const DnnPointers& pointers,
                 cudaStream_t stream) noexcept;
+  // Bytes of scratch that one convolution may use. REQUIRES: `choose` returned true before.
+  size_t most_workspace() const noexcept { return most_workspace_; }
   // The text of a status. REQUIRES: as run.
   const char* text_of(DnnStatus status) const noexcept { return functions_.get_error_string(status); }
 

@@ -14,11 +14,30 @@ bool find_type(DType dtype, DnnType* out) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-// A tensor with elements, which are dense.
-bool fits(const View& view, DType dtype) {
-  const int64_t count = view.numel();
-  return view.dtype == dtype && is_contiguous(view) && count > 0 && count <= kMost &&
-         reinterpret_cast<uintptr_t>(view.data) % kAlignment == 0;
+bool has_size(const View& view) { return view.numel() > 0 && view.numel() <= kMost; }
+
+bool is_short(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+// FP32 holds every number of 16 bits.
+bool is_exact_in(DType dtype, const View& view) {
+  return view.dtype == dtype || (dtype == DType::kF32 && is_short(view.dtype));
+}
+
+bool is_ready(const View& view, DType dtype) {
+  return view.dtype == dtype && is_contiguous(view) && reinterpret_cast<uintptr_t>(view.data) % kAlignment == 0;
+}
+
+// Returns false if an operand does not become the result's dtype without a rounding. The bias of a gradient is no
+// operand of cuDNN.
+bool find_copies(ConvPass pass, const ConvArgs& args, DnnCopies* copies) {
+  const DType dtype = (args.*result_of(pass)).dtype;
+  const bool reads_bias = args.bias.data != nullptr && pass == ConvPass::kForward;
+  for (const ConvView view : {&ConvArgs::input, &ConvArgs::weight, &ConvArgs::output, &ConvArgs::bias}) {
+    if (view == result_of(pass) || (view == &ConvArgs::bias && !reads_bias)) continue;
+    if (!is_exact_in(dtype, args.*view)) return false;
+    if (!is_ready(args.*view, dtype)) copies->views[copies->count++] = view;
+  }
+  return true;
 }
 
 // A transposed convolution can leave out the last positions of its windows; cuDNN refuses that.
@@ -41,11 +60,8 @@ bool fits_window(const ConvArgs& args) {
 // In the forward pass cuDNN adds a bias before it rounds. Elsewhere it may round the sums before it adds them to what
 // is there, which changes nothing in FP32 alone.
 bool takes_ending(ConvPass pass, const ConvArgs& args) {
-  const View& bias = args.bias;
-  const DType dtype = args.weight.dtype;
-  if (bias.data == nullptr) return args.store == Store::kWrite || dtype == DType::kF32;
-  if (pass == ConvPass::kGradInput) return dtype == DType::kF32 && bias.dtype != DType::kF64;
-  return fits(bias, dtype);
+  if ((args.*result_of(pass)).dtype == DType::kF32) return args.bias.data == nullptr || args.bias.dtype != DType::kF64;
+  return args.store == Store::kWrite && (args.bias.data == nullptr || pass == ConvPass::kForward);
 }
 
 void copy_sizes(const Shape& shape, int32_t (&out)[4]) {
@@ -56,9 +72,15 @@ void copy_steps(const int64_t (&steps)[2], int32_t (&out)[2]) {
   for (int d = 0; d < 2; ++d) out[d] = static_cast<int32_t>(steps[d]);
 }
 
-DnnMath most_math(DType dtype, bool allows_tf32) {
-  if (dtype != DType::kF32) return DnnMath::kTensor;
-  return allows_tf32 ? DnnMath::kDefault : DnnMath::kFma;
+// TF32 holds every number of 16 bits, so it rounds no operand that was one.
+DnnMath most_math(ConvPass pass, const ConvArgs& args, bool allows_tf32) {
+  const ConvView result = result_of(pass);
+  if (is_short((args.*result).dtype)) return DnnMath::kTensor;
+  bool is_safe = true;
+  for (const ConvView view : {&ConvArgs::input, &ConvArgs::weight, &ConvArgs::output}) {
+    is_safe &= view == result || is_short((args.*view).dtype);
+  }
+  return allows_tf32 || is_safe ? DnnMath::kDefault : DnnMath::kFma;
 }
 
 bool is_sum_of_products(const DnnProblem& problem, DnnAlgorithm algorithm) {
@@ -72,14 +94,20 @@ bool is_sum_of_products(const DnnProblem& problem, DnnAlgorithm algorithm) {
 
 }  // namespace
 
-bool describe(ConvPass pass, const ConvArgs& args, bool allows_tf32, DnnProblem* out) noexcept {
-  const DType dtype = args.weight.dtype;
+ConvView result_of(ConvPass pass) noexcept {
+  if (pass == ConvPass::kForward) return &ConvArgs::output;
+  return pass == ConvPass::kGradInput ? &ConvArgs::input : &ConvArgs::weight;
+}
+
+bool describe(ConvPass pass, const ConvArgs& args, bool allows_tf32, DnnProblem* out, DnnCopies* copies) noexcept {
+  const View& result = args.*result_of(pass);
   DnnProblem problem;
-  if (!find_type(dtype, &problem.type)) return false;
-  if (!fits(args.input, dtype) || !fits(args.weight, dtype) || !fits(args.output, dtype)) return false;
-  if (!fits_window(args) || !takes_ending(pass, args)) return false;
+  *copies = {};
+  if (!find_type(result.dtype, &problem.type) || !is_ready(result, result.dtype)) return false;
+  if (!has_size(args.input) || !has_size(args.weight) || !has_size(args.output)) return false;
+  if (!fits_window(args) || !takes_ending(pass, args) || !find_copies(pass, args, copies)) return false;
   problem.pass = pass;
-  problem.math = most_math(dtype, allows_tf32);
+  problem.math = most_math(pass, args, allows_tf32);
   copy_sizes(args.input.shape, problem.input);
   copy_sizes(args.weight.shape, problem.weight);
   copy_sizes(args.output.shape, problem.output);

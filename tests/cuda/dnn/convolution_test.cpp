@@ -51,22 +51,44 @@ TEST_F(DnnOnCuda, ConvolvesInOneDtypeAndDenseMemory) {
 TEST_F(DnnOnCuda, LeavesOthersToTheDevicesOwnKernels) {
   for (const ConvPass pass : kPasses) {
     EXPECT_EQ(check(kUsual, pass, DType::kF64), 0);
-    EXPECT_EQ(check(kUsual, pass, DType::kBF16, {.result = DType::kF32}), 0);
-    EXPECT_EQ(check(kUsual, pass, DType::kF32, {}, ImageOrder::kGaps), 0);
+    EXPECT_EQ(check(kUsual, pass, DType::kF32, {.result = DType::kBF16}), 0);
     EXPECT_EQ(check({0, 16, 16, {24, 24}, {3, 3}}, pass, DType::kF32), 0);
+    // The device's products read these in place.
+    EXPECT_EQ(check({2, 16, 16, {9, 9}, {1, 1}}, pass, DType::kF16, {.result = DType::kF32}), 0);
   }
 }
 
-// The case's own bias has a stride of 2; cuDNN's must be dense.
+TEST_F(DnnOnCuda, WidensOperandsForResultsOfFp32) {
+  for (const ConvShape& shape : {kUsual, kUneven}) {
+    for (const DType dtype : {DType::kF16, DType::kBF16}) {
+      for (const ConvPass pass : kPasses) {
+        EXPECT_EQ(check(shape, pass, dtype, {.bias = pass != ConvPass::kGradWeight}), emulated(1));
+      }
+    }
+  }
+}
+
+TEST_F(DnnOnCuda, CopiesOperandsThatAreNotDense) {
+  for (const ImageOrder order : {ImageOrder::kChannelsLast, ImageOrder::kGaps}) {
+    for (const DType dtype : kTypes) {
+      EXPECT_EQ(check(kUneven, ConvPass::kForward, dtype, {.result = dtype}, order), emulated(1));
+      EXPECT_EQ(check(kUneven, ConvPass::kGradInput, dtype, {.result = dtype}, order), emulated(1));
+      EXPECT_EQ(check(kUneven, ConvPass::kGradWeight, dtype, {.result = dtype}, order), 0) << "a result is not dense";
+    }
+  }
+}
+
+// The case's bias has a stride of 2.
 TEST_F(DnnOnCuda, AddsABiasBeforeItRounds) {
   for (const DType dtype : kTypes) {
-    ConvCase test(kUsual, ConvPass::kForward, dtype, ImageOrder::kChannelsFirst, {.bias = true, .result = dtype});
+    const ConvExtras extras = {.bias = true, .result = dtype};
+    EXPECT_EQ(check(kUsual, ConvPass::kForward, dtype, extras), emulated(1));
+    ConvCase test(kUsual, ConvPass::kForward, dtype, ImageOrder::kChannelsFirst, extras);
     HostTensor bias(dtype, {kUsual.filters});
     for (int64_t i = 0; i < bias.numel(); ++i) bias.set(i, test.bias().get(i));
     ConvArgs args = test.args();
     args.bias = bias.view();
     EXPECT_EQ(check(test, args, &bias), emulated(1));
-    EXPECT_EQ(check(kUsual, ConvPass::kForward, dtype, {.bias = true, .result = dtype}), 0);
   }
 }
 
@@ -112,6 +134,7 @@ TEST_F(DnnOnCuda, TakesAnotherWayWhereCudnnRefusesItsOwnChoice) {
     for (const DType dtype : kTypes) EXPECT_EQ(check(kUneven, pass, dtype), 0);
   }
   EXPECT_EQ(check(kUneven, ConvPass::kGradInput, DType::kF32, {.bias = true}), 0);
+  EXPECT_EQ(check(kUneven, ConvPass::kGradWeight, DType::kBF16, {.store = Store::kAdd}), 0);
   answer_all(DnnStatus::kSuccess);
   EXPECT_EQ(check(kUneven, ConvPass::kForward, DType::kF32), 0) << "a refused problem stays refused";
   EXPECT_EQ(check(kUsual, ConvPass::kForward, DType::kF32), 1);
