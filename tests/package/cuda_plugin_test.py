@@ -45,7 +45,7 @@ class CudaPlugin(unittest.TestCase):
 
     def test_the_plugin_needs_neither_the_driver_nor_the_toolkit(self):
         needed = run("readelf", "-d", self.prefix.libraries / "libhalftone_cuda.so")
-        self.assertNotRegex(needed, r"NEEDED.*lib(cuda|cudart|cublas|cublasLt|nccl|halftone)\b")
+        self.assertNotRegex(needed, r"NEEDED.*lib(cuda|cudart|cublas|cublasLt|cudnn|nccl|halftone)\b")
 
     def test_a_program_gets_the_device_or_the_reason(self):
         answer = self.prefix.run_program(self.program)
