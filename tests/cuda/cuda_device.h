@@ -23,7 +23,7 @@ inline ContextDevice& cuda_device(Context& context) {
   return context.device("cuda");
 }
 
-// A function of emulation/runtime.cpp. REQUIRES: is_emulated().
+// A function of the emulated runtime. REQUIRES: is_emulated().
 template <class Function>
 Function* emulation_function(const char* name) {
   void* const plugin = dlopen(CUDA_EMULATED_PLUGIN, RTLD_NOW);
