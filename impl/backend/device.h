@@ -74,7 +74,20 @@ enum class DeviceKind : int32_t { kCpu = 1, kCuda = 2, kOther = 3 };
 enum class DeviceOption : int32_t {
   kTf32Products = 1,   // 1: products of FP32 operands may round them to TF32
   kManagedMemory = 2,  // 1: memory that is allocated from now on may lie in host memory, and moves to where it is used
+  kFusedGelu = 3,      // 1: products may end in GELU by tanh as a library of the device computes it
 };
+
+constexpr const char* name_of(DeviceOption option) {
+  switch (option) {
+    case DeviceOption::kTf32Products:
+      return "HTONE_DEVICE_TF32_PRODUCTS";
+    case DeviceOption::kManagedMemory:
+      return "HTONE_DEVICE_MANAGED_MEMORY";
+    case DeviceOption::kFusedGelu:
+      return "HTONE_DEVICE_FUSED_GELU";
+  }
+  return "of this number";
+}
 
 class Device {
  public:
@@ -85,9 +98,7 @@ class Device {
   virtual int32_t index() const noexcept = 0;
   // Changes a setting for the work and the memory from now on. Returns UNSUPPORTED if the device does not have it.
   virtual Status set_option(DeviceOption option, [[maybe_unused]] int64_t value) noexcept {
-    return Status::failure(
-        Code::kUnsupported, "%s has no option %s", name(),
-        option == DeviceOption::kTf32Products ? "HTONE_DEVICE_TF32_PRODUCTS" : "HTONE_DEVICE_MANAGED_MEMORY");
+    return Status::failure(Code::kUnsupported, "%s has no option %s", name(), name_of(option));
   }
 
   // True if the device can record work.

@@ -115,7 +115,17 @@ Status CudaDevice::open() noexcept {
 }
 
 Status CudaDevice::set_option(DeviceOption option, int64_t value) noexcept {
-  (option == DeviceOption::kTf32Products ? state_.allows_tf32 : state_.uses_managed_memory) = value != 0;
+  switch (option) {
+    case DeviceOption::kTf32Products:
+      state_.allows_tf32 = value != 0;
+      break;
+    case DeviceOption::kManagedMemory:
+      state_.uses_managed_memory = value != 0;
+      break;
+    case DeviceOption::kFusedGelu:
+      state_.fuses_gelu = value != 0;
+      break;
+  }
   return {};
 }
 

@@ -24,6 +24,8 @@ TEST_F(DeviceOptions, ManagedMemoryIsUsedAndPrefetched) {
 }
 
 TEST_F(DeviceOptions, TheCpuHasNone) {
+  EXPECT_STREQ(device().device->set_option(DeviceOption::kFusedGelu, 1).message,
+               "cpu has no option HTONE_DEVICE_FUSED_GELU");
   const Status status = device().device->set_option(DeviceOption::kTf32Products, 1);
   EXPECT_EQ(status.code, Code::kUnsupported);
   EXPECT_STREQ(status.message, "cpu has no option HTONE_DEVICE_TF32_PRODUCTS");

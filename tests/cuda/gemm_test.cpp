@@ -51,6 +51,26 @@ class GemmOnCuda : public RoomTest {
     test.expect_right();
   }
 
+  // Runs a case of 16-bit numbers. Returns how many kernels and calls of libraries it takes; 0 on a GPU, where nobody
+  // counts them.
+  int64_t work_of(const GemmShape& shape, const GemmExtras& extras) {
+    GemmCase test(shape, {DType::kBF16, DType::kBF16, DType::kBF16}, Order::kRows, Order::kRows, Order::kRows, extras);
+    DeviceCopies copies(cuda());
+    const GemmArgs args = args_there(copies, test);
+    const GemmSchedule schedule = copies.kernels().gemm.schedule(copies.stream(), args);
+    std::vector<std::byte> workspace(schedule.workspace);
+    void* const there = copies.lend(workspace.data(), workspace.size());
+    const auto queued = [] {
+      return is_emulated() ? emulation_function<int64_t()>("cuda_emulation_queued")() : int64_t{0};
+    };
+    const int64_t before = queued();
+    EXPECT_TRUE(copies.kernels().gemm.run(copies.stream(), args, schedule, there).ok());
+    const int64_t work = queued() - before;
+    EXPECT_TRUE(copies.fetch().ok());
+    test.expect_right();
+    return work;
+  }
+
   // Products of cuBLASLt so far.
   static int64_t products() { return emulation_function<int64_t()>("cuda_emulation_products")(); }
   static int64_t searches() { return emulation_function<int64_t()>("cuda_emulation_searches")(); }
@@ -170,19 +190,68 @@ TEST_F(GemmOnCuda, UsesCublasLtAndRemembersItsAlgorithms) {
 
 TEST_F(GemmOnCuda, AddsAResidualWithinTheProduct) {
   if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated device counts its work";
-  const auto queued = [] { return emulation_function<int64_t()>("cuda_emulation_queued")(); };
-  GemmCase test({40, 24, 16}, {DType::kBF16, DType::kBF16, DType::kBF16}, Order::kRows, Order::kRows, Order::kRows,
-                {.bias = true, .residual = true, .dtype = DType::kBF16});
-  DeviceCopies copies(cuda());
-  const GemmArgs args = args_there(copies, test);
-  const GemmSchedule schedule = copies.kernels().gemm.schedule(copies.stream(), args);
-  std::vector<std::byte> workspace(schedule.workspace);
-  void* const there = copies.lend(workspace.data(), workspace.size());
-  const int64_t before = queued();
-  ASSERT_TRUE(copies.kernels().gemm.run(copies.stream(), args, schedule, there).ok());
-  EXPECT_EQ(queued(), before + 1);
-  ASSERT_TRUE(copies.fetch().ok());
-  test.expect_right();
+  EXPECT_EQ(work_of({40, 24, 16}, {.bias = true, .residual = true, .dtype = DType::kBF16}), 1);
+}
+
+TEST_F(GemmOnCuda, AddsUpTheRowsOfAWithinTheProduct) {
+  if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated device counts its work";
+  EXPECT_EQ(work_of({40, 24, 16}, {.sums_of_a = true, .sums_dtype = DType::kBF16}), 1);
+  EXPECT_EQ(work_of({40, 24, 16}, {.store = Store::kAdd, .sums_of_a = true, .sums_dtype = DType::kBF16}), 1);
+  EXPECT_EQ(work_of({40, 24, 16}, {.sums_of_a = true, .sums_dtype = DType::kF32}), 2);
+}
+
+TEST_F(GemmOnCuda, FusesGeluWhereTheOptionIsOn) {
+  const GemmExtras forward = {
+      .bias = true, .dtype = DType::kBF16, .activation = GemmActivation::kGeluTanh, .sum = true};
+  const GemmExtras backward = {.dtype = DType::kBF16, .activation = GemmActivation::kGeluTanh, .argument = true};
+  for (const bool is_on : {false, true}) {
+    ASSERT_TRUE(cuda().set_option(DeviceOption::kFusedGelu, is_on ? 1 : 0).ok());
+    const int64_t forward_work = work_of({40, 24, 16}, forward);
+    const int64_t backward_work = work_of({40, 24, 16}, backward);
+    if (!is_emulated()) continue;
+    EXPECT_EQ(forward_work, is_on ? 1 : 2);
+    EXPECT_EQ(backward_work, is_on ? 1 : 2);
+  }
+}
+
+// Sizes, dtypes and ends of which cuBLASLt takes some.
+TEST_F(GemmOnCuda, ActivatesWithAndWithoutFusedGelu) {
+  ASSERT_TRUE(cuda().set_option(DeviceOption::kFusedGelu, 1).ok());
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const GemmShape& shape : {GemmShape{35, 33, 9}, {48, 40, 17}, {3, 5, 7}, {9, 16, 0}}) {
+      for (const Order c : kOrders) {
+        GemmExtras extras = {.dtype = dtype, .activation = GemmActivation::kGeluTanh};
+        for (int i = 0; i < 8; ++i) {
+          extras.bias = (i & 1) != 0;
+          extras.residual = (i & 2) != 0;
+          extras.sum = (i & 4) != 0;
+          extras.argument = false;
+          check(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, c, extras);
+          extras.argument = true;
+          extras.sum = false;
+          check(shape, {dtype, dtype, dtype}, Order::kRows, Order::kColumns, c, extras);
+        }
+      }
+    }
+  }
+}
+
+// The kernels of our own take over, and the search is not repeated.
+TEST_F(GemmOnCuda, DoesWithoutAlgorithmsForRareEnds) {
+  if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated cuBLASLt can lack algorithms";
+  const auto set_rare_ends = emulation_function<void(int32_t)>("cuda_emulation_set_rare_ends");
+  ASSERT_TRUE(cuda().set_option(DeviceOption::kFusedGelu, 1).ok());
+  set_rare_ends(0);
+  const GemmExtras sums = {.sums_of_a = true, .sums_dtype = DType::kBF16};
+  const GemmExtras forward = {.activation = GemmActivation::kGeluTanh, .sum = true};
+  const GemmExtras backward = {.dtype = DType::kBF16, .activation = GemmActivation::kGeluTanh, .argument = true};
+  EXPECT_EQ(work_of({56, 24, 16}, sums), 2);
+  EXPECT_EQ(work_of({56, 24, 16}, forward), 2);
+  EXPECT_EQ(work_of({56, 24, 16}, backward), 2);
+  const int64_t before = searches();
+  EXPECT_EQ(work_of({56, 24, 16}, sums), 2);
+  EXPECT_EQ(searches(), before);
+  set_rare_ends(1);
 }
 
 // A sum whose two halves are rounded to the result's type would be 8 units off here.

@@ -53,6 +53,10 @@ typedef enum htone_device_option {
   /** 1: memory that the device allocates from now on is managed: it may exceed the GPU's memory, and its pages move
    * between GPU and CPU as they are used. Default 0. CUDA devices. */
   HTONE_DEVICE_MANAGED_MEMORY = 2,
+  /** 1: a product of f32, f16 or bf16 matrices that ends in GELU by tanh, or in its gradient, may leave it to cuBLASLt,
+   * which saves a pass over the result. Nothing states how precise that GELU is for arguments far below 0. Default 0.
+   * CUDA devices. */
+  HTONE_DEVICE_FUSED_GELU = 3,
   HTONE_DEVICE_OPTION_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_device_option;
 
@@ -139,7 +143,7 @@ HTONE_API htone_status htone_device_name(htone_device* device, char* out_name, s
 /** Changes a setting of a device, for the work and the memory from now on.
  *
  * @param[in] device borrowed.
- * @param[in] option HTONE_DEVICE_TF32_PRODUCTS or HTONE_DEVICE_MANAGED_MEMORY.
+ * @param[in] option HTONE_DEVICE_TF32_PRODUCTS, HTONE_DEVICE_MANAGED_MEMORY or HTONE_DEVICE_FUSED_GELU.
  * @param[in] value 0 or 1.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another option or value), UNSUPPORTED (an option that the device lacks).
  * @since 0.1

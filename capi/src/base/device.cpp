@@ -33,12 +33,14 @@ htone_memory_stats memory_stats(const ContextDevice& device) {
 
 static_assert(static_cast<int32_t>(DeviceOption::kTf32Products) == HTONE_DEVICE_TF32_PRODUCTS);
 static_assert(static_cast<int32_t>(DeviceOption::kManagedMemory) == HTONE_DEVICE_MANAGED_MEMORY);
+static_assert(static_cast<int32_t>(DeviceOption::kFusedGelu) == HTONE_DEVICE_FUSED_GELU);
 
 DeviceOption known_option(htone_device_option option) {
-  if (option == HTONE_DEVICE_TF32_PRODUCTS || option == HTONE_DEVICE_MANAGED_MEMORY) {
+  if (option >= HTONE_DEVICE_TF32_PRODUCTS && option <= HTONE_DEVICE_FUSED_GELU) {
     return static_cast<DeviceOption>(option);
   }
-  fail(Code::kInvalidArgument, "option", "option=%d is none of HTONE_DEVICE_TF32_PRODUCTS, HTONE_DEVICE_MANAGED_MEMORY",
+  fail(Code::kInvalidArgument, "option",
+       "option=%d is none of HTONE_DEVICE_TF32_PRODUCTS, HTONE_DEVICE_MANAGED_MEMORY, HTONE_DEVICE_FUSED_GELU",
        static_cast<int>(option));
 }
 

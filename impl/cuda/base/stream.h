@@ -22,6 +22,7 @@ struct DeviceState {
   size_t shared_memory = 48 << 10;  // bytes that one block may ask for
   bool allows_tf32 = false;         // in products of FP32 operands
   bool uses_managed_memory = false;
+  bool fuses_gelu = false;   // products may end in the GELU of cuBLASLt
   Fault* fault = nullptr;    // host memory that kernels write
   LtHandle* lt = nullptr;    // for matrix products
   DnnHandle* dnn = nullptr;  // for convolutions

@@ -58,10 +58,9 @@ bool is_aligned_result(const LtMatrix& matrix, DType dtype) {
 }
 
 void describe_end(const GemmArgs& args, LtProblem* problem) {
-  problem->has_bias = args.bias.data != nullptr ? 1 : 0;
-  problem->bias_type = lt_type_of(bias_dtype_for(args));
+  describe_bias(args, bias_dtype_for(args), problem);
   if (size_of(args.c.dtype) > 1) return;
-  problem->added_type = problem->bias_type;
+  problem->added_type = lt_type_of(bias_dtype_for(args));
   problem->has_result_scale = args.scales.c != nullptr ? 1 : 0;
   problem->has_amax = args.scales.amax != nullptr ? 1 : 0;
 }

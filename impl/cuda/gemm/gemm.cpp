@@ -13,7 +13,8 @@ namespace {
 
 struct Choices {
   LtChoice choice;
-  int32_t uses_lt = 0;
+  LtOptions options;
+  bool uses_lt = false;
 };
 static_assert(sizeof(Choices) <= sizeof(GemmSchedule::choices));
 
@@ -27,19 +28,37 @@ bool mixes_f64(const GemmArgs& args) {
          differs(args.argument) || differs(args.sums_of_a);
 }
 
-LtPointers pointers_of(const GemmArgs& args, void* result) {
-  return {.a = args.a.data, .b = args.b.data, .c = result, .d = result, .bias = args.bias.data};
+// cuBLASLt writes to the memory of sums and of a forward's argument, which it takes as it takes what it reads.
+LtPointers pointers_of(const GemmArgs& args, const LtPlan& plan, void* result) {
+  const bool adds_residual = !plan.writes_sums && args.residual.data != nullptr;
+  return {.a = args.a.data,
+          .b = args.b.data,
+          .c = adds_residual ? args.residual.data : result,
+          .d = result,
+          .bias = gives_sums(plan.problem) ? args.sums_of_a.data : args.bias.data,
+          .argument = args.argument.data != nullptr ? args.argument.data : args.sum.data};
+}
+
+// Returns false if cuBLASLt does not take the product.
+bool choose(const DeviceState& device, const GemmArgs& args, Choices* choices, LtPlan* plan) noexcept {
+  choices->options = {.allows_tf32 = device.allows_tf32, .fuses_gelu = device.fuses_gelu};
+  *plan = lt_plan(args, choices->options);
+  if (!plan->is_possible) return false;
+  if (device.lt->choose(plan->problem, &choices->choice)) return true;
+  if (!has_rare_end(plan->problem)) return false;
+  choices->options.fuses_gelu = choices->options.fuses_sums = false;
+  *plan = lt_plan(args, choices->options);
+  return plan->is_possible && device.lt->choose(plan->problem, &choices->choice);
 }
 
 GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
   if (size_of(args.a.dtype) == 1) return schedule_fp8(stream, args);
   if (is_empty(args)) return schedule;
-  const DeviceState& device = device_of(stream);
-  const LtPlan plan = lt_plan(args, device.allows_tf32);
   Choices choices;
-  if (plan.is_possible && device.lt->choose(plan.problem, &choices.choice)) {
-    choices.uses_lt = 1;
+  LtPlan plan;
+  choices.uses_lt = choose(device_of(stream), args, &choices, &plan);
+  if (choices.uses_lt) {
     schedule.workspace = rounded_up(choices.choice.workspace);
     if (plan.writes_sums) schedule.workspace += static_cast<size_t>(args.c.numel()) * sizeof(float);
   }
@@ -47,17 +66,13 @@ GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   return schedule;
 }
 
-Status multiply(Stream& stream, const GemmArgs& args, const Choices& choices, void* workspace) noexcept {
-  if (choices.uses_lt == 0) return multiply_tiled(stream, args);
-  const LtPlan plan = lt_plan(args, device_of(stream).allows_tf32);
+Status multiply(Stream& stream, const GemmArgs& args, const LtPlan& plan, const LtChoice& choice,
+                void* workspace) noexcept {
   if (!plan.writes_sums) {
-    LtPointers pointers = pointers_of(args, args.c.data);
-    if (args.residual.data != nullptr) pointers.c = args.residual.data;
-    return multiply_lt(stream, plan.problem, pointers, choices.choice, workspace);
+    return multiply_lt(stream, plan.problem, pointers_of(args, plan, args.c.data), choice, workspace);
   }
-  auto* sums =
-      static_cast<float*>(static_cast<void*>(static_cast<char*>(workspace) + rounded_up(choices.choice.workspace)));
-  Status status = multiply_lt(stream, plan.problem, pointers_of(args, sums), choices.choice, workspace);
+  auto* sums = static_cast<float*>(static_cast<void*>(static_cast<char*>(workspace) + rounded_up(choice.workspace)));
+  Status status = multiply_lt(stream, plan.problem, pointers_of(args, plan, sums), choice, workspace);
   return status.ok() ? finish_sums(stream, args, sums) : status;
 }
 
@@ -75,8 +90,11 @@ Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, v
   if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
   Choices choices;
   std::memcpy(&choices, schedule.choices, sizeof choices);
-  const Status status = multiply(stream, args, choices, workspace);
-  return status.ok() && args.sums_of_a.data != nullptr ? add_up_rows(stream, args) : status;
+  const LtPlan plan = choices.uses_lt ? lt_plan(args, choices.options) : LtPlan();
+  const Status status =
+      choices.uses_lt ? multiply(stream, args, plan, choices.choice, workspace) : multiply_tiled(stream, args);
+  const bool lacks_sums = args.sums_of_a.data != nullptr && !gives_sums(plan.problem);
+  return status.ok() && lacks_sums ? add_up_rows(stream, args) : status;
 }
 
 }  // namespace

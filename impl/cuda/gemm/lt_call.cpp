@@ -28,15 +28,20 @@ bool LtCall::describe(const LtProblem& problem, const LtPointers& pointers) noex
   const cublasOperation_t of_a = problem.a.is_transposed != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t of_b = problem.b.is_transposed != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
   if (!set(CUBLASLT_MATMUL_DESC_TRANSA, of_a) || !set(CUBLASLT_MATMUL_DESC_TRANSB, of_b)) return false;
-  return describe_bias(problem, pointers.bias) && describe_scales(problem, pointers);
+  return describe_end(problem, pointers) && describe_scales(problem, pointers);
 }
 
-bool LtCall::describe_bias(const LtProblem& problem, const void* bias) noexcept {
-  if (problem.has_bias == 0) return true;
-  const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+// The argument of an activation has the type of the result unless another is set.
+bool LtCall::describe_end(const LtProblem& problem, const LtPointers& pointers) noexcept {
+  const auto epilogue = static_cast<cublasLtEpilogue_t>(problem.epilogue);
   const auto type = static_cast<cudaDataType_t>(problem.bias_type);
-  return set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue) && set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type) &&
-         set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  if (!set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue)) return false;
+  if (problem.bias_alignment != 0 &&
+      (!set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type) || !set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointers.bias))) {
+    return false;
+  }
+  return problem.argument_alignment == 0 || (set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, problem.argument_leading) &&
+                                             set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, pointers.argument));
 }
 
 // Fast accumulation, which is off by default, would leave sums in the instruction's own format.

@@ -22,7 +22,7 @@ class LtCall {
 
  private:
   bool describe(const LtProblem& problem, const LtPointers& pointers) noexcept;
-  bool describe_bias(const LtProblem& problem, const void* bias) noexcept;
+  bool describe_end(const LtProblem& problem, const LtPointers& pointers) noexcept;
   bool describe_scales(const LtProblem& problem, const LtPointers& pointers) noexcept;
   bool lay_out(const LtMatrix& matrix, int32_t type, cublasLtMatrixLayout_t* out) noexcept;
   template <class T>

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <new>
 
@@ -51,17 +52,26 @@ class Preference {
   bool is_complete_ = false;
 };
 
-bool find(const LtFunctions& lt, cublasLtHandle_t handle, const LtProblem& problem, LtChoice* out) noexcept {
-  const LtCall call(lt, problem, {});
+// Memory of an alignment, which is not touched.
+const void* address_of(int32_t alignment) {
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(alignment));  // NOLINT(performance-no-int-to-ptr)
+}
+
+enum class Search { kFound, kNone, kFailed };
+
+// An algorithm has no limits on the alignment of a bias and an argument but those of the pointers that are set.
+Search find(const LtFunctions& lt, cublasLtHandle_t handle, const LtProblem& problem, LtChoice* out) noexcept {
+  const LtCall call(lt, problem,
+                    {.bias = address_of(problem.bias_alignment), .argument = address_of(problem.argument_alignment)});
   const Preference preference(lt, problem);
-  if (!call.is_complete() || !preference.is_complete()) return false;
+  if (!call.is_complete() || !preference.is_complete()) return Search::kFailed;
   cublasLtMatmulHeuristicResult_t found = {};
   int count = 0;
   const cublasStatus_t status = lt.find_algorithms(handle, call.description(), call.a(), call.b(), call.c(), call.d(),
                                                    preference.native(), 1, &found, &count);
-  if (status != CUBLAS_STATUS_SUCCESS || count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return false;
+  if (status != CUBLAS_STATUS_SUCCESS || count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return Search::kNone;
   *out = {.algorithm = found.algo, .workspace = found.workspaceSize};
-  return true;
+  return Search::kFound;
 }
 
 // Once for a program: the sizes that slow one product down are those of others, too.
@@ -97,19 +107,21 @@ bool LtHandle::choose(const LtProblem& problem, LtChoice* out) noexcept {
   const std::lock_guard lock(mutex_);
   if (!open()) return false;
   if (const auto found = chosen_.find(problem); found != chosen_.end()) {
-    *out = found->second;
-    return true;
+    *out = found->second.choice;
+    return found->second.is_found;
   }
   const CurrentDevice current(device_);
-  if (!find(*lt_functions(), handle_, problem, out)) return false;
-  advise(problem);
+  const Search search = find(*lt_functions(), handle_, problem, out);
+  if (search == Search::kFailed) return false;
+  const bool is_found = search == Search::kFound;
+  if (is_found) advise(problem);
   try {
     if (chosen_.size() == kMostProblems) chosen_.clear();
-    chosen_.emplace(problem, *out);
+    chosen_.emplace(problem, Answer{is_found, *out});
   } catch (const std::bad_alloc&) {
     // It is sought again the next time.
   }
-  return true;
+  return is_found;
 }
 
 }  // namespace halftone::cuda

@@ -22,13 +22,19 @@ class LtHandle {
   cublasLtHandle_t native() const noexcept { return handle_; }
 
  private:
+  // A search that found nothing is remembered too.
+  struct Answer {
+    bool is_found;
+    LtChoice choice;
+  };
+
   bool open() noexcept;
 
   const int device_;
   std::mutex mutex_;  // guards the members below
   bool has_tried_ = false;
   cublasLtHandle_t handle_ = nullptr;
-  std::map<LtProblem, LtChoice> chosen_;
+  std::map<LtProblem, Answer> chosen_;
 };
 
 }  // namespace halftone::cuda

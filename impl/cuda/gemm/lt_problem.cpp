@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kLeastProducts = 4096;
 // Elements of 16 bits in the 16 bytes that the fastest algorithms load at a time.
 constexpr int64_t kAlignedElements = 8;
+constexpr int32_t kAlignedBytes = 16;
 // Sizes from here on are worth advice.
 constexpr int64_t kLargeSize = 128;
 
@@ -35,11 +36,73 @@ bool takes_residual(const GemmArgs& args) {
          residual.is_transposed == c.is_transposed;
 }
 
-// The end of the product that cuBLASLt computes itself. Its GELU is not used: nothing says how precise its lower tail
-// is.
-bool has_simple_end(const GemmArgs& args) {
-  return args.sum.data == nullptr && args.argument.data == nullptr && args.activation == GemmActivation::kNone &&
-         takes_bias(args, args.c.dtype) && takes_residual(args);
+bool is_usual_gelu(const GemmArgs& args, const LtOptions& options) {
+  return options.fuses_gelu && args.activation == GemmActivation::kGeluTanh && args.c.dtype != DType::kF64;
+}
+
+// The argument of an activation: cuBLASLt writes or reads it as a matrix of c's type and order, whose rows begin at
+// multiples of 8 elements.
+bool takes_argument(const GemmArgs& args, const View& argument) {
+  LtMatrix matrix;
+  LtMatrix c;
+  return argument.dtype == args.c.dtype && as_column_major(argument, &matrix) && as_column_major(args.c, &c) &&
+         matrix.is_transposed == c.is_transposed && matrix.leading % kAlignedElements == 0 &&
+         matrix.alignment >= kAlignedBytes;
+}
+
+// cuBLASLt's GELU is the tanh form. Nothing says how precise its lower tail is, so a device's option must allow it.
+bool takes_activation(const GemmArgs& args, const LtOptions& options) {
+  if (args.activation == GemmActivation::kNone) return args.sum.data == nullptr;
+  if (!is_usual_gelu(args, options)) return false;
+  if (args.argument.data == nullptr) return args.sum.data == nullptr || takes_argument(args, args.sum);
+  // Nothing says whether the derivative multiplies what is added to the product.
+  return args.bias.data == nullptr && args.residual.data == nullptr && takes_argument(args, args.argument);
+}
+
+// The end of the product that cuBLASLt computes itself.
+bool has_simple_end(const GemmArgs& args, const LtOptions& options) {
+  return takes_activation(args, options) && takes_bias(args, args.c.dtype) && takes_residual(args);
+}
+
+// cuBLASLt gives sums of an operand in the type of the result, and beside no other end.
+bool takes_sums(const GemmArgs& args, const LtProblem& problem) {
+  const View& sums = args.sums_of_a;
+  const bool is_dense = sums.data != nullptr && (sums.strides[0] == 1 || sums.shape[0] == 1);
+  return is_dense && args.sums_store == Store::kWrite && problem.epilogue == CUBLASLT_EPILOGUE_DEFAULT &&
+         lt_type_of(sums.dtype) == problem.result_type && sums.dtype != DType::kF64;
+}
+
+int32_t epilogue_of_gelu(const GemmArgs& args) {
+  if (args.argument.data != nullptr) return CUBLASLT_EPILOGUE_DGELU;
+  const bool has_bias = args.bias.data != nullptr;
+  if (args.sum.data != nullptr) return has_bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+  return has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+}
+
+void describe_activation(const GemmArgs& args, LtProblem* problem) {
+  if (args.activation == GemmActivation::kNone) return;
+  problem->epilogue = epilogue_of_gelu(args);
+  const View& argument = args.argument.data != nullptr ? args.argument : args.sum;
+  if (argument.data == nullptr) return;
+  LtMatrix matrix;
+  as_column_major(argument, &matrix);
+  problem->argument_leading = matrix.leading;
+  problem->argument_alignment = matrix.alignment;
+}
+
+// Our a is cuBLASLt's b where they have changed places.
+void describe_sums(const GemmArgs& args, LtProblem* problem) {
+  problem->epilogue = problem->is_swapped != 0 ? CUBLASLT_EPILOGUE_BGRADB : CUBLASLT_EPILOGUE_BGRADA;
+  problem->bias_type = problem->result_type;
+  problem->bias_alignment = alignment_of(args.sums_of_a.data);
+}
+
+void describe_end(const GemmArgs& args, LtProblem* problem) {
+  if (args.residual.data != nullptr) as_column_major(args.residual, &problem->c);
+  problem->c.is_transposed = 0;
+  problem->adds = args.residual.data != nullptr || args.store == Store::kAdd ? 1 : 0;
+  describe_bias(args, args.c.dtype, problem);
+  describe_activation(args, problem);
 }
 
 int32_t compute_of(DType dtype, bool allows_tf32) {
@@ -100,8 +163,22 @@ bool describe_matrices(const View& a, const View& b, const View& c, LtProblem* p
   problem->c = problem->d;
   problem->result_type = lt_type_of(c.dtype);
   problem->added_type = problem->result_type;
-  problem->bias_type = problem->result_type;
   return true;
+}
+
+void describe_bias(const GemmArgs& args, DType dtype, LtProblem* problem) noexcept {
+  if (args.bias.data == nullptr) return;
+  problem->epilogue = CUBLASLT_EPILOGUE_BIAS;
+  problem->bias_type = lt_type_of(dtype);
+  problem->bias_alignment = alignment_of(args.bias.data);
+}
+
+bool has_rare_end(const LtProblem& problem) noexcept {
+  return problem.epilogue != CUBLASLT_EPILOGUE_DEFAULT && problem.epilogue != CUBLASLT_EPILOGUE_BIAS;
+}
+
+bool gives_sums(const LtProblem& problem) noexcept {
+  return problem.epilogue == CUBLASLT_EPILOGUE_BGRADA || problem.epilogue == CUBLASLT_EPILOGUE_BGRADB;
 }
 
 bool takes_bias(const GemmArgs& args, DType dtype) noexcept {
@@ -118,21 +195,18 @@ View sums_view(const GemmArgs& args, float* sums) noexcept {
   return {.data = sums, .dtype = DType::kF32, .shape = args.c.shape, .strides = {args.c.shape[1], 1}};
 }
 
-LtPlan lt_plan(const GemmArgs& args, bool allows_tf32) noexcept {
+LtPlan lt_plan(const GemmArgs& args, const LtOptions& options) noexcept {
   LtPlan plan;
   if (!are_usual_types(args) || !is_large_enough(args)) return plan;
   LtProblem& problem = plan.problem;
   const bool fits_result = args.c.dtype == args.a.dtype || args.c.dtype == DType::kF32;
-  plan.writes_sums = !has_simple_end(args) || !fits_result;
+  plan.writes_sums = !has_simple_end(args, options) || !fits_result;
   // f64 sums have no kernel that finishes them.
   if (plan.writes_sums && args.c.dtype == DType::kF64) return plan;
   if (!describe_matrices(args.a, args.b, plan.writes_sums ? sums_view(args, nullptr) : args.c, &problem)) return plan;
-  const bool has_residual = !plan.writes_sums && args.residual.data != nullptr;
-  if (has_residual) as_column_major(args.residual, &problem.c);
-  problem.c.is_transposed = 0;
-  problem.compute = compute_of(args.a.dtype, allows_tf32);
-  problem.adds = has_residual || (!plan.writes_sums && args.store == Store::kAdd) ? 1 : 0;
-  problem.has_bias = !plan.writes_sums && args.bias.data != nullptr ? 1 : 0;
+  problem.compute = compute_of(args.a.dtype, options.allows_tf32);
+  if (!plan.writes_sums) describe_end(args, &problem);
+  if (options.fuses_sums && takes_sums(args, problem)) describe_sums(args, &problem);
   plan.is_possible = true;
   return plan;
 }

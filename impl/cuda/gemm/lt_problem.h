@@ -27,10 +27,15 @@ struct LtProblem {
   int32_t type_of_b = 0;    // a's, or another 8-bit float
   int32_t result_type = 0;  // of d
   int32_t added_type = 0;   // of c
+  int32_t compute = 0;      // a cublasComputeType_t
+  int32_t adds = 0;         // c to the product
+  int32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  // The bias has one element for each row of d. Its memory may be that of an operand's sums instead.
   int32_t bias_type = 0;
-  int32_t compute = 0;     // a cublasComputeType_t
-  int32_t adds = 0;        // c to the product
-  int32_t has_bias = 0;    // one element for each row of d
+  int32_t bias_alignment = 0;
+  // The argument of an activation has d's type. The product writes it in forward and reads it in backward.
+  int64_t argument_leading = 0;
+  int32_t argument_alignment = 0;
   int32_t is_swapped = 0;  // a and b have changed places
   // Of 8-bit floats: scales of a and b, and what d has.
   int32_t has_scales = 0;
@@ -45,7 +50,8 @@ struct LtPointers {
   const void* b = nullptr;
   const void* c = nullptr;
   void* d = nullptr;
-  const void* bias = nullptr;
+  const void* bias = nullptr;      // or the memory for sums of an operand
+  const void* argument = nullptr;  // or the memory for it
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* result_scale = nullptr;
@@ -65,8 +71,19 @@ struct LtPlan {
   LtProblem problem;
 };
 
-// `allows_tf32`: products of FP32 operands may round them.
-LtPlan lt_plan(const GemmArgs& args, bool allows_tf32) noexcept;
+// The ends of a product that cuBLASLt may compute, and its precision. Plain data, which fits into
+// GemmSchedule::choices.
+struct LtOptions {
+  bool allows_tf32 = false;  // products of FP32 operands may round them
+  bool fuses_gelu = false;   // with cuBLASLt's own precision
+  bool fuses_sums = true;    // of a's rows
+};
+
+LtPlan lt_plan(const GemmArgs& args, const LtOptions& options) noexcept;
+// An end that not every product has an algorithm for: it needs another plan then, without it.
+bool has_rare_end(const LtProblem& problem) noexcept;
+// The product gives the sums of a's rows.
+bool gives_sums(const LtProblem& problem) noexcept;
 // The cudaDataType_t of a dtype; negative for none.
 int32_t lt_type_of(DType dtype) noexcept;
 // Describes the operands of c = a b, all as they lie in memory, and swaps them where c is row-major. Returns false for
@@ -76,6 +93,8 @@ bool describe_matrices(const View& a, const View& b, const View& c, LtProblem* p
 bool as_column_major(const View& view, LtMatrix* out) noexcept;
 // True if cuBLASLt can add the bias, which is of `dtype`, along c's rows.
 bool takes_bias(const GemmArgs& args, DType dtype) noexcept;
+// Sets the epilogue and the memory of the product's bias, if it has one.
+void describe_bias(const GemmArgs& args, DType dtype, LtProblem* problem) noexcept;
 bool is_large_enough(const GemmArgs& args) noexcept;
 // Sums in FP32 of c's shape, row-major; null where only their layout matters, which then counts as aligned.
 View sums_view(const GemmArgs& args, float* sums) noexcept;

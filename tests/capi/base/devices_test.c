@@ -47,6 +47,8 @@ static void an_option_that_a_device_lacks_is_unsupported(void** state) {
   assert_ok(htone_device_create(test_context(), "cpu", &cpu));
   assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_TF32_PRODUCTS, 1), HTONE_ERROR_UNSUPPORTED,
                "cpu has no option HTONE_DEVICE_TF32_PRODUCTS");
+  assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_FUSED_GELU, 1), HTONE_ERROR_UNSUPPORTED,
+               "cpu has no option HTONE_DEVICE_FUSED_GELU");
   assert_fails(htone_device_set_option(cpu, HTONE_DEVICE_MANAGED_MEMORY, 2), HTONE_ERROR_INVALID_ARGUMENT, "value=2");
   assert_fails(htone_device_set_option(cpu, (htone_device_option)7, 1), HTONE_ERROR_INVALID_ARGUMENT, "option=7");
   assert_ok(htone_device_release(cpu));

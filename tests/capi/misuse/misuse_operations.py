@@ -70,7 +70,7 @@ OPERATIONS = {
     ("htone_rand", "dtype"): Values("HTONE_F32", FLOATS),
     ("htone_randn", "dtype"): Values("HTONE_F32", FLOATS),
     ("htone_vector_norm", "p"): Values("2.0", refuse(["NAN"])),
-    ("htone_device_set_option", "option"): Values("HTONE_DEVICE_TF32_PRODUCTS", refuse(["0", "3", "-1"])),
+    ("htone_device_set_option", "option"): Values("HTONE_DEVICE_TF32_PRODUCTS", refuse(["0", "4", "-1"])),
     ("htone_device_set_option", "value"): Values("1", refuse(["2", "-1", "INT64_MIN", "INT64_MAX"])),
     "activation": Values("HTONE_ACTIVATION_GELU_TANH", refuse(["0", "5", "-1"])),
     "alpha": Values("1.0", FINITE),

@@ -22,6 +22,8 @@ struct LtDescription {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
   cudaDataType_t bias_type = CUDA_R_32F;
+  const void* argument = nullptr;
+  int64_t argument_leading = 0;
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
@@ -48,6 +50,8 @@ namespace {
 struct Found {
   uint64_t problem;
   uint32_t alignment[4];
+  uint16_t bias_alignment;
+  uint16_t argument_alignment;
   uint32_t reductions;
   uint64_t workspace;
 };
@@ -109,7 +113,7 @@ uint64_t problem_of(const LtDescription& of, const LtLayout& a, const LtLayout& 
                     const LtLayout& d) {
   uint64_t hash = 1;
   for (const int value : {int{of.compute}, int{of.of_a}, int{of.of_b}, int{of.epilogue}, int{of.bias_type},
-                          int{of.has_scale_d}, int{of.has_amax}}) {
+                          int{of.has_scale_d}, int{of.has_amax}, static_cast<int>(of.argument_leading)}) {
     hash = mix(hash, static_cast<uint64_t>(value));
   }
   for (const LtLayout* layout : {&a, &b, &c, &d}) {
@@ -154,12 +158,29 @@ bool has_byte_kernel(const LtDescription& of, const LtLayout& a, const LtLayout&
   return a.rows % 16 == 0 && d.rows % 16 == 0;
 }
 
+bool has_bias(const LtDescription& of) { return (of.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0; }
+bool has_gelu(const LtDescription& of) { return (of.epilogue & CUBLASLT_EPILOGUE_GELU) != 0; }
+bool is_backward_of_gelu(const LtDescription& of) { return of.epilogue == CUBLASLT_EPILOGUE_DGELU; }
+bool has_argument(const LtDescription& of) { return (of.epilogue & 128) != 0; }
+bool adds_up_a(const LtDescription& of) { return of.epilogue == CUBLASLT_EPILOGUE_BGRADA; }
+bool adds_up_b(const LtDescription& of) { return of.epilogue == CUBLASLT_EPILOGUE_BGRADB; }
+
+// A bias and sums of an operand have the type of the result. Rows of an argument begin at multiples of 8 elements.
+bool has_end(const LtDescription& of, const LtLayout& d) {
+  const bool has_vector = has_bias(of) || adds_up_a(of) || adds_up_b(of);
+  if (has_vector && (of.bias == nullptr || of.bias_type != d.type)) return false;
+  if (of.epilogue == CUBLASLT_EPILOGUE_DEFAULT || of.epilogue == CUBLASLT_EPILOGUE_BIAS) return true;
+  if (!machine_answers.has_rare_ends || d.type == CUDA_R_64F) return false;
+  const bool has_room = of.argument_leading >= d.rows && of.argument_leading % 8 == 0;
+  return !has_argument(of) || (of.argument != nullptr && has_room);
+}
+
 bool has_kernel(const LtDescription& of, const LtLayout& a, const LtLayout& b, const LtLayout& c, const LtLayout& d) {
   const bool is_like = c.type == d.type && c.rows == d.rows && c.columns == d.columns && c.leading >= c.rows;
   if (a.type != b.type || !is_like) return false;
   const bool is_wide = a.type == CUDA_R_64F;
   if (is_wide != (d.type == CUDA_R_64F) || is_wide != (of.compute == CUBLAS_COMPUTE_64F)) return false;
-  return d.type == a.type || d.type == CUDA_R_32F;
+  return (d.type == a.type || d.type == CUDA_R_32F) && has_end(of, d);
 }
 
 struct Sizes {
@@ -220,23 +241,65 @@ double sum_of(const Call& call, const Sizes& sizes, int64_t i, int64_t j) {
   return rounded_to(type, sum_of(call, 0, half, i, j)) + rounded_to(type, sum_of(call, half, sizes.k, i, j));
 }
 
+// GELU by tanh and its derivative in plain FP32, which lose the precision of the lower tail.
+double tanh_of_gelu(float x) { return std::tanh(0.79788456f * (x + 0.044715f * x * x * x)); }
+double gelu_of(float x) { return 0.5f * x * (1.0f + static_cast<float>(tanh_of_gelu(x))); }
+double slope_of_gelu(float x) {
+  const auto t = static_cast<float>(tanh_of_gelu(x));
+  const float inner = 0.79788456f * (1.0f + 3 * 0.044715f * x * x);
+  return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * inner;
+}
+
+// The value behind the sums, the bias and the added matrix. The argument of GELU is stored, or read in backward.
+double ended(const Call& call, int64_t i, int64_t j, double value) {
+  const int64_t at = i + j * call.of.argument_leading;
+  if (is_backward_of_gelu(call.of)) {
+    return value * slope_of_gelu(static_cast<float>(load(call.of.argument, call.layout_d.type, at)));
+  }
+  if (!has_gelu(call.of)) return value;
+  if (has_argument(call.of)) store(const_cast<void*>(call.of.argument), call.layout_d.type, at, value);
+  return gelu_of(static_cast<float>(value));
+}
+
+// The sums of op(a)'s rows or of op(b)'s columns.
+void add_up(const Call& call, const Sizes& sizes) {
+  const bool is_a = adds_up_a(call.of);
+  const LtLayout& layout = is_a ? call.layout_a : call.layout_b;
+  for (int64_t i = 0; i < (is_a ? sizes.m : sizes.n); ++i) {
+    float sum = 0;
+    for (int64_t p = 0; p < sizes.k; ++p) {
+      const int64_t at = is_a ? place(layout, call.of.of_a, i, p) : place(layout, call.of.of_b, p, i);
+      sum += static_cast<float>(load(is_a ? call.a : call.b, layout.type, at));
+    }
+    store(const_cast<void*>(call.of.bias), call.of.bias_type, i, sum);
+  }
+}
+
 double scale_at(const float* scale) { return scale == nullptr ? 1 : *scale; }
 
 void compute(const Call& call) {
   const Sizes sizes = sizes_of(call.of, call.layout_a, call.layout_b, call.layout_d);
   const double scale = call.alpha * scale_at(call.of.scale_a) * scale_at(call.of.scale_b);
   double amax = 0;
+  if (adds_up_a(call.of) || adds_up_b(call.of)) add_up(call, sizes);
   for (int64_t j = 0; j < sizes.n; ++j) {
     for (int64_t i = 0; i < sizes.m; ++i) {
       const int64_t at = i + j * call.layout_d.leading;
       double value = scale * sum_of(call, sizes, i, j);
-      if (call.of.epilogue == CUBLASLT_EPILOGUE_BIAS) value += load(call.of.bias, call.of.bias_type, i);
+      if (has_bias(call.of)) value += load(call.of.bias, call.of.bias_type, i);
       if (call.beta != 0) value += call.beta * load(call.c, call.layout_c.type, i + j * call.layout_c.leading);
+      value = ended(call, i, j, value);
       amax = std::fmax(amax, std::fabs(value));
       store(call.d, call.layout_d.type, at, value * scale_at(call.of.scale_d));
     }
   }
   if (call.of.amax != nullptr) *call.of.amax = static_cast<float>(amax);
+}
+
+// At most 16 bytes, which is what loads have at the most.
+uint16_t alignment_of(const void* data) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  return address % 16 == 0 ? 16 : static_cast<uint16_t>(address & (~address + 1));
 }
 
 bool is_aligned(const void* data, uint32_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; }
@@ -288,6 +351,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
       return take(description->bias, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
       return take(description->bias_type, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      return take(description->argument, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      return take(description->argument_leading, value, bytes);
     case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
       return take(description->scale_a, value, bytes);
     case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
@@ -340,6 +407,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   if (!fits || !is_found) return CUBLAS_STATUS_NOT_SUPPORTED;
   Found found = {.problem = problem_of(*description, *a, *b, *c, *d),
                  .alignment = {},
+                 .bias_alignment = alignment_of(description->bias),
+                 .argument_alignment = alignment_of(description->argument),
                  .reductions = preference->reductions,
                  .workspace = kWorkspace};
   std::memcpy(found.alignment, preference->alignment, sizeof found.alignment);
@@ -362,6 +431,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   for (int i = 0; i < 4; ++i) {
     if (!is_aligned(pointers[i], found.alignment[i])) return CUBLAS_STATUS_INVALID_VALUE;
   }
+  if (!is_aligned(description->bias, found.bias_alignment)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!is_aligned(description->argument, found.argument_alignment)) return CUBLAS_STATUS_INVALID_VALUE;
   const bool is_same = found.problem == problem_of(*description, *layout_a, *layout_b, *layout_c, *layout_d);
   if (!is_same || workspace == nullptr || workspace_bytes < found.workspace) return CUBLAS_STATUS_INVALID_VALUE;
   // A workspace is written, so that memory that is too small shows.

@@ -30,7 +30,8 @@ struct MachineAnswers {
   std::atomic<int32_t> device_count_error{0};  // what cudaGetDeviceCount returns
   std::atomic<int32_t> driver_version{13000};
   std::atomic<int32_t> capability_major{9};
-  std::atomic<int32_t> device_count{2};  // at most kMostDevices
+  std::atomic<int32_t> device_count{2};   // at most kMostDevices
+  std::atomic<bool> has_rare_ends{true};  // cuBLASLt has algorithms for ends besides a bias
 };
 inline MachineAnswers machine_answers;
 

@@ -222,6 +222,7 @@ HALFTONE_TEST_EXPORT int64_t cuda_emulation_products() { return counts.products;
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_prefetches() { return counts.prefetches; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_graphs() { return counts.graphs; }
 HALFTONE_TEST_EXPORT int64_t cuda_emulation_queued() { return counts.queued; }
+HALFTONE_TEST_EXPORT void cuda_emulation_set_rare_ends(int32_t has) { machine_answers.has_rare_ends = has != 0; }
 HALFTONE_TEST_EXPORT void cuda_emulation_set_devices(int32_t count) { machine_answers.device_count = count; }
 HALFTONE_TEST_EXPORT void cuda_emulation_run_others_first(int32_t is_first) { runs_others_first = is_first != 0; }
 HALFTONE_TEST_EXPORT void cuda_emulation_lose_after(int64_t pieces) { halftone::deferred::pieces_until_loss = pieces; }
