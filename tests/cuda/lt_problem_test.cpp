@@ -213,6 +213,16 @@ TEST(LtPlan, EndsInGeluWhereTheDeviceAllowsIt) {
   }
 }
 
+TEST(LtPlan, NeverEndsResultsOf32BitsInTheGeluOfCublasLt) {
+  GemmArgs args = product(DType::kF32);
+  args.activation = GemmActivation::kGeluTanh;
+  EXPECT_TRUE(lt_plan(args, kGelu).writes_sums);
+  args = product(DType::kBF16);
+  args.activation = GemmActivation::kGeluTanh;
+  args.c.dtype = DType::kF32;
+  EXPECT_TRUE(lt_plan(args, kGelu).writes_sums);
+}
+
 TEST(LtPlan, WritesTheArgumentOfGeluInTheOrderOfTheResultAlone) {
   GemmArgs args = product(DType::kBF16);
   args.activation = GemmActivation::kGeluTanh;

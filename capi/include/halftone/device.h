@@ -53,9 +53,9 @@ typedef enum htone_device_option {
   /** 1: memory that the device allocates from now on is managed: it may exceed the GPU's memory, and its pages move
    * between GPU and CPU as they are used. Default 0. CUDA devices. */
   HTONE_DEVICE_MANAGED_MEMORY = 2,
-  /** 1: a product of f32, f16 or bf16 matrices that ends in GELU by tanh, or in its gradient, may leave it to cuBLASLt,
-   * which saves a pass over the result. Nothing states how precise that GELU is for arguments far below 0. Default 0.
-   * CUDA devices. */
+  /** 1: a product whose result is f16 or bf16 and ends in GELU by tanh, or in its gradient, may leave that end to
+   * cuBLASLt, which saves a pass over the result. NVIDIA does not state the precision of that GELU; its relative
+   * precision may be low for arguments far below 0. Default 0. CUDA devices. */
   HTONE_DEVICE_FUSED_GELU = 3,
   HTONE_DEVICE_OPTION_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_device_option;

@@ -140,12 +140,12 @@ HWY_INLINE FloatVector sloped(FloatVector sum, FloatVector x) {
 template <GemmActivation activation>
 HWY_NOINLINE void slope_tile(const View& argument, const TilePlace& place, float* tile) {
   const FloatTag d;
-  alignas(64) float row[kTileColumns] = {};
+  alignas(64) float x[kTileRows * kTileColumns] = {};
+  const RowBlock rows = {row_of(argument, place.row, place.column), argument.strides[0], place.rows, place.columns};
+  load_tiles(rows, kTileColumns, x);
   for (int64_t r = 0; r < place.rows; ++r) {
-    load_tile(row_of(argument, place.row + r, place.column), place.columns, row);
-    for (int64_t column = 0; column < place.columns; column += kLanes) {
-      float* sums = tile + r * kTileColumns + column;
-      hn::StoreU(sloped<activation>(hn::LoadU(d, sums), hn::Load(d, row + column)), d, sums);
+    for (int64_t i = r * kTileColumns; i < r * kTileColumns + place.columns; i += kLanes) {
+      hn::StoreU(sloped<activation>(hn::LoadU(d, tile + i), hn::LoadU(d, x + i)), d, tile + i);
     }
   }
 }
@@ -175,9 +175,14 @@ inline void activate(const GemmArgs& args, const TilePlace& place, float* tile) 
   });
 }
 
-// Prefetches the tile's part of c while its sums are still being computed.
-inline void prefetch_rows(const View& c, const TilePlace& place) {
-  for (int64_t r = 0; r < place.rows; ++r) hwy::Prefetch(row_of(c, place.row + r, place.column).data);
+// Prefetches the tile's part of a matrix while its sums are still being computed.
+inline void prefetch_rows(const View& view, const TilePlace& place) {
+  constexpr int64_t kCacheLine = 64;
+  const int64_t bytes = place.columns * static_cast<int64_t>(size_of(view.dtype));
+  for (int64_t r = 0; r < place.rows; ++r) {
+    const std::byte* const row = row_of(view, place.row + r, place.column).data;
+    for (int64_t at = 0; at < bytes; at += kCacheLine) hwy::Prefetch(row + at);
+  }
 }
 
 // The tile's part of c = activation(tile + bias + residual), or of the activation's backward, added to c if store is

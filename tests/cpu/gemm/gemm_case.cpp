@@ -201,7 +201,7 @@ void GemmCase::expect_sums_of_a(const Values& a, double unit) const {
 double GemmCase::finished(int64_t i, double wanted, double* error) const {
   if (extras_.activation == GemmActivation::kNone) return wanted;
   const double unit = c_.view().dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
-  *error = 1.2 * *error + 4 * unit * std::fabs(wanted);
+  *error = 1.2 * *error + (4 * unit + extras_.activation_error) * std::fabs(wanted);
   if (!extras_.argument) return activated(extras_.activation, wanted);
   return wanted * derivative(extras_.activation, argument_.get(i));
 }

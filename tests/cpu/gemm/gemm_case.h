@@ -37,6 +37,7 @@ struct GemmExtras {
   bool sums_of_a = false;
   Store sums_store = Store::kWrite;
   DType sums_dtype = DType::kF32;
+  double activation_error = 0;  // of an activation that may be less precise than ours, relative to its argument
 };
 
 class GemmCase {
