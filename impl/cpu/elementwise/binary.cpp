@@ -111,7 +111,19 @@ Row<C> row_of(BinaryOp wanted, std::index_sequence<op...>) {
   return kRows[static_cast<size_t>(wanted)];
 }
 
+// T is BF16, or float with the values of BF16.
+template <class T>
+void short_gelu_row(const T* a, const T* b, T* out, int64_t count) {
+  const hn::ScalableTag<float> d;
+  for_each_vector(
+      d, count, [&](auto x, auto y) HWY_ATTR { return hn::Mul(x, short_gelu_tanh_derivative(d, y)); }, out, a, b);
+}
+
 void binary_range(BinaryOp op, const Layout& a, const Layout& b, const Layout& out, int64_t begin, int64_t end) {
+  if (op == BinaryOp::kGeluTanhBackward && a.dtype() == DType::kBF16 && b.dtype() == DType::kBF16 &&
+      out.dtype() == DType::kBF16) {
+    return map_narrow_range(short_gelu_row<BFloat16>, short_gelu_row<float>, out, begin, end, a, b);
+  }
   with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, a, b); });
 }
 

@@ -112,7 +112,18 @@ Row<C> row_of(UnaryOp wanted, std::index_sequence<op...>) {
   return kRows[static_cast<size_t>(wanted)];
 }
 
+// T is BF16, or float with the values of BF16.
+template <class T>
+void short_gelu_row(const T* x, T* out, int64_t count) {
+  const hn::ScalableTag<float> d;
+  for_each_vector(
+      d, count, [&](auto value) HWY_ATTR { return short_gelu_tanh(d, value); }, out, x);
+}
+
 void unary_range(UnaryOp op, const Layout& x, const Layout& out, int64_t begin, int64_t end) {
+  if (op == UnaryOp::kGeluTanh && x.dtype() == DType::kBF16 && out.dtype() == DType::kBF16) {
+    return map_narrow_range(short_gelu_row<BFloat16>, short_gelu_row<float>, out, begin, end, x);
+  }
   with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, x); });
 }
 

@@ -7,6 +7,8 @@
 #define HALFTONE_CPU_SIMD_GELU_H
 #endif
 
+#include <numbers>
+
 #include "backend/formula/gelu.h"
 #include "cpu/math/exponential.h"
 #include "cpu/math/lanes.h"
@@ -116,6 +118,68 @@ HWY_INLINE hn::Vec<D> gelu_tanh_derivative(D d, hn::Vec<D> x) {
     const auto bump = hn::Mul(hn::Mul(e, hn::Mul(inverse, inverse)), slope);
     return hn::IfThenElse(hn::IsNaN(x), x, hn::MulAdd(clamped, bump, s));
   }
+}
+
+// ---- The tanh form for BF16: about half of the instructions, at errors far below BF16's roundings.
+
+// 2^x for x <= 0 within 2^-22 of the value, or 2^-149 if that is more; 0 below -150. NaN gives any number.
+template <class DF>
+HWY_INLINE hn::Vec<DF> short_power_of_two(DF df, hn::Vec<DF> x) {
+  const auto magic = hn::Set(df, 0x1.8p23f);
+  const auto clamped = hn::Max(x, hn::Set(df, -200.0f));
+  const auto shifted = hn::Add(clamped, magic);
+  const auto n = hn::Sub(shifted, magic);
+  const auto f = hn::Sub(clamped, n);
+  // The minimax polynomial of relative error 7.5e-8 on [-0.5, 0.5], found by Remez' exchange.
+  auto p = hn::Set(df, 0x1.5c08e6p-10f);
+  for (const float coefficient : {0x1.3d0c52p-7f, 0x1.c6b6e4p-5f, 0x1.ebf918p-3f, 0x1.62e428p-1f, 0x1.000002p+0f}) {
+    p = hn::MulAdd(p, f, hn::Set(df, coefficient));
+  }
+#if HWY_TARGET == HWY_AVX3
+  // One instruction for 2^n, subnormals included. gcc 12 warns of the form without a mask.
+  return decltype(p){_mm512_maskz_scalef_ps(0xffff, p.raw, n.raw)};
+#else
+  const hn::RebindToSigned<DF> di;
+  const auto exponent = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, magic));
+  const auto first = hn::ShiftRight<1>(exponent);
+  const auto scaled = hn::Mul(p, whole_power_of_two(df, first));
+  return hn::Mul(scaled, whole_power_of_two(df, hn::Sub(exponent, first)));
+#endif
+}
+
+// -|2u| / ln 2, of which s(2u) and its slope are made.
+template <class DF>
+HWY_INLINE hn::Vec<DF> gelu_exponent(DF df, hn::Vec<DF> x, hn::Vec<DF> square) {
+  constexpr double kSlope = 2 * kGeluScale * std::numbers::log2e;
+  const auto factor =
+      hn::MulAdd(square, hn::Set(df, static_cast<float>(kSlope * kGeluCubic)), hn::Set(df, static_cast<float>(kSlope)));
+  return hn::Neg(hn::Mul(hn::Abs(x), factor));
+}
+
+// Within 2^-20 |x| of the exact value, and in the lower tail within 2^-16 of itself where that is more than 2^-134.
+// Cases as in backend/formula/gelu.h: 0 times -infinity is NaN.
+template <class DF>
+HWY_INLINE hn::Vec<DF> short_gelu_tanh(DF df, hn::Vec<DF> x) {
+  const auto e = short_power_of_two(df, gelu_exponent(df, x, hn::Mul(x, x)));
+  const auto product = hn::IfThenElse(hn::Lt(x, hn::Zero(df)), hn::Mul(x, e), x);
+  return hn::Div(product, hn::Add(e, hn::Set(df, 1.0f)));
+}
+
+// Within 2^-20 of the exact value.
+template <class DF>
+HWY_INLINE hn::Vec<DF> short_gelu_tanh_derivative(DF df, hn::Vec<DF> x) {
+  const auto one = hn::Set(df, 1.0f);
+  const auto flat = hn::Set(df, static_cast<float>(kGeluFlat));
+  const auto clamped = hn::Max(hn::Min(x, flat), hn::Neg(flat));
+  const auto square = hn::Mul(clamped, clamped);
+  const auto slope = hn::MulAdd(square, hn::Set(df, static_cast<float>(6 * kGeluScale * kGeluCubic)),
+                                hn::Set(df, static_cast<float>(2 * kGeluScale)));
+  const auto e = short_power_of_two(df, gelu_exponent(df, clamped, square));
+  const auto inverse = hn::Div(one, hn::Add(one, e));
+  const auto complement = hn::Mul(e, inverse);
+  const auto s = hn::IfThenElse(hn::Lt(x, hn::Zero(df)), complement, inverse);
+  const auto bump = hn::Mul(hn::Mul(complement, inverse), hn::Mul(clamped, slope));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Add(s, bump));
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE

@@ -79,6 +79,58 @@ TEST(GeluKernels, StayWithinTheirStatedErrors) {
   });
 }
 
+// Every BF16, in memory of this stride.
+HostTensor all_bfloat16(int64_t stride) {
+  HostTensor x(DType::kBF16, {1 << 16}, {stride});
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    x.set(i, static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(i) << 16)));
+  }
+  return x;
+}
+
+// `bound` is that of the error before the result is rounded.
+template <class Reference>
+void expect_rounded_within(const HostTensor& x, const HostTensor& out, Bound bound, Reference&& reference) {
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const double exact = reference(x.get(i));
+    if (std::isnan(exact) || std::isinf(exact)) {
+      ASSERT_TRUE(std::isnan(exact) ? std::isnan(out.get(i)) : out.get(i) == exact) << x.get(i);
+      continue;
+    }
+    const double error = bound.absolute + bound.per_x * std::fmin(std::fabs(x.get(i)), std::fabs(exact) * 0x1p4);
+    const double limit = error + half_step(DType::kBF16).relative * (std::fabs(exact) + error) + 0x1p-134;
+    ASSERT_LE(std::fabs(out.get(i) - exact), limit) << x.get(i) << " gives " << out.get(i) << ", not " << exact;
+  }
+}
+
+// The tanh form has formulas of its own for BF16. In the lower tail the error is bounded by the result's size.
+TEST(GeluKernels, StayWithinTheirStatedErrorsForEveryBFloat16) {
+  const HostTensor x = all_bfloat16(1);
+  HostTensor ones(DType::kBF16, x.view().shape), out(DType::kBF16, x.view().shape);
+  for (int64_t i = 0; i < x.numel(); ++i) ones.set(i, 1);
+  for_each_instruction_set([&] {
+    ASSERT_TRUE(run_unary(UnaryOp::kGeluTanh, x, out).ok());
+    expect_rounded_within(x, out, {0, 0x1p-20}, gelu_tanh);
+    ASSERT_TRUE(run_binary(BinaryOp::kGeluTanhBackward, ones, x, out).ok());
+    expect_rounded_within(x, out, {0x1p-20, 0}, gelu_tanh_derivative);
+  });
+}
+
+// Dense BF16 goes from vectors to vectors, other layouts through tiles of FP32.
+TEST(GeluKernels, GiveTheSameBitsForBFloat16OfAnyLayout) {
+  const HostTensor x = all_bfloat16(1), apart = all_bfloat16(2);
+  HostTensor gradient(DType::kBF16, x.view().shape);
+  for (int64_t i = 0; i < x.numel(); ++i) gradient.set(i, 1 + static_cast<double>(i % 128) / 128);
+  for_each_instruction_set([&] {
+    HostTensor dense(DType::kBF16, x.view().shape), tiled(DType::kBF16, x.view().shape);
+    ASSERT_TRUE(run_unary(UnaryOp::kGeluTanh, x, dense, 2).ok() && run_unary(UnaryOp::kGeluTanh, apart, tiled).ok());
+    EXPECT_TRUE(dense.bytes() == tiled.bytes());
+    ASSERT_TRUE(run_binary(BinaryOp::kGeluTanhBackward, gradient, x, dense, 2).ok());
+    ASSERT_TRUE(run_binary(BinaryOp::kGeluTanhBackward, gradient, apart, tiled).ok());
+    EXPECT_TRUE(dense.bytes() == tiled.bytes());
+  });
+}
+
 void expect_special_cases(DType dtype) {
   const double values[] = {NAN, INFINITY, -INFINITY, 0.0, 3e4, -3e4};
   const double forward[] = {NAN, INFINITY, NAN, 0, 3e4, 0};
