@@ -1,6 +1,5 @@
 // Convolutions on the CUDA device that are matrix products of columns, in several tiles, against a reference in double.
-#include <cstdlib>
-
+#include "chosen_cudnn.h"
 #include "conv_on_cuda.h"
 
 namespace halftone {
@@ -15,10 +14,6 @@ constexpr ConvShape kGroups = {3, 32, 48, {30, 37}, {3, 2}, {.stride = {1, 2}, .
 
 class ConvOnCuda : public ConvOnCudaTest {
  protected:
-  // Without cuDNN, which would take these convolutions.
-  void SetUp() override { setenv("HALFTONE_CUDNN_LIBRARY", "", 1); }
-  void TearDown() override { unsetenv("HALFTONE_CUDNN_LIBRARY"); }
-
   // Returns the count of products of cuBLASLt that the case took.
   int64_t check(const ConvShape& shape, ConvPass pass, DType dtype, ImageOrder order = ImageOrder::kChannelsFirst,
                 const ConvExtras& extras = {}) {
@@ -32,6 +27,9 @@ class ConvOnCuda : public ConvOnCudaTest {
   // The products of cuBLASLt so far; 0 on a GPU, where nobody counts them.
   static int64_t products() { return is_emulated() ? emulation_function<int64_t()>("cuda_emulation_products")() : 0; }
   static int64_t emulated(int64_t count) { return is_emulated() ? count : 0; }
+
+ private:
+  const ChosenCudnn none_{""};  // cuDNN would take these convolutions
 };
 
 TEST_F(ConvOnCuda, TakesSeveralTilesOfImages) {

@@ -1,10 +1,10 @@
 // Every operation and its gradients on the CUDA device: the values of the reference, the CPU's gradients, and no wait
 // on the way.
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
 #include "array_slack.h"
+#include "chosen_cudnn.h"
 #include "cuda_device.h"
 #include "no_gradient.h"
 #include "op_call.h"
@@ -122,9 +122,8 @@ TEST_P(OpsOnCuda, HaveTheValuesOfTheReferenceAndTheGradientsOfTheCpu) { expect_a
 
 // Convolutions by the device's own kernels, which cuDNN replaces where it is.
 class ConvolutionsOnCuda : public OpsOnCuda {
- protected:
-  void SetUp() override { setenv("HALFTONE_CUDNN_LIBRARY", "", 1); }
-  void TearDown() override { unsetenv("HALFTONE_CUDNN_LIBRARY"); }
+ private:
+  const ChosenCudnn none_{""};
 };
 
 TEST_P(ConvolutionsOnCuda, HaveTheSameWithoutCudnn) { expect_all_right(); }

@@ -1,5 +1,6 @@
 // Convolutions by cuDNN on the CUDA device, against a reference in double: where they go, and what happens if cuDNN
 // refuses or fails. On a GPU with cuDNN the values are checked, and nobody counts.
+#include "chosen_cudnn.h"
 #include "conv_on_cuda.h"
 #include "emulated_cudnn.h"
 
@@ -16,11 +17,10 @@ constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
 
 class DnnOnCuda : public ConvOnCudaTest {
  protected:
-  void SetUp() override { unsetenv("HALFTONE_CUDNN_LIBRARY"); }
-  void TearDown() override {
-    answer_all(DnnStatus::kSuccess);
-    unsetenv("HALFTONE_CUDNN_LIBRARY");
+  DnnOnCuda() {
+    if (is_emulated()) chosen_.emplace(CUDNN_EMULATION);
   }
+  ~DnnOnCuda() override { answer_all(DnnStatus::kSuccess); }
 
   // Returns the count of convolutions that cuDNN computed.
   int64_t check(ConvCase& test, const ConvArgs& args, const HostTensor* other = nullptr) {
@@ -38,6 +38,9 @@ class DnnOnCuda : public ConvOnCudaTest {
     return check(shape, pass, dtype, {.result = dtype});
   }
   static int64_t emulated(int64_t count) { return is_emulated() ? count : 0; }
+
+ private:
+  std::optional<ChosenCudnn> chosen_;
 };
 
 TEST_F(DnnOnCuda, ConvolvesInOneDtypeAndDenseMemory) {
@@ -185,7 +188,7 @@ TEST_F(DnnOnCuda, RunsAsPartOfAGraph) {
 class DnnLibraryOnCuda : public DnnOnCuda, public testing::WithParamInterface<const char*> {};
 
 TEST_P(DnnLibraryOnCuda, ThatCannotServeLeavesAllToTheDevicesOwnKernels) {
-  setenv("HALFTONE_CUDNN_LIBRARY", GetParam(), 1);
+  const ChosenCudnn chosen(GetParam());
   const int64_t contexts = dnn_count("contexts");
   for (const ConvPass pass : kPasses) EXPECT_EQ(check(kUsual, pass, DType::kF32), 0);
   EXPECT_EQ(dnn_count("contexts"), contexts);

@@ -1,10 +1,10 @@
 // The library that the plugin opens as cuDNN.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "chosen_cudnn.h"
 #include "cuda/base/warning.h"
 #include "cuda/dnn/call.h"
 #include "cuda/dnn/functions.h"
@@ -20,14 +20,13 @@ void hear(const char* message) noexcept { said.emplace_back(message); }
 TEST(DnnLibrary, IsReplacedWithOneWarning) {
   set_warning_receiver(hear);
   DnnFunctions functions = {};
-  setenv("HALFTONE_CUDNN_LIBRARY", "", 1);
+  const ChosenCudnn none("");
   EXPECT_FALSE(open_dnn(&functions));
   EXPECT_TRUE(said.empty());
-  setenv("HALFTONE_CUDNN_LIBRARY", "/nowhere/libcudnn.so.9", 1);
+  const ChosenCudnn missing("/nowhere/libcudnn.so.9");
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(open_dnn(&functions));
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], "convolutions on GPUs run without cuDNN: /nowhere/libcudnn.so.9 cannot be loaded");
-  unsetenv("HALFTONE_CUDNN_LIBRARY");
 }
 
 TEST(DnnLibrary, IsCuDnn9OrLater) {
