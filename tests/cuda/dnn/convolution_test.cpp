@@ -134,13 +134,15 @@ TEST_F(DnnOnCuda, TakesAnotherWayWhereCudnnRefusesItsOwnChoice) {
   if (!is_emulated()) GTEST_SKIP() << "skipped: only the emulated cuDNN refuses on demand";
   answer_all(DnnStatus::kNotSupported);
   for (const ConvPass pass : kPasses) {
-    for (const DType dtype : kTypes) EXPECT_EQ(check(kUneven, pass, dtype), 0);
+    for (const ConvShape& shape : {kUsual, kUneven}) {
+      for (const DType dtype : kTypes) EXPECT_EQ(check(shape, pass, dtype), 0);
+    }
   }
   EXPECT_EQ(check(kUneven, ConvPass::kGradInput, DType::kF32, {.bias = true}), 0);
   EXPECT_EQ(check(kUneven, ConvPass::kGradWeight, DType::kBF16, {.store = Store::kAdd}), 0);
   answer_all(DnnStatus::kSuccess);
   EXPECT_EQ(check(kUneven, ConvPass::kForward, DType::kF32), 0) << "a refused problem stays refused";
-  EXPECT_EQ(check(kUsual, ConvPass::kForward, DType::kF32), 1);
+  EXPECT_EQ(check(kDepthwise, ConvPass::kForward, DType::kF32), 1);
 }
 
 TEST_F(DnnOnCuda, NamesTheFunctionThatFails) {
