@@ -1,4 +1,4 @@
-// Rows of a plane as vectors of the compute type whose lanes are one or two elements apart. For kernel files that
+// Rows of a plane as vectors of the compute type whose lanes are one to three elements apart. For kernel files that
 // Highway compiles once per instruction set: include after hwy/highway.h. Pure functions, any thread.
 #if defined(HALFTONE_CPU_POOL_INTERLEAVED_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_CPU_POOL_INTERLEAVED_H
@@ -19,7 +19,7 @@ namespace halftone::cpu::HWY_NAMESPACE {
 // Lane i of vector t is in[kStride * i + t], widened.
 template <int kStride, class D>
 struct Interleaved {
-  static_assert(kStride == 1 || kStride == 2);
+  static_assert(kStride >= 1 && kStride <= 3);
   VectorOf<D> part[kStride];
 };
 
@@ -51,13 +51,39 @@ HWY_INLINE void load_pairs(D d, const BFloat16* in, VectorOf<D>& even, VectorOf<
   }
 }
 
+template <class D>
+HWY_INLINE VectorOf<D> widen_words(D d, hn::Vec<hn::Rebind<uint16_t, D>> words, const Float16*) {
+  return widen_float16(d, words);
+}
+
+template <class D>
+HWY_INLINE VectorOf<D> widen_words(D d, hn::Vec<hn::Rebind<uint16_t, D>> words, const BFloat16*) {
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<D>(), words)));
+}
+
+template <class D, class T>
+HWY_INLINE void load_triples(D d, const T* in, VectorOf<D> (&part)[3]) {
+  if constexpr (std::is_same_v<T, hn::TFromD<D>>) {
+    hn::LoadInterleaved3(d, in, part[0], part[1], part[2]);
+  } else {
+    const hn::Rebind<uint16_t, D> d16;
+    VectorOf<decltype(d16)> first, second, third;
+    hn::LoadInterleaved3(d16, &in->bits, first, second, third);
+    part[0] = widen_words(d, first, in);
+    part[1] = widen_words(d, second, in);
+    part[2] = widen_words(d, third, in);
+  }
+}
+
 template <int kStride, class D, class T>
 HWY_INLINE Interleaved<kStride, D> load_interleaved(D d, const T* in) {
   Interleaved<kStride, D> vectors;
   if constexpr (kStride == 1) {
     vectors.part[0] = widen(d, in);
-  } else {
+  } else if constexpr (kStride == 2) {
     load_pairs(d, in, vectors.part[0], vectors.part[1]);
+  } else {
+    load_triples(d, in, vectors.part);
   }
   return vectors;
 }

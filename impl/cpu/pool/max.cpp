@@ -1,4 +1,4 @@
-// Maxima of windows. Windows inside the input whose stride is 1 or 2 are computed as vectors of positions; others one
+// Maxima of windows. Windows inside the input whose stride is 1 to 3 are computed as vectors of positions; others one
 // by one, or as plain loops where many follow each other.
 #include <algorithm>
 #include <type_traits>
@@ -27,7 +27,7 @@ constexpr int64_t kManyPositions = 9;
 // The positions of a row that vectors may compute.
 inline Positions vector_positions(const PoolArgs& args) {
   const int64_t stride = args.window.stride[1];
-  const bool fits = stride == 1 || (stride == 2 && args.window.dilation[1] == 1 && args.kernel[1] >= 2);
+  const bool fits = stride == 1 || (stride <= 3 && args.window.dilation[1] == 1 && args.kernel[1] >= stride);
   const Positions inside = positions_inside(args, 1);
   const bool uses_vectors = fits && args.input.strides[3] == 1 && inside.end - inside.begin >= kFewestPositions;
   return uses_vectors ? inside : Positions{0, 0};
@@ -82,7 +82,8 @@ class MaximaOfPlane {
     const MaximaTarget<T> target = {out_ + columns_.begin, indices_ + columns_.begin,
                                     rows.first * input.shape[3] + column};
     if (args_.window.stride[1] == 1) return store_maxima<1, C>(taps, in, count, target);
-    store_maxima<2, C>(taps, in, count, target);
+    if (args_.window.stride[1] == 2) return store_maxima<2, C>(taps, in, count, target);
+    store_maxima<3, C>(taps, in, count, target);
   }
 
   // Windows further apart than the input is long share no element of the window, so they are taken one by one.

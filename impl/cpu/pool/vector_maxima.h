@@ -87,8 +87,9 @@ template <int kStride, class D, class T>
 void store_maxima_of_vectors(D d, const WindowTaps& taps, const T* in, int64_t count, const MaximaTarget<T>& target) {
   const hn::RebindToSigned<D> di;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto index_steps = hn::Iota(di, 0);
-  if constexpr (kStride == 2) index_steps = hn::Add(index_steps, index_steps);
+  const auto lane_numbers = hn::Iota(di, 0);
+  auto index_steps = lane_numbers;
+  for (int i = 1; i < kStride; ++i) index_steps = hn::Add(index_steps, lane_numbers);
   for (int64_t x = 0; x < count; x += lanes) {
     const int64_t at = std::min(x, count - lanes);
     const auto largest = largest_of_lanes<kStride>(d, taps, in + at * kStride);
