@@ -2,6 +2,8 @@
 // that do not take them.
 #include "cpu/attention/dot.h"
 
+#include <cstring>
+
 #include "attention_reference.h"
 #include "backend/kernels/kernels.h"
 #include "cpu/device.h"
@@ -35,8 +37,11 @@ class AttentionByDot : public RoomTest {
     for (const HostTensor& tensor : tensors) v.push_back(tensor.view());
     const AttentionArgs args = args_of(c, v);
     const AttentionKernels& kernels = cpu.kernels().attention;
+    // Full of NaN, which a product that reads more than was written would show.
     const auto workspace = [&](AttentionPass pass) {
-      return HostTensor(DType::kU8, {static_cast<int64_t>(kernels.workspace(cpu.stream(), pass, args))});
+      HostTensor memory(DType::kU8, {static_cast<int64_t>(kernels.workspace(cpu.stream(), pass, args))});
+      std::memset(memory.data(), 0xff, static_cast<size_t>(memory.numel()));
+      return memory;
     };
     HostTensor forward = workspace(AttentionPass::kForward);
     EXPECT_TRUE(kernels.forward(cpu.stream(), args, forward.data(), {v[kOutput], v[kLogSums]}).ok());
