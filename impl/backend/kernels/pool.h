@@ -21,8 +21,8 @@ struct PoolArgs {
 
 // Input and output have one dtype: f64, f32, f16 or bf16. Sums are FP32 (f64: double) and add columns first. n may be
 // 0. Backward reads the output's gradient from output and writes the input's gradient to input, contiguous f32 (for f64
-// output: f64). Of maxima whose windows do not overlap, the input's gradient may also have output's dtype: an element has
-// at most one gradient, so nothing is added that would need more bits.
+// output: f64). Of maxima whose windows do not overlap, the input's gradient may also have output's dtype: an element
+// has at most one gradient, so nothing is added that would need more bits.
 struct PoolKernels {
   // The first of equal maxima is chosen. NaN counts as the largest; of several NaN in a window the last is chosen.
   Status (*max)(Stream&, const PoolArgs& args) noexcept;
