@@ -71,7 +71,7 @@ HTONE_API htone_status htone_linear_activation(htone_tensor* input, htone_tensor
 
 /** Applies an activation and then a linear layer: out = activation(input) weight^T + bias. For backward it keeps input
  * and weight, and computes activation(input) again, where htone_gelu and htone_linear keep activation(input) as well.
- * Results and gradients have the bits of the two operations.
+ * Results and gradients have the bits of the two operations, unless HTONE_DEVICE_FUSED_GELU is 1.
  *
  * @param[in] input [..., in], float; borrowed.
  * @param[in] weight [out, in], dtype of input; borrowed.

@@ -69,8 +69,9 @@ HWY_INLINE V apply(D d, V a, V b) {
   if constexpr (op >= BinaryOp::kAbsBackward) return apply_math_backward<op>(d, a, b);
 }
 
-template <BinaryOp op, class C>
-void float_row(const C* a, const C* b, C* out, int64_t count) {
+// Reads and writes T and computes in C.
+template <BinaryOp op, class T, class C = T>
+void float_row(const T* a, const T* b, T* out, int64_t count) {
   const hn::ScalableTag<C> d;
   for_each_vector(
       d, count, [&](auto x, auto y) HWY_ATTR { return apply<op>(d, x, y); }, out, a, b);
@@ -120,9 +121,14 @@ void short_gelu_row(const T* a, const T* b, T* out, int64_t count) {
 }
 
 void binary_range(BinaryOp op, const Layout& a, const Layout& b, const Layout& out, int64_t begin, int64_t end) {
-  if (op == BinaryOp::kGeluTanhBackward && a.dtype() == DType::kBF16 && b.dtype() == DType::kBF16 &&
-      out.dtype() == DType::kBF16) {
-    return map_narrow_range(short_gelu_row<BFloat16>, short_gelu_row<float>, out, begin, end, a, b);
+  if (a.dtype() == DType::kBF16 && b.dtype() == DType::kBF16 && out.dtype() == DType::kBF16) {
+    constexpr auto kSlope = BinaryOp::kReluBackward;
+    if (op == BinaryOp::kGeluTanhBackward) {
+      return map_narrow_range(short_gelu_row<BFloat16>, short_gelu_row<float>, out, begin, end, a, b);
+    }
+    if (op == kSlope) {
+      return map_narrow_range(float_row<kSlope, BFloat16, float>, float_row<kSlope, float>, out, begin, end, a, b);
+    }
   }
   with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, a, b); });
 }

@@ -72,8 +72,9 @@ HWY_INLINE V apply(D d, V x) {
   if constexpr (op == UnaryOp::kExpm1) return by_libm(d, x, [](double value) { return std::expm1(value); });
 }
 
-template <UnaryOp op, class C>
-void float_row(const C* x, C* out, int64_t count) {
+// Reads and writes T and computes in C.
+template <UnaryOp op, class T, class C = T>
+void float_row(const T* x, T* out, int64_t count) {
   const hn::ScalableTag<C> d;
   for_each_vector(
       d, count, [&](auto value) HWY_ATTR { return apply<op>(d, value); }, out, x);
@@ -121,8 +122,14 @@ void short_gelu_row(const T* x, T* out, int64_t count) {
 }
 
 void unary_range(UnaryOp op, const Layout& x, const Layout& out, int64_t begin, int64_t end) {
-  if (op == UnaryOp::kGeluTanh && x.dtype() == DType::kBF16 && out.dtype() == DType::kBF16) {
-    return map_narrow_range(short_gelu_row<BFloat16>, short_gelu_row<float>, out, begin, end, x);
+  if (x.dtype() == DType::kBF16 && out.dtype() == DType::kBF16) {
+    if (op == UnaryOp::kGeluTanh) {
+      return map_narrow_range(short_gelu_row<BFloat16>, short_gelu_row<float>, out, begin, end, x);
+    }
+    if (op == UnaryOp::kRelu) {
+      return map_narrow_range(float_row<UnaryOp::kRelu, BFloat16, float>, float_row<UnaryOp::kRelu, float>, out, begin,
+                              end, x);
+    }
   }
   with_compute_type(out.dtype(), [&]<class C>() { map_range<C>(row_of<C>(op, kAllOps), out, begin, end, x); });
 }

@@ -60,6 +60,7 @@ GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   choices.uses_lt = choose(device_of(stream), args, &choices, &plan);
   if (choices.uses_lt) {
     schedule.workspace = rounded_up(choices.choice.workspace);
+    schedule.fuses_argument = plan.problem.epilogue == CUBLASLT_EPILOGUE_DGELU;
     if (plan.writes_sums) schedule.workspace += static_cast<size_t>(args.c.numel()) * sizeof(float);
   }
   std::memcpy(schedule.choices, &choices, sizeof choices);

@@ -1,6 +1,6 @@
 // activation_linear: a linear layer over an activation. The activation is computed again in backward, from its
 // argument, so that one tensor is kept where the two operations keep two. Each value and gradient is rounded where they
-// round it.
+// round it, unless the backend fuses the slope into a product.
 #include <array>
 #include <utility>
 
@@ -57,10 +57,23 @@ struct ActivationLinearBackward final : Node {
     const Tensor& x = argument.unpack();
     const Tensor& w = weight.unpack();
     const Tensor grad_input = empty(x.device(), w.dtype(), x.shape());
-    run_gemm(kName, x.device(), {.a = rows, .b = w.view(), .c = *RowsView(grad_input)});
+    const GemmArgs product = {.a = rows, .b = w.view(), .c = *RowsView(grad_input)};
+    if (multiplies_slope(x, product)) return grad_input;
+    run_gemm(kName, x.device(), product);
     Tensor grad = in_dtype(grad_input, x.dtype());
     multiply_by_slope(kName, activation, grad, x, grad);
     return grad;
+  }
+
+  // Runs the product with the slope in its end where the backend offers that. The result is then rounded once.
+  bool multiplies_slope(const Tensor& x, const GemmArgs& product) const {
+    const RowsView rows(x);
+    GemmArgs fused = product;
+    fused.activation = activation;
+    fused.argument = *rows;
+    if (x.dtype() != product.c.dtype || !fuses_argument(x.device(), fused)) return false;
+    run_gemm(kName, x.device(), fused);
+    return true;
   }
 };
 

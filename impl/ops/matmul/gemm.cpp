@@ -18,6 +18,11 @@ void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args
   check(gemm.run(stream, args, schedule, workspace.data()));
 }
 
+bool fuses_argument(ContextDevice& device, const GemmArgs& args) {
+  const GemmKernels& gemm = device.device->kernels().gemm;
+  return gemm.schedule != nullptr && gemm.schedule(current_stream(device), args).fuses_argument;
+}
+
 View transposed(const View& matrix) {
   View view = matrix;
   const int last = view.rank() - 1;

@@ -9,6 +9,9 @@ namespace halftone {
 
 void run_gemm(const char* operation, ContextDevice& device, const GemmArgs& args);
 
+// True if the backend computes the end with an `argument` faster within the product than apart from it.
+bool fuses_argument(ContextDevice& device, const GemmArgs& args);
+
 // The matrix with its last two dimensions swapped.
 View transposed(const View& matrix);
 
