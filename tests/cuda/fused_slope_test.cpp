@@ -1,4 +1,6 @@
 // The backward of activation_linear on a CUDA device whose products may end in cuBLASLt's GELU.
+#include <cmath>
+
 #include "autograd/accumulate_grad.h"
 #include "autograd/engine.h"
 #include "cuda_device.h"
