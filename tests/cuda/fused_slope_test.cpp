@@ -25,7 +25,7 @@ class FusedSlope : public RoomTest {
     std::vector<double> gradient;
     int64_t work;  // that backward queued
   };
-  // Of the argument; the weight needs none.
+  // The gradient is that of the argument; the weight needs none.
   Outcome argument_gradient(bool fuses, GemmActivation activation) {
     EXPECT_TRUE(cuda().device->set_option(DeviceOption::kFusedGelu, fuses ? 1 : 0).ok());
     const Tensor argument = ramp({48, 64}, 0.25);
