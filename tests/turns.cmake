@@ -1,7 +1,7 @@
 # The tests of these suites take turns under a sanitizer, where some of each take seconds: tests/run chooses the turn by
 # the number of the commit, so that HALFTONE_TURNS successive commits run all of them. The release tree runs all on each
 # commit. Neighbours have different turns, so each commit runs some variants of every suite that has many.
-set(HALFTONE_TURNS 4)
+set(HALFTONE_TURNS 8)
 # One pattern for each entry: CMake allows ten pairs of parentheses in a regular expression.
 set(HALFTONE_TURNS_OF_ADDRESS
     "capi\\.(autograd|custom_function|grad_scaler_order|host|memory_faults|misuse|nn_depth)_test"

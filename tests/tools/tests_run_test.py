@@ -100,13 +100,13 @@ class TestsRun(unittest.TestCase):
 
     def test_sanitizers_take_one_turn_of_the_tests_and_the_shares_move_on_after_all_turns(self):
         for preset in ("asan", "tsan"):
-            self.assertEqual(self.asked_of_ctest(preset, "7"), ("1", "^(quick|full|turn3)$"))
-            self.assertEqual(self.asked_of_ctest(preset, "8"), ("2", "^(quick|full|turn0)$"))
+            self.assertEqual(self.asked_of_ctest(preset, "13"), ("1", "^(quick|full|turn5)$"))
+            self.assertEqual(self.asked_of_ctest(preset, "16"), ("2", "^(quick|full|turn0)$"))
 
     def test_days_count_where_the_history_has_no_number(self):
         days = int(time.time()) // 86400
         own, selection = self.asked_of_ctest("asan", "")
-        self.assertIn((int(own), selection), [(day // 4, f"^(quick|full|turn{day % 4})$") for day in (days, days + 1)])
+        self.assertIn((int(own), selection), [(day // 8, f"^(quick|full|turn{day % 8})$") for day in (days, days + 1)])
 
     def test_all_tests_run_without_a_sanitizer_or_when_all_are_wanted(self):
         self.assertEqual(self.asked_of_ctest("release", "7"), ("7", ""))

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -44,10 +45,15 @@ class Product {
  public:
   Product(const htone::Device& device, htone_dtype dtype) : a_(matrix(device, dtype)), b_(matrix(device, dtype)) {}
 
+  // The best of three, since the first finds the caches as the step has left them.
   double seconds(TimeOf time_of) const {
-    const Stopwatch watch(time_of);
-    const Tensor c = htone::matmul(a_, b_);
-    return watch.seconds();
+    double best = std::numeric_limits<double>::infinity();
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const Stopwatch watch(time_of);
+      const Tensor c = htone::matmul(a_, b_);
+      best = std::min(best, watch.seconds());
+    }
+    return best;
   }
   static constexpr double kFlops = 2.0 * 1024 * 1024 * 1024;
 
