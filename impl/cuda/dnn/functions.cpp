@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "cuda/base/library_function.h"
 #include "cuda/base/warning.h"
 
 // Tests name another one.
@@ -19,52 +20,47 @@ namespace {
 // Versions are major * 10000 + minor * 100 + patch; up to cuDNN 8 they were major * 1000 + minor * 100 + patch.
 constexpr size_t kOldestVersion = 90000;
 
-template <class Function>
-bool find(void* library, const char* name, Function& out) noexcept {
-  out = reinterpret_cast<Function>(dlsym(library, name));
-  return out != nullptr;
-}
-
 bool find_descriptors(void* library, DnnFunctions& out) noexcept {
-  return find(library, "cudnnCreateTensorDescriptor", out.create_tensor) &&
-         find(library, "cudnnSetTensor4dDescriptor", out.set_tensor) &&
-         find(library, "cudnnDestroyTensorDescriptor", out.destroy_tensor) &&
-         find(library, "cudnnCreateFilterDescriptor", out.create_filter) &&
-         find(library, "cudnnSetFilter4dDescriptor", out.set_filter) &&
-         find(library, "cudnnDestroyFilterDescriptor", out.destroy_filter) &&
-         find(library, "cudnnCreateConvolutionDescriptor", out.create_convolution) &&
-         find(library, "cudnnSetConvolution2dDescriptor", out.set_convolution) &&
-         find(library, "cudnnSetConvolutionMathType", out.set_math) &&
-         find(library, "cudnnSetConvolutionGroupCount", out.set_groups) &&
-         find(library, "cudnnDestroyConvolutionDescriptor", out.destroy_convolution) &&
-         find(library, "cudnnCreateActivationDescriptor", out.create_activation) &&
-         find(library, "cudnnSetActivationDescriptor", out.set_activation) &&
-         find(library, "cudnnDestroyActivationDescriptor", out.destroy_activation);
+  return find_function(library, "cudnnCreateTensorDescriptor", out.create_tensor) &&
+         find_function(library, "cudnnSetTensor4dDescriptor", out.set_tensor) &&
+         find_function(library, "cudnnDestroyTensorDescriptor", out.destroy_tensor) &&
+         find_function(library, "cudnnCreateFilterDescriptor", out.create_filter) &&
+         find_function(library, "cudnnSetFilter4dDescriptor", out.set_filter) &&
+         find_function(library, "cudnnDestroyFilterDescriptor", out.destroy_filter) &&
+         find_function(library, "cudnnCreateConvolutionDescriptor", out.create_convolution) &&
+         find_function(library, "cudnnSetConvolution2dDescriptor", out.set_convolution) &&
+         find_function(library, "cudnnSetConvolutionMathType", out.set_math) &&
+         find_function(library, "cudnnSetConvolutionGroupCount", out.set_groups) &&
+         find_function(library, "cudnnDestroyConvolutionDescriptor", out.destroy_convolution) &&
+         find_function(library, "cudnnCreateActivationDescriptor", out.create_activation) &&
+         find_function(library, "cudnnSetActivationDescriptor", out.set_activation) &&
+         find_function(library, "cudnnDestroyActivationDescriptor", out.destroy_activation);
 }
 
 bool find_convolutions(void* library, DnnFunctions& out) noexcept {
-  return find(library, "cudnnGetConvolutionForwardAlgorithm_v7", out.find_forward) &&
-         find(library, "cudnnGetConvolutionBackwardDataAlgorithm_v7", out.find_grad_input) &&
-         find(library, "cudnnGetConvolutionBackwardFilterAlgorithm_v7", out.find_grad_weight) &&
-         find(library, "cudnnGetConvolutionForwardWorkspaceSize", out.size_forward) &&
-         find(library, "cudnnGetConvolutionBackwardDataWorkspaceSize", out.size_grad_input) &&
-         find(library, "cudnnGetConvolutionBackwardFilterWorkspaceSize", out.size_grad_weight) &&
-         find(library, "cudnnConvolutionForward", out.forward) &&
-         find(library, "cudnnConvolutionBiasActivationForward", out.forward_with_bias) &&
-         find(library, "cudnnConvolutionBackwardData", out.grad_input) &&
-         find(library, "cudnnConvolutionBackwardFilter", out.grad_weight);
+  return find_function(library, "cudnnGetConvolutionForwardAlgorithm_v7", out.find_forward) &&
+         find_function(library, "cudnnGetConvolutionBackwardDataAlgorithm_v7", out.find_grad_input) &&
+         find_function(library, "cudnnGetConvolutionBackwardFilterAlgorithm_v7", out.find_grad_weight) &&
+         find_function(library, "cudnnGetConvolutionForwardWorkspaceSize", out.size_forward) &&
+         find_function(library, "cudnnGetConvolutionBackwardDataWorkspaceSize", out.size_grad_input) &&
+         find_function(library, "cudnnGetConvolutionBackwardFilterWorkspaceSize", out.size_grad_weight) &&
+         find_function(library, "cudnnConvolutionForward", out.forward) &&
+         find_function(library, "cudnnConvolutionBiasActivationForward", out.forward_with_bias) &&
+         find_function(library, "cudnnConvolutionBackwardData", out.grad_input) &&
+         find_function(library, "cudnnConvolutionBackwardFilter", out.grad_weight);
 }
 
 bool find_all(void* library, DnnFunctions& out) noexcept {
-  return find(library, "cudnnGetErrorString", out.get_error_string) && find(library, "cudnnCreate", out.create) &&
-         find(library, "cudnnDestroy", out.destroy) && find(library, "cudnnSetStream", out.set_stream) &&
-         find_descriptors(library, out) && find_convolutions(library, out);
+  return find_function(library, "cudnnGetErrorString", out.get_error_string) &&
+         find_function(library, "cudnnCreate", out.create) && find_function(library, "cudnnDestroy", out.destroy) &&
+         find_function(library, "cudnnSetStream", out.set_stream) && find_descriptors(library, out) &&
+         find_convolutions(library, out);
 }
 
 // Returns what is wrong with a library, or null.
 const char* find_reason(void* library, DnnFunctions& out) noexcept {
   if (library == nullptr) return "cannot be loaded";
-  if (!find(library, "cudnnGetVersion", out.get_version)) return "is another library";
+  if (!find_function(library, "cudnnGetVersion", out.get_version)) return "is another library";
   if (out.get_version() < kOldestVersion) return "is older than cuDNN 9.0";
   return find_all(library, out) ? nullptr : "lacks functions of cuDNN 9.0";
 }

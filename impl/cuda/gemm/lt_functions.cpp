@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "cuda/base/library_function.h"
 #include "cuda/base/warning.h"
 
 namespace halftone::cuda {
@@ -14,24 +15,19 @@ void* open_library() noexcept {
   return nullptr;
 }
 
-template <class Function>
-bool find(void* library, const char* name, Function& out) noexcept {
-  out = reinterpret_cast<Function>(dlsym(library, name));
-  return out != nullptr;
-}
-
 bool find_all(void* library, LtFunctions& out) noexcept {
-  return find(library, "cublasLtCreate", out.create) && find(library, "cublasLtDestroy", out.destroy) &&
-         find(library, "cublasLtMatmulDescCreate", out.create_description) &&
-         find(library, "cublasLtMatmulDescDestroy", out.destroy_description) &&
-         find(library, "cublasLtMatmulDescSetAttribute", out.set_attribute) &&
-         find(library, "cublasLtMatrixLayoutCreate", out.create_layout) &&
-         find(library, "cublasLtMatrixLayoutDestroy", out.destroy_layout) &&
-         find(library, "cublasLtMatmulPreferenceCreate", out.create_preference) &&
-         find(library, "cublasLtMatmulPreferenceDestroy", out.destroy_preference) &&
-         find(library, "cublasLtMatmulPreferenceSetAttribute", out.set_preference) &&
-         find(library, "cublasLtMatmulAlgoGetHeuristic", out.find_algorithms) &&
-         find(library, "cublasLtMatmul", out.multiply);
+  return find_function(library, "cublasLtCreate", out.create) &&
+         find_function(library, "cublasLtDestroy", out.destroy) &&
+         find_function(library, "cublasLtMatmulDescCreate", out.create_description) &&
+         find_function(library, "cublasLtMatmulDescDestroy", out.destroy_description) &&
+         find_function(library, "cublasLtMatmulDescSetAttribute", out.set_attribute) &&
+         find_function(library, "cublasLtMatrixLayoutCreate", out.create_layout) &&
+         find_function(library, "cublasLtMatrixLayoutDestroy", out.destroy_layout) &&
+         find_function(library, "cublasLtMatmulPreferenceCreate", out.create_preference) &&
+         find_function(library, "cublasLtMatmulPreferenceDestroy", out.destroy_preference) &&
+         find_function(library, "cublasLtMatmulPreferenceSetAttribute", out.set_preference) &&
+         find_function(library, "cublasLtMatmulAlgoGetHeuristic", out.find_algorithms) &&
+         find_function(library, "cublasLtMatmul", out.multiply);
 }
 
 struct Loaded {
