@@ -19,7 +19,8 @@ static const Call kCalls[] = {
     make_parameter,  use_parameter,      make_parameters,   read_parameters, add_group,        make_schedule,
     make_scaler,     use_scaler,         make_ema,          use_ema,         make_policy,      use_policy,
     ask_device,      make_state_dict,    use_state_dict,    load_state_dict, make_sampler,     use_sampler,
-    make_checkpoint, add_to_checkpoint,  use_checkpoint,    call_choose,     call_resize,      call_conv3d};
+    make_checkpoint, add_to_checkpoint,  use_checkpoint,    call_choose,     call_resize,      call_conv3d,
+    call_layer,      call_attention};
 
 static void keep_made(Machine* machine, htone_status status) {
   for (int i = 0; i < kMaxMade; ++i) {

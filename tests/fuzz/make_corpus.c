@@ -69,6 +69,11 @@ static void write_calls(const char* folder) {
                                  1, 5,          2, 4, 23, 2, 0,  0, 0, 5, 9, 0, 0, 4, 0, 1, 5};
   static const char layers[] = {37, 1, 0,  38, 0, 0, 0, 0,  32, 0, 1, 15, 0,  4, 4, 0, 0, 2,  33, 2, 2,  1, 3,
                                 19, 1, 16, 2,  3, 0, 5, 20, 44, 1, 3, 0,  50, 1, 3, 0, 0, 51, 0,  0, 51, 1, 0};
+  static const char activated[] = {11, 2, 2, 1, 11, 1,          2, 1,            /* leaves */
+                                   66, 1, 5, 2, 1,  (char)0xff, 5,               /* a layer over GELU */
+                                   3,  0, 5, 0, 0,  0,          0, 0, 4, 13, 4}; /* sum, backward */
+  static const char attend[] = {11, 0, 2, 1, 67, 0, 0, 0, (char)0xff, 1, 1, 2,  0,
+                                3,  5, 3, 0, 5,  0, 0, 0, 0,          0, 4, 13, 4};
   write_file(folder, "api_calls/train", "", train, sizeof train);
   write_file(folder, "api_calls/views", "", views, sizeof views);
   write_file(folder, "api_calls/convolve", "", convolve, sizeof convolve);
@@ -78,6 +83,8 @@ static void write_calls(const char* folder) {
   write_file(folder, "api_calls/batches", "", batches, sizeof batches);
   write_file(folder, "api_calls/classes", "", classes, sizeof classes);
   write_file(folder, "api_calls/layers", "", layers, sizeof layers);
+  write_file(folder, "api_calls/activated", "", activated, sizeof activated);
+  write_file(folder, "api_calls/attend", "", attend, sizeof attend);
 }
 
 int main(int argc, char** argv) {

@@ -40,6 +40,10 @@ htone_status call_choose(Machine* machine);
 htone_status call_resize(Machine* machine);
 htone_status call_conv3d(Machine* machine);
 
+/* fused.c */
+htone_status call_layer(Machine* machine);
+htone_status call_attention(Machine* machine);
+
 /* layers.c */
 htone_status call_conv(Machine* machine);
 htone_status call_pool(Machine* machine);

@@ -1,0 +1,24 @@
+/* Operations that compute several in one: linear layers with an activation, and attention. */
+#include "calls.h"
+
+htone_status call_layer(Machine* machine) {
+  const int is_first = flag(machine);
+  const htone_activation activation = (htone_activation)integer(machine);
+  htone_tensor *input = tensor_in(machine), *weight = tensor_in(machine), *bias = tensor_in(machine);
+  return is_first ? htone_activation_linear(input, weight, bias, activation, &machine->made[0])
+                  : htone_linear_activation(input, weight, bias, activation, &machine->made[0]);
+}
+
+htone_status call_attention(Machine* machine) {
+  htone_tensor *q = tensor_in(machine), *k = tensor_in(machine), *v = tensor_in(machine), *mask = tensor_in(machine);
+  htone_attention_options options;
+  const htone_status status = htone_attention_options_init(&options);
+  if (status != HTONE_OK) return status;
+  if (flag(machine)) {
+    options.causal = flag(machine);
+    options.causal_offset = integer(machine);
+    options.scale = number(machine);
+    options.dropout = number(machine);
+  }
+  return htone_scaled_dot_product_attention(q, k, v, mask, &options, &machine->made[0]);
+}
