@@ -1,8 +1,9 @@
 /* Any allocation of a training run may fail, by the caller's allocator or by operator new: P3, rows M1, M2, M7, M8. A
- * script makes a run, trains in FP16 with a loss scale, saves, loads and trains on. For every k, the k-th allocation
- * fails, either once or with all later ones. The call that meets the failure returns OUT_OF_MEMORY and has changed
- * nothing, the same call without the failure succeeds, and the run ends bitwise equal to one that never failed. A
- * failure does not count if the library makes up for it, by a retry or with fewer threads. */
+ * script makes a run, trains in FP16 with a loss scale, saves, loads and trains on; a layer over an activation follows
+ * the run's model. For every k, the k-th allocation fails, either once or with all later ones. The call that meets the
+ * failure returns OUT_OF_MEMORY and has changed nothing, the same call without the failure succeeds, and the run ends
+ * bitwise equal to one that never failed. A failure does not count if the library makes up for it, by a retry or with
+ * fewer threads. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@ static const RunKind kKind = {"f16 beside masters", HTONE_F16, HTONE_MASTER_FULL
 typedef struct Trial {
   Run run;
   htone_checkpoint* checkpoint;
+  htone_tensor* last_weight; /* of the layer after the model, which no optimizer changes */
   const char* folder;
   uint64_t* prints; /* the run's fingerprint before each call */
   int64_t bytes;    /* in use in the caller's allocator */
@@ -75,16 +77,31 @@ static htone_status make_run(Trial* trial) {
   return status;
 }
 
+static htone_status make_last_weight(Trial* trial) {
+  enum { kOne = 0x3c00, kTwo = 0x4000 };
+  static const uint16_t kValues[] = {kTwo, 0, kOne, kOne, kTwo, 0, 0, kOne, kTwo};
+  const int64_t shape[] = {3, 3};
+  htone_tensor** made = &trial->last_weight;
+  htone_status status = htone_tensor_create_copy(trial->run.device, HTONE_F16, 2, shape, kValues, made);
+  if (status == HTONE_OK) status = htone_tensor_set_requires_grad(*made, 1);
+  if (status == HTONE_OK) return HTONE_OK;
+  htone_tensor_release(*made);
+  *made = NULL;
+  return status;
+}
+
 static htone_tensor* scaled_loss(Trial* trial) {
   Run* run = &trial->run;
-  htone_tensor *features = NULL, *labels = NULL, *logits = NULL, *loss = NULL, *scaled = NULL;
+  htone_tensor *features = NULL, *labels = NULL, *hidden = NULL, *logits = NULL, *loss = NULL, *scaled = NULL;
   ATTEMPT(trial, htone_batches_tensor(run->batches, 0, &features));
   ATTEMPT(trial, htone_batches_tensor(run->batches, 1, &labels));
-  ATTEMPT(trial, htone_module_forward(run->model, features, run->policy, &logits));
+  ATTEMPT(trial, htone_module_forward(run->model, features, run->policy, &hidden));
+  ATTEMPT(trial, htone_activation_linear(hidden, trial->last_weight, NULL, HTONE_ACTIVATION_GELU_TANH, &logits));
   ATTEMPT(trial, htone_cross_entropy(logits, labels, NULL, &loss));
   ATTEMPT(trial, htone_grad_scaler_scale(run->scaler, loss, &scaled));
   assert_ok(htone_tensor_release(loss));
   assert_ok(htone_tensor_release(logits));
+  assert_ok(htone_tensor_release(hidden));
   assert_ok(htone_tensor_release(labels));
   assert_ok(htone_tensor_release(features));
   return scaled;
@@ -140,6 +157,7 @@ static void load(Trial* trial) {
 /* Returns the fingerprint at the end. */
 static uint64_t pass(Trial* trial) {
   ATTEMPT(trial, make_run(trial));
+  ATTEMPT(trial, make_last_weight(trial));
   for (int i = 0; i < 3; ++i) step(trial);
   open_directory(trial);
   ATTEMPT(trial, htone_checkpoint_save(trial->checkpoint, 3));
@@ -148,6 +166,7 @@ static uint64_t pass(Trial* trial) {
   for (int i = 0; i < 2; ++i) step(trial);
   const uint64_t end = fingerprint(&trial->run);
   assert_ok(htone_checkpoint_release(trial->checkpoint));
+  assert_ok(htone_tensor_release(trial->last_weight));
   end_run(&trial->run);
   assert_true(trial->bytes == 0);
   return end;
