@@ -73,6 +73,18 @@ static void gradients_of_windows_that_overlap_add_up_before_they_are_rounded(voi
   assert_values(grad_of(line), 0, 0, 0, 1.0078125, 0, 0);
 }
 
+static void so_do_those_of_windows_that_overlap_in_height_alone(void** state) {
+  (void)state;
+  htone_pool_options options = defaults();
+  options.stride_h = options.stride_w = 1;
+  htone_tensor* column = leaf(make_tensor(HTONE_BF16, (const double[]){0, 0, 1, 0, 0}, 4, 1, 1, 5, 1));
+  htone_tensor* weights = make_tensor(HTONE_BF16, (const double[]){1, 0.00390625, 0.00390625}, 4, 1, 1, 3, 1);
+  htone_tensor* out = NULL;
+  assert_ok(htone_max_pool2d(column, 3, 1, &options, &out));
+  backward(sum_of(apply2(htone_mul, keep_tensor(out), weights)));
+  assert_values(grad_of(column), 0, 0, 0, 1.0078125, 0, 0);
+}
+
 static void averages_count_the_padding_or_not(void** state) {
   (void)state;
   htone_tensor* line = make_tensor(HTONE_F32, (const double[]){3, 6, 9, 12}, 3, 1, 1, 4);
@@ -267,6 +279,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_nan_is_the_largest_of_its_window),
       cmocka_unit_test(the_gradient_goes_to_the_first_of_equal_maxima),
       cmocka_unit_test(gradients_of_windows_that_overlap_add_up_before_they_are_rounded),
+      cmocka_unit_test(so_do_those_of_windows_that_overlap_in_height_alone),
       cmocka_unit_test(averages_count_the_padding_or_not),
       cmocka_unit_test(adaptive_windows_share_a_line_out),
       cmocka_unit_test(adaptive_windows_have_maxima_too),
