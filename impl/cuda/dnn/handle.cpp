@@ -86,16 +86,18 @@ bool DnnHandle::open() noexcept {
   return context_ != nullptr;
 }
 
-// The entry is made before the search, so that the outcome is never forgotten.
+// The entry is made before the search, so that the outcome is never forgotten. Without memory for one, further problems
+// run without cuDNN, as beyond kMostProblems.
 DnnHandle::Entry* DnnHandle::entry_of(const DnnProblem& problem) noexcept {
   if (const auto found = chosen_.find(problem); found != chosen_.end()) return &found->second;
-  if (chosen_.size() == kMostProblems) return nullptr;
+  if (is_full_ || chosen_.size() == kMostProblems) return nullptr;
   try {
     Entry& entry = chosen_[problem];
     const CurrentDevice current(device_);
     entry.is_possible = find(functions_, context_, problem, most_workspace_, &entry.choice);
     return &entry;
   } catch (const std::bad_alloc&) {
+    is_full_ = true;
     return nullptr;
   }
 }

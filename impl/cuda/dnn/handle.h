@@ -64,6 +64,7 @@ class DnnHandle {
   DnnContext* context_ = nullptr;
   size_t most_workspace_ = 0;
   std::map<DnnProblem, Entry> chosen_;
+  bool is_full_ = false;  // there was no memory for one more
 };
 
 }  // namespace halftone::cuda
