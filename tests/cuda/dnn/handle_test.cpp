@@ -19,7 +19,7 @@ DnnProblem problem_of(int32_t images) {
           .dilation = {1, 1}};
 }
 
-// M1. A convolution asks for its way twice, for its scratch and when it runs, and both answers must agree.
+// M1. A convolution asks for its way twice, for its scratch and when it runs: both times it must get one outcome.
 TEST(DnnHandle, GivesOneOutcomeForAProblemThatItCouldNotRemember) {
   const ChosenCudnn chosen(CUDNN_EMULATION);
   DnnHandle handle(0);
