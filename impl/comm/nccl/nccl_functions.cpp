@@ -5,35 +5,36 @@
 
 #include <mutex>
 
+#include "core/library_function.h"
+
 namespace halftone::nccl {
 namespace {
 
 // The first in which the communicators do all that this folder uses without blocking.
 constexpr int kOldestVersion = 22000;
 
-template <class Function>
-bool find(void* library, const char* name, Function& out) noexcept {
-  out = reinterpret_cast<Function>(dlsym(library, name));
-  return out != nullptr;
-}
-
 bool find_all(void* library, NcclFunctions& out) noexcept {
-  return find(library, "ncclGetVersion", out.get_version) && find(library, "ncclGetUniqueId", out.get_unique_id) &&
-         find(library, "ncclCommInitRankConfig", out.init_rank) && find(library, "ncclCommFinalize", out.finalize) &&
-         find(library, "ncclCommDestroy", out.destroy) && find(library, "ncclCommAbort", out.abort) &&
-         find(library, "ncclCommGetAsyncError", out.get_async_error) &&
-         find(library, "ncclGetErrorString", out.get_error_string) &&
-         find(library, "ncclGetLastError", out.get_last_error) && find(library, "ncclGroupStart", out.group_start) &&
-         find(library, "ncclGroupEnd", out.group_end) && find(library, "ncclAllReduce", out.all_reduce) &&
-         find(library, "ncclAllGather", out.all_gather) && find(library, "ncclReduceScatter", out.reduce_scatter) &&
-         find(library, "ncclBroadcast", out.broadcast) && find(library, "ncclSend", out.send) &&
-         find(library, "ncclRecv", out.receive);
+  return find_function(library, "ncclGetVersion", out.get_version) &&
+         find_function(library, "ncclGetUniqueId", out.get_unique_id) &&
+         find_function(library, "ncclCommInitRankConfig", out.init_rank) &&
+         find_function(library, "ncclCommFinalize", out.finalize) &&
+         find_function(library, "ncclCommDestroy", out.destroy) && find_function(library, "ncclCommAbort", out.abort) &&
+         find_function(library, "ncclCommGetAsyncError", out.get_async_error) &&
+         find_function(library, "ncclGetErrorString", out.get_error_string) &&
+         find_function(library, "ncclGetLastError", out.get_last_error) &&
+         find_function(library, "ncclGroupStart", out.group_start) &&
+         find_function(library, "ncclGroupEnd", out.group_end) &&
+         find_function(library, "ncclAllReduce", out.all_reduce) &&
+         find_function(library, "ncclAllGather", out.all_gather) &&
+         find_function(library, "ncclReduceScatter", out.reduce_scatter) &&
+         find_function(library, "ncclBroadcast", out.broadcast) && find_function(library, "ncclSend", out.send) &&
+         find_function(library, "ncclRecv", out.receive);
 }
 
 Status check_version(void* library, const char* name) noexcept {
   decltype(&ncclGetVersion) get_version = nullptr;
   int version = 0;
-  if (!find(library, "ncclGetVersion", get_version) || get_version(&version) != ncclSuccess) {
+  if (!find_function(library, "ncclGetVersion", get_version) || get_version(&version) != ncclSuccess) {
     return Status::failure(Code::kUnsupported, "groups of the kind \"nccl\" need NCCL, and %.128s is another library",
                            name);
   }

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "cuda/base/library_function.h"
+#include "core/library_function.h"
 #include "cuda/base/warning.h"
 
 // Tests name another one.

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "cuda/base/library_function.h"
+#include "core/library_function.h"
 #include "cuda/base/warning.h"
 
 namespace halftone::cuda {

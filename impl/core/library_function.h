@@ -1,9 +1,9 @@
-// Functions of NVIDIA's libraries that are opened when they are first needed. Safe from any thread.
+// Functions of libraries that are opened when they are first needed. Safe from any thread.
 #pragma once
 
 #include <dlfcn.h>
 
-namespace halftone::cuda {
+namespace halftone {
 
 // Returns false if the library lacks the function.
 template <class Function>
@@ -12,4 +12,4 @@ bool find_function(void* library, const char* name, Function& out) noexcept {
   return out != nullptr;
 }
 
-}  // namespace halftone::cuda
+}  // namespace halftone
