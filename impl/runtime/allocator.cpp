@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kSegmentSize = size_t{2} << 20;
 // A new segment may be larger than its request, to serve further ones as well: if each large request has a segment of
 // its own, the rounded part of each serves small requests only. A new segment adds this part of the memory that is
-// reserved, and at most this size, unless the request is larger.
+// reserved, of what the limit leaves, and at most this size, unless the request is larger.
 constexpr size_t kSharedPart = 8;
 constexpr size_t kLargestShared = size_t{64} << 20;
 // Checked before sizes are rounded up, so that rounding cannot overflow.
@@ -48,6 +48,7 @@ struct CachingAllocator::State {
   Allocation take_pages(Lock& lock, MemoryPool& pool, size_t bytes);
   PageBlock* take_block(Lock& lock, MemoryPool& pool, size_t size, size_t requested);
   PageBlock* grow(Lock& lock, MemoryPool& pool, size_t size, size_t requested);
+  size_t shared_size() const noexcept;
   size_t segment_size(size_t size) const noexcept;
   Status ask_segment(Lock& lock, size_t size, size_t* bytes, void** out) noexcept;
   Status ask_device(Lock& lock, size_t bytes, void** out) noexcept;
@@ -127,13 +128,19 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, MemoryPool& pool, size_t si
   return pool.pages.take_from_new(data, bytes, size, std::move(segment), std::move(rest));
 }
 
-// A segment that would pass the limit is made no larger than the request needs, or not even rounded up.
+// The size of a new segment for small requests. A part of what the limit leaves, so that requests fit that together
+// nearly reach it.
+size_t CachingAllocator::State::shared_size() const noexcept {
+  int64_t memory = stats.reserved;
+  if (stats.limit != 0) memory = std::min(memory, std::max<int64_t>(stats.limit - stats.reserved, 0));
+  return std::min(static_cast<size_t>(memory) / kSharedPart, kLargestShared);
+}
+
+// A segment that would pass the limit is not rounded up.
 size_t CachingAllocator::State::segment_size(size_t size) const noexcept {
-  const size_t shared = std::min(static_cast<size_t>(stats.reserved) / kSharedPart, kLargestShared);
-  for (const size_t bytes : {whole_segments(std::max(size, shared)), whole_segments(size)}) {
-    if (stats.limit == 0 || stats.reserved + static_cast<int64_t>(bytes) <= stats.limit) return bytes;
-  }
-  return size;
+  const size_t bytes = whole_segments(std::max(size, shared_size()));
+  const bool fits = stats.limit == 0 || stats.reserved + static_cast<int64_t>(bytes) <= stats.limit;
+  return fits ? bytes : size;
 }
 
 Status CachingAllocator::State::ask_segment(Lock& lock, size_t size, size_t* bytes, void** out) noexcept {

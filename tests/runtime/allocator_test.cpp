@@ -209,6 +209,15 @@ TEST_F(CachingAllocatorTest, TakesWhatARequestNeedsWhereASharedSegmentDoesNotFit
   for (const Allocation& allocation : {large, small, other}) allocator_.release(allocation);
 }
 
+// M4: a segment that is larger than its request must not take what later requests need.
+TEST_F(CachingAllocatorTest, LeavesLargeRequestsNearlyAllOfTheLimit) {
+  allocator_.set_limit(100 * kMiB);
+  std::vector<Allocation> all;
+  for (const size_t size : {64 * kMiB, 4 * kMiB, 30 * kMiB}) all.push_back(take(size));
+  EXPECT_LE(allocator_.stats().reserved, 100 * static_cast<int64_t>(kMiB));
+  for (const Allocation& allocation : all) allocator_.release(allocation);
+}
+
 // M3
 TEST_F(CachingAllocatorTest, RetriesOnceWithAnEmptyCache) {
   device_.set_capacity(8 * kMiB);
