@@ -29,6 +29,9 @@ constexpr int64_t kConflictingStride = 512;
 // If rows of a are further apart than this (8 KiB), packing, which reads row after row, is faster than reading the rows
 // of a tile side by side.
 constexpr int64_t kFarStride = 2048;
+// L1 has 64 sets of cache lines on the x86 CPUs with AVX2 or AVX-512, and at least 8 lines in a set.
+constexpr int64_t kCacheSets = 64;
+constexpr int64_t kCacheWays = 8;
 
 // Cuts `total` into equal pieces of at most `largest` and returns their size, a multiple of `unit`.
 int64_t even_piece(int64_t total, int64_t largest, int64_t unit) {
@@ -51,10 +54,28 @@ bool lies_in_words(const View& a, int64_t word_elements) {
   return a.strides[1] == 1 && a.shape[1] % word_elements == 0 && a.strides[0] % word_elements == 0;
 }
 
-// The microkernel takes any strides of a, but is fast only along rows that are not too far apart.
-bool reads_a_directly(const View& a, int64_t size, int64_t word_elements) {
+// True if one set of L1 cannot hold the lines of `rows` rows, `stride` words apart, at one k. Then each load of the
+// microkernel misses L1: at a stride of 4 KiB, all rows of a tile share one set.
+bool rows_share_a_set(int64_t stride, int64_t rows) {
+  int64_t lines[kCacheSets] = {};
+  int64_t previous = -1;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t line = row * stride / kCacheLine;
+    if (line == previous) continue;
+    previous = line;
+    if (++lines[static_cast<uint64_t>(line) % kCacheSets] > kCacheWays) return true;
+  }
+  return false;
+}
+
+// The microkernel takes any strides of a, but is fast only along rows that are not too far apart and do not share cache
+// sets.
+bool reads_a_directly(const View& a, int64_t size, int64_t word_elements, const TileShape& tile) {
   if (!lies_in_words(a, word_elements)) return false;
-  return size <= kSmallOperand || (a.strides[1] == 1 && a.strides[0] / word_elements <= kFarStride);
+  if (a.strides[1] != 1) return size <= kSmallOperand;
+  const int64_t row_stride = a.strides[0] / word_elements;
+  if (rows_share_a_set(row_stride, std::min(a.shape[0], tile.rows))) return false;
+  return size <= kSmallOperand || row_stride <= kFarStride;
 }
 
 // The microkernel needs contiguous rows of b. With few rows of tiles a packed panel is used too seldom to pay off.
@@ -74,7 +95,7 @@ GemmPlan plan_gemm(const GemmArgs& args, const TileShape& tile, int64_t word_ele
   plan.word_elements = word_elements;
   plan.total_depth = k;
   plan.depth = even_piece(k, kMaxDepth, 16);
-  plan.packs_a = !reads_a_directly(args.a, m * k, word_elements);
+  plan.packs_a = !reads_a_directly(args.a, m * k, word_elements, tile);
   plan.packs_b = !reads_b_directly(args.b, k * n, m, tile);
   const int64_t widest = plan.packs_b ? std::max(kMinSlabColumns, kSlabSize / std::max<int64_t>(k, 1)) : n;
   plan.slab_columns = even_piece(n, widest, tile.columns);
