@@ -26,6 +26,9 @@ constexpr int64_t kSmallOperand = int64_t{1} << 15;
 // multiples of 2 KiB.
 constexpr int64_t kMediumOperand = int64_t{1} << 20;
 constexpr int64_t kConflictingStride = 512;
+// A narrow tile reads one cache line of each row of b, and rows of usual lengths share few sets of L1 and L2: read in
+// place by this many rows of tiles or more, b costs more than its packing.
+constexpr int64_t kManyTiles = 32;
 // If rows of a are further apart than this (8 KiB), packing, which reads row after row, is faster than reading the rows
 // of a tile side by side.
 constexpr int64_t kFarStride = 2048;
@@ -82,6 +85,7 @@ bool reads_a_directly(const View& a, int64_t size, int64_t word_elements, const 
 bool reads_b_directly(const View& b, int64_t size, int64_t m, const TileShape& tile) {
   if (b.dtype != DType::kF32 || b.strides[1] != 1) return false;
   if (size <= kSmallOperand || m <= 2 * tile.rows) return true;
+  if (tile.columns <= kCacheLine && m >= kManyTiles * tile.rows) return false;
   return size <= kMediumOperand && b.strides[0] % kConflictingStride != 0;
 }
 

@@ -50,6 +50,22 @@ TEST(GemmPlan, ReadsASmallColumnMajorAInPlace) {
   EXPECT_FALSE(cpu::plan_gemm(args, kAvx512, 1).packs_a);
 }
 
+// The plan of an a of m rows times b [k, n], whose rows are contiguous.
+cpu::GemmPlan plan_with_b(int64_t m, int64_t k, int64_t n, const cpu::TileShape& tile) {
+  GemmArgs args;
+  args.a = {nullptr, DType::kF32, {m, k}, {k, 1}};
+  args.b = {nullptr, DType::kF32, {k, n}, {n, 1}};
+  args.c = {nullptr, DType::kF32, {m, n}, {n, 1}};
+  return cpu::plan_gemm(args, tile, 1);
+}
+
+TEST(GemmPlan, PacksRowsOfBThatManyNarrowTilesRead) {
+  EXPECT_TRUE(plan_with_b(192, 768, 768, kAvx2).packs_b);
+  EXPECT_FALSE(plan_with_b(191, 768, 768, kAvx2).packs_b);
+  EXPECT_FALSE(plan_with_b(4096, 768, 768, kAvx512).packs_b);
+  EXPECT_FALSE(plan_with_b(4096, 128, 256, kAvx2).packs_b);  // fits L2 in any case
+}
+
 // The order of a sum is not a choice of the plan: the stride of a may not change a bit.
 TEST(GemmPlan, TheBitsDoNotDependOnTheStrideOfRows) {
   for_each_instruction_set([] {
