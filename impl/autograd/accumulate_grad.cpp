@@ -14,7 +14,10 @@ namespace halftone {
 class AccumulateGrad::Recorded final : public ReplayedState {
  public:
   Recorded(AccumulateGrad& leaf, bool starts_anew)
-      : leaf_(Ref<AccumulateGrad>::share(&leaf)), before_(leaf.state_), depends_on_before_(!starts_anew) {}
+      : leaf_(Ref<AccumulateGrad>::share(&leaf)), before_(leaf.state_), depends_on_before_(!starts_anew) {
+    leaf_->recordings_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~Recorded() override { leaf_->recordings_.fetch_sub(1, std::memory_order_relaxed); }
 
   // Registers the leaf unless that was done. `starts_anew` if the first change drops the gradient of before.
   static void record(RecordedStep& step, AccumulateGrad& leaf, bool starts_anew) noexcept;
@@ -94,12 +97,11 @@ AccumulateGrad::AccumulateGrad(ContextDevice& device, const Shape& shape, DType 
 }
 
 const Tensor& AccumulateGrad::allocate() {
-  if (!grad_.defined()) grad_ = memory_in(grad_dtype_);
+  if (!grad_.defined()) grad_ = empty(device_, grad_dtype_, shape_, Category::kGradients);
   return grad_;
 }
 
 Tensor AccumulateGrad::memory_in(DType dtype) const {
-  if (!grad_.defined()) return empty(device_, dtype, shape_, Category::kGradients);
   return dtype == grad_dtype_ ? grad_ : converted(grad_, dtype, Category::kGradients);
 }
 
@@ -184,6 +186,7 @@ void AccumulateGrad::zero_grad() noexcept {
   not_finite_rank_ = -1;
   state_ = State::kEmpty;
   is_scaled_ = false;
+  if (grad_.defined() && !is_memory_shared()) grad_ = Tensor();
 }
 
 void AccumulateGrad::mark_stored() noexcept {

@@ -1,7 +1,9 @@
-// The end of a graph: a leaf's gradient. Gradients of any float dtype arrive here and are written over or added to one
-// tensor of the leaf's own, whose memory stays in place from step to step. A gradient that somebody brings is only
-// read.
+// The end of a graph: a leaf's gradient. Gradients of any float dtype arrive here and are written to or added to one
+// tensor of the leaf's own. Its first delivery allocates it, and zero_grad releases it, so that a forward has the
+// memory of the gradients for its activations. A gradient that somebody brings is only read.
 #pragma once
+
+#include <atomic>
 
 #include "autograd/node.h"
 
@@ -50,9 +52,10 @@ class AccumulateGrad : public Node {
   const Shape& shape() const noexcept { return shape_; }
   // Memory for the gradient in a dtype, with the gradient of now converted; the leaf's own where that is its dtype.
   // Nothing changes before take_memory(), so a failure between the two leaves the leaf as it was. Throws OUT_OF_MEMORY.
+  // REQUIRES: has_memory()
   Tensor memory_in(DType dtype) const;
   // The gradient's memory and dtype from now on. REQUIRES: `memory` comes of memory_in(dtype), or is contiguous memory
-  // of shape() that holds the gradient of now, or is undefined where has_memory() is false.
+  // of shape() that holds the gradient of now, or is undefined where that memory holds none.
   void take_memory(Tensor memory, DType dtype) noexcept;
   bool has_memory() const noexcept { return grad_.defined(); }
   // The owner of that memory; null if it is this leaf's. REQUIRES: it lives until it is replaced.
@@ -101,7 +104,9 @@ class AccumulateGrad : public Node {
 
   ContextDevice& device() const noexcept { return device_; }
 
-  // The next delivery is written, not added. Memory and address stay; a gradient that was brought goes.
+  // Drops the gradient: the next delivery is written, not added. The memory goes back to the allocator, unless somebody
+  // else refers to it: then the next delivery is written there. These are a caller that got the gradient and still
+  // holds it, a flat buffer, and a recorded step, which knows the address. A gradient that was brought goes.
   void zero_grad() noexcept;
 
  private:
@@ -111,6 +116,9 @@ class AccumulateGrad : public Node {
   void note_change(bool starts_anew) noexcept;
 
   bool shows_total() const noexcept { return state_ == State::kEmpty && total_.defined(); }
+  bool is_memory_shared() const noexcept {
+    return memory_owner_ != nullptr || recordings_.load(std::memory_order_relaxed) > 0 || !grad_.is_sole();
+  }
 
   ContextDevice& device_;
   Ref<Context> context_;
@@ -124,7 +132,8 @@ class AccumulateGrad : public Node {
   bool frozen_ = false;
   bool is_scaled_ = false;
   GradientMemory* memory_owner_ = nullptr;
-  bool is_delivered_ = false;  // by the backward under way
+  std::atomic<int32_t> recordings_{0};  // that use the memory; any thread may release a recorded step
+  bool is_delivered_ = false;           // by the backward under way
   Hooks<PostAccumulateHook> post_accumulate_hooks_;
 };
 

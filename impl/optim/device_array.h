@@ -31,9 +31,15 @@ class DeviceArray {
   // Changes elements in place. Kernels that were launched before see the former ones.
   template <class Change>
   void change(Change&& change) {
-    change(host_);
-    write_from_host(memory_, DType::kU8, host_.data());
+    change_on_host(change);
+    upload();
   }
+  // The two parts of change(), for a caller whose device takes no host memory until later.
+  template <class Change>
+  void change_on_host(Change&& change) {
+    change(host_);
+  }
+  void upload() { write_from_host(memory_, DType::kU8, host_.data()); }
 
  private:
   int64_t bytes() const noexcept { return static_cast<int64_t>(host_.size() * sizeof(Element)); }

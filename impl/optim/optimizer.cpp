@@ -171,10 +171,15 @@ void Optimizer::update_weights(const Schedule& schedule) {
   if (ranks_) ranks_->updated();
 }
 
+bool Optimizer::is_recording() const {
+  const RecordedStep* const step = RecordedStep::current();
+  return step != nullptr && &step->device() == &device();
+}
+
 // The part of this optimizer in the recording of this thread; null if there is none.
 RecordedUpdate* Optimizer::recorded_update() const {
+  if (!is_recording()) return nullptr;
   RecordedStep* const step = RecordedStep::current();
-  if (step == nullptr || &step->device() != &device()) return nullptr;
   if (ReplayedState* known = step->state_of(this)) return static_cast<RecordedUpdate*>(known);
   const Ref<const Optimizer> self = Ref<const Optimizer>::share(this);
   auto made = make_ref<RecordedUpdate>(*step, [self] { return self->step_count(); });
@@ -305,24 +310,55 @@ std::vector<size_t> Optimizer::parameters_with_grad() const {
 }
 
 const Optimizer::Plan& Optimizer::current_plan() {
-  if (!is_current()) plan_ = make_plan(parameters_with_grad());
+  const PlanState state = plan_state();
+  if (state == PlanState::kMoved && plan_.windows.empty() && !plan_.is_recorded) {
+    follow_gradients();
+  } else if (state != PlanState::kCurrent) {
+    plan_ = make_plan(parameters_with_grad());
+  }
+  plan_.is_recorded = plan_.is_recorded || is_recording();
   return plan_;
 }
 
-// A gradient moves where its parameter was frozen for a while, or where the caller brings another. This allocates
-// nothing: between unscale and step the plan stays current, and the step cannot fail for memory.
-bool Optimizer::is_current() const {
+// Allocates nothing: between unscale and step the plan stays current, and the step cannot fail for memory.
+Optimizer::PlanState Optimizer::plan_state() const {
   size_t next = 0;
+  bool has_moved = false;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i].parameter();
-    if (parameter.accumulator().is_invalid()) return false;
+    if (parameter.accumulator().is_invalid()) return PlanState::kOther;
     if (!parameter.has_shard_grad()) continue;
-    if (next == plan_.parameters.size() || plan_.parameters[next] != i) return false;
-    if (plan_.grads.host()[next].grad != parameters_[i].grad_address()) return false;
-    if (plan_.grads.host()[next].grad_dtype != parameters_[i].grad_dtype()) return false;
-    ++next;
+    if (next == plan_.parameters.size() || plan_.parameters[next] != i) return PlanState::kOther;
+    const GradSlot& slot = plan_.grads.host()[next++];
+    has_moved =
+        has_moved || slot.grad != parameters_[i].grad_address() || slot.grad_dtype != parameters_[i].grad_dtype();
   }
-  return next > 0 && next == plan_.parameters.size();
+  if (next == 0 || next != plan_.parameters.size()) return PlanState::kOther;
+  return has_moved ? PlanState::kMoved : PlanState::kCurrent;
+}
+
+// Allocates nothing either, so that steps whose gradients move cost no more than a transfer of the lists.
+void Optimizer::follow_gradients() {
+  const auto follow = [this](auto& slots) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const OwnedParameter& owned = parameters_[plan_.parameters[i]];
+      slots[i].grad = owned.grad_address();
+      slots[i].grad_dtype = owned.grad_dtype();
+    }
+  };
+  plan_.grads.change_on_host(follow);
+  plan_.updates.change_on_host(follow);
+  const auto upload = [this] {
+    plan_.grads.upload();
+    plan_.updates.upload();
+  };
+  const auto drop = [this] { plan_ = Plan(); };  // the device has not got the lists
+  try {
+    is_recording() ? recorded_update()->upload_later(upload, drop) : upload();
+  } catch (...) {
+    drop();
+    throw;
+  }
 }
 
 Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {

@@ -31,7 +31,8 @@ class Optimizer : public RefCounted {
   // On the device of the first group, owning none yet. Throws STATE for no parameters.
   explicit Optimizer(const ParameterGroup& first);
 
-  // Ends everything that is about the gradients: the factor, and the result of the check.
+  // Drops the gradients, with their memory where nobody shares it (AccumulateGrad::zero_grad), and all that is about
+  // them: the factor, and the result of the check.
   void zero_grad();
   // The schedule of the next step. A schedule of the caller's waits for the device. Its callback may freeze parameters,
   // bring gradients and use the scaler; where it fails, nothing has changed. Throws STATE for no gradient.
@@ -119,8 +120,8 @@ class Optimizer : public RefCounted {
   void own(const ParameterGroup& group, int32_t number, const Moments& kept);
 
  private:
-  // The parameters with a gradient, as kernels want them; planned anew only when other parameters have one, or have it
-  // elsewhere.
+  // The parameters with a gradient, as kernels want them; planned anew only when other parameters have one. A gradient
+  // may have other memory in each step, because zero_grad releases it: then its place is written into the lists.
   struct Plan {
     std::vector<size_t> parameters;
     DeviceArray<GradSlot> grads;
@@ -130,6 +131,7 @@ class Optimizer : public RefCounted {
     DeviceArray<Chunk> chunks;
     DeviceArray<NormNode> nodes;  // one a chunk
     Tensor partials;              // f64, one a chunk
+    bool is_recorded = false;     // recorded work reads the lists, which must not change any more
 
     double* partial_sums() const { return static_cast<double*>(partials.data()); }
     template <class Slot>
@@ -140,6 +142,8 @@ class Optimizer : public RefCounted {
   };
 
   void update_weights(const Schedule& schedule);
+  // True if this thread records the work of the optimizer's device.
+  bool is_recording() const;
   RecordedUpdate* recorded_update() const;
   // Resets the factor of the gradients and the result of their check.
   void reset_factor();
@@ -148,7 +152,11 @@ class Optimizer : public RefCounted {
   void require_gradients() const;
   std::vector<size_t> parameters_with_grad() const;
   Plan make_plan(std::vector<size_t> with_grad) const;
-  bool is_current() const;
+  // kMoved: the same parameters have gradients, but some in other memory, or in another dtype.
+  enum class PlanState { kCurrent, kMoved, kOther };
+  PlanState plan_state() const;
+  // Writes the places of the gradients into the plan's lists. REQUIRES: kMoved, no windows, and not recorded.
+  void follow_gradients();
   OptimizerState read_state() const;
   void write_state(const OptimizerState& state);
   void remember_ranks(const Plan& plan);

@@ -54,19 +54,23 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group,
                              .grad_dtype = precision.grad_dtype,
                              .weights = weights_in(precision),
                              .moments = zero_moments(group, kept)};
-  // A caller that shares the weights usually brings gradients as well; if not, the first backward allocates.
-  const AccumulateGrad& gradient = parameter().accumulator();
-  // Ranks that share the weights give memory to the gradient while there is one.
-  if (parameter().is_sharded()) {
-    if (parameter().shard_grad().defined() && parameter().shard_grad().dtype() != precision.grad_dtype) {
-      fail(Code::kState, group.argument, "%s: parameter %s has a gradient in another dtype than grad_dtype; call %s",
-           group.argument, name(), "zero_grad first");
-    }
-    if (gradient.grad_dtype() == precision.grad_dtype) arrangement.grad = gradient.memory_in(precision.grad_dtype);
-  } else if (!parameter().is_shared() || gradient.has_memory()) {
-    arrangement.grad = gradient.memory_in(precision.grad_dtype);
+  const Tensor& shard_grad = parameter().shard_grad();
+  if (parameter().is_sharded() && shard_grad.defined() && shard_grad.dtype() != precision.grad_dtype) {
+    fail(Code::kState, group.argument, "%s: parameter %s has a gradient in another dtype than grad_dtype; call %s",
+         group.argument, name(), "zero_grad first");
+  }
+  if (keeps_gradient(precision.grad_dtype)) {
+    arrangement.grad = parameter().accumulator().memory_in(precision.grad_dtype);
   }
   return arrangement;
+}
+
+// Memory that somebody shares stays where it is, such as a part of a bucket. Else a gradient that is there now is
+// converted, and backward allocates later ones. Ranks that share weights give memory to a whole gradient themselves.
+bool OwnedParameter::keeps_gradient(DType grad_dtype) const {
+  const AccumulateGrad& gradient = parameter().accumulator();
+  if (!gradient.has_memory()) return false;
+  return gradient.grad_dtype() == grad_dtype || (gradient.has_grad() && !parameter().is_sharded());
 }
 
 void OwnedParameter::install(Arrangement arrangement) noexcept {

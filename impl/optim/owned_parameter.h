@@ -76,7 +76,7 @@ class OwnedParameter {
   using MomentList = std::array<Moment, 3>;
   // All that the parameter is kept in as its group asks.
   struct Arrangement {
-    Tensor grad;
+    Tensor grad;  // undefined: the next backward allocates it
     DType grad_dtype;
     Parameter::Representation weights;
     MomentList moments;
@@ -98,6 +98,8 @@ class OwnedParameter {
   DType grad_dtype() const;
 
  private:
+  // True if the gradient's memory of now, or its values, stay when its dtype becomes `grad_dtype`.
+  bool keeps_gradient(DType grad_dtype) const;
   MomentList zero_moments(const ParameterGroup& group, const Moments& kept) const;
   Moment zero_moment(const ParameterGroup& group, int32_t number, DType dtype, const Shape& shape) const;
   Parameter::Representation weights_in(const Precision& precision) const;

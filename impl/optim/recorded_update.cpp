@@ -1,5 +1,7 @@
 #include "optim/recorded_update.h"
 
+#include <utility>
+
 #include "core/error.h"
 
 namespace halftone::optim {
@@ -32,6 +34,11 @@ void RecordedUpdate::add(Parameter& parameter) {
                       .was_current = parameter.is_current()});
 }
 
+void RecordedUpdate::upload_later(std::function<void()> upload, std::function<void()> drop) {
+  upload_ = std::move(upload);
+  drop_ = std::move(drop);
+}
+
 void RecordedUpdate::check() const {
   for (const Updated& entry : updated_) {
     const Parameter& parameter = *entry.parameter;
@@ -42,6 +49,8 @@ void RecordedUpdate::check() const {
 }
 
 void RecordedUpdate::prepare() {
+  if (upload_) upload_();
+  upload_ = drop_ = nullptr;
   for (const Updated& entry : updated_) entry.parameter->drop_stale_remainder();
   if (number_ >= 0) step_.set_number(number_, rule_.at(position_()).final_factor);
 }
@@ -52,6 +61,7 @@ void RecordedUpdate::settle() noexcept {
 
 // The weights are as before, so copies that were current still are; others must not count as current.
 void RecordedUpdate::abandon() noexcept {
+  if (drop_) drop_();
   for (const Updated& entry : updated_) {
     if (entry.was_current) {
       entry.parameter->mark_current();

@@ -1,5 +1,5 @@
 // The CPU's part of an optimizer's step that was recorded (runtime/recorded_step.h): the weights whose copies are
-// current after it, and the factor of a schedule that the CPU computes.
+// current after it, the factor of a schedule that the CPU computes, and lists that changed while it was recorded.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,9 @@ class RecordedUpdate final : public ReplayedState {
   Schedule schedule(const ScheduleRule& rule);
   // A parameter that the step updates. Throws STATE for split weights that were written since their last update.
   void add(Parameter& parameter);
+  // The optimizer has changed its lists in host memory. A recording transfers none, so `upload` brings them to the
+  // device before the work runs first. If the recording fails before, `drop` is called instead.
+  void upload_later(std::function<void()> upload, std::function<void()> drop);
 
   void check() const override;
   void prepare() override;
@@ -40,6 +43,8 @@ class RecordedUpdate final : public ReplayedState {
   ScheduleRule rule_;
   int number_ = -1;  // of the factor; -1: none
   std::vector<Updated> updated_;
+  std::function<void()> upload_;  // both null unless an upload is due
+  std::function<void()> drop_;
 };
 
 }  // namespace halftone::optim

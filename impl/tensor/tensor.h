@@ -49,6 +49,8 @@ class Tensor {
   void set_range(Ref<RangeVersion> range) const noexcept;
   // True if the storage has more elements than these.
   bool is_part() const noexcept;
+  // True if this is the last reference: no other tensor is over the storage, so that its memory goes with this one.
+  bool is_sole() const noexcept { return body_->reference_count() == 1 && storage()->reference_count() == 1; }
 
   const Ref<GradientSource>& gradient_source() const noexcept { return body_->source; }
   uint32_t result_index() const noexcept { return body_->result_index; }  // among the results of the source

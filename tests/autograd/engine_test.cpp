@@ -26,17 +26,15 @@ TEST_F(EngineTest, AddsTheGradientsOfEveryUse) {
   EXPECT_EQ(grad(x), (std::vector<double>{12, 16}));
 }
 
-TEST_F(EngineTest, AccumulatesUntilZeroGradThenWritesAnewInPlace) {
+TEST_F(EngineTest, AccumulatesUntilZeroGradThenWritesAnew) {
   const Tensor x = leaf({1}, {5});
   backward(ops::rescale(x, 2, 0));
   backward(ops::rescale(x, 2, 0));
   EXPECT_EQ(grad(x), (std::vector<double>{4}));
-  const void* address = accumulator_of(x)->grad().data();
   accumulator_of(x)->zero_grad();
   EXPECT_FALSE(accumulator_of(x)->has_grad());
   backward(ops::rescale(x, 3, 0));
   EXPECT_EQ(grad(x), (std::vector<double>{3}));
-  EXPECT_EQ(accumulator_of(x)->grad().data(), address);
 }
 
 TEST_F(EngineTest, AProductStoresIntoTheLeafWithoutATemporary) {

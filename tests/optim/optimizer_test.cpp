@@ -205,6 +205,7 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterFullPromises) {
   const Ref<Parameter> weight =
       make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
   const AdamW optimizer(group({weight}, {DType::kBF16}), kAdamw);
+  give_gradient(weight, 1);
   const MemoryStats stats = device().allocator->stats();
   const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
   EXPECT_EQ(bytes(Category::kParameters), (4 + 2) * kCount);
@@ -304,6 +305,7 @@ TEST_F(OptimizerTest, MemoryIsWhatMasterSplitPromises) {
   const Ref<Parameter> weight =
       make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
   const AdamW optimizer(group({weight}, kSplit), kAdamw);
+  give_gradient(weight, 1);
   const MemoryStats stats = device().allocator->stats();
   const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
   EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
@@ -317,6 +319,7 @@ TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
   const Ref<Parameter> weight =
       make_ref<Parameter>("weight", full(device(), DType::kF32, {kCount}, 0.5, Category::kParameters));
   const AdamW optimizer(group({weight}, {DType::kBF16, DType::kBF16, DType::kI8, Master::kSplit, DType::kU8}), kAdamw);
+  give_gradient(weight, 1);
   const MemoryStats stats = device().allocator->stats();
   const auto bytes = [&](Category category) { return stats.by_category[static_cast<int>(category)]; };
   EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);

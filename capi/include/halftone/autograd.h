@@ -63,14 +63,16 @@ HTONE_API htone_status htone_tensor_backward(htone_tensor* tensor, htone_tensor*
 /** Returns the gradient of a leaf.
  *
  * @param[in] tensor a leaf; borrowed.
- * @param[out] out the gradient, shape of tensor; it changes with the next backward; owned by the caller.
+ * @param[out] out the gradient, shape of tensor; it changes with the next backward, also after it is zeroed; owned by
+ *   the caller. A copy (htone_tensor_clone) does not change.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none; it is invalid since a failed backward; tensor is no
  *   leaf that requires a gradient).
  * @since 0.1
  */
 HTONE_API htone_status htone_tensor_grad(htone_tensor* tensor, htone_tensor** out);
 
-/** Drops a leaf's gradient: the next backward writes it anew.
+/** Drops a leaf's gradient: there is none until the next backward writes it anew. Its memory is released, unless the
+ * caller holds it.
  *
  * @param[in] tensor a leaf; borrowed.
  * @errors INVALID_HANDLE.

@@ -10,7 +10,7 @@
  * same for all devices.
  *
  * Rules of the function, which a device that records needs:
- * - Run it once or twice before the capture, so that gradients and lists of the optimizer are there.
+ * - Run it once or twice before the capture, so that lists of the optimizer are there.
  * - It must not wait for the device or read from it, and must not transfer host memory. Such a call in it returns
  *   STATE, and so does the capture. Write the data of a step into tensors that the function reads
  *   (htone_tensor_write), before the replay.
@@ -24,7 +24,8 @@
  * - Operations on other devices are part of the capture alone.
  *
  * Memory that the recorded work uses stays reserved until the graph is released: what the function allocated, and what
- * was allocated when the capture began. Objects that the function used may be released before.
+ * was allocated when the capture began. Objects that the function used may be released before. Gradients that the
+ * function writes keep their memory until then, also when they are zeroed.
  *
  * @code
  * static htone_status forward_step(void* user) {

@@ -137,7 +137,8 @@ HTONE_API htone_status htone_parameter_dtype(htone_parameter* parameter, htone_d
 /** Returns a parameter's gradient.
  *
  * @param[in] parameter borrowed.
- * @param[out] out the gradient, shape of the parameter; it changes with the next backward; owned by the caller.
+ * @param[out] out the gradient, shape of the parameter; it changes with the next backward, also after it is zeroed;
+ *   owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (there is none, or it is invalid since a failed backward),
  *   OUT_OF_MEMORY.
  * @since 0.1

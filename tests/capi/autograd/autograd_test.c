@@ -77,6 +77,20 @@ static void backward_adds_until_the_gradient_is_zeroed(void** state) {
   assert_values(grad_of(x), 0, 1);
 }
 
+/* zero_grad releases the memory of a gradient, but not while somebody holds it. */
+static void a_gradient_that_is_held_keeps_its_values_until_the_next_backward(void** state) {
+  (void)state;
+  htone_tensor *x = leaf(make_ramp(HTONE_F32, 1, 3)), *out = NULL;
+  backward(sum_of(apply2(htone_mul, x, x)));
+  htone_tensor* held = grad_of(x);
+  assert_ok(htone_tensor_zero_grad(x));
+  assert_fails(htone_tensor_grad(x, &out), HTONE_ERROR_STATE, "no gradient");
+  for (int i = 0; i < 100; ++i) make_ramp(HTONE_F32, 1, 3); /* would take released memory */
+  assert_values(held, 0, 0, 2, 4);
+  backward(sum_of(x));
+  assert_values(held, 0, 1, 1, 1);
+}
+
 static void a_leaf_can_stop_asking_for_a_gradient(void** state) {
   (void)state;
   htone_tensor* x = leaf(make_ramp(HTONE_F32, 1, 2));
@@ -306,6 +320,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(gradients_flow_through_views_and_casts),
       cmocka_unit_test(gradients_of_a_matrix_product_are_products),
       cmocka_unit_test(backward_adds_until_the_gradient_is_zeroed),
+      cmocka_unit_test(a_gradient_that_is_held_keeps_its_values_until_the_next_backward),
       cmocka_unit_test(a_leaf_can_stop_asking_for_a_gradient),
       cmocka_unit_test(only_float_leaves_may_ask_for_a_gradient),
       cmocka_unit_test(nothing_is_recorded_under_no_grad),

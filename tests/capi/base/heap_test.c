@@ -61,6 +61,7 @@ static const Model kModels[] = {{"MLP", make_mlp, 2, {kBatch, 12, 0, 0}, HTONE_F
                                 {"GPT", make_gpt, 2, {kBatch, kTime, 0, 0}, HTONE_I64}};
 
 typedef struct Training {
+  htone_device* device;
   htone_module* module;
   htone_autocast_policy* policy; /* NULL for FP32 */
   htone_optimizer* optimizer;
@@ -79,7 +80,8 @@ static Training make_training(const Model* model, htone_dtype precision) {
   const int64_t rows = model->input_dtype == HTONE_I64 ? kBatch * kTime : kBatch;
   htone_adamw_options adamw = HTONE_ADAMW_OPTIONS_INIT;
   htone_grad_scaler_options scaler = HTONE_GRAD_SCALER_OPTIONS_INIT;
-  Training training = {.module = model->make(device),
+  Training training = {.device = device,
+                       .module = model->make(device),
                        .input = ones(device, model->input_dtype, model->rank, model->shape),
                        .targets = ones(device, HTONE_I64, 1, &rows)};
   adamw.compute_dtype = precision;
@@ -132,10 +134,55 @@ static void m11_a_step_that_repeats_allocates_nothing(void** state) {
   }
 }
 
+/* The address of the gradient of the first parameter. */
+static const void* gradient_place(const Training* training) {
+  htone_tensor* gradient = NULL;
+  htone_parameter* weight = NULL;
+  void* place = NULL;
+  assert_ok(htone_module_parameter(training->module, 0, &weight));
+  assert_ok(htone_parameter_grad(weight, &gradient));
+  assert_ok(htone_tensor_data(gradient, &place));
+  assert_ok(htone_tensor_release(gradient));
+  assert_ok(htone_parameter_release(weight));
+  return place;
+}
+
+/* Zeroed gradients release their memory. Another tensor takes it in every second step, so that the gradients move. */
+static const void* step_elsewhere(const Training* training, int number) {
+  static const int64_t kWeight[] = {16, 12};
+  htone_tensor* other = NULL;
+  assert_ok(htone_optimizer_zero_grad(training->optimizer));
+  if (number % 2 == 0) {
+    assert_ok(htone_tensor_create_full(training->device, HTONE_F32, 2, kWeight, 1.0, &other));
+  }
+  step(training);
+  const void* place = gradient_place(training);
+  assert_ok(htone_tensor_release(other));
+  return place;
+}
+
+static void m11_a_step_whose_gradients_have_moved_allocates_nothing(void** state) {
+  (void)state;
+  if (kSanitized) skip_test("the sanitizers' builds keep no memory of objects, so that each use after release shows");
+  const Training training = make_training(&kModels[0], HTONE_F32);
+  const void* place = NULL;
+  int has_moved = 0;
+  int64_t before = 0;
+  for (int i = 0; i < 2 * kWarmUp + kSteps; ++i) {
+    if (i == 2 * kWarmUp) before = blocks_allocated();
+    const void* const now = step_elsewhere(&training, i);
+    if (i >= 2 * kWarmUp && now != place) has_moved = 1;
+    place = now;
+  }
+  assert_int_equal(blocks_allocated() - before, 0);
+  assert_true(has_moved);
+}
+
 int main(int argc, char** argv) {
   setenv("HALFTONE_OBJECT_POOL", "1", 1); /* failing_allocations.cpp turns it off */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(m11_a_step_that_repeats_allocates_nothing),
+      cmocka_unit_test(m11_a_step_whose_gradients_have_moved_allocates_nothing),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

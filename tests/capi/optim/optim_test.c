@@ -136,6 +136,33 @@ static void a_step_needs_a_gradient_since_it_was_zeroed(void** state) {
   assert_int_equal(step_count_of(optimizer), 0);
 }
 
+static int64_t gradient_bytes(htone_device* device) {
+  htone_memory_stats stats = HTONE_MEMORY_STATS_INIT;
+  assert_ok(htone_device_memory_stats(device, &stats));
+  return stats.by_category[HTONE_MEMORY_GRADIENTS];
+}
+
+/* As optim.h says: the first backward after zero_grad allocates them. */
+static void zeroed_gradients_take_no_memory(void** state) {
+  (void)state;
+  htone_device* device = make_device(make_context(1, 0));
+  htone_module* module = make_linear(device, 16, 8, 1);
+  htone_optimizer* optimizer = make_adamw(module, NULL);
+  const int64_t shape[] = {2, 16};
+  htone_tensor *input = NULL, *gradient = NULL;
+  assert_ok(htone_tensor_create_full(device, HTONE_F32, 2, shape, 1, &input));
+  keep_tensor(input);
+  for (int step = 0; step < 3; ++step) {
+    assert_int_equal(gradient_bytes(device), 0);
+    assert_fails(htone_parameter_grad(parameter_of(module, 0), &gradient), HTONE_ERROR_STATE, "no gradient");
+    backward(sum_of(forward(module, input)));
+    assert_int_equal(gradient_bytes(device), (16 + 1) * 8 * 4);
+    assert_ok(htone_optimizer_step(optimizer));
+    assert_int_equal(gradient_bytes(device), (16 + 1) * 8 * 4);
+    assert_ok(htone_optimizer_zero_grad(optimizer));
+  }
+}
+
 static void parameters_without_a_gradient_stay(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 1);
@@ -364,6 +391,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_schedule_set_late_starts_at_the_steps_taken),
       cmocka_unit_test(the_norm_is_taken_over_all_gradients),
       cmocka_unit_test(a_step_needs_a_gradient_since_it_was_zeroed),
+      cmocka_unit_test(zeroed_gradients_take_no_memory),
       cmocka_unit_test(parameters_without_a_gradient_stay),
       cmocka_unit_test(the_low_precision_copy_is_the_master_rounded),
       cmocka_unit_test(masters_keep_updates_that_bf16_would_lose),

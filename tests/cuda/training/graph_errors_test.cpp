@@ -68,6 +68,7 @@ class GraphErrors : public testing::Test {
     return state.sequence;
   }
   float third_loss(bool releases);
+  int64_t gradient_bytes();
   htone_memory_stats memory() {
     htone_memory_stats stats = {};
     stats.struct_size = sizeof stats;
@@ -133,7 +134,7 @@ TEST_F(GraphErrors, WaitsAndTransfersOfHostMemoryAreRefused) {
   step();
 }
 
-// Lists of the optimizer are made in its first step.
+// Lists of the optimizer are made in its first step, and made anew where other parameters have gradients.
 TEST_F(GraphErrors, AStepBeforeTheCaptureIsNecessary) {
   const Error error = failure([&] { step(); });
   EXPECT_EQ(error.native_code(), HTONE_ERROR_STATE);
@@ -193,6 +194,49 @@ TEST_F(GraphErrors, GradientsThatAreThereUnexpectedlyRefuseTheReplay) {
   }
   call(htone_optimizer_zero_grad, optimizer_);
   call(htone_graph_replay, graph);
+}
+
+int64_t GraphErrors::gradient_bytes() { return memory().by_category[HTONE_MEMORY_GRADIENTS]; }
+
+// zero_grad has released the gradients, so that the capture allocates them, and the optimizer's lists change in it.
+TEST_F(GraphErrors, AnAbandonedCaptureThatAllocatedTheGradientsLeavesTheOptimizerUsable) {
+  step();
+  call(htone_optimizer_zero_grad, optimizer_);
+  EXPECT_EQ(gradient_bytes(), 0);
+  const std::vector<float> before = weights();
+  const Error error = failure([&] {
+    backward();
+    call(htone_optimizer_step, optimizer_);
+    (void)loss_.item();
+  });
+  EXPECT_EQ(error.native_code(), HTONE_ERROR_STATE);
+  EXPECT_EQ(weights(), before);
+  step();
+  EXPECT_NE(weights(), before);
+}
+
+// A replay writes gradients to the addresses that the capture knew.
+TEST_F(GraphErrors, AGraphKeepsTheMemoryOfItsGradientsWhileItLives) {
+  step();
+  call(htone_optimizer_zero_grad, optimizer_);
+  EXPECT_EQ(gradient_bytes(), 0);
+  Function function = [&] { step(); };
+  Graph graph = capture(function);
+  const int64_t bytes = gradient_bytes();
+  EXPECT_GT(bytes, 0);
+  for (int i = 0; i < 2; ++i) {
+    call(htone_graph_replay, graph);
+    call(htone_optimizer_zero_grad, optimizer_);
+    EXPECT_EQ(gradient_bytes(), bytes);
+    step();
+  }
+  call(htone_graph_replay, graph);
+  graph = Graph();
+  EXPECT_EQ(gradient_bytes(), bytes);
+  call(htone_optimizer_zero_grad, optimizer_);
+  EXPECT_EQ(gradient_bytes(), 0);
+  step();
+  step();
 }
 
 TEST_F(GraphErrors, AReplayCountsAsAWriteOfTheWeights) {
