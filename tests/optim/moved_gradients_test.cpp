@@ -86,7 +86,9 @@ TEST_F(MovedGradientsTest, AStepAllocatesNothingForThem) {
     backward(training, step);
     const int64_t before = requests();
     training.optimizer->step();
-    if (step > 0) EXPECT_EQ(requests(), before) << step;
+    if (step > 0) {
+      EXPECT_EQ(requests(), before) << step;
+    }
   }
 }
 
