@@ -230,6 +230,15 @@ class Headers(PlantedFault):
         self.write("capi/include/halftone/planted.h", "_Static_assert(1, \"\");\n")
         self.assert_fault("planted.h: gcc -std=c99", str(self.root / "generated"))
 
+    def test_names_that_differ_by_case_alone_are_found(self):
+        self.write("capi/include/halftone/planted.h", "#define HTONE_STATUS_NAME 1\n")
+        self.assert_fault("HTONE_STATUS_NAME and htone_status_name differ by case alone", str(self.root / "generated"))
+
+    def test_a_result_that_must_not_be_ignored_is_found(self):
+        base = "capi/include/halftone/base.h"
+        self.replace(base, "HTONE_API htone_status htone_error_set", "HTONE_EXPORT htone_status htone_error_set")
+        self.assert_fault("htone_error_set is HTONE_EXPORT, not HTONE_API", str(self.root / "generated"))
+
 
 class Symbols(PlantedFault):
     check = "check_symbols.py"

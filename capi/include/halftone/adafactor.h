@@ -54,7 +54,7 @@ typedef struct htone_adafactor_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_adafactor_options_init(htone_adafactor_options* options);
+HTONE_EXPORT htone_status htone_adafactor_options_init(htone_adafactor_options* options);
 
 /** Makes an Adafactor optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.

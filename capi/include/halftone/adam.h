@@ -34,7 +34,7 @@ extern "C" {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_adam_options_init(htone_adamw_options* options);
+HTONE_EXPORT htone_status htone_adam_options_init(htone_adamw_options* options);
 
 /** Makes an Adam optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.

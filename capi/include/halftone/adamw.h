@@ -55,7 +55,7 @@ typedef struct htone_adamw_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_adamw_options_init(htone_adamw_options* options);
+HTONE_EXPORT htone_status htone_adamw_options_init(htone_adamw_options* options);
 
 /** Makes an AdamW optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.

@@ -75,7 +75,7 @@ typedef struct htone_link_cost {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_link_cost_init(htone_link_cost* cost);
+HTONE_EXPORT htone_status htone_link_cost_init(htone_link_cost* cost);
 
 /** Returns what a message of the group costs, as measured in its first operation: the slowest rank's, equal on all.
  *

@@ -42,7 +42,7 @@ typedef struct htone_attention_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_attention_options_init(htone_attention_options* options);
+HTONE_EXPORT htone_status htone_attention_options_init(htone_attention_options* options);
 
 /** Attends: each query gives the mean of the values, weighted by softmax(scale * query key + mask) over the keys. The
  * scores are never stored: forward and backward take them block by block, in memory that grows with the number of
@@ -92,7 +92,7 @@ typedef struct htone_rotary_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_rotary_options_init(htone_rotary_options* options);
+HTONE_EXPORT htone_status htone_rotary_options_init(htone_rotary_options* options);
 
 /** Rotates pairs of elements of queries or keys by angles that grow with the position of their row: pair i (a, b) of a
  * row at position p becomes (a cos t - b sin t, b cos t + a sin t) with t = p * base^(-2 i / depth). A score of two

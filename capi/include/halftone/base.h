@@ -38,7 +38,8 @@
 #include <stdint.h>
 
 /** @def HTONE_EXPORT
- * Declares a function of the library.
+ * Declares a function whose result a caller may ignore, because a failure loses nothing: it releases, ends or removes
+ * something on a path that cleans up, fills a structure with its defaults, or returns a name.
  */
 /** @def HTONE_API
  * Declares a function of the library whose result the caller must not ignore. Compilers that know warn_unused_result
@@ -109,7 +110,7 @@ typedef struct htone_error_info {
  * @return a string that lives as long as the library.
  * @since 0.1
  */
-HTONE_API const char* htone_status_name(htone_status status);
+HTONE_EXPORT const char* htone_status_name(htone_status status);
 
 /** Sets struct_size and empties the other fields, as HTONE_ERROR_INFO_INIT does.
  *
@@ -117,9 +118,10 @@ HTONE_API const char* htone_status_name(htone_status status);
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_error_info_init(htone_error_info* info);
+HTONE_EXPORT htone_status htone_error_info_init(htone_error_info* info);
 
-/** Returns the last error of this thread; successful calls do not change it.
+/** Returns the last error of this thread; successful calls do not change it. The error of a call is read on the thread
+ * of that call: on a thread without a failed call the status is HTONE_OK and the message says so.
  *
  * @param[in,out] out_info struct_size set by the caller; the other fields are written. Caller's memory.
  * @errors INVALID_ARGUMENT (NULL, or a struct_size below 16). These are not recorded as the last error.

@@ -66,7 +66,7 @@ typedef struct htone_group_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_group_options_init(htone_group_options* options);
+HTONE_EXPORT htone_status htone_group_options_init(htone_group_options* options);
 
 /** Creates this rank's part of a group. Waits for the other ranks, at most the timeout; a group of threads does not
  * wait.
@@ -135,7 +135,7 @@ HTONE_API htone_status htone_group_kind(htone_group* group, char* out, size_t ca
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_group_abort(htone_group* group, const char* reason);
+HTONE_EXPORT htone_status htone_group_abort(htone_group* group, const char* reason);
 
 /** Counts of what a rank has exchanged with the others since its group was created. */
 typedef struct htone_group_counters {
@@ -157,7 +157,7 @@ typedef struct htone_group_counters {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_group_counters_init(htone_group_counters* counters);
+HTONE_EXPORT htone_status htone_group_counters_init(htone_group_counters* counters);
 
 /** Returns the counts of this rank.
  *

@@ -122,7 +122,7 @@ typedef struct htone_context_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_allocator_init(htone_allocator* allocator);
+HTONE_EXPORT htone_status htone_allocator_init(htone_allocator* allocator);
 
 /** Sets struct_size and empties the other fields, as HTONE_IO_INIT does.
  *
@@ -130,7 +130,7 @@ HTONE_API htone_status htone_allocator_init(htone_allocator* allocator);
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_io_init(htone_io* io);
+HTONE_EXPORT htone_status htone_io_init(htone_io* io);
 
 /** Sets struct_size and empties the other fields, as HTONE_CLOCK_INIT does.
  *
@@ -138,7 +138,7 @@ HTONE_API htone_status htone_io_init(htone_io* io);
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_clock_init(htone_clock* clock);
+HTONE_EXPORT htone_status htone_clock_init(htone_clock* clock);
 
 /** Fills options with the defaults.
  *
@@ -146,7 +146,7 @@ HTONE_API htone_status htone_clock_init(htone_clock* clock);
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_context_options_init(htone_context_options* options);
+HTONE_EXPORT htone_status htone_context_options_init(htone_context_options* options);
 
 /** Makes a context. Its threads start with the first work that needs them.
  *

@@ -52,7 +52,7 @@ typedef struct htone_conv_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_conv_options_init(htone_conv_options* options);
+HTONE_EXPORT htone_status htone_conv_options_init(htone_conv_options* options);
 
 /** Convolves lines: out[n, o, x] = bias[o] + the sum over channels c of o's group and elements j of the kernel of
  * weight[o, c, j] * input[n, c, x * stride + j * dilation - padding].

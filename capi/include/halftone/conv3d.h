@@ -48,7 +48,7 @@ typedef struct htone_conv3d_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_conv3d_options_init(htone_conv3d_options* options);
+HTONE_EXPORT htone_status htone_conv3d_options_init(htone_conv3d_options* options);
 
 /** Convolves volumes: as htone_conv1d along depth, height and width. A copy of the input, as many times as the kernel
  * has elements along the depth, lives during the call and during its backward.

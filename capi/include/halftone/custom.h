@@ -139,7 +139,7 @@ typedef struct htone_custom_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_custom_options_init(htone_custom_options* options);
+HTONE_EXPORT htone_status htone_custom_options_init(htone_custom_options* options);
 
 /** Makes a module with its own forward. Parameters, buffers and children are added to it under names; no other thread
  * may use the module meanwhile. The depth of children is limited (htone_module_add_child).

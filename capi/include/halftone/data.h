@@ -52,7 +52,7 @@ typedef struct htone_sampler_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_sampler_options_init(htone_sampler_options* options);
+HTONE_EXPORT htone_status htone_sampler_options_init(htone_sampler_options* options);
 
 /** Makes a sampler. The order of epoch e is a permutation that depends only on (seed, e, count).
  *

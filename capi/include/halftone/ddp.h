@@ -90,7 +90,7 @@ typedef struct htone_ddp_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_ddp_options_init(htone_ddp_options* options);
+HTONE_EXPORT htone_status htone_ddp_options_init(htone_ddp_options* options);
 
 /** Replicates a module. Every rank calls it for the same model; rank 0's weights and buffers replace those of the
  * others. The gradients of all parameters that are not frozen are averaged from now on, until the last reference to the

@@ -164,7 +164,7 @@ HTONE_API htone_status htone_device_synchronize(htone_device* device);
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_memory_stats_init(htone_memory_stats* stats);
+HTONE_EXPORT htone_status htone_memory_stats_init(htone_memory_stats* stats);
 
 /** Reads the memory counters.
  *
@@ -198,7 +198,7 @@ HTONE_API htone_status htone_device_set_memory_limit(htone_device* device, int64
  * @errors INVALID_HANDLE.
  * @since 0.1
  */
-HTONE_API htone_status htone_device_release_cached(htone_device* device);
+HTONE_EXPORT htone_status htone_device_release_cached(htone_device* device);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,7 @@ HTONE_API htone_status htone_context_device_count(htone_context* context, size_t
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_device_info_init(htone_device_info* info);
+HTONE_EXPORT htone_status htone_device_info_init(htone_device_info* info);
 
 /** Describes one of the devices that there are, without making it.
  *
@@ -75,7 +75,7 @@ typedef struct htone_cpu_features {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_cpu_features_init(htone_cpu_features* features);
+HTONE_EXPORT htone_status htone_cpu_features_init(htone_cpu_features* features);
 
 /** Describes how this CPU computes. The first call measures for some microseconds.
  *

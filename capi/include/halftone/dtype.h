@@ -41,7 +41,7 @@ typedef enum htone_dtype {
  * @return a string that lives as long as the library.
  * @since 0.1
  */
-HTONE_API const char* htone_dtype_name(htone_dtype dtype);
+HTONE_EXPORT const char* htone_dtype_name(htone_dtype dtype);
 
 /** Returns the size of one element.
  *

@@ -43,7 +43,7 @@ typedef struct htone_ema_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_ema_options_init(htone_ema_options* options);
+HTONE_EXPORT htone_status htone_ema_options_init(htone_ema_options* options);
 
 /** Makes averages that begin as the weights. They are FP32 for every storage of the weights.
  *

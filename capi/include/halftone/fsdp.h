@@ -133,7 +133,7 @@ typedef struct htone_fsdp_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_fsdp_options_init(htone_fsdp_options* options);
+HTONE_EXPORT htone_status htone_fsdp_options_init(htone_fsdp_options* options);
 
 /** Shares the state of a module's training among ranks. Every rank calls it for the same model; rank 0's weights and
  * buffers replace those of the others.

@@ -50,7 +50,7 @@ typedef struct htone_generate_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_generate_options_init(htone_generate_options* options);
+HTONE_EXPORT htone_status htone_generate_options_init(htone_generate_options* options);
 
 /** Continues tokens by those that a language model predicts, one after another, and records nothing. A causal
  * htone_module_create_transformer runs each token once, with a cache (cache.h), so its hooks see the new tokens alone;

@@ -50,7 +50,7 @@ HTONE_API htone_status htone_context_set_seed(htone_context* context, uint64_t s
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_generator_state_init(htone_generator_state* empty);
+HTONE_EXPORT htone_status htone_generator_state_init(htone_generator_state* empty);
 
 /** Reads the state from which the next draw follows. A checkpoint saves it by itself.
  *

@@ -115,7 +115,7 @@ typedef struct htone_scaler_state {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options);
+HTONE_EXPORT htone_status htone_grad_scaler_options_init(htone_grad_scaler_options* options);
 
 /** Fills options with the rules and defaults of another system.
  *
@@ -211,7 +211,7 @@ HTONE_API htone_status htone_grad_scaler_current_scale(htone_grad_scaler* scaler
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_scaler_state_init(htone_scaler_state* empty);
+HTONE_EXPORT htone_status htone_scaler_state_init(htone_scaler_state* empty);
 
 /** Returns the state of a scaler; waits for the device.
  *

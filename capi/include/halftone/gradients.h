@@ -37,7 +37,7 @@ typedef struct htone_gradients_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_gradients_options_init(htone_gradients_options* options);
+HTONE_EXPORT htone_status htone_gradients_options_init(htone_gradients_options* options);
 
 /** Computes the gradients of the outputs' sum, weighted by `gradients`, to some tensors. The gradients of leaves stay
  * as they are, also after a failure. Operations that do not lead to an input do not run. Hooks of

@@ -122,7 +122,7 @@ HTONE_API htone_status htone_parameter_add_post_accumulate_hook(htone_parameter*
  * @errors INVALID_HANDLE.
  * @since 0.1
  */
-HTONE_API htone_status htone_hook_remove(htone_hook* hook);
+HTONE_EXPORT htone_status htone_hook_remove(htone_hook* hook);
 
 /** Adds a reference.
  *

@@ -117,7 +117,7 @@ typedef struct htone_embedding_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_embedding_options_init(htone_embedding_options* options);
+HTONE_EXPORT htone_status htone_embedding_options_init(htone_embedding_options* options);
 
 /** Makes a layer that applies htone_embedding: indices of any shape to [..., embedding_dim].
  *

@@ -40,7 +40,7 @@ typedef struct htone_launch {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_launch_init(htone_launch* launch);
+HTONE_EXPORT htone_status htone_launch_init(htone_launch* launch);
 
 /** Tells which of how many processes this one is, by the environment variables that launchers set: RANK, WORLD_SIZE,
  * LOCAL_RANK and LOCAL_WORLD_SIZE; those of Open MPI (OMPI_COMM_WORLD_RANK and so on), of MPICH (PMI_RANK) and of Slurm

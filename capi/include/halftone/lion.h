@@ -47,7 +47,7 @@ typedef struct htone_lion_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_lion_options_init(htone_lion_options* options);
+HTONE_EXPORT htone_status htone_lion_options_init(htone_lion_options* options);
 
 /** Makes a Lion optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.

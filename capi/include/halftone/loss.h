@@ -137,7 +137,7 @@ typedef struct htone_cross_entropy_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options);
+HTONE_EXPORT htone_status htone_cross_entropy_options_init(htone_cross_entropy_options* options);
 
 /** Returns the cross entropy between logits and classes, with weights, ignored rows and smoothed labels. A row is a
  * list of c logits; further dimensions follow the classes.

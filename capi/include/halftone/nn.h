@@ -58,7 +58,7 @@ typedef struct htone_linear_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_linear_options_init(htone_linear_options* options);
+HTONE_EXPORT htone_status htone_linear_options_init(htone_linear_options* options);
 
 /** Makes a linear layer: [..., in_features] to [..., out_features].
  *

@@ -39,7 +39,7 @@ typedef struct htone_norm_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_norm_options_init(htone_norm_options* options);
+HTONE_EXPORT htone_status htone_norm_options_init(htone_norm_options* options);
 
 /** Makes a layer that applies htone_layer_norm.
  *
@@ -116,7 +116,7 @@ typedef struct htone_batch_norm_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_batch_norm_options_init(htone_batch_norm_options* options);
+HTONE_EXPORT htone_status htone_batch_norm_options_init(htone_batch_norm_options* options);
 
 /** Makes a layer that applies htone_batch_norm to [n, channels] and [n, channels, length]: in training mode with the
  * batch's statistics, which it then adds to the running ones; in evaluation mode with those. The running ones change

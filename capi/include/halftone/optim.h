@@ -244,7 +244,7 @@ HTONE_API htone_status htone_optimizer_set_gradient_guard(htone_optimizer* optim
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_step_outcome_init(htone_step_outcome* outcome);
+HTONE_EXPORT htone_status htone_step_outcome_init(htone_step_outcome* outcome);
 
 /** Returns whether the last step of an optimizer changed the weights, and if not, the gradient that was not finite;
  * waits for the device. Gradients are checked in steps through a gradient scaler and under a gradient guard.

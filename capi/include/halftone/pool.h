@@ -45,7 +45,7 @@ typedef struct htone_pool_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_pool_options_init(htone_pool_options* options);
+HTONE_EXPORT htone_status htone_pool_options_init(htone_pool_options* options);
 
 /** Takes the largest element of each window of a line. A NaN is larger than all; the gradient goes to the first of
  * equal maxima.

@@ -43,7 +43,7 @@ typedef struct htone_recurrent_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_recurrent_options_init(htone_recurrent_options* options);
+HTONE_EXPORT htone_status htone_recurrent_options_init(htone_recurrent_options* options);
 
 /** Makes an LSTM over sequences. htone_module_forward takes an input [batch, time, input_size], begins with states of
  * zeros, and returns [batch, time, hidden_size], or 2 hidden_size where it is bidirectional: at each step the forward

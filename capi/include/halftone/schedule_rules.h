@@ -78,7 +78,7 @@ typedef struct htone_one_cycle_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_one_cycle_options_init(htone_one_cycle_options* options);
+HTONE_EXPORT htone_status htone_one_cycle_options_init(htone_one_cycle_options* options);
 
 /** Makes a schedule that raises the learning rate to that of the optimizer and then lowers it to far below where it
  * began. Unlike in PyTorch the optimizer's own rate is the highest of the cycle, the momentum does not change, and
@@ -116,7 +116,7 @@ typedef struct htone_plateau_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_plateau_options_init(htone_plateau_options* options);
+HTONE_EXPORT htone_status htone_plateau_options_init(htone_plateau_options* options);
 
 /** Makes a schedule that lowers the learning rate when the numbers of htone_schedule_report have stopped to improve.
  * Optimizers that were given it share its progress, which a checkpoint saves with each of them. A load of a checkpoint

@@ -57,7 +57,7 @@ HTONE_API htone_status htone_keep(void* handle);
  *   callback). Then the scope is still open.
  * @since 0.1
  */
-HTONE_API htone_status htone_scope_end(htone_scope* scope);
+HTONE_EXPORT htone_status htone_scope_end(htone_scope* scope);
 
 #ifdef __cplusplus
 }

@@ -46,7 +46,7 @@ typedef struct htone_sgd_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_sgd_options_init(htone_sgd_options* options);
+HTONE_EXPORT htone_status htone_sgd_options_init(htone_sgd_options* options);
 
 /** Makes an SGD optimizer over a module's parameters except the frozen ones, in one group. All of its state is
  * allocated.

@@ -128,7 +128,7 @@ typedef struct htone_load_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_load_options_init(htone_load_options* options);
+HTONE_EXPORT htone_status htone_load_options_init(htone_load_options* options);
 
 /** Copies tensors into a module's parameters and buffers of the same names, all of them or none: master weights, and
  * the low-precision copies that an optimizer keeps. Floats convert to the module's dtype, integers likewise; moments

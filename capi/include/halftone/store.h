@@ -62,7 +62,7 @@ typedef struct htone_tcp_store_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_tcp_store_options_init(htone_tcp_store_options* options);
+HTONE_EXPORT htone_status htone_tcp_store_options_init(htone_tcp_store_options* options);
 
 /** Opens a store that one process serves to others over TCP. The plugin libhalftone_gloo.so has to be loaded. Each side
  * proves to the other that it knows the secret (HMAC-SHA-256 of random challenges); a stranger is refused before it can
@@ -117,7 +117,7 @@ typedef struct htone_store_functions {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_store_functions_init(htone_store_functions* functions);
+HTONE_EXPORT htone_status htone_store_functions_init(htone_store_functions* functions);
 
 /** Makes a store of functions of the caller's. They are also called by threads of the library.
  *

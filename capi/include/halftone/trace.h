@@ -40,7 +40,7 @@ typedef struct htone_trace_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_trace_options_init(htone_trace_options* options);
+HTONE_EXPORT htone_status htone_trace_options_init(htone_trace_options* options);
 
 /** Begins the trace of this process: of all its threads and contexts. There is one at a time.
  *

@@ -52,7 +52,7 @@ typedef struct htone_multihead_attention_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_multihead_attention_options_init(htone_multihead_attention_options* options);
+HTONE_EXPORT htone_status htone_multihead_attention_options_init(htone_multihead_attention_options* options);
 
 /** Makes attention of several heads with linear layers around it. Its inputs are query [batch, queries, width], then
  * four that may be absent: key and value [batch, keys, width], mask and cache. Without a key the query's sequence
@@ -153,7 +153,7 @@ typedef struct htone_transformer_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_transformer_options_init(htone_transformer_options* options);
+HTONE_EXPORT htone_status htone_transformer_options_init(htone_transformer_options* options);
 
 /** Makes one layer of a transformer: attention and a feed-forward part, each in a residual connection with a norm. Its
  * inputs are [batch, time, width], and a mask and a cache, which may be absent and are those of

@@ -17,7 +17,9 @@ namespace halftone::capi {
 
 namespace {
 
-thread_local constinit htone_error_info error_record = {sizeof(htone_error_info), HTONE_OK, -1, 0, {}};
+// A caller that reads the error of a call on another thread sees why there is none.
+thread_local constinit htone_error_info error_record = {sizeof(htone_error_info), HTONE_OK, -1, 0,
+                                                        "no call of this thread has failed"};
 thread_local constinit uint64_t errors = 0;
 
 // The first parameter's name; "" where no public header declares the function. The others follow (parameter_names.h).

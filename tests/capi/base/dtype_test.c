@@ -82,8 +82,8 @@ static void the_library_tells_the_version_of_its_headers(void** state) {
   (void)state;
   char text[256];
   size_t length = 0;
-  assert_int_equal(htone_version(), HTONE_VERSION);
-  assert_string_equal(htone_version_string(), HTONE_VERSION_STRING);
+  assert_int_equal(htone_version(), HTONE_VERSION_NUMBER);
+  assert_string_equal(htone_version_string(), HTONE_VERSION_TEXT);
   assert_ok(htone_build_info(text, sizeof text, &length));
   assert_int_equal(strlen(text), length);
   char small[4] = {'x', 'x', 'x', '#'};

@@ -26,6 +26,6 @@ int main(void) {
   htone_tensor_release(a);
   htone_device_release(device);
   htone_context_release(context);
-  printf("%.2f %d\n", value, htone_version() == HTONE_VERSION);
+  printf("%.2f %d\n", value, htone_version() == HTONE_VERSION_NUMBER);
   return 0;
 }
