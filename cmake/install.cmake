@@ -1,4 +1,4 @@
-# The content of an installed halftone: headers, both libraries, halftone.pc and the CMake package. None of these files
+# The content of an installed halftone: headers, both libraries, their .pc files and the CMake package. None of these files
 # contains the prefix, so the tree can be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -30,8 +30,10 @@ string(REGEX REPLACE "/$" "" HALFTONE_PC_PREFIX ${HALFTONE_PC_PREFIX})
 get_target_property(HALFTONE_PC_LIBS_PRIVATE halftone_static INTERFACE_LINK_LIBRARIES)
 list(TRANSFORM HALFTONE_PC_LIBS_PRIVATE PREPEND "-l")
 list(JOIN HALFTONE_PC_LIBS_PRIVATE " " HALFTONE_PC_LIBS_PRIVATE)
-configure_file(${PROJECT_SOURCE_DIR}/pkgconfig/halftone.pc.in ${PROJECT_BINARY_DIR}/generated/halftone.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/generated/halftone.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name halftone halftone-static)
+  configure_file(${PROJECT_SOURCE_DIR}/pkgconfig/${name}.pc.in ${PROJECT_BINARY_DIR}/generated/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/generated/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/halftone)
 install(EXPORT halftone NAMESPACE halftone:: FILE halftoneTargets.cmake DESTINATION ${package_dir})

@@ -27,9 +27,9 @@ class InstalledPrefix:
         self.pkgconfig = next(self.path.rglob("halftone.pc")).parent
         self.libraries = next(self.path.rglob("libhalftone.a")).parent
 
-    def pkg_config(self, *arguments: str) -> list[str]:
+    def pkg_config(self, *arguments: str, package: str = "halftone") -> list[str]:
         environment = dict(os.environ, PKG_CONFIG_PATH=str(self.pkgconfig))
-        return shlex.split(run("pkg-config", *arguments, "halftone", env=environment))
+        return shlex.split(run("pkg-config", *arguments, package, env=environment))
 
     def run_program(self, program: Path) -> str:
         return run(program, env=dict(os.environ, LD_LIBRARY_PATH=str(self.libraries)))

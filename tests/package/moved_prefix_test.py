@@ -3,7 +3,6 @@
 
   tests/package/moved_prefix_test.py cmake build/release
 """
-import re
 import sys
 import tempfile
 import unittest
@@ -47,11 +46,15 @@ class MovedPrefix(unittest.TestCase):
         self.assertEqual(self.prefix.run_program(program), EXPECTED)
 
     def test_pkg_config_static_links_the_archive(self):
-        flags = self.prefix.pkg_config("--cflags", "--static", "--libs")
-        flags = [re.sub("^-lhalftone$", "-l:libhalftone.a", flag) for flag in flags]
-        program = self.compile("static", flags)
+        program = self.compile("static", self.prefix.pkg_config("--cflags", "--libs", package="halftone-static"))
         self.assertNotIn("libhalftone", run("readelf", "-d", program))
         self.assertEqual(run(program), EXPECTED)
+
+    def test_a_shared_object_does_not_export_the_archive(self):
+        flags = self.prefix.pkg_config("--cflags", "--libs", package="halftone-static")
+        plugin = self.compile("plugin.so", ["-shared", "-fPIC", *flags])
+        exported = {line.split()[-1] for line in run("nm", "-D", "--defined-only", plugin).splitlines()}
+        self.assertEqual(exported, {"main"})
 
     def test_find_package_gives_both_targets_to_a_c_project(self):
         build = self.folder / "consumer"
@@ -60,6 +63,7 @@ class MovedPrefix(unittest.TestCase):
         for name in ("shared", "static"):
             self.assertEqual(run(build / name), EXPECTED)
         self.assertNotIn("libhalftone", run("readelf", "-d", build / "static"))
+        self.assertNotIn("htone_", run("nm", "-D", "--defined-only", build / "libplugin.so"))
 
 
 if __name__ == "__main__":
