@@ -86,8 +86,8 @@ HTONE_API htone_status htone_graph_capture(htone_device* device, htone_step_fn c
  *
  * @param[in] graph borrowed.
  * @errors INVALID_HANDLE, STATE (weights or gradients have moved since the capture, gradients are there that were not,
- *   or the reverse, or a capture is under way), CALLBACK (of a schedule, or of the step on a device that does not
- *   record), DEVICE.
+ *   or the reverse, a capture is under way, or the graph is being replayed already, as by its own step), CALLBACK (of a
+ *   schedule, or of the step on a device that does not record), DEVICE.
  * @since 0.1
  */
 HTONE_API htone_status htone_graph_replay(htone_graph* graph);

@@ -11,6 +11,29 @@
 
 namespace halftone::capi {
 
+// Counts the callbacks of this thread that run inside one another. A callback that makes the call that runs it would
+// otherwise go on until the stack ends. Modules, which nest kMaxModuleDepth deep, leave room for the others.
+class NestedCallback {
+ public:
+  static constexpr int kMost = 128;
+
+  // Throws STATE beyond kMost.
+  NestedCallback() {
+    if (depth_ == kMost) {
+      fail(Code::kState, "",
+           "%d callbacks run inside one another, expected at most %d; does one make the call that runs it?", kMost + 1,
+           kMost);
+    }
+    ++depth_;
+  }
+  ~NestedCallback() { --depth_; }
+  NestedCallback(const NestedCallback&) = delete;
+  NestedCallback& operator=(const NestedCallback&) = delete;
+
+ private:
+  static thread_local constinit inline int depth_ = 0;
+};
+
 template <class Function>
 class Callback final : public RefCounted {
  public:
@@ -35,6 +58,7 @@ class Callback final : public RefCounted {
  private:
   template <class... Arguments>
   htone_status run(Arguments... arguments) const {
+    const NestedCallback nested;
     const CallbackScope scopes;
     return function_(arguments..., user_);
   }

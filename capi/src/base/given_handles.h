@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <unordered_map>
 #include <vector>
 
 namespace halftone::capi {
@@ -32,7 +33,14 @@ class GivenHandles {
 
   const Drop drop_;
   GivenHandles* const outer_;
-  std::vector<void*> handles_;
+  // Returns the place of a handle in the list, or its size if it is not there.
+  size_t find(void* handle);
+
+  std::vector<void*> handles_;  // null for a handle that was kept
+  // The places of the first indexed_ handles. Made only when a handle far from the end is kept, so that noting a handle
+  // stays a store and keeping all handles of a list, in any order, takes time in proportion to their number.
+  std::unordered_map<void*, size_t> places_;
+  size_t indexed_ = 0;
 };
 
 }  // namespace halftone::capi

@@ -2,6 +2,7 @@
 // caller's last reference to one of them.
 #pragma once
 
+#include <atomic>
 #include <new>
 #include <utility>
 #include <vector>
@@ -57,6 +58,7 @@ struct CapturedStep final : RefCounted {
   Ref<Context> context;
   Ref<StepCallback> step;
   Ref<RecordedStep> recorded;  // null if the device cannot record
+  std::atomic<bool> is_running{false};
 };
 
 template <class ObjectType, HandleType handle_type>

@@ -37,7 +37,25 @@ Ref<CapturedStep> capture(ContextDevice& device, const Ref<StepCallback>& step) 
   return graph;
 }
 
+// Marks a graph as running until the end of a block.
+class Running {
+ public:
+  // Throws STATE if the graph runs already.
+  explicit Running(CapturedStep& graph) : graph_(graph) {
+    if (graph.is_running.exchange(true)) {
+      fail(Code::kState, "graph", "graph is being replayed; its step must not replay it, nor another thread meanwhile");
+    }
+  }
+  ~Running() { graph_.is_running = false; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  CapturedStep& graph_;
+};
+
 void replay(CapturedStep& graph) {
+  const Running running(graph);
   if (graph.recorded) return graph.recorded->replay();
   run_step(*graph.step);
 }

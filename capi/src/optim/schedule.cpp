@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/call.h"
+#include "base/callback.h"
 #include "core/foreign_function.h"
 
 using namespace halftone;
@@ -23,6 +24,7 @@ class CallbackSchedule final : public optim::HostSchedule {
 
   double factor(int64_t position) const override {
     double factor = NAN;
+    const NestedCallback nested;
     const htone_status status = callback_(position, &factor, user_);
     if (status != HTONE_OK) {
       char message[96];

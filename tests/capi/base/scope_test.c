@@ -67,6 +67,27 @@ static void a_kept_handle_moves_to_the_scope_around(void** state) {
   assert_true(is_alive(keep_tensor(kept)));
 }
 
+/* With a search for each of them, these would take minutes. */
+static void many_handles_are_kept_in_any_order(void** state) {
+  (void)state;
+  enum { kHandles = 200000 };
+  static htone_context* contexts[kHandles];
+  const int64_t before = live_handles();
+  htone_scope* outer = begin_handles();
+  htone_scope* inner = begin_handles();
+  for (int i = 0; i < kHandles; ++i) assert_ok(htone_context_default(&contexts[i]));
+  for (int i = 0; i < kHandles; i += 2) assert_ok(htone_keep(contexts[i]));
+  for (int i = kHandles - 1; i > 0; i -= 4) assert_ok(htone_keep(contexts[i]));
+  assert_ok(htone_keep(contexts[0])); /* the inner scope does not own it any more */
+  assert_ok(htone_scope_end(inner));
+  assert_int_equal(live_handles(), before + 1 + kHandles / 4 * 3);
+  assert_ok(htone_context_retain(contexts[kHandles - 1]));
+  assert_ok(htone_context_release(contexts[kHandles - 1]));
+  assert_int_equal(htone_context_retain(contexts[kHandles - 3]), HTONE_ERROR_INVALID_HANDLE);
+  assert_ok(htone_scope_end(outer));
+  assert_int_equal(live_handles(), before);
+}
+
 static void keeping_needs_a_live_handle(void** state) {
   (void)state;
   assert_ok(htone_keep(NULL));
@@ -297,6 +318,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_scope_releases_every_handle_that_calls_gave_in_it),
       cmocka_unit_test(a_handle_from_before_stays),
       cmocka_unit_test(a_kept_handle_moves_to_the_scope_around),
+      cmocka_unit_test(many_handles_are_kept_in_any_order),
       cmocka_unit_test(keeping_needs_a_live_handle),
       cmocka_unit_test(a_handle_may_be_released_or_retained_in_its_scope),
       cmocka_unit_test(a_long_loop_in_one_scope_ends_with_no_handle),
