@@ -25,16 +25,17 @@ constexpr size_t kMaxMetadata = size_t{1} << 18;
 // Dtypes of the format that this library lacks.
 constexpr const char* kForeignDtypes[] = {"U16", "U32", "U64", "C64", "F4", "F6_E2M3", "F6_E3M2", "F8_E8M0"};
 
-// The bytes of a tensor, by checked arithmetic. A size of 0 counts as 1 in the check, so that [2^63, 0] is refused too.
+// The bytes of a tensor, by the rule of checked_shape, so that no shape of a file is refused later as an argument: a
+// size of 0 counts as 1, and an element as 8 bytes.
 bool bytes_of(const int64_t* sizes, int rank, DType dtype, uint64_t* out) {
-  uint64_t bound = size_of(dtype);
+  uint64_t bound = 8;
   bool is_empty = false;
   for (int i = 0; i < rank; ++i) {
     if (sizes[i] == 0) is_empty = true;
     const uint64_t factor = sizes[i] == 0 ? 1 : static_cast<uint64_t>(sizes[i]);
     if (__builtin_mul_overflow(bound, factor, &bound) || bound > INT64_MAX) return false;
   }
-  *out = is_empty ? 0 : bound;
+  *out = is_empty ? 0 : bound / 8 * size_of(dtype);
   return true;
 }
 

@@ -261,6 +261,43 @@ TEST(FileStore, IsForThisUserAloneAndEntriesOutliveIt) {
   }
 }
 
+// In a folder for all users, another one may make the store's folder first.
+TEST(FileStore, RefusesAFolderThatOtherUsersOwnOrMayWrite) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkdir(folder.path("store").c_str(), 0700), 0);
+  for (const mode_t mode : {0770, 0702}) {
+    ASSERT_EQ(chmod(folder.path("store").c_str(), mode), 0);
+    try {
+      open_file_store(folder.path("store"));
+      ADD_FAILURE() << mode;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kIo);
+      EXPECT_NE(std::string(error.what()).find("other users may write to the folder"), std::string::npos);
+    }
+  }
+  ASSERT_EQ(chmod(folder.path("store").c_str(), 0755), 0);
+  EXPECT_TRUE(open_file_store(folder.path("store"))->set("key", bytes_of("value")).ok());
+  if (chown(folder.path("store").c_str(), 4711, 4711) != 0) GTEST_SKIP() << "skipped: only root gives folders away";
+  try {
+    open_file_store(folder.path("store"));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kIo);
+    EXPECT_NE(std::string(error.what()).find("belongs to user 4711"), std::string::npos) << error.what();
+  }
+}
+
+TEST(FileStore, DoesNotBelieveTheSizeOfAFileThatItDidNotWrite) {
+  const TemporaryFolder folder;
+  const OwnedStore store = open_file_store(folder.path());
+  std::ofstream(folder.path("key.large")) << "x";
+  ASSERT_EQ(truncate(folder.path("key.large").c_str(), off_t{1} << 40), 0);
+  size_t bytes = 0;
+  const Status status = store->get("large", 0, nullptr, 0, &bytes);
+  EXPECT_EQ(status.code, Code::kFormat) << status.message;
+  EXPECT_TRUE(says(status, "has 1099511627776 bytes, expected at most 1048576")) << status.message;
+}
+
 TEST(FileStore, RefusesKeysAndValuesThatNoFileHolds) {
   const TemporaryFolder folder;
   const OwnedStore store = open_file_store(folder.path());

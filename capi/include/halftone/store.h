@@ -38,8 +38,9 @@ HTONE_API htone_status htone_store_create_memory(htone_context* context, htone_s
  * a new one, and remove it afterwards.
  *
  * @param[in] context borrowed.
- * @param[in] path the directory; made if it does not exist, in a directory that exists.
- * @param[out] out the store; owned by the caller.
+ * @param[in] path the directory; made if it does not exist, in a directory that exists. It must belong to the user of
+ *   the process, and other users must not be able to write to it.
+ * @param[out] out the store; owned by the caller. Its calls return FORMAT for a file larger than any value, 1 MiB.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, IO, OUT_OF_MEMORY.
  * @since 0.1
  */

@@ -14,7 +14,7 @@
 namespace halftone {
 namespace {
 
-constexpr size_t kLargestValue = size_t{1} << 20;
+constexpr size_t kLargestValue = Folder::kLargestFile;
 constexpr int64_t kLongestWaitNs = int64_t{1} << 61;  // a later deadline could overflow the clock's type
 
 Pause::Time deadline_after(int64_t timeout_ns) {

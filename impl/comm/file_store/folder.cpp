@@ -1,6 +1,8 @@
 #include "comm/file_store/folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -43,7 +45,12 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   std::string read() const {
-    std::string text(static_cast<size_t>(checked(io_.size(io_.user, file_), "read", path_)), '\0');
+    const auto size = static_cast<size_t>(checked(io_.size(io_.user, file_), "read", path_));
+    if (size > Folder::kLargestFile) {
+      fail(Code::kFormat, "address", "%.200s has %zu bytes, expected at most %zu: no value of a store is larger",
+           path_.c_str(), size, Folder::kLargestFile);
+    }
+    std::string text(size, '\0');
     size_t length = 0;
     int64_t moved = 1;
     while (moved > 0 && length < text.size()) {
@@ -60,6 +67,18 @@ class OpenFile {
       length += static_cast<size_t>(checked(moved != 0 ? moved : -ENOSPC, "write", path_));
     }
   }
+  void require_own() const {
+    struct stat status;
+    checked(::fstat(static_cast<int>(file_), &status) == 0 ? 0 : -errno, "read", path_);
+    if (status.st_uid != ::geteuid()) {
+      fail(Code::kIo, "address", "the folder %.200s belongs to user %u, expected %u, who runs this process",
+           path_.c_str(), status.st_uid, ::geteuid());
+    }
+    if ((status.st_mode & 022) != 0) {
+      fail(Code::kIo, "address", "other users may write to the folder %.200s (mode %03o), expected its owner alone",
+           path_.c_str(), status.st_mode & 0777);
+    }
+  }
 
  private:
   const Io& io_ = system_io();
@@ -74,7 +93,7 @@ Folder::Folder(std::string path) : path_(std::move(path)) {
   const Io& io = system_io();
   const int64_t result = io.make_directory(io.user, path_.c_str(), kOwnerAlone);
   if (result != -EEXIST) checked(result, "create the folder", path_);
-  const OpenFile folder(path_, O_RDONLY | O_DIRECTORY);  // fails if it is a file
+  OpenFile(path_, O_RDONLY | O_DIRECTORY).require_own();  // opening fails if it is a file
 }
 
 std::optional<std::string> Folder::read(const std::string& name) const {

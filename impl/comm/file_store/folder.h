@@ -10,10 +10,13 @@ namespace halftone {
 
 class Folder {
  public:
-  // Creates the folder, for this user alone, if there is none. Its parent exists.
+  static constexpr size_t kLargestFile = size_t{1} << 20;
+
+  // Creates the folder, for this user alone, if there is none. Its parent exists. Throws IO for a folder that another
+  // user owns or may write: what lies there could be anyone's.
   explicit Folder(std::string path);
 
-  // Null if there is no such file.
+  // Null if there is no such file. Throws FORMAT for one above kLargestFile, which no store wrote.
   std::optional<std::string> read(const std::string& name) const;
   // Replaces the file. REQUIRES: a FolderLock is held
   void write(const std::string& name, const void* data, size_t bytes) const;
