@@ -98,6 +98,14 @@ class Operators(unittest.TestCase):
             self.assertEqual(result.tolist(), expected)
         self.assertEqual((x.unsqueeze(0) @ x.unsqueeze(1)).tolist(), [[21.0]])
 
+    def test_keep_integers_with_a_number_on_either_side(self):
+        x = ht.tensor([16777217, 3])  # FP32 has no 16777217
+        for result, expected in ((0 - x, [-16777217, -3]), (x - 1, [16777216, 2]), (1 + x, [16777218, 4]),
+                                 (2 * x, [33554434, 6])):
+            self.assertEqual(result.dtype, x.dtype)
+            self.assertEqual(result.tolist(), expected)
+        self.assertEqual((0.5 - x).dtype, ht.tensor([0.5]).dtype)
+
     def test_compare_by_elements(self):
         x = ht.tensor([1.0, 2.0, 4.0])
         self.assertEqual((x == 2).tolist(), [False, True, False])

@@ -29,7 +29,7 @@ for _name in ("add", "sub", "mul", "pow", "eq", "ne", "lt", "le", "gt", "ge"):
 _binary("__truediv__", _generated.div, _generated.div_scalar)
 _binary("__radd__", _generated.add, _generated.add_scalar)
 _binary("__rmul__", _generated.mul, _generated.mul_scalar)
-_binary("__rsub__", None, lambda self, number: _generated.rescale(self, -1.0, number))
+_binary("__rsub__", None, lambda self, number: _generated.add_scalar(_generated.neg(self), number))
 _binary("__rtruediv__", None, lambda self, number: _generated.mul_scalar(_generated.reciprocal(self), number))
 
 # A tensor compares by elements, so it is hashed by identity.

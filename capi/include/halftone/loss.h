@@ -103,12 +103,13 @@ HTONE_API htone_status htone_kl_div(htone_tensor* input, htone_tensor* target, i
  *
  * @param[in] logits any shape, float; borrowed.
  * @param[in] targets shape of logits, float, usually in [0, 1]; borrowed.
- * @param[in] pos_weight optional; float, broadcasts to logits; gets no gradient; borrowed.
+ * @param[in] pos_weight optional; float, broadcasts to logits; must not require a gradient; borrowed.
  * @param[in] reduction MEAN, SUM or NONE.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of logits in the promoted dtype (f32 under autocast);
  *   owned by the caller.
  * @autocast FP32; 16-bit operands are read as they are and widened.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (pos_weight requires a gradient), SHAPE_MISMATCH,
+ *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision FP32 (f64: double), without overflow for any logit; summed pairwise, one rounding. A loss is within 5 ulp
  *   for targets in [0, 1]. The gradient of a logit is within 3 eps (|1 - t| sigmoid(x) + |p t| sigmoid(-x)): it
  *   cancels if sigmoid(x) is near the target. The gradient of a target is -x for p = 1, without cancellation.
@@ -124,7 +125,7 @@ typedef struct htone_cross_entropy_options {
   htone_reduction reduction; /**< MEAN, SUM or NONE; default MEAN */
   int64_t ignore_index;      /**< rows with this target have no loss and no gradient and do not count; default -100 */
   double label_smoothing;    /**< share of the target that is spread evenly over the classes, in [0, 1]; default 0 */
-  htone_tensor* weight;      /**< optional; [c], float: of each class; gets no gradient; borrowed; default NULL */
+  htone_tensor* weight;      /**< optional; [c], float: of each class; borrowed; default NULL */
 } htone_cross_entropy_options;
 
 /** The defaults, to initialize a htone_cross_entropy_options where it is declared. */
@@ -143,16 +144,17 @@ HTONE_EXPORT htone_status htone_cross_entropy_options_init(htone_cross_entropy_o
  * list of c logits; further dimensions follow the classes.
  *
  * @param[in] logits [n, c, ...] or [c], float; borrowed.
- * @param[in] targets classes: shape of logits without c, i64, each in [0, c) or ignore_index. Or probabilities of the
- *   classes: shape of logits, float; they need not add up to 1 and get a gradient; borrowed.
+ * @param[in] targets classes: shape of logits without c, i64 or i32, each in [0, c) or ignore_index. Or probabilities
+ *   of the classes: shape of logits, float; they need not add up to 1 and get a gradient; borrowed.
  * @param[in] options optional; NULL means the defaults: the mean over all rows, without those whose target is -100.
- *   With probabilities ignore_index must be negative and has no effect.
+ *   With probabilities ignore_index must be negative and has no effect, and weight may require a gradient.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of logits without c in the dtype of logits (f32 under
  *   autocast); owned by the caller. MEAN divides by the sum of the weights of the rows' targets, without ignored rows;
  *   with probabilities by the number of rows; NaN if that is 0.
  * @autocast FP32; 16-bit logits are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
- *   UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ *   UNSUPPORTED (also: targets are classes and weight requires a gradient), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
+ *   OUT_OF_MEMORY.
  * @precision by log-sum-exp in FP32 (f64: double), summed pairwise. With probabilities a logit of -infinity gives NaN,
  *   also where its target is 0.
  * @source torch.nn.functional.cross_entropy; Szegedy et al., arXiv:1512.00567, for smoothing.
@@ -168,7 +170,8 @@ HTONE_API htone_status htone_cross_entropy(htone_tensor* logits, htone_tensor* t
  * @param[in] input [..., in_features], float; borrowed.
  * @param[in] weight [classes, in_features], dtype of input; borrowed.
  * @param[in] bias optional; [classes], dtype of input; borrowed.
- * @param[in] targets shape of input without the last dimension, i64, each in [0, classes) or ignore_index; borrowed.
+ * @param[in] targets shape of input without the last dimension, i64 or i32, each in [0, classes) or ignore_index;
+ *   borrowed.
  * @param[in] options optional; as for htone_cross_entropy with classes.
  * @param[out] out an f32 scalar (f64 for f64), or for NONE shape of targets in that dtype; owned by the caller.
  * @autocast low precision for the product; the loss is FP32.
@@ -184,14 +187,14 @@ HTONE_API htone_status htone_linear_cross_entropy(htone_tensor* input, htone_ten
 /** Returns the negative log-likelihood: minus the log-probability of each row's target.
  *
  * @param[in] log_probabilities [n, c, ...] or [c], float; borrowed.
- * @param[in] targets shape of log_probabilities without c, i64, each in [0, c) or ignore_index; borrowed.
- * @param[in] weight optional; [c], float: of each class; gets no gradient; borrowed.
+ * @param[in] targets shape of log_probabilities without c, i64 or i32, each in [0, c) or ignore_index; borrowed.
+ * @param[in] weight optional; [c], float: of each class; must not require a gradient; borrowed.
  * @param[in] ignore_index rows with this target have no loss and no gradient and do not count; -100 is usual.
  * @param[in] reduction MEAN, SUM or NONE.
  * @param[out] out as htone_cross_entropy for classes; owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also a target outside [0, c), found before anything is written),
- *   SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ *   UNSUPPORTED (weight requires a gradient), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision one product in FP32 (f64: double), summed pairwise.
  * @since 0.1
  */
@@ -201,7 +204,7 @@ HTONE_API htone_status htone_nll_loss(htone_tensor* log_probabilities, htone_ten
 /** Returns the share of rows whose largest logit is at the target. Never records for backward.
  *
  * @param[in] logits [n, c], float; borrowed.
- * @param[in] targets [n], i64, each in [0, c); borrowed.
+ * @param[in] targets [n], i64 or i32, each in [0, c); borrowed.
  * @param[out] out scalar f32 in [0, 1]; owned by the caller. NaN if n is 0.
  * @autocast as is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.

@@ -54,12 +54,16 @@ HWY_INLINE Penalties<D> penalties(D d, hn::Vec<D> x) {
   return {hn::Add(hn::Max(hn::Neg(x), hn::Zero(d)), tail), hn::Add(hn::Max(x, hn::Zero(d)), tail)};
 }
 
-// For a target of 0 or 1 nothing is subtracted, so no digits cancel.
+// For a target of 0 or 1 nothing is subtracted, so no digits cancel. For an infinite one the two terms are infinities of
+// different sign, and the limit is that of t ((p - 1) log(1 + e^-x) - x).
 template <class D, class V>
 HWY_INLINE V logistic_value(D d, V x, V t, V p) {
+  const auto one = hn::Set(d, hn::TFromD<D>{1});
   const auto penalty = penalties(d, x);
-  const auto negative = hn::Mul(hn::Sub(hn::Set(d, hn::TFromD<D>{1}), t), penalty.of_negative);
-  return hn::Add(hn::Mul(hn::Mul(p, t), penalty.of_positive), negative);
+  const auto negative = hn::Mul(hn::Sub(one, t), penalty.of_negative);
+  const auto value = hn::Add(hn::Mul(hn::Mul(p, t), penalty.of_positive), negative);
+  const auto limit = hn::Mul(t, hn::MulSub(hn::Sub(p, one), penalty.of_positive, x));
+  return hn::IfThenElse(hn::IsInf(t), limit, value);
 }
 
 // The derivative with respect to the targets: p log(1 + e^-x) - log(1 + e^x), in which log(1 + e^-|x|) is common to

@@ -101,13 +101,14 @@ HALFTONE_DEVICE C tail_of(C x) {
   return std::log1p(std::exp(-std::fabs(x)));
 }
 
-// For a target of 0 or 1 nothing is subtracted, so no digits cancel.
+// For a target of 0 or 1 nothing is subtracted, so no digits cancel. An infinite one gives the limit.
 template <class C>
 struct Logistic {
   HALFTONE_DEVICE C operator()(C x, C t, C p) const {
     const C tail = tail_of(x);
     const C of_positive = (x < 0 ? -x : C{0}) + tail;
     const C of_negative = (x > 0 ? x : C{0}) + tail;
+    if (std::isinf(t)) return t * ((p - C{1}) * of_positive - x);
     return p * t * of_positive + (C{1} - t) * of_negative;
   }
 };

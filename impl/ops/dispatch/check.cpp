@@ -1,6 +1,7 @@
 #include "ops/dispatch/check.h"
 
 #include "core/error.h"
+#include "ops/dispatch/record.h"
 
 namespace halftone {
 
@@ -32,20 +33,30 @@ void require_same_device(const Tensor& a, const char* a_name, const Tensor& b, c
        b.device().device->name(), same_context ? "" : " of another context");
 }
 
-void require_classification(const Tensor& logits, const Tensor& targets, const char* name) {
-  require_float(logits, name);
-  if (targets.dtype() != DType::kI64) {
-    fail(Code::kDtypeMismatch, "targets", "targets is %s, expected i64", name_of(targets.dtype()));
-  }
-  require_same_device(logits, name, targets, "targets");
+void require_classification(const Tensor& logits, const Tensor& targets) {
+  require_float(logits, "logits");
+  require_classes(targets);
+  require_same_device(logits, "logits", targets, "targets");
   if (logits.rank() != 2) {
-    fail(Code::kShapeMismatch, name, "%s %s has %d dimensions, expected 2", name, ShapeText(logits.shape()).text,
+    fail(Code::kShapeMismatch, "logits", "logits %s has %d dimensions, expected 2", ShapeText(logits.shape()).text,
          logits.rank());
   }
   if (targets.rank() != 1 || targets.size(0) != logits.size(0)) {
-    fail(Code::kShapeMismatch, "targets", "targets %s does not fit %s %s", ShapeText(targets.shape()).text, name,
+    fail(Code::kShapeMismatch, "targets", "targets %s does not fit logits %s", ShapeText(targets.shape()).text,
          ShapeText(logits.shape()).text);
   }
+}
+
+void require_classes(const Tensor& targets) {
+  if (targets.dtype() == DType::kI64 || targets.dtype() == DType::kI32) return;
+  fail(Code::kDtypeMismatch, "targets", "targets is %s, expected i64 or i32", name_of(targets.dtype()));
+}
+
+void require_constant(const Tensor& tensor, const char* argument) {
+  const Tensor* const inputs[] = {&tensor};
+  if (!should_record(inputs)) return;
+  fail(Code::kUnsupported, argument, "%s requires a gradient, but gets none here; pass its htone_tensor_detach",
+       argument);
 }
 
 }  // namespace halftone

@@ -16,7 +16,11 @@ void require_arithmetic(const Tensor& tensor, const char* argument);
 void require_same_dtype(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
 // Throws DEVICE unless a and b are on one device of one context.
 void require_same_device(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name);
-// Checks logits [n, c] float and targets [n] i64 on one device; `name` is the C API's name of the logits.
-void require_classification(const Tensor& logits, const Tensor& targets, const char* name = "logits");
+// Checks logits [n, c] float and targets [n], classes, on one device.
+void require_classification(const Tensor& logits, const Tensor& targets);
+// Throws DTYPE_MISMATCH unless the targets are classes: i64 or i32.
+void require_classes(const Tensor& targets);
+// Throws UNSUPPORTED where this thread records and the tensor requires a gradient, which the operation would not give.
+void require_constant(const Tensor& tensor, const char* argument);
 
 }  // namespace halftone

@@ -50,6 +50,7 @@ Tensor checked_weight(const Tensor& weight, const Tensor& logits) {
     fail(Code::kShapeMismatch, "pos_weight", "pos_weight %s does not broadcast to logits %s", ShapeText(shape).text,
          ShapeText(logits.shape()).text);
   }
+  require_constant(weight, "pos_weight");
   return weight.detach();
 }
 

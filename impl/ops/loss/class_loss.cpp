@@ -4,6 +4,7 @@
 #include "ops/dispatch/broadcast.h"
 #include "ops/dispatch/check.h"
 #include "ops/elementwise/binary.h"
+#include "ops/index/indices.h"
 #include "ops/reduce/reduction.h"
 #include "ops/shape/shape.h"
 #include "ops/shape/stride.h"
@@ -15,28 +16,24 @@ ClassTargets ClassLossInputs::view(const ops::ClassLossOptions& options) const {
   return {targets.view(), weight.defined() ? weight.view() : View{}, options.ignore_index, options.label_smoothing};
 }
 
-namespace {
-
-// `classes` is the dimension of the classes in `like`.
-Tensor checked_weight(const Tensor& like, int classes, const Tensor& weight, ClassLossNames names) {
-  if (!weight.defined()) return {};
+void require_class_weight(const Tensor& logits, int classes, const Tensor& weight, ClassLossNames names) {
+  if (!weight.defined()) return;
   require_float(weight, names.weight);
-  require_same_device(like, names.logits, weight, names.weight);
-  if (weight.shape() != Shape{like.size(classes)}) {
-    fail(Code::kShapeMismatch, names.weight, "%s %s does not fit %s %s: expected a weight for each class", names.weight,
-         ShapeText(weight.shape()).text, names.logits, ShapeText(like.shape()).text);
-  }
-  return converted(weight, wide_dtype(like.dtype()));
+  require_same_device(logits, names.logits, weight, names.weight);
+  if (weight.shape() == Shape{logits.size(classes)}) return;
+  fail(Code::kShapeMismatch, names.weight, "%s %s does not fit %s %s: expected a weight for each class", names.weight,
+       ShapeText(weight.shape()).text, names.logits, ShapeText(logits.shape()).text);
 }
 
-}  // namespace
-
-Tensor class_weight(const Tensor& logits, const Tensor& weight, ClassLossNames names) {
-  return checked_weight(logits, class_dim(logits), weight, names);
+Tensor constant_class_weight(const Tensor& logits, int classes, const Tensor& weight, ClassLossNames names) {
+  require_class_weight(logits, classes, weight, names);
+  if (!weight.defined()) return {};
+  require_constant(weight, names.weight);
+  return converted(weight, wide_dtype(logits.dtype()));
 }
 
-Tensor class_weight_of_layer(const Tensor& layer_weight, const Tensor& weight, ClassLossNames names) {
-  return checked_weight(layer_weight, 0, weight, names);
+Tensor class_list(const Tensor& targets) {
+  return reshaped(as_dtype(targets.detach(), DType::kI64), {targets.numel()});
 }
 
 namespace {
@@ -51,9 +48,7 @@ Shape without_classes(const Tensor& logits) {
 
 void require_class_indices(const Tensor& logits, const char* name, const Tensor& targets) {
   require_float(logits, name);
-  if (targets.dtype() != DType::kI64) {
-    fail(Code::kDtypeMismatch, "targets", "targets is %s, expected i64", name_of(targets.dtype()));
-  }
+  require_classes(targets);
   require_same_device(logits, name, targets, "targets");
   if (logits.rank() == 0) fail(Code::kShapeMismatch, name, "%s is a scalar, expected [n, c, ...] or [c]", name);
   const Shape expected = without_classes(logits);
@@ -74,7 +69,7 @@ Tensor with_classes_last(const Tensor& logits) {
 
 ClassRows class_rows(const Tensor& logits, const Tensor& targets, const Tensor& weight, ClassLossNames names) {
   require_class_indices(logits, names.logits, targets);
-  const ClassLossInputs inputs = {reshaped(targets.detach(), {targets.numel()}), class_weight(logits, weight, names)};
+  const ClassLossInputs inputs = {class_list(targets), constant_class_weight(logits, class_dim(logits), weight, names)};
   if (logits.rank() == 2) return {logits, inputs, targets.shape()};
   const Shape rows = {targets.numel(), logits.size(class_dim(logits))};
   return {ops::reshape(with_classes_last(logits), rows), inputs, targets.shape()};

@@ -17,11 +17,13 @@ struct ClassLossNames {
   const char* weight;
 };
 
-// Checked weights [c] in the compute dtype of the logits, contiguous; undefined stays undefined, which means 1 for each
-// class.
-Tensor class_weight(const Tensor& logits, const Tensor& weight, ClassLossNames names);
-// As class_weight, where the logits are computed by weights [c, k], which `names` calls the logits.
-Tensor class_weight_of_layer(const Tensor& layer_weight, const Tensor& weight, ClassLossNames names);
+// Throws unless the weights fit dimension `classes` of the logits: [c], float, one device. Undefined ones do.
+void require_class_weight(const Tensor& logits, int classes, const Tensor& weight, ClassLossNames names);
+// Checked weights [c] in the compute dtype of `logits`, contiguous; undefined stays undefined, which means 1 for each
+// class. Throws UNSUPPORTED if they require a gradient.
+Tensor constant_class_weight(const Tensor& logits, int classes, const Tensor& weight, ClassLossNames names);
+// Classes of checked targets as a list of i64.
+Tensor class_list(const Tensor& targets);
 
 // Targets and weights of rows [rows, c].
 struct ClassLossInputs {

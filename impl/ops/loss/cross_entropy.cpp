@@ -88,21 +88,22 @@ Tensor weighted_shares(const Tensor& targets, const Tensor& logits, const Tensor
   if (!weight.defined()) return shares;
   Shape along(logits.shape());
   for (int i = 0; i < along.rank(); ++i) along[i] = i == dim ? classes : 1;
-  return mul(shares, reshaped(weight, along));
+  return mul(shares, reshape(cast(weight, shares.dtype()), along));
 }
 
 // The sum over the classes of -target * log(probability), composed of operations in the compute dtype, so that the
-// targets have a gradient, too. A class whose logit is -inf gives NaN, also where its target is 0, as in PyTorch.
+// targets and the weights have gradients, too. A class whose logit is -inf gives NaN, also where its target is 0, as in
+// PyTorch.
 Tensor of_probabilities(const Tensor& logits, const Tensor& targets, const Tensor& weight,
                         const ClassLossOptions& options) {
   require_probabilities(logits, targets, options);
-  const Tensor class_weights = class_weight(logits, weight, kNames);
+  require_class_weight(logits, class_dim(logits), weight, kNames);
   const auto [x, dtype] = autocast_unary(Op::kCrossEntropy, logits);
   const ScopeGuard restore;
   scope().autocast = nullptr;  // it has chosen the dtypes
   const DType wide = wide_dtype(x.dtype());
   const int dim = class_dim(x);
-  const Tensor shares = weighted_shares(cast(targets, wide), x, class_weights, options.label_smoothing);
+  const Tensor shares = weighted_shares(cast(targets, wide), x, weight, options.label_smoothing);
   const Tensor terms = mul(log_softmax(cast(x, wide), dim), shares);
   if (options.reduction == LossReduction::kNone) return cast(rescale(sum_in(wide, terms, {dim}, false), -1, 0), dtype);
   const double rows = static_cast<double>(x.numel()) / static_cast<double>(std::max<int64_t>(1, x.size(dim)));

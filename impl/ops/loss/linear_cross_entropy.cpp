@@ -178,9 +178,7 @@ struct LinearCrossEntropyBackward final : Node {
 Shape without_last(const Shape& shape) { return Shape(shape.begin(), shape.rank() - 1); }
 
 void require_targets(const Tensor& input, const Tensor& targets) {
-  if (targets.dtype() != DType::kI64) {
-    fail(Code::kDtypeMismatch, "targets", "targets is %s, expected i64", name_of(targets.dtype()));
-  }
+  require_classes(targets);
   require_same_device(input, "input", targets, "targets");
   const Shape expected = without_last(input.shape());
   if (targets.shape() == expected) return;
@@ -195,12 +193,11 @@ Tensor linear_cross_entropy(const LinearHead& given, const Tensor& targets, cons
   const auto [input, weight, bias] = autocast_operands(Op::kLinearCrossEntropy, given.input, given.weight, given.bias);
   require_layer(input, weight, bias);
   require_targets(input, targets);
-  const Head head = {
-      as_rows(input),
-      weight,
-      bias,
-      {reshaped(targets.detach(), {targets.numel()}), class_weight_of_layer(weight, class_weights, kHeadNames)},
-      options};
+  const Head head = {as_rows(input),
+                     weight,
+                     bias,
+                     {class_list(targets), constant_class_weight(weight, 0, class_weights, kHeadNames)},
+                     options};
   const ClassLossRows rows(head.input, true);
   head.for_each_part([&](Rows part, const View& logits) {
     launch(kHeadName, head.device(), &Kernels::norm, &NormKernels::cross_entropy, logits, head.targets(part),

@@ -14,7 +14,7 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, LossReduction reducti
 Tensor l1_loss(const Tensor& input, const Tensor& target, LossReduction reduction);
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta, LossReduction reduction);
 Tensor kl_div(const Tensor& input, const Tensor& target, bool log_target, LossReduction reduction);
-// `pos_weight` may be undefined; it broadcasts to the logits and gets no gradient.
+// `pos_weight` may be undefined; it broadcasts to the logits and must not require a gradient.
 Tensor bce_with_logits(const Tensor& logits, const Tensor& targets, const Tensor& pos_weight, LossReduction reduction);
 
 struct ClassLossOptions {
@@ -22,7 +22,7 @@ struct ClassLossOptions {
   int64_t ignore_index = -100;
   double label_smoothing = 0;
 };
-// `weight` [c] may be undefined; it gets no gradient.
+// `weight` [c] may be undefined; where the targets are classes it must not require a gradient.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const Tensor& weight = {},
                      const ClassLossOptions& options = {});
 // cross_entropy of linear(input, weight, bias), of which only some rows are in memory at a time. `bias` and

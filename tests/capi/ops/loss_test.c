@@ -333,6 +333,27 @@ static void weights_in_the_options_are_checked_like_an_argument(void** state) {
   assert_null(out);
 }
 
+static void a_weight_that_gets_no_gradient_must_not_ask_for_one(void** state) {
+  (void)state;
+  htone_tensor *out = NULL, *logits = make_ramp(HTONE_F32, 2, 2, 3), *weight = leaf(make_ramp(HTONE_F32, 1, 3));
+  htone_tensor* targets = make_tensor(HTONE_I64, (const double[]){0, 1}, 1, 2);
+  htone_cross_entropy_options options = HTONE_CROSS_ENTROPY_OPTIONS_INIT;
+  options.weight = weight;
+  assert_fails(htone_cross_entropy(logits, targets, &options, &out), HTONE_ERROR_UNSUPPORTED,
+               "options.weight requires a gradient, but gets none here");
+  assert_fails(htone_linear_cross_entropy(logits, make_ramp(HTONE_F32, 2, 3, 3), NULL, targets, &options, &out),
+               HTONE_ERROR_UNSUPPORTED, "options.weight requires a gradient");
+  assert_fails(htone_nll_loss(logits, targets, weight, -100, HTONE_REDUCTION_MEAN, &out), HTONE_ERROR_UNSUPPORTED,
+               "weight requires a gradient");
+  assert_fails(htone_bce_with_logits(logits, logits, weight, HTONE_REDUCTION_MEAN, &out), HTONE_ERROR_UNSUPPORTED,
+               "pos_weight requires a gradient");
+  htone_scope* scope = NULL;
+  assert_ok(htone_no_grad_begin(&scope));
+  assert_ok(htone_cross_entropy(logits, targets, &options, &out));
+  keep_tensor(out);
+  assert_ok(htone_scope_end(scope));
+}
+
 /* A23: the caller rewrites its own target buffer between forward and backward without telling the library. */
 static void targets_that_left_the_classes_are_refused_by_backward(void** state) {
   (void)state;
@@ -375,6 +396,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(targets_may_be_probabilities),
       cmocka_unit_test(probabilities_have_no_index_to_ignore),
       cmocka_unit_test(operands_that_do_not_fit_are_refused),
+      cmocka_unit_test(a_weight_that_gets_no_gradient_must_not_ask_for_one),
       cmocka_unit_test(weights_in_the_options_are_checked_like_an_argument),
       cmocka_unit_test(targets_that_left_the_classes_are_refused_by_backward),
   };

@@ -103,6 +103,7 @@ TEST(Activation, MeetsItsSpecialValues) {
       EXPECT_TRUE(std::signbit(apply(elu, dtype, -0.0)));
       EXPECT_EQ(slope(elu, dtype, 0), 1.5);
       EXPECT_EQ(slope(elu, dtype, -INFINITY), 0);
+      EXPECT_TRUE(std::isnan(slope(elu, dtype, NAN)));
     }
   });
 }

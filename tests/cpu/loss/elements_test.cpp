@@ -161,6 +161,20 @@ TEST(LossOfElements, OfATargetWithoutProbabilityIsNothing) {
   EXPECT_EQ(c.out.get(0), 0);
 }
 
+TEST(LogisticLoss, OfAnInfiniteTargetIsTheLimit) {
+  for_each_instruction_set([] {
+    for (const DType dtype : {DType::kF64, DType::kF32}) {
+      Case c(dtype, {5}, {1});
+      const double x[] = {1, -1, 1, -1, 0};
+      const double t[] = {INFINITY, INFINITY, -INFINITY, -INFINITY, INFINITY};
+      for (int64_t i = 0; i < 5; ++i) c.x.set(i, x[i]), c.t.set(i, t[i]), c.p.set(i, 1);
+      c.logistic();
+      for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(c.out.get(i), -x[i] * t[i]) << i;
+      EXPECT_TRUE(std::isnan(c.out.get(4)));
+    }
+  });
+}
+
 TEST(LogisticLoss, NeitherOverflowsNorCancels) {
   for_each_instruction_set([] {
     for (const DType dtype : {DType::kF64, DType::kF32}) {

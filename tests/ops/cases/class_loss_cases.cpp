@@ -150,8 +150,17 @@ OpCase probability_case(ClassCase which) {
   result.inputs[1] = {uniform(0, 1)};
   for (Shapes& shapes : result.shapes) shapes[1] = shapes[0];
   result.shapes.push_back({{2, 5, 3}, {2, 5, 3}});
-  if (which.is_weighted) result.shapes.back().push_back({5});
+  if (which.is_weighted) {
+    result.shapes.back().push_back({5});
+    result.inputs[2] = {uniform(0.5, 2)};  // differentiable here
+  }
   result.slope_terms = 64;
+  return result;
+}
+
+OpCase narrow_class_case(const ClassCase& which) {
+  OpCase result = class_case(which);
+  result.inputs[1] = narrow_index_input(0, 1);
   return result;
 }
 
@@ -222,6 +231,7 @@ std::vector<OpCase> class_loss_cases() {
   for (const Op op : {Op::kCrossEntropy, Op::kNllLoss}) {
     cases.push_back(with_positions(class_case({op, "of positions, as weighted mean", {.ignore_index = 2}, true})));
     cases.push_back(with_positions(class_case({op, "of each position", {.reduction = LossReduction::kNone}})));
+    cases.push_back(narrow_class_case({op, "as mean, targets in i32", {}}));
   }
   cases.push_back(probability_case({Op::kCrossEntropy, "of probabilities, as mean", {}}));
   cases.push_back(probability_case({Op::kCrossEntropy,
