@@ -24,12 +24,19 @@ def _binary(name, with_tensor, with_number):
     setattr(Tensor, name, operator)
 
 
+def _subtract_from(self, number):
+    """number - self: integers stay integers for an integer, and become f32 for another number."""
+    if isinstance(number, int):
+        return _generated.add_scalar(_generated.neg(self), number)
+    return _generated.rescale(self, -1.0, number)
+
+
 for _name in ("add", "sub", "mul", "pow", "eq", "ne", "lt", "le", "gt", "ge"):
     _binary(f"__{_name}__", getattr(_generated, _name), getattr(_generated, _name + "_scalar"))
 _binary("__truediv__", _generated.div, _generated.div_scalar)
 _binary("__radd__", _generated.add, _generated.add_scalar)
 _binary("__rmul__", _generated.mul, _generated.mul_scalar)
-_binary("__rsub__", None, lambda self, number: _generated.add_scalar(_generated.neg(self), number))
+_binary("__rsub__", None, _subtract_from)
 _binary("__rtruediv__", None, lambda self, number: _generated.mul_scalar(_generated.reciprocal(self), number))
 
 # A tensor compares by elements, so it is hashed by identity.

@@ -1,7 +1,8 @@
 // The logistic function and what is made of it, one element at a time. Used for f64 and as the source of every
 // backend's formulas; pure functions, safe from any thread.
 //   sigmoid(x) = 1 / (1 + e^-x)       silu(x) = x sigmoid(x)       softplus(x) = ln(1 + e^x)
-// Only e^-|x| is formed, which cannot overflow, and both tails keep their relative precision.
+// Only e^-|x| is formed, which cannot overflow, and both tails keep their relative precision. Above 0 the result is
+// 1 - sigmoid(-x), rounded once, because backward reads 1 - sigmoid(x) from it.
 // Cases: NaN gives NaN; at +inf they are 1, inf, inf; at -inf 0, NaN as in PyTorch, 0.
 #pragma once
 
@@ -16,7 +17,8 @@ inline constexpr double kSigmoidFar = -700.0;
 
 HALFTONE_HOST_DEVICE inline double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));
-  return (x < 0 ? e : 1.0) / (1 + e);
+  const double smaller = e / (1 + e);
+  return x < 0 ? smaller : 1 - smaller;
 }
 
 // x sigmoid(y) for x and y of one sign, as x / (1 + e^-y). Far below 0 it is x e^y, which may be a normal number where

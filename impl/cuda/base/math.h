@@ -23,7 +23,8 @@ HALFTONE_DEVICE inline float gated_by(float x, float y) {
 
 HALFTONE_DEVICE inline float sigmoid_of(float x) {
   const float e = expf(-fabsf(x));
-  return (x < 0 ? e : 1.0f) / (1 + e);
+  const float smaller = e / (1 + e);
+  return x < 0 ? smaller : 1 - smaller;
 }
 HALFTONE_DEVICE inline double sigmoid_of(double x) { return sigmoid(x); }
 

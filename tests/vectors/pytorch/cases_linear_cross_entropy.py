@@ -81,14 +81,10 @@ def differences():
     lose("classes with a further dimension", [given[0], leaf(noise(2, CLASSES, 2, FEATURES)), None,
                                               tensor([[0, 1]] * ROWS, "i64"), None],
          differs=row, ours=error("SHAPE_MISMATCH"))
-    lose("class weights that ask for gradients", operands(class_weights=leaf([0.5, 1.0, 2.0, 0.25, 3.0])),
-         differs="weight, pos_weight of losses that ask for gradients",
-         ours=lambda theirs: {"gradients": [*theirs["gradients"][:4], None]} if "gradients" in theirs else
-         run({"operation": NAME, "inputs": operands(class_weights=tensor([0.5, 1.0, 2.0, 0.25, 3.0])),
-              "attributes": {"reduction": "mean"}}))
 
 
 def mistakes():
+    lose("class weights that ask for gradients", operands(class_weights=leaf([0.5, 1.0, 2.0, 0.25, 3.0])))
     lose("target too far", operands(targets=(0, 5, 0, 0)))
     lose("negative target", operands(targets=(0, -1, 0, 0)))
     lose("fewer targets than rows", operands(targets=(0, 1, 0)))

@@ -36,7 +36,9 @@ def activations():
              tolerance=2e-7)
     case("leaky_relu/nan and infinities", "leaky_relu", [leaf([NAN, -INF, INF])], attributes={"negative_slope": 0.5})
     for alpha in (1.0, 0.5, 0.0):
-        case(f"elu/alpha {alpha}", "elu", [leaf(SPECIAL)], attributes={"alpha": alpha}, tolerance=3e-7)
+        case(f"elu/alpha {alpha}", "elu", [leaf(SPECIAL[1:])], attributes={"alpha": alpha}, tolerance=3e-7)
+    case("elu/nan", "elu", [leaf([NAN])], attributes={"alpha": 1.5}, differs="elu at NaN, gradient",
+         ours={"gradients": [[NAN]]})
     case("elu/tiny", "elu", [leaf(TINY, "f64")], attributes={"alpha": 1.5}, tolerance=1e-15)
     for name, attributes in (("leaky_relu", {"negative_slope": 0.25}), ("elu", {"alpha": 1.5})):
         case(f"{name}/empty", name, [empty(0, grad=True)], attributes=attributes, upstream=[])
