@@ -1,8 +1,8 @@
 /** @file
  * Scopes: each covers the calls of one thread between its begin and its end. A scope of htone_handles_begin releases
  * the handles that these calls returned; those of htone_no_grad_begin and htone_autocast_begin change how operations
- * work. Scopes nest, and end in reverse order on the thread that began them. A forward, backward or hook callback may
- * begin scopes; those that it leaves open end with it.
+ * work. Scopes nest, and end in reverse order on the thread that began them; htone_scope_end_later is for a program
+ * that cannot do so. A forward, backward or hook callback may begin scopes; those that it leaves open end with it.
  *
  * Inside a scope of handles, a program does not release its temporary tensors by hand:
  *
@@ -58,6 +58,18 @@ HTONE_API htone_status htone_keep(void* handle);
  * @since 0.1
  */
 HTONE_EXPORT htone_status htone_scope_end(htone_scope* scope);
+
+/** Ends a scope that htone_scope_end refuses, as soon as its thread can: at the thread's next call of the library that
+ * finds the scope innermost and outside of the calls under way, or when the thread ends. A program that begins a scope
+ * and then goes on in another thread, as after an `await`, would otherwise leave the first thread in the scope's mode.
+ * A scope that can be ended now ends now.
+ *
+ * @param[in] scope any open scope, of any thread; the handle must not be used after the call. Until the scope ends, its
+ *   thread keeps its mode: operations that it still records in the scope follow that mode.
+ * @errors INVALID_HANDLE.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_scope_end_later(htone_scope* scope);
 
 #ifdef __cplusplus
 }

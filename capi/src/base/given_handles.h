@@ -13,6 +13,8 @@ class GivenHandles {
  public:
   // The innermost of this thread, which notes the handles; null where none is open.
   static GivenHandles* innermost() noexcept { return innermost_; }
+  // Called while a thread ends: its lists are left to other threads.
+  static void forget_innermost() noexcept { innermost_ = nullptr; }
 
   // `drop` releases a reference of a handle of any type; it does nothing for one that is dead.
   using Drop = void (*)(void* handle) noexcept;

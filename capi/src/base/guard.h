@@ -3,6 +3,7 @@
 // in the thread's error record without needing memory.
 #pragma once
 
+#include "base/left_scopes.h"
 #include "core/call_log.h"
 #include "core/float_environment.h"
 #include "halftone/base.h"
@@ -17,6 +18,7 @@ htone_status record_current_exception(const char* function) noexcept;
 template <class Body>
 [[gnu::always_inline]] inline htone_status guard(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   const FloatEnvironment environment;
+  end_left_scopes_if_any();
   try {
     CallLog log;
     body();

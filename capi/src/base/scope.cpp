@@ -3,11 +3,14 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/left_scopes.h"
 #include "base/lent_handles.h"
 
 namespace halftone::capi {
 
 namespace {
+
+void release_ended(OpenScope& open) noexcept;
 
 // Runs while a thread ends. Its modes end here: destructors of other keys may still call the library, and the scopes'
 // policies are no longer kept for this thread.
@@ -17,9 +20,13 @@ void end_thread(void* pointer) {
   scope().anomaly = Anomaly::kNothing;
   scope().defers_weights = false;
   scope().depth = 0;
-  OpenScope::innermost() = nullptr;
+  OpenScope* const innermost = std::exchange(OpenScope::innermost(), nullptr);
+  GivenHandles::forget_innermost();
   const auto owner = Ref<ScopeOwner>::adopt(static_cast<ScopeOwner*>(pointer));
-  owner->mark_ended();
+  for (OpenScope* left = owner->mark_ended(innermost); left != nullptr;) {
+    OpenScope* const open = std::exchange(left, left->outer);
+    release_ended(*open);
+  }
 }
 
 // A key, because its destructor runs on any thread of the caller's. The library stays loaded, so the destructor does.
@@ -41,6 +48,28 @@ ScopeOwner::ScopeOwner() : process_(getpid()) {}
 
 bool ScopeOwner::has_ended() const noexcept {
   return has_ended_.load(std::memory_order_acquire) || process_ != getpid();
+}
+
+OpenScope* ScopeOwner::mark_ended(OpenScope* innermost) noexcept {
+  OpenScope* left = nullptr;
+  OpenScope** last = &left;
+  const std::lock_guard lock(leaving_);
+  for (OpenScope* open = innermost; open != nullptr; open = open->outer) {
+    if (!open->is_left.load(std::memory_order_relaxed)) continue;
+    *last = open;
+    last = &open->outer;
+  }
+  *last = nullptr;
+  has_ended_.store(true, std::memory_order_release);
+  return left;
+}
+
+bool ScopeOwner::leave(OpenScope& open) noexcept {
+  if (process_ != getpid()) return false;  // in a forked child the lock may be that of a thread that is not there
+  const std::lock_guard lock(leaving_);
+  if (has_ended()) return false;
+  open.leave();
+  return true;
 }
 
 ScopeOwner* ScopeOwner::current() noexcept {
@@ -88,7 +117,12 @@ void drop_any(void* handle) noexcept {
 
 }  // namespace
 
+void OpenScope::leave() noexcept {
+  if (!is_left.exchange(true, std::memory_order_acq_rel)) left_scope_count.fetch_add(1, std::memory_order_relaxed);
+}
+
 OpenScope::~OpenScope() {
+  if (is_left.load(std::memory_order_relaxed)) left_scope_count.fetch_sub(1, std::memory_order_relaxed);
   if (scope().depth == 0) ScopeOwner::forget_current();
 }
 
@@ -132,18 +166,38 @@ void end_innermost() noexcept {
   drop_handle(open.handle);
 }
 
+// Releases what a scope of an ended thread owns, and its handle. The modes ended with the thread.
+void release_ended(OpenScope& open) noexcept {
+  open.given.reset();
+  const Ref<RefCounted> held = std::move(open.held);
+  drop_handle(open.handle);
+}
+
+bool is_of_this_thread(const OpenScope& open) noexcept { return open.owner.get() == ScopeOwner::current(); }
+
+// Returns whether no call that is under way on this thread began before the scope and needs its modes.
+bool may_end(const OpenScope& open) noexcept { return scope().guards == 0 && open.depth > scope().base; }
+
 }  // namespace
+
+void end_left_scopes() noexcept {
+  OpenScope* open = OpenScope::innermost();
+  for (; open != nullptr && open->is_left.load(std::memory_order_acquire) && may_end(*open);
+       open = OpenScope::innermost()) {
+    end_innermost();
+  }
+}
 
 void end_scope(htone_scope* handle) {
   const auto open = hold(handle, "scope");
   const Scope& current = scope();
-  if (open->owner.get() != ScopeOwner::current()) {
-    if (!open->owner->has_ended()) fail(Code::kState, "scope", "scope was begun on another thread, which still runs");
-    open->given.reset();
-    open->held = nullptr;
-    return release_handle(handle, "scope");  // the modes ended with their thread
+  if (!is_of_this_thread(*open)) {
+    if (open->owner->has_ended()) return release_ended(*open);
+    fail(Code::kState, "scope",
+         "scope was begun on another thread, which still runs; end it there, or leave it to that thread by "
+         "htone_scope_end_later");
   }
-  if (current.guards > 0 || open->depth <= current.base) {
+  if (!may_end(*open)) {
     fail(Code::kState, "scope", "scope was begun before the call that is under way on this thread; end it afterwards");
   }
   if (open->depth != current.depth) {
@@ -151,6 +205,16 @@ void end_scope(htone_scope* handle) {
          static_cast<long long>(open->depth), static_cast<long long>(current.depth));
   }
   end_innermost();
+}
+
+void end_scope_later(htone_scope* handle) {
+  const auto open = hold(handle, "scope");
+  if (!is_of_this_thread(*open)) {
+    if (!open->owner->leave(*open)) release_ended(*open);
+    return;
+  }
+  open->leave();
+  end_left_scopes();
 }
 
 CallbackScope::~CallbackScope() {

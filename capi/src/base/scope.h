@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "autograd/scope.h"
 #include "base/given_handles.h"
@@ -15,6 +16,8 @@
 struct htone_scope;
 
 namespace halftone::capi {
+
+struct OpenScope;
 
 // A thread with open scopes. It exists while the thread has one, and as long as handles of its scopes do.
 class ScopeOwner final : public RefCounted {
@@ -29,16 +32,22 @@ class ScopeOwner final : public RefCounted {
   ScopeOwner();
   // Returns true after the thread has ended. In a forked child only the thread that forked has not.
   bool has_ended() const noexcept;
-  // Called when the thread ends.
-  void mark_ended() noexcept { has_ended_.store(true, std::memory_order_release); }
+  // Called when the thread ends. Other threads may end its scopes from now on, but those that were left to it, which it
+  // must release: returns them, linked by `outer`.
+  OpenScope* mark_ended(OpenScope* innermost) noexcept;
+  // Leaves a scope of the thread to it: it ends it at a later call, or else when it ends. Returns false after that.
+  bool leave(OpenScope& open) noexcept;
 
  private:
+  std::mutex leaving_;  // a scope is left before the thread ends, or not at all
   std::atomic<bool> has_ended_{false};
   const pid_t process_;
 };
 
 struct OpenScope final : RefCounted {
   ~OpenScope() override;
+  // Its thread ends it from now on.
+  void leave() noexcept;
 
   // The innermost scope of this thread; null where none is open.
   static OpenScope*& innermost() noexcept {
@@ -48,6 +57,7 @@ struct OpenScope final : RefCounted {
 
   Scope before;
   Ref<ScopeOwner> owner;
+  std::atomic<bool> is_left{false};     // its thread ends it as soon as it can
   int64_t depth = 0;                    // how many scopes were open with this one
   OpenScope* outer = nullptr;           // the scope around this one
   htone_scope* handle = nullptr;        // the caller's
@@ -66,6 +76,8 @@ void enter(Ref<OpenScope> open, htone_scope** out);
 // Ends a scope: brings back the modes from before it and releases its handles. Throws STATE where it is not the
 // innermost scope of the calling thread, or was open before the callback under way began.
 void end_scope(htone_scope* handle);
+// Ends a scope as end_scope does, where that may be. Otherwise the thread of the scope ends it later.
+void end_scope_later(htone_scope* handle);
 
 // Stands around a callback, in which scopes may be opened: those that it leaves open end with it.
 class CallbackScope {

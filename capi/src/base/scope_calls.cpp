@@ -27,3 +27,7 @@ htone_status htone_keep(void* handle) {
 htone_status htone_scope_end(htone_scope* scope) {
   return guard([&] { end_scope(scope); });
 }
+
+htone_status htone_scope_end_later(htone_scope* scope) {
+  return guard([&] { end_scope_later(scope); });
+}

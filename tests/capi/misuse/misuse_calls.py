@@ -5,10 +5,12 @@ from misuse_handles import CHECKPOINT_PARTS, HANDLES
 # Calls that a valid call needs before it (BEFORE), and calls that undo it (AFTER).
 BEFORE = {name + "_release": f"assert_ok({name}_retain({member}));" for name, (_, member, _) in HANDLES.items()
           if name != "htone_scope"}
-BEFORE["htone_scope_end"] = "assert_ok(htone_no_grad_begin(&scope));"
+for end in ("htone_scope_end", "htone_scope_end_later"):
+    BEFORE[end] = "assert_ok(htone_no_grad_begin(&scope));"
 AFTER = {name + "_retain": f"assert_ok({name}_release({member}));" for name, (_, member, _) in HANDLES.items()
          if name != "htone_scope"}
-AFTER["htone_scope_end"] = "scope = fixture.scope;"
+for end in ("htone_scope_end", "htone_scope_end_later"):
+    AFTER[end] = "scope = fixture.scope;"
 for rule in ("adafactor", "adam", "adamw", "lion", "rmsprop", "sgd"):
     BEFORE[f"htone_optimizer_add_{rule}_group"] = "parameters = renew_spare_parameters();"
 for part in CHECKPOINT_PARTS:
