@@ -99,13 +99,14 @@ void run_deleter(void* user) {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-// An exported tensor: the standard's structure, the arrays that it points to, and the reference that keeps the memory.
+// An exported tensor: the standard's structure, the arrays that it points to, and the references that keep the memory.
 template <class Managed>
 struct Loan {
   Managed managed;
   Shape shape;
   Shape strides;
   Tensor tensor;
+  Ref<LentMemory> memory;
 
   static void end(Managed* managed) { delete static_cast<Loan*>(managed->owner); }
 };
@@ -121,7 +122,14 @@ Managed* lend(const Tensor& tensor) {
   }
   const dlpack::DataType type = type_of(tensor.dtype());
   check(device.stream().synchronize());
-  auto* loan = new Loan<Managed>{.managed = {}, .shape = tensor.shape(), .strides = tensor.strides(), .tensor = tensor};
+  if (tensor.numel() > 0 && tensor.data() == nullptr) {
+    fail(Code::kState, "tensor", "tensor has no memory now: the weights that ranks share are not gathered");
+  }
+  auto* loan = new Loan<Managed>{.managed = {},
+                                 .shape = tensor.shape(),
+                                 .strides = tensor.strides(),
+                                 .tensor = tensor,
+                                 .memory = tensor.storage()->lend()};
   loan->managed.owner = loan;
   loan->managed.deleter = Loan<Managed>::end;
   loan->managed.array = {.data = tensor.numel() == 0 ? nullptr : tensor.data(),

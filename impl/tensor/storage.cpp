@@ -7,6 +7,18 @@
 
 namespace halftone {
 
+LentMemory::LentMemory(ContextDevice& device) noexcept
+    : context_(Ref<Context>::share(device.context)), device_(device) {}
+
+LentMemory::~LentMemory() {
+  if (allocation_.data != nullptr) device_.allocator->release(allocation_, std::move(uses_));
+}
+
+void LentMemory::take(Allocation allocation, StreamUses uses) noexcept {
+  allocation_ = allocation;
+  uses_ = std::move(uses);
+}
+
 uint64_t StorageMark::next_number() noexcept {
   static constinit std::atomic<uint64_t> numbers{0};
   return numbers.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -54,8 +66,25 @@ void Storage::set_category(Category category) noexcept {
   if (!borrowed_ && allocation_.data != nullptr) device_.allocator->set_category(allocation_, category);
 }
 
+Ref<LentMemory> Storage::lend() {
+  if (borrowed_) return nullptr;
+  LentMemory* lent = lent_.load(std::memory_order_acquire);
+  if (lent == nullptr) {
+    Ref<LentMemory> made = make_ref<LentMemory>(device_);
+    if (lent_.compare_exchange_strong(lent, made.get(), std::memory_order_acq_rel)) lent = Ref(made).detach();
+  }
+  return Ref<LentMemory>::share(lent);
+}
+
 void Storage::release_memory() noexcept {
-  if (allocation_.data != nullptr) device_.allocator->release(allocation_, std::exchange(uses_, {}));
+  const auto lent = Ref<LentMemory>::adopt(lent_.exchange(nullptr, std::memory_order_acq_rel));
+  if (allocation_.data != nullptr) {
+    if (lent) {
+      lent->take(allocation_, std::exchange(uses_, {}));
+    } else {
+      device_.allocator->release(allocation_, std::exchange(uses_, {}));
+    }
+  }
   allocation_.data = nullptr;
   released_ = true;
 }
@@ -75,6 +104,7 @@ void Storage::record_stream(Stream& stream) {
 }
 
 Storage::~Storage() {
+  const auto lent = Ref<LentMemory>::adopt(lent_.load(std::memory_order_acquire));
   if (!borrowed_ && allocation_.data != nullptr) device_.allocator->release(allocation_, std::move(uses_));
   if (deleter_) deleter_(user_);
 }

@@ -57,6 +57,21 @@ class StorageMark {
   const uint64_t outer_;
 };
 
+// The memory that a storage had when it was lent by its address, as to another library.
+class LentMemory final : public RefCounted {
+ public:
+  explicit LentMemory(ContextDevice& device) noexcept;
+  ~LentMemory() override;
+  // Takes the block that the storage releases. REQUIRES: it has none.
+  void take(Allocation allocation, StreamUses uses) noexcept;
+
+ private:
+  Ref<Context> context_;  // keeps device_ alive
+  ContextDevice& device_;
+  Allocation allocation_;
+  StreamUses uses_;
+};
+
 class Storage final : public RefCounted {
  public:
   using Deleter = ForeignFunction<void(void* user)>;
@@ -97,8 +112,11 @@ class Storage final : public RefCounted {
   // The bytes of the allocated block; 0 if the memory is the caller's.
   size_t byte_count() const noexcept { return borrowed_ ? 0 : allocation_.size; }
 
-  // Returns the block to the allocator, behind the work of the recorded streams. Tensors stay valid, but have no
-  // memory. REQUIRES: the memory is not borrowed.
+  // Returns what keeps the memory at its address together with a reference of the storage, also if the memory is
+  // released meanwhile. Null for borrowed memory. Any thread. Throws OUT_OF_MEMORY.
+  Ref<LentMemory> lend();
+  // Returns the block to the allocator, behind the work of the recorded streams, or leaves it to those who were lent
+  // it. Tensors stay valid, but have no memory. REQUIRES: the memory is not borrowed.
   void release_memory() noexcept;
   // Allocates the block again, with unspecified content. The versions stay: the caller writes what was there before, so
   // that what backward saved is right again. Throws OUT_OF_MEMORY, and STATE while a graph is captured.
@@ -132,6 +150,7 @@ class Storage final : public RefCounted {
   Deleter deleter_;
   void* user_ = nullptr;
   bool released_ = false;
+  std::atomic<LentMemory*> lent_{nullptr};  // owned
   std::atomic<StorageRestorer*> restorer_{nullptr};
   std::atomic<uint64_t> writes_{0};
   std::atomic<uint64_t> whole_writes_{0};

@@ -1,6 +1,7 @@
 #include "tensor/tensor.h"
 
 #include "room_fixture.h"
+#include "tensor/dlpack.h"
 
 namespace halftone {
 namespace {
@@ -48,6 +49,25 @@ TEST_F(TensorTest, RunsTheDeleterOnceAfterTheLastReference) {
     EXPECT_EQ(values(view), (std::vector<double>{3, 4}));
   }
   EXPECT_EQ(runs, 1);
+}
+
+// As of weights that ranks share, which are gathered for a time.
+TEST_F(TensorTest, MemoryThatIsLentOutlivesItsRelease) {
+  const int64_t before = device().allocator->stats().current;
+  Tensor lent = tensor({2}, {1, 2});
+  DLManagedTensorVersioned* const loan = to_dlpack_versioned(lent);
+  const auto* const elements = static_cast<const float*>(loan->array.data);
+  lent.storage()->release_memory();
+  EXPECT_EQ(elements[1], 2);
+  EXPECT_THROW(static_cast<void>(to_dlpack(lent)), Error);
+  lent.storage()->refill();
+  EXPECT_NE(lent.data(), static_cast<const void*>(elements));
+  fill(lent, 9);
+  lent = Tensor();
+  EXPECT_EQ(elements[1], 2);
+  EXPECT_GT(device().allocator->stats().current, before);
+  loan->deleter(loan);
+  EXPECT_EQ(device().allocator->stats().current, before);
 }
 
 TEST_F(TensorTest, GivesAllMemoryBack) {
