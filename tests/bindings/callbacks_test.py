@@ -340,6 +340,14 @@ class Schedules(Counted):
         self.arrives(lambda: optimizer.lr, "wall")
 
 
+def tools_of_numpy(test):
+    try:
+        import numpy
+    except ImportError:
+        test.skipTest("numpy is not installed (Debian: python3-numpy)")
+    return numpy
+
+
 class Batches(Counted):
     ROWS = [("f32", (2,)), ("i64", ()), ("bf16", ())]
 
@@ -366,6 +374,25 @@ class Batches(Counted):
         batches.advance()
         with self.assertRaises(ValueError):
             kept[0][0]
+
+    def test_an_array_that_is_kept_keeps_its_batch(self):
+        numpy = tools_of_numpy(self)
+        kept = []
+
+        def load(indices, row):
+            kept.append(numpy.asarray(row))
+            kept[-1][:] = indices
+
+        batches = ht.Batches.from_function(ht.Sampler(4, 2, shuffle=False), [("f32", ())], load)
+        for _ in range(2):
+            batches.advance()
+            self.assertEqual(batches.tensor(0).tolist(), kept[-1].tolist())
+        batches.close()
+        others = [ht.tensor([9.0] * 2) for _ in range(100)]
+        self.assertEqual([array.tolist() for array in kept], [[0.0, 1.0], [2.0, 3.0]])
+        for array in kept:
+            array[:] = 7
+        self.assertTrue(all(other.tolist() == [9.0, 9.0] for other in others))
 
 
 class Dictionary:

@@ -94,14 +94,58 @@ class Numpy(unittest.TestCase):
             self.assertEqual((shared[0, 0], made.tolist()[0][0]), (1, 1))
             self.assertTrue(np.shares_memory(source, shared))
 
-    def test_keeps_the_tensor_alive(self):
-        gc.collect()
-        before = ht.live_handles()
-        shared = ht.tensor([1.0, 2.0]).numpy()
-        self.assertEqual(shared.tolist(), [1.0, 2.0])
-        self.assertEqual(ht.live_handles(), before + 1)
-        del shared
-        self.assertEqual(ht.live_handles(), before)
+    def shared_after(self, end, share):
+        """An array over a tensor that has ended by now, in one of three ways."""
+        if end == "scope":
+            with ht.scope():
+                return share(ht.tensor([1.0, 2.0, 3.0, 4.0]))
+        if end == "with":
+            with ht.tensor([1.0, 2.0, 3.0, 4.0]) as made:
+                return share(made)
+        made = ht.tensor([1.0, 2.0, 3.0, 4.0])
+        shared = share(made)
+        if end == "close":
+            made.close()
+        return shared
+
+    def test_keeps_the_memory_whatever_ends_the_tensor(self):
+        shares = {"numpy": ht.Tensor.numpy, "asarray": np.asarray, "slice": lambda x: x[1:].numpy(),
+                  "memoryview": lambda x: memoryview(x.numpy()), "from_dlpack": np.from_dlpack,
+                  "view of an array": lambda x: x.numpy()[::2].reshape(2, 1)}
+        in_use = lambda: ht.default_device().memory_stats().current  # noqa: E731
+        for end in ("scope", "close", "with", "dropped"):
+            for name, share in shares.items():
+                with self.subTest(end=end, share=name):
+                    gc.collect()
+                    before, handles = in_use(), ht.live_handles()
+                    shared = self.shared_after(end, share)
+                    values = np.array(shared)
+                    self.assertGreater(in_use(), before)
+                    self.assertEqual(ht.live_handles(), handles)  # the array has memory, and no object
+                    others = [ht.tensor([9.0] * 4) for _ in range(100)]
+                    self.assertEqual(np.asarray(shared).tolist(), values.tolist())
+                    if name != "from_dlpack":  # which numpy makes read-only
+                        np.asarray(shared)[...] = 7
+                    self.assertTrue(all(other.tolist() == [9.0] * 4 for other in others))
+                    del shared, others
+                    self.assertEqual(in_use(), before)
+
+    def test_results_of_a_loop_with_a_scope_for_each_batch_stay(self):
+        collected = []
+        for batch in range(20):
+            with ht.no_grad(), ht.scope():
+                collected.append((ht.tensor([1.0] * 8) * batch).numpy())
+        self.assertEqual([array.tolist() for array in collected], [[float(batch)] * 8 for batch in range(20)])
+
+    def test_of_read_only_memory_is_read_only(self):
+        repeated = np.lib.stride_tricks.as_strided(np.array([1.0, 2.0]), (3,), (0,))
+        shared = ht.from_numpy(repeated).numpy()
+        self.assertEqual(shared.tolist(), [1.0] * 3)
+        with self.assertRaises(ValueError):
+            shared[0] = 5
+
+    def test_of_no_elements_is_empty(self):
+        self.assertEqual(ht.Tensor.zeros(ht.default_device(), "f32", [0, 3]).numpy().shape, (0, 3))
 
     def test_converts_with_asarray(self):
         x = ht.tensor([1.0, 2.0])

@@ -86,6 +86,77 @@ class Lifetime(unittest.TestCase):
             thread.join()
         self.assertEqual(made[0].tolist(), [5.0])
 
+    def on_another_thread(self, call, expected):
+        """Runs the call there, and returns the exception of this type that it raises."""
+        raised = []
+
+        def run():
+            with self.assertRaises(expected) as context:
+                call()
+            raised.append(context.exception)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        self.assertEqual(len(raised), 1)
+        return raised[0]
+
+    def records(self):
+        x = ht.tensor([1.0])
+        x.requires_grad = True
+        return (x * 2).requires_grad
+
+    def test_a_mode_that_another_thread_leaves_ends_at_its_threads_next_call(self):
+        x = ht.tensor([[1.0]])
+        for mode, is_off in ((ht.no_grad(), self.records), (ht.autocast("bf16"), lambda: str((x @ x).dtype) == "f32")):
+            mode.__enter__()
+            self.assertFalse(is_off())
+            error = self.on_another_thread(lambda: mode.__exit__(None, None, None), ht.HalftoneException)
+            self.assertEqual(error.status, ht.Status.STATE)
+            self.assertIn("another thread", str(error))
+            self.assertTrue(is_off())
+
+    def test_a_scope_that_another_thread_closes_is_closed(self):
+        scope = ht.handles_begin()
+        inside = ht.tensor([1.0])
+        self.on_another_thread(scope.close, ht.HalftoneException)
+        self.assertTrue(self.records())
+        with self.assertRaises(ht.InvalidHandleError):
+            inside.tolist()
+        scope.close()  # does nothing
+
+    def test_a_mode_that_ends_out_of_order_ends_after_the_inner_scope(self):
+        def generate():
+            with ht.no_grad():
+                yield 1
+            yield 2
+
+        generator = generate()
+        next(generator)
+        with ht.scope():
+            with self.assertRaisesRegex(ht.HalftoneException, "end the inner ones first"):
+                next(generator)
+        self.assertTrue(self.records())
+
+    def test_one_object_begins_a_mode_on_several_threads(self):
+        mode, inner_begun, outer_ended = ht.no_grad(), threading.Event(), threading.Event()
+        recorded = []
+
+        def work():
+            with mode:
+                inner_begun.set()
+                outer_ended.wait()
+            recorded.append(self.records())
+
+        thread = threading.Thread(target=work)
+        with mode:
+            thread.start()
+            inner_begun.wait()
+        recorded.append(self.records())
+        outer_ended.set()
+        thread.join()
+        self.assertEqual(recorded, [True, True])
+
     def test_a_closed_object_is_refused(self):
         x = ht.tensor([1.0])
         x.close()

@@ -23,8 +23,8 @@ from .enums import *  # noqa: F403: their names are those of the C headers
 from .errors import *  # noqa: F403
 from .operations import OPERATIONS as _OPERATIONS
 
-_HIDDEN = {"batches_of_function", "borrow_buffer", "borrow_module", "data_address", "keep_handle", "make_capsule",
-           "read_memory", "store_of_functions", "take_capsule", "weakref"}
+_HIDDEN = {"batches_of_function", "borrow_buffer", "borrow_module", "keep_handle", "make_capsule", "read_memory",
+           "share_memory", "store_of_functions", "take_capsule", "weakref"}
 _ADOPTED = [name for name, value in vars(_generated).items()
             if not name.startswith("_") and name not in _HIDDEN and callable(value)]
 

@@ -123,19 +123,21 @@ def from_dlpack(data, device=None):
 
 
 class _SharedMemory:
-    """numpy keeps this object, and with it the tensor, while an array uses the memory."""
+    """numpy keeps this object while an array uses the memory, and it keeps the memory itself: the tensor's object may
+    be closed, or its scope may end.
+    """
 
     def __init__(self, owner):
         dtype = owner.dtype
         size = _generated.dtype_size(dtype)
         kind = {"?": "b", "e": "f", "f": "f", "d": "f", "B": "u"}.get(format_of(dtype), "i")
-        self.owner = owner
+        self.memory, address, is_read_only = _generated.share_memory(owner)
         self.__array_interface__ = {
             "version": 3,
             "shape": owner.shape,
             "strides": tuple(stride * size for stride in owner.strides),
             "typestr": ("|" if size == 1 else "<") + kind + str(size),
-            "data": (_generated.data_address(owner), False),
+            "data": (address, is_read_only),
         }
 
 

@@ -7,20 +7,51 @@ from .halftone import Batches, Context, Store
 
 
 class _Load:
-    """Gives a function the rows of a batch as arrays of the right shape, until it returns."""
+    """Gives a function the rows of a batch as arrays of the right shape, until it returns. The function gets memory of
+    Python's, which is copied to the batch, since it may keep an array over the memory. What it has not kept serves the
+    next batch.
+    """
 
     def __init__(self, load, rows):
         self.load = load
         self.rows = rows
+        self.unused = []  # of earlier calls
 
     def __call__(self, indices, memories):
-        views = [memory.cast(letter, (len(indices), *shape)) if indices else memory
-                 for memory, (letter, shape) in zip(memories, self.rows)]
+        owned = self.unused.pop() if self.unused else []
+        if [len(content) for content in owned] != [memory.nbytes for memory in memories]:
+            owned = [_bytes(memory.nbytes) for memory in memories]
+        views = [memoryview(content).cast(letter, (len(indices), *shape)) if indices else memoryview(content)
+                 for content, (letter, shape) in zip(owned, self.rows)]
         try:
             self.load(indices, *views)
+            for memory, content in zip(memories, owned):
+                memory[:] = content
         finally:
-            for view in views + list(memories):
-                view.release()
+            for memory in memories:
+                memory.release()
+            if _are_unused(views, owned):
+                self.unused.append(owned)
+
+
+def _bytes(size):
+    """Has room for one byte more, so that _are_unused does not move it."""
+    made = bytearray(size + 1)
+    made.pop()
+    return made
+
+
+def _are_unused(views, owned):
+    """Ends the views, and returns whether nobody has the memory. An array over a view, or a view of it, keeps it."""
+    try:
+        for view in views:
+            view.release()
+        for content in owned:
+            content.append(0)  # is refused while the memory is lent
+            content.pop()
+    except BufferError:
+        return False
+    return True
 
 
 def _letter(dtype):
@@ -40,7 +71,7 @@ def _from_function(sampler, rows, load, device=None):
         batches = Batches.from_function(sampler, [("u8", (28, 28)), ("i64", ())], load)
 
     rows: dtype and shape of a sample in each tensor. Elements in f16, bf16 and the dtypes of 8 bits are their bits.
-    load: the memory is released when it returns, so it must not keep the views or arrays over them.
+    load: the views end when it returns, and what it has written is copied to the batch. An array over a view stays.
 
     C: htone_batches_create_callback
     """

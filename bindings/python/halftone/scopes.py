@@ -1,27 +1,53 @@
 """Scopes of one thread, for `with`: what is made inside is released at the end, or a mode is on until the end."""
 
+import threading
+
 from . import halftone as _generated
+from .enums import Status
+from .errors import HalftoneException
 from .halftone import AutocastPolicy, DistributedDataParallel, Fsdp, Scope
 
-Scope.__enter__ = lambda self: self
-Scope.__exit__ = lambda self, *exception: self.end()
+
+def _close(self):
+    """Ends the scope now; closing it again does nothing. On another thread, or before the scopes inside have ended,
+    this is an error; then the scope's own thread ends it as soon as it can.
+    """
+    if self.__dict__.get("_is_closed"):
+        return
+    self._is_closed = True
+    try:
+        self.end()
+    except HalftoneException as error:
+        if error.status == Status.STATE:
+            self.end_later()
+        raise
+
+
 # No `_release`: a scope ends by end().
-Scope.close = vars(Scope)["end"]
+Scope.close = _close
+Scope.__enter__ = lambda self: self
+Scope.__exit__ = lambda self, *exception: self.close()
 
 
 class _Begun:
-    """Begins a scope at `with`, and ends it there."""
+    """Begins a scope at `with`, and ends it there. Each thread ends those that it has begun."""
 
     def __init__(self, begin):
         self._begin = begin
-        self._scopes = []
+        self._scopes = {}
 
     def __enter__(self):
-        self._scopes.append(self._begin())
+        self._scopes.setdefault(threading.get_ident(), []).append(self._begin())
         return self
 
     def __exit__(self, *exception):
-        self._scopes.pop().end()
+        own = threading.get_ident()
+        # A block may go on in another thread, as a generator can: the error of close() tells it.
+        thread = own if own in self._scopes else next(iter(self._scopes))
+        scope = self._scopes[thread].pop()
+        if not self._scopes[thread]:
+            del self._scopes[thread]
+        scope.close()
 
 
 def scope():

@@ -136,7 +136,9 @@ def tolist(self):
 
 @_method
 def numpy(self):
-    """A numpy array over the tensor's memory, without a copy; the array keeps the tensor alive."""
+    """A numpy array over the tensor's memory, without a copy. The array keeps the memory: the tensor may be closed, and
+    its scope() may end.
+    """
     return buffers.shared_array(self)
 
 

@@ -14,6 +14,7 @@ C: htone_device_create";
 /* They take Python objects, and leave the GIL themselves around a call of the library. */
 %nothread ht::borrow_buffer;
 %nothread ht::make_capsule;
+%nothread ht::share_memory;
 %nothread ht::take_capsule;
 %newobject ht::borrow_buffer;
 %newobject ht::take_capsule;
@@ -50,18 +51,14 @@ inline void read_memory(Tensor* tensor, Dtype dtype, const WritableMemory& memor
   check(htone_tensor_read(tensor, htone_dtype(dtype), memory.data, memory.size));
 }
 
-inline uint64_t data_address(Tensor* tensor) {
-  void* data = nullptr;
-  check(htone_tensor_data(tensor, &data));
-  return uint64_t(reinterpret_cast<uintptr_t>(data));
-}
-
 inline Tensor* borrow_buffer(PyObject* object, Device* device, Dtype dtype, const Integers& shape,
                              const Integers& strides) {
   return borrow_view(object, device, htone_dtype(dtype), shape, strides);
 }
 
 inline PyObject* make_capsule(Tensor* tensor, bool is_versioned) { return to_dlpack(tensor, is_versioned); }
+
+inline PyObject* share_memory(Tensor* tensor) { return lend_memory(tensor); }
 
 inline Tensor* take_capsule(Device* device, PyObject* capsule) { return from_dlpack(device, capsule); }
 

@@ -3,30 +3,8 @@
 #define HALFTONE_BINDINGS_PYTHON_EXCHANGE_H
 
 #include "conversions.h"
-#include "halftone/dlpack.h"
+#include "dlpack.h"
 #include "halftone/tensor.h"
-
-// The standard's structures (dmlc/dlpack, version 1.1). Only their deleters are used here.
-extern "C" {
-struct DLManagedTensor {
-  struct {
-    void* data;
-    int32_t device[2];
-    int32_t ndim;
-    uint32_t dtype;
-    int64_t* shape;
-    int64_t* strides;
-    uint64_t byte_offset;
-  } dl_tensor;
-  void* manager_ctx;
-  void (*deleter)(struct DLManagedTensor*);
-};
-struct DLManagedTensorVersioned {
-  uint32_t version[2];
-  void* manager_ctx;
-  void (*deleter)(struct DLManagedTensorVersioned*);
-};
-}
 
 namespace ht {
 
@@ -83,6 +61,16 @@ inline PyObject* to_dlpack(htone_tensor* tensor, bool is_versioned) {
   DLManagedTensor* managed = nullptr;
   without_lock([&] { return htone_tensor_to_dlpack(tensor, &managed); });
   return PyCapsule_New(managed, kCapsule, drop_capsule<DLManagedTensor>);
+}
+
+// The memory of a tensor for numpy: a capsule that keeps it, its address, and whether it is read-only.
+inline PyObject* lend_memory(htone_tensor* tensor) {
+  const Object capsule(to_dlpack(tensor, true));
+  if (!capsule) return nullptr;
+  const auto* loan =
+      static_cast<const DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.get(), kVersionedCapsule));
+  return Py_BuildValue("OKO", capsule.get(), static_cast<unsigned long long>(uintptr_t(address_of(*loan))),
+                       is_read_only(*loan) ? Py_True : Py_False);
 }
 
 // Takes the memory of a capsule and marks the capsule as used.
