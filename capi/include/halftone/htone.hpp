@@ -115,7 +115,7 @@ class Tensor : public Handle<htone_tensor> {
 [[nodiscard]] inline Tensor matmul(const Tensor& a, const Tensor& b) { return make<Tensor>(htone_matmul, a, b); }
 
 /** Stops this thread from recording for autograd until it is destroyed. As every scope, it is destroyed on the thread
- * that made it, and after the scopes that were made later.
+ * that made it, and after the scopes that were made later; otherwise it ends as htone_scope_end_later says.
  */
 class NoGrad : public Scope {
  public:

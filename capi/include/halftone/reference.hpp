@@ -48,7 +48,7 @@ inline htone_status release(htone_parameter* object) { return htone_parameter_re
 inline htone_status release(htone_parameters* object) { return htone_parameters_release(object); }
 inline htone_status release(htone_sampler* object) { return htone_sampler_release(object); }
 inline htone_status release(htone_schedule* object) { return htone_schedule_release(object); }
-inline htone_status release(htone_scope* object) { return htone_scope_end(object); }
+inline htone_status release(htone_scope* object) { return htone_scope_end_later(object); }
 inline htone_status release(htone_state_dict* object) { return htone_state_dict_release(object); }
 inline htone_status release(htone_tensor* object) { return htone_tensor_release(object); }
 // clang-format on

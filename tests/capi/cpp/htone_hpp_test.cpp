@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <halftone/htone.hpp>
+#include <optional>
+#include <thread>
 
 namespace htone {
 namespace {
@@ -90,6 +92,24 @@ TEST_F(CppTest, ScopesEndWithTheirBlock) {
   Autocast bf16(make<AutocastPolicy>(htone_autocast_policy_create, HTONE_BF16));
   const Tensor one = Tensor::from(cpu_, {1, 1}, std::vector<float>{1});
   EXPECT_EQ(matmul(one, one).dtype(), HTONE_BF16);
+}
+
+TEST_F(CppTest, AScopeThatIsDestroyedElsewhereLeavesNoMode) {
+  const Tensor x = vector({1, 0});
+  call(htone_tensor_set_requires_grad, x, 1);
+  const auto records = [&] {
+    int32_t requires_grad = -1;
+    call(htone_tensor_requires_grad, x * 2, &requires_grad);
+    return requires_grad != 0;
+  };
+  std::optional<NoGrad> outer(std::in_place);
+  std::thread([&] { outer.reset(); }).join();
+  EXPECT_TRUE(records());
+  outer.emplace();
+  std::optional<Anomaly> inner(HTONE_ANOMALY_NAN);
+  outer.reset();
+  inner.reset();
+  EXPECT_TRUE(records());
 }
 
 TEST_F(CppTest, AModelWithALambdaLearns) {
