@@ -15,7 +15,8 @@ from words import camel, pascal, result_name
 PACKAGE = "org.halftone"
 OPS = "Halftone"
 # Handwritten superclasses, with what the library does not know: arrays, scopes, iteration.
-BASES = {"Tensor": "TensorData", "Scope": "ScopeEnd", "Batches": "BatchesOfFunction", "Store": "StoreOfObject"}
+BASES = {"Tensor": "TensorData", "Scope": "ScopeEnd", "Batches": "BatchesOfFunction", "Store": "StoreOfObject",
+         "Hook": "HookRemoval"}
 # Final methods of java.lang.Object, and words of the language.
 NAMES = {"wait": "await", "default": "byDefault", "default_context": "defaultContext"}
 PLAIN = {"int64_t": "long", "size_t": "long", "uint64_t": "long", "int32_t": "int", "double": "double",

@@ -1,6 +1,7 @@
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -253,9 +254,6 @@ public final class CallbacksTest {
       same(y, 3, 0);
       y.sum().backward();
       same(x.grad(), -30, -0f);
-      before.remove();
-      after.remove();
-      gradient.remove();
     }
     same(layer.forward(x), 0, 2);
     Suite.equal(seen, List.of("1.0 1.0"));
@@ -326,6 +324,22 @@ public final class CallbacksTest {
         new Row(Dtype.F32, 2), new Row(Dtype.I64));
     small.advance();
     Suite.equal(kept[0].remaining(), 0);
+  }
+
+  private static void memoryThatALoaderKeepsStaysItsOwn() {
+    List<ByteBuffer> kept = new ArrayList<>();
+    Batches batches = Batches.fromFunction(device, sampler(), (indices, rows) -> {
+      for (long index : indices) rows[0].putFloat(index);
+      kept.add(rows[0].slice(0, 8).order(ByteOrder.nativeOrder()));
+    }, new Row(Dtype.F32));
+    batches.advance();
+    Tensor first = batches.tensor(0);
+    batches.advance();
+    same(first, 0, 1);
+    for (ByteBuffer buffer : kept) buffer.putFloat(0, 7);
+    same(first, 0, 1);
+    Suite.equal(kept.get(0).getFloat(4), 1f);
+    Suite.equal(kept.get(1).getFloat(4), 3f);
   }
 
   /** A store of the program's. */
@@ -531,6 +545,7 @@ public final class CallbacksTest {
     suite.test("schedulesAreFunctionsOfTheStep", CallbacksTest::schedulesAreFunctionsOfTheStep);
     suite.test("batchesAreFilledByAFunction", CallbacksTest::batchesAreFilledByAFunction);
     suite.test("batchesPassExceptionsOn", CallbacksTest::batchesPassExceptionsOnAndStayAtTheirPlace);
+    suite.test("memoryThatALoaderKeepsStaysItsOwn", CallbacksTest::memoryThatALoaderKeepsStaysItsOwn);
     suite.test("storesAreObjectsOfTheProgram", CallbacksTest::storesAreObjectsOfTheProgram);
     suite.test("aStoreConnectsRanks", CallbacksTest::aStoreConnectsRanks);
     suite.test("aReductionAveragesABucket", CallbacksTest::aReductionAveragesABucket);

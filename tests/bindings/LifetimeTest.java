@@ -77,6 +77,58 @@ public final class LifetimeTest {
     Suite.equal(x.matmul(x.transpose(0, 1)).dtype(), Dtype.F32);
   }
 
+  /** Runs the call on another thread, where it must fail with STATE. */
+  private static void failsOnAnotherThread(Suite.Case call) throws Exception {
+    Throwable[] thrown = new Throwable[1];
+    Thread thread = new Thread(() -> {
+      try {
+        Suite.raises(Status.STATE, "another thread", call);
+      } catch (Exception | AssertionError error) {
+        thrown[0] = error;
+      }
+    });
+    thread.start();
+    thread.join();
+    if (thrown[0] != null) throw new AssertionError(thrown[0]);
+  }
+
+  private static boolean records() {
+    Tensor x = Tensor.of(device, new float[] {1});
+    x.setRequiresGrad(true);
+    return x.addScalar(1).requiresGrad();
+  }
+
+  private static void aModeThatAnotherThreadClosesEndsAtItsThreadsNextCall() throws Exception {
+    Scope mode = Halftone.noGrad();
+    Suite.check(!records(), "recorded");
+    failsOnAnotherThread(mode::close);
+    Suite.check(records(), "not recorded");
+    mode.close(); // does nothing
+    Scope autocast = Halftone.autocast(Dtype.BF16);
+    failsOnAnotherThread(autocast::close);
+    Tensor x = Tensor.of(device, new float[] {1, 2}, 1, 2);
+    Suite.equal(x.matmul(x.transpose(0, 1)).dtype(), Dtype.F32);
+  }
+
+  private static void aScopeThatAnotherThreadClosesIsClosed() throws Exception {
+    Scope scope = Scope.begin();
+    Tensor inside = Tensor.of(device, new float[] {1});
+    failsOnAnotherThread(scope::close);
+    Suite.raises(Status.INVALID_HANDLE, "", inside::item);
+    scope.close(); // does nothing
+    try (Scope outer = Scope.begin(); Scope next = Scope.begin()) {
+      records();
+    }
+  }
+
+  private static void aModeThatEndsOutOfOrderEndsAfterTheInnerScope() throws Exception {
+    Scope mode = Halftone.noGrad();
+    try (Scope inner = Scope.begin()) {
+      Suite.raises(Status.STATE, "end the inner ones first", mode::close);
+    }
+    Suite.check(records(), "not recorded");
+  }
+
   private static void aClosedObjectIsRefused() throws Exception {
     Tensor x = Tensor.of(device, new float[] {1});
     x.close();
@@ -92,6 +144,11 @@ public final class LifetimeTest {
     suite.test("aScopeReleasesWhatWasMadeInside", LifetimeTest::aScopeReleasesWhatWasMadeInside);
     suite.test("scopesNestAndEndAfterAnException", LifetimeTest::scopesNestAndEndAfterAnException);
     suite.test("aModeEndsWithItsScope", LifetimeTest::aModeEndsWithItsScope);
+    suite.test("aModeThatAnotherThreadClosesEndsAtItsThreadsNextCall",
+        LifetimeTest::aModeThatAnotherThreadClosesEndsAtItsThreadsNextCall);
+    suite.test("aScopeThatAnotherThreadClosesIsClosed", LifetimeTest::aScopeThatAnotherThreadClosesIsClosed);
+    suite.test("aModeThatEndsOutOfOrderEndsAfterTheInnerScope",
+        LifetimeTest::aModeThatEndsOutOfOrderEndsAfterTheInnerScope);
     suite.test("aClosedObjectIsRefused", LifetimeTest::aClosedObjectIsRefused);
     suite.finish();
   }

@@ -152,12 +152,6 @@ struct DirectBuffer {
   void* data() const { return env->GetDirectBufferAddress(object); }
 };
 
-// A direct buffer as a result.
-struct BufferAt {
-  void* data;
-  size_t size;
-};
-
 }  // namespace ht
 
 #endif

@@ -54,7 +54,6 @@
 %halftone_plain(jbyteArray, byte[], std::string)
 %halftone_plain(jobject, Object, const ht::Numbers&)
 %halftone_plain(jobject, java.nio.Buffer, const ht::DirectBuffer&)
-%halftone_plain(jobject, java.nio.ByteBuffer, ht::BufferAt)
 %halftone_plain(jobject, Callback, ht::Callback&)
 
 %typemap(in) void* "$1 = reinterpret_cast<void*>(intptr_t($input));"
@@ -96,8 +95,6 @@
   made = ht::to_callback(jenv, $input);
   $1 = &made;
 }
-%feature("novaluewrapper") ht::BufferAt;
-%typemap(out) ht::BufferAt "$result = jenv->NewDirectByteBuffer($1.data, jlong($1.size));"
 
 %feature("novaluewrapper") ht::Integers;
 %feature("novaluewrapper") ht::Bytes;
@@ -122,7 +119,6 @@ namespace ht { class TYPE##List; }
 namespace ht {
 class Numbers;
 struct DirectBuffer;
-struct BufferAt;
 }
 
 %{
@@ -144,9 +140,9 @@ inline void wait_for(Tensor* tensor) {
 %inline %{
 namespace ht {
 
-/* Memory of the library as a buffer of Java. */
-inline BufferAt buffer_at(int64_t address, int64_t size) {
-  return {reinterpret_cast<void*>(intptr_t(address)), size_t(size)};
+/* To memory of the library. */
+inline void copy_bytes(int64_t address, const Numbers& bytes) {
+  bytes.with([&](const void* data, size_t count) { memcpy(reinterpret_cast<void*>(intptr_t(address)), data, count); });
 }
 
 /* The array has elements of the dtype, as many as the shape implies. */

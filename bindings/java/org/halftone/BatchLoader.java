@@ -9,8 +9,8 @@ public interface BatchLoader {
    * Fills a batch.
    *
    * @param indices of the samples that the batch consists of.
-   * @param rows the memory of each tensor, [indices.length, row shape], in the order of the machine; it must not be
-   *     used after the call.
+   * @param rows the memory of each tensor, [indices.length, row shape], in the order of the machine. It is the loader's
+   *     own, filled with zeros, and is copied to the batch after the call.
    */
   void load(long[] indices, ByteBuffer[] rows) throws Exception;
 }

@@ -26,7 +26,7 @@ abstract class BatchesOfFunction extends NativeObject {
   public static Batches fromFunction(Device device, Sampler sampler, BatchLoader loader, Row... rows) {
     Objects.requireNonNull(loader, "loader");
     long[] types = Stream.of(rows).flatMapToLong(BatchesOfFunction::numbers).toArray();
-    Callback load = call -> loader.load(call.integers(), call.buffers());
+    Callback load = call -> call.load(loader);
     long made = NativeJNI.batches_of_function(handle(device), handle(sampler), types, load);
     Reference.reachabilityFence(device);
     Reference.reachabilityFence(sampler);

@@ -75,17 +75,21 @@ final class CallbackCall extends Unpacker {
     return isAbsent ? null : bytes;
   }
 
-  /** Memory of the library, which must not be used after the call. */
-  ByteBuffer[] buffers() {
+  /**
+   * Calls the loader with memory of Java's, and copies that to the memory of the library, which ends with the call: a
+   * loader may keep its buffers.
+   */
+  void load(BatchLoader loader) throws Exception {
+    long[] indices = integers();
     long[] places = integers();
-    ByteBuffer[] buffers = new ByteBuffer[places.length / 2];
-    for (int i = 0; i < buffers.length; ++i) {
-      boolean isEmpty = places[2 * i + 1] == 0;
-      ByteBuffer buffer = isEmpty ? ByteBuffer.allocateDirect(0)
-                                  : NativeJNI.buffer_at(places[2 * i], places[2 * i + 1]);
-      buffers[i] = buffer.order(ByteOrder.nativeOrder());
+    ByteBuffer[] rows = new ByteBuffer[places.length / 2];
+    for (int i = 0; i < rows.length; ++i) {
+      rows[i] = ByteBuffer.allocate(Math.toIntExact(places[2 * i + 1])).order(ByteOrder.nativeOrder());
     }
-    return buffers;
+    loader.load(indices, rows.clone());
+    for (int i = 0; i < rows.length; ++i) {
+      if (rows[i].capacity() > 0) NativeJNI.copy_bytes(places[2 * i], rows[i].array());
+    }
   }
 
   void give(double number) {

@@ -57,7 +57,7 @@ abstract class TensorData extends NativeObject {
 
   /**
    * Makes a tensor over the memory of a direct buffer, from its position to its limit, without a copy. The buffer stays
-   * reachable as long as the tensor's memory is in use.
+   * reachable as long as the tensor's memory is in use; an arena that it comes from must stay open as long.
    *
    * @param device the CPU.
    * @param dtype of the elements in the buffer, for which any kind of buffer will do.
@@ -133,7 +133,10 @@ abstract class TensorData extends NativeObject {
     write(Dtype.I64, values);
   }
 
-  /** The address of the elements, for other native libraries; valid as long as this object is open. */
+  /**
+   * The address of the elements, for other native libraries; valid as long as this object is open: it must not be
+   * closed or unreachable, and its scope must not have ended.
+   */
   public long dataAddress() {
     long address = NativeJNI.tensor_data_address(handle);
     Reference.reachabilityFence(this);
