@@ -19,16 +19,35 @@ public sealed class Row {
   }
 }
 
-/// <summary>The memory of a batch in one tensor, which must not be used after the function that received it.</summary>
+/// <summary>A call of a BatchLoader, which has memory of the library until it ends.</summary>
+sealed class BatchLoading : IDisposable {
+  internal bool HasEnded { get; private set; }
+
+  public void Dispose() { HasEnded = true; }
+}
+
+/// <summary>
+/// The memory of a batch in one tensor. It ends with the function that received it: every later use is an
+/// ObjectDisposedException.
+/// </summary>
 public unsafe struct BatchRows {
+  private readonly IntPtr address;
+  private readonly BatchLoading loading;
+
   /// <summary>Of the first element.</summary>
-  public IntPtr Address { get; }
+  public IntPtr Address {
+    get {
+      if (loading == null || loading.HasEnded) throw new ObjectDisposedException("memory of a batch");
+      return address;
+    }
+  }
 
   /// <summary>Of all rows, in bytes.</summary>
   public long Size { get; }
 
-  internal BatchRows(IntPtr address, long size) {
-    Address = address;
+  internal BatchRows(IntPtr address, long size, BatchLoading loading) {
+    this.address = address;
+    this.loading = loading;
     Size = size;
   }
 
@@ -67,7 +86,9 @@ public sealed partial class Batches {
   public static Batches FromFunction(Device device, Sampler sampler, BatchLoader loader, params Row[] rows) {
     Packer.Required(loader, nameof(loader));
     var types = rows.SelectMany(row => new[] {(long)row.Dtype, row.Shape.Length}.Concat(row.Shape)).ToArray();
-    Callback load = call => loader(call.Integers(), call.Rows());
+    Callback load = call => {
+      using (var loading = new BatchLoading()) loader(call.Integers(), call.Rows(loading));
+    };
     var made = NativePINVOKE.batches_of_function(Reference(device), Reference(sampler), Packer.Integers(types),
                                                  CallbackCall.Handle(load));
     Failure.Check();

@@ -89,11 +89,11 @@ sealed class CallbackCall : Unpacker {
     return isAbsent ? null : bytes;
   }
 
-  /// <summary>Memory of the library, which must not be used after the call.</summary>
-  internal BatchRows[] Rows() {
+  /// <summary>Memory of the library, until the loading ends.</summary>
+  internal BatchRows[] Rows(BatchLoading loading) {
     var places = Integers();
     return Enumerable.Range(0, places.Length / 2)
-        .Select(index => new BatchRows((IntPtr)places[2 * index], places[2 * index + 1])).ToArray();
+        .Select(index => new BatchRows((IntPtr)places[2 * index], places[2 * index + 1], loading)).ToArray();
   }
 
   internal void Give(double number) { NativePINVOKE.callback_number(result, number); }

@@ -85,7 +85,9 @@ public sealed partial class Tensor {
     Failure.Check();
   }
 
-  /// <summary>The address of the elements; valid as long as this object is not disposed of.</summary>
+  /// <summary>
+  /// The address of the elements; valid as long as this object is not disposed of or collected, and its scope is open.
+  /// </summary>
   public IntPtr DataAddress {
     get {
       long address = NativePINVOKE.tensor_data_address(Reference(this));

@@ -1,4 +1,5 @@
 using System;
+using System.Buffers;
 using System.Runtime.InteropServices;
 
 namespace Halftone {
@@ -47,21 +48,41 @@ public sealed unsafe partial class Tensor {
   }
 
   /// <summary>
-  /// The elements where they are, without a copy: valid until the tensor is disposed of or collected, so the program must
-  /// keep it, for instance by `using`. The type is that of the dtype; F16 and BF16 are any type of two bytes, and 8-bit
-  /// floats any of one. The checks of Backward do not notice a write: call MarkWritten after it.
+  /// The elements where they are, without a copy: valid until the tensor is disposed of or collected, or its scope
+  /// ends. A span cannot keep memory, so the program must keep the tensor, for instance by `using`; Lend returns memory
+  /// that stays. The type is that of the dtype; F16 and BF16 are any type of two bytes, and 8-bit floats any of one.
+  /// The checks of Backward do not notice a write: call MarkWritten after it.
   /// </summary>
   public Span<T> AsSpan<T>() where T : struct {
+    CheckElements<T>();
+    return new Span<T>((void*)DataAddress, checked((int)Numel));
+  }
+
+  /// <summary>
+  /// The elements where they are, as AsSpan, of a tensor that requires no gradient. The result keeps them: the tensor
+  /// may be disposed of, and its scope may end. Spans of it are valid until the result is disposed of, or it and its
+  /// Memory are collected.
+  /// </summary>
+  public IMemoryOwner<T> Lend<T>() where T : struct {
+    CheckElements<T>();
+    int length = checked((int)Numel);
+    var loan = NativePINVOKE.lend_memory(Reference(this));
+    Failure.Check();
+    return new TensorMemory<T>(loan, length);
+  }
+
+  internal static long SizeOf<T>() where T : struct { return MemoryMarshal.AsBytes(new Span<T>(new T[1])).Length; }
+
+  private void CheckElements<T>() where T : struct {
     using (var device = Device) {
       if (device.Kind != DeviceType.Cpu) throw new InvalidOperationException("a span needs memory of the CPU");
     }
     if (!IsContiguous()) throw new InvalidOperationException("a span needs contiguous elements; call Contiguous");
-    long size = MemoryMarshal.AsBytes(new Span<T>(new T[1])).Length;
+    long size = SizeOf<T>();
     bool hasType = Array.IndexOf(typed, Dtype) >= 0;
     if (size != Ops.DtypeSize(Dtype) || (hasType && DtypeOf<T>() != Dtype)) {
       throw new ArgumentException($"the elements are {Dtype}, not {typeof(T)}");
     }
-    return new Span<T>((void*)DataAddress, checked((int)Numel));
   }
 }
 

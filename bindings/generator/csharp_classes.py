@@ -217,10 +217,9 @@ def handle_class(managed: Managed, name: str) -> str:
     calls = managed.calls_of(name)
     setters = {call.name: call for call in calls}
     methods = "".join(Methods(managed, call).text(setters) for call in calls)
-    counted = ""
+    counted = {"Tensor": " NativeMemory.Made(this); ", "Scope": " ThreadScopes.Begun(this); "}.get(mine, "")
     if mine == "Tensor":
         methods += "".join(Methods(managed, call).as_method() for call in managed.operations())
-        counted = " NativeMemory.Made(this); "
     is_released = f"{name}_release" in managed.api.names
     release = (f" NativePINVOKE.{mine}_release(new System.Runtime.InteropServices.HandleRef(null, handle)); "
                if is_released else "")

@@ -213,10 +213,7 @@ static class CallbacksTest {
     var layer = Module.Linear(device, 2, 1);
     var x = Pair(1, 2);
     x.RequiresGrad = true;
-    using (var hook = add(layer, x)) {
-      Arrives(() => layer.Forward(x).Sum().Backward());
-      hook.Remove();
-    }
+    using (add(layer, x)) Arrives(() => layer.Forward(x).Sum().Backward());
     layer.Forward(x).Sum().Backward();
   }
 
@@ -251,6 +248,17 @@ static class CallbacksTest {
     var sampler = MakeSampler();
     Arrives(() => Batches.FromFunction(device, sampler, (indices, rows) => Wall<int>(), rowTypes).Advance());
     Suite.Equal(sampler.Position().Batch, 0);
+    BatchRows[] kept = null;
+    Batches.FromFunction(device, MakeSampler(), (indices, rows) => kept = rows, rowTypes).Advance();
+    foreach (Action use in new Action[] {() => kept[0].AsSpan<float>(), () => kept[1].Write(new long[2]),
+                                         () => kept[0].Address.ToString()}) {
+      try {
+        use();
+      } catch (ObjectDisposedException) {
+        continue;
+      }
+      throw new Exception("memory of a batch was used after the call");
+    }
     var wrong = Batches.FromFunction(device, sampler, (indices, rows) => rows[0].Write(new float[3]), rowTypes);
     try {
       wrong.Advance();

@@ -5,6 +5,7 @@
 
 %{
 #include "callables.h"
+#include "dlpack.h"
 %}
 
 %include "stdint.i"
@@ -146,6 +147,22 @@ inline void tensor_read_memory(Tensor* tensor, int32_t dtype, Address data, int6
 
 inline void tensor_write_memory(Tensor* tensor, int32_t dtype, Address data, int64_t size) {
   check(htone_tensor_write(tensor, htone_dtype(dtype), data, size_t(size)));
+}
+
+/* The loan keeps the tensor's memory until end_loan. */
+inline Address lend_memory(Tensor* tensor) {
+  DLManagedTensorVersioned* loan = nullptr;
+  check(htone_tensor_to_dlpack_versioned(tensor, &loan));
+  if (!is_read_only(*loan)) return loan;
+  loan->deleter(loan);
+  refuse("Tensor.Lend", "the tensor is read-only; Clone makes one that is not");
+}
+
+inline Address loan_address(Address loan) { return address_of(*static_cast<DLManagedTensorVersioned*>(loan)); }
+
+inline void end_loan(Address loan) {
+  auto* const lent = static_cast<DLManagedTensorVersioned*>(loan);
+  lent->deleter(lent);
 }
 
 /* `release` is called with `user` when the storage of the tensor is freed. */
