@@ -29,7 +29,7 @@ struct SamplerOptions {
   int32_t rank = 0;
   int32_t world_size = 1;
   bool shuffle = true;
-  bool drop_last = true;
+  bool drop_last = false;
   Split split = {};
 };
 

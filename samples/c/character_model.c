@@ -109,6 +109,7 @@ static bool make_batches(htone_device* device, htone_batches** out) {
     }
   }
   options.batch_size = kBatch;
+  options.drop_last = 1; /* all steps train on as many windows */
   return ok(htone_tensor_create_copy(device, HTONE_U8, 1, &count, text, &tokens)) &&
          ok(htone_window_count(kCharacters, kContext, 1, &options.count)) &&
          ok(htone_sampler_create(&options, &sampler)) &&

@@ -45,7 +45,7 @@ static bool make_windows(const trainer* t, htone_tensor* text, const gpt_options
   htone_sampler_options sampling = HTONE_SAMPLER_OPTIONS_INIT;
   if (training) sampling = trainer_sampling(t, &options->train);
   sampling.batch_size = training ? options->batch / t->ranks.size : options->batch;
-  sampling.shuffle = sampling.drop_last = training;
+  sampling.shuffle = sampling.drop_last = training; /* training takes full batches, and validation all windows */
   return ok(htone_tensor_numel(text, &size)) && ok(htone_window_count(size, context, context, &sampling.count)) &&
          ok(htone_sampler_create(&sampling, out_sampler)) &&
          ok(htone_batches_create_windows(*out_sampler, text, context, context, out));

@@ -91,8 +91,10 @@ sealed class TrainFashionMnist {
     var test = Load("t10k");
     var ranks = trainer.Ranks;
     long batch = flags.Whole("--batch");
+    // All steps have as many images, and all processes as many steps.
     var sampling = new SamplerOptions {
-      BatchSize = batch / ranks.Size, Seed = (ulong)flags.Whole("--seed"), Rank = ranks.Rank, WorldSize = ranks.Size};
+      BatchSize = batch / ranks.Size, Seed = (ulong)flags.Whole("--seed"), DropLast = true, Rank = ranks.Rank,
+      WorldSize = ranks.Size};
     var model = flags.Text("--model") == "mlp" ? MakeMlp(trainer.Device) : MakeCnn(trainer.Device);
     using (var data = new DataLoader(sampling, images, labels)) {
       trainer.Begin(model, "linear", data.Sampler, trainer.CountSteps(data.BatchesPerEpoch), 0);

@@ -140,8 +140,10 @@ sealed class TrainGpt {
     int cut = text.Length - text.Length / 10;
     CheckSizes(cut, text.Length - cut);
     var ranks = trainer.Ranks;
+    // Training takes full batches, so that all processes have as many steps; validation takes all windows.
     var training = new Windows(trainer, Tokens(text.Take(cut)), context, new SamplerOptions {
-      BatchSize = batch / ranks.Size, Seed = (ulong)flags.Whole("--seed"), Rank = ranks.Rank, WorldSize = ranks.Size});
+      BatchSize = batch / ranks.Size, Seed = (ulong)flags.Whole("--seed"), DropLast = true, Rank = ranks.Rank,
+      WorldSize = ranks.Size});
     var heldOut = new Windows(trainer, Tokens(text.Skip(cut)), context,
                               new SamplerOptions {BatchSize = batch, Shuffle = false, DropLast = false});
     long accumulate = flags.Whole("--accumulate");

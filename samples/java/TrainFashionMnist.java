@@ -105,8 +105,9 @@ public final class TrainFashionMnist {
     Images images = load("train");
     Images test = load("t10k");
     long batch = flags.whole("--batch");
+    // All steps have as many images, and all processes as many steps.
     var sampling = new SamplerOptions().batchSize(batch / trainer.ranks.size).seed(flags.whole("--seed"))
-                       .rank(trainer.ranks.rank).worldSize(trainer.ranks.size);
+                       .dropLast(true).rank(trainer.ranks.rank).worldSize(trainer.ranks.size);
     Module model = flags.text("--model").equals("mlp") ? makeMlp(trainer.device) : makeCnn(trainer.device);
     try (var data = new DataLoader(sampling, images.images, images.labels)) {
       trainer.begin(model, "linear", data.sampler(), trainer.countSteps(data.batchesPerEpoch()), 0);

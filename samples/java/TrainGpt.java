@@ -57,6 +57,7 @@ public final class TrainGpt {
     private final Batches batches;
 
     Windows(Tensor text, boolean isTraining) {
+      // Training takes full batches, so that all processes have as many steps; validation takes all windows.
       var options = new SamplerOptions().count(Halftone.windowCount(text.numel(), context, context)).batchSize(batch)
                         .shuffle(isTraining).dropLast(isTraining);
       if (isTraining) {

@@ -91,8 +91,9 @@ def main() -> None:
     device, ranks = trainer.device, trainer.ranks
     images, labels = load(Path(flags.data), "train", device)
     test_images, test_labels = load(Path(flags.data), "t10k", device)
-    data = ht.DataLoader(images, labels, batch_size=flags.batch // ranks.size, seed=flags.seed, rank=ranks.rank,
-                         world_size=ranks.size)
+    # All steps have as many images, and all processes as many steps.
+    data = ht.DataLoader(images, labels, batch_size=flags.batch // ranks.size, seed=flags.seed, drop_last=True,
+                         rank=ranks.rank, world_size=ranks.size)
     model = make_mlp(device) if flags.model == "mlp" else make_cnn(device)
     trainer.begin(model, "linear", data.sampler, trainer.count_steps(len(data)))
     train(trainer, data)

@@ -34,6 +34,7 @@ class Windows:
     def __init__(self, text: ht.Tensor, context: int, batch: int, seed: int = 0, rank: int = 0, world_size: int = 1,
                  training: bool = True):
         count = ht.window_count(text.numel(), context, context)
+        # Training takes full batches, so that all processes have as many steps; validation takes all windows.
         self.sampler = ht.Sampler(count, batch, shuffle=training, drop_last=training, seed=seed, rank=rank,
                                   world_size=world_size)
         self.batches = ht.Batches.windows(self.sampler, text, context, context)

@@ -51,6 +51,7 @@ static class ApiTest {
     Same(indices.ToArray<long>(), 1, 0);
     var position = new Sampler(new SamplerOptions {Count = 10, BatchSize = 2}).Position();
     Suite.Check(position.Epoch == 0 && position.Batch == 0, position);
+    Suite.Equal(new Sampler(new SamplerOptions {Count = 10, BatchSize = 4}).BatchesPerEpoch(), 3L); // every sample
   }
 
   static void ArraysOfObjectsGoInAndOut() {

@@ -76,6 +76,8 @@ public final class ApiTest {
     Suite.check(Arrays.equals(found.indices().readLongs(), new long[] {1, 0}), "indices");
     var position = new Sampler(new SamplerOptions().count(10).batchSize(2)).position();
     Suite.check(position.epoch() == 0 && position.batch() == 0, position);
+    long batches = new Sampler(new SamplerOptions().count(10).batchSize(4)).batchesPerEpoch();
+    Suite.check(batches == 3, batches); // every sample
   }
 
   private static void arraysOfObjectsGoInAndOut() {

@@ -59,7 +59,7 @@ TEST(Sampler, RanksShareTheEpochWithoutOverlap) {
 
 TEST(Sampler, WithDropLastEveryRankTakesEquallyManyFullBatches) {
   for (int rank = 0; rank < 3; ++rank) {
-    Sampler sampler({.count = 100, .batch_size = 8, .seed = 3, .rank = rank, .world_size = 3});
+    Sampler sampler({.count = 100, .batch_size = 8, .seed = 3, .rank = rank, .world_size = 3, .drop_last = true});
     EXPECT_EQ(sampler.batches_per_epoch(), 4);
     EXPECT_EQ(epoch_of(sampler).size(), 32u);
   }
@@ -75,7 +75,7 @@ TEST(Sampler, PeekingTakesNothing) {
 }
 
 TEST(Sampler, RefusesWhatGivesNoBatch) {
-  EXPECT_EQ(code_of([] { Sampler({.count = 5, .batch_size = 6}); }), Code::kInvalidArgument);
+  EXPECT_EQ(code_of([] { Sampler({.count = 5, .batch_size = 6, .drop_last = true}); }), Code::kInvalidArgument);
   EXPECT_EQ(code_of([] { Sampler({.count = 0, .batch_size = 6}); }), Code::kInvalidArgument);
   EXPECT_EQ(code_of([] { Sampler({.count = 5, .batch_size = 1, .rank = 2, .world_size = 2}); }),
             Code::kInvalidArgument);

@@ -73,10 +73,11 @@ class DataLoader:
 
         for images, labels in DataLoader(images, labels, batch_size=64):
 
-    One pass is one epoch; the next pass begins the next epoch.
+    One pass is one epoch; the next pass begins the next epoch. ``drop_last`` leaves out a last batch that is not full:
+    for training, above all of several ranks, which must take equally many batches.
     """
 
-    def __init__(self, *tensors, batch_size, shuffle=True, seed=0, drop_last=True, rank=0, world_size=1):
+    def __init__(self, *tensors, batch_size, shuffle=True, seed=0, drop_last=False, rank=0, world_size=1):
         self.sampler = _generated.Sampler(
             len(tensors[0]), batch_size, shuffle=shuffle, seed=seed, drop_last=drop_last, rank=rank,
             world_size=world_size)  # fmt: skip

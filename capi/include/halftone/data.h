@@ -36,7 +36,7 @@ typedef struct htone_sampler_options {
   uint64_t seed;        /**< seed of the order; default 0 */
   int64_t count;        /**< number of samples in the data set; 1 to 2^60 - 1 */
   int64_t batch_size;   /**< number of samples in a batch, on each rank; at least 1 */
-  int32_t drop_last;    /**< not 0: leave out a last batch that is not full; default 1 */
+  int32_t drop_last;    /**< not 0: leave out a last batch that is not full, as training wants it; default 0 */
   int32_t rank;         /**< rank of this process; default 0 */
   int32_t world_size;   /**< ranks that share the data, each taking every world_size-th sample; default 1 */
   uint32_t reserved;    /**< 0 */
@@ -44,7 +44,7 @@ typedef struct htone_sampler_options {
 
 /** The defaults, to initialize a htone_sampler_options where it is declared. */
 #define HTONE_SAMPLER_OPTIONS_INIT \
-  { sizeof(htone_sampler_options), 1, 0, 0, 0, 1, 0, 1, 0 }
+  { sizeof(htone_sampler_options), 1, 0, 0, 0, 0, 0, 1, 0 }
 
 /** Fills options with the defaults; count and batch_size are 0 and must be set.
  *
@@ -54,7 +54,10 @@ typedef struct htone_sampler_options {
  */
 HTONE_EXPORT htone_status htone_sampler_options_init(htone_sampler_options* options);
 
-/** Makes a sampler. The order of epoch e is a permutation that depends only on (seed, e, count).
+/** Makes a sampler. The order of epoch e is a permutation that depends only on (seed, e, count). By default every
+ * sample is taken once an epoch, so the last batch may be smaller, and ranks may have different numbers of samples and
+ * batches. Set drop_last where batches must be full, and for ranks that train together: then every rank takes the same
+ * number of full batches, and the samples that are left over are others in each epoch.
  *
  * @param[in] options not optional, since it has count and batch_size.
  * @param[out] out the sampler, before the first batch of epoch 0; owned by the caller.

@@ -73,6 +73,7 @@ htone_sampler_options trainer_sampling(const trainer* t, const train_options* op
   sampling.seed = options->seed;
   sampling.rank = t->ranks.rank;
   sampling.world_size = t->ranks.size;
+  sampling.drop_last = 1; /* all steps have as many samples, and all processes as many steps */
   return sampling;
 }
 

@@ -59,8 +59,18 @@ static void the_defaults_are_as_documented(void** state) {
   memset(&options, 0x5a, sizeof options);
   assert_ok(htone_sampler_options_init(&options));
   assert_int_equal(options.struct_size, sizeof options);
-  assert_true(options.shuffle == 1 && options.seed == 0 && options.drop_last == 1);
+  assert_true(options.shuffle == 1 && options.seed == 0 && options.drop_last == 0);
   assert_true(options.count == 0 && options.batch_size == 0 && options.rank == 0 && options.world_size == 1);
+}
+
+/* A count that no batch size divides, as of a validation set. */
+static void by_default_an_epoch_takes_every_sample(void** state) {
+  (void)state;
+  int64_t indices[kMost];
+  htone_sampler* sampler = make_sampler(sampler_options(1000, 64));
+  assert_int_equal(batches_per_epoch(sampler), 16);
+  assert_int_equal(take_epoch(sampler, indices), 1000);
+  assert_each_occurs(indices, 1000, 1000, 1);
 }
 
 static void an_epoch_is_a_permutation(void** state) {
@@ -127,6 +137,7 @@ static void a_last_batch_that_is_not_full_is_dropped_or_short(void** state) {
   int64_t indices[8];
   size_t count = 0;
   htone_sampler_options options = sampler_options(10, 4);
+  options.drop_last = 1;
   htone_sampler* dropping = make_sampler(options);
   assert_int_equal(batches_per_epoch(dropping), 2);
   options.drop_last = 0;
@@ -140,7 +151,7 @@ static void the_next_epoch_follows_by_itself(void** state) {
   (void)state;
   int64_t indices[4];
   size_t count = 0;
-  htone_sampler* sampler = make_sampler(sampler_options(10, 4));
+  htone_sampler* sampler = make_sampler(sampler_options(8, 4));
   assert_position(sampler, 0, 0);
   assert_ok(htone_sampler_next(sampler, indices, 4, &count));
   assert_position(sampler, 0, 1);
@@ -302,6 +313,7 @@ static void a_batch_without_memory_leaves_the_sampler_where_it_was(void** state)
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_defaults_are_as_documented),
+      cmocka_unit_test(by_default_an_epoch_takes_every_sample),
       cmocka_unit_test(an_epoch_is_a_permutation),
       cmocka_unit_test(equal_seeds_give_equal_orders),
       cmocka_unit_test(without_shuffle_samples_come_in_order),

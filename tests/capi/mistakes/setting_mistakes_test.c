@@ -134,6 +134,7 @@ static void settings_of_layers_policies_and_samplers_have_bounds(void** state) {
                "options.count=0, expected at least 1");
   order.count = 10;
   order.batch_size = 32;
+  order.drop_last = 1;
   assert_fails(htone_sampler_create(&order, &sampler), HTONE_ERROR_INVALID_ARGUMENT,
                "options.count=10 gives rank 0 of 1 no batch of 32 samples");
   order.count = INT64_MAX;
