@@ -24,6 +24,7 @@ class TensorReader final : public StateReader {
   DType dtype() const noexcept override { return tensor_.dtype; }
   const Shape& shape() const noexcept override { return tensor_.shape; }
   ContextDevice& device() const noexcept override { return device_; }
+  bool verifies_whole() const noexcept override { return true; }
   void read(int64_t begin, const Tensor& target) const override {
     checkpoint_->read(tensor_, begin, target.numel(), target.data());
   }

@@ -306,6 +306,7 @@ Ref<Module::Contents> Module::collected() const {
     }
     path.push_back({&module, 0, prefix.size()});
     module.append_parameters(prefix, result->parameters);
+    module.append_aliases(prefix, result->aliases);
     module.append_buffers(prefix, result->buffers);
   };
   enter(*this);

@@ -93,6 +93,11 @@ class Module : public RefCounted {
     static_cast<void>(prefix);
     static_cast<void>(out);
   }
+  // Append the names under which files of other programs also have a parameter, such as the weight of a tied head.
+  virtual void append_aliases(const std::string& prefix, std::vector<NamedParameter>& out) const {
+    static_cast<void>(prefix);
+    static_cast<void>(out);
+  }
   virtual void append_buffers(const std::string& prefix, std::vector<NamedBuffer>& out) const {
     static_cast<void>(prefix);
     static_cast<void>(out);
@@ -101,6 +106,7 @@ class Module : public RefCounted {
   // Every parameter and buffer of the module and its children, under every name that it has.
   struct Contents final : RefCounted {
     std::vector<NamedParameter> parameters;
+    std::vector<NamedParameter> aliases;  // further names of parameters, in files alone
     std::vector<NamedBuffer> buffers;
     uint64_t version = 0;  // of all modules' structure, when this was made
   };

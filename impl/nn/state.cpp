@@ -1,10 +1,11 @@
 #include "nn/state.h"
 
-#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
+#include "core/name_list.h"
+#include "nn/tied_names.h"
 #include "tensor/factory.h"
 
 namespace halftone::nn {
@@ -60,26 +61,6 @@ std::vector<Target> targets_of(const Module& module) {
   return targets;
 }
 
-// Up to ten names for a message of one line, with the count of all.
-class NameList {
- public:
-  void add(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; }, '?');
-    if (++count_ <= 10) text_ += (count_ > 1 ? ", " : "") + text;
-  }
-  int count() const { return count_; }
-  // "2 (0.weight, 0.bias)"; "0" for none.
-  std::string text() const {
-    const std::string count = std::to_string(count_);
-    return count_ == 0 ? count : count + " (" + text_ + (count_ > 10 ? ", ...)" : ")");
-  }
-
- private:
-  int count_ = 0;
-  std::string text_;
-};
-
 struct Pair {
   Target target;
   const StateTensor* values;
@@ -91,12 +72,11 @@ NameList names_of(const StateDict& state) {
   return names;
 }
 
-void require_all_names(const Module& module, const StateDict& state) {
-  const StateDict own = state_of(module);
-  const NameList missing = names_of(difference(own, state));
-  const NameList unexpected = names_of(difference(state, own));
+void require_all_names(const Module& module, const StateDict& state, const char* argument) {
+  const NameList missing = names_of(missing_state(module, state));
+  const NameList unexpected = names_of(unexpected_state(module, state));
   if (missing.count() == 0 && unexpected.count() == 0) return;
-  fail(Code::kInvalidArgument, "state_dict", "state_dict does not fit the module; missing: %s; unexpected: %s",
+  fail(Code::kInvalidArgument, argument, "%s does not fit the module; missing: %s; unexpected: %s", argument,
        missing.text().c_str(), unexpected.text().c_str());
 }
 
@@ -106,12 +86,15 @@ bool holds(const StateTensor& entry, const Target& target) {
   return entry.offset() <= begin && end <= entry.offset() + entry.numel();
 }
 
-std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& state) {
+// A tied weight is loaded once.
+std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& state, const TiedNames& names,
+                           const char* argument) {
   std::vector<Pair> pairs;
+  std::unordered_set<const Parameter*> met;
   NameList shapes, dtypes;
   for (const Target& target : targets) {
-    const StateTensor* entry = state.find(target.name);
-    if (entry == nullptr) continue;
+    const StateTensor* entry = names.find(state, target.name);
+    if (entry == nullptr || (target.parameter && !met.insert(target.parameter.get()).second)) continue;
     const Shape& expected = target.shape();
     if (entry->global_shape() != expected || !holds(*entry, target)) {
       shapes.add(target.name + " " + ShapeText(entry->shape()).text + " for " + ShapeText(expected).text);
@@ -121,10 +104,10 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
     pairs.push_back({target, entry});
   }
   if (shapes.count() > 0) {
-    fail(Code::kShapeMismatch, "state_dict", "state_dict has other shapes than the module: %s", shapes.text().c_str());
+    fail(Code::kShapeMismatch, argument, "%s has other shapes than the module: %s", argument, shapes.text().c_str());
   }
   if (dtypes.count() > 0) {
-    fail(Code::kDtypeMismatch, "state_dict", "state_dict has dtypes that do not convert: %s", dtypes.text().c_str());
+    fail(Code::kDtypeMismatch, argument, "%s has dtypes that do not convert: %s", argument, dtypes.text().c_str());
   }
   return pairs;
 }
@@ -204,17 +187,31 @@ StateDict state_of(const Module& module) {
   return state;
 }
 
-StateDict difference(const StateDict& state, const StateDict& other) {
-  StateDict result;
-  for (const StateTensor& entry : state.tensors()) {
-    if (other.find(entry.name) == nullptr) result.add_entry(entry.name, entry);
+StateDict missing_state(const Module& module, const StateDict& state) {
+  const TiedNames names(module);
+  const StateDict own = state_of(module);
+  StateDict missing;
+  for (const StateTensor& entry : own.tensors()) {
+    if (names.find(state, entry.name) == nullptr) missing.add_entry(entry.name, entry);
   }
-  return result;
+  return missing;
 }
 
-StagedLoad stage_state(const Module& module, const StateDict& state, bool strict) {
-  const std::vector<Pair> pairs = pairs_of(targets_of(module), state);
-  if (strict) require_all_names(module, state);
+StateDict unexpected_state(const Module& module, const StateDict& state) {
+  const TiedNames names(module);
+  const StateDict own = state_of(module);
+  StateDict unexpected;
+  for (const StateTensor& entry : state.tensors()) {
+    if (own.find(entry.name) == nullptr && !names.contains(entry.name)) unexpected.add_entry(entry.name, entry);
+  }
+  return unexpected;
+}
+
+StagedLoad stage_state(const Module& module, const StateDict& state, bool strict, const char* argument) {
+  const TiedNames names(module);
+  const std::vector<Pair> pairs = pairs_of(targets_of(module), state, names, argument);
+  if (strict) require_all_names(module, state, argument);
+  names.require_equal(state, argument);
   return stage(pairs);
 }
 

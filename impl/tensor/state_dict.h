@@ -36,6 +36,8 @@ class StateReader : public RefCounted {
   // as a new version. If it throws, the content of `target` is unspecified. REQUIRES: `target` is contiguous, has this
   // dtype, and is in memory of device(), or in any host memory if device() is host-accessible.
   virtual void read(int64_t begin, const Tensor& target) const = 0;
+  // True if each read verifies the whole tensor, so that many small reads cost much.
+  virtual bool verifies_whole() const noexcept { return false; }
   // Null if the elements are only read.
   virtual const StateStore* as_store() const noexcept { return nullptr; }
 };

@@ -132,14 +132,17 @@ HTONE_EXPORT htone_status htone_load_options_init(htone_load_options* options);
 
 /** Copies tensors into a module's parameters and buffers of the same names, all of them or none: master weights, and
  * the low-precision copies that an optimizer keeps. Floats convert to the module's dtype, integers likewise; moments
- * of an optimizer and gradients do not change.
+ * of an optimizer and gradients do not change. A parameter that the module has under several names, as a tied weight,
+ * needs one of them. The weight of a transformer's tied head may also be there as lm_head.weight, beside wte.weight or
+ * in its place. Several names of one parameter must have equal values, bitwise. htone_module_load_file
+ * (safetensors.h) loads a file with less memory: this function holds all tensors of an opened file at once.
  *
  * @param[in] module borrowed; no other thread may use it meanwhile.
  * @param[in] state_dict tensors on any device, of the module's shapes; borrowed.
  * @param[in] options optional; NULL means the defaults.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (strict, and names are missing or unexpected), SHAPE_MISMATCH,
- *   DTYPE_MISMATCH (a float for an integer or the reverse), UNSUPPORTED, OUT_OF_MEMORY. The message has at most ten
- *   names.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (strict, and names are missing or unexpected; two names of one
+ *   parameter with other values), SHAPE_MISMATCH, DTYPE_MISMATCH (a float for an integer or the reverse), UNSUPPORTED,
+ *   OUT_OF_MEMORY. The message has at most ten names.
  * @since 0.1
  */
 HTONE_API htone_status htone_module_load_state_dict(htone_module* module, htone_state_dict* state_dict,

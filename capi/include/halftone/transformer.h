@@ -101,7 +101,7 @@ typedef enum htone_feed_forward {
 /** Outputs of a whole model. */
 typedef enum htone_output_head {
   HTONE_HEAD_NONE = 0,                    /**< the last block's features [batch, time, width], for an encoder */
-  HTONE_HEAD_TIED = 1,                    /**< logits by the weight of wte, which has no second name, as GPT-2 */
+  HTONE_HEAD_TIED = 1,                    /**< logits by the weight of wte, as GPT-2; no part of its own */
   HTONE_HEAD_OWN = 2,                     /**< logits by a linear layer "lm_head" without bias */
   HTONE_OUTPUT_HEAD_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_output_head;

@@ -1,16 +1,13 @@
 #include "halftone/state_dict.h"
 
 #include "base/call.h"
+#include "checkpoint/load_arguments.h"
 #include "nn/state.h"
 
 using namespace halftone;
 using namespace halftone::capi;
 
 namespace {
-
-bool is_strict(const htone_load_options* options) {
-  return options_or_default(options, htone_load_options(HTONE_LOAD_OPTIONS_INIT)).strict != 0;
-}
 
 // A caller's state dict has tensors alone: split weights are joined here.
 Ref<SharedStateDict> shared_state(const StateDict& state) { return make_ref<SharedStateDict>(in_memory(state)); }
@@ -34,11 +31,11 @@ Tensor find(const StateDict& state, const char* name) {
 }
 
 Ref<SharedStateDict> missing_state(const nn::Module& module, const StateDict& state) {
-  return shared_state(nn::difference(nn::state_of(module), state));
+  return shared_state(nn::missing_state(module, state));
 }
 
 Ref<SharedStateDict> unexpected_state(const nn::Module& module, const StateDict& state) {
-  return shared_state(nn::difference(state, nn::state_of(module)));
+  return shared_state(nn::unexpected_state(module, state));
 }
 
 }  // namespace

@@ -61,7 +61,13 @@ int64_t Transformer::most_positions() const noexcept {
   return learns_positions() ? options_.positions : std::numeric_limits<int64_t>::max();
 }
 
-Tensor Transformer::token_weight() const { return static_cast<const Embedding&>(part(kTokens)).weight()->leaf(); }
+const Ref<Parameter>& Transformer::token_parameter() const {
+  return static_cast<const Embedding&>(part(kTokens)).weight();
+}
+
+void Transformer::append_aliases(const std::string& prefix, std::vector<NamedParameter>& out) const {
+  if (options_.head == OutputHead::kTied) out.push_back({prefix + "lm_head.weight", token_parameter()});
+}
 
 void Transformer::require_tokens(const Tensor& tokens) const {
   if (tokens.rank() == 2) return;

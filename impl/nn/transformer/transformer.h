@@ -10,7 +10,7 @@ namespace halftone::nn {
 // cache (cache.h) the tokens follow those whose keys and values it has. Parts, with the names of GPT-2's published
 // tensors: wte, the embedding of tokens; wpe, that of positions, where they are learned; h, the blocks; ln_f, the last
 // norm, where norms are before their parts; lm_head, where the head is its own. A tied head is the weight of wte and
-// has no part, so that the weight has one name.
+// has no part, so that the weight has one name; a file may have it as lm_head.weight, too.
 class Transformer final : public Composite {
  public:
   Transformer(ContextDevice& device, const TransformerOptions& options);
@@ -19,6 +19,7 @@ class Transformer final : public Composite {
   Arity arity() const noexcept override { return {.required_inputs = 1, .inputs = 3, .outputs = 1}; }
   void forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override;
   Ref<Module> copied(PartCopies& parts) const override;
+  void append_aliases(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
   // True if results with a cache are those without: the model is causal, and no dropout acts.
   bool can_cache() const noexcept { return options_.attention.is_causal && !(is_training() && dropout() > 0.0); }
@@ -38,7 +39,8 @@ class Transformer final : public Composite {
   // Parts behind wpe, which may be absent.
   const Module& blocks() const noexcept { return part(learns_positions() ? 2 : 1); }
   const Module& final_norm() const noexcept { return part(learns_positions() ? 3 : 2); }
-  Tensor token_weight() const;
+  const Ref<Parameter>& token_parameter() const;
+  Tensor token_weight() const { return token_parameter()->leaf(); }
 
   // Throw SHAPE_MISMATCH naming "input".
   void require_tokens(const Tensor& tokens) const;

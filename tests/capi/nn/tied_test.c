@@ -18,6 +18,8 @@ static htone_module* make_tied(void) {
 
 static htone_tensor* tokens(void) { return make_tensor(HTONE_I64, (const double[]){1, 3, 3, 0}, 1, 4); }
 
+static htone_tensor* tokens4(void) { return make_tensor(HTONE_I64, (const double[]){1, 3, 3, 0}, 2, 1, 4); }
+
 /* The logits of single operations with one weight. */
 static htone_tensor* plain_logits(htone_tensor* weight) {
   htone_tensor *vectors = NULL, *logits = NULL;
@@ -90,6 +92,101 @@ static void a_state_has_it_under_both_names_and_fits_another_model(void** state)
   assert_equal(grad_of(weights_of(other, 0)), grad_of(weights_of(other, 1)));
 }
 
+static htone_state_dict* dict_of_two(const char* first, htone_tensor* one, const char* second, htone_tensor* two) {
+  htone_state_dict* dict = NULL;
+  assert_ok(htone_state_dict_create(&dict));
+  keep_state_dict(dict);
+  assert_ok(htone_state_dict_add(dict, first, one));
+  if (second != NULL) assert_ok(htone_state_dict_add(dict, second, two));
+  return dict;
+}
+
+static void assert_names_beside(htone_module* model, htone_state_dict* dict, size_t missing, size_t unexpected) {
+  htone_state_dict* beside = NULL;
+  size_t count = 9;
+  assert_ok(htone_module_missing_state(model, dict, &beside));
+  assert_ok(htone_state_dict_count(keep_state_dict(beside), &count));
+  assert_int_equal(count, missing);
+  assert_ok(htone_module_unexpected_state(model, dict, &beside));
+  assert_ok(htone_state_dict_count(keep_state_dict(beside), &count));
+  assert_int_equal(count, unexpected);
+}
+
+/* As files that store a shared tensor once. */
+static void one_of_its_names_suffices(void** state) {
+  (void)state;
+  static const char* const names[] = {"0.weight", "1.weight"};
+  for (size_t i = 0; i < COUNT_OF(names); ++i) {
+    htone_module* model = make_tied();
+    htone_tensor* values = make_noise(HTONE_F32, 7, 2, kTokens, kWidth);
+    htone_state_dict* dict = dict_of_two(names[i], values, NULL, NULL);
+    assert_names_beside(model, dict, 0, 0);
+    assert_ok(htone_module_load_state_dict(model, dict, NULL));
+    assert_equal(weights_of(model, 0), values);
+  }
+}
+
+/* F15 */
+static void names_with_other_values_are_refused_and_nothing_is_loaded(void** state) {
+  (void)state;
+  htone_load_options loose = HTONE_LOAD_OPTIONS_INIT;
+  loose.strict = 0;
+  const htone_load_options* const options[] = {NULL, &loose};
+  for (size_t i = 0; i < COUNT_OF(options); ++i) {
+    htone_module* model = make_tied();
+    htone_tensor *before = NULL, *one = make_ramp(HTONE_F32, 2, kTokens, kWidth), *other = NULL;
+    assert_ok(htone_tensor_clone(weights_of(model, 0), &before));
+    assert_ok(htone_tensor_clone(one, &other));
+    keep_tensor(before);
+    assert_ok(htone_tensor_fill(slice_of(keep_tensor(other), 0, 4, 5, 1), -1));
+    assert_fails(htone_module_load_state_dict(model, dict_of_two("0.weight", one, "1.weight", other), options[i]),
+                 HTONE_ERROR_INVALID_ARGUMENT, "0.weight and 1.weight are one parameter of the module");
+    assert_fails(htone_module_load_state_dict(model, dict_of_two("0.weight", one, "1.weight", cast_of(one, HTONE_BF16)),
+                                              options[i]),
+                 HTONE_ERROR_INVALID_ARGUMENT, "0.weight and 1.weight are one parameter of the module");
+    assert_equal(weights_of(model, 0), before);
+  }
+}
+
+static htone_module* make_transformer(htone_output_head head) {
+  htone_module *model = NULL, *layers[1];
+  htone_transformer_options options = HTONE_TRANSFORMER_OPTIONS_INIT;
+  options.vocabulary = kTokens;
+  options.positions = 4;
+  options.layers = 1;
+  options.width = 4;
+  options.heads = 2;
+  options.head = head;
+  assert_ok(htone_module_create_transformer(test_device(), &options, &model));
+  layers[0] = keep_module(model);
+  return make_sequential(1, layers);
+}
+
+static htone_state_dict* state_of_module(htone_module* module) {
+  htone_state_dict* dict = NULL;
+  assert_ok(htone_module_state_dict(module, &dict));
+  return keep_state_dict(dict);
+}
+
+/* Files of other programs also have the weight of a tied head under the name of its layer. */
+static void a_tied_transformer_takes_a_file_with_its_head(void** state) {
+  (void)state;
+  htone_module *model = make_transformer(HTONE_HEAD_TIED), *other = make_transformer(HTONE_HEAD_TIED);
+  htone_state_dict* dict = state_of_module(model);
+  assert_ok(htone_state_dict_add(dict, "0.lm_head.weight", weights_of(model, 0)));
+  assert_names_beside(other, dict, 0, 0);
+  assert_ok(htone_module_load_state_dict(other, dict, NULL));
+  assert_equal(forward(other, tokens4()), forward(model, tokens4()));
+
+  htone_module* untied = make_transformer(HTONE_HEAD_OWN);
+  assert_fails(htone_module_load_state_dict(other, state_of_module(untied), NULL), HTONE_ERROR_INVALID_ARGUMENT,
+               "0.wte.weight and 0.lm_head.weight are one parameter of the module, but differ in state_dict");
+  assert_equal(weights_of(other, 0), weights_of(model, 0));
+  htone_module* headless = make_transformer(HTONE_HEAD_NONE);
+  assert_fails(htone_module_load_state_dict(headless, dict, NULL), HTONE_ERROR_INVALID_ARGUMENT,
+               "unexpected: 1 (0.lm_head.weight)");
+}
+
 static void a_checkpoint_brings_it_back(void** state) {
   (void)state;
   htone_module *model = make_tied(), *other = make_tied();
@@ -145,6 +242,9 @@ int main(int argc, char** argv) {
       cmocka_unit_test(the_gradient_is_the_sum_over_both_uses),
       cmocka_unit_test(an_optimizer_updates_it_once),
       cmocka_unit_test(a_state_has_it_under_both_names_and_fits_another_model),
+      cmocka_unit_test(one_of_its_names_suffices),
+      cmocka_unit_test(names_with_other_values_are_refused_and_nothing_is_loaded),
+      cmocka_unit_test(a_tied_transformer_takes_a_file_with_its_head),
       cmocka_unit_test(a_checkpoint_brings_it_back),
       cmocka_unit_test(a_summary_counts_it_once),
       cmocka_unit_test(a_copy_keeps_the_tie),
