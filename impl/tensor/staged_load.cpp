@@ -1,6 +1,7 @@
 #include "tensor/staged_load.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "core/error.h"
@@ -169,6 +170,17 @@ void StagedLoad::run(const Step& step) {
 
 void StagedLoad::commit() const {
   for (const Step& step : steps_) run(step);
+}
+
+void StagedLoad::commit_or_tell(const char* object) const {
+  try {
+    commit();
+  } catch (const Error& error) {
+    char message[Error::kMessageCapacity];
+    std::snprintf(message, sizeof message, "%s was partly loaded and must be loaded again: %.380s", object,
+                  error.what());
+    throw Error(error.code(), error.native_code(), error.argument(), message);
+  }
 }
 
 StagedLoad stage_copy(const StateDict& targets, const StateDict& values) {

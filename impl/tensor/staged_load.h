@@ -39,6 +39,8 @@ class StagedLoad {
   void prepare();
   // REQUIRES: prepare() was called, and nothing was added since.
   void commit() const;
+  // As commit(), but the message of an error says that `object`, such as "the module", was partly loaded.
+  void commit_or_tell(const char* object) const;
   void operator()() {
     prepare();
     commit();

@@ -67,6 +67,25 @@ HTONE_API htone_status htone_safetensors_load_memory(htone_device* device, const
  */
 HTONE_API htone_status htone_safetensors_open(htone_device* device, const char* path, htone_state_dict** out);
 
+/** Loads a file in the safetensors format into a module's parameters and buffers, as htone_module_load_state_dict does,
+ * but from tensor to tensor: beside the module this needs memory for one tensor, and no state dict of the whole file is
+ * made. First the header of the file is compared with the module, and tied weights that the file has twice with each
+ * other. After an error until then nothing has changed. Then each tensor is read into its place. If the disk fails
+ * only then, or another process changes the file, the module is a mix of two: the message of that error says that the
+ * module was partly loaded.
+ *
+ * @param[in] module with at least one parameter or buffer; borrowed; no other thread may use it meanwhile.
+ * @param[in] path of the file, UTF-8.
+ * @param[in] options optional; NULL means the defaults.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (strict, and names are missing or unexpected; two names of one parameter
+ *   with other values), SHAPE_MISMATCH, DTYPE_MISMATCH, IO (errno in native_code), FORMAT and UNSUPPORTED (as
+ *   htone_safetensors_load), DEVICE, OUT_OF_MEMORY.
+ * @source https://github.com/huggingface/safetensors
+ * @since 0.1
+ */
+HTONE_API htone_status htone_module_load_file(htone_module* module, const char* path,
+                                              const htone_load_options* options);
+
 /** Sets a text of a state dict, which a safetensors file keeps under __metadata__. A text that the key had is replaced.
  *
  * @param[in] state_dict borrowed.

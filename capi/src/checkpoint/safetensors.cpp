@@ -4,9 +4,11 @@
 
 #include "base/call.h"
 #include "checkpoint/file_arguments.h"
+#include "checkpoint/load_arguments.h"
 #include "checkpoint/memory_file.h"
 #include "checkpoint/open_safetensors.h"
 #include "core/utf8.h"
+#include "trainer/module_file.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -40,6 +42,10 @@ SharedState open_file(ContextDevice& device, const char* path) {
 SharedState load_memory(ContextDevice& device, const void* data, size_t size) {
   const checkpoint::MemoryFile memory(data, size);
   return about("data", [&] { return whole_file(memory.io(), checkpoint::MemoryFile::kName, device); });
+}
+
+void load_into(const nn::Module& module, const char* path, bool strict) {
+  about("path", [&] { trainer::load_file(module, path, strict); });
 }
 
 // The caller's memory for a whole file.
@@ -127,6 +133,10 @@ htone_status htone_safetensors_load_memory(htone_device* device, const void* dat
 
 htone_status htone_safetensors_open(htone_device* device, const char* path, htone_state_dict** out) {
   return Call(open_file, device, as<file_path>(path), out);
+}
+
+htone_status htone_module_load_file(htone_module* module, const char* path, const htone_load_options* options) {
+  return Call(load_into, module, as<file_path>(path), as<is_strict>(options));
 }
 
 htone_status htone_state_dict_set_text(htone_state_dict* state_dict, const char* key, const char* value) {

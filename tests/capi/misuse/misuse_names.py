@@ -34,6 +34,8 @@ NAMES = {
     "message": Values('"text"'),
     ("htone_safetensors_open", "path"): Values("fixture.safetensors_path",
                                                  refuse(['""']) + refuse(['"/nowhere/file"', '"/"'], "IO")),
+    ("htone_module_load_file", "path"): Values("fixture.safetensors_path",
+                                               refuse(['""']) + refuse(['"/nowhere/file"', '"/"'], "IO")),
     "key": Values('"key"', refuse(['""', '"a\\nb"', '"\\xff"'])),
     ("htone_state_dict_text", "key"): Values('"format"', refuse(['""', '"no_such_key"'])),
     ("htone_state_dict_set_text", "value"): Values('"text"', refuse(['"\\xff"'])),
