@@ -89,6 +89,7 @@ class OwnedParameter {
   const char* name() const noexcept { return named_.name.c_str(); }
   Parameter& parameter() const noexcept { return *named_.parameter; }
   const MomentList& moments() const noexcept { return moments_; }
+  int64_t group() const noexcept { return group_; }
   // The range that is updated here, and its record for kernels. REQUIRES: the parameter has a gradient, and the state
   // is in memory.
   ChunkRange range() const;

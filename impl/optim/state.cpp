@@ -5,7 +5,9 @@
 #include <string>
 
 #include "core/error.h"
+#include "optim/parameter_match.h"
 #include "optim/plateau.h"
+#include "tensor/factory.h"
 
 namespace halftone::optim {
 
@@ -109,12 +111,14 @@ StateDict averages_of(const Ema& ema) {
   return state;
 }
 
-void require_same_kind(const Optimizer& optimizer, const StateDict& state) {
+void require_same_kind(const Optimizer& optimizer, const StateDict& state, const LoadOptions& options) {
   const auto kind = scalar_in<std::string>(state, "kind");
   const int64_t groups = count_in(state, "groups");
-  if (kind == optimizer.kind() && static_cast<size_t>(groups) == optimizer.group_count()) return;
-  fail(Code::kFormat, "", "it is %.32s with %lld groups, expected %s with %zu", kind.c_str(),
-       static_cast<long long>(groups), optimizer.kind(), optimizer.group_count());
+  const bool may_differ = !options.strict && options.keep_settings;
+  if (kind == optimizer.kind() && (may_differ || static_cast<size_t>(groups) == optimizer.group_count())) return;
+  fail(Code::kFormat, "", "it is %.32s with %lld groups, expected %s with %zu%s", kind.c_str(),
+       static_cast<long long>(groups), optimizer.kind(), optimizer.group_count(),
+       kind == optimizer.kind() ? "; htone_optimizer_load_options: strict=0 and keep_settings=1 load the moments" : "");
 }
 
 }  // namespace
@@ -136,31 +140,96 @@ StateDict state_of(const Optimizer& optimizer) {
 
 namespace {
 
-// The settings and the first step of a group.
-void stage_group(StagedLoad& load, Optimizer& optimizer, size_t group, const StateDict& state, int64_t step) {
+void stage_settings(StagedLoad& load, Optimizer& optimizer, size_t group, const StateDict& state) {
   std::vector<double> numbers;
   for (const auto& [name, own] : optimizer.group_numbers(group)) {
     numbers.push_back(scalar_in<double>(state, of_group(group, name)));
   }
+  load.add(optimizer.stage_group_numbers(group, numbers));
+}
+
+int64_t first_step_in(const StateDict& state, size_t group, int64_t step) {
   const int64_t first_step = count_in(state, of_group(group, "first_step"));
   if (first_step > step) fail(Code::kFormat, "", "a group begins after step %lld", static_cast<long long>(step));
-  load.add(optimizer.stage_group_numbers(group, numbers));
+  return first_step;
+}
+
+// The saved group of the same number, or all saved groups where their number differs.
+int64_t first_step_of(const Optimizer& optimizer, size_t group, const StateDict& state, int64_t step) {
+  const auto saved = static_cast<size_t>(count_in(state, "groups"));
+  if (saved == optimizer.group_count()) return first_step_in(state, group, step);
+  const int64_t first = first_step_in(state, 0, step);
+  for (size_t other = 1; other < saved; ++other) {
+    if (first_step_in(state, other, step) == first) continue;
+    fail(Code::kFormat, "", "its %zu groups began at different steps, and the optimizer has %zu groups", saved,
+         optimizer.group_count());
+  }
+  return first;
+}
+
+void stage_first_step(StagedLoad& load, Optimizer& optimizer, size_t group, int64_t first_step) {
   load.add([&optimizer, group, first_step] {
     optimizer.set_group_progress(group, {.lr = optimizer.group_progress(group).lr, .first_step = first_step});
   });
 }
 
+void stage_zeros(StagedLoad& load, const StateTensor& target) {
+  if (!target.reader) return load.add([live = target.tensor] { fill(live, 0.0); });
+  const Tensor zeros = full(target.reader->device(), target.dtype(), target.shape(), 0.0);
+  load.add([reader = target.reader, zeros] { reader->as_store()->write(zeros); });
+}
+
+// Those moments that the state has. The others begin with zeros.
+StagedLoad stage_moments(const StateDict& targets, const ParameterMatch& saved) {
+  StagedLoad load;
+  StateDict known;
+  for (const StateTensor& target : targets.tensors()) {
+    if (saved.has(target.name)) {
+      known.add_entry(target.name, target);
+    } else {
+      stage_zeros(load, target);
+    }
+  }
+  load.append(stage_copy(known, saved.renamed()));
+  return load;
+}
+
+// True if the state has moments of none of the group's parameters.
+bool is_fresh(const Optimizer& optimizer, size_t group, const ParameterMatch& saved) {
+  size_t number = 0;
+  bool has_moments = false;
+  for (const OwnedParameter& parameter : optimizer.parameters()) {
+    const std::string name = numbered(number++, parameter.name()) + ".moment1";
+    if (static_cast<size_t>(parameter.group()) != group) continue;
+    if (saved.has(name)) return false;
+    has_moments = true;
+  }
+  return has_moments;
+}
+
 }  // namespace
 
-StagedLoad stage_state(Optimizer& optimizer, const StateDict& state) {
+LoadReport compare_parameters(const Optimizer& optimizer, const StateDict& state) {
+  return ParameterMatch(moments_of(optimizer), state).report();
+}
+
+StagedLoad stage_state(Optimizer& optimizer, const StateDict& state, const LoadOptions& options, LoadReport* report) {
   if (optimizer.order().is_unscaled())
     fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
-  require_same_kind(optimizer, state);
+  require_same_kind(optimizer, state, options);
   const int64_t step = count_in(state, "step");
-  StagedLoad load = stage_copy(moments_of(optimizer), state);
-  for (size_t group = 0; group < optimizer.group_count(); ++group) stage_group(load, optimizer, group, state, step);
+  const StateDict targets = moments_of(optimizer);
+  const ParameterMatch saved(targets, state);
+  options.strict ? saved.require_same() : saved.require_distinct();
+  if (report != nullptr) *report = saved.report();
+  StagedLoad load = options.strict ? stage_copy(targets, state) : stage_moments(targets, saved);
+  for (size_t group = 0; group < optimizer.group_count(); ++group) {
+    if (!options.keep_settings) stage_settings(load, optimizer, group, state);
+    const bool begins_now = !options.strict && is_fresh(optimizer, group, saved);
+    stage_first_step(load, optimizer, group, begins_now ? step : first_step_of(optimizer, group, state, step));
+  }
   load.add([&optimizer, step] { optimizer.set_step_count(step); });
-  stage_plateau(load, optimizer, state);
+  if (!options.keep_settings) stage_plateau(load, optimizer, state);
   return load;
 }
 

@@ -4,6 +4,7 @@
 
 #include "optim/ema.h"
 #include "optim/grad_scaler.h"
+#include "optim/load_options.h"
 #include "optim/optimizer.h"
 #include "tensor/staged_load.h"
 
@@ -12,8 +13,12 @@ namespace halftone::optim {
 // The moments of a parameter that ranks share are ranges of those of the whole parameter. Throws STATE between unscale
 // and step.
 StateDict state_of(const Optimizer& optimizer);
-// Throws FORMAT where the state is of another kind of optimizer, other groups, parameters or storage.
-StagedLoad stage_state(Optimizer& optimizer, const StateDict& state);
+// Throws FORMAT where the state is of another kind of optimizer, other groups, parameters or storage. Without `strict`
+// groups and parameters may differ, but other groups need keep_settings. `report` may be null.
+StagedLoad stage_state(Optimizer& optimizer, const StateDict& state, const LoadOptions& options = {},
+                       LoadReport* report = nullptr);
+// The parameters that a load by name would find.
+LoadReport compare_parameters(const Optimizer& optimizer, const StateDict& state);
 
 // Throws STATE where the scaler waits for its update.
 StateDict state_of(const GradScaler& scaler);

@@ -1,7 +1,6 @@
 #include "trainer/checkpoint.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "core/error.h"
@@ -122,7 +121,9 @@ int64_t Checkpoint::latest() const {
   return steps.empty() ? -1 : steps.back();
 }
 
-int64_t Checkpoint::load() { return is_alone() ? load_alone() : load_together(); }
+int64_t Checkpoint::load(const optim::LoadOptions& options) {
+  return is_alone() ? load_alone(options) : load_together(options);
+}
 
 // Returns the step; -1 if there is no checkpoint.
 int64_t Checkpoint::load_newest(StateDict* out) {
@@ -133,24 +134,27 @@ int64_t Checkpoint::load_newest(StateDict* out) {
   return loaded->step;
 }
 
-int64_t Checkpoint::load_alone() {
+int64_t Checkpoint::load_alone(const optim::LoadOptions& options) {
   StateDict state;
   const int64_t step = load_newest(&state);
   if (step < 0) return -1;
-  StagedLoad load = staged(state);
+  optim::LoadReport report;
+  StagedLoad load = staged(state, options, &report);
   load.prepare();
   commit(load);
+  report_ = std::move(report);
   return step;
 }
 
 // No rank changes anything before every rank can.
-int64_t Checkpoint::load_together() {
+int64_t Checkpoint::load_together(const optim::LoadOptions& options) {
   StateDict state;
   const int64_t step = open_together(&state);
   if (step < 0) return -1;
   StagedLoad load;
+  optim::LoadReport report;
   agree_on(*group_, [&] {
-    load = staged(state);
+    load = staged(state, options, &report);
     load.prepare();
     return Numbers{};
   });
@@ -158,6 +162,7 @@ int64_t Checkpoint::load_together() {
     commit(load);
     return Numbers{};
   });
+  report_ = std::move(report);
   return step;
 }
 
@@ -203,9 +208,9 @@ bool Checkpoint::is_whole_on_all(int64_t step, bool is_last, StateDict* out) {
 }
 
 // A rank that the checkpoint does not know keeps its seed, and goes on where rank 0 does.
-StagedLoad Checkpoint::staged(const StateDict& state) {
+StagedLoad Checkpoint::staged(const StateDict& state, const optim::LoadOptions& options, optim::LoadReport* report) {
   const uint64_t own_seed = context_->seed();
-  StagedLoad load = state_.stage(state);
+  StagedLoad load = state_.stage(state, options, report);
   if (is_writer()) return load;
   const size_t rank = static_cast<size_t>((*group_)->rank());
   const StateScalar* seed = state.find_scalar(seed_name(rank));
@@ -223,14 +228,7 @@ StagedLoad Checkpoint::staged(const StateDict& state) {
 
 void Checkpoint::commit(const StagedLoad& load) {
   is_partly_loaded_ = true;
-  try {
-    load.commit();
-  } catch (const Error& error) {
-    char message[Error::kMessageCapacity];
-    std::snprintf(message, sizeof message, "the state was partly loaded and must be loaded again: %.390s",
-                  error.what());
-    throw Error(error.code(), error.native_code(), error.argument(), message);
-  }
+  load.commit_or_tell("the state");
   is_partly_loaded_ = false;
 }
 

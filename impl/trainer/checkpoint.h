@@ -32,8 +32,10 @@ class Checkpoint final : public RefCounted {
   // with the parts before the first write, and then each tensor is read into its place. If only the second reading
   // fails, the error says that the state was partly loaded; after every other error nothing has changed. Each rank of
   // a group verifies a share of the newest checkpoint; then it reads the parts of tensors that overlap its own ranges,
-  // and its own random sequences. Any number of ranks may have written it.
-  int64_t load();
+  // and its own random sequences. Any number of ranks may have written it. `options` are of all optimizers.
+  int64_t load(const optim::LoadOptions& options = {});
+  // The parameters of optimizers that the last successful load found.
+  const optim::LoadReport& report() const noexcept { return report_; }
   // The newest step, complete or not; -1 if there is none. Ranks need not call it together.
   int64_t latest() const;
 
@@ -43,11 +45,11 @@ class Checkpoint final : public RefCounted {
   void open(const std::string& directory);
   void require_whole() const;
   int64_t load_newest(StateDict* out);
-  int64_t load_alone();
-  int64_t load_together();
+  int64_t load_alone(const optim::LoadOptions& options);
+  int64_t load_together(const optim::LoadOptions& options);
   int64_t open_together(StateDict* out);
   bool is_whole_on_all(int64_t step, bool is_last, StateDict* out);
-  StagedLoad staged(const StateDict& state);
+  StagedLoad staged(const StateDict& state, const optim::LoadOptions& options, optim::LoadReport* report);
   void save_together(int64_t step);
   void save_by_first(int64_t step, const StateDict& state);
   void commit(const StagedLoad& load);
@@ -56,6 +58,7 @@ class Checkpoint final : public RefCounted {
   Ref<Group> group_;  // null for one process
   std::unique_ptr<checkpoint::Directory> directory_;
   TrainingState state_;
+  optim::LoadReport report_;
   bool is_partly_loaded_ = false;  // the parts are a mix of two states
 };
 

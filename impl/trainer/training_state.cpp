@@ -48,8 +48,16 @@ StateDict state_of(const PartObject& object) {
   return std::visit([](const auto& part) { return state_of(*part); }, object);
 }
 
-StagedLoad stage_state(const PartObject& object, const StateDict& state) {
+StagedLoad stage_state(const PartObject& object, const StateDict& state, const optim::LoadOptions& options,
+                       optim::LoadReport* report) {
+  if (const auto* optimizer = std::get_if<Ref<optim::Optimizer>>(&object)) {
+    return optim::stage_state(**optimizer, state, options, report);
+  }
   return std::visit([&](const auto& part) { return stage_state(*part, state); }, object);
+}
+
+void add_names(const std::string& part, const std::vector<std::string>& names, std::vector<std::string>& out) {
+  for (const std::string& name : names) out.push_back(part + kSeparator + name);
 }
 
 // A layer may report a state that does not fit by any code. For the caller it means that the checkpoint does not fit.
@@ -114,7 +122,8 @@ std::vector<StateDict> TrainingState::split(const StateDict& state) const {
   return states;
 }
 
-StagedLoad TrainingState::stage(const StateDict& state) const {
+StagedLoad TrainingState::stage(const StateDict& state, const optim::LoadOptions& options,
+                                optim::LoadReport* report) const {
   const std::vector<StateDict> states = split(state);
   StagedLoad load;
   for (size_t i = 0; i < parts_.size(); ++i) {
@@ -123,7 +132,11 @@ StagedLoad TrainingState::stage(const StateDict& state) const {
       if (is_empty(state_of(part.object))) continue;  // an empty part writes nothing into a checkpoint
       fail(Code::kFormat, "", "the checkpoint has no part %s", part.name.c_str());
     }
-    load.append(of_part(part.name, [&] { return stage_state(part.object, states[i]); }));
+    optim::LoadReport found;
+    load.append(of_part(part.name, [&] { return stage_state(part.object, states[i], options, &found); }));
+    add_names(part.name, found.loaded, report->loaded);
+    add_names(part.name, found.fresh, report->fresh);
+    add_names(part.name, found.unused, report->unused);
   }
   return load;
 }

@@ -14,6 +14,7 @@
 #include "nn/module.h"
 #include "optim/ema.h"
 #include "optim/grad_scaler.h"
+#include "optim/load_options.h"
 #include "optim/optimizer.h"
 #include "runtime/context.h"
 #include "tensor/staged_load.h"
@@ -32,8 +33,9 @@ class TrainingState {
 
   // The state of all parts, with names "part/name". Split weights are joined when they are read.
   StateDict read() const;
-  // Ignores parts of the state that were not added. Throws FORMAT if a part is missing or does not fit.
-  StagedLoad stage(const StateDict& state) const;
+  // Ignores parts of the state that were not added. Throws FORMAT if a part is missing or does not fit. `options` and
+  // `report` are of all optimizers; the report's names are "part/name".
+  StagedLoad stage(const StateDict& state, const optim::LoadOptions& options, optim::LoadReport* report) const;
 
  private:
   struct Part {

@@ -1,6 +1,8 @@
 """The Python binding of the whole C API: arguments, results, operators, exceptions and documentation. Run by CTest."""
 
 import inspect
+import os
+import tempfile
 import threading
 import unittest
 
@@ -186,6 +188,39 @@ class Library(unittest.TestCase):
         for epoch in epochs:
             self.assertEqual(sorted(label for _, labels in epoch for label in labels), [0, 1, 2, 3])
             self.assertTrue(all(x == [[float(label)] for label in labels] for x, labels in epoch))
+
+    def test_a_loader_takes_every_sample_by_default(self):
+        loader = ht.DataLoader(ht.tensor([float(i) for i in range(10)]), batch_size=4)
+        self.assertEqual([len(x.tolist()) for x, in loader], [4, 4, 2])
+        self.assertEqual(ht.Sampler(10, 4).batches_per_epoch(), 3)
+        self.assertEqual(ht.Sampler(10, 4, drop_last=True).batches_per_epoch(), 2)
+
+    def test_a_checkpoint_loads_in_part(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+            for frozen in (False, True):
+                model.parameter(0).set_frozen(frozen)
+                optimizer = ht.Optimizer.adamw(model, lr=0.5 if frozen else 0.25)
+                with ht.Checkpoint(ht.Context.default_context(), folder) as checkpoint:
+                    checkpoint.add_module("model", model)
+                    checkpoint.add_optimizer("optimizer", optimizer)
+                    if not frozen:
+                        checkpoint.save(7)
+                        optimizer.close()
+                        continue
+                    self.assertRaisesRegex(ht.HalftoneException, "only saved: 1", checkpoint.load)
+                    self.assertEqual(checkpoint.load_with(strict=False, keep_settings=True), 7)
+                    self.assertEqual(optimizer.group_lr(0), 0.5)
+                    self.assertEqual(checkpoint.loaded_count(ht.LoadOutcome.DONE), 3)
+                    self.assertEqual(checkpoint.loaded_name(ht.LoadOutcome.UNUSED, 0), "optimizer/0.weight")
+
+    def test_a_file_loads_into_a_module(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+            path = os.path.join(folder, "file.safetensors")
+            ht.safetensors_save(ht.Context.default_context(), path, first.state_dict())
+            second.load_file(path)
+            self.assertEqual(second.parameter(0).tensor.tolist(), first.parameter(0).tensor.tolist())
 
     def test_a_state_dict_moves_the_weights_to_another_module(self):
         first, second = nn.Linear(2, 2), nn.Linear(2, 2)

@@ -180,7 +180,8 @@ HTONE_API htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64
  * with the added parts, before anything is written. The second one writes each tensor to its destination and verifies
  * it again. If the disk or a device fails only then, or another process changed a file in place, the state is a mix of
  * two: the message of that error says that the state was partly loaded, and htone_checkpoint_save returns STATE until
- * a load succeeds. After any other error nothing has changed.
+ * a load succeeds. After any other error nothing has changed. htone_checkpoint_load_with (partial_load.h) loads into
+ * optimizers that hold other parameters than the saved ones, or keep their settings.
  *
  * @param[in] checkpoint borrowed; no other thread may use the added parts meanwhile.
  * @param[out] out_step the step; -1 if the directory holds no checkpoint, and then nothing has changed.

@@ -73,6 +73,7 @@
 #include "halftone/ops.h"
 #include "halftone/optim.h"
 #include "halftone/parameters.h"
+#include "halftone/partial_load.h"
 #include "halftone/pool.h"
 #include "halftone/product.h"
 #include "halftone/random.h"

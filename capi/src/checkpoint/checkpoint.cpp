@@ -22,6 +22,8 @@ void add_part(trainer::Checkpoint& checkpoint, const char* name, const Ref<Objec
   checkpoint.add(name, object);
 }
 
+int64_t load(trainer::Checkpoint& checkpoint) { return checkpoint.load(); }
+
 void verify(const trainer::Checkpoint& checkpoint, int64_t step) {
   about("step", [&] { checkpoint.verify(step); });
 }
@@ -69,7 +71,7 @@ htone_status htone_checkpoint_save(htone_checkpoint* checkpoint, int64_t step) {
 }
 
 htone_status htone_checkpoint_load(htone_checkpoint* checkpoint, int64_t* out_step) {
-  return Call(&trainer::Checkpoint::load, checkpoint, out_step);
+  return Call(load, checkpoint, out_step);
 }
 
 htone_status htone_checkpoint_latest(htone_checkpoint* checkpoint, int64_t* out_step) {

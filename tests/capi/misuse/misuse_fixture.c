@@ -48,6 +48,7 @@ static void make_options(void) {
   assert_ok(htone_batch_norm_options_init(&fixture.batch_norm_options));
   assert_ok(htone_linear_options_init(&fixture.linear_options));
   assert_ok(htone_load_options_init(&fixture.load_options));
+  assert_ok(htone_optimizer_load_options_init(&fixture.optimizer_load_options));
   assert_ok(htone_attention_options_init(&fixture.attention_options));
   assert_ok(htone_rotary_options_init(&fixture.rotary_options));
   assert_ok(htone_conv_options_init(&fixture.conv_options));
@@ -281,6 +282,15 @@ static void make_files(void) {
   assert_ok(htone_safetensors_save_memory(fixture.state_dict, fixture.safetensors_bytes,
                                           sizeof fixture.safetensors_bytes, &fixture.safetensors_size));
   fixture.checkpoint = make_checkpoint();
+}
+
+htone_checkpoint* renew_loaded_checkpoint(void) {
+  int64_t step = -1;
+  renew_checkpoint();
+  assert_ok(htone_checkpoint_add_optimizer(fixture.checkpoint, "optimizer", fixture.optimizer));
+  assert_ok(htone_checkpoint_save(fixture.checkpoint, 0));
+  assert_ok(htone_checkpoint_load(fixture.checkpoint, &step));
+  return fixture.checkpoint;
 }
 
 /* Each test makes and destroys checkpoints, and each sync of a busy disk takes long, so the folder is in memory if the

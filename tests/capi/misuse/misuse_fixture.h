@@ -94,6 +94,7 @@ typedef struct Fixture {
   htone_norm_options norm_options;
   htone_batch_norm_options batch_norm_options;
   htone_load_options load_options;
+  htone_optimizer_load_options optimizer_load_options;
   htone_attention_options attention_options;
   htone_rotary_options rotary_options;
   htone_conv_options conv_options;
@@ -161,6 +162,8 @@ htone_parameters* renew_spare_parameters(void);
 
 /* Replaces the fixture's checkpoint by one over another empty directory. */
 htone_checkpoint* renew_checkpoint(void);
+/* Replaces it by one that has loaded the moments of the fixture's optimizer. */
+htone_checkpoint* renew_loaded_checkpoint(void);
 
 /* Replaces the fixture's group by a new one. */
 htone_group* renew_group(void);

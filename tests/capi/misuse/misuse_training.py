@@ -51,6 +51,8 @@ TRAINING = {
     "metric": Values("1.0"),
     "seed": Values("7"),
     "split_seed": Values("7"),
+    "outcome": Values("HTONE_LOAD_DONE", refuse(["0", "4", "-1"])),
+    ("htone_optimizer_match_name", "outcome"): Values("HTONE_LOAD_FRESH", refuse(["0", "4", "-1"])),
     "part": Values("HTONE_PART_TRAINING", refuse(["0", "3", "-1"])),
     "validation_share": Values("0.0", FINITE + refuse(["-0.1", "1.1"])),
     ("htone_batches_create_callback", "rows"): Values("two_rows", refuse(["rows_of_no_dtype", "rows_too_deep", "rows_of_negative_size"])),
