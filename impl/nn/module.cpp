@@ -12,6 +12,7 @@
 #include "core/fork_hook.h"
 #include "core/inline_list.h"
 #include "core/trace.h"
+#include "runtime/forward_keys.h"
 
 namespace halftone::nn {
 
@@ -228,6 +229,7 @@ void Module::run_padded(std::span<const Tensor> inputs, std::span<Tensor> output
 }
 
 void Module::forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  const ForwardKeys::Guard keys;  // hooks may change them for this forward
   std::vector<Tensor> replaced;
   if (forward_pre_hooks_) {
     replaced.assign(inputs.begin(), inputs.end());

@@ -8,6 +8,7 @@
 
 #include "core/call_log.h"
 #include "core/error.h"
+#include "runtime/forward_keys.h"
 #include "runtime/key_tape.h"
 #include "runtime/pool_width.h"
 #include "runtime/recorded_keys.h"
@@ -41,16 +42,31 @@ Context::Context(const ContextOptions& options)
 
 Context::~Context() { take_scratch(); }
 
-// If another thread has taken the next sequence meanwhile, this one stays taken: resetting the counter would hand out
-// the other thread's sequence a second time.
 PhiloxKey Context::next_key() {
   if (const PhiloxKey* known = KeyTape::replayed()) return *known;
+  PhiloxKey key;
+  if (ForwardKeys* const keys = ForwardKeys::of(*this); keys == nullptr) {
+    key = key_of_context();
+  } else if (keys->is_changing() && RecordedKeys::word_of(*this) != nullptr) {
+    fail(Code::kUnsupported, "", "a captured forward cannot draw random numbers where ranks train together");
+  } else if (keys->is_by_microbatch()) {
+    const uint64_t draw = keys->draws();
+    key = keys->next_of_microbatch(seed());
+    CallLog::on_failure([kept = Ref<ForwardKeys>::share(keys), draw]() noexcept { kept->return_draw(draw); });
+  } else {
+    key = keys->of_rank(key_of_context());
+  }
+  KeyTape::record(key);
+  return key;
+}
+
+// If another thread has taken the next sequence meanwhile, this one stays taken: resetting the counter would hand out
+// the other thread's sequence a second time.
+PhiloxKey Context::key_of_context() {
   const uint64_t sequence = next_sequence();
   CallLog::on_failure(
       [context = Ref<Context>::share(this), sequence]() noexcept { context->return_sequences(sequence, 1); });
-  const PhiloxKey key = {.seed = seed(), .sequence = sequence, .replayed = RecordedKeys::word_of(*this)};
-  KeyTape::record(key);
-  return key;
+  return {.seed = seed(), .sequence = sequence, .replayed = RecordedKeys::word_of(*this)};
 }
 
 ContextDevice& Context::device(const char* text) {

@@ -73,8 +73,16 @@ class Context final : public RefCounted {
     seed_.store(seed, std::memory_order_relaxed);
     next_sequence_.store(sequences_taken, std::memory_order_relaxed);
   }
-  // The key of a new sequence, or under a KeyTape that replays the one taken before. If the C call fails, the sequence
-  // is returned, so that the repeated call draws the same numbers. Throws OUT_OF_MEMORY.
+  // The microbatches that deterministic training on any number of ranks has begun (runtime/forward_keys.h). Saved in a
+  // checkpoint, too.
+  uint64_t microbatches_taken() const noexcept { return next_microbatch_.load(std::memory_order_relaxed); }
+  uint64_t take_microbatches(uint64_t count) noexcept {
+    return next_microbatch_.fetch_add(count, std::memory_order_relaxed);
+  }
+  void set_microbatches_taken(uint64_t count) noexcept { next_microbatch_.store(count, std::memory_order_relaxed); }
+  // The key of a new sequence, or under a KeyTape that replays the one taken before; in the forward of a model that
+  // ranks train together, its ForwardKeys decide. If the C call fails, the sequence is returned, so that the repeated
+  // call draws the same numbers. Throws OUT_OF_MEMORY; UNSUPPORTED where a recording cannot draw them.
   PhiloxKey next_key();
 
   // "cpu", "cuda", "cuda:1", or a name that a loaded plugin serves. A plugin of this project that lies beside the
@@ -95,6 +103,7 @@ class Context final : public RefCounted {
   }
 
  private:
+  PhiloxKey key_of_context();
   void load_plugin_for(const DeviceName& name);
   // REQUIRES: mutex_ is held.
   ContextDevice* find_device(const DeviceName& name) const;
@@ -105,6 +114,7 @@ class Context final : public RefCounted {
   const int num_threads_;
   std::atomic<uint64_t> seed_;
   std::atomic<uint64_t> next_sequence_{0};
+  std::atomic<uint64_t> next_microbatch_{0};
   std::atomic<RefCounted*> scratch_{nullptr};
   mutable ForkMutex mutex_;  // guards the members below
   std::vector<Plugin> plugins_;

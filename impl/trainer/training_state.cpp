@@ -13,6 +13,7 @@ constexpr char kSeparator = '/';
 // The names in the files.
 constexpr const char* kSeed = "seed";
 constexpr const char* kSequences = "streams";
+constexpr const char* kMicrobatches = "microbatches";
 
 bool is_empty(const StateDict& state) { return state.tensors().empty() && state.scalars().empty(); }
 
@@ -22,6 +23,7 @@ StateDict state_of(const Context& context) {
   StateDict state;
   state.add(kSeed, static_cast<int64_t>(context.seed()));
   state.add(kSequences, static_cast<int64_t>(context.sequences_taken()));
+  state.add(kMicrobatches, static_cast<int64_t>(context.microbatches_taken()));
   return state;
 }
 
@@ -34,8 +36,15 @@ uint64_t number_in(const StateDict& state, const char* name, const char* what) {
 StagedLoad stage_state(Context& context, const StateDict& state) {
   const uint64_t seed = number_in(state, kSeed, "the seed of random sequences");
   const uint64_t sequences = number_in(state, kSequences, "the count of random sequences");
+  // Checkpoints of earlier versions have no such number.
+  const bool has_microbatches = state.find_scalar(kMicrobatches) != nullptr;
+  const uint64_t microbatches =
+      has_microbatches ? number_in(state, kMicrobatches, "the count of microbatches") : uint64_t{0};
   StagedLoad load;
-  load.add([&context, seed, sequences] { context.set_generator(seed, sequences); });
+  load.add([&context, seed, sequences, microbatches] {
+    context.set_generator(seed, sequences);
+    context.set_microbatches_taken(microbatches);
+  });
   return load;
 }
 

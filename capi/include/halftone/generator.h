@@ -1,6 +1,7 @@
 /** @file
  * The generator of random numbers that every context has. A draw, such as a fill or a dropout, takes the next sequence
- * of the context's seed; which numbers it gives depends on the two alone.
+ * of the context's seed; which numbers it gives depends on the two alone. In the forward of a model that ranks train
+ * together they depend on the rank or the microbatch, too (ddp.h).
  *
  * @code
  * const int64_t shape[] = {6};
@@ -29,11 +30,12 @@ typedef struct htone_generator_state {
   uint32_t reserved;    /**< 0 */
   uint64_t seed;        /**< as in htone_context_options */
   uint64_t sequence;    /**< of the next draw; 0 before the first */
+  uint64_t microbatch;  /**< of the next forward that `deterministic` (ddp.h) numbers; 0 before the first */
 } htone_generator_state;
 
 /** An empty htone_generator_state of the right size, to initialize one where it is declared. */
 #define HTONE_GENERATOR_STATE_INIT \
-  { sizeof(htone_generator_state), 0, 0, 0 }
+  { sizeof(htone_generator_state), 0, 0, 0, 0 }
 
 /** Begins with the draws of a seed anew, as a new context with this seed does.
  *
@@ -64,7 +66,7 @@ HTONE_API htone_status htone_context_generator_state(htone_context* context, hto
 /** Puts a state back, so that the draws after it are repeated.
  *
  * @param[in] context borrowed; no other thread draws meanwhile.
- * @param[in] saved of any context; sequence at most 2^62.
+ * @param[in] saved of any context; sequence and microbatch at most 2^62.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED.
  * @since 0.1
  */

@@ -11,24 +11,33 @@ htone_generator_state generator_state(const Context& context) {
   htone_generator_state state = HTONE_GENERATOR_STATE_INIT;
   state.seed = context.seed();
   state.sequence = context.sequences_taken();
+  state.microbatch = context.microbatches_taken();
   return state;
 }
 
 htone_generator_state checked_generator(const htone_generator_state* saved) {
   const auto given =
       options_or_default(&require(saved, "saved"), htone_generator_state(HTONE_GENERATOR_STATE_INIT), "saved");
-  if (given.sequence > static_cast<uint64_t>(kLargestCount)) {
-    fail(Code::kInvalidArgument, "saved", "saved.sequence=%llu, expected at most 2^62",
-         static_cast<unsigned long long>(given.sequence));
-  }
+  const auto require_count = [](const char* name, uint64_t count) {
+    if (count <= static_cast<uint64_t>(kLargestCount)) return;
+    fail(Code::kInvalidArgument, "saved", "saved.%s=%llu, expected at most 2^62", name,
+         static_cast<unsigned long long>(count));
+  };
+  require_count("sequence", given.sequence);
+  require_count("microbatch", given.microbatch);
   return given;
 }
 
 void set_generator_state(Context& context, const htone_generator_state& state) {
   context.set_generator(state.seed, state.sequence);
+  context.set_microbatches_taken(state.microbatch);
 }
 
-void set_seed(Context& context, uint64_t seed) { context.set_generator(seed, 0); }
+void set_seed(Context& context, uint64_t seed) {
+  htone_generator_state state = HTONE_GENERATOR_STATE_INIT;
+  state.seed = seed;
+  set_generator_state(context, state);
+}
 
 }  // namespace
 

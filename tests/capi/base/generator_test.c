@@ -102,6 +102,9 @@ static void states_that_cannot_be_are_refused(void** state) {
   htone_generator_state wrong = state_of(context);
   wrong.sequence = UINT64_MAX;
   assert_fails(htone_context_set_generator_state(context, &wrong), HTONE_ERROR_INVALID_ARGUMENT, "saved.sequence");
+  wrong = state_of(context);
+  wrong.microbatch = UINT64_MAX;
+  assert_fails(htone_context_set_generator_state(context, &wrong), HTONE_ERROR_INVALID_ARGUMENT, "saved.microbatch");
   wrong.struct_size = 0;
   assert_fails(htone_context_set_generator_state(context, &wrong), HTONE_ERROR_INVALID_ARGUMENT, "struct_size");
   assert_true(state_of(context).seed == 9 && state_of(context).sequence == 0);
