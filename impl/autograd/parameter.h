@@ -36,6 +36,25 @@ class ShardRanks : public RefCounted {
   virtual void updated() = 0;
 };
 
+// A setting of an optimizer, as a number or a word.
+struct UpdateSetting {
+  size_t group;
+  const char* name;
+  double value = 0;
+  const char* word = nullptr;  // in place of the number
+};
+
+// The optimizer of a parameter, as the ranks see it that compare their settings.
+class UpdateRule {
+ public:
+  // Appends the settings that must be equal on all ranks; waits for no device. `with_position`: also the number of
+  // steps, which decides a schedule's factor.
+  virtual void list_settings(bool with_position, std::vector<UpdateSetting>& to) const = 0;
+
+ protected:
+  ~UpdateRule() = default;
+};
+
 // A range of the flattened parameter: what an optimizer updates here.
 struct Shard {
   int64_t begin = 0;
@@ -211,7 +230,13 @@ class Parameter final : public RefCounted {
 
   // A parameter has one optimizer at a time. Returns true where it was free.
   bool claim() noexcept { return !claimed_.exchange(true); }
-  void unclaim() noexcept { claimed_.store(false); }
+  void unclaim() noexcept {
+    rule_ = nullptr;
+    claimed_.store(false);
+  }
+  // The optimizer that has claimed the parameter; null until it has told.
+  const UpdateRule* rule() const noexcept { return rule_; }
+  void set_rule(const UpdateRule* rule) noexcept { rule_ = rule; }
 
  protected:
   // Releases the tensors and hooks. The leaf deletes the object.
@@ -242,6 +267,7 @@ class Parameter final : public RefCounted {
   Tensor shard_grad_;
   MasterMemory memory_;
   std::atomic<bool> claimed_{false};
+  const UpdateRule* rule_ = nullptr;
 };
 
 // The parameter that a leaf stands for; null if it is no parameter's, or the parameter is gone. Any thread.

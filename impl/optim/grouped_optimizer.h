@@ -37,7 +37,7 @@ class GroupedOptimizer final : public Optimizer {
 
   // The settings of a group, and the storage that it was added with. REQUIRES: group < group_count().
   const Group& group_settings(size_t group) const noexcept { return groups_.host()[group]; }
-  const Precision& group_precision(size_t group) const noexcept { return precisions_[group]; }
+  const Precision& group_precision(size_t group) const noexcept override { return precisions_[group]; }
   // From the next step on. The group's count of steps goes on. Throws INVALID_ARGUMENT if its parameters keep other
   // moments than the settings need. REQUIRES: group < group_count().
   void set_group_settings(size_t group, Group settings) {

@@ -91,6 +91,7 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, const Moments& 
   ranks_ = group.parameters.front().parameter->ranks();
   for (size_t i = 0; i < owned.size(); ++i) {
     owned[i].install(std::move(arrangements[i]));
+    owned[i].parameter().set_rule(this);
     parameters_.push_back(std::move(owned[i]));
   }
 }
@@ -154,6 +155,7 @@ void Optimizer::update_weights(const Schedule& schedule) {
   }
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   remember_ranks(plan);
+  if (schedule_.host) schedule_factor_ = schedule.final_factor;
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
   const auto update_listed = [&](const MultiTensor<UpdateSlot>& slots) { update(slots, plan.partial_sums(), state()); };
   const auto mark_updated = [&](size_t set, const std::vector<size_t>& numbers) {
@@ -167,6 +169,7 @@ void Optimizer::update_weights(const Schedule& schedule) {
   } else {
     update_in_windows(plan.windows, parameters_, {.update = update_listed, .updated = mark_updated});
   }
+  ++steps_called_;
   reset_factor();
   if (ranks_) ranks_->updated();
 }
@@ -229,10 +232,12 @@ void Optimizer::clip_grad_norm(double max_norm) {
     check_gradients(current_plan(), state_);
     launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::accept_gradients, state());
   }
+  clip_norm_ = max_norm;
   launch("clip_grad_norm", device(), &Kernels::optim, &OptimKernels::clip_by_norm, max_norm, state());
 }
 
 void Optimizer::set_clip_value(double value) {
+  clip_value_ = value;
   launch("set_clip_value", device(), &Kernels::optim, &OptimKernels::set_clip_value, static_cast<float>(value),
          state());
 }
@@ -278,6 +283,30 @@ void Optimizer::set_step_count(int64_t step) {
   OptimizerState changed = read_state();
   changed.step = step;
   write_state(changed);
+  steps_called_ = step;
+}
+
+void Optimizer::list_settings(bool with_position, std::vector<UpdateSetting>& to) const {
+  const Schedule& schedule = schedule_.schedule;
+  to.push_back({0, "kind", 0, kind()});
+  if (with_position) to.push_back({0, "step", static_cast<double>(steps_called_)});
+  to.push_back({0, "schedule kind", static_cast<double>(schedule.kind)});
+  to.push_back({0, "schedule warmup_steps", static_cast<double>(schedule.warmup_steps)});
+  to.push_back({0, "schedule total_steps", static_cast<double>(schedule.total_steps)});
+  to.push_back({0, "schedule start_factor", schedule.start_factor});
+  to.push_back({0, "schedule final_factor", schedule_.host ? schedule_factor_ : schedule.final_factor});
+  to.push_back({0, "clip_grad_norm max_norm", clip_norm_});
+  to.push_back({0, "clip_grad_value", clip_value_});
+  to.push_back({0, "gradient guard", static_cast<double>(guard_)});
+  for (size_t group = 0; group < group_count(); ++group) {
+    for (const NamedNumber& number : group_numbers(group)) to.push_back({group, number.name, number.value});
+    const Precision& precision = group_precision(group);
+    to.push_back({group, "compute_dtype", 0, name_of(precision.compute_dtype)});
+    to.push_back({group, "grad_dtype", 0, name_of(precision.grad_dtype)});
+    to.push_back({group, "moment1_dtype", 0, name_of(precision.moment1_dtype)});
+    to.push_back({group, "moment2_dtype", 0, name_of(precision.moment2_dtype)});
+    to.push_back({group, "master_storage", static_cast<double>(precision.master)});
+  }
 }
 
 OptimizerState Optimizer::read_state() const {

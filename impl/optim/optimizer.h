@@ -26,7 +26,7 @@ void make_room(std::vector<Element>& list, size_t further) {
   if (needed > list.capacity()) list.reserve(std::max(needed, list.capacity() + list.capacity() / 2));
 }
 
-class Optimizer : public RefCounted {
+class Optimizer : public RefCounted, public UpdateRule {
  public:
   // On the device of the first group, owning none yet. Throws STATE for no parameters.
   explicit Optimizer(const ParameterGroup& first);
@@ -109,6 +109,8 @@ class Optimizer : public RefCounted {
   virtual GroupProgress group_progress(size_t group) const noexcept = 0;
   virtual void set_group_progress(size_t group, const GroupProgress& progress) = 0;
   void set_step_count(int64_t step);
+  void list_settings(bool with_position, std::vector<UpdateSetting>& to) const override;
+  virtual const Precision& group_precision(size_t group) const noexcept = 0;
 
   void set_schedule(const ScheduleRule& schedule) noexcept { schedule_ = schedule; }
   const ScheduleRule& schedule() const noexcept { return schedule_; }
@@ -180,6 +182,11 @@ class Optimizer : public RefCounted {
   std::vector<std::pair<size_t, int32_t>> not_finite_ranks_;
   StepOrder order_;
   Guard guard_ = Guard::kNone;
+  // Known without waiting for the device, for list_settings.
+  int64_t steps_called_ = 0;      // since the count was set, skipped ones included
+  double schedule_factor_ = 1.0;  // that the caller's schedule returned last
+  double clip_norm_ = 0;          // of the last step that was clipped
+  double clip_value_ = 0;
 };
 
 }  // namespace halftone::optim
