@@ -66,14 +66,16 @@ typedef struct htone_step_outcome {
   uint32_t struct_size;  /**< set by the caller to sizeof(htone_step_outcome) */
   int32_t skipped;       /**< 1 if the weights did not change, since a gradient was not finite */
   htone_not_finite kind; /**< the kind of the first such element */
-  int32_t rank;          /**< the rank whose gradient had it before ranks were averaged; 0 in one process, and
-                              if the average alone was not finite */
+  int32_t rank;          /**< the lowest rank whose gradient of `parameter` had it before ranks were averaged, in the
+                              first backward of the step that had one. -1 if there is none, or it is unknown: no ranks
+                              averaged, the average alone was not finite, the step had no gradient scaler, or the
+                              device is a GPU */
   char parameter[256];   /**< the first parameter with such a gradient; empty if there was none */
 } htone_step_outcome;
 
 /** An empty htone_step_outcome of the right size, to initialize one where it is declared. */
 #define HTONE_STEP_OUTCOME_INIT \
-  { sizeof(htone_step_outcome), 0, HTONE_NOT_FINITE_NOTHING, 0, "" }
+  { sizeof(htone_step_outcome), 0, HTONE_NOT_FINITE_NOTHING, -1, "" }
 
 /** The behaviour of a step without a gradient scaler if a gradient has an infinity or NaN. */
 typedef enum htone_gradient_guard {

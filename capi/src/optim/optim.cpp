@@ -1,6 +1,5 @@
 #include "halftone/optim.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/call.h"
@@ -50,7 +49,7 @@ htone_step_outcome outcome_of(const optim::Optimizer& optimizer) {
   htone_step_outcome result = {};
   result.skipped = outcome.skipped ? 1 : 0;
   result.kind = static_cast<htone_not_finite>(outcome.kind);
-  result.rank = std::max(outcome.rank, 0);
+  result.rank = outcome.rank;
   if (outcome.offending != nullptr) std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
   return result;
 }
