@@ -9,9 +9,10 @@ CallOptions Exchange::options(Purpose purpose, uint64_t step, uint64_t part) con
   return {.stream = &current_stream(device_), .hash = hash, .is_deterministic = is_deterministic_ ? 1 : 0};
 }
 
-Tensor Exchange::start_states(float own, const CallOptions& options) const {
-  const Tensor in = from_host(device_, DType::kF32, {1}, &own, Category::kCommunication);
-  const Tensor out = empty(device_, DType::kF32, {group_.size()}, Category::kCommunication);
+Tensor Exchange::start_states(std::span<const float> own, const CallOptions& options) const {
+  const auto count = static_cast<int64_t>(own.size());
+  const Tensor in = from_host(device_, DType::kF32, {count}, own.data(), Category::kCommunication);
+  const Tensor out = empty(device_, DType::kF32, {count * group_.size()}, Category::kCommunication);
   start_all_gather(in, out, options).wait();
   return out;
 }

@@ -73,6 +73,9 @@ class Exchange {
   int32_t rank() const noexcept { return group_.rank(); }
   int32_t size() const noexcept { return group_.size(); }
   int32_t replica_count() const noexcept { return replicas_ == nullptr ? 1 : replicas_->size(); }
+  // This rank among all, also those of the replicas, in the order of gather().
+  int32_t global_rank() const noexcept { return replicas_ == nullptr ? rank() : replicas_->rank() * size() + rank(); }
+  int32_t global_size() const noexcept { return size() * replica_count(); }
 
   // Belongs to every hash from now on.
   void set_model(uint64_t hash) noexcept { model_ = hash; }
@@ -80,8 +83,8 @@ class Exchange {
   void set_deterministic() noexcept { is_deterministic_ = true; }
   CallOptions options(Purpose purpose, uint64_t step = 0, uint64_t part = 0) const noexcept;
 
-  // The state of every rank of the group in turn, f32, on the device. Waits for nothing.
-  Tensor start_states(float own, const CallOptions& options) const;
+  // The numbers of every rank of the group in turn, f32, on the device. Waits for nothing.
+  Tensor start_states(std::span<const float> own, const CallOptions& options) const;
   // Waits for the values of all ranks, also of the replicas: those of rank 0 first, those of the first group before
   // those of the next. Every rank gives as many.
   std::vector<int64_t> gather(std::span<const int64_t> own, const CallOptions& options) const;

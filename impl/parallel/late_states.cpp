@@ -1,7 +1,5 @@
 #include "parallel/late_states.h"
 
-#include <cmath>
-
 namespace halftone::parallel {
 
 LateStates::~LateStates() {
@@ -50,8 +48,18 @@ void LateStates::check() {
 
 void LateStates::require_success(const Copy& copy) const {
   const auto number = static_cast<unsigned long long>(copy.number);
+  const auto status_of = [&](int32_t rank) {
+    return RankStatus::of(copy.states + static_cast<size_t>(rank) * RankStatus::kNumbers, copy.factor);
+  };
+  int32_t first = -1;  // rank with settings
   for (int32_t rank = 0; rank < size_; ++rank) {
-    const auto state = static_cast<int32_t>(std::lround(copy.states[rank] * static_cast<float>(copy.factor)));
+    const auto [state, digest] = status_of(rank);
+    if (first < 0 && digest != 0) first = rank;
+    if (digest != 0 && digest != status_of(first).digest) {
+      fail(Code::kComm, "",
+           "backward %llu: ranks %d and %d have optimizers of other settings or steps, or batches of other sizes",
+           number, first, rank);
+    }
     if (rank == rank_ || (state & (kFailed | kMissing)) == 0) continue;
     if ((state & kFailed) != 0) {
       fail(Code::kComm, "", "backward %llu of rank %d failed, so that the gradients of all ranks were not reduced",

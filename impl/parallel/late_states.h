@@ -8,13 +8,9 @@
 #include <vector>
 
 #include "parallel/exchange.h"
+#include "parallel/rank_status.h"
 
 namespace halftone::parallel {
-
-// The state of a rank in a backward, as bits. Few, so that the sum over ranks of a state and zeros is exact in 16 bits.
-inline constexpr int32_t kMissing = 1;    // parameters without a gradient
-inline constexpr int32_t kFailed = 2;     // backward threw
-inline constexpr int32_t kNotFinite = 4;  // a gradient of a scaled loss has an infinity or NaN
 
 class LateStates {
  public:
@@ -26,10 +22,10 @@ class LateStates {
   LateStates(const LateStates&) = delete;
   LateStates& operator=(const LateStates&) = delete;
 
-  // `states`: f32, one for each rank, divided by `factor`. `number` is that of the backward.
+  // `states`: f32, RankStatus::kNumbers for each rank, divided by `factor`. `number` is that of the backward.
   void add(uint64_t number, const Tensor& states, int32_t factor);
-  // Looks at the states that have arrived. Throws COMM that names a rank whose backward failed, and STATE that names
-  // one that lacked gradients; this rank's own failures were thrown before.
+  // Looks at the states that have arrived. Throws COMM that names a rank whose backward failed, or two whose settings
+  // of the step differ, and STATE that names one that lacked gradients; this rank's own failures were thrown before.
   void check();
 
  private:
@@ -43,7 +39,7 @@ class LateStates {
   Copy make_copy();
   void require_success(const Copy& copy) const;
   void destroy(const Copy& copy) noexcept;
-  size_t bytes() const noexcept { return static_cast<size_t>(size_) * sizeof(float); }
+  size_t bytes() const noexcept { return static_cast<size_t>(size_) * sizeof(RankStatus::Numbers); }
 
   ContextDevice& device_;
   const int32_t rank_;

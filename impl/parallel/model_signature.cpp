@@ -1,9 +1,8 @@
 #include "parallel/model_signature.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
-
-#include "tensor/factory.h"
 
 namespace halftone::parallel {
 namespace {
@@ -27,40 +26,39 @@ std::string_view line_at(std::string_view text, size_t index) {
   return text.empty() ? "nothing" : text.substr(0, text.find('\n'));
 }
 
-// The texts of all ranks.
+// The texts of all ranks, also of the replicas. A text travels as numbers, eight characters in each.
 std::vector<std::string> gather_texts(const Exchange& exchange, const std::string& own) {
   const int64_t length = static_cast<int64_t>(own.size());
   const CallOptions options = exchange.options(Purpose::kModel);
   const std::vector<int64_t> lengths = exchange.gather({&length, 1}, options);
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  std::vector<char> padded(static_cast<size_t>(longest));
-  std::copy(own.begin(), own.end(), padded.begin());
-  const Tensor in = from_host(exchange.device(), DType::kU8, {longest}, padded.data(), Category::kCommunication);
-  const Tensor out = empty(exchange.device(), DType::kU8, {longest * exchange.size()}, Category::kCommunication);
-  StartedWork(exchange.device(), {in, out}, [&](Work** work) {
-    return exchange.group().all_gather(options, in.view(), out.view(), work);
-  }).wait();
-  std::vector<char> all(static_cast<size_t>(out.numel()));
-  read_to_host(out, DType::kU8, all.data());
+  std::vector<int64_t> padded((static_cast<size_t>(longest) + sizeof(int64_t) - 1) / sizeof(int64_t));
+  std::memcpy(padded.data(), own.data(), own.size());
+  const std::vector<int64_t> all = exchange.gather(padded, options);
   std::vector<std::string> texts;
   for (size_t rank = 0; rank < lengths.size(); ++rank) {
-    texts.emplace_back(all.data() + rank * padded.size(), static_cast<size_t>(lengths[rank]));
+    const auto* const text = reinterpret_cast<const char*>(all.data() + rank * padded.size());
+    texts.emplace_back(text, static_cast<size_t>(lengths[rank]));
   }
   return texts;
 }
 
-[[noreturn]] void fail_difference(const std::vector<std::string>& texts) {
-  size_t rank = 1;
-  while (rank + 1 < texts.size() && texts[rank] == texts[0]) ++rank;
-  size_t line = 0;
-  while (line_at(texts[0], line) == line_at(texts[rank], line)) ++line;
-  const std::string expected(line_at(texts[0], line));
-  const std::string other(line_at(texts[rank], line));
-  fail(Code::kComm, "module", "the model of rank %zu differs from that of rank 0: rank %zu has %s where rank 0 has %s",
-       rank, rank, other.c_str(), expected.c_str());
-}
-
 }  // namespace
+
+void fail_difference(const Exchange& exchange, const std::vector<std::string>& own, const Difference& difference) {
+  const std::vector<std::string> texts = gather_texts(exchange, joined(own));
+  size_t first = 0;
+  while (first + 1 < texts.size() && texts[first].empty()) ++first;
+  size_t rank = first;
+  while (rank + 1 < texts.size() && (texts[rank].empty() || texts[rank] == texts[first])) ++rank;
+  size_t line = 0;
+  while (texts[first] != texts[rank] && line_at(texts[first], line) == line_at(texts[rank], line)) ++line;
+  const std::string expected(line_at(texts[first], line));
+  const std::string other(line_at(texts[rank], line));
+  fail(Code::kComm, difference.argument,
+       "the %s of rank %zu differs from that of rank %zu: rank %zu has %s where rank %zu has %s", difference.subject,
+       rank, first, rank, other.c_str(), first, expected.c_str());
+}
 
 std::vector<std::string> signature_of(const std::vector<NamedParameter>& parameters,
                                       const std::vector<nn::NamedBuffer>& buffers) {
@@ -89,7 +87,7 @@ void compare_signatures(const Exchange& exchange, const std::vector<std::string>
   const auto own = static_cast<int64_t>(hash_of(signature));
   const std::vector<int64_t> hashes = exchange.gather({&own, 1}, exchange.options(Purpose::kModel));
   const bool are_equal = std::all_of(hashes.begin(), hashes.end(), [&](int64_t hash) { return hash == hashes[0]; });
-  if (!are_equal) fail_difference(gather_texts(exchange, joined(signature)));
+  if (!are_equal) fail_difference(exchange, signature, {.argument = "module", .subject = "model"});
 }
 
 }  // namespace halftone::parallel

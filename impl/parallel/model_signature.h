@@ -19,4 +19,15 @@ uint64_t hash_of(const std::vector<std::string>& signature) noexcept;
 // from that of rank 0, and the first part in which it does.
 void compare_signatures(const Exchange& exchange, const std::vector<std::string>& signature);
 
+// The words of the error about a difference.
+struct Difference {
+  const char* argument;
+  const char* subject;  // "model"
+};
+
+// Throws COMM on every rank alike, naming the first rank whose lines differ from those of the first rank that has any,
+// and the first line that does. Every rank calls it, with no lines if it has nothing to compare. REQUIRES: they differ.
+[[noreturn]] void fail_difference(const Exchange& exchange, const std::vector<std::string>& own,
+                                  const Difference& difference);
+
 }  // namespace halftone::parallel

@@ -42,6 +42,7 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, std::vector<Na
       module_buffers_(std::move(buffers)),
       options_(std::move(options)),
       exchange_(group, device_of(all_)),
+      forwards_(exchange_, options_.is_deterministic, options_.compares_batches),
       sums_(options_.is_deterministic ? make_ref<MicrobatchSums>() : nullptr),
       follows_arrival_(!options_.finds_unused && !options_.is_deterministic) {
   if (sums_ && options_.hook) fail(Code::kInvalidArgument, "options", "a deterministic replica takes no hook");
@@ -64,9 +65,9 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, std::vector<Na
   buckets_ = std::make_unique<GradientBuckets>(
       parameters_,
       [sizes = options_.bucket_sizes, size](const auto& gradients, const auto& order) {
-        return plan_buckets(gradients, order, sizes, size);
+        return plan_buckets(gradients, order, sizes, size * static_cast<int64_t>(RankStatus::kNumbers));
       },
-      size);
+      size * static_cast<int64_t>(RankStatus::kNumbers));
   used_.resize(parameters_.size());
   add_hooks();
 }
@@ -80,6 +81,7 @@ std::string Replicate::settings() const {
                      std::to_string(options_.bucket_sizes.others) + " bytes, " + hook_->name();
   if (options_.finds_unused) text += ", find_unused_parameters";
   if (options_.broadcasts_buffers) text += ", broadcast_buffers";
+  if (options_.compares_batches) text += ", check_batch_sizes";
   return text;
 }
 
@@ -109,7 +111,10 @@ void Replicate::add_hooks() {
     hooks_.push_back(
         parameters_[i].parameter->post_accumulate_hooks().add([this, i](AccumulateGrad&) { on_gradient(i); }));
   }
-  if (!module_ || module_buffers_.empty() || !options_.broadcasts_buffers) return;
+  if (!module_) return;
+  hooks_.push_back(module_->forward_pre_hooks().add([this](const nn::Module& module, std::span<const Tensor> inputs,
+                                                           std::span<Tensor>) { forwards_.enter(module, inputs); }));
+  if (module_buffers_.empty() || !options_.broadcasts_buffers) return;
   hooks_.push_back(module_->forward_pre_hooks().add(
       [this](const nn::Module&, std::span<const Tensor>, std::span<Tensor>) { prepare_forward(); }));
 }
@@ -133,6 +138,7 @@ RoundParts Replicate::parts() {
 
 // The first gradient of a backward is there already, maybe in memory that an optimizer chose.
 Ref<Round> Replicate::make_round() {
+  forwards_.end_microbatch();
   if (late_) late_->check();
   ++rounds_;
   if (is_synced() && is_joining_) tell_step(Step::kBackward);
@@ -140,7 +146,9 @@ Ref<Round> Replicate::make_round() {
   const bool goes_on = std::any_of(parameters_.begin(), parameters_.end(),
                                    [](const auto& named) { return named.parameter->accumulator().has_total(); });
   if (sums_ && !goes_on) sums_->reset();
-  Ref<Round> round = make_ref<Round>(parts(), rounds_, is_synced());
+  StepSettings settings;
+  if (is_synced()) settings = StepSettings::of(parameters_, !has_joined_, forwards_.take_rows());
+  Ref<Round> round = make_ref<Round>(parts(), rounds_, is_synced(), std::move(settings));
   if (is_joining_ && divides_by_active_ && active_ > 0) round->set_factor(1.0 * exchange_.size() / active_);
   return round;
 }
@@ -224,6 +232,7 @@ void Replicate::end_join() {
   if (!is_joining_) fail(Code::kState, "ddp", "join was not begun");
   while (shadow_step()) continue;
   is_joining_ = false;
+  has_joined_ = true;
   broadcast_weights(exchange_, all_, root_);
   broadcast_buffers(exchange_, module_buffers_, root_, rounds_);
   root_ = 0;

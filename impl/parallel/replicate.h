@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nn/module.h"
+#include "parallel/forward_watch.h"
 #include "parallel/microbatch_sum.h"
 #include "parallel/round.h"
 
@@ -24,6 +25,8 @@ struct ReplicateOptions {
   // Sums over microbatches whose bits do not depend on the number of ranks (microbatch_sum.h): ranks and backwards are
   // added, not averaged. The caller divides the loss by the number of microbatches of a step.
   bool is_deterministic = false;
+  // Compares the rows of the forwards of each average.
+  bool compares_batches = false;
   Ref<ReductionHook> hook;  // null: average()
 };
 
@@ -97,6 +100,7 @@ class Replicate final : public RefCounted {
   std::unordered_map<const Parameter*, size_t> index_of_;
   const ReplicateOptions options_;
   Exchange exchange_;
+  ForwardWatch forwards_;
   std::unique_ptr<LateStates> late_;  // null where each backward waits for the states of the ranks
   Ref<MicrobatchSums> sums_;          // null unless deterministic
   Ref<ReductionHook> hook_;
@@ -109,6 +113,7 @@ class Replicate final : public RefCounted {
   bool follows_arrival_;  // until the buckets were laid out anew
   int no_sync_depth_ = 0;
   bool is_joining_ = false;
+  bool has_joined_ = false;  // since then ranks have different numbers of steps
   bool divides_by_active_ = false;
   uint64_t join_steps_ = 0;
   int32_t active_ = 0;  // ranks with batches, in the last step of a join

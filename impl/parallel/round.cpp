@@ -30,16 +30,24 @@ bool is_finite(const Tensor& tensor) {
        static_cast<unsigned long long>(number), error.what());
 }
 
-int32_t union_of(const std::vector<int32_t>& states) {
+int32_t union_of(const std::vector<RankStatus>& statuses) {
   int32_t all = 0;
-  for (const int32_t state : states) all |= state;
+  for (const RankStatus& status : statuses) all |= status.state;
   return all;
 }
 
+// Sets of parameters, in numbers that ranks exchange.
+constexpr size_t kBitsOfNumber = 64;
+uint64_t bit_of(size_t parameter) { return uint64_t{1} << parameter % kBitsOfNumber; }
+
 }  // namespace
 
-Round::Round(const RoundParts& parts, uint64_t number, bool is_synced)
-    : parts_(parts), number_(number), is_synced_(is_synced), is_ready_(parts.parameters.size()) {
+Round::Round(const RoundParts& parts, uint64_t number, bool is_synced, StepSettings settings)
+    : parts_(parts),
+      number_(number),
+      is_synced_(is_synced),
+      settings_(std::move(settings)),
+      is_ready_(parts.parameters.size()) {
   for (const GradientBuckets::Bucket& bucket : parts_.buckets.buckets()) waiting_.push_back(bucket.slots.size());
 }
 
@@ -114,35 +122,36 @@ void Round::look_for_not_finite(const GradientBuckets::Bucket& bucket) {
   if (parts_.late != nullptr) return;
   const bool is_scaled = std::any_of(bucket.slots.begin(), bucket.slots.end(),
                                      [&](const auto& slot) { return leaf(slot.parameter).has_scaled_grad(); });
-  if (!is_scaled || first_not_finite_ >= 0 || is_finite(bucket.flat)) return;
+  if (!is_scaled || is_finite(bucket.flat)) return;
   for (const GradientBuckets::Slot& slot : bucket.slots) {
     if (is_ready_[slot.parameter] == 0 || is_finite(slot.view)) continue;
-    first_not_finite_ = static_cast<int64_t>(slot.parameter);
+    not_finite_.resize((parts_.parameters.size() + kBitsOfNumber - 1) / kBitsOfNumber);
+    int64_t& number = not_finite_[slot.parameter / kBitsOfNumber];
+    number = static_cast<int64_t>(static_cast<uint64_t>(number) | bit_of(slot.parameter));
     state_ |= kNotFinite;
-    return;
   }
 }
 
-// Adds a state to zeros in the places of the other ranks.
+// Adds a status to zeros in the places of the other ranks.
 void Round::write_status() {
-  std::vector<float> states(static_cast<size_t>(parts_.exchange.size()), 0.0f);
-  states[static_cast<size_t>(parts_.exchange.rank())] = static_cast<float>(state_);
-  write_from_host(parts_.buckets.status(), DType::kF32, states.data());
+  std::vector<RankStatus::Numbers> all(static_cast<size_t>(parts_.exchange.size()), RankStatus::Numbers{});
+  all[static_cast<size_t>(parts_.exchange.rank())] = own_status().numbers();
+  write_from_host(parts_.buckets.status(), DType::kF32, all.data());
 }
 
-std::vector<int32_t> Round::states_of_ranks() const {
-  std::vector<int32_t> states;
+std::vector<RankStatus> Round::statuses_of_ranks() const {
+  std::vector<RankStatus> statuses;
   if (const int32_t factor = parts_.hook.status_factor(parts_.exchange); factor > 0) {
-    std::vector<float> sums(static_cast<size_t>(parts_.exchange.size()));
-    read_to_host(parts_.buckets.status(), DType::kF32, sums.data());
-    for (const float sum : sums) states.push_back(static_cast<int32_t>(std::lround(sum * static_cast<float>(factor))));
-    return states;
+    std::vector<RankStatus::Numbers> all(static_cast<size_t>(parts_.exchange.size()));
+    read_to_host(parts_.buckets.status(), DType::kF32, all.data());
+    for (const RankStatus::Numbers& numbers : all) statuses.push_back(RankStatus::of(numbers.data(), factor));
+    return statuses;
   }
-  const int64_t own = state_;
-  for (const int64_t state : parts_.exchange.gather({&own, 1}, options(Purpose::kStates))) {
-    states.push_back(static_cast<int32_t>(state));
+  const int64_t own = own_status().packed();
+  for (const int64_t packed : parts_.exchange.gather({&own, 1}, options(Purpose::kStates))) {
+    statuses.push_back(RankStatus::unpacked(packed));
   }
-  return states;
+  return statuses;
 }
 
 // Every reduction in turn goes one step, until all are complete: ranks call operations in one order.
@@ -159,9 +168,8 @@ void Round::complete_reductions() {
 // The other ranks learn of this one's failure in a later backward.
 void Round::send_states() {
   const int32_t factor = parts_.hook.status_factor(parts_.exchange);
-  const Tensor states = factor > 0
-                            ? converted(parts_.buckets.status(), DType::kF32, Category::kCommunication)
-                            : parts_.exchange.start_states(static_cast<float>(state_), options(Purpose::kStates));
+  const Tensor states = factor > 0 ? converted(parts_.buckets.status(), DType::kF32, Category::kCommunication)
+                                   : parts_.exchange.start_states(own_status().numbers(), options(Purpose::kStates));
   parts_.late->add(number_, states, factor > 0 ? factor : 1);
   if ((state_ & kMissing) == 0) return;
   std::string names;
@@ -181,9 +189,10 @@ void Round::reduce() {
   complete_reductions();
   is_over_ = true;
   if (parts_.late != nullptr) return send_states();
-  const std::vector<int32_t> states = states_of_ranks();
-  require_success(states);
-  if ((union_of(states) & kNotFinite) != 0) name_not_finite(states.size());
+  const std::vector<RankStatus> statuses = statuses_of_ranks();
+  require_success(statuses);
+  require_same_settings(statuses);
+  if ((union_of(statuses) & kNotFinite) != 0) name_not_finite(statuses.size());
 }
 
 // An unused gradient counts as 0, but one that was accumulated before counts as it is. A bucket without memory is
@@ -228,12 +237,12 @@ void Round::shadow() {
 }
 
 // Every rank learns which parameters each rank lacks, so that all throw one message.
-void Round::require_success(const std::vector<int32_t>& states) {
-  if ((union_of(states) & (kMissing | kFailed)) == 0) return;
+void Round::require_success(const std::vector<RankStatus>& statuses) {
+  if ((union_of(statuses) & (kMissing | kFailed)) == 0) return;
   std::vector<int64_t> ready(is_ready_.begin(), is_ready_.end());
   const std::vector<int64_t> all = parts_.exchange.gather(ready, options(Purpose::kNames));
-  for (size_t rank = 0; rank < states.size(); ++rank) {
-    if ((states[rank] & kFailed) == 0) continue;
+  for (size_t rank = 0; rank < statuses.size(); ++rank) {
+    if ((statuses[rank].state & kFailed) == 0) continue;
     fail(Code::kComm, "", "backward %llu of rank %zu failed, so that the gradients of all ranks are not reduced",
          static_cast<unsigned long long>(number_), rank);
   }
@@ -241,7 +250,7 @@ void Round::require_success(const std::vector<int32_t>& states) {
   size_t missing = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     const size_t rank = i / ready.size();
-    if (all[i] != 0 || (states[rank] & kMissing) == 0 || ++missing > kShownNames) continue;
+    if (all[i] != 0 || (statuses[rank].state & kMissing) == 0 || ++missing > kShownNames) continue;
     const std::string& name = parts_.parameters[i % ready.size()].name;
     names += (names.empty() ? "" : ", ") + name + " on rank " + std::to_string(rank);
   }
@@ -250,12 +259,26 @@ void Round::require_success(const std::vector<int32_t>& states) {
        missing > kShownNames ? ", ..." : "", "parameters");
 }
 
-// A parameter has the lowest rank that names it.
+// A rank without a digest takes part in the steps of the others alone.
+void Round::require_same_settings(const std::vector<RankStatus>& statuses) const {
+  uint32_t first = 0;
+  for (const RankStatus& status : statuses) {
+    if (first == 0) first = status.digest;
+    if (status.digest != 0 && status.digest != first) fail_different_settings(parts_.exchange, settings_);
+  }
+}
+
+// A parameter has the lowest rank that names it. One that an earlier backward named keeps its rank: its sum is not
+// finite on all ranks since.
 void Round::name_not_finite(size_t ranks) {
-  const std::vector<int64_t> firsts = parts_.exchange.gather({&first_not_finite_, 1}, options(Purpose::kNames));
-  for (size_t rank = ranks; rank > 0; --rank) {
-    const int64_t parameter = firsts[rank - 1];
-    if (parameter >= 0) leaf(static_cast<size_t>(parameter)).set_not_finite_rank(static_cast<int32_t>(rank - 1));
+  not_finite_.resize((parts_.parameters.size() + kBitsOfNumber - 1) / kBitsOfNumber);
+  const std::vector<int64_t> all = parts_.exchange.gather(not_finite_, options(Purpose::kNames));
+  for (size_t parameter = 0; parameter < parts_.parameters.size(); ++parameter) {
+    for (size_t rank = 0; rank < ranks && leaf(parameter).not_finite_rank() < 0; ++rank) {
+      const int64_t number = all[rank * not_finite_.size() + parameter / kBitsOfNumber];
+      if ((static_cast<uint64_t>(number) & bit_of(parameter)) == 0) continue;
+      leaf(parameter).set_not_finite_rank(static_cast<int32_t>(rank));
+    }
   }
 }
 

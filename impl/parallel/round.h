@@ -1,9 +1,9 @@
 // One backward of a replica: collects the gradients that are complete, starts the reduction of each bucket when it is
 // whole, in the order of the buckets, and completes all of them at the end. Used by Replicate.
 //
-// The last bucket carries one number for each rank, its state in this backward, so that all ranks learn of a failure or
-// a missing gradient without a message of its own. A rank whose backward fails takes part in the remaining reductions,
-// so that the others neither hang nor lose the group.
+// The last bucket carries the status of each rank in this backward (rank_status.h), so that all ranks learn of a
+// failure, a missing gradient or other settings without a message of their own. A rank whose backward fails takes part
+// in the remaining reductions, so that the others neither hang nor lose the group.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "parallel/late_states.h"
 #include "parallel/reduction.h"
+#include "parallel/step_settings.h"
 
 namespace halftone::parallel {
 
@@ -28,8 +29,9 @@ struct RoundParts {
 
 class Round final : public RefCounted {
  public:
-  // `number` counts the backwards of this replica. A round that is not synced leaves gradients to this rank.
-  Round(const RoundParts& parts, uint64_t number, bool is_synced);
+  // `number` counts the backwards of this replica. A round that is not synced leaves gradients to this rank. `settings`
+  // are compared with those of the other ranks.
+  Round(const RoundParts& parts, uint64_t number, bool is_synced, StepSettings settings = {});
   ~Round() override;
 
   uint64_t number() const noexcept { return number_; }
@@ -64,10 +66,12 @@ class Round final : public RefCounted {
   void complete_reductions();
   void look_for_not_finite(const GradientBuckets::Bucket& bucket);
   void write_status();
-  std::vector<int32_t> states_of_ranks() const;
+  RankStatus own_status() const noexcept { return {.state = state_, .digest = settings_.digest()}; }
+  std::vector<RankStatus> statuses_of_ranks() const;
   void reduce();
   void send_states();
-  void require_success(const std::vector<int32_t>& states);
+  void require_success(const std::vector<RankStatus>& statuses);
+  void require_same_settings(const std::vector<RankStatus>& statuses) const;
   void name_not_finite(size_t ranks);
   void keep_unused();
   std::vector<uint8_t> reduce_used();
@@ -79,10 +83,11 @@ class Round final : public RefCounted {
   const RoundParts parts_;
   const uint64_t number_;
   const bool is_synced_;
+  const StepSettings settings_;
   bool is_over_ = false;
   int32_t state_ = 0;
   double factor_ = 1.0;
-  int64_t first_not_finite_ = -1;
+  std::vector<int64_t> not_finite_;  // parameters of this rank, a bit for each; empty if there are none
   std::vector<uint8_t> is_ready_;
   std::vector<size_t> arrived_;
   std::vector<size_t> elsewhere_;  // gradients that are not in their bucket's memory

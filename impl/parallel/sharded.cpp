@@ -96,6 +96,7 @@ Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<
       options_(options),
       all_(ParameterSet(parameters).items()),
       exchange_(group, device_of(all_), replicas),
+      forwards_(exchange_, options_.is_deterministic, options_.compares_batches),
       ranks_(make_ref<Ranks>(*this)),
       units_(!is_full(), options_.most_units) {
   require_shareable();
@@ -150,6 +151,7 @@ std::string Sharded::settings() const {
   text += std::to_string(static_cast<int32_t>(options_.sharding));
   text.append(", weights in ").append(name_of(options_.weight_dtype)).append(", ").append(gradients_->name());
   if (options_.finds_unused) text += ", find_unused_parameters";
+  if (options_.compares_batches) text += ", check_batch_sizes";
   if (!is_full()) return text.append(", buckets of ").append(std::to_string(options_.bucket_bytes)).append(" bytes");
   const UnitRule& rule = options_.units;
   text.append(", units of path ").append(rule.path.value_or("any")).append(", kind ").append(rule.kind.value_or("any"));
@@ -229,8 +231,11 @@ void Sharded::add_gradient_hooks() {
 
 void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
   // The model's hook is the owner, so that this object goes with the model.
-  module.forward_pre_hooks().add([owner = Ref<Sharded>::share(this)](const nn::Module&, std::span<const Tensor>,
-                                                                     std::span<Tensor>) { owner->units_.enter(0); });
+  module.forward_pre_hooks().add(
+      [owner = Ref<Sharded>::share(this)](const nn::Module& model, std::span<const Tensor> inputs, std::span<Tensor>) {
+        owner->forwards_.enter(model, inputs);
+        owner->units_.enter(0);
+      });
   hooks_.push_back(module.forward_hooks().add(
       [this](const nn::Module&, std::span<const Tensor>, std::span<const Tensor> outputs, std::span<Tensor> changed) {
         units_.leave(0);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "nn/module.h"
+#include "parallel/forward_watch.h"
 #include "parallel/gradient_shards.h"
 #include "parallel/round.h"
 #include "parallel/sharded_options.h"
@@ -96,6 +97,7 @@ class Sharded final : public RefCounted {
   std::vector<size_t> trained_;             // by number in all_: the number in parameters_, or kFrozen
   std::unordered_map<const Parameter*, size_t> index_of_;
   Exchange exchange_;
+  ForwardWatch forwards_;
   std::unique_ptr<LateStates> late_;  // null where each backward waits for the states of the ranks
   Ref<Ranks> ranks_;
   WeightUnits units_;

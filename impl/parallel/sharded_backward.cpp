@@ -41,6 +41,7 @@ void Sharded::leave_backward() noexcept {
 }
 
 Ref<Round> Sharded::make_round(bool is_manual) {
+  forwards_.end_microbatch();
   if (late_) late_->check();
   ++rounds_;
   if (!buckets_->is_current()) {
@@ -55,7 +56,10 @@ Ref<Round> Sharded::make_round(bool is_manual) {
                             .used = used_,
                             .finds_unused = options_.finds_unused,
                             .late = late_.get()};
-  return make_ref<Round>(parts, rounds_, no_sync_depth_ == 0);
+  const bool is_synced = no_sync_depth_ == 0;
+  StepSettings settings;
+  if (is_synced) settings = StepSettings::of(parameters_, true, forwards_.take_rows());
+  return make_ref<Round>(parts, rounds_, is_synced, std::move(settings));
 }
 
 void Sharded::on_gradient(size_t parameter) {

@@ -34,6 +34,7 @@ struct ShardedOptions {
   bool finds_unused = false;      // as ReplicateOptions
   int32_t most_units = 2;         // that are gathered at once, beside the model's own, before they are needed
   bool is_deterministic = false;  // as ReplicateOptions
+  bool compares_batches = false;  // as ReplicateOptions
   // Each rank's own:
   Offload offload = Offload::kNone;
   std::string offload_directory;             // of kFile

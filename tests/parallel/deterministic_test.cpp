@@ -42,6 +42,11 @@ TEST(Deterministic, APerceptronHasTheSameBitsOnAnyNumberOfRanks) { expect_same_b
 
 TEST(Deterministic, ALanguageModelHasTheSameBitsOnAnyNumberOfRanks) { expect_same_bits(language_model(), make_adamw); }
 
+TEST(Deterministic, DropoutIsThatOfTheMicrobatchOnAnyNumberOfRanks) {
+  expect_same_bits(language_model(0.2), make_adamw);
+  expect_same_bits(language_model(0.2, true), make_sgd);
+}
+
 // Rounds are added, and a new step begins with zero_grad.
 TEST(Deterministic, GradientsAreTheSumOfAllMicrobatches) {
   const Ref<Context> context = make_rank_context();

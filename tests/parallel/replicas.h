@@ -85,16 +85,19 @@ inline Task perceptron() {
   return {[](ContextDevice& device) { return make_perceptron(device); }, perceptron_loss};
 }
 
-inline Task language_model() {
-  const auto make = [](ContextDevice& device) -> Ref<nn::Module> {
+inline Task language_model(double dropout = 0.0, bool recomputes = false) {
+  const auto make = [dropout, recomputes](ContextDevice& device) -> Ref<nn::Module> {
     nn::TransformerOptions options;
     options.attention = {.width = 16, .heads = 2, .kv_heads = 2, .is_causal = true};
     options.attention.position_kind = nn::PositionKind::kLearned;
+    options.attention.dropout = dropout;
     options.hidden = 32;
     options.layers = 2;
     options.vocabulary = kVocabulary;
     options.positions = kTokens;
-    return make_ref<nn::Transformer>(device, options);
+    const auto model = make_ref<nn::Transformer>(device, options);
+    model->set_recompute(recomputes);
+    return model;
   };
   const auto loss = [](const nn::Module& model, ContextDevice& device, const Part& part) {
     const int64_t rows = (part.end - part.begin) * kTokens;

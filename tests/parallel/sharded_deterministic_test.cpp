@@ -67,8 +67,13 @@ TEST(ShardedDeterministic, ALanguageModelHasTheSameBitsForEverySharding) {
   expect_same_bits(language_model(), make_adamw);
 }
 
+TEST(ShardedDeterministic, DropoutHasTheSameBitsForEverySharding) {
+  expect_same_bits(language_model(0.2), make_sgd);
+  expect_same_bits(language_model(0.2, true), make_sgd);
+}
+
 TEST(ShardedDeterministic, HybridShardingHasTheSameBits) {
-  const Task task = language_model();
+  const Task task = language_model(0.2);
   const std::vector<float> expected = train_on(1, task, make_adamw, Sharding::kFull);
   const OwnedStore store = create_memory_store();
   std::vector<std::vector<float>> all(4);

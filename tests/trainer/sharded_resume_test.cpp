@@ -24,6 +24,7 @@ struct Training {
       : rank(of),
         model(task.make_model(of.device())),
         scaler(make_ref<optim::GradScaler>(of.device(), ScalerSettings{}, 1024.0f, true)) {
+    rank.context->set_generator(7, 0);  // dropout is that of the microbatch where the ranks have one seed
     ShardedOptions options = parallel::small_units(sharding);
     options.is_deterministic = true;
     sharded = Sharded::create(rank.group->process_group(), nullptr, *model, options, {rank.group});
@@ -57,7 +58,7 @@ struct Training {
     return all;
   }
 
-  const parallel::Task task = parallel::language_model();
+  const parallel::Task task = parallel::language_model(0.1);
   const ShardedRank& rank;
   const Ref<nn::Module> model;
   const Ref<optim::GradScaler> scaler;

@@ -12,8 +12,23 @@
  * and PEER_LOST and TIMEOUT as in collectives.h. Gradients are invalid then, until zero_grad. After the first two
  * errors, except where ranks ran different backwards, training can go on.
  *
+ * Optimizers have the same settings on all ranks: kind, groups, learning rates, storage, schedule and its position,
+ * clipping. Backward compares those that its rank has then, without a message of its own. A difference is COMM on all
+ * ranks, which names a rank and the setting; on a GPU a later backward tells it, and names the ranks alone. The norm of
+ * a clip and the factor of a schedule of the caller's are those of the last step. After htone_ddp_join_begin has ended,
+ * numbers of steps are not compared.
+ *
  * With a gradient scaler, an infinity or NaN on one rank reaches the averages of all, so that all skip the step;
  * htone_optimizer_outcome names the rank.
+ *
+ * Random numbers: contexts of one seed draw the same numbers on all ranks, such as initial weights. Dropout and all
+ * other draws in a forward of the replicated module differ between ranks; those of rank 0 are those of one process.
+ * With `deterministic`, a forward in training draws by the seed, the number of its microbatch and the place of the draw
+ * in the microbatch, so that contexts of one seed draw the same numbers for it on any number of ranks; the count of
+ * microbatches begins anew at htone_context_set_seed, and a checkpoint saves it. Forwards that have no backward between
+ * them are one microbatch. Draws outside of the module's forward, and all draws of a program that uses
+ * htone_ddp_create_from_parameters, are those of the context alone: give each rank a seed of its own there. A captured
+ * graph cannot contain draws with `deterministic`, nor draws of other ranks than 0: UNSUPPORTED.
  *
  * @code
  * htone_group* group;
@@ -67,7 +82,7 @@ typedef struct htone_ddp_options {
   /** Not 0: gradients of ranks and of backwards are added and not averaged, in f32 and in an order that makes the
    * weights bitwise equal for 1, 2, 4, ... ranks, if the number of microbatches of a step is a power of two. Round i of
    * a step computes microbatch i * size + rank on each rank, and divides its loss by the number of microbatches of the
-   * step. Default 0
+   * step. Its dropout is that of the microbatch, too. Default 0
    */
   int32_t deterministic;
   htone_ddp_compression compression; /**< default HTONE_DDP_COMPRESSION_NONE */
@@ -77,7 +92,9 @@ typedef struct htone_ddp_options {
   double power_sgd_rate;             /**< PowerSGD: a gradient is compressed if that divides its elements by more than
                                         this, which is more than 0; default 2 */
   int32_t warm_start;                /**< PowerSGD: not 0 begins with the matrices of the step before; default 1 */
-  uint32_t reserved;                 /**< 0 */
+  int32_t check_batch_sizes;         /**< not 0: the forwards of one average must have as many rows on all ranks, by the
+                                        first dimension of the module's first input, else backward is COMM. Default 0:
+                                        an average is over ranks, so that rows of a smaller batch count for more */
 } htone_ddp_options;
 
 /** The defaults, to initialize a htone_ddp_options where it is declared. */

@@ -43,8 +43,10 @@
  * htone_fsdp_create_from_parameters, and hands gradients in by htone_fsdp_mark_ready. Parameters over the program's own
  * memory stay there whole, with HTONE_SHARDING_OPTIMIZER or HTONE_SHARDING_GRADIENTS: step writes all of them.
  *
- * Errors of backward are those of ddp.h. If a forward or a backward fails on one rank with HTONE_SHARDING_FULL, the
- * others may wait for weights that it does not send: they get COMM, PEER_LOST or TIMEOUT, and the group has ended.
+ * Errors of backward are those of ddp.h, and optimizers are compared as there. Dropout and other draws in the module's
+ * forward follow the same rules; ranks are counted over all replicas. If a forward or a backward fails on one rank with
+ * HTONE_SHARDING_FULL, the others may wait for weights that it does not send: they get COMM, PEER_LOST or TIMEOUT, and
+ * the group has ended.
  *
  * @code
  * htone_group* group;
@@ -113,18 +115,20 @@ typedef struct htone_fsdp_options {
   int32_t find_unused_parameters; /**< not 0: a backward may leave out parameters, with HTONE_SHARDING_FULL the same
                                ones on all ranks, else also others on each. A parameter that no rank used has no
                                gradient, and the optimizer leaves it as it is. Default 0 */
-  const char* offload_path; /**< of HTONE_OFFLOAD_FILE: a directory on a fast disk with room for the state; the file is
-                               made through the context's table for files. Default NULL */
-  int64_t offload_bytes;    /**< of offload: masters are brought together, with their moments, until they have this
-                               many bytes, at least 1; three such windows are in memory during a step. Default
-                               16777216 */
+  const char* offload_path;  /**< of HTONE_OFFLOAD_FILE: a directory on a fast disk with room for the state; the file is
+                                made through the context's table for files. Default NULL */
+  int64_t offload_bytes;     /**< of offload: masters are brought together, with their moments, until they have this
+                                many bytes, at least 1; three such windows are in memory during a step. Default
+                                16777216 */
+  int32_t check_batch_sizes; /**< not 0: as in htone_ddp_options. Default 0 */
+  uint32_t reserved;         /**< 0 */
 } htone_fsdp_options;
 
 /** The defaults, to initialize a htone_fsdp_options where it is declared. */
 #define HTONE_FSDP_OPTIONS_INIT                                                                       \
   {                                                                                                   \
     sizeof(htone_fsdp_options), HTONE_SHARDING_FULL, NULL, NULL, 1 << 20, 2, 0, HTONE_F32, HTONE_F32, \
-        HTONE_OFFLOAD_NONE, 0, NULL, 16777216                                                         \
+        HTONE_OFFLOAD_NONE, 0, NULL, 16777216, 0, 0                                                   \
   }
 
 /** Fills options with the defaults, as HTONE_FSDP_OPTIONS_INIT does.

@@ -54,6 +54,7 @@ parallel::ReplicateOptions checked_options(const htone_ddp_options& options) {
           .finds_unused = options.find_unused_parameters != 0,
           .broadcasts_buffers = options.broadcast_buffers != 0,
           .is_deterministic = options.deterministic != 0,
+          .compares_batches = options.check_batch_sizes != 0,
           .hook = hook_of(options)};
 }
 

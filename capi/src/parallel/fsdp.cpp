@@ -67,6 +67,7 @@ parallel::ShardedOptions checked_options(const htone_fsdp_options& options) {
                                             .finds_unused = options.find_unused_parameters != 0,
                                             .most_units = options.most_units,
                                             .is_deterministic = options.deterministic != 0,
+                                            .compares_batches = options.check_batch_sizes != 0,
                                             .offload = checked_offload(options),
                                             .offload_directory = text_or_none(options.offload_path).value_or(""),
                                             .offload_page = options.offload_bytes};
