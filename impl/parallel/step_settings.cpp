@@ -1,7 +1,7 @@
 #include "parallel/step_settings.h"
 
 #include <bit>
-#include <cstdio>
+#include <charconv>
 
 #include "parallel/model_signature.h"
 
@@ -11,13 +11,10 @@ namespace {
 constexpr uint64_t kDigestLimit = (uint64_t{1} << 24) - 1;
 
 std::string line_of(const UpdateSetting& setting) {
-  char line[160];
-  if (setting.word != nullptr) {
-    std::snprintf(line, sizeof line, "optimizer group %zu %s=%s", setting.group, setting.name, setting.word);
-  } else {
-    std::snprintf(line, sizeof line, "optimizer group %zu %s=%.17g", setting.group, setting.name, setting.value);
-  }
-  return line;
+  char number[32] = {};  // the shortest text that no other number has
+  std::to_chars(number, number + sizeof number - 1, setting.value);
+  return "optimizer group " + std::to_string(setting.group) + " " + setting.name + "=" +
+         (setting.word != nullptr ? setting.word : number);
 }
 
 uint64_t with_text(uint64_t hash, const char* text) noexcept {

@@ -24,11 +24,12 @@
  * Random numbers: contexts of one seed draw the same numbers on all ranks, such as initial weights. Dropout and all
  * other draws in a forward of the replicated module differ between ranks; those of rank 0 are those of one process.
  * With `deterministic`, a forward in training draws by the seed, the number of its microbatch and the place of the draw
- * in the microbatch, so that contexts of one seed draw the same numbers for it on any number of ranks; the count of
- * microbatches begins anew at htone_context_set_seed, and a checkpoint saves it. Forwards that have no backward between
- * them are one microbatch. Draws outside of the module's forward, and all draws of a program that uses
- * htone_ddp_create_from_parameters, are those of the context alone: give each rank a seed of its own there. A captured
- * graph cannot contain draws with `deterministic`, nor draws of other ranks than 0: UNSUPPORTED.
+ * in the microbatch, so that contexts of one seed draw the same numbers for it on any number of ranks. Forwards with no
+ * backward between them are one microbatch. htone_context_set_seed counts microbatches from 0 again, and a checkpoint
+ * saves the count; a program that sets a seed before each microbatch gets other numbers on another number of ranks.
+ * Draws outside of the module's forward, and all draws of a program that uses htone_ddp_create_from_parameters, are
+ * those of the context alone: give each rank a seed of its own there. A captured graph cannot contain draws with
+ * `deterministic`, nor draws of other ranks than 0: UNSUPPORTED.
  *
  * @code
  * htone_group* group;

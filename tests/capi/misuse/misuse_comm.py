@@ -56,6 +56,7 @@ COMM_FIELDS = {
     ("htone_ddp_options", "power_sgd_start"): None,
     ("htone_ddp_options", "power_sgd_rate"): None,
     ("htone_ddp_options", "warm_start"): None,
+    ("htone_ddp_options", "check_batch_sizes"): None,
     ("htone_fsdp_options", "sharding"): ["0", "4", "-1", "INT32_MAX"],
     ("htone_fsdp_options", "unit_path"): None,
     ("htone_fsdp_options", "unit_kind"): None,
@@ -68,6 +69,7 @@ COMM_FIELDS = {
     ("htone_fsdp_options", "offload"): ["-1", "3", "INT32_MAX", "HTONE_OFFLOAD_FILE"],
     ("htone_fsdp_options", "offload_path"): None,
     ("htone_fsdp_options", "offload_bytes"): ["0", "-1", "INT64_MIN"],
+    ("htone_fsdp_options", "check_batch_sizes"): None,
     ("htone_group_options", "rank"): None,  # tests/capi/comm/group_test.c, as size: a launched group ignores both
     ("htone_group_options", "size"): None,
     ("htone_group_options", "timeout_seconds"): ["NAN", "0.0", "-1.0", "-INFINITY"],

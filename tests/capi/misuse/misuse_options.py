@@ -173,6 +173,7 @@ FIELDS = {
     ("htone_scaler_state", "growth_tracker"): ["-1", "INT64_MIN"],
     ("htone_generator_state", "seed"): None,
     ("htone_generator_state", "sequence"): ["UINT64_MAX"],
+    ("htone_generator_state", "microbatch"): ["UINT64_MAX"],
     ("htone_one_cycle_options", "linear"): None,
     ("htone_one_cycle_options", "total_steps"): ["0", "-1", "INT64_MIN"],
     ("htone_one_cycle_options", "rise_share"): NOT_FINITE + ["-0.1", "1.1"],

@@ -127,5 +127,25 @@ TEST(NcclTraining, ABackwardThatLacksGradientsIsAnErrorOfAllRanks) {
   });
 }
 
+// The digests of the settings arrive with the states, so that all ranks learn of a difference in a later backward.
+TEST(NcclTraining, OptimizersOfOtherSettingsAreAnErrorOfAllRanks) {
+  if (device_count() < 2) GTEST_SKIP() << "skipped: there is one GPU";
+  run_gpu_ranks(2, [](Rank& rank) {
+    const Ref<nn::Module> model = make_perceptron(rank.device());
+    const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, small_buckets());
+    const Ref<optim::Optimizer> optimizer = make_adamw(*model);
+    const auto backward = [&](int step) {
+      run_backward_of(perceptron_loss(*model, rank.device(), Part::of(step, rank.number(), 2)));
+    };
+    backward(0);
+    if (rank.number() == 1) optimizer->set_lr(0, 0.25);
+    backward(1);
+    EXPECT_TRUE(rank.device().device->stream().synchronize().ok());
+    const Error error = error_of([&] { backward(2); });
+    EXPECT_EQ(error.code(), Code::kComm) << error.what();
+    EXPECT_TRUE(contains(error, "backward 2: ranks 0 and 1 have optimizers of other settings")) << error.what();
+  });
+}
+
 }  // namespace
 }  // namespace halftone::parallel
