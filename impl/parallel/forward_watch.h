@@ -12,7 +12,8 @@ namespace halftone::parallel {
 
 class ForwardWatch {
  public:
-  // `exchange` outlives this. `is_deterministic`: forwards in training take the keys of their microbatch. `counts_rows`: else all have 0 rows.
+  // `exchange` outlives this. `is_deterministic`: forwards in training take the keys of their microbatch.
+  // `counts_rows`: else all have 0 rows.
   ForwardWatch(const Exchange& exchange, bool is_deterministic, bool counts_rows);
 
   // Called by the hook before each forward of the model. Evaluation, and forwards without backward, take keys by rank.
