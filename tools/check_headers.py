@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Compiles every public header alone, strictly, as C99, C11 and C++20, with gcc and with clang where they are installed; those
-of C++ (*.hpp) as C++17 and C++20. Checks two rules of names: no two differ by case alone, which some languages do not see;
-and a function is HTONE_EXPORT, whose result may be ignored, only if it cleans up, sets defaults or names something.
+"""Compiles every public header alone, strictly, as C99, C11 and C++20, with gcc and with clang where they are installed;
+those of C++ (*.hpp) as C++17 and C++20. Checks two rules of names: no two differ by case alone, which some languages do
+not see; and a function is HTONE_EXPORT, whose result may be ignored, only if it cleans up, sets defaults or names
+something.
 
   tools/check_headers.py build/release/generated/include    # where the build has put version.h
 """
@@ -23,8 +24,8 @@ FUNCTION = re.compile(r"^HTONE_(API|EXPORT) (?:const )?\w+\*? (htone_\w+)\(", re
 TYPE = re.compile(r"^typedef .*?\b(htone_\w+);$", re.M)
 # A value in braces is no constant for another language.
 CONSTANT = re.compile(r"^(?:#define (HTONE_\w+) +[^\s{\\]|  (HTONE_\w+) =)", re.M)
-IGNORABLE = re.compile(r"htone_(\w+_(release|release_cached|init)|scope_end|hook_remove|group_abort|error_last|log_set_callback"
-                       r"|status_name|dtype_name|version|version_string)")
+IGNORABLE = re.compile(r"htone_(\w+_(release|release_cached|init)|scope_end|scope_end_later|hook_remove|group_abort"
+                       r"|error_last|log_set_callback|status_name|dtype_name|version|version_string)")
 
 
 def names_by_case(texts: list[str]) -> dict[str, set[str]]:

@@ -18,6 +18,7 @@ struct AdafactorRule {
       {"clip_threshold", &Group::clip_threshold, Bounds::kAtLeastOne},
       {"weight_decay", &Group::weight_decay, Bounds::kNotNegative},
   };
+  static constexpr bool kSquaresGradients = true;
   static constexpr bool kSumsOverParameters = true;  // the kernel takes memory for partial sums
   static Moments moments(const Group&) { return {.first = true, .factored = true}; }
 };

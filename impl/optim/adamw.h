@@ -15,6 +15,7 @@ struct AdamSettings {
       {"epsilon", &Group::epsilon, Bounds::kAboveZero},
       {"weight_decay", &Group::weight_decay, Bounds::kNotNegative},
   };
+  static constexpr bool kSquaresGradients = true;
   static Moments moments(const Group&) { return {.first = true, .second = true}; }
 };
 

@@ -51,6 +51,9 @@ class GroupedOptimizer final : public Optimizer {
   }
 
   const char* kind() const noexcept override { return Rule::kName; }
+  bool squares_gradients() const noexcept override {
+    return requires { Rule::kSquaresGradients; };
+  }
   size_t group_count() const noexcept override { return groups_.host().size(); }
 
   std::vector<NamedNumber> group_numbers(size_t group) const override {

@@ -122,7 +122,33 @@ void Optimizer::step() {
 // The result of the check stays in the state, where the update finds it. After unscale it is there already.
 void Optimizer::guard_step() {
   if (guard_ == Guard::kError) require_finite();
-  if (guard_ == Guard::kSkip && !order_.is_unscaled()) check_gradients(current_plan(), state_);
+  const bool checks = guard_ == Guard::kSkip || guards_norm();
+  if (checks && !order_.is_unscaled()) check_gradients(current_plan(), state_);
+}
+
+// A guard that only reports leaves gradients that are not finite to the other guard, and to the scaler.
+void Optimizer::guard_norm() {
+  if (!guards_norm()) return;
+  launch("step", device(), &Kernels::optim, &OptimKernels::guard_norm, norm_guard_, state());
+  if (norm_guard_.skips != 0 || guard_ != Guard::kNone || order_.is_unscaled()) return;
+  launch("step", device(), &Kernels::optim, &OptimKernels::accept_gradients, state());
+}
+
+void Optimizer::set_norm_guard(const NormGuard& guard) {
+  norm_guard_ = guard;
+  if (!guards_norm()) set_mean_norm({});
+}
+
+Optimizer::MeanNorm Optimizer::mean_norm() const {
+  const OptimizerState state = read_state();
+  return {.mean = state.mean_norm, .count = state.mean_count};
+}
+
+void Optimizer::set_mean_norm(const MeanNorm& mean) {
+  OptimizerState changed = read_state();
+  changed.mean_norm = mean.mean;
+  changed.mean_count = mean.count;
+  write_state(changed);
 }
 
 void Optimizer::require_unscaled(const char* advice) const {
@@ -156,6 +182,7 @@ void Optimizer::update_weights(const Schedule& schedule) {
   for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
   remember_ranks(plan);
   if (schedule_.host) schedule_factor_ = schedule.final_factor;
+  guard_norm();
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
   const auto update_listed = [&](const MultiTensor<UpdateSlot>& slots) { update(slots, plan.partial_sums(), state()); };
   const auto mark_updated = [&](size_t set, const std::vector<size_t>& numbers) {
@@ -260,9 +287,14 @@ OptimizerState Optimizer::checked_state() {
 
 Optimizer::Outcome Optimizer::outcome() const {
   const OptimizerState state = read_state();
-  if (state.skipped == 0) return {};
-  Outcome outcome = {.skipped = true, .kind = state.skipped_kind, .offending = nullptr};
-  if (state.skipped_parameter < 0) return outcome;
+  Outcome outcome = {.skipped = state.skipped != 0,
+                     .kind = state.skipped_kind,
+                     .norm = state.step_norm,
+                     .norm_limit = state.step_norm_limit,
+                     .exceeded = state.step_exceeded != 0,
+                     .bounded = state.step_bounded != 0 && squares_gradients()};
+  const bool has_name = outcome.skipped || outcome.exceeded || outcome.bounded;
+  if (!has_name || state.skipped_parameter < 0) return outcome;
   const auto offending = static_cast<size_t>(state.skipped_parameter);
   outcome.offending = parameters_[offending].name();
   for (const auto& [parameter, rank] : not_finite_ranks_) {
@@ -298,6 +330,8 @@ void Optimizer::list_settings(bool with_position, std::vector<UpdateSetting>& to
   to.push_back({0, "clip_grad_norm max_norm", clip_norm_});
   to.push_back({0, "clip_grad_value", clip_value_});
   to.push_back({0, "gradient guard", static_cast<double>(guard_)});
+  to.push_back({0, "norm guard max_norm", norm_guard_.max_norm});
+  to.push_back({0, "norm guard max_norm_ratio", norm_guard_.max_ratio});
   for (size_t group = 0; group < group_count(); ++group) {
     for (const NamedNumber& number : group_numbers(group)) to.push_back({group, number.name, number.value});
     const Precision& precision = group_precision(group);

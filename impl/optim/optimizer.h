@@ -43,6 +43,16 @@ class Optimizer : public RefCounted, public UpdateRule {
   // The check of the gradients in step(). kError throws STATE, which waits for the device.
   enum class Guard { kNone, kSkip, kError };
   void set_guard(Guard guard) noexcept { guard_ = guard; }
+  // The bounds on the norm of all gradients together, unscaled and before clipping, of all later steps, with a scaler
+  // or without. A guard without bounds is none, and forgets the mean.
+  void set_norm_guard(const NormGuard& guard);
+  // The running mean of the norm and its count of steps, for a checkpoint. Reading waits for the device.
+  struct MeanNorm {
+    double mean = 0.0;
+    int64_t count = 0;
+  };
+  MeanNorm mean_norm() const;
+  void set_mean_norm(const MeanNorm& mean);
 
   // The calls of a scaler. optim/step_order.h gives the order, which the scaler checks.
   const StepOrder& order() const noexcept { return order_; }
@@ -72,16 +82,23 @@ class Optimizer : public RefCounted, public UpdateRule {
   struct Outcome {
     bool skipped = false;
     NotFinite kind = NotFinite::kNothing;
-    // The name of the first parameter whose gradient was not finite. Null if another rank found it, and did not say.
+    // The name of the first parameter whose gradient was not finite, or of the one that has the largest part of a norm
+    // that exceeds or was bounded. Null if there is none, or if another rank found it and did not say.
     const char* offending = nullptr;
     // The rank whose part of that gradient was not finite; -1 if ranks did not average, or did not look.
     int32_t rank = -1;
+    double norm = 0.0;        // of the gradients, unscaled and before clipping; 0 if the step did not need it
+    double norm_limit = 0.0;  // of the guard on the norm; 0 if there was none
+    bool exceeded = false;    // the norm was above the limit
+    bool bounded = false;     // the norm, after clipping, was above what the rule squares
   };
   Outcome outcome() const;
   ContextDevice& device() const { return state_.device(); }
 
   // "adamw", "sgd".
   virtual const char* kind() const noexcept = 0;
+  // True if the rule has second moments, so that it bounds gradients to kLargestSquared.
+  virtual bool squares_gradients() const noexcept = 0;
   virtual size_t group_count() const noexcept = 0;
   // The learning rate of a group in the next step; waits for the device. REQUIRES: group < group_count().
   double lr(size_t group);
@@ -169,6 +186,8 @@ class Optimizer : public RefCounted, public UpdateRule {
   // Runs pass 1 into a copy of the state: asking must not change the next step. Waits for the device.
   OptimizerState checked_state();
   void guard_step();
+  bool guards_norm() const noexcept { return norm_guard_.max_norm > 0.0 || norm_guard_.max_ratio > 0.0; }
+  void guard_norm();
   // Throws STATE for gradients of a scaled loss whose factor has no 1/scale. `advice` tells the call that is missing.
   void require_unscaled(const char* advice) const;
 
@@ -182,6 +201,7 @@ class Optimizer : public RefCounted, public UpdateRule {
   std::vector<std::pair<size_t, int32_t>> not_finite_ranks_;
   StepOrder order_;
   Guard guard_ = Guard::kNone;
+  NormGuard norm_guard_;
   // Known without waiting for the device, for list_settings.
   int64_t steps_called_ = 0;      // since the count was set, skipped ones included
   double schedule_factor_ = 1.0;  // that the caller's schedule returned last

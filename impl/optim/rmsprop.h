@@ -15,6 +15,7 @@ struct RmspropRule {
       {"epsilon", &Group::epsilon, Bounds::kAboveZero},  {"weight_decay", &Group::weight_decay, Bounds::kNotNegative},
       {"momentum", &Group::momentum, Bounds::kFraction}, {"centered", &Group::centered},
   };
+  static constexpr bool kSquaresGradients = true;
   static Moments moments(const Group& settings) {
     return {.first = settings.momentum != 0.0, .second = true, .third = settings.centered != 0};
   }

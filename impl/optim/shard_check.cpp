@@ -15,6 +15,8 @@ struct Finding {
   int64_t nodes = 0;
   int64_t parameter = -1;  // the first that is not finite; -1 for none
   int64_t kind = 0;
+  double largest_partial = 0;  // and its parameter
+  int64_t largest_parameter = -1;
 };
 struct Sum {
   NormNode node = {};
@@ -39,12 +41,17 @@ OptimizerState read(const Tensor& tensor) {
   return state;
 }
 
-// The first parameter that is not finite on a rank.
+// The first parameter that is not finite on a rank, and the one with the largest partial sum.
 void join_findings(const std::vector<Finding>& findings, const Tensor& tensor) {
   OptimizerState state = read(tensor);
   state.found_inf = 0.0f;
-  state.offending_parameter = -1;
+  state.offending_parameter = state.largest_parameter = -1;
+  state.largest_partial = 0.0;
   for (const Finding& finding : findings) {
+    if (finding.largest_partial > state.largest_partial) {
+      state.largest_partial = finding.largest_partial;
+      state.largest_parameter = static_cast<int32_t>(finding.largest_parameter);
+    }
     if (finding.parameter < 0) continue;
     if (state.offending_parameter >= 0 && state.offending_parameter <= finding.parameter) continue;
     state.found_inf = 1.0f;
@@ -77,7 +84,9 @@ void join_checks(ShardRanks& ranks, const std::vector<NormNode>& nodes, const Te
       gathered<Finding>(ranks, device,
                         {{.nodes = static_cast<int64_t>(nodes.size()),
                           .parameter = own.found_inf != 0.0f ? own.offending_parameter : -1,
-                          .kind = static_cast<int64_t>(own.offending_kind)}});
+                          .kind = static_cast<int64_t>(own.offending_kind),
+                          .largest_partial = own.largest_partial,
+                          .largest_parameter = own.largest_parameter}});
   join_findings(findings, state);
   int64_t most = 0;
   for (const Finding& finding : findings) most = std::max(most, finding.nodes);

@@ -102,6 +102,18 @@ void stage_plateau(StagedLoad& load, const Optimizer& optimizer, const StateDict
   load.add([plateau, loaded] { plateau->set_state(loaded); });
 }
 
+// A state without it is of a run without a guard on the norm: the mean begins anew.
+void stage_mean_norm(StagedLoad& load, Optimizer& optimizer, const StateDict& state) {
+  Optimizer::MeanNorm loaded;
+  if (state.find_scalar("norm_guard.mean") != nullptr) {
+    loaded = {.mean = scalar_in<double>(state, "norm_guard.mean"), .count = count_in(state, "norm_guard.count")};
+    if (!(loaded.mean >= 0.0 && std::isfinite(loaded.mean))) {
+      fail(Code::kFormat, "", "norm_guard.mean=%g is no norm", loaded.mean);
+    }
+  }
+  load.add([&optimizer, loaded] { optimizer.set_mean_norm(loaded); });
+}
+
 StateDict averages_of(const Ema& ema) {
   if (ema.is_swapped()) fail(Code::kState, "ema", "ema is swapped with the weights; swap back first");
   StateDict state;
@@ -135,6 +147,10 @@ StateDict state_of(const Optimizer& optimizer) {
     state.add(of_group(group, "first_step"), optimizer.group_progress(group).first_step);
   }
   if (const Ref<PlateauSchedule> plateau = plateau_of(optimizer)) add_plateau(state, plateau->state());
+  if (const Optimizer::MeanNorm mean = optimizer.mean_norm(); mean.count > 0) {
+    state.add("norm_guard.mean", mean.mean);
+    state.add("norm_guard.count", mean.count);
+  }
   return state;
 }
 
@@ -230,6 +246,7 @@ StagedLoad stage_state(Optimizer& optimizer, const StateDict& state, const LoadO
   }
   load.add([&optimizer, step] { optimizer.set_step_count(step); });
   if (!options.keep_settings) stage_plateau(load, optimizer, state);
+  stage_mean_norm(load, optimizer, state);
   return load;
 }
 

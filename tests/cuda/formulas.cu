@@ -15,6 +15,7 @@
 #include "backend/formula/hyperbolic_tangent.h"
 #include "backend/formula/lion.h"
 #include "backend/formula/moment_rounding.h"
+#include "backend/formula/norm_guard.h"
 #include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/formula/power.h"
@@ -97,6 +98,7 @@ HALFTONE_HOST_DEVICE void call_updates(const OptimizerState& state, float grad, 
 }
 
 HALFTONE_HOST_DEVICE void call_states(OptimizerState& state, ScalerState& scaler, const int64_t* counts) {
+  guard_norm(NormGuard{}, state);
   advance(Schedule{}, state);
   unscale(scaler, state);
   clip_by_norm(1.0, state);

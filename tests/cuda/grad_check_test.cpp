@@ -97,6 +97,8 @@ class NormOnCuda : public GradCheckOnCuda {
     EXPECT_EQ(gpu.found_inf, cpu.found_inf);
     EXPECT_EQ(gpu.offending_parameter, cpu.offending_parameter);
     EXPECT_EQ(gpu.offending_kind, cpu.offending_kind);
+    EXPECT_EQ(gpu.largest_parameter, cpu.largest_parameter);
+    EXPECT_EQ(gpu.largest_partial, cpu.largest_partial);
     if (cpu.found_inf == 0.0f) {
       EXPECT_EQ(gpu.grad_norm_squared, cpu.grad_norm_squared);
     }
@@ -241,6 +243,11 @@ TEST_P(StatesOnCuda, ChangeAsOnTheCpu) {
   expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
     return k.accept_gradients(s, o);
   });
+  for (const double max_norm : {2.0, 4.0}) {
+    expect_same([=](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+      return k.guard_norm(s, {.max_norm = max_norm, .max_ratio = 2, .decay = 0.9}, o);
+    });
+  }
   expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
     return k.set_clip_value(s, 0.25f, o);
   });

@@ -65,12 +65,13 @@ class OptimOnCuda : public RoomTest {
     EXPECT_TRUE(a.bytes() == b.bytes());
   }
 
-  void expect_same_steps(const std::vector<ParameterSpec>& specs, const Call& on_cpu, const Call& on_cuda) {
+  void expect_same_steps(const std::vector<ParameterSpec>& specs, const Call& on_cpu, const Call& on_cuda,
+                         float largest = 1.0f) {
     ParameterList cpu(specs), gpu(specs);
-    OptimizerState cpu_state = {.grad_factor = 0.5f, .clip_value = 0.4f}, gpu_state = cpu_state;
+    OptimizerState cpu_state = {.grad_factor = 0.5f, .clip_value = 0.4f * largest}, gpu_state = cpu_state;
     for (uint32_t step = 1; step <= 3; ++step) {
-      cpu.draw_gradients(step, -1, 1);
-      gpu.draw_gradients(step, -1, 1);
+      cpu.draw_gradients(step, -largest, largest);
+      gpu.draw_gradients(step, -largest, largest);
       ASSERT_TRUE(on_cpu(cpu_kernels(), cpu_stream(), cpu.tensors(), &cpu_state).ok());
       run_on_cuda(on_cuda, gpu, gpu_state);
       expect_same(gpu, cpu);
@@ -180,6 +181,14 @@ TEST_P(UpdatesOnCuda, RmspropGivesTheBitsOfTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(Moments, UpdatesOnCuda, testing::ValuesIn(kMoments),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Some of the gradients are above the largest that is squared.
+TEST_F(OptimOnCuda, LargeGradientsGiveTheBitsOfTheCpu) {
+  DeviceCopies copies(cuda());
+  const std::vector<ParameterSpec> specs = {{.size = 700}, {.size = 300, .moment2_dtype = DType::kU8}};
+  expect_same_steps(specs, update_of<&OptimKernels::adamw>(kAdamw),
+                    update_of<&OptimKernels::adamw>(copies.lend(kAdamw, 2)), 0x1p65f);
+}
 
 TEST_F(OptimOnCuda, AnUpdateIsSkippedWhereAGradientWasNotFinite) {
   DeviceCopies copies(cuda());

@@ -193,6 +193,44 @@ TEST_F(ShardedStepTest, UpdatesTheSameBitsWithNarrowMomentsAndSplitMasters) {
   }
 }
 
+// The norm of all shards decides on all ranks, and each names the parameter with its largest part: the second, whose
+// large elements are all in the last rank's shard.
+TEST_F(ShardedStepTest, TheNormGuardDecidesEquallyOnAllRanks) {
+  constexpr int kRanks = 2;
+  constexpr int64_t kSize = 4 * kBlockSize;
+  Meeting meeting(kRanks);
+  const auto run = [&](int rank) {
+    const Ref<Context> context = make_ref<Context>(options());
+    ContextDevice& device = context->device("cpu");
+    const Ref<ThreadRanks> ranks = make_ref<ThreadRanks>(meeting, rank);
+    ParameterGroup group{.parameters = {}, .precision = {}};
+    for (const char* name : {"first", "second"}) {
+      const Ref<Parameter> parameter = make_parameter(device, std::vector<float>(kSize, 1.0f));
+      share(parameter, shard_of(kSize, rank, kRanks), ranks);
+      group.parameters.push_back({name, parameter});
+    }
+    AdamW optimizer(group, kSettings);
+    optimizer.set_norm_guard({.max_ratio = 2, .decay = 0.5, .warmup_steps = 1});
+    for (const bool is_large : {false, true}) {
+      for (size_t k = 0; k < 2; ++k) {
+        const Ref<Parameter>& parameter = group.parameters[k].parameter;
+        const double value = is_large && rank == 1 ? static_cast<double>(10 + k) : 1.0;
+        parameter->set_shard_grad(full(device, DType::kF32, {kSize / kRanks}, value));
+      }
+      optimizer.step();
+      const Optimizer::Outcome outcome = optimizer.outcome();
+      EXPECT_EQ(outcome.skipped, is_large) << rank;
+      EXPECT_EQ(outcome.exceeded, is_large) << rank;
+      EXPECT_DOUBLE_EQ(outcome.norm, std::sqrt(is_large ? 223.0 * 512 : 2.0 * kSize)) << rank;
+      EXPECT_STREQ(outcome.offending == nullptr ? "" : outcome.offending, is_large ? "second" : "") << rank;
+    }
+    EXPECT_EQ(optimizer.step_count(), 1);
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+}
+
 // Only what was reduced over the ranks counts.
 TEST_F(ShardedStepTest, AShardIsUpdatedFromItsReducedGradientAlone) {
   Meeting meeting(1);

@@ -177,8 +177,9 @@ HTONE_API htone_status htone_grad_scaler_scale(htone_grad_scaler* scaler, htone_
  */
 HTONE_API htone_status htone_grad_scaler_unscale(htone_grad_scaler* scaler, htone_optimizer* optimizer);
 
-/** Unscales, unless that was done, and steps the optimizer, unless a gradient is not finite. In that case weights,
- * moments, step count and schedule do not change. Never waits for the device.
+/** Unscales, unless that was done, and steps the optimizer, unless a gradient is not finite or a norm guard
+ * (norm_guard.h) skips the step. In that case weights, moments, step count and schedule do not change. Never waits for
+ * the device.
  *
  * @param[in] scaler borrowed.
  * @param[in] optimizer on the scaler's device; retained until the next update.

@@ -69,6 +69,7 @@
 #include "halftone/moments.h"
 #include "halftone/nn.h"
 #include "halftone/norm.h"
+#include "halftone/norm_guard.h"
 #include "halftone/norm_modules.h"
 #include "halftone/ops.h"
 #include "halftone/optim.h"

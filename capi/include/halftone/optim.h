@@ -3,7 +3,8 @@
  * over groups of parameters, each with its own settings and storage. Arithmetic is FP32 for every storage; the update
  * writes the weights and, in the same pass, the low-precision copy that autocast reads. Moments in 8-bit codes, and
  * BF16 first moments that keep more than 0.9 of themselves in a step, are rounded stochastically, because rounding to
- * nearest would stop their decay.
+ * nearest would stop their decay. Adafactor, Adam, AdamW and RMSprop square gradients in FP32: they use finite elements
+ * beyond 2^62 (4.6e18), after the factor, as +-2^62. A second moment so stays finite, and decays.
  *
  * @code
  * htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
@@ -64,18 +65,24 @@ typedef enum htone_not_finite {
 /** The outcome of a step. */
 typedef struct htone_step_outcome {
   uint32_t struct_size;  /**< set by the caller to sizeof(htone_step_outcome) */
-  int32_t skipped;       /**< 1 if the weights did not change, since a gradient was not finite */
-  htone_not_finite kind; /**< the kind of the first such element */
+  int32_t skipped;       /**< 1 if the weights did not change, since a gradient was not finite or exceeded is 1 */
+  htone_not_finite kind; /**< the kind of the first element that is not finite */
   int32_t rank;          /**< the lowest rank whose gradient of `parameter` had it before ranks were averaged, in the
                               first backward of the step that had one. -1 if there is none, or it is unknown: no ranks
                               averaged, the average alone was not finite, the step had no gradient scaler, or the
                               device is a GPU */
-  char parameter[256];   /**< the first parameter with such a gradient; empty if there was none */
+  char parameter[256];   /**< the first parameter with such a gradient; if exceeded or bounded is 1, the one with the
+                              largest part of the norm; empty if there was none */
+  double grad_norm;  /**< the norm of all gradients, unscaled and before clipping; 0 if the step did not check them */
+  double norm_limit; /**< the limit of the norm guard (norm_guard.h) in the step; 0 if it had none */
+  int32_t exceeded;  /**< 1 if grad_norm was above norm_limit */
+  int32_t bounded;   /**< 1 if the norm after clipping was above 2^62, so that a rule with second moments bounded
+                          elements beyond that; always 0 for SGD and Lion */
 } htone_step_outcome;
 
 /** An empty htone_step_outcome of the right size, to initialize one where it is declared. */
 #define HTONE_STEP_OUTCOME_INIT \
-  { sizeof(htone_step_outcome), 0, HTONE_NOT_FINITE_NOTHING, -1, "" }
+  { sizeof(htone_step_outcome), 0, HTONE_NOT_FINITE_NOTHING, -1, "", 0.0, 0.0, 0, 0 }
 
 /** The behaviour of a step without a gradient scaler if a gradient has an infinity or NaN. */
 typedef enum htone_gradient_guard {
@@ -249,7 +256,8 @@ HTONE_API htone_status htone_optimizer_set_gradient_guard(htone_optimizer* optim
 HTONE_EXPORT htone_status htone_step_outcome_init(htone_step_outcome* outcome);
 
 /** Returns whether the last step of an optimizer changed the weights, and if not, the gradient that was not finite;
- * waits for the device. Gradients are checked in steps through a gradient scaler and under a gradient guard.
+ * waits for the device. Gradients are checked in steps through a gradient scaler, under a gradient guard or a norm
+ * guard, and for clipping by norm, which skips nothing. Other steps report neither norms nor bounded gradients.
  *
  * @param[in] optimizer borrowed.
  * @param[in,out] out_outcome struct_size set by the caller; the other fields are written.

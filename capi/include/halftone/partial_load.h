@@ -45,7 +45,7 @@ typedef struct htone_optimizer_load_options {
  * @errors INVALID_ARGUMENT.
  * @since 0.1
  */
-HTONE_API htone_status htone_optimizer_load_options_init(htone_optimizer_load_options* options);
+HTONE_EXPORT htone_status htone_optimizer_load_options_init(htone_optimizer_load_options* options);
 
 /** Loads as htone_checkpoint_load does, with settings for the optimizers. Without strict the moments of a parameter are
  * found by its name. Parameters that the checkpoint has no moments of begin with moments of zeros, and moments of

@@ -69,7 +69,7 @@ HTONE_EXPORT htone_status htone_scope_end(htone_scope* scope);
  * @errors INVALID_HANDLE.
  * @since 0.1
  */
-HTONE_API htone_status htone_scope_end_later(htone_scope* scope);
+HTONE_EXPORT htone_status htone_scope_end_later(htone_scope* scope);
 
 #ifdef __cplusplus
 }

@@ -50,6 +50,10 @@ htone_step_outcome outcome_of(const optim::Optimizer& optimizer) {
   result.skipped = outcome.skipped ? 1 : 0;
   result.kind = static_cast<htone_not_finite>(outcome.kind);
   result.rank = outcome.rank;
+  result.grad_norm = outcome.norm;
+  result.norm_limit = outcome.norm_limit;
+  result.exceeded = outcome.exceeded ? 1 : 0;
+  result.bounded = outcome.bounded ? 1 : 0;
   if (outcome.offending != nullptr) std::snprintf(result.parameter, sizeof result.parameter, "%s", outcome.offending);
   return result;
 }

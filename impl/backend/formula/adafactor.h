@@ -1,7 +1,7 @@
 // Adafactor with PyTorch's formulas (Shazeer and Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory
 // Cost", ICML 2018). Every backend's update calls these; pure functions, safe from any thread.
-//   g = grad * grad_factor, within +-clip_value          w = t^beta2_decay, t counts the group's own steps
-//   of each matrix [rows, columns], the last two dimensions of a tensor with two or more:
+//   g = grad * grad_factor, within +-clip_value and +-kLargestSquared          w = t^beta2_decay, t counts the group's
+//   own steps of each matrix [rows, columns], the last two dimensions of a tensor with two or more:
 //     row[i] += w (mean over j of g[i, j]^2 - row[i])    column[j] += w (mean over i of g[i, j]^2 - column[j])
 //     variance[i, j] = row[i] column[j] / max(mean of row, epsilon1)
 //   of other tensors: variance += w (g^2 - variance)
@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "backend/formula/optimizer_state.h"
+#include "backend/formula/squarable.h"
 #include "core/host_device.h"
 
 namespace halftone {
@@ -49,6 +50,10 @@ HALFTONE_HOST_DEVICE inline AdafactorFactors adafactor_factors(const AdafactorGr
   };
 }
 
+HALFTONE_HOST_DEVICE inline float adafactor_grad(const AdafactorFactors& factors, float grad) {
+  return squarable_grad(grad, factors.grad_factor, factors.clip_value);
+}
+
 HALFTONE_HOST_DEVICE inline float adafactor_mean(const AdafactorFactors& factors, float mean, float square) {
   return mean + factors.weight * (square - mean);
 }
@@ -60,7 +65,7 @@ HALFTONE_HOST_DEVICE inline float adafactor_row_share(const AdafactorFactors& fa
 
 // NaN stays NaN.
 HALFTONE_HOST_DEVICE inline float adafactor_step(const AdafactorFactors& factors, float grad, float variance) {
-  const float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
+  const float g = adafactor_grad(factors, grad);
   return g / std::sqrt(variance < factors.least_variance ? factors.least_variance : variance);
 }
 

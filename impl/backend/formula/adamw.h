@@ -1,15 +1,16 @@
 // Adam and AdamW with PyTorch's formulas (Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015;
 // Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019), one element at a time. Every backend's
 // update pass calls these; pure functions, safe from any thread.
-//   g = grad * grad_factor, within +-clip_value
+//   g = grad * grad_factor, within +-clip_value and +-kLargestSquared
 //   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
 //   master -= lr weight_decay master + lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
-// Adam adds weight_decay master to g instead, after the bound. t counts the group's own steps.
+// Adam adds weight_decay master to g instead, after the bounds. t counts the group's own steps.
 #pragma once
 
 #include <cmath>
 
 #include "backend/formula/optimizer_state.h"
+#include "backend/formula/squarable.h"
 #include "core/host_device.h"
 
 namespace halftone {
@@ -52,11 +53,11 @@ HALFTONE_HOST_DEVICE AdamwFactors adamw_factors(const AdamwGroup& group, const O
 }
 
 // With decoupled decay, decay and step are subtracted together: the master is rounded once, and a decay far below
-// 2^-24 is not lost in rounding 1 - decay.
+// 2^-24 is not lost in rounding 1 - decay. Not inlined, it would be one scalar function for all instruction sets.
 template <Decay decay = Decay::kDecoupled>
-HALFTONE_HOST_DEVICE void adamw_update(const AdamwFactors& factors, float grad, float& master, float& moment1,
-                                       float& moment2) {
-  float g = effective_grad(grad, factors.grad_factor, factors.clip_value);
+[[gnu::always_inline]] HALFTONE_HOST_DEVICE inline void adamw_update(const AdamwFactors& factors, float grad,
+                                                                     float& master, float& moment1, float& moment2) {
+  float g = squarable_grad(grad, factors.grad_factor, factors.clip_value);
   if constexpr (decay == Decay::kInGradient) g += factors.decay * master;
   moment1 = factors.beta1 * moment1 + factors.one_minus_beta1 * g;
   moment2 = factors.beta2 * moment2 + factors.one_minus_beta2 * (g * g);

@@ -127,7 +127,7 @@ HALFTONE_HOST_DEVICE inline void update_scale(const ScalerSettings& settings, Sc
 
 // After pass 1 over an optimizer's gradients: the update undoes the scale, and the scaler remembers found_inf.
 HALFTONE_HOST_DEVICE inline void unscale(ScalerState& scaler, OptimizerState& optimizer) {
-  optimizer.grad_factor = 1.0f / scaler.scale;
+  optimizer.grad_factor = optimizer.unscale_factor = 1.0f / scaler.scale;
   if (optimizer.found_inf != 0.0f) scaler.found_inf = 1.0f;
 }
 

@@ -1,7 +1,7 @@
 // RMSprop with PyTorch's formulas (Tieleman and Hinton, Lecture 6.5 of "Neural Networks for Machine Learning", 2012;
 // centered: Graves, arXiv:1308.0850), one element at a time. Every backend's update pass calls these; pure functions,
 // safe from any thread.
-//   g = grad * grad_factor, within +-clip_value, + weight_decay master
+//   g = grad * grad_factor, within +-clip_value and +-kLargestSquared, + weight_decay master
 //   v = alpha v + (1 - alpha) g^2                          step = g / (sqrt(v) + epsilon)
 //   centered: mean = alpha mean + (1 - alpha) g            step = g / (sqrt(v - mean^2) + epsilon)
 //   with momentum: buffer = momentum buffer + step         step = buffer
@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "backend/formula/optimizer_state.h"
+#include "backend/formula/squarable.h"
 #include "core/host_device.h"
 
 namespace halftone {
@@ -44,10 +45,12 @@ HALFTONE_HOST_DEVICE inline RmspropFactors rmsprop_factors(const RmspropGroup& g
 }
 
 // `square` is v, or v - mean^2 if kCentered; without kMomentum or kCentered, `buffer` or `mean` is not used.
+// Not inlined, it would be one scalar function for all instruction sets.
 template <bool kMomentum, bool kCentered>
-HALFTONE_HOST_DEVICE void rmsprop_update(const RmspropFactors& factors, float grad, float& master, float& buffer,
-                                         float& square, float& mean) {
-  const float g = effective_grad(grad, factors.grad_factor, factors.clip_value) + factors.weight_decay * master;
+[[gnu::always_inline]] HALFTONE_HOST_DEVICE inline void rmsprop_update(const RmspropFactors& factors, float grad,
+                                                                       float& master, float& buffer, float& square,
+                                                                       float& mean) {
+  const float g = squarable_grad(grad, factors.grad_factor, factors.clip_value) + factors.weight_decay * master;
   if constexpr (kCentered) {
     const float deviation = g - mean;
     mean += factors.one_minus_alpha * deviation;

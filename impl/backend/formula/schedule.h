@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backend/formula/optimizer_state.h"
+#include "backend/formula/squarable.h"
 #include "core/host_device.h"
 
 namespace halftone {
@@ -29,11 +30,25 @@ HALFTONE_HOST_DEVICE inline double schedule_factor(const Schedule& schedule, int
   return schedule.start_factor + (1.0 - schedule.start_factor) * progress;
 }
 
-// Advances step and schedule position, unless the gradients were not finite: a skipped step moves neither.
-HALFTONE_HOST_DEVICE inline void advance(const Schedule& schedule, OptimizerState& state) {
+// Keeps the outcome of the step that begins. An infinite norm is that of an infinity, which nothing bounds.
+HALFTONE_HOST_DEVICE inline void keep_outcome(OptimizerState& state) {
+  const bool has_norm = !(state.grad_norm_squared < 0.0);
+  const double norm = has_norm ? std::sqrt(state.grad_norm_squared) : 0.0;
   state.skipped = state.found_inf != 0.0f ? 1 : 0;
-  state.skipped_parameter = state.offending_parameter;
-  state.skipped_kind = state.offending_kind;
+  state.step_exceeded = state.exceeds;
+  state.step_norm = norm * static_cast<double>(state.unscale_factor);
+  state.step_norm_limit = state.norm_limit;
+  const double effective = norm * static_cast<double>(state.grad_factor);
+  const bool is_large_norm = effective > kLargestSquared && std::isfinite(effective);
+  state.step_bounded = state.skipped == 0 && is_large_norm && state.clip_value > kLargestSquared ? 1 : 0;
+  const bool is_offended = state.skipped != 0 && state.exceeds == 0;
+  state.skipped_kind = is_offended ? state.offending_kind : NotFinite::kNothing;
+  state.skipped_parameter = is_offended ? state.offending_parameter : state.largest_parameter;
+}
+
+// Advances step and schedule position, unless the step is skipped: then it moves neither.
+HALFTONE_HOST_DEVICE inline void advance(const Schedule& schedule, OptimizerState& state) {
+  keep_outcome(state);
   if (state.skipped != 0) return;
   state.lr_factor = schedule_factor(schedule, state.step);
   state.step += 1;

@@ -4,6 +4,7 @@
 
 #include "backend/device.h"
 #include "backend/formula/grad_scaler.h"
+#include "backend/formula/norm_guard.h"
 #include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/view.h"
@@ -63,15 +64,18 @@ struct UpdateSlot {
 
 struct OptimKernels {
   // partials[i] = the sum of the squares of chunk i's elements in double, in the order of formula/norm_tree.h. If any
-  // element is not finite, found_inf = 1, with the first such parameter and the kind of its first such element.
+  // element is not finite, found_inf = 1, with the first such parameter and the kind of its first such element. If
+  // all are finite, the largest partial above 0 is kept with its parameter, the first of equal ones.
   Status (*grad_norm)(Stream&, const MultiTensor<GradSlot>&, double* partials, OptimizerState* state) noexcept;
   // state->grad_norm_squared = the sum of all partials by formula/norm_tree.h. `nodes` is device memory.
   Status (*sum_norm)(Stream&, const NormNode* nodes, const double* partials, int64_t count,
                      OptimizerState* state) noexcept;
   // found_inf = 0: gradients that are not finite reach the weights.
   Status (*accept_gradients)(Stream&, OptimizerState* state) noexcept;
+  // formula/norm_guard.h on the device. REQUIRES: the norm of the gradients.
+  Status (*guard_norm)(Stream&, const NormGuard& guard, OptimizerState* state) noexcept;
   Status (*set_clip_value)(Stream&, float value, OptimizerState* state) noexcept;
-  // Advances step and schedule position unless found_inf is set, and computes the step's factors.
+  // Advances step and schedule position unless found_inf is set, computes the step's factors, and keeps its outcome.
   Status (*begin_step)(Stream&, const Schedule& schedule, OptimizerState* state) noexcept;
   // Ends the step: resets the gradient factor and the result of the check for the next one.
   Status (*end_step)(Stream&, OptimizerState* state) noexcept;

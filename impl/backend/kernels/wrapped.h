@@ -143,6 +143,7 @@ constexpr Kernels wrapped_kernels() {
               .grad_norm = Wrapper<&OptimKernels::grad_norm>::run,
               .sum_norm = Wrapper<&OptimKernels::sum_norm>::run,
               .accept_gradients = Wrapper<&OptimKernels::accept_gradients>::run,
+              .guard_norm = Wrapper<&OptimKernels::guard_norm>::run,
               .set_clip_value = Wrapper<&OptimKernels::set_clip_value>::run,
               .begin_step = Wrapper<&OptimKernels::begin_step>::run,
               .end_step = Wrapper<&OptimKernels::end_step>::run,

@@ -29,15 +29,15 @@ HWY_INLINE void add_squares(const AdafactorFactors& factors, const float* HWY_RE
                             double* HWY_RESTRICT sums) {
   const AdafactorFactors f = factors;
   for (int64_t i = 0; i < count; ++i) {
-    const double g = effective_grad(grad[i], f.grad_factor, f.clip_value);
+    const double g = adafactor_grad(f, grad[i]);
     sums[i] += g * g;
   }
 }
 
 double sum_of_squared_gradients(const AdafactorFactors& factors, const float* HWY_RESTRICT grad, int64_t count) {
-  const float factor = factors.grad_factor, clip = factors.clip_value;
+  const AdafactorFactors f = factors;
   return sum_of_block<double>(count, [=](int64_t i) {
-    const double g = effective_grad(grad[i], factor, clip);
+    const double g = adafactor_grad(f, grad[i]);
     return g * g;
   });
 }
@@ -46,7 +46,7 @@ HWY_INLINE void average_squares(const AdafactorFactors& factors, const float* HW
                                 float* HWY_RESTRICT variance) {
   const AdafactorFactors f = factors;
   for (int64_t i = 0; i < count; ++i) {
-    const float g = effective_grad(grad[i], f.grad_factor, f.clip_value);
+    const float g = adafactor_grad(f, grad[i]);
     variance[i] = adafactor_mean(f, variance[i], g * g);
   }
 }
@@ -149,7 +149,7 @@ class ParameterUpdate {
   // Adds the squares of a row to its own sum and to those of the columns.
   void add_row(const float* grad, double& sum, double* of_columns) const {
     for (int64_t i = 0; i < slot_.columns; ++i) {
-      const double g = effective_grad(grad[i], factors_.grad_factor, factors_.clip_value);
+      const double g = adafactor_grad(factors_, grad[i]);
       sum += g * g;
       of_columns[i] += g * g;
     }

@@ -117,6 +117,14 @@ namespace {
 // Tests the bits, which no compiler option can optimise away.
 bool is_finite(double value) { return (std::bit_cast<uint64_t>(value) >> 52 & 0x7ff) != 0x7ff; }
 
+void find_largest(const MultiTensor<GradSlot>& gradients, const double* partials, OptimizerState& state) {
+  for (int64_t i = 0; i < gradients.chunk_count; ++i) {
+    if (!(partials[i] > state.largest_partial)) continue;
+    state.largest_partial = partials[i];
+    state.largest_parameter = gradients.slots[gradients.chunks[i].slot].parameter;
+  }
+}
+
 }  // namespace
 
 HWY_EXPORT(sum_chunks);
@@ -132,7 +140,12 @@ Status grad_norm(Stream& stream, const MultiTensor<GradSlot>& gradients, double*
   state->found_inf = offending_chunk < 0 ? 0.0f : 1.0f;
   state->offending_parameter = -1;
   state->offending_kind = NotFinite::kNothing;
-  if (offending_chunk < 0) return {};
+  state->largest_parameter = -1;
+  state->largest_partial = 0.0;
+  if (offending_chunk < 0) {
+    find_largest(gradients, partials, *state);
+    return {};
+  }
   const Chunk& chunk = gradients.chunks[offending_chunk];
   const GradSlot& slot = gradients.slots[chunk.slot];
   state->offending_parameter = slot.parameter;

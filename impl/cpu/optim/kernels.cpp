@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backend/formula/grad_scaler.h"
+#include "backend/formula/norm_guard.h"
 #include "backend/formula/schedule.h"
 #include "cpu/kernel_groups.h"
 #include "cpu/optim/adafactor.h"
@@ -25,6 +26,11 @@ Status accept_gradients(Stream&, OptimizerState* state) noexcept {
   return {};
 }
 
+Status guard_norm(Stream&, const NormGuard& guard, OptimizerState* state) noexcept {
+  halftone::guard_norm(guard, *state);
+  return {};
+}
+
 Status set_clip_value(Stream&, float value, OptimizerState* state) noexcept {
   state->clip_value = value;
   return {};
@@ -36,8 +42,7 @@ Status begin_step(Stream&, const Schedule& schedule, OptimizerState* state) noex
 }
 
 Status end_step(Stream&, OptimizerState* state) noexcept {
-  state->grad_factor = 1.0f;
-  state->found_inf = 0.0f;
+  reset_check(*state);
   return {};
 }
 
@@ -63,6 +68,7 @@ const OptimKernels kOptimKernels = {
     .grad_norm = grad_norm,
     .sum_norm = sum_norm,
     .accept_gradients = accept_gradients,
+    .guard_norm = guard_norm,
     .set_clip_value = set_clip_value,
     .begin_step = begin_step,
     .end_step = end_step,

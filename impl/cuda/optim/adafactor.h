@@ -50,9 +50,7 @@ struct AdafactorSlot {
   HALFTONE_DEVICE float grad(int64_t i) const {
     return load<float>({const_cast<void*>(slot.grad), slot.grad_dtype}, i);
   }
-  HALFTONE_DEVICE float effective(int64_t i) const {
-    return effective_grad(grad(i), factors.grad_factor, factors.clip_value);
-  }
+  HALFTONE_DEVICE float effective(int64_t i) const { return adafactor_grad(factors, grad(i)); }
   HALFTONE_DEVICE double squared_gradient(int64_t i) const {
     const double g = effective(i);
     return g * g;

@@ -10,6 +10,7 @@ Status grad_norm(Stream& stream, const MultiTensor<GradSlot>& gradients, double*
 Status sum_norm(Stream& stream, const NormNode* nodes, const double* partials, int64_t count,
                 OptimizerState* state) noexcept;
 Status accept_gradients(Stream& stream, OptimizerState* state) noexcept;
+Status guard_norm(Stream& stream, const NormGuard& guard, OptimizerState* state) noexcept;
 Status set_clip_value(Stream& stream, float value, OptimizerState* state) noexcept;
 Status begin_step(Stream& stream, const Schedule& schedule, OptimizerState* state) noexcept;
 Status end_step(Stream& stream, OptimizerState* state) noexcept;

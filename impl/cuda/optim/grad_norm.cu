@@ -60,6 +60,10 @@ HALFTONE_KERNEL sum_chunks(MultiTensor<GradSlot> gradients, double* partials) {
   }
 }
 
+struct Largest {
+  HALFTONE_DEVICE double operator()(double a, double b) const { return a < b ? b : a; }
+};
+
 struct Least {
   HALFTONE_DEVICE int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
 };
@@ -83,8 +87,16 @@ HALFTONE_DEVICE NotFinite kind_of(float value) {
   return magnitude == 0x7f800000 ? NotFinite::kInfinity : NotFinite::kNan;
 }
 
-// One block looks for the first chunk whose sum is not finite, and for the first such element in it.
-HALFTONE_KERNEL find_not_finite(MultiTensor<GradSlot> gradients, const double* partials, OptimizerState* state) {
+// On every thread the largest partial sum of all, which are finite; 0 if there is none.
+HALFTONE_DEVICE double largest_of_block(int64_t count, const double* partials) {
+  double largest = 0.0;
+  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) largest = Largest()(largest, partials[i]);
+  return reduce_block(largest, 0.0, Largest());
+}
+
+// One block looks for the first chunk whose sum is not finite, and for the first such element in it; or else for the
+// first chunk with the largest sum.
+HALFTONE_KERNEL find_chunks(MultiTensor<GradSlot> gradients, const double* partials, OptimizerState* state) {
   const int64_t index = first_of_block(gradients.chunk_count, [&](int64_t i) { return !is_finite(partials[i]); });
   int32_t parameter = -1;
   NotFinite kind = NotFinite::kNothing;
@@ -98,7 +110,12 @@ HALFTONE_KERNEL find_not_finite(MultiTensor<GradSlot> gradients, const double* p
     parameter = slot.parameter;
     if (element != INT64_MAX) kind = kind_at(element);
   }
+  const double largest = index == INT64_MAX ? largest_of_block(gradients.chunk_count, partials) : 0.0;
+  const int64_t holder =
+      first_of_block(largest > 0.0 ? gradients.chunk_count : 0, [&](int64_t i) { return partials[i] == largest; });
   if (threadIdx.x != 0) return;
+  state->largest_partial = largest;
+  state->largest_parameter = holder == INT64_MAX ? -1 : gradients.slots[gradients.chunks[holder].slot].parameter;
   state->found_inf = index == INT64_MAX ? 0.0f : 1.0f;
   state->offending_parameter = parameter;
   state->offending_kind = kind;
@@ -110,7 +127,7 @@ Status grad_norm(Stream& stream, const MultiTensor<GradSlot>& gradients, double*
                  OptimizerState* state) noexcept {
   Status status = launch(stream, grid_for_rows(gradients.chunk_count, kThreads), sum_chunks, gradients, partials);
   if (!status.ok()) return status;
-  return launch(stream, {.blocks = 1, .threads = 1024}, find_not_finite, gradients, partials, state);
+  return launch(stream, {.blocks = 1, .threads = 1024}, find_chunks, gradients, partials, state);
 }
 
 }  // namespace halftone::cuda

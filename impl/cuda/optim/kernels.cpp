@@ -7,6 +7,7 @@ const OptimKernels kOptimKernels = {
     .grad_norm = grad_norm,
     .sum_norm = sum_norm,
     .accept_gradients = accept_gradients,
+    .guard_norm = guard_norm,
     .set_clip_value = set_clip_value,
     .begin_step = begin_step,
     .end_step = end_step,

@@ -1,6 +1,7 @@
 // The entries that change an optimizer's or a scaler's state alone: one thread runs the shared formula where the state
 // is, so that no step waits for it.
 #include "backend/formula/grad_scaler.h"
+#include "backend/formula/norm_guard.h"
 #include "backend/formula/schedule.h"
 #include "cuda/base/launch.h"
 #include "cuda/optim/entries.h"
@@ -23,6 +24,12 @@ struct Accept {
   HALFTONE_DEVICE void operator()() const { state->found_inf = 0.0f; }
 };
 
+struct GuardNorm {
+  NormGuard guard;
+  OptimizerState* state;
+  HALFTONE_DEVICE void operator()() const { halftone::guard_norm(guard, *state); }
+};
+
 struct SetClipValue {
   float value;
   OptimizerState* state;
@@ -37,10 +44,7 @@ struct Begin {
 
 struct End {
   OptimizerState* state;
-  HALFTONE_DEVICE void operator()() const {
-    state->grad_factor = 1.0f;
-    state->found_inf = 0.0f;
-  }
+  HALFTONE_DEVICE void operator()() const { reset_check(*state); }
 };
 
 struct Unscale {
@@ -68,6 +72,10 @@ struct UpdateScale {
 }  // namespace
 
 Status accept_gradients(Stream& stream, OptimizerState* state) noexcept { return run(stream, Accept{state}); }
+
+Status guard_norm(Stream& stream, const NormGuard& guard, OptimizerState* state) noexcept {
+  return run(stream, GuardNorm{guard, state});
+}
 
 Status set_clip_value(Stream& stream, float value, OptimizerState* state) noexcept {
   return run(stream, SetClipValue{value, state});

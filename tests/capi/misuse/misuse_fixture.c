@@ -72,6 +72,7 @@ static void make_options(void) {
   assert_ok(htone_rmsprop_options_init(&fixture.rmsprop_options));
   assert_ok(htone_sgd_options_init(&fixture.sgd_options));
   assert_ok(htone_ema_options_init(&fixture.ema_options));
+  assert_ok(htone_norm_guard_options_init(&fixture.norm_guard_options));
   assert_ok(htone_sampler_options_init(&fixture.sampler_options));
   assert_ok(htone_cross_entropy_options_init(&fixture.cross_entropy_options));
   fixture.sampler_options.count = 2;

@@ -111,6 +111,7 @@ typedef struct Fixture {
   htone_rmsprop_options rmsprop_options;
   htone_sgd_options sgd_options;
   htone_ema_options ema_options;
+  htone_norm_guard_options norm_guard_options;
   htone_sampler_options sampler_options;
   htone_cross_entropy_options cross_entropy_options;
   htone_grad_scaler_options grad_scaler_options;

@@ -98,6 +98,31 @@ static void ranks_average_gradients_and_stay_equal(void** state) {
   for (int i = 1; i < kRanks; ++i) assert_memory_equal(results[i], results[0], sizeof results[0]);
 }
 
+/* The average of the rows decides, though each rank's own is below the limit or above it: 0, 2 and 4 beside 0, 0 and 9
+ * of the second step. */
+static void guard_the_norm(Rank* rank) {
+  htone_ddp* ddp = replicate(rank, NULL);
+  htone_norm_guard_options guard = HTONE_NORM_GUARD_OPTIONS_INIT;
+  guard.max_norm_ratio = 1.25;
+  guard.warmup_steps = 1;
+  REQUIRE_OK(htone_optimizer_set_norm_guard(rank->optimizer, &guard));
+  for (int step = 0; step < 2; ++step) {
+    htone_step_outcome outcome = HTONE_STEP_OUTCOME_INIT;
+    REQUIRE_OK(htone_optimizer_zero_grad(rank->optimizer));
+    REQUIRE_OK(backward_of_row(rank, step == 0 ? 2 * rank->number : (rank->number == 2 ? 9 : 0)));
+    REQUIRE_OK(htone_optimizer_step(rank->optimizer));
+    REQUIRE_OK(htone_optimizer_outcome(rank->optimizer, &outcome));
+    REQUIRE(outcome.skipped == step && outcome.exceeded == step);
+    REQUIRE(fabs(outcome.grad_norm - sqrt(1 + kFeatures * (2 + step) * (2 + step))) < 1e-6); /* 1: the bias */
+  }
+  REQUIRE_OK(htone_ddp_release(ddp));
+}
+
+static void all_ranks_skip_a_step_for_its_reduced_norm(void** state) {
+  (void)state;
+  run_ranks(guard_the_norm);
+}
+
 static void accumulate(Rank* rank) {
   htone_ddp* ddp = replicate(rank, NULL);
   htone_scope* scope = NULL;
@@ -300,6 +325,7 @@ static void wrong_settings_are_refused(void** state) {
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_average_gradients_and_stay_equal),
+      cmocka_unit_test(all_ranks_skip_a_step_for_its_reduced_norm),
       cmocka_unit_test(no_sync_leaves_gradients_to_the_rank_until_its_scope_ends),
       cmocka_unit_test(join_lets_ranks_have_different_numbers_of_batches),
       cmocka_unit_test(gradients_of_another_engine_are_averaged_in_their_memory),
