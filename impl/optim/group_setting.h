@@ -51,7 +51,7 @@ inline const char* text_of(Bounds bounds) noexcept {
   return "";
 }
 
-// One number of a group. A rule lists all but the step that the group began with, in the order of its options.
+// One number of a group. A rule lists all, in the order of its options.
 template <class Group>
 struct GroupSetting {
   constexpr GroupSetting(const char* setting, double Group::*place, Bounds range)

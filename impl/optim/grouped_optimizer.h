@@ -24,8 +24,7 @@ class GroupedOptimizer final : public Optimizer {
   // Owns further parameters from now on, whose moments begin with the next step. Allocates everything that steps need.
   // Throws STATE for no parameters, one that has an optimizer or is frozen, and between unscale and step;
   // DTYPE_MISMATCH for a parameter that is not f32, DEVICE for one on another device.
-  void add_group(const ParameterGroup& group, Group settings) {
-    if constexpr (requires { settings.first_step; }) settings.first_step = step_count();
+  void add_group(const ParameterGroup& group, const Group& settings) {
     std::vector<Group> all = groups_.host();
     all.push_back(settings);
     DeviceArray<Group> groups(device(), std::move(all));
@@ -38,15 +37,13 @@ class GroupedOptimizer final : public Optimizer {
   // The settings of a group, and the storage that it was added with. REQUIRES: group < group_count().
   const Group& group_settings(size_t group) const noexcept { return groups_.host()[group]; }
   const Precision& group_precision(size_t group) const noexcept override { return precisions_[group]; }
-  // From the next step on. The group's count of steps goes on. Throws INVALID_ARGUMENT if its parameters keep other
+  // From the next step on. The counts of updates go on. Throws INVALID_ARGUMENT if its parameters keep other
   // moments than the settings need. REQUIRES: group < group_count().
-  void set_group_settings(size_t group, Group settings) {
-    const Group& current = group_settings(group);
-    if (!(Rule::moments(settings) == Rule::moments(current))) {
+  void set_group_settings(size_t group, const Group& settings) {
+    if (!(Rule::moments(settings) == Rule::moments(group_settings(group)))) {
       fail(Code::kInvalidArgument, "options",
            "options needs other moments than the group keeps: neither momentum nor centered can be switched on or off");
     }
-    if constexpr (requires { settings.first_step; }) settings.first_step = current.first_step;
     groups_.change([&](std::vector<Group>& groups) { groups[group] = settings; });
   }
 
@@ -77,21 +74,12 @@ class GroupedOptimizer final : public Optimizer {
     return [this, group, loaded] { set_group_settings(group, loaded); };
   }
 
-  GroupProgress group_progress(size_t group) const noexcept override {
-    const Group& settings = groups_.host()[group];
-    GroupProgress progress = {.lr = settings.lr, .first_step = 0};
-    if constexpr (requires { settings.first_step; }) progress.first_step = settings.first_step;
-    return progress;
-  }
-  void set_group_progress(size_t group, const GroupProgress& progress) override {
-    groups_.change([&](std::vector<Group>& groups) {
-      Group& settings = groups[group];
-      settings.lr = progress.lr;
-      if constexpr (requires { settings.first_step; }) settings.first_step = progress.first_step;
-    });
+  void set_lr(size_t group, double lr) override {
+    groups_.change([&](std::vector<Group>& groups) { groups[group].lr = lr; });
   }
 
  private:
+  double own_lr(size_t group) const noexcept override { return group_settings(group).lr; }
   void update(const MultiTensor<UpdateSlot>& slots, double* partials, const OptimizerState* state) override {
     if constexpr (requires { Rule::kSumsOverParameters; }) {
       launch(Rule::kName, device(), &Kernels::optim, Rule::kKernel, slots, groups_.device(), partials, state);

@@ -87,13 +87,16 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, const Moments& 
   std::vector<OwnedParameter::Arrangement> arrangements;
   arrangements.reserve(owned.size());
   for (const OwnedParameter& parameter : owned) arrangements.push_back(parameter.arrange(group, kept));
+  make_room(update_counts_, 1);
+  const Tensor counts = full(device(), DType::kI64, {static_cast<int64_t>(owned.size())}, 0.0, Category::kOptimizer);
   // From here on nothing fails: a group is taken whole or not at all.
   ranks_ = group.parameters.front().parameter->ranks();
   for (size_t i = 0; i < owned.size(); ++i) {
-    owned[i].install(std::move(arrangements[i]));
+    owned[i].install(std::move(arrangements[i]), static_cast<int64_t*>(counts.data()) + i);
     owned[i].parameter().set_rule(this);
     parameters_.push_back(std::move(owned[i]));
   }
+  update_counts_.push_back(counts);
 }
 
 void Optimizer::zero_grad() {
@@ -183,7 +186,7 @@ void Optimizer::update_weights(const Schedule& schedule) {
   remember_ranks(plan);
   if (schedule_.host) schedule_factor_ = schedule.final_factor;
   guard_norm();
-  launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, state());
+  launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, plan.list(plan.grads), state());
   const auto update_listed = [&](const MultiTensor<UpdateSlot>& slots) { update(slots, plan.partial_sums(), state()); };
   const auto mark_updated = [&](size_t set, const std::vector<size_t>& numbers) {
     for (size_t i : numbers) parameters_[i].parameter().mark_updated();
@@ -306,7 +309,7 @@ Optimizer::Outcome Optimizer::outcome() const {
 // The schedule comes first: its callback may add a group, which moves the groups.
 double Optimizer::lr(size_t group) {
   const double factor = schedule_.factor(read_state().step);
-  return group_progress(group).lr * factor;
+  return own_lr(group) * factor;
 }
 
 int64_t Optimizer::step_count() const { return read_state().step; }
@@ -340,6 +343,24 @@ void Optimizer::list_settings(bool with_position, std::vector<UpdateSetting>& to
     to.push_back({group, "moment1_dtype", 0, name_of(precision.moment1_dtype)});
     to.push_back({group, "moment2_dtype", 0, name_of(precision.moment2_dtype)});
     to.push_back({group, "master_storage", static_cast<double>(precision.master)});
+  }
+}
+
+std::vector<int64_t> Optimizer::update_counts() const {
+  std::vector<int64_t> counts(parameters_.size());
+  int64_t* next = counts.data();
+  for (const Tensor& group : update_counts_) {
+    read_to_host(group, DType::kI64, next);
+    next += group.numel();
+  }
+  return counts;
+}
+
+void Optimizer::set_update_counts(const std::vector<int64_t>& counts) {
+  const int64_t* next = counts.data();
+  for (const Tensor& group : update_counts_) {
+    write_from_host(group, DType::kI64, next);
+    next += group.numel();
   }
 }
 
@@ -434,7 +455,8 @@ Optimizer::Plan Optimizer::make_plan(std::vector<size_t> with_grad) const {
                      .grad_dtype = parameters_[i].grad_dtype(),
                      .parameter = static_cast<int32_t>(i),
                      .size = range.size,
-                     .first_block = range.first_block});
+                     .first_block = range.first_block,
+                     .updates = parameters_[i].updates()});
     ranges.push_back(range);
   }
   std::vector<Chunk> chunks = plan_chunks(ranges);

@@ -103,10 +103,13 @@ class Optimizer : public RefCounted, public UpdateRule {
   // The learning rate of a group in the next step; waits for the device. REQUIRES: group < group_count().
   double lr(size_t group);
   // The rate that the schedule multiplies, from the next step on.
-  void set_lr(size_t group, double lr) {
-    set_group_progress(group, {.lr = lr, .first_step = group_progress(group).first_step});
-  }
+  virtual void set_lr(size_t group, double lr) = 0;
   int64_t step_count() const;
+  // The updates of each parameter: the steps in which it had a gradient and that were not skipped. Waits for the
+  // device.
+  std::vector<int64_t> update_counts() const;
+  // REQUIRES: one for each parameter.
+  void set_update_counts(const std::vector<int64_t>& counts);
   const std::vector<OwnedParameter>& parameters() const noexcept { return parameters_; }
 
   // The settings of a group by name, for a checkpoint (optim/state.h).
@@ -118,13 +121,6 @@ class Optimizer : public RefCounted, public UpdateRule {
   // Checks loaded numbers, in the order of group_numbers, and returns the function that puts them in place. Throws
   // FORMAT for numbers that no group can have, and where they need other moments than the group keeps.
   virtual std::function<void()> stage_group_numbers(size_t group, const std::vector<double>& numbers) = 0;
-  // The progress of a group, for a checkpoint, too.
-  struct GroupProgress {
-    double lr;           // that the schedule multiplies
-    int64_t first_step;  // updates done before the group was there; 0 where the rule does not count
-  };
-  virtual GroupProgress group_progress(size_t group) const noexcept = 0;
-  virtual void set_group_progress(size_t group, const GroupProgress& progress) = 0;
   void set_step_count(int64_t step);
   void list_settings(bool with_position, std::vector<UpdateSetting>& to) const override;
   virtual const Precision& group_precision(size_t group) const noexcept = 0;
@@ -135,6 +131,8 @@ class Optimizer : public RefCounted, public UpdateRule {
  protected:
   // Runs the kernel of this optimizer over the slots. `partials` has one number for each chunk, which it may overwrite.
   virtual void update(const MultiTensor<UpdateSlot>& slots, double* partials, const OptimizerState* state) = 0;
+  // The rate of a group that the schedule multiplies.
+  virtual double own_lr(size_t group) const noexcept = 0;
   // Adds the parameters as a group; they are free and as they were where this throws.
   void own(const ParameterGroup& group, int32_t number, const Moments& kept);
 
@@ -192,6 +190,7 @@ class Optimizer : public RefCounted, public UpdateRule {
   void require_unscaled(const char* advice) const;
 
   std::vector<OwnedParameter> parameters_;
+  std::vector<Tensor> update_counts_;  // i64, of each group: those of its parameters, which are one after another
   ScheduleRule schedule_;
   Ref<ShardRanks> ranks_;  // that share the parameters; null if this process has all of them
   Tensor state_;           // one OptimizerState, in bytes

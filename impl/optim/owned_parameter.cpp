@@ -73,10 +73,11 @@ bool OwnedParameter::keeps_gradient(DType grad_dtype) const {
   return gradient.grad_dtype() == grad_dtype || (gradient.has_grad() && !parameter().is_sharded());
 }
 
-void OwnedParameter::install(Arrangement arrangement) noexcept {
+void OwnedParameter::install(Arrangement arrangement, int64_t* updates) noexcept {
   parameter().accumulator().take_memory(std::move(arrangement.grad), arrangement.grad_dtype);
   parameter().install(std::move(arrangement.weights));
   moments_ = std::move(arrangement.moments);
+  updates_ = updates;
 }
 
 Parameter::Representation OwnedParameter::weights_in(const Precision& precision) const {
@@ -169,6 +170,7 @@ UpdateSlot OwnedParameter::slot(int32_t index) const {
   }
   slot.group = group_;
   slot.parameter = index;
+  slot.updates = updates_;
   return slot;
 }
 

@@ -83,13 +83,15 @@ class OwnedParameter {
   };
   // Allocates it, with moments of zeros; the parameter stays as it is. Throws OUT_OF_MEMORY.
   Arrangement arrange(const ParameterGroup& group, const Moments& kept) const;
-  // Keeps the parameter so. After every other of the group is arranged, so that where that fails none has changed.
-  void install(Arrangement arrangement) noexcept;
+  // Keeps the parameter so, and its count of updates at `updates`, device memory. After every other of the group is
+  // arranged, so that where that fails none has changed.
+  void install(Arrangement arrangement, int64_t* updates) noexcept;
 
   const char* name() const noexcept { return named_.name.c_str(); }
   Parameter& parameter() const noexcept { return *named_.parameter; }
   const MomentList& moments() const noexcept { return moments_; }
   int64_t group() const noexcept { return group_; }
+  int64_t* updates() const noexcept { return updates_; }
   // The range that is updated here, and its record for kernels. REQUIRES: the parameter has a gradient, and the state
   // is in memory.
   ChunkRange range() const;
@@ -107,6 +109,7 @@ class OwnedParameter {
 
   NamedParameter named_;
   int32_t group_;
+  int64_t* updates_ = nullptr;
   MomentList moments_;
 };
 

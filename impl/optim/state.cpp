@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "optim/parameter_match.h"
@@ -61,6 +63,10 @@ void add_moment(StateDict& state, const std::string& name, const Moment& moment,
 
 // Numbers lead the names, since two modules may have parameters of one name.
 std::string numbered(size_t number, const std::string& name) { return std::to_string(number) + "." + name; }
+
+std::string count_name(const Optimizer& optimizer, size_t parameter) {
+  return numbered(parameter, optimizer.parameters()[parameter].name()) + ".updates";
+}
 
 // The live tensors.
 StateDict moments_of(const Optimizer& optimizer) {
@@ -144,8 +150,9 @@ StateDict state_of(const Optimizer& optimizer) {
   state.add("groups", static_cast<int64_t>(optimizer.group_count()));
   for (size_t group = 0; group < optimizer.group_count(); ++group) {
     for (const auto& [name, value] : optimizer.group_numbers(group)) state.add(of_group(group, name), value);
-    state.add(of_group(group, "first_step"), optimizer.group_progress(group).first_step);
   }
+  const std::vector<int64_t> counts = optimizer.update_counts();
+  for (size_t i = 0; i < counts.size(); ++i) state.add(count_name(optimizer, i), counts[i]);
   if (const Ref<PlateauSchedule> plateau = plateau_of(optimizer)) add_plateau(state, plateau->state());
   if (const Optimizer::MeanNorm mean = optimizer.mean_norm(); mean.count > 0) {
     state.add("norm_guard.mean", mean.mean);
@@ -164,29 +171,18 @@ void stage_settings(StagedLoad& load, Optimizer& optimizer, size_t group, const 
   load.add(optimizer.stage_group_numbers(group, numbers));
 }
 
-int64_t first_step_in(const StateDict& state, size_t group, int64_t step) {
-  const int64_t first_step = count_in(state, of_group(group, "first_step"));
-  if (first_step > step) fail(Code::kFormat, "", "a group begins after step %lld", static_cast<long long>(step));
-  return first_step;
-}
-
-// The saved group of the same number, or all saved groups where their number differs.
-int64_t first_step_of(const Optimizer& optimizer, size_t group, const StateDict& state, int64_t step) {
-  const auto saved = static_cast<size_t>(count_in(state, "groups"));
-  if (saved == optimizer.group_count()) return first_step_in(state, group, step);
-  const int64_t first = first_step_in(state, 0, step);
-  for (size_t other = 1; other < saved; ++other) {
-    if (first_step_in(state, other, step) == first) continue;
-    fail(Code::kFormat, "", "its %zu groups began at different steps, and the optimizer has %zu groups", saved,
-         optimizer.group_count());
-  }
-  return first;
-}
-
-void stage_first_step(StagedLoad& load, Optimizer& optimizer, size_t group, int64_t first_step) {
-  load.add([&optimizer, group, first_step] {
-    optimizer.set_group_progress(group, {.lr = optimizer.group_progress(group).lr, .first_step = first_step});
-  });
+// States of earlier versions have the step before which a group was added, and no counts: then a parameter counts the
+// steps since. Where their number of groups differs, that of the last one holds.
+int64_t saved_updates(const Optimizer& optimizer, size_t parameter, const StateDict& state, int64_t step) {
+  const std::string name = count_name(optimizer, parameter);
+  const int64_t groups = std::max<int64_t>(1, count_in(state, "groups"));
+  const int64_t group = std::min<int64_t>(optimizer.parameters()[parameter].group(), groups - 1);
+  const std::string first_step = of_group(static_cast<size_t>(group), "first_step");
+  const bool is_counted = state.find_scalar(name) != nullptr || state.find_scalar(first_step) == nullptr;
+  const int64_t count = is_counted ? count_in(state, name) : step - count_in(state, first_step);
+  if (count >= 0 && count <= step) return count;
+  fail(Code::kFormat, "", "%s=%lld does not fit step=%lld", is_counted ? name.c_str() : first_step.c_str(),
+       static_cast<long long>(is_counted ? count : step - count), static_cast<long long>(step));
 }
 
 void stage_zeros(StagedLoad& load, const StateTensor& target) {
@@ -210,17 +206,16 @@ StagedLoad stage_moments(const StateDict& targets, const ParameterMatch& saved) 
   return load;
 }
 
-// True if the state has moments of none of the group's parameters.
-bool is_fresh(const Optimizer& optimizer, size_t group, const ParameterMatch& saved) {
-  size_t number = 0;
-  bool has_moments = false;
-  for (const OwnedParameter& parameter : optimizer.parameters()) {
-    const std::string name = numbered(number++, parameter.name()) + ".moment1";
-    if (static_cast<size_t>(parameter.group()) != group) continue;
-    if (saved.has(name)) return false;
-    has_moments = true;
+// The updates that each parameter has had; 0 for one without saved moments, which begins anew.
+std::vector<int64_t> counts_in(const Optimizer& optimizer, const StateDict& state, const ParameterMatch& saved,
+                               bool strict, int64_t step) {
+  const StateDict renamed = strict ? state : saved.renamed();
+  std::vector<int64_t> counts;
+  for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
+    const bool is_fresh = !strict && !saved.has(count_name(optimizer, i));
+    counts.push_back(is_fresh ? 0 : saved_updates(optimizer, i, renamed, step));
   }
-  return has_moments;
+  return counts;
 }
 
 }  // namespace
@@ -239,12 +234,13 @@ StagedLoad stage_state(Optimizer& optimizer, const StateDict& state, const LoadO
   options.strict ? saved.require_same() : saved.require_distinct();
   if (report != nullptr) *report = saved.report();
   StagedLoad load = options.strict ? stage_copy(targets, state) : stage_moments(targets, saved);
-  for (size_t group = 0; group < optimizer.group_count(); ++group) {
-    if (!options.keep_settings) stage_settings(load, optimizer, group, state);
-    const bool begins_now = !options.strict && is_fresh(optimizer, group, saved);
-    stage_first_step(load, optimizer, group, begins_now ? step : first_step_of(optimizer, group, state, step));
+  for (size_t group = 0; !options.keep_settings && group < optimizer.group_count(); ++group) {
+    stage_settings(load, optimizer, group, state);
   }
-  load.add([&optimizer, step] { optimizer.set_step_count(step); });
+  load.add([&optimizer, step, counts = counts_in(optimizer, state, saved, options.strict, step)] {
+    optimizer.set_step_count(step);
+    optimizer.set_update_counts(counts);
+  });
   if (!options.keep_settings) stage_plateau(load, optimizer, state);
   stage_mean_norm(load, optimizer, state);
   return load;

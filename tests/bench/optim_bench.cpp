@@ -116,12 +116,12 @@ class Optimizer {
   }
 
   void adamw(Stream& stream) {
-    cpu::kOptimKernels.begin_step(stream, {}, &state_);
+    cpu::kOptimKernels.begin_step(stream, {}, {}, &state_);
     cpu::kOptimKernels.adamw(stream, list(updates_), &kAdamw, &state_);
     cpu::kOptimKernels.end_step(stream, &state_);
   }
   void sgd(Stream& stream) {
-    cpu::kOptimKernels.begin_step(stream, {}, &state_);
+    cpu::kOptimKernels.begin_step(stream, {}, {}, &state_);
     cpu::kOptimKernels.sgd(stream, list(updates_), &kSgd, &state_);
     cpu::kOptimKernels.end_step(stream, &state_);
   }

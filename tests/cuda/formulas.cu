@@ -81,18 +81,18 @@ HALFTONE_HOST_DEVICE double call_draws(uint64_t seed, double* nodes) {
 }
 
 HALFTONE_HOST_DEVICE void call_updates(const OptimizerState& state, float grad, float* values) {
-  adamw_update(adamw_factors(AdamwGroup{}, state), grad, values[0], values[1], values[2]);
-  adamw_update<Decay::kInGradient>(adamw_factors<Decay::kInGradient>(AdamwGroup{}, state), grad, values[0], values[1],
-                                   values[2]);
+  adamw_update(adamw_factors(AdamwGroup{}, state, 1), grad, values[0], values[1], values[2]);
+  adamw_update<Decay::kInGradient>(adamw_factors<Decay::kInGradient>(AdamwGroup{}, state, 1), grad, values[0],
+                                   values[1], values[2]);
   lion_update(lion_factors(LionGroup{}, state), grad, values[0], values[1]);
-  const AdafactorFactors adafactor = adafactor_factors(AdafactorGroup{}, state);
+  const AdafactorFactors adafactor = adafactor_factors(AdafactorGroup{}, state, 1);
   const float share = adafactor_row_share(adafactor, adafactor_mean(adafactor, values[1], grad * grad), values[2]);
   const float rate = adafactor_rate(adafactor, adafactor_scale(adafactor, 1.0, 4), 1.0, 4);
   adafactor_update(adafactor, rate, adafactor_step(adafactor, grad, share), values[0]);
   const RmspropFactors rmsprop = rmsprop_factors(RmspropGroup{}, state);
   rmsprop_update<false, false>(rmsprop, grad, values[0], values[1], values[2], values[3]);
   rmsprop_update<true, true>(rmsprop, grad, values[0], values[1], values[2], values[3]);
-  const SgdFactors sgd = sgd_factors(SgdGroup{}, state);
+  const SgdFactors sgd = sgd_factors(SgdGroup{}, state, 1);
   sgd_update(sgd, grad, values[0]);
   sgd_momentum_update(sgd, grad, values[0], values[1]);
 }

@@ -253,7 +253,7 @@ TEST_P(StatesOnCuda, ChangeAsOnTheCpu) {
   });
   expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
     const Schedule cosine = {.kind = ScheduleKind::kCosine, .total_steps = 10, .final_factor = 0.1, .warmup_steps = 2};
-    return k.begin_step(s, cosine, o);
+    return k.begin_step(s, cosine, {}, o);
   });
   expect_same(
       [](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) { return k.end_step(s, o); });

@@ -132,7 +132,7 @@ template <auto entry, class Group>
 Call update_of(const Group* groups) {
   return
       [=](const OptimKernels& kernels, Stream& stream, const MultiTensor<UpdateSlot>& tensors, OptimizerState* state) {
-        const Status status = kernels.begin_step(stream, {}, state);
+        const Status status = kernels.begin_step(stream, {}, {}, state);
         return status.ok() ? (kernels.*entry)(stream, tensors, groups, state) : status;
       };
 }
@@ -202,6 +202,48 @@ TEST_F(OptimOnCuda, AnUpdateIsSkippedWhereAGradientWasNotFinite) {
   EXPECT_EQ(state.skipped_parameter, 2);
 }
 
+TEST_F(OptimOnCuda, EachParameterCountsItsOwnUpdates) {
+  const std::vector<ParameterSpec> specs = {{.size = 300}, {.size = 7}};
+  ParameterList cpu(specs), gpu(specs);
+  OptimizerState cpu_state = {.step = 40}, gpu_state = cpu_state;
+  std::vector<int64_t> cpu_counts = {40, 0}, gpu_counts = cpu_counts;
+  const auto point_at = [](std::vector<UpdateSlot>& slots, int64_t* counts) {
+    std::vector<GradSlot> counted(slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) slots[i].updates = counted[i].updates = counts + i;
+    return counted;
+  };
+  const auto step = [](const OptimKernels& kernels, Stream& stream, const GradSlot* counted,
+                       const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups, OptimizerState* state) {
+    const Status status = kernels.begin_step(stream, {}, {counted, nullptr, tensors.slot_count, 0}, state);
+    return status.ok() ? kernels.adamw(stream, tensors, groups, state) : status;
+  };
+  for (const bool is_finite : {true, false, true}) {
+    cpu_state.found_inf = gpu_state.found_inf = is_finite ? 0.0f : 1.0f;
+    cpu.draw_gradients(1, -1, 1);
+    gpu.draw_gradients(1, -1, 1);
+    MultiTensor<UpdateSlot> list = cpu.tensors();
+    std::vector<UpdateSlot> slots(list.slots, list.slots + 2);
+    std::vector<GradSlot> counted = point_at(slots, cpu_counts.data());
+    list.slots = slots.data();
+    ASSERT_TRUE(step(cpu_kernels(), cpu_stream(), counted.data(), list, kAdamw, &cpu_state).ok());
+    DeviceCopies copies(cuda());
+    send_all(copies, gpu);
+    list = gpu.tensors();
+    slots = {slot_at(copies, list.slots[0]), slot_at(copies, list.slots[1])};
+    counted = point_at(slots, copies.send(gpu_counts.data(), 2));
+    list.slots = copies.lend(slots.data(), 2);
+    list.chunks = copies.lend(list.chunks, static_cast<size_t>(list.chunk_count));
+    OptimizerState* const state = copies.send(&gpu_state, 1);
+    ASSERT_TRUE(step(copies.kernels().optim, copies.stream(), copies.lend(counted.data(), 2), list,
+                     copies.lend(kAdamw, 2), state)
+                    .ok());
+    ASSERT_TRUE(copies.fetch().ok());
+    expect_same(gpu, cpu);
+  }
+  EXPECT_EQ(cpu_counts, (std::vector<int64_t>{42, 2}));
+  EXPECT_EQ(gpu_counts, cpu_counts);
+}
+
 // A shard begins anywhere in memory, and in the middle of its parameter.
 TEST_F(OptimOnCuda, AShardWithoutAlignmentGivesTheBitsOfTheCpu) {
   constexpr int64_t kSize = 700;
@@ -224,7 +266,7 @@ TEST_F(OptimOnCuda, AShardWithoutAlignmentGivesTheBitsOfTheCpu) {
       UpdateSlot slot = *tensors.slots;
       if (device == nullptr) slot = shifted(slot);
       const UpdateSlot* const place = device == nullptr ? &slot : tensors.slots;
-      const Status status = kernels.begin_step(stream, {}, state);
+      const Status status = kernels.begin_step(stream, {}, {}, state);
       return status.ok() ? kernels.adamw(stream, {place, list, 1, 1}, group, state) : status;
     };
   };
@@ -282,7 +324,7 @@ TEST_F(OptimOnCuda, AdafactorGivesTheBitsOfTheCpu) {
   const auto update = [](const AdafactorGroup* groups, double* sums) -> Call {
     return [=](const OptimKernels& kernels, Stream& stream, const MultiTensor<UpdateSlot>& tensors,
                OptimizerState* state) {
-      const Status status = kernels.begin_step(stream, {}, state);
+      const Status status = kernels.begin_step(stream, {}, {}, state);
       return status.ok() ? kernels.adafactor(stream, tensors, groups, sums, state) : status;
     };
   };

@@ -1,10 +1,12 @@
 #include "optim/optimizer.h"
 
 #include <cmath>
+#include <limits>
 
 #include "ops/ops.h"
 #include "optim/adafactor.h"
 #include "optim/adamw.h"
+#include "optim/lion.h"
 #include "optim/rmsprop.h"
 #include "optim/sgd.h"
 #include "optim/shared_parameter.h"
@@ -57,7 +59,33 @@ class OptimizerTest : public RoomTest {
   }
 
   static constexpr int64_t kPage = 4096;
-  static constexpr int64_t kStateBytes = sizeof(OptimizerState);
+  static constexpr int64_t kStateBytes = sizeof(OptimizerState) + sizeof(int64_t);  // with one parameter's count
+
+  // A parameter whose first gradient comes late, behind a skipped step, moves as one that is alone in an optimizer.
+  template <class Rule>
+  void expect_own_count(const typename Rule::Group& settings) {
+    const Ref<Parameter> early = parameter("early", {1}), late = parameter("late", {1, 2}),
+                         alone = parameter("a", {1, 2});
+    GroupedOptimizer<Rule> both(group({early, late}, {}), settings), one(group({alone}, {}), settings);
+    both.set_guard(Optimizer::Guard::kSkip);
+    const auto step = [&](double gradient, bool has_late) {
+      both.zero_grad();
+      give_gradient(early, gradient);
+      if (has_late) give_gradient(late, gradient);
+      both.step();
+    };
+    for (int i = 0; i < 20; ++i) step(1, false);
+    step(std::numeric_limits<double>::infinity(), true);
+    EXPECT_EQ(both.update_counts(), (std::vector<int64_t>{20, 0}));
+    for (double gradient : {1.0, -3.0, 0.5}) {
+      step(gradient, true);
+      one.zero_grad();
+      give_gradient(alone, gradient);
+      one.step();
+    }
+    EXPECT_EQ(values(late->master()), values(alone->master())) << Rule::kName;
+    EXPECT_EQ(both.update_counts(), (std::vector<int64_t>{23, 3}));
+  }
 
   // Allocates all memory that the device can still provide, except `pages` pages.
   std::vector<Tensor> all_memory_but(int pages) {
@@ -325,6 +353,17 @@ TEST_F(OptimizerTest, MemoryWith8BitMomentsIsWhatIsPromised) {
   EXPECT_EQ(bytes(Category::kParameters), 2 * kCount);
   EXPECT_EQ(bytes(Category::kGradients), 2 * kCount);
   EXPECT_EQ(bytes(Category::kOptimizer), (2 + 1 + 1) * kCount + 2 * 4 * kCount / kBlockSize + kStateBytes);
+}
+
+TEST_F(OptimizerTest, AParameterWhoseFirstGradientIsLateCountsItsOwnUpdates) {
+  expect_own_count<AdamWRule>(kAdamw);
+  expect_own_count<AdamRule>(kAdamw);
+  expect_own_count<AdafactorRule>(kAdafactor);
+  expect_own_count<RmspropRule>(kRmsprop);
+  expect_own_count<LionRule>({.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .weight_decay = 0});
+  // The first momentum of SGD is the gradient itself, without dampening.
+  expect_own_count<SgdRule>(
+      {.lr = 0.1, .momentum = 0.9, .dampening = 0.5, .weight_decay = 0, .nesterov = 0, .reserved = 0});
 }
 
 // A constant gradient moves every weight by the learning rate in each step, apart from the moments' rounding.

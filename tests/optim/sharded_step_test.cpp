@@ -111,7 +111,8 @@ class ShardedStepTest : public RoomTest {
     for (const NamedParameter& named : group.parameters) {
       if (named.parameter->is_split()) remainder_bytes += 2 * named.parameter->remainder().numel();
     }
-    EXPECT_EQ(bytes() - before - remainder_bytes, result.moment_bytes + static_cast<int64_t>(sizeof(OptimizerState)));
+    constexpr size_t kCounted = sizeof(OptimizerState) + std::size(kSizes) * sizeof(int64_t);
+    EXPECT_EQ(bytes() - before - remainder_bytes, result.moment_bytes + static_cast<int64_t>(kCounted));
     GradScaler scaler(device, {.growth_interval = 1}, 8.0f, true);
     for (uint32_t step = 0; step < 3; ++step) {
       for (size_t k = 0; k < std::size(kSizes); ++k) {

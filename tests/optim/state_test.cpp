@@ -54,10 +54,31 @@ TEST_F(OptimizerStateTest, F27_StepsThatCannotBeCountedOnAreRefused) {
   EXPECT_EQ(optimizer_->step_count(), int64_t{1} << 40);
 }
 
-// Adam's bias correction would divide by a negative number, and take its root.
-TEST_F(OptimizerStateTest, F27_AGroupThatBeginsAfterTheLastStepIsRefused) {
-  EXPECT_EQ(code_of_state("group.0.first_step", int64_t{1}), Code::kFormat);
-  EXPECT_EQ(code_of_state("group.0.first_step", int64_t{0}), Code::kOk);
+TEST_F(OptimizerStateTest, F27_CountsOfUpdatesThatNoParameterHasAreRefused) {
+  for (const int64_t count : {int64_t{-1}, int64_t{1}, std::numeric_limits<int64_t>::max()}) {
+    EXPECT_EQ(code_of_state("0.weight.updates", count), Code::kFormat) << count;
+  }
+  EXPECT_EQ(code_of_state("0.weight.updates", int64_t{0}), Code::kOk);
+}
+
+// Earlier versions counted steps by groups. Adam's bias correction would divide by a negative number, and take its
+// root, if a group began after the last step.
+TEST_F(OptimizerStateTest, ParametersOfAnEarlierVersionCountTheStepsOfTheirGroup) {
+  const auto updates_of_group_since = [&](int64_t first_step) {
+    StateDict earlier;
+    const StateDict state = state_of(*optimizer_);
+    for (const StateTensor& entry : state.tensors()) earlier.add(entry.name, entry.tensor);
+    for (const NamedScalar& scalar : state.scalars()) {
+      if (scalar.name == "step") earlier.add(scalar.name, int64_t{7});
+      if (scalar.name != "step" && scalar.name != "0.weight.updates") earlier.add(scalar.name, scalar.value);
+    }
+    earlier.add("group.0.first_step", first_step);
+    stage_state(*optimizer_, earlier)();
+    return optimizer_->update_counts();
+  };
+  EXPECT_EQ(updates_of_group_since(2), std::vector<int64_t>{5});
+  EXPECT_EQ(updates_of_group_since(7), std::vector<int64_t>{0});
+  EXPECT_EQ(code_of([&] { updates_of_group_since(8); }), Code::kFormat);
 }
 
 TEST_F(OptimizerStateTest, F27_RatesThatNoStepCanTakeAreRefused) {
@@ -182,6 +203,7 @@ TEST_F(ShardedMomentsTest, AreRangesOfThoseOfTheWholeParameter) {
     take_step(*rank);
     const StateDict own = state_of(*rank);
     ASSERT_EQ(own.tensors().size(), 4u);
+    EXPECT_EQ(*own.find_scalar("0.weight.updates"), *expected.find_scalar("0.weight.updates"));
     for (const StateTensor& entry : own.tensors()) {
       const StateTensor* all = expected.find(entry.name);
       ASSERT_NE(all, nullptr) << entry.name;
@@ -202,6 +224,7 @@ TEST_F(ShardedMomentsTest, AreLoadedFromThoseOfTheWholeParameter) {
     const Ref<Optimizer> rank = make_optimizer(shard);
     stage_state(*rank, saved)();
     EXPECT_EQ(rank->step_count(), 1);
+    EXPECT_EQ(rank->update_counts(), std::vector<int64_t>{1});
     const StateDict loaded = state_of(*rank);
     for (const StateTensor& entry : loaded.tensors()) {
       EXPECT_EQ(values(entry.tensor), range_of(*saved.find(entry.name), entry)) << entry.name;

@@ -25,8 +25,8 @@ extern "C" {
 /** Settings of Adafactor optimizers. A parameter of two or more dimensions is a list of matrices of the last two. Each
  * matrix keeps an FP32 number for each row, for each column, and for itself. Other parameters keep one for each
  * element. A step of a parameter is max(epsilon2, RMS of the weights) min(lr, 1 / sqrt(t)) times the gradient over the
- * root of its variance; the RMS of this quotient is bounded by clip_threshold. t counts the steps of the group. Sums
- * over a parameter have an order that does not depend on the number of threads.
+ * root of its variance; the RMS of this quotient is bounded by clip_threshold. t counts the updates of the parameter.
+ * Sums over a parameter have an order that does not depend on the number of threads.
  */
 typedef struct htone_adafactor_options {
   uint32_t struct_size;      /**< sizeof of this structure */
@@ -88,8 +88,8 @@ HTONE_API htone_status htone_optimizer_create_adafactor_over(htone_parameters* p
                                                              const htone_adafactor_options* options,
                                                              htone_optimizer** out);
 
-/** Adds a group of parameters with its own settings and storage, before the first step or later; its variances and its
- * count of steps begin then. Nothing changes if it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its variances begin
+ * then. Nothing changes if it fails.
  *
  * @param[in] optimizer an Adafactor optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_adafactor_over.

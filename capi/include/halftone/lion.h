@@ -80,8 +80,8 @@ HTONE_API htone_status htone_optimizer_create_lion(htone_module* module, const h
 HTONE_API htone_status htone_optimizer_create_lion_over(htone_parameters* parameters, const htone_lion_options* options,
                                                         htone_optimizer** out);
 
-/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments and its
- * count of steps begin then. Nothing changes if it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments begin
+ * then. Nothing changes if it fails.
  *
  * @param[in] optimizer a Lion optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_lion_over.

@@ -119,10 +119,10 @@ HTONE_EXPORT htone_status htone_optimizer_release(htone_optimizer* optimizer);
  */
 HTONE_API htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer);
 
-/** Updates the parameters that got a gradient since zero_grad; the others do not change. The parameters of a group
- * share one count of steps, which begins when the group is added: the bias correction of a parameter whose first
- * gradient comes late is that of the group. Gradients stay until they are zeroed, so a second step uses them again.
- * Does not wait for the device.
+/** Updates the parameters that got a gradient since zero_grad; the others do not change. Each parameter counts its own
+ * updates, as in PyTorch: steps in which it has no gradient, and skipped ones, do not count. So a parameter whose first
+ * gradient comes late, such as an unfrozen one, begins as in a new optimizer. Gradients stay until they are zeroed, so
+ * a second step uses them again. Does not wait for the device.
  *
  * @param[in] optimizer borrowed.
  * @errors INVALID_HANDLE, STATE (no parameter has a gradient; gradients are invalid since a failed backward; they are

@@ -51,8 +51,8 @@ HTONE_EXPORT htone_status htone_optimizer_load_options_init(htone_optimizer_load
  * found by its name. Parameters that the checkpoint has no moments of begin with moments of zeros, and moments of
  * other parameters are left out. The kind of optimizer, the storage of moments, and the shapes must fit in any case,
  * and no two parameters of an optimizer may have one name. Where the number of groups differs, the settings cannot be
- * loaded: keep_settings is required then. The count of steps is always loaded. A group without any saved parameter
- * begins its bias correction with the next step; a new parameter in another group takes that group's.
+ * loaded: keep_settings is required then. The count of steps is always loaded. A parameter without saved
+ * moments begins its bias correction anew.
  *
  * @param[in] checkpoint borrowed; no other thread may use the added parts meanwhile. All ranks give the same options.
  * @param[in] options optional; NULL means the defaults, which are those of htone_checkpoint_load.

@@ -79,8 +79,8 @@ HTONE_API htone_status htone_optimizer_create_sgd(htone_module* module, const ht
 HTONE_API htone_status htone_optimizer_create_sgd_over(htone_parameters* parameters, const htone_sgd_options* options,
                                                        htone_optimizer** out);
 
-/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments and its
- * count of steps begin then. Nothing changes if it fails.
+/** Adds a group of parameters with its own settings and storage, before the first step or later; its moments begin
+ * then. Nothing changes if it fails.
  *
  * @param[in] optimizer an SGD optimizer; borrowed.
  * @param[in] parameters as for htone_optimizer_create_sgd_over.

@@ -1,7 +1,7 @@
 // Adafactor with PyTorch's formulas (Shazeer and Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory
 // Cost", ICML 2018). Every backend's update calls these; pure functions, safe from any thread.
-//   g = grad * grad_factor, within +-clip_value and +-kLargestSquared          w = t^beta2_decay, t counts the group's
-//   own steps of each matrix [rows, columns], the last two dimensions of a tensor with two or more:
+//   g = grad * grad_factor, within +-clip_value and +-kLargestSquared          w = t^beta2_decay, t counts the updates
+//   of the parameter; of each matrix [rows, columns], the last two dimensions of a tensor with two or more:
 //     row[i] += w (mean over j of g[i, j]^2 - row[i])    column[j] += w (mean over i of g[i, j]^2 - column[j])
 //     variance[i, j] = row[i] column[j] / max(mean of row, epsilon1)
 //   of other tensors: variance += w (g^2 - variance)
@@ -19,7 +19,7 @@
 
 namespace halftone {
 
-// The values that all elements of a group share in one step.
+// The values that all elements of a parameter share in one step.
 struct AdafactorFactors {
   float grad_factor;
   float clip_value;
@@ -32,11 +32,11 @@ struct AdafactorFactors {
   double clip_threshold;
 };
 
-// REQUIRES: state.step > group.first_step, as it is after begin_step.
-HALFTONE_HOST_DEVICE inline AdafactorFactors adafactor_factors(const AdafactorGroup& group,
-                                                               const OptimizerState& state) {
+// `updates` is t, at least 1.
+HALFTONE_HOST_DEVICE inline AdafactorFactors adafactor_factors(const AdafactorGroup& group, const OptimizerState& state,
+                                                               int64_t updates) {
   const double lr = group.lr * state.lr_factor;
-  const double step = static_cast<double>(state.step - group.first_step);
+  const double step = static_cast<double>(updates);
   return {
       .grad_factor = state.grad_factor,
       .clip_value = state.clip_value,

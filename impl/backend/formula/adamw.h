@@ -4,7 +4,7 @@
 //   g = grad * grad_factor, within +-clip_value and +-kLargestSquared
 //   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
 //   master -= lr weight_decay master + lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
-// Adam adds weight_decay master to g instead, after the bounds. t counts the group's own steps.
+// Adam adds weight_decay master to g instead, after the bounds. t counts the updates of the parameter.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace halftone {
 
-// The values that all elements of a group share in one step: computed in double, rounded once.
+// The values that all elements of a parameter share in one step: computed in double, rounded once.
 struct AdamwFactors {
   float grad_factor;
   float clip_value;
@@ -31,11 +31,11 @@ struct AdamwFactors {
 
 enum class Decay { kDecoupled, kInGradient };
 
-// REQUIRES: state.step > group.first_step, as it is after begin_step.
+// `updates` is t, at least 1.
 template <Decay decay = Decay::kDecoupled>
-HALFTONE_HOST_DEVICE AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state) {
+HALFTONE_HOST_DEVICE AdamwFactors adamw_factors(const AdamwGroup& group, const OptimizerState& state, int64_t updates) {
   const double lr = group.lr * state.lr_factor;
-  const double step = static_cast<double>(state.step - group.first_step);
+  const double step = static_cast<double>(updates);
   const double bias1 = 1.0 - std::pow(group.beta1, step);
   const double bias2 = 1.0 - std::pow(group.beta2, step);
   return {

@@ -76,7 +76,6 @@ struct AdamwGroup {
   double beta2;
   double epsilon;
   double weight_decay;
-  int64_t first_step = 0;  // updates done before the group was there
 };
 
 struct LionGroup {
@@ -103,7 +102,6 @@ struct AdafactorGroup {
   double epsilon2;
   double clip_threshold;
   double weight_decay;
-  int64_t first_step = 0;  // updates done before the group was there
 };
 
 struct SgdGroup {
@@ -113,7 +111,6 @@ struct SgdGroup {
   double weight_decay;
   int32_t nesterov;
   int32_t reserved;
-  int64_t first_step = 0;  // updates done before the group was there
 };
 
 }  // namespace halftone

@@ -1,7 +1,7 @@
 // SGD with PyTorch's formulas, one element at a time. Every backend's update pass calls these; pure functions, safe
 // from any thread.
 //   g = grad * grad_factor, within +-clip_value, + weight_decay master
-//   with momentum: buffer = g in the first step, momentum buffer + (1 - dampening) g afterwards;
+//   with momentum: buffer = g in the first update of the parameter, momentum buffer + (1 - dampening) g afterwards;
 //                  g = g + momentum buffer with Nesterov, buffer without
 //   master -= lr g
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace halftone {
 
-// The values that all elements of a group share in one step: computed in double, rounded once.
+// The values that all elements of a parameter share in one step: computed in double, rounded once.
 struct SgdFactors {
   float grad_factor;
   float clip_value;
@@ -23,8 +23,9 @@ struct SgdFactors {
   bool first;  // the buffer holds nothing yet and is not read
 };
 
-// REQUIRES: state.step > group.first_step, as it is after begin_step.
-HALFTONE_HOST_DEVICE inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state) {
+// `updates` counts those of the parameter, this one included.
+HALFTONE_HOST_DEVICE inline SgdFactors sgd_factors(const SgdGroup& group, const OptimizerState& state,
+                                                   int64_t updates) {
   return {
       .grad_factor = state.grad_factor,
       .clip_value = state.clip_value,
@@ -33,7 +34,7 @@ HALFTONE_HOST_DEVICE inline SgdFactors sgd_factors(const SgdGroup& group, const 
       .one_minus_dampening = static_cast<float>(1.0 - group.dampening),
       .lr = static_cast<float>(group.lr * state.lr_factor),
       .nesterov = group.nesterov != 0,
-      .first = state.step == group.first_step + 1,
+      .first = updates == 1,
   };
 }
 

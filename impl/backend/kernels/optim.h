@@ -27,7 +27,8 @@ struct GradSlot {
   DType grad_dtype;
   int32_t parameter;  // its number, reported with the result of the check
   int64_t size;
-  int64_t first_block = 0;  // where the range begins in the parameter, in blocks of 256
+  int64_t first_block = 0;     // where the range begins in the parameter, in blocks of 256
+  int64_t* updates = nullptr;  // device memory: how many updates the parameter had; null: nobody counts them
 };
 
 // A moment in memory: f32, bf16, or 8-bit codes (i8 if signed, u8 if not negative) with an FP32 scale for each block of
@@ -60,7 +61,13 @@ struct UpdateSlot {
   int64_t first_block;  // where the range begins in the parameter, in blocks of 256
   int64_t rows = 0;     // the last two dimensions of a whole parameter that has two or more: of each of its matrices
   int64_t columns = 0;  // otherwise both are 0
+  const int64_t* updates = nullptr;  // of the parameter, the current one included; null: as many as the optimizer's
 };
+
+// The count that the formulas of a slot use, after begin_step.
+HALFTONE_HOST_DEVICE inline int64_t updates_of(const UpdateSlot& slot, const OptimizerState& state) {
+  return slot.updates != nullptr ? *slot.updates : state.step;
+}
 
 struct OptimKernels {
   // partials[i] = the sum of the squares of chunk i's elements in double, in the order of formula/norm_tree.h. If any
@@ -76,7 +83,9 @@ struct OptimKernels {
   Status (*guard_norm)(Stream&, const NormGuard& guard, OptimizerState* state) noexcept;
   Status (*set_clip_value)(Stream&, float value, OptimizerState* state) noexcept;
   // Advances step and schedule position unless found_inf is set, computes the step's factors, and keeps its outcome.
-  Status (*begin_step)(Stream&, const Schedule& schedule, OptimizerState* state) noexcept;
+  // Then the count of each slot is one more, too.
+  Status (*begin_step)(Stream&, const Schedule& schedule, const MultiTensor<GradSlot>& counted,
+                       OptimizerState* state) noexcept;
   // Ends the step: resets the gradient factor and the result of the check for the next one.
   Status (*end_step)(Stream&, OptimizerState* state) noexcept;
   // formula/grad_scaler.h on the device, so that a step never waits for the device.

@@ -261,7 +261,7 @@ void adafactor_slots(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, c
     const Chunk* last = std::lower_bound(first, end, index + 1, before);
     if (first == last) return;  // no elements
     const UpdateSlot& slot = tensors.slots[index];
-    const AdafactorFactors factors = adafactor_factors(groups[slot.group], state);
+    const AdafactorFactors factors = adafactor_factors(groups[slot.group], state, updates_of(slot, state));
     ParameterUpdate(slot, factors, state.step, first, last - first, partials + (first - tensors.chunks)).run(pool);
   };
   // Small parameters side by side, each on one thread: a run of the pool from within a task stays on its thread. Then

@@ -36,8 +36,12 @@ Status set_clip_value(Stream&, float value, OptimizerState* state) noexcept {
   return {};
 }
 
-Status begin_step(Stream&, const Schedule& schedule, OptimizerState* state) noexcept {
+Status begin_step(Stream&, const Schedule& schedule, const MultiTensor<GradSlot>& counted,
+                  OptimizerState* state) noexcept {
   advance(schedule, *state);
+  for (int64_t i = 0; i < counted.slot_count && state->skipped == 0; ++i) {
+    if (counted.slots[i].updates != nullptr) *counted.slots[i].updates += 1;
+  }
   return {};
 }
 

@@ -62,8 +62,8 @@ HWY_INLINE void rmsprop_tile(const RmspropFactors& factors, int64_t count, const
   }
 }
 
-// ---- The rules: the factors of a group in one step, and the formula on a tile. decay1 and decay3 are the factors by
-// which the formula multiplies the first and the third moment.
+// ---- The rules: the factors of a parameter in one step, and the formula on a tile. decay1 and decay3 are the factors
+// by which the formula multiplies the first and the third moment.
 
 // The arguments of a formula; moments that the optimizer does not have are null.
 struct UpdateTile {
@@ -79,7 +79,8 @@ template <Decay decay>
 struct AdamwUpdate {
   AdamwFactors factors;
 
-  AdamwUpdate(const AdamwGroup& group, const OptimizerState& state) : factors(adamw_factors<decay>(group, state)) {}
+  AdamwUpdate(const AdamwGroup& group, const OptimizerState& state, int64_t updates)
+      : factors(adamw_factors<decay>(group, state, updates)) {}
   float decay1() const { return factors.beta1; }
   HWY_INLINE void operator()(const UpdateTile& tile) const {
     adamw_tile<decay>(factors, tile.count, tile.grad, tile.master, tile.moment1, tile.moment2);
@@ -89,7 +90,7 @@ struct AdamwUpdate {
 struct LionUpdate {
   LionFactors factors;
 
-  LionUpdate(const LionGroup& group, const OptimizerState& state) : factors(lion_factors(group, state)) {}
+  LionUpdate(const LionGroup& group, const OptimizerState& state, int64_t) : factors(lion_factors(group, state)) {}
   float decay1() const { return factors.beta2; }
   HWY_INLINE void operator()(const UpdateTile& tile) const {
     lion_tile(factors, tile.count, tile.grad, tile.master, tile.moment1);
@@ -99,7 +100,8 @@ struct LionUpdate {
 struct SgdUpdate {
   SgdFactors factors;
 
-  SgdUpdate(const SgdGroup& group, const OptimizerState& state) : factors(sgd_factors(group, state)) {}
+  SgdUpdate(const SgdGroup& group, const OptimizerState& state, int64_t updates)
+      : factors(sgd_factors(group, state, updates)) {}
   float decay1() const { return factors.momentum; }
   HWY_INLINE void operator()(const UpdateTile& tile) const {
     if (tile.moment1 == nullptr) return sgd_tile(factors, tile.count, tile.grad, tile.master);
@@ -110,7 +112,8 @@ struct SgdUpdate {
 struct RmspropUpdate {
   RmspropFactors factors;
 
-  RmspropUpdate(const RmspropGroup& group, const OptimizerState& state) : factors(rmsprop_factors(group, state)) {}
+  RmspropUpdate(const RmspropGroup& group, const OptimizerState& state, int64_t)
+      : factors(rmsprop_factors(group, state)) {}
   float decay1() const { return factors.momentum; }
   float decay3() const { return factors.alpha; }
   HWY_INLINE void operator()(const UpdateTile& tile) const {
@@ -175,7 +178,7 @@ void update_by(ThreadPool& pool, const MultiTensor<UpdateSlot>& tensors, const G
                const OptimizerState& state) {
   const Pass pass = {state.step, elements_of(tensors) >= kNonTemporalElements};
   for_each_chunk(pool, tensors, [&](const UpdateSlot& slot, const Chunk& chunk, int64_t) {
-    update_chunk(slot, chunk, pass, Rule(groups[slot.group], state));
+    update_chunk(slot, chunk, pass, Rule(groups[slot.group], state, updates_of(slot, state)));
   });
 }
 

@@ -71,7 +71,8 @@ HALFTONE_KERNEL finish_sums(AdafactorPass pass) {
     const double sum = sum_in_order(0.0, count, [&](int64_t k) { return pass.partials[first + k]; });
     if (count == 0 || lane_of_thread() != 0) continue;
     const UpdateSlot& slot = pass.tensors.slots[i];
-    const AdafactorFactors factors = adafactor_factors(pass.groups[slot.group], *pass.state);
+    const AdafactorFactors factors =
+        adafactor_factors(pass.groups[slot.group], *pass.state, updates_of(slot, *pass.state));
     SlotRate& rate = pass.rate_of(i);
     if constexpr (finds == Finds::kScale) {
       rate.scale = adafactor_scale(factors, sum, slot.size);

@@ -73,7 +73,8 @@ HALFTONE_DEVICE inline void for_each_chunk_of(const AdafactorPass& pass, F&& f) 
     if (!pass.includes(chunk)) continue;
     const UpdateSlot& slot = pass.tensors.slots[chunk.slot];
     __syncthreads();
-    if (threadIdx.x == 0) factors = adafactor_factors(pass.groups[slot.group], *pass.state);
+    if (threadIdx.x == 0)
+      factors = adafactor_factors(pass.groups[slot.group], *pass.state, updates_of(slot, *pass.state));
     __syncthreads();
     f(AdafactorSlot{slot, factors}, chunk, i);
   }

@@ -11,8 +11,8 @@ struct AdamwRule {
   using Factors = AdamwFactors;
   static constexpr bool kHasThird = false;
 
-  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state) {
-    return adamw_factors<decay>(group, state);
+  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state, int64_t updates) {
+    return adamw_factors<decay>(group, state, updates);
   }
   HALFTONE_DEVICE static float decay1(const Factors& factors) { return factors.beta1; }
   HALFTONE_DEVICE static void update(const Factors& factors, const UpdateSlot&, UpdateTile& tile) {

@@ -12,7 +12,8 @@ Status sum_norm(Stream& stream, const NormNode* nodes, const double* partials, i
 Status accept_gradients(Stream& stream, OptimizerState* state) noexcept;
 Status guard_norm(Stream& stream, const NormGuard& guard, OptimizerState* state) noexcept;
 Status set_clip_value(Stream& stream, float value, OptimizerState* state) noexcept;
-Status begin_step(Stream& stream, const Schedule& schedule, OptimizerState* state) noexcept;
+Status begin_step(Stream& stream, const Schedule& schedule, const MultiTensor<GradSlot>& counted,
+                  OptimizerState* state) noexcept;
 Status end_step(Stream& stream, OptimizerState* state) noexcept;
 Status unscale(Stream& stream, ScalerState* scaler, OptimizerState* state) noexcept;
 Status clip_by_norm(Stream& stream, double max_norm, OptimizerState* state) noexcept;

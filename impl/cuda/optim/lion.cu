@@ -10,7 +10,7 @@ struct LionRule {
   using Factors = LionFactors;
   static constexpr bool kHasThird = false;
 
-  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state) {
+  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state, int64_t) {
     return lion_factors(group, state);
   }
   HALFTONE_DEVICE static float decay1(const Factors& factors) { return factors.beta2; }

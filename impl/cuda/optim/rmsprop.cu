@@ -10,7 +10,7 @@ struct RmspropRule {
   using Factors = RmspropFactors;
   static constexpr bool kHasThird = true;
 
-  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state) {
+  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state, int64_t) {
     return rmsprop_factors(group, state);
   }
   HALFTONE_DEVICE static float decay1(const Factors& factors) { return factors.momentum; }

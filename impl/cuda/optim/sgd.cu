@@ -10,8 +10,8 @@ struct SgdRule {
   using Factors = SgdFactors;
   static constexpr bool kHasThird = false;
 
-  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state) {
-    return sgd_factors(group, state);
+  HALFTONE_DEVICE static Factors factors(const Group& group, const OptimizerState& state, int64_t updates) {
+    return sgd_factors(group, state, updates);
   }
   HALFTONE_DEVICE static float decay1(const Factors& factors) { return factors.momentum; }
   HALFTONE_DEVICE static void update(const Factors& factors, const UpdateSlot& slot, UpdateTile& tile) {

@@ -1,5 +1,5 @@
-// The entries that change an optimizer's or a scaler's state alone: one thread runs the shared formula where the state
-// is, so that no step waits for it.
+// The entries that change an optimizer's or a scaler's state alone, and the counts of updates: one thread runs the
+// shared formula where the state is, so that no step waits for it.
 #include "backend/formula/grad_scaler.h"
 #include "backend/formula/norm_guard.h"
 #include "backend/formula/schedule.h"
@@ -36,12 +36,6 @@ struct SetClipValue {
   HALFTONE_DEVICE void operator()() const { state->clip_value = value; }
 };
 
-struct Begin {
-  Schedule schedule;
-  OptimizerState* state;
-  HALFTONE_DEVICE void operator()() const { advance(schedule, *state); }
-};
-
 struct End {
   OptimizerState* state;
   HALFTONE_DEVICE void operator()() const { reset_check(*state); }
@@ -69,6 +63,16 @@ struct UpdateScale {
   }
 };
 
+// One block: the counts wait for the state.
+HALFTONE_KERNEL begin_kernel(Schedule schedule, MultiTensor<GradSlot> counted, OptimizerState* state) {
+  if (threadIdx.x == 0) advance(schedule, *state);
+  __syncthreads();
+  if (state->skipped != 0) return;
+  for (int64_t i = threadIdx.x; i < counted.slot_count; i += blockDim.x) {
+    if (counted.slots[i].updates != nullptr) *counted.slots[i].updates += 1;
+  }
+}
+
 }  // namespace
 
 Status accept_gradients(Stream& stream, OptimizerState* state) noexcept { return run(stream, Accept{state}); }
@@ -81,8 +85,9 @@ Status set_clip_value(Stream& stream, float value, OptimizerState* state) noexce
   return run(stream, SetClipValue{value, state});
 }
 
-Status begin_step(Stream& stream, const Schedule& schedule, OptimizerState* state) noexcept {
-  return run(stream, Begin{schedule, state});
+Status begin_step(Stream& stream, const Schedule& schedule, const MultiTensor<GradSlot>& counted,
+                  OptimizerState* state) noexcept {
+  return launch(stream, {.blocks = 1, .threads = kThreads}, begin_kernel, schedule, counted, state);
 }
 
 Status end_step(Stream& stream, OptimizerState* state) noexcept { return run(stream, End{state}); }

@@ -2,7 +2,7 @@
 // is a struct of static functions with
 //   Group, Factors            the settings, and what all elements of a group share in one step
 //   kHasThird                 true if there may be a third moment
-//   factors(group, state)
+//   factors(group, state, updates)     `updates` counts those of the parameter
 //   decay1(factors), decay3(factors)   the factors by which the formula multiplies the first and the third moment
 //   update(factors, slot, tile)        the formula
 #pragma once
@@ -75,7 +75,7 @@ HALFTONE_KERNEL update_kernel(MultiTensor<UpdateSlot> tensors, const typename Ru
   for_each_chunk_part(tensors, [&](const Chunk& chunk, int64_t first, int64_t last) {
     const UpdateSlot& slot = tensors.slots[chunk.slot];
     __syncthreads();
-    if (threadIdx.x == 0) factors = Rule::factors(groups[slot.group], *state);
+    if (threadIdx.x == 0) factors = Rule::factors(groups[slot.group], *state, updates_of(slot, *state));
     __syncthreads();
     for_each_tile(chunk, first, last, [&](const Part& part) { update_tile<Rule>(slot, part, factors, state->step); });
   });

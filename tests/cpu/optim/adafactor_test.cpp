@@ -119,7 +119,7 @@ void draw_gradients(ParameterList& list, int step) {
 
 void step(Stream& stream, ParameterList& list, const AdafactorGroup* groups, OptimizerState& state) {
   std::vector<double> partials(static_cast<size_t>(list.tensors().chunk_count));
-  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
   ASSERT_TRUE(cpu::kOptimKernels.adafactor(stream, list.tensors(), groups, partials.data(), &state).ok());
 }
 

@@ -72,7 +72,7 @@ void expect_copies_of_masters(ParameterList& list) {
 }
 
 void step(Stream& stream, ParameterList& list, OptimizerState& state, const Schedule& schedule = {}) {
-  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, schedule, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, schedule, {}, &state).ok());
   ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), kGroups, &state).ok());
 }
 
@@ -214,7 +214,7 @@ TEST(Adamw, GathersUpdatesThatA16BitWeightWouldLose) {
   parameter.grad.set(0, 1.0);
   OptimizerState state;
   for (int t = 0; t < 100; ++t) {
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &group, &state).ok());
   }
   EXPECT_NEAR(parameter.master.get(0), 0.99, 1e-5);

@@ -121,7 +121,7 @@ TEST(BlockCode, AScaleIsTheLargestMagnitudeButNotBelowTheLeastScale) {
 ParameterSpec coded(int64_t size) { return {size, DType::kBF16, DType::kBF16, true, 0, DType::kI8, true, DType::kU8}; }
 
 void step(Stream& stream, ParameterList& list, OptimizerState& state, const AdamwGroup& group = kGroup) {
-  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
   ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &group, &state).ok());
 }
 
@@ -189,7 +189,7 @@ TEST(BlockCode, TheFirstStepIsTheFormulaThenTheCodes) {
     OptimizerState state;
     list.draw_gradients(1, -1, 1);
     step(stream, list, state);
-    expect_formula_then_codes(list, adamw_factors(kGroup, state));
+    expect_formula_then_codes(list, adamw_factors(kGroup, state, state.step));
   });
 }
 
@@ -212,7 +212,7 @@ TEST(BlockCode, CodesNextToAFourthPowerAreTheFormulas) {
     for (int64_t i = 0; i < 255; ++i) grad[i] = std::ldexp(1.0f, static_cast<int>(-i / 2));
     OptimizerState state;
     step(stream, list, state, kSquares);
-    expect_formula_then_codes(list, adamw_factors(kSquares, state));
+    expect_formula_then_codes(list, adamw_factors(kSquares, state, state.step));
   });
 }
 

@@ -39,7 +39,7 @@ class Training {
   void step() {
     const AdamwGroup adamw = {lr_, settings_.beta1, settings_.beta2, 1e-8, 0};
     const SgdGroup sgd = {lr_, settings_.beta1, 0, 0, 0, 0};
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, {}, &state_).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, {}, {}, &state_).ok());
     ASSERT_TRUE(settings_.rule == Rule::kSgd
                     ? cpu::kOptimKernels.sgd(stream_, list_.tensors(), &sgd, &state_).ok()
                     : cpu::kOptimKernels.adamw(stream_, list_.tensors(), &adamw, &state_).ok());
@@ -238,7 +238,7 @@ void expect_true_sum(const Decaying& of) {
   const int steps = std::min(10000, static_cast<int>(12 / (1 - of.decay)));
   for (int t = 0; t < steps; ++t) {
     const OptimKernels& kernels = cpu::kOptimKernels;
-    ASSERT_TRUE(kernels.begin_step(stream, {}, &state).ok());
+    ASSERT_TRUE(kernels.begin_step(stream, {}, {}, &state).ok());
     const Status done = of.rule == Rule::kAdamw  ? kernels.adamw(stream, list.tensors(), &adamw, &state)
                         : of.rule == Rule::kAdam ? kernels.adam(stream, list.tensors(), &adamw, &state)
                         : of.rule == Rule::kLion ? kernels.lion(stream, list.tensors(), &lion, &state)

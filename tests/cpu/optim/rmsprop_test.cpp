@@ -66,7 +66,7 @@ void run(Stream& stream, ParameterList& list, const RmspropGroup& group, int ste
   for (int t = 1; t <= steps; ++t) {
     state.grad_factor = 0.5f;
     list.draw_gradients(static_cast<uint32_t>(t), -1, 1);
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     ASSERT_TRUE(cpu::kOptimKernels.rmsprop(stream, list.tensors(), groups, &state).ok());
     for (size_t k = 0; references != nullptr && k < references->size(); ++k) {
       const Streams& parameter = *list.parameters()[k];
@@ -187,7 +187,7 @@ TEST(Rmsprop, ACenteredStepStaysANumberWhereTheGradientDoesNotChange) {
   OptimizerState state;
   for (int64_t i = 0; i < 300; ++i) list.parameters()[0]->grad.set(i, 0.1 + 0.01 * static_cast<double>(i));
   for (int t = 0; t < 500; ++t) {
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     ASSERT_TRUE(cpu::kOptimKernels.rmsprop(stream, list.tensors(), &group, &state).ok());
   }
   for (int64_t i = 0; i < 300; ++i) ASSERT_TRUE(std::isfinite(list.parameters()[0]->master.get(i))) << i;
@@ -201,7 +201,7 @@ TEST(Rmsprop, ANanGradientReachesTheWeight) {
     Streams& parameter = *list.parameters()[0];
     for (int64_t i = 0; i < 40; ++i) parameter.grad.set(i, i == 7 ? NAN : 1);
     OptimizerState state;
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     ASSERT_TRUE(cpu::kOptimKernels.rmsprop(stream, list.tensors(), &test.group, &state).ok());
     for (int64_t i = 0; i < 40; ++i) ASSERT_EQ(std::isnan(parameter.master.get(i)), i == 7) << test.name << " " << i;
   }

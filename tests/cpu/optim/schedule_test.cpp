@@ -35,7 +35,7 @@ TEST_F(BeginStep, TakesTheFactorOfTheUpdatesDoneBefore) {
   OptimizerState state;
   const double expected[] = {1.0, 0.5 * (1 + 0.70710678118654752), 0.5, 0.5 * (1 - 0.70710678118654752), 0.0, 0.0};
   for (int64_t t = 0; t < 6; ++t) {
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, cosine_, &state).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, cosine_, {}, &state).ok());
     EXPECT_EQ(state.step, t + 1);
     EXPECT_NEAR(state.lr_factor, expected[t], 1e-15);
   }
@@ -46,7 +46,7 @@ TEST_F(BeginStep, AdvancesNeitherStepNorScheduleWhereGradientsWereNotFinite) {
   state.step = 2;
   state.lr_factor = 0.75;
   state.found_inf = 1;
-  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, cosine_, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, cosine_, {}, &state).ok());
   EXPECT_EQ(state.step, 2);
   EXPECT_EQ(state.lr_factor, 0.75);
 }
@@ -55,7 +55,7 @@ TEST_F(BeginStep, AdvancesNeitherStepNorScheduleWhereGradientsWereNotFinite) {
 TEST_F(BeginStep, CountsBeyondTwoToThe24) {
   OptimizerState state;
   state.step = int64_t{1} << 24;
-  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, {}, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream_, {}, {}, &state).ok());
   EXPECT_EQ(state.step, (int64_t{1} << 24) + 1);
 }
 

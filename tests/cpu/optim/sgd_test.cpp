@@ -37,7 +37,7 @@ void run(Stream& stream, ParameterList& list, const SgdGroup* groups, int steps,
   state.grad_factor = 0.5f;
   for (int t = 1; t <= steps; ++t) {
     list.draw_gradients(static_cast<uint32_t>(t), -1, 1);
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     ASSERT_TRUE(cpu::kOptimKernels.sgd(stream, list.tensors(), groups, &state).ok());
     if (references == nullptr) continue;
     for (size_t k = 0; k < references->size(); ++k) {

@@ -105,7 +105,7 @@ std::vector<float> weights_after_steps(bool split, int threads, uint32_t steps) 
   OptimizerState state;
   for (uint32_t t = 1; t <= steps; ++t) {
     list.draw_gradients(t, -1, 1);
-    EXPECT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    EXPECT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     EXPECT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &kAdamw, &state).ok());
   }
   EXPECT_TRUE(list.guards_hold());

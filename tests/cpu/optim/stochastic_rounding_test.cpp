@@ -165,7 +165,7 @@ std::vector<std::byte> bytes_after_steps(int threads) {
   OptimizerState state;
   for (uint32_t t = 1; t <= 3; ++t) {
     list.draw_gradients(t, -1, 1);
-    EXPECT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    EXPECT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     EXPECT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &kAdamw, &state).ok());
   }
   EXPECT_TRUE(list.guards_hold());
@@ -196,7 +196,7 @@ TEST(StochasticRounding, AStepIsTheFormulaThenTheRounding) {
     before.emplace_back(weights, weights + p->spec.size);
   }
   OptimizerState state;
-  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
   ASSERT_TRUE(cpu::kOptimKernels.sgd(stream, list.tensors(), &kSgd, &state).ok());
   for (size_t k = 0; k < before.size(); ++k) {
     const Streams& p = *list.parameters()[k];
@@ -224,13 +224,13 @@ TEST(StochasticRounding, RoundsBf16MomentsThatDecaySlowly) {
       ParameterList list({{700, DType::kF32, DType::kF32, false, 0, DType::kBF16}});
       list.draw_gradients(1, -1, 1);
       OptimizerState state;
-      ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+      ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
       ASSERT_TRUE(cpu::kOptimKernels.adamw(stream, list.tensors(), &group, &state).ok());
       const Streams& p = *list.parameters()[0];
       const PhiloxKey key = rounding_key(ParameterList::kSeed, 0, 1, Rounded::kMoment);
       for (int64_t i = 0; i < p.spec.size; ++i) {
         float master = 0, m = 0, v = 0;
-        adamw_update(adamw_factors(group, state), static_cast<float>(p.grad.get(i)), master, m, v);
+        adamw_update(adamw_factors(group, state, state.step), static_cast<float>(p.grad.get(i)), master, m, v);
         const int64_t across = i % 256 < 128 ? i + 128 : i - 128;
         const uint32_t drawn = philox(key, static_cast<uint64_t>(across / 8))[static_cast<size_t>(across % 8 / 2)];
         const auto word = static_cast<uint16_t>(across % 2 == 0 ? drawn : drawn >> 16);
@@ -250,7 +250,7 @@ TEST(StochasticRounding, IsTheSameForAShardAsForTheWhole) {
   whole.draw_gradients(1, -1, 1);
   parts.draw_gradients(1, -1, 1);
   OptimizerState state;
-  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+  ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
   ASSERT_TRUE(cpu::kOptimKernels.sgd(stream, whole.tensors(), &kSgd, &state).ok());
   for (const int64_t begin : {int64_t{0}, kCut}) {
     UpdateSlot slot = parts.tensors().slots[0];
@@ -284,7 +284,7 @@ void expect_unbiased_steps(DType dtype, double u, DType moment1, DType moment2) 
   for (int t = 0; t < 1000; ++t) {
     const float grad = static_cast<float>(0.2 + std::sin(t));
     for (int64_t i = 0; i < kSize; ++i) p.grad.set(i, grad);
-    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, &state).ok());
+    ASSERT_TRUE(cpu::kOptimKernels.begin_step(stream, {}, {}, &state).ok());
     ASSERT_TRUE(cpu::kOptimKernels.sgd(stream, list.tensors(), &momentum, &state).ok());
     buffer = t == 0 ? grad : 0.9 * buffer + grad;
     weight -= 1e-4 * buffer;

@@ -184,7 +184,7 @@ class Course {
     const LionGroup lion = {s.lr, s.beta1, s.beta2, s.decay};
     const RmspropGroup rmsprop = {s.lr, s.beta2, 1e-8, s.decay, 0, 0, 0};
     const OptimKernels& kernels = cpu::kOptimKernels;
-    ASSERT_TRUE(kernels.begin_step(stream_, {}, &state_).ok());
+    ASSERT_TRUE(kernels.begin_step(stream_, {}, {}, &state_).ok());
     switch (s.rule) {
       case Rule::kAdamw:
         ASSERT_TRUE(kernels.adamw(stream_, list_.tensors(), &adamw, &state_).ok());
