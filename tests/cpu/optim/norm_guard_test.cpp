@@ -9,8 +9,6 @@
 namespace halftone {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // A step whose gradients, stored with a scale of 8, have a norm, and what must become of it.
 struct Transition {
   double norm;
@@ -31,7 +29,7 @@ void expect_transitions(const NormGuard& guard, const std::vector<Transition>& t
     if (!std::isfinite(each.norm)) {
       state.found_inf = 1.0f;
       state.offending_parameter = 5;
-      state.offending_kind = NotFinite::kInfinity;
+      state.offending_kind = NotFinite::INFINITY;
     }
     guard_norm(guard, state);
     advance({}, state);
@@ -41,7 +39,7 @@ void expect_transitions(const NormGuard& guard, const std::vector<Transition>& t
     EXPECT_EQ(state.step_norm, each.norm);
     EXPECT_DOUBLE_EQ(state.step_norm_limit, each.limit) << each.norm;
     EXPECT_DOUBLE_EQ(state.mean_norm, each.mean) << each.norm;
-    EXPECT_EQ(state.skipped_kind, std::isfinite(each.norm) ? NotFinite::kNothing : NotFinite::kInfinity);
+    EXPECT_EQ(state.skipped_kind, std::isfinite(each.norm) ? NotFinite::kNothing : NotFinite::INFINITY);
     if (each.skipped) {
       EXPECT_EQ(state.skipped_parameter, each.exceeded ? 3 : 5);
     }
@@ -53,7 +51,7 @@ void expect_transitions(const NormGuard& guard, const std::vector<Transition>& t
 TEST(NormGuard, AnAbsoluteLimitSkipsWhatIsAboveIt) {
   expect_transitions({.max_norm = 4}, {{4, false, false, 4, 4},
                                        {4.5, true, true, 4, 4},
-                                       {kInfinity, true, false, 4, 4},
+                                       {INFINITY, true, false, 4, 4},
                                        {1e25, true, true, 4, 4},
                                        {2, false, false, 4, 2}});
 }
@@ -61,12 +59,12 @@ TEST(NormGuard, AnAbsoluteLimitSkipsWhatIsAboveIt) {
 TEST(NormGuard, ARelativeLimitBeginsAfterTheWarmUpAndFollowsTheMeanOfTakenSteps) {
   expect_transitions({.max_ratio = 2, .decay = 0.75, .warmup_steps = 3}, {{1, false, false, 0, 1},
                                                                           {3, false, false, 0, 2},
-                                                                          {kInfinity, true, false, 0, 2},
+                                                                          {INFINITY, true, false, 0, 2},
                                                                           {5, false, false, 0, 3},
                                                                           {6.5, true, true, 6, 3},
                                                                           {6, false, false, 6, 3.75},
                                                                           {7.5, false, false, 7.5, 4.6875},
-                                                                          {kInfinity, true, false, 9.375, 4.6875}});
+                                                                          {INFINITY, true, false, 9.375, 4.6875}});
 }
 
 TEST(NormGuard, TheSmallerLimitHolds) {
