@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -35,6 +36,33 @@ std::string make_folder() {
   return path;
 }
 
+void remove(const std::string& folder) {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+// A process that outlives the launcher, in a session of its own, and removes the folder then. The launcher holds the
+// other end of its pipe, which closes with the launcher, however that ends.
+pid_t start_keeper(const std::string& folder) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
+  const pid_t keeper = fork();
+  if (keeper < 0) fail("cannot start a process");
+  if (keeper != 0) {
+    close(ends[0]);
+    return keeper;
+  }
+  setsid();
+  // It keeps no file of the launcher's open: readers of its output wait for the end of that.
+  for (int file = 0; file < static_cast<int>(sysconf(_SC_OPEN_MAX)) && file < 1024; ++file) {
+    if (file != ends[0]) close(file);
+  }
+  char byte;
+  while (read(ends[0], &byte, 1) < 0 && errno == EINTR) continue;
+  remove(folder);
+  _exit(0);
+}
+
 // Another one for each run, so that processes of different runs cannot meet.
 std::string make_secret() {
   unsigned char bytes[16];
@@ -65,14 +93,19 @@ Run::Run(const Options& options) : options_(options) {
   const char* secret = secure_getenv("HALFTONE_SECRET");
   secret_ = secret != nullptr && *secret != '\0' ? secret : make_secret();
   signals_ = open_signals();
-  if (options.machines == 1) folder_ = make_folder();
+  if (options.machines != 1) return;
+  folder_ = make_folder();
+  keeper_ = start_keeper(folder_);
 }
 
 // Reached with running processes only after an error.
 Run::~Run() {
   for (const Process& process : processes_) process.send_signal(SIGKILL);
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  if (keeper_ > 0) {
+    remove(folder_);
+    kill(keeper_, SIGKILL);
+    waitpid(keeper_, nullptr, 0);
+  }
   close(signals_);
 }
 

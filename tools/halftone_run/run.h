@@ -1,6 +1,8 @@
 // A run: all processes of this machine, from the first start to the last end.
 #pragma once
 
+#include <sys/types.h>
+
 #include <deque>
 #include <string>
 
@@ -34,6 +36,7 @@ class Run {
 
   const Options& options_;
   std::string folder_;  // of the file store; empty without one
+  pid_t keeper_ = -1;   // removes the folder of a launcher that was killed; -1 without a folder
   std::string secret_;
   int signals_ = -1;               // a signalfd of SIGCHLD, SIGINT and SIGTERM
   std::deque<Process> processes_;  // which stay in place
