@@ -51,19 +51,30 @@ class SeatTable {
 
 }  // namespace
 
-Group::Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options)
+Group::Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options,
+             Ref<Siblings> siblings)
     : context_(Ref<Context>::share(device.context)),
       device_(device),
       store_(std::move(store)),
       kind_(kind),
       name_(options.name != nullptr ? options.name : ""),
       interface_(options.interface != nullptr ? options.interface : ""),
-      options_(options) {
+      run_ranks_(options.run_ranks, options.run_ranks + (options.run_ranks != nullptr ? options.size : 0)),
+      options_(options),
+      siblings_(std::move(siblings)),
+      parts_(siblings_ ? siblings_ : make_ref<Siblings>()) {
   options_.device = device.device;
   options_.store = store_ ? &store_->store() : nullptr;
   options_.name = options.name != nullptr ? name_.c_str() : nullptr;
   options_.interface = options.interface != nullptr ? interface_.c_str() : nullptr;
+  options_.run_ranks = run_ranks_.empty() ? nullptr : run_ranks_.data();
+  options_.listener = siblings_ ? this : nullptr;
   group_ = create_group(kind, *context_, options_);
+  if (siblings_) siblings_->add(*group_);
+}
+
+Group::~Group() {
+  if (siblings_) siblings_->remove(*group_);
 }
 
 Ref<Group> Group::split(int32_t color, int32_t key) {
@@ -82,13 +93,18 @@ Ref<Group> Group::split(int32_t color, int32_t key) {
     if (seats[other].color == color) members.emplace_back(seats[other].key, other);
   }
   std::sort(members.begin(), members.end());
+  std::vector<int32_t> run_ranks;
+  for (const auto& member : members) {
+    run_ranks.push_back(run_ranks_.empty() ? static_cast<int32_t>(member.second) : run_ranks_[member.second]);
+  }
   const auto own = std::find(members.begin(), members.end(), std::pair(key, rank));
   const std::string name = name_ + "/split " + std::to_string(splits_) + "/" + std::to_string(color);
   GroupOptions options = options_;
   options.name = name.c_str();
   options.rank = static_cast<int32_t>(own - members.begin());
   options.size = static_cast<int32_t>(members.size());
-  Ref<Group> part = make_ref<Group>(kind_.c_str(), device_, store_, options);
+  options.run_ranks = run_ranks.data();
+  Ref<Group> part = make_ref<Group>(kind_.c_str(), device_, store_, options, parts_);
   part->is_deterministic_ = is_deterministic_;
   return part;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/owned.h"
+#include "comm/siblings.h"
 #include "core/error.h"
 #include "core/ref.h"
 #include "runtime/context.h"
@@ -23,10 +24,13 @@ class SharedStore final : public RefCounted {
   OwnedStore store_;
 };
 
-class Group final : public RefCounted {
+class Group final : public RefCounted, private GroupListener {
  public:
   // `options` names no device and no store. `store` may be null for kinds that need none. Throws as create_group.
-  Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options);
+  // `siblings` are the parts of the group that this one is a part of, null for a group that is none.
+  Group(const char* kind, ContextDevice& device, Ref<SharedStore> store, const GroupOptions& options,
+        Ref<Siblings> siblings = nullptr);
+  ~Group() override;
 
   ProcessGroup& process_group() const noexcept { return *group_; }
   ProcessGroup* operator->() const noexcept { return group_.get(); }
@@ -38,8 +42,9 @@ class Group final : public RefCounted {
   bool is_deterministic() const noexcept { return is_deterministic_; }
 
   // New groups, each of the ranks that gave one color, in the order of (key, rank). Every rank of this group calls it.
-  // Null where color is negative: then this rank is in none of them. Throws the errors of the ranks' exchange and of
-  // create_group.
+  // Null where color is negative: then this rank is in none of them. Messages name ranks by their numbers in the group
+  // that was not split from another one. Parts fail together (Siblings). Throws the errors of the ranks' exchange and
+  // of create_group.
   Ref<Group> split(int32_t color, int32_t key);
 
   // Keeps a handle, and the memory of its operation, until the operation is done or the group is gone. Safe from any
@@ -47,6 +52,8 @@ class Group final : public RefCounted {
   void keep(OwnedWork work, std::shared_ptr<const void> memory) noexcept;
 
  private:
+  void on_failure(const Status& reason) noexcept override { siblings_->fail_others(*group_, reason); }
+
   struct Kept {
     OwnedWork work;
     std::shared_ptr<const void> memory;
@@ -58,9 +65,12 @@ class Group final : public RefCounted {
   const std::string kind_;
   const std::string name_;
   const std::string interface_;
+  const std::vector<int32_t> run_ranks_;
   GroupOptions options_;
   std::mutex mutex_;        // guards kept_
   std::vector<Kept> kept_;  // destroyed after the group, which ends all operations
+  Ref<Siblings> siblings_;  // of this group, which is a part; null for others
+  Ref<Siblings> parts_;     // of those that are split from it
   OwnedGroup group_;
   uint64_t splits_ = 0;
   bool is_deterministic_ = false;

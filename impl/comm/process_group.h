@@ -13,6 +13,16 @@ namespace halftone {
 
 class KeyValueStore;
 
+class GroupListener {
+ public:
+  // An operation of this rank failed, not because this rank's group was destroyed. Comes once, on any thread, before
+  // the operation's handle is done.
+  virtual void on_failure(const Status& reason) noexcept = 0;
+
+ protected:
+  ~GroupListener() = default;
+};
+
 // Floats are added in FP32 (f64: in double) in one binary tree over the rank numbers, and rounded once; kAverage
 // divides the sum by the number of ranks before it is rounded. Results are bitwise equal on all ranks and in all runs.
 // Integers are added modulo 2^bits. kAverage takes floats alone, and kSum no bool. A NaN wins in kMin and kMax.
@@ -26,7 +36,7 @@ inline constexpr int64_t kDefaultGroupTimeoutNs = 60'000'000'000;
 inline constexpr int64_t kDefaultHeartbeatNs = 5'000'000'000;
 inline constexpr int32_t kMaxGroupSize = 4096;
 
-// Must be equal on all ranks, but for `device`, `rank` and `interface`.
+// Must be equal on all ranks, but for `device`, `rank`, `interface` and `listener`.
 struct GroupOptions {
   Device* device = nullptr;        // its memory holds the operands; outlives the group
   KeyValueStore* store = nullptr;  // outlives the group
@@ -43,6 +53,10 @@ struct GroupOptions {
   // Messages carry a checksum, and a message that was changed on its way is COMM. For groups over a network. A group
   // over NCCL compares the calls of all ranks instead, also those after its first ones.
   int32_t checks_data = 0;
+  // The numbers by which messages name the group's ranks, `size` of them; null: the group's own. For the parts of a
+  // group. Read during creation alone.
+  const int32_t* run_ranks = nullptr;
+  GroupListener* listener = nullptr;  // outlives the group; may be null
 };
 
 // Settings of one operation.
@@ -118,6 +132,8 @@ class ProcessGroup {
   // Makes every operation that this rank has not finished return PEER_LOST, on every rank, with this rank and the
   // reason.
   virtual void abort(const char* reason) noexcept = 0;
+  // Like abort(), but the operations return `reason` itself.
+  virtual void fail(const Status& reason) noexcept = 0;
   // Safe from any thread.
   virtual GroupCounters counters() const noexcept = 0;
   // The cost of messages, which the group measures in its first operation; before, STATE. One rank has none: 0. A group

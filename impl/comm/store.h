@@ -40,6 +40,13 @@ class KeyValueStore {
   // Replaces the value if it equals `expected`. `out_swapped` receives 1 if it did, else 0.
   virtual Status compare_set(const char* key, StoreValue expected, StoreValue desired,
                              int32_t* out_swapped) noexcept = 0;
+  // A further client of these entries, whose calls take no longer than `timeout_ns` where the network is silent; null
+  // if calls of this store wait for no network. Destroyed before this store.
+  virtual Status reopen(int64_t timeout_ns, KeyValueStore** out) noexcept {
+    static_cast<void>(timeout_ns);
+    *out = nullptr;
+    return {};
+  }
   // Removes the key. `out_existed` receives 1 if it existed, else 0.
   virtual Status remove(const char* key, int32_t* out_existed) noexcept = 0;
 

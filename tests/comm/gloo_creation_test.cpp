@@ -65,13 +65,79 @@ TEST(GlooCreation, D10_RanksWithOtherOptionsNameBoth) {
   const GlooRanks ranks(2, [](GlooRank& rank) {
     GroupOptions sizes = rank.options("sizes");
     sizes.size = 2 + rank.number;
-    expect_error(
-        error_of([&] { rank.join(sizes); }), Code::kComm,
-        {rank.number == 0 ? "rank 0 creates the group \"sizes\" with size 2, rank 1 with 3" : "rank 0 with 2"});
+    expect_error(error_of([&] { rank.join(sizes); }), Code::kComm,
+                 {"rank 0 creates the group \"sizes\" with size 2, rank 1 with 3"});
     GroupOptions times = rank.options("times");
     times.timeout_ns = (30 + rank.number) * kSecond;
     expect_error(error_of([&] { rank.join(times); }), Code::kComm, {"with timeout_ns 3", "rank 0", "rank 1"});
   });
+}
+
+// Rank 0 takes the store along when it gives up.
+TEST(GlooCreation, D10_TheReasonReachesTheRanksThatMadeNoMistake) {
+  const GlooRanks ranks(
+      4,
+      [](GlooRank& rank) {
+        GroupOptions options = rank.options();
+        options.size = rank.number == 1 ? 5 : 4;
+        const char* keys[] = {"world/rank/0", "world/rank/2", "world/rank/3"};
+        if (rank.number == 1) {
+          ASSERT_TRUE(rank.store->wait(keys, 3, 60 * kSecond).ok());
+        }
+        expect_error(error_of([&] { rank.join(options); }), Code::kComm, {"rank 1", "with size 4", "5"});
+      },
+      false);
+}
+
+TEST(GlooCreation, D10_NoRankThatCameIsMissingWhenTheStoreEndsWithRank0) {
+  const GlooRanks ranks(
+      3,
+      [](GlooRank& rank) {
+        GroupOptions options = rank.options();
+        options.size = 4;
+        options.timeout_ns = 3 * kSecond / 2;
+        expect_error(error_of([&] { rank.join(options); }), Code::kTimeout, {"rank 3 did not come", "of 4"});
+      },
+      false);
+}
+
+constexpr int64_t kLong = 600 * kSecond;  // a test that waits for this deadline has failed
+constexpr std::chrono::seconds kBound{60};
+
+// Rank 3 never comes, so that the others wait.
+void expect_loss_in_creation(GlooRank& rank, const char* text) {
+  GroupOptions options = rank.options();
+  options.size = 4;
+  options.timeout_ns = kLong;
+  const auto start = std::chrono::steady_clock::now();
+  expect_error(error_of([&] { rank.join(options); }), Code::kPeerLost, {text});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kBound);
+}
+
+TEST(GlooCreation, D1_ARankThatIsKilledDuringCreationIsLostLongBeforeTheDeadline) {
+  GlooRanks ranks(3, [](GlooRank& rank) { expect_loss_in_creation(rank, "rank 1 is lost: its process ended"); });
+  const char* keys[] = {"world/rank/0", "world/rank/1", "world/rank/2"};
+  ASSERT_TRUE(ranks.store().wait(keys, 3, 60 * kSecond).ok());
+  ranks.kill(1);
+}
+
+TEST(GlooCreation, D17_TheRankThatServesTheStoreIsLostDuringCreation) {
+  GlooRanks ranks(
+      3,
+      [](GlooRank& rank) {
+        const char* key = "world/server";
+        if (rank.number != 0) {
+          ASSERT_TRUE(rank.store->wait(&key, 1, 60 * kSecond).ok());
+        }
+        expect_loss_in_creation(rank, "rank 0 is lost");
+      },
+      false);
+  ASSERT_TRUE(wait_until([&] { return ranks.board().has_address.load(); }));
+  const Ref<Context> context = make_gloo_context();
+  const OwnedStore store = create_store("tcp", *context, tcp_options(ranks.board().address, false));
+  const char* keys[] = {"world/rank/1", "world/rank/2"};
+  ASSERT_TRUE(store->wait(keys, 2, 60 * kSecond).ok());
+  ranks.kill(0);
 }
 
 // The entry of a rank of a later version.

@@ -148,6 +148,20 @@ TEST(SharedMemoryCreation, NoFileAndNoMemoryIsLeft) {
   EXPECT_EQ(mapped_segments(), 0);
 }
 
+TEST(SharedMemoryCreation, D19_TooFewDescriptorsForTheGroupAreToldWithAdvice) {
+  ChildProcess child([] {
+    const rlimit limit = {.rlim_cur = 24, .rlim_max = 24};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    const OwnedStore store = create_memory_store();
+    const Status status = error_of_joining(*store, 0, 12, kLong);
+    EXPECT_EQ(status.code, Code::kIo) << status.message;
+    EXPECT_EQ(status.native_code, EMFILE);
+    for (const char* text : {"the limit is 24", "ulimit -n", "to 40"})
+      EXPECT_TRUE(says(status, text)) << status.message;
+  });
+  EXPECT_EQ(child.wait(), 0);
+}
+
 TEST(SharedMemoryCreation, AGroupOfOneRankWorks) {
   run_shared_threads(1, [](Rank& rank) {
     HostTensor data(DType::kF16, {3});
@@ -242,6 +256,7 @@ TEST(SharedMemoryCreation, D19_TooFewFilesAreAnErrorWithErrnoAndNoneStaysOpen) {
       const Status status = error_of_joining(*store, 0, 2, kLong);
       EXPECT_EQ(status.code, Code::kIo) << status.message;
       EXPECT_EQ(status.native_code, EMFILE) << status.message;
+      EXPECT_TRUE(says(status, "ulimit -n")) << status.message;
     }
     EXPECT_EQ(entries_of("/proc/self/fd"), files);
   });

@@ -66,6 +66,54 @@ TEST(Split, TellsTheErrorOfTheExchange) {
   });
 }
 
+// Ranks 0 and 2, 1 and 3 form parts, and so do 0 and 1, 2 and 3.
+TEST(Split, NamesTheRanksOfTheRun) {
+  run_groups(4, [](Group& group) {
+    const int rank = group->rank();
+    const Ref<Group> part = group.split(rank % 2, 0);
+    HostTensor data(DType::kF32, {rank < 2 ? 1 : 2});
+    const Status status =
+        result_of([&](Work** w) { return (*part)->all_reduce({}, ReduceOp::kSum, data.view(), data.view(), w); });
+    EXPECT_EQ(status.code, Code::kComm) << status.message;
+    EXPECT_TRUE(says(status, rank % 2 == 0 ? "rank 0 called all_reduce of 1 f32" : "rank 1 called all_reduce of 1 f32"))
+        << status.message;
+    EXPECT_TRUE(says(status, rank % 2 == 0 ? ", rank 2 called" : ", rank 3 called")) << status.message;
+  });
+}
+
+// As hybrid sharding: rank 3 ends, which rank 2 sees in one part, and rank 1 in another. Rank 0 has no part with it.
+TEST(Split, PartsFailTogetherWithTheReasonOfTheFirst) {
+  run_groups(4, [](Group& group) {
+    const int rank = group->rank();
+    const Ref<Group> shards = group.split(rank / 2, 0);
+    const Ref<Group> replicas = group.split(rank % 2, 0);
+    ASSERT_TRUE(barrier_of(replicas->process_group()).ok());
+    if (rank == 3) return;
+    const Status first = barrier_of(rank == 2 ? shards->process_group() : replicas->process_group());
+    const Status second = barrier_of(rank == 2 ? replicas->process_group() : shards->process_group());
+    for (const Status& status : {first, second}) {
+      EXPECT_EQ(status.code, Code::kPeerLost) << rank << ": " << status.message;
+      EXPECT_TRUE(says(status, "rank 3 left the group")) << rank << ": " << status.message;
+    }
+  });
+}
+
+TEST(Split, PartsThatAreMadeAfterAFailureWork) {
+  run_groups(4, [](Group& group) {
+    const int rank = group->rank();
+    const Ref<Group> half = group.split(rank / 2, 0);
+    const Ref<Group> other = group.split(rank % 2, 0);
+    if (rank == 0) (*half)->abort("a test");
+    EXPECT_EQ(barrier_of(rank < 2 ? half->process_group() : other->process_group()).code, Code::kPeerLost);
+    EXPECT_EQ(barrier_of(other->process_group()).code, Code::kPeerLost);
+    ASSERT_TRUE(barrier_of(group.process_group()).ok());
+    const Ref<Group> again = group.split(rank / 2, 0);
+    EXPECT_TRUE(barrier_of(again->process_group()).ok());
+    EXPECT_EQ(barrier_of(half->process_group()).code, Code::kPeerLost);
+    EXPECT_TRUE(barrier_of(again->process_group()).ok()) << "an old failure is no new one";
+  });
+}
+
 TEST(Split, OfASingleGroupIsASingleGroup) {
   const Ref<Context> context = make_rank_context();
   Group group("single", context->device("cpu"), nullptr, {});

@@ -24,6 +24,7 @@ class StrictTransport final : public Transport {
 
   int rank() const noexcept override { return transport_.rank(); }
   int size() const noexcept override { return transport_.size(); }
+  const RankNames& names() const noexcept override { return transport_.names(); }
   int64_t slice_bytes() const noexcept override { return slice_bytes_; }
   bool shares_memory() const noexcept override { return true; }
 

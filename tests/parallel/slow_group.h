@@ -87,6 +87,7 @@ class SlowGroup final : public ProcessGroup {
   }
   Status barrier(const CallOptions& o, Work** work) noexcept override { return group_.barrier(o, work); }
   void abort(const char* reason) noexcept override { group_.abort(reason); }
+  void fail(const Status& reason) noexcept override { group_.fail(reason); }
   GroupCounters counters() const noexcept override { return group_.counters(); }
   Status link_cost(LinkCost* out) const noexcept override { return group_.link_cost(out); }
   size_t describe_operations(char* out, size_t capacity) const noexcept override {

@@ -51,6 +51,7 @@ class FakeGroup final : public ProcessGroup {
   Status receive(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
   Status barrier(const CallOptions&, Work**) noexcept override { return unsupported(); }
   void abort(const char*) noexcept override {}
+  void fail(const Status&) noexcept override {}
   GroupCounters counters() const noexcept override { return {}; }
   Status link_cost(LinkCost*) const noexcept override { return unsupported(); }
   size_t describe_operations(char* out, size_t capacity) const noexcept override {

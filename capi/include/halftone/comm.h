@@ -88,6 +88,9 @@ HTONE_API htone_status htone_group_create(htone_device* device, const char* kind
 
 /** Splits a group into groups of the ranks that gave the same color, in the order of their keys, and of their ranks
  * where keys are equal. Every rank of the group calls it. The group stays usable.
+ * Functions take and return the new group's own numbers of ranks. Messages name a rank by its number in the group that
+ * was created and not split. The groups of a rank that were split from one group fail together: when one fails, the
+ * others that exist then return its reason.
  *
  * @param[in] group borrowed.
  * @param[in] color of the new group; a negative one puts this rank into none.

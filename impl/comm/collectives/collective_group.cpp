@@ -5,18 +5,15 @@
 
 namespace halftone {
 
-CollectiveGroup::CollectiveGroup(const char* kind, std::unique_ptr<Transport> transport, int64_t timeout_ns)
-    : kind_(kind),
-      transport_(std::move(transport)),
-      collectives_(*transport_),
-      thread_(collectives_, timeout_ns, transport_->rank()) {}
+CollectiveGroup::CollectiveGroup(const char* kind, std::unique_ptr<Transport> transport, const GroupOptions& options)
+    : kind_(kind), transport_(std::move(transport)), collectives_(*transport_), thread_(collectives_, options) {}
 
 // A closed group with operations under way is aborted, so that its thread does not wait for the other ranks.
 void CollectiveGroup::destroy() noexcept {
   if (!owner_.is_here()) return;
   if (thread_.close()) {
     transport_->abort(
-        Status::failure(Code::kPeerLost, "rank %d left the group before its operations were done", rank()));
+        Status::failure(Code::kPeerLost, "rank %d left the group before its operations were done", own_name()));
   }
   thread_.stop();
   transport_->leave();
@@ -24,8 +21,11 @@ void CollectiveGroup::destroy() noexcept {
 }
 
 void CollectiveGroup::abort(const char* reason) noexcept {
-  if (!owner_.is_here()) return;
-  transport_->abort(Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", rank(), reason));
+  fail(Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", own_name(), reason));
+}
+
+void CollectiveGroup::fail(const Status& reason) noexcept {
+  if (owner_.is_here()) transport_->abort(reason);
 }
 
 Status CollectiveGroup::all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,

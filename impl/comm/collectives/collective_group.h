@@ -13,7 +13,7 @@ namespace halftone {
 class CollectiveGroup final : public ProcessGroup {
  public:
   // `kind` lives as long as the program. Throws OUT_OF_MEMORY.
-  CollectiveGroup(const char* kind, std::unique_ptr<Transport> transport, int64_t timeout_ns);
+  CollectiveGroup(const char* kind, std::unique_ptr<Transport> transport, const GroupOptions& options);
 
   void destroy() noexcept override;
   const char* kind() const noexcept override { return kind_; }
@@ -31,11 +31,13 @@ class CollectiveGroup final : public ProcessGroup {
   Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override;
   Status barrier(const CallOptions& options, Work** out_work) noexcept override;
   void abort(const char* reason) noexcept override;
+  void fail(const Status& reason) noexcept override;
   GroupCounters counters() const noexcept override { return collectives_.counters(); }
   Status link_cost(LinkCost* out) const noexcept override { return collectives_.link_cost(out); }
   size_t describe_operations(char* out, size_t capacity) const noexcept override;
 
  private:
+  int own_name() const noexcept { return transport_->names()[rank()]; }
   Status submit(const CallOptions& options, const Request& request, Work** out_work) noexcept;
 
   const OwnerProcess owner_;

@@ -11,6 +11,7 @@ namespace halftone {
 
 Collectives::Collectives(Transport& transport)
     : transport_(transport),
+      names_(transport.names()),
       rank_(transport.rank()),
       size_(transport.size()),
       inputs_(static_cast<size_t>(size_)),
@@ -231,16 +232,17 @@ Status Collectives::receive(const Call& call, int32_t round, int peer, const Mes
   transport_.expect(peer, const_cast<void*>(place.data), place.bytes);
   const Status status = transport_.receive(peer, call.deadline, out);
   if (status.code == Code::kTimeout) {
-    return Status::failure(Code::kTimeout, "rank %d waited for rank %d in %s until the deadline", rank_, peer,
-                           HeaderText(own).text);
+    return Status::failure(Code::kTimeout, "rank %d waited for rank %d in %s until the deadline", names_[rank_],
+                           names_[peer], HeaderText(own, names_).text);
   }
   if (!status.ok()) return status;
   is_held_[static_cast<size_t>(peer)] = true;
   traffic_.count_received(out->bytes);
-  Status result = compare(rank_, own, peer, out->header);
+  Status result = compare(rank_, own, peer, out->header, names_);
   if (!result.ok() || out->bytes == place.bytes) return result;
-  return Status::failure(Code::kComm, "rank %d sent %lld bytes in %s, expected %lld", peer,
-                         static_cast<long long>(out->bytes), HeaderText(own).text, static_cast<long long>(place.bytes));
+  return Status::failure(Code::kComm, "rank %d sent %lld bytes in %s, expected %lld", names_[peer],
+                         static_cast<long long>(out->bytes), HeaderText(own, names_).text,
+                         static_cast<long long>(place.bytes));
 }
 
 // Gets part `own` of all ranks' inputs and reduces them into `out`.

@@ -114,6 +114,7 @@ class Collectives {
   Status agree_on_cost(const Call& call, int32_t round) noexcept;
 
   Transport& transport_;
+  const RankNames& names_;
   const int rank_;
   const int size_;
   uint64_t sequence_ = 0;

@@ -69,19 +69,19 @@ size_t FlightRecorder::describe_last(uint64_t count, char* out, size_t capacity)
 }
 
 void FlightRecorder::tell_failure(const Status& failure, int32_t rank) const noexcept {
-  log_warning("rank %d: a group failed: %s; its last operations:", rank, failure.message);
+  log_warning("rank %d: a group failed: %s; its last operations:", names_[rank], failure.message);
   char text[kTold];
   describe_last(kToldOperations, text, sizeof text);
   for (const char* line = text; *line != '\0';) {
     const char* const end = strchrnul(line, '\n');
-    log_warning("rank %d: %.*s", rank, static_cast<int>(end - line), line);
+    log_warning("rank %d: %.*s", names_[rank], static_cast<int>(end - line), line);
     line = *end == '\n' ? end + 1 : end;
   }
 }
 
 // Returns the bytes of the whole line.
 size_t FlightRecorder::describe(const Entry& entry, char* out, size_t capacity) const noexcept {
-  const CallText call(header_of(entry.request, entry.rank, entry.number, 0));
+  const CallText call(header_of(entry.request, entry.rank, entry.number, 0), names_);
   const double called = milliseconds(entry.called - begin_);
   const auto print = [&](const char* format, auto... values) {
     return static_cast<size_t>(std::snprintf(out, capacity, format, entry.number, called, call.text, values...));

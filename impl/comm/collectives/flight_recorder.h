@@ -6,11 +6,15 @@
 #include <mutex>
 
 #include "comm/collectives/request.h"
+#include "comm/rank_names.h"
 
 namespace halftone {
 
 class FlightRecorder {
  public:
+  // Throws OUT_OF_MEMORY.
+  explicit FlightRecorder(const RankNames& names = {}) : names_(names) {}
+
   // Returns the operation's number, from 1.
   uint64_t record_call(const Request& request, int32_t rank) noexcept;
   void record_start(uint64_t number) noexcept;
@@ -40,6 +44,7 @@ class FlightRecorder {
   Entry* find(uint64_t number) noexcept;
   size_t describe(const Entry& entry, char* out, size_t capacity) const noexcept;
 
+  const RankNames names_;
   mutable std::mutex mutex_;  // guards the members below
   const Clock::time_point begin_ = Clock::now();
   uint64_t last_ = 0;

@@ -104,7 +104,9 @@ Status GroupThread::run(const PendingWork& work) noexcept {
 
 // Once: the group stays failed.
 void GroupThread::tell_failure(const Status& failure) noexcept {
-  if (!std::exchange(has_told_, true)) recorder_.tell_failure(failure, rank_);
+  if (std::exchange(has_told_, true)) return;
+  recorder_.tell_failure(failure, rank_);
+  if (listener_ != nullptr) listener_->on_failure(failure);
 }
 
 void GroupThread::set_idle() noexcept {

@@ -16,8 +16,13 @@ namespace halftone {
 
 class GroupThread {
  public:
-  GroupThread(Collectives& collectives, int64_t timeout_ns, int32_t rank)
-      : collectives_(collectives), timeout_ns_(timeout_ns), rank_(rank) {}
+  // Reads the options during creation alone, but for the listener.
+  GroupThread(Collectives& collectives, const GroupOptions& options)
+      : collectives_(collectives),
+        timeout_ns_(options.timeout_ns),
+        rank_(options.rank),
+        listener_(options.listener),
+        recorder_(RankNames(options)) {}
   GroupThread(const GroupThread&) = delete;
   GroupThread& operator=(const GroupThread&) = delete;
 
@@ -41,6 +46,7 @@ class GroupThread {
   Collectives& collectives_;
   const int64_t timeout_ns_;
   const int32_t rank_;
+  GroupListener* const listener_;
   FlightRecorder recorder_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

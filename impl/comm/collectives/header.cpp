@@ -28,7 +28,7 @@ Header header_of(const Request& request, int32_t rank, uint64_t sequence, int32_
   return header;
 }
 
-CallText::CallText(const Header& header) noexcept {
+CallText::CallText(const Header& header, const RankNames& names) noexcept {
   const char* name = kOperationNames[static_cast<int>(header.operation)];
   int length = std::snprintf(text, sizeof text, "%s", name);
   const auto append = [&](const char* format, auto... values) {
@@ -36,31 +36,31 @@ CallText::CallText(const Header& header) noexcept {
   };
   if (header.operation != Operation::kBarrier) append(" of %" PRId64 " %s", header.count, name_of(header.dtype));
   if (has_reduction(header.operation)) append(" with %s", kReductionNames[header.argument]);
-  if (header.operation == Operation::kBroadcast) append(" from rank %d", header.argument);
-  if (has_two_ranks(header.operation)) append(" to rank %d", header.argument);
+  if (header.operation == Operation::kBroadcast) append(" from rank %d", names[header.argument]);
+  if (has_two_ranks(header.operation)) append(" to rank %d", names[header.argument]);
 }
 
-HeaderText::HeaderText(const Header& header) noexcept {
+HeaderText::HeaderText(const Header& header, const RankNames& names) noexcept {
   const char* number = has_two_ranks(header.operation) ? "message" : "operation";
-  std::snprintf(text, sizeof text, "%s (%s %" PRIu64 ")", CallText(header).text, number, header.sequence);
+  std::snprintf(text, sizeof text, "%s (%s %" PRIu64 ")", CallText(header, names).text, number, header.sequence);
 }
 
-Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer) noexcept {
+Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer, const RankNames& names) noexcept {
   Header expected = own;
   if (own.operation == Operation::kReceive) expected.operation = Operation::kSend;
   if (expected == peer) return {};
   // The lower rank first, so that every rank that notices it says it alike.
-  const bool own_first = own_rank < peer_rank;
+  const bool own_first = names[own_rank] < names[peer_rank];
   const Header& first = own_first ? own : peer;
   const Header& second = own_first ? peer : own;
-  const int ranks[] = {own_first ? own_rank : peer_rank, own_first ? peer_rank : own_rank};
+  const int ranks[] = {names[own_first ? own_rank : peer_rank], names[own_first ? peer_rank : own_rank]};
   if (own.hash != peer.hash) {
     return Status::failure(
         Code::kComm, "rank %d called %s with hash %016" PRIx64 ", rank %d called %s with hash %016" PRIx64, ranks[0],
-        HeaderText(first).text, first.hash, ranks[1], HeaderText(second).text, second.hash);
+        HeaderText(first, names).text, first.hash, ranks[1], HeaderText(second, names).text, second.hash);
   }
-  return Status::failure(Code::kComm, "rank %d called %s, rank %d called %s", ranks[0], HeaderText(first).text,
-                         ranks[1], HeaderText(second).text);
+  return Status::failure(Code::kComm, "rank %d called %s, rank %d called %s", ranks[0], HeaderText(first, names).text,
+                         ranks[1], HeaderText(second, names).text);
 }
 
 }  // namespace halftone

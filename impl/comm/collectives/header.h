@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "comm/collectives/request.h"
+#include "comm/rank_names.h"
 
 namespace halftone {
 
@@ -24,17 +25,17 @@ struct Header {
 Header header_of(const Request& request, int32_t rank, uint64_t sequence, int32_t round) noexcept;
 
 // Returns COMM with both ranks and both calls unless the headers are equal, or those of a send and its receive.
-Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer) noexcept;
+Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer, const RankNames& names) noexcept;
 
 // "all_reduce of 10 f32 with sum" for messages, in its own buffer.
 struct CallText {
-  explicit CallText(const Header& header) noexcept;
+  CallText(const Header& header, const RankNames& names) noexcept;
   char text[100];
 };
 
 // "all_reduce of 10 f32 with sum (operation 3)"
 struct HeaderText {
-  explicit HeaderText(const Header& header) noexcept;
+  HeaderText(const Header& header, const RankNames& names) noexcept;
   char text[132];
 };
 

@@ -25,6 +25,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
+  // The names of the group's ranks in messages.
+  virtual const RankNames& names() const noexcept = 0;
   // An operation in which a rank sends more bytes than this runs in slices, each with a drain(). Equal on all ranks.
   virtual int64_t slice_bytes() const noexcept { return INT64_MAX; }
 

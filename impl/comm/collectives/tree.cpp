@@ -33,8 +33,8 @@ Status Collectives::receive_into(const Call& call, int32_t round, int peer, cons
   const Status status = receive(patient, round, peer, target, &message);
   if (status.code == Code::kTimeout && !is_first) {
     return Status::failure(Code::kTimeout,
-                           "rank %d waited for rank %d, or for a rank that it needs, in %s until the deadline", rank_,
-                           peer, HeaderText(call.header(round)).text);
+                           "rank %d waited for rank %d, or for a rank that it needs, in %s until the deadline",
+                           names_[rank_], names_[peer], HeaderText(call.header(round), names_).text);
   }
   if (!status.ok()) return status;
   copy_bytes(message.data, const_cast<void*>(target.data), target.bytes);

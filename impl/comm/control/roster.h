@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "comm/process_group.h"
+#include "comm/rank_names.h"
 #include "comm/store.h"
 
 namespace halftone {
@@ -18,6 +18,7 @@ struct RosterEntry {
   int checks_data = 0;
   int process = 0;
   char machine[65] = {};
+  char place[64] = {};  // process_place()
 };
 
 class Roster {
@@ -32,12 +33,15 @@ class Roster {
   //   COMM         the rank is taken, or ranks were given other options
   //   STATE        a group of this name was formed before: this rank was restarted
   //   UNSUPPORTED  a rank has another version
+  //   PEER_LOST    a rank has ended, or given up
   //   TIMEOUT      with the ranks that did not come
+  // and has told the others then, but for a rank that is taken: they go on without this one.
   Status meet();
   // Exchanges `own` for a rank's text of the same kind. PEER_LOST if a rank that came gives none.
   Status publish(const char* kind, const std::string& own);
   Status read(const char* kind, int rank, std::string* out);
-  // Tells the others why the group ends before it is formed. Returns the reason of the first rank that did.
+  // Tells the others why the group ends before it is formed. Returns the reason of the first rank that did. A rank that
+  // serves the store gives the others a moment to read it.
   Status blame(const Status& reason) noexcept;
   // Marks the name as used.
   void finish() noexcept;
@@ -50,10 +54,20 @@ class Roster {
   Status compare(int rank, const std::string& text) const;
   Status missing() const;
   Status get(const std::string& key, int64_t timeout_ns, std::string* out) const;
+  Status await(const std::string& key, std::string* out);
+  Status look();
+  Status find_ended() const;
+  void find_server();
+  Status lost_with_store(const Status& status) const noexcept;
+  void linger() noexcept;
 
   const GroupOptions& options_;
   const int64_t deadline_ns_;  // on the steady clock
+  const RankNames names_;
   RosterEntry own_;
+  bool serves_ = false;      // the store
+  bool has_server_ = false;  // a process serves the store
+  int server_rank_ = -1;     // the rank of that process, if it has come
 };
 
 }  // namespace halftone

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "comm/control/notice.h"
-#include "comm/process_group.h"
+#include "comm/owned.h"
+#include "comm/rank_names.h"
 #include "comm/store.h"
 
 namespace halftone {
@@ -34,7 +35,7 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   // Each comes once at most. stop() tells the other ranks that this one leaves in good order; after it, the listener
-  // gets no call. start() throws OUT_OF_MEMORY.
+  // gets no call. It does not wait for a store that is silent. start() throws OUT_OF_MEMORY.
   void start();
   void stop() noexcept;
   // Puts the notice into the store soon, unless another rank's is there. Safe from any thread.
@@ -49,6 +50,10 @@ class Watch {
 
   static void* work(void* self) noexcept;
   void run() noexcept;
+  void open_store() noexcept;
+  KeyValueStore& store() noexcept { return own_store_ ? *own_store_ : store_; }
+  bool is_heard(const Status& status) noexcept;
+  void lose(int rank, const char* what) noexcept;
   void publish() noexcept;
   void read_notice() noexcept;
   void beat() noexcept;
@@ -59,9 +64,15 @@ class Watch {
   KeyValueStore& store_;
   const int rank_;
   const int64_t heartbeat_ns_;
+  const int64_t call_ns_;  // the longest call of the store
+  const RankNames names_;
+  const std::string server_key_;
   const std::string notice_key_;
   std::vector<Pulse> pulses_;  // of all ranks, used by the thread
   bool has_ended_ = false;     // a notice was read, used by the thread
+  OwnedStore own_store_;       // with short timeouts, or null; used by the thread once it runs, as the next two
+  int server_rank_ = -1;       // the rank that serves the store; -1 if none does
+  int64_t silent_calls_ = 0;   // of the store, one after another
   std::mutex mutex_;           // guards the members below
   std::condition_variable changed_;
   bool is_stopped_ = false;

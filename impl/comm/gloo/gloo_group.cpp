@@ -5,6 +5,7 @@
 #include <new>
 
 #include "comm/collectives/collective_group.h"
+#include "comm/descriptors.h"
 #include "comm/gloo/gloo_transport.h"
 #include "comm/gloo/sigpipe_guard.h"
 #include "core/error.h"
@@ -19,7 +20,7 @@ Status check_gloo(const GroupOptions& options) {
   if (options.store == nullptr) {
     return Status::failure(Code::kInvalidArgument, "a group over a network needs a store, which all its ranks reach");
   }
-  if (options.device->host_accessible()) return check_descriptors(options.size);
+  if (options.device->host_accessible()) return check_descriptors(options.size, 1);
   return Status::failure(Code::kUnsupported, "groups of the kind \"gloo\" need host memory, unlike that of %s",
                          options.device->name());
 }
@@ -35,15 +36,15 @@ Status make_group(const GroupOptions& options, ProcessGroup** out) {
   std::shared_ptr<Mesh> mesh;
   if (Status status = roster.meet(); !status.ok()) return status;
   if (Status status = connect_mesh(options, roster, &mesh); !status.ok()) {
-    return status.code == Code::kPeerLost ? roster.blame(status) : status;
+    return roster.blame(status);
   }
   auto transport = std::make_unique<GlooTransport>(std::move(mesh), options);
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(roster.left_ns());
   if (Status status = transport->start(options, deadline); !status.ok()) {
-    return status.code == Code::kOutOfMemory ? status : roster.blame(status);
+    return roster.blame(status);
   }
   roster.finish();
-  *out = new CollectiveGroup("gloo", std::move(transport), options.timeout_ns);
+  *out = new CollectiveGroup("gloo", std::move(transport), options);
   return {};
 }
 

@@ -91,7 +91,11 @@ struct GlooTransport::Peer {
 };
 
 GlooTransport::GlooTransport(std::shared_ptr<Mesh> mesh, const GroupOptions& options)
-    : rank_(options.rank), size_(options.size), checks_data_(options.checks_data != 0), mesh_(std::move(mesh)) {
+    : rank_(options.rank),
+      size_(options.size),
+      names_(options),
+      checks_data_(options.checks_data != 0),
+      mesh_(std::move(mesh)) {
   peers_.resize(static_cast<size_t>(size_));
   for (int peer = 0; peer < size_; ++peer) {
     if (peer != rank_) peers_[static_cast<size_t>(peer)] = std::make_unique<Peer>(*mesh_);
@@ -102,7 +106,7 @@ GlooTransport::GlooTransport(std::shared_ptr<Mesh> mesh, const GroupOptions& opt
 GlooTransport::~GlooTransport() {
   const SigpipeGuard no_sigpipe;
   if (watch_ != nullptr) watch_->stop();
-  close_all({operation_, rank_, Status::failure(Code::kPeerLost, "rank %d left the group", rank_)});
+  close_all(reason_to_leave());
 }
 
 // The hello comes last: a rank that has it knows that the peer waits for all kinds of messages, so a goodbye that it
@@ -150,11 +154,11 @@ Status GlooTransport::call_gloo(int peer, Action&& action) noexcept {
     if (!peer_at(peer).is_gone) action();
     return {};
   } catch (const std::bad_alloc&) {
-    return Status::failure(Code::kOutOfMemory, "no memory for a message to rank %d", peer);
+    return Status::failure(Code::kOutOfMemory, "no memory for a message to rank %d", names_[peer]);
   } catch (const std::exception& error) {
     examine();
     if (Status status = failure(); !status.ok() || peer_at(peer).is_gone) return status;
-    return Status::failure(Code::kInternal, "Gloo refused a message to rank %d: %.150s", peer, error.what());
+    return Status::failure(Code::kInternal, "Gloo refused a message to rank %d: %.150s", names_[peer], error.what());
   }
 }
 
@@ -171,10 +175,17 @@ Status GlooTransport::await(int peer, MeshBuffer& receiver, Deadline deadline) n
     examine();
     if (Status status = failure(); !status.ok()) return status;
     // The end of a connection comes after all that was sent before, which the next wait finds.
-    if (was_gone) return Status::failure(Code::kPeerLost, "rank %d left the group", peer);
+    if (was_gone) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_.ok()) return failure_;  // it left because of a later operation's
+      return Status::failure(Code::kPeerLost, "rank %d left the group", names_[peer]);
+    }
     was_gone = peer_at(peer).is_gone;
     if (was_gone) continue;
-    if (is_late) return Status::failure(Code::kTimeout, "rank %d waited for rank %d until the deadline", rank_, peer);
+    if (is_late) {
+      return Status::failure(Code::kTimeout, "rank %d waited for rank %d until the deadline", names_[rank_],
+                             names_[peer]);
+    }
     if (is_broken) std::this_thread::sleep_for(kRetryInterval);  // Gloo is just about to tell the other buffers
   }
 }
@@ -194,7 +205,7 @@ void GlooTransport::examine() noexcept {
     }
   }
   if (lost < 0) return;
-  take_notice({0, rank_, Status::failure(Code::kPeerLost, "rank %d is lost: its connection ended", lost)});
+  take_notice({0, rank_, Status::failure(Code::kPeerLost, "rank %d is lost: its connection ended", names_[lost])});
 }
 
 // The failure that ends the group with the earlier operation counts; among equal ones, the first.
@@ -245,7 +256,7 @@ Status GlooTransport::receive(int peer, Deadline deadline, Message* out) noexcep
   out->data = head.bytes <= kInlineBytes ? head.data : other.data_in != nullptr ? other.data_in->ptr : nullptr;
   if (checks_data_ && out->data != nullptr && checksum_of(out->data, out->bytes) != head.checksum) {
     return Status::failure(Code::kComm, "a message of %lld bytes from rank %d to rank %d was changed on its way",
-                           static_cast<long long>(head.bytes), peer, rank_);
+                           static_cast<long long>(head.bytes), names_[peer], names_[rank_]);
   }
   return call_gloo(peer, [&] { other.confirmations->send(peer, kConfirmationSlot, 0, 0); });
 }
@@ -261,7 +272,7 @@ Status GlooTransport::start_data(int peer) noexcept {
   Peer& other = peer_at(peer);
   const Head& head = other.head();
   if (!is_known(head.header) || head.bytes < 0) {
-    return Status::failure(Code::kComm, "rank %d sent a message that no operation sends", peer);
+    return Status::failure(Code::kComm, "rank %d sent a message that no operation sends", names_[peer]);
   }
   if (head.bytes <= kInlineBytes || head.bytes != other.expected) return {};
   return call_gloo(peer, [&] {
@@ -332,7 +343,7 @@ Status GlooTransport::abort(const Status& reason) noexcept {
   Notice notice;
   {
     const std::lock_guard lock(mutex_);
-    if (failure_.ok() || !has_failed()) failure_ = reason;
+    if (failure_.ok()) failure_ = reason;
     failed_operation_ = std::min(failed_operation_, operation_);
     notice = Notice(failed_operation_, rank_, failure_);
   }
@@ -359,7 +370,14 @@ void GlooTransport::leave() noexcept {
   const SigpipeGuard no_sigpipe;
   if (watch_ != nullptr) watch_->stop();
   const std::lock_guard use(use_);
-  close_all({operation_, rank_, Status::failure(Code::kPeerLost, "rank %d left the group", rank_)});
+  close_all(reason_to_leave());
+}
+
+// A failure in a later operation than the others run is why this rank leaves.
+Notice GlooTransport::reason_to_leave() noexcept {
+  const std::lock_guard lock(mutex_);
+  const Status left = Status::failure(Code::kPeerLost, "rank %d left the group", names_[rank_]);
+  return {operation_, rank_, failure_.ok() ? left : failure_};
 }
 
 // REQUIRES: use_ is held, or nobody else uses the transport

@@ -28,6 +28,7 @@ class GlooTransport final : public Transport, private Watch::Listener {
 
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return size_; }
+  const RankNames& names() const noexcept override { return names_; }
 
   void begin(uint64_t operation) noexcept override;
   Status send(int peer, const Message& message) noexcept override;
@@ -56,11 +57,13 @@ class GlooTransport final : public Transport, private Watch::Listener {
   Status start_data(int peer) noexcept;
   Status receive_data(int peer, Deadline deadline) noexcept;
   Status drain(int peer, Deadline deadline) noexcept;
+  Notice reason_to_leave() noexcept;
   void close_all(const Notice& notice) noexcept;
   void say_goodbye(const Notice& notice) noexcept;
 
   const int rank_;
   const int size_;
+  const RankNames names_;
   const bool checks_data_;
   std::shared_ptr<Mesh> mesh_;
   std::vector<std::unique_ptr<Peer>> peers_;  // null for this rank

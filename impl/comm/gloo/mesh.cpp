@@ -3,13 +3,12 @@
 #include <errno.h>
 #include <gloo/transport/device.h>
 #include <gloo/transport/tcp/device.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "comm/control/signals_blocked.h"
+#include "comm/descriptors.h"
 #include "comm/gloo/interface_address.h"
 
 namespace halftone {
@@ -22,27 +21,16 @@ constexpr int64_t kMillisecondNs = 1'000'000;
 // Gloo waits five times as long for a connection as for a message.
 constexpr int64_t kConnectTimeouts = 5;
 constexpr int64_t kLongestWaitMs = 100LL * 3600 * 1000;
-// The store, the event loop, the standard streams and some of the embedding program.
-constexpr rlim_t kSpareDescriptors = 16;
-
-Status too_few_descriptors(int size, const char* reason) {
-  Status status = Status::failure(Code::kIo,
-                                  "a group of %d ranks takes a descriptor for each other rank: %.60s; raise the limit "
-                                  "(ulimit -n) to %d at least",
-                                  size, reason, size + static_cast<int>(kSpareDescriptors));
-  status.native_code = EMFILE;
-  return status;
-}
 
 // Gloo's errors are texts.
 Status failure_of(const std::exception& error, const GroupOptions& options, int rank) {
   const char* text = error.what();
   if (std::strstr(text, std::strerror(EMFILE)) != nullptr || std::strstr(text, std::strerror(ENFILE)) != nullptr) {
-    return too_few_descriptors(options.size, "none is left");
+    return too_few_descriptors(options.size, 1, "none is left");
   }
   if (rank >= 0) {
-    return Status::failure(Code::kPeerLost, "rank %d came to the group \"%.64s\", but did not connect: %.120s", rank,
-                           options.name, text);
+    return Status::failure(Code::kPeerLost, "rank %d came to the group \"%.64s\", but did not connect: %.120s",
+                           RankNames(options)[rank], options.name, text);
   }
   return Status::failure(Code::kIo, "cannot open the connections of the group \"%.64s\": %.150s", options.name, text);
 }
@@ -90,15 +78,6 @@ Status create_mesh(const GroupOptions& options, const Roster& roster, std::share
 }
 
 }  // namespace
-
-Status check_descriptors(int size) noexcept {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  if (limit.rlim_cur >= static_cast<rlim_t>(size) + kSpareDescriptors) return {};
-  char reason[40];
-  std::snprintf(reason, sizeof reason, "the limit is %llu", static_cast<unsigned long long>(limit.rlim_cur));
-  return too_few_descriptors(size, reason);
-}
 
 Status connect_mesh(const GroupOptions& options, Roster& roster, std::shared_ptr<Mesh>* out) {
   std::string own;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "comm/control/roster.h"
+#include "comm/rank_names.h"
 
 namespace halftone {
 
@@ -15,8 +16,6 @@ using Mesh = gloo::transport::Context;
 // message under way, or after the connection
 using MeshBuffer = gloo::transport::UnboundBuffer;
 
-// IO if the process may not have the descriptors that a group takes.
-Status check_descriptors(int size) noexcept;
 // Connects this rank with all that have met. Returns PEER_LOST with the rank that did not connect, and IO if the
 // process has too few descriptors. Throws OUT_OF_MEMORY.
 Status connect_mesh(const GroupOptions& options, Roster& roster, std::shared_ptr<Mesh>* out);

@@ -8,6 +8,7 @@
 #include "comm/collectives/flight_recorder.h"
 #include "comm/collectives/traffic.h"
 #include "comm/groups.h"
+#include "comm/guarded.h"
 
 namespace halftone {
 namespace {
@@ -31,7 +32,8 @@ size_t bytes_of(const View& view) noexcept { return static_cast<size_t>(view.num
 
 class LocalGroup final : public ProcessGroup {
  public:
-  LocalGroup(const char* kind, int32_t rank, int32_t size) noexcept : kind_(kind), rank_(rank), size_(size) {}
+  LocalGroup(const char* kind, const GroupOptions& options)
+      : kind_(kind), rank_(options.rank), size_(options.size), names_(options), recorder_(names_) {}
 
   void destroy() noexcept override { delete this; }
   const char* kind() const noexcept override { return kind_; }
@@ -68,8 +70,9 @@ class LocalGroup final : public ProcessGroup {
   }
 
   void abort(const char* reason) noexcept override {
-    failure_ = Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", rank_, reason);
+    fail(Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", names_[rank_], reason));
   }
+  void fail(const Status& reason) noexcept override { failure_ = reason; }
 
   GroupCounters counters() const noexcept override { return traffic_.counters(); }
   Status link_cost(LinkCost* out) const noexcept override {
@@ -113,6 +116,7 @@ class LocalGroup final : public ProcessGroup {
   const char* const kind_;
   const int32_t rank_;
   const int32_t size_;
+  const RankNames names_;
 
   FlightRecorder recorder_;
   Traffic traffic_;
@@ -120,8 +124,8 @@ class LocalGroup final : public ProcessGroup {
 };
 
 Status create_local_group(const char* kind, const GroupOptions& options, ProcessGroup** out) noexcept {
-  *out = new (std::nothrow) LocalGroup(kind, options.rank, options.size);
-  return *out != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for a group");
+  *out = nullptr;
+  return guarded([&] { *out = new LocalGroup(kind, options); });
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct Call {
 Board::Board(const GroupOptions& options)
     : store_(options.size > 1 ? options.store : nullptr),
       name_(options.name),
+      names_(options),
       rank_(options.rank),
       size_(options.size) {}
 
@@ -74,8 +75,8 @@ Status Board::compare_call(const Request& request, const Header& own) noexcept {
   if (!status.ok() || bytes != sizeof first || first.rank == rank_) return {};
   const int32_t peer = static_cast<int32_t>(first.rank);
   // compare() takes the receiver's side.
-  if (own.operation == Operation::kSend) return compare(peer, first.header, rank_, own);
-  return compare(rank_, own, peer, first.header);
+  if (own.operation == Operation::kSend) return compare(peer, first.header, rank_, own, names_);
+  return compare(rank_, own, peer, first.header, names_);
 }
 
 std::vector<int32_t> Board::find_missing(uint64_t position) noexcept {

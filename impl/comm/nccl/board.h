@@ -34,6 +34,7 @@ class Board {
 
   KeyValueStore* const store_;
   const std::string name_;
+  const RankNames names_;
   const int32_t rank_;
   const int32_t size_;
 };

@@ -61,6 +61,9 @@ class NcclGroup final : public ProcessGroup {
   }
 
   void abort(const char* reason) noexcept override {
+    fail(Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", thread_.names()[rank_], reason));
+  }
+  void fail(const Status& reason) noexcept override {
     if (owner_.is_here()) thread_.abort(reason);
   }
   GroupCounters counters() const noexcept override { return thread_.counters(); }

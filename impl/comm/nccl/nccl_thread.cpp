@@ -40,10 +40,13 @@ int64_t received_bytes(const Request& request, int32_t rank, int32_t size) {
 
 NcclThread::NcclThread(const NcclFunctions& nccl, const GroupOptions& options)
     : seat_{.device = options.device->index(), .rank = options.rank, .size = options.size},
+      names_(options),
+      listener_(options.listener),
       timeout_ns_(std::min(options.timeout_ns, int64_t{1} << 61)),  // a later deadline could overflow the clock's type
       checks_all_calls_(options.checks_data != 0),
       board_(options),
       communicator_(nccl, seat_),
+      recorder_(names_),
       sent_(static_cast<size_t>(options.size)),
       received_(static_cast<size_t>(options.size)) {
   if (options.size > 1 && options.heartbeat_ns > 0) watch_.emplace(options, static_cast<Watch::Listener&>(*this));
@@ -62,7 +65,7 @@ Status NcclThread::start(const GroupOptions& options, const ncclUniqueId& id, Cl
     if (!status.ok() || Clock::now() < deadline) return status;
     return Status::failure(Code::kTimeout,
                            "rank %d waited for NCCL to connect the %d ranks of the group \"%.64s\" until the deadline",
-                           seat_.rank, seat_.size, options.name);
+                           names_[seat_.rank], seat_.size, options.name);
   };
   if (Status status = communicator_.join(id, patience); !status.ok()) return status;
   const SignalsBlocked in_the_thread;
@@ -88,10 +91,10 @@ Status NcclThread::submit(const Ref<NcclWork>& work) {
   return {};
 }
 
-void NcclThread::abort(const char* reason) noexcept {
+void NcclThread::abort(const Status& reason) noexcept {
   const std::lock_guard lock(mutex_);
   if (abort_) return;
-  abort_ = Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", seat_.rank, reason);
+  abort_ = reason;
   changed_.notify_one();
 }
 
@@ -256,7 +259,7 @@ Status NcclThread::timeout_of(const NcclWork& work) {
   const uint64_t sequence = is_message(work) ? work.message : work.position;
   const Header header = header_of(work.request(), seat_.rank, sequence, 0);
   if (Status status = board_.compare_call(work.request(), header); !status.ok()) return status;
-  const HeaderText call(header);
+  const HeaderText call(header, names_);
   std::vector<int32_t> missing;
   if (is_message(work)) {
     missing.push_back(work.request().peer);
@@ -266,12 +269,12 @@ Status NcclThread::timeout_of(const NcclWork& work) {
   if (missing.empty()) {
     return Status::failure(Code::kTimeout,
                            "rank %d waited for NCCL in %s until the deadline, and the other ranks did so as well",
-                           seat_.rank, call.text);
+                           names_[seat_.rank], call.text);
   }
   std::string names = missing.size() > 1 ? "ranks" : "rank";
-  for (const int32_t rank : missing) names.append(rank == missing[0] ? " " : ", ").append(std::to_string(rank));
-  return Status::failure(Code::kTimeout, "rank %d waited for %s in %s until the deadline", seat_.rank, names.c_str(),
-                         call.text);
+  for (const int32_t rank : missing) names.append(rank == missing[0] ? " " : ", ").append(std::to_string(names_[rank]));
+  return Status::failure(Code::kTimeout, "rank %d waited for %s in %s until the deadline", names_[seat_.rank],
+                         names.c_str(), call.text);
 }
 
 // Less and less often while nothing happens, because each look is a message to the store.
@@ -351,6 +354,7 @@ void NcclThread::finish(NcclWork& work, const Status& result) {
   recorder_.record_end(work.number, result);
   if (!result.ok() && result.code != Code::kCancelled && !std::exchange(has_told_, true)) {
     recorder_.tell_failure(result, seat_.rank);
+    if (listener_ != nullptr) listener_->on_failure(result);
   }
   work.finish(result);
 }
@@ -366,7 +370,8 @@ void NcclThread::leave() {
     position = !running_.empty() ? running_.front()->position : is_done ? operations_ + 1 : queue_.front()->position;
   }
   const char* const when = is_done ? "" : " before its operations were done";
-  Notice notice(position, seat_.rank, Status::failure(Code::kPeerLost, "rank %d left the group%s", seat_.rank, when));
+  Notice notice(position, seat_.rank,
+                Status::failure(Code::kPeerLost, "rank %d left the group%s", names_[seat_.rank], when));
   notice.reserved = is_done ? kLeft : 0;
   board_.settle(notice);
   if (is_done && !is_broken_) return communicator_.finish();

@@ -34,11 +34,12 @@ class NcclThread final : private Watch::Listener {
 
   Status submit(const Ref<NcclWork>& work);
   // Ends the operations of all ranks that this one has not finished.
-  void abort(const char* reason) noexcept;
+  void abort(const Status& reason) noexcept;
   // Ends the operations that are not done with CANCELLED.
   void close() noexcept;
   void stop() noexcept;
 
+  const RankNames& names() const noexcept { return names_; }
   const FlightRecorder& recorder() const noexcept { return recorder_; }
   GroupCounters counters() const noexcept { return traffic_.counters(); }
 
@@ -65,6 +66,8 @@ class NcclThread final : private Watch::Listener {
   void leave();
 
   const Seat seat_;
+  const RankNames names_;
+  GroupListener* const listener_;
   const int64_t timeout_ns_;
   const bool checks_all_calls_;
   Board board_;

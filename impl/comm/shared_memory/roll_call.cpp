@@ -22,6 +22,7 @@ class RollCall {
  public:
   RollCall(const GroupOptions& options, Segment& own)
       : options_(options),
+        names_(options),
         own_(own),
         address_(address_of(own, options.rank, options.size)),
         others_(static_cast<size_t>(options.size)),
@@ -62,12 +63,12 @@ class RollCall {
   void claim_rank() {
     int32_t is_ours = 0;
     const StoreValue value{.data = &address_, .bytes = sizeof address_};
-    check(options_.store->compare_set(key_of(options_.rank).c_str(), {}, value, &is_ours));
+    check_store(options_.store->compare_set(key_of(options_.rank).c_str(), {}, value, &is_ours));
     if (is_ours != 0) return;
     fail(Code::kComm, "rank",
          "rank %d of the group \"%.64s\" is taken: another process has it, or a run that failed has left it in the "
          "store",
-         options_.rank, options_.name);
+         names_[options_.rank], options_.name);
   }
 
   void remove_address() noexcept {
@@ -87,7 +88,7 @@ class RollCall {
       const std::string key = key_of(missing);
       const char* keys[] = {key.c_str()};
       const Status status = options_.store->wait(keys, 1, std::min(remaining(), kLongestSleep).count());
-      if (status.code != Code::kTimeout) check(status);
+      if (status.code != Code::kTimeout) check_store(status);
     }
   }
 
@@ -97,11 +98,11 @@ class RollCall {
     size_t bytes = 0;
     const Status status = options_.store->get(key_of(rank).c_str(), 0, &address, sizeof address, &bytes);
     if (status.code == Code::kTimeout) return false;
-    if (status.code != Code::kBufferTooSmall) check(status);
+    if (status.code != Code::kBufferTooSmall) check_store(status);
     if (bytes != sizeof address || address.rank != rank) {
-      fail(Code::kComm, "", "rank %d runs another build of halftone", rank);
+      fail(Code::kComm, "", "rank %d runs another build of halftone", names_[rank]);
     }
-    check_reachable(address_, address);
+    check_reachable(address_, address, names_);
     return map(rank, address);
   }
 
@@ -131,7 +132,7 @@ class RollCall {
     SegmentAddress now;
     size_t bytes = 0;
     const Status status = options_.store->get(key_of(rank).c_str(), 0, &now, sizeof now, &bytes);
-    if (status.code != Code::kTimeout) check(status);
+    if (status.code != Code::kTimeout) check_store(status);
     if (status.ok() && now.nonce == address.nonce) fail_for_lost(rank);
     return false;
   }
@@ -164,18 +165,28 @@ class RollCall {
     }
   }
 
+  // The store may have ended with the process of a rank that serves it: then the rank is the reason.
+  void check_store(const Status& status) {
+    const auto end = std::chrono::steady_clock::now() + kLinger;
+    while (!status.ok() && std::chrono::steady_clock::now() < end) {
+      check_found();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    check(status);
+  }
+
   template <class IsThere>
   [[noreturn]] void fail_for_missing(IsThere is_there) {
     std::string ranks;
     for (int rank = 0; rank < options_.size; ++rank) {
-      if (!is_there(rank)) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+      if (!is_there(rank)) ranks += (ranks.empty() ? "" : ", ") + std::to_string(names_[rank]);
     }
     fail(Code::kTimeout, "timeout_ns", "the group \"%.64s\" of %d ranks lacks these at the deadline: %.120s",
          options_.name, options_.size, ranks.c_str());
   }
 
   [[noreturn]] void fail_for_lost(int rank) {
-    fail(Code::kPeerLost, "", "rank %d ended while the group \"%.64s\" was created", rank, options_.name);
+    fail(Code::kPeerLost, "", "rank %d ended while the group \"%.64s\" was created", names_[rank], options_.name);
   }
 
   void give_up(const Error& error) noexcept {
@@ -194,6 +205,7 @@ class RollCall {
   }
 
   const GroupOptions& options_;
+  const RankNames names_;
   Segment& own_;
   const SegmentAddress address_;
   std::vector<SharedRank> others_;

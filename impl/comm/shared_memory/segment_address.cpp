@@ -46,20 +46,21 @@ SegmentAddress address_of(const Segment& segment, int rank, int size) {
   return address;
 }
 
-void check_reachable(const SegmentAddress& own, const SegmentAddress& other) {
+void check_reachable(const SegmentAddress& own, const SegmentAddress& other, const RankNames& names) {
+  const int ranks[] = {names[own.rank], names[other.rank]};
   if (!equal(own.build, other.build)) {
-    fail(Code::kComm, "", "rank %d runs the build \"%.100s\", rank %d the build \"%.100s\"", own.rank, own.build,
-         other.rank, other.build);
+    fail(Code::kComm, "", "rank %d runs the build \"%.100s\", rank %d the build \"%.100s\"", ranks[0], own.build,
+         ranks[1], other.build);
   }
   if (own.size != other.size) {
-    fail(Code::kComm, "size", "rank %d creates the group with %d ranks, rank %d with %d", own.rank, own.size,
-         other.rank, other.size);
+    fail(Code::kComm, "size", "rank %d creates the group with %d ranks, rank %d with %d", ranks[0], own.size, ranks[1],
+         other.size);
   }
   if (!equal(own.machine, other.machine)) {
     fail(Code::kUnsupported, "kind",
          "ranks %d and %d are on different machines or in different containers, and share no memory: use the kind "
          "\"gloo\"",
-         own.rank, other.rank);
+         ranks[0], ranks[1]);
   }
 }
 

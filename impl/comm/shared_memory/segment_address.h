@@ -20,7 +20,7 @@ SegmentAddress address_of(const Segment& segment, int rank, int size);
 
 // Throws UNSUPPORTED for a rank on another machine or in another container, and where the system does not let this
 // process see its files; COMM for another build or size of the group.
-void check_reachable(const SegmentAddress& own, const SegmentAddress& other);
+void check_reachable(const SegmentAddress& own, const SegmentAddress& other, const RankNames& names);
 
 // Opens the file of a rank. Throws IO and UNSUPPORTED; the file is empty if the process is gone.
 Descriptor open_file(const SegmentAddress& address);

@@ -1,5 +1,6 @@
 // The group whose ranks are processes of one machine.
 #include "comm/collectives/collective_group.h"
+#include "comm/descriptors.h"
 #include "comm/groups.h"
 #include "comm/guarded.h"
 #include "comm/shared_memory/shared_memory_transport.h"
@@ -10,6 +11,7 @@ namespace {
 
 // Every rank maps the memory of every other rank, and keeps two files open for each.
 constexpr int32_t kMaxSharedRanks = 256;
+constexpr int kFilesOfRank = 2;
 
 void check_shared(const GroupOptions& options) {
   if (options.store == nullptr) {
@@ -19,6 +21,7 @@ void check_shared(const GroupOptions& options) {
     fail(Code::kInvalidArgument, "size", "a group over shared memory has at most %d ranks, not %d", kMaxSharedRanks,
          options.size);
   }
+  check(check_descriptors(options.size, kFilesOfRank));
   if (!options.device->host_accessible()) {
     fail(Code::kUnsupported, "device", "groups of the kind \"shared_memory\" need host memory, unlike that of %s",
          options.device->name());
@@ -32,7 +35,13 @@ Status create_shared_memory_group(const GroupOptions& options, ProcessGroup** ou
   const CancellationGuard no_cancellation;
   return guarded([&] {
     check_shared(options);
-    *out = new CollectiveGroup("shared_memory", std::make_unique<SharedMemoryTransport>(options), options.timeout_ns);
+    try {
+      *out = new CollectiveGroup("shared_memory", std::make_unique<SharedMemoryTransport>(options), options);
+    } catch (const Error& error) {
+      const bool is_limit = error.native_code() == EMFILE || error.native_code() == ENFILE;
+      if (is_limit) check(too_few_descriptors(options.size, kFilesOfRank, "none is left"));
+      throw;
+    }
   });
 }
 

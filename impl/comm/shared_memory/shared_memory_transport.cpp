@@ -30,6 +30,7 @@ void pause_processor() noexcept {
 SharedMemoryTransport::SharedMemoryTransport(const GroupOptions& options)
     : rank_(options.rank),
       size_(options.size),
+      names_(options),
       spins_(options.size <= allowed_cpus()),
       own_(Segment::create(options.size, DataArea::kHalves * half_bytes(options.size))),
       area_(own_, half_bytes(options.size)),
@@ -79,7 +80,7 @@ Status SharedMemoryTransport::open(int peer, const Envelope& envelope, Message* 
   SharedRank& other = others_[static_cast<size_t>(peer)];
   const std::byte* data = envelope.bytes > 0 ? other.segment.find(envelope.offset, envelope.bytes) : nullptr;
   if (!is_valid(envelope.header) || (envelope.bytes > 0 && data == nullptr)) {
-    return Status::failure(Code::kComm, "rank %d sent a message that is damaged", peer);
+    return Status::failure(Code::kComm, "rank %d sent a message that is damaged", names_[peer]);
   }
   *out = {.header = envelope.header, .data = data, .bytes = static_cast<int64_t>(envelope.bytes)};
   return {};
@@ -117,15 +118,21 @@ Status SharedMemoryTransport::wait(int peer, Deadline deadline, Condition condit
     const Presence presence = other.segment.control().presence.load(std::memory_order_acquire);
     if (has_failed()) return failure();
     if (condition()) return {};
-    if (presence != Presence::kHere) return Status::failure(Code::kPeerLost, "rank %d left the group", peer);
-    if (is_lost) return Status::failure(Code::kPeerLost, "rank %d is lost: its process has ended", peer);
+    if (presence != Presence::kHere) return reason_to_leave(peer);
+    if (is_lost) return Status::failure(Code::kPeerLost, "rank %d is lost: its process has ended", names_[peer]);
     const auto remaining = deadline - std::chrono::steady_clock::now();
     if (remaining.count() <= 0) {
-      return Status::failure(Code::kTimeout, "rank %d took part in nothing until the deadline", peer);
+      return Status::failure(Code::kTimeout, "rank %d took part in nothing until the deadline", names_[peer]);
     }
     const bool has_rung = sleep(own_.control(), heard, std::min<std::chrono::nanoseconds>(remaining, kLongestSleep));
     is_lost = !has_rung && !other.process.is_alive();
   }
+}
+
+// A rank that has seen the group fail in a later operation left because of that.
+Status SharedMemoryTransport::reason_to_leave(int peer) const noexcept {
+  if (segment(0).control().failed_rank.load(std::memory_order_acquire) != 0) return failure();
+  return Status::failure(Code::kPeerLost, "rank %d left the group", names_[peer]);
 }
 
 template <class Condition>
@@ -148,7 +155,7 @@ bool SharedMemoryTransport::has_failed() const noexcept {
 Status SharedMemoryTransport::failure() const noexcept {
   const uint32_t rank = segment(0).control().failed_rank.load(std::memory_order_acquire) - 1;
   if (rank >= static_cast<uint32_t>(size_))
-    return Status::failure(Code::kComm, "the shared memory of rank 0 is damaged");
+    return Status::failure(Code::kComm, "the shared memory of rank %d is damaged", names_[0]);
   return reason_of(segment(static_cast<int>(rank)).control());
 }
 

@@ -19,6 +19,7 @@ class SharedMemoryTransport final : public Transport {
 
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return size_; }
+  const RankNames& names() const noexcept override { return names_; }
   int64_t slice_bytes() const noexcept override;
   bool shares_memory() const noexcept override { return true; }
 
@@ -48,6 +49,7 @@ class SharedMemoryTransport final : public Transport {
   Status open(int peer, const Envelope& envelope, Message* out) noexcept;
   bool has_failed() const noexcept;
   Status failure() const noexcept;
+  Status reason_to_leave(int peer) const noexcept;
   template <class Condition>
   Status wait(int peer, Deadline deadline, Condition condition) noexcept;
   template <class Condition>
@@ -56,6 +58,7 @@ class SharedMemoryTransport final : public Transport {
 
   const int rank_;
   const int size_;
+  const RankNames names_;
   const bool spins_;
   Segment own_;
   DataArea area_;

@@ -164,7 +164,10 @@ Status Socket::wait_until_ready(short events, SocketDeadline deadline) noexcept 
   do {
     ready = poll(&waited, 1, milliseconds_until(deadline));
   } while (ready < 0 && errno == EINTR);
-  return ready != 0 ? Status{} : Status::failure(Code::kTimeout, "the store sent nothing until the deadline");
+  if (ready != 0) return {};
+  Status status = Status::failure(Code::kTimeout, "the store sent nothing until the deadline");
+  status.native_code = ETIMEDOUT;  // unlike a key that nobody set
+  return status;
 }
 
 Status Socket::send_all(const void* data, size_t bytes, SocketDeadline deadline) noexcept {

@@ -9,6 +9,7 @@
 #include <new>
 #include <thread>
 
+#include "comm/control/process_place.h"
 #include "comm/guarded.h"
 #include "comm/tcp_store/server.h"
 #include "core/error.h"
@@ -61,6 +62,9 @@ class TcpStore final : public KeyValueStore {
     check(connect(true, deadline_after(timeout_ns_), &first));
     idle_.reserve(kMaxIdle);
     idle_.push_back(std::move(first));
+    if (server_ == nullptr) return;
+    const std::string place = process_place() + " " + std::to_string(process_);
+    check(set(kServerProcess, {.data = place.data(), .bytes = place.size()}));
   }
 
   void destroy() noexcept override {
@@ -130,6 +134,13 @@ class TcpStore final : public KeyValueStore {
         &reply);
     if (status.ok()) *out_swapped = static_cast<int32_t>(reply.number);
     return status;
+  }
+
+  Status reopen(int64_t timeout_ns, KeyValueStore** out) noexcept override {
+    return create_tcp_store({.address = address_.c_str(),
+                             .secret = {.data = secret_.data(), .bytes = secret_.size()},
+                             .timeout_ns = timeout_ns},
+                            out);
   }
 
   Status remove(const char* key, int32_t* out_existed) noexcept override {

@@ -27,12 +27,13 @@ Lobby& lobby() {
 // REQUIRES: the hub's mutex is held
 void take_seat(Hub& hub, const GroupOptions& options) {
   if (hub.size != options.size) {
-    fail(Code::kComm, "size", "rank %d creates the group \"%.64s\" with %d ranks, other ranks with %d", options.rank,
-         options.name, options.size, hub.size);
+    fail(Code::kComm, "size", "rank %d creates the group \"%.64s\" with %d ranks, other ranks with %d",
+         RankNames(options)[options.rank], options.name, options.size, hub.size);
   }
   Member& member = hub.member(options.rank);
   if (member.has_joined) {
-    fail(Code::kComm, "rank", "rank %d of the group \"%.64s\" is taken", options.rank, options.name);
+    fail(Code::kComm, "rank", "rank %d of the group \"%.64s\" is taken", RankNames(options)[options.rank],
+         options.name);
   }
   member.has_joined = true;
 }

@@ -31,7 +31,8 @@ Status check_threads(const GroupOptions& options) {
 ProcessGroup* make_group(const GroupOptions& options) {
   const Ref<Hub> hub = join_hub(options);
   try {
-    return new CollectiveGroup("threads", std::make_unique<ThreadsTransport>(hub, options.rank), options.timeout_ns);
+    return new CollectiveGroup("threads", std::make_unique<ThreadsTransport>(hub, options.rank, RankNames(options)),
+                               options);
   } catch (...) {
     leave_hub(*hub, options.rank);
     throw;

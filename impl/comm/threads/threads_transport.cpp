@@ -59,8 +59,9 @@ Status ThreadsTransport::wait(std::unique_lock<std::mutex>& lock, int peer, Dead
   hub_->member(rank_).changed.wait_until(lock, deadline, is_over);
   if (has_failed()) return hub_->failure;
   if (condition()) return {};
-  if (other.has_left) return Status::failure(Code::kPeerLost, "rank %d left the group", peer);
-  return Status::failure(Code::kTimeout, "rank %d sent nothing until the deadline", peer);
+  if (other.has_left && !hub_->failure.ok()) return hub_->failure;  // it left because of that
+  if (other.has_left) return Status::failure(Code::kPeerLost, "rank %d left the group", names_[peer]);
+  return Status::failure(Code::kTimeout, "rank %d sent nothing until the deadline", names_[peer]);
 }
 
 // A peer that reads a message is computing, or finds the group aborted: it releases the message soon.

@@ -8,10 +8,12 @@ namespace halftone {
 class ThreadsTransport final : public Transport {
  public:
   // REQUIRES: the rank has joined the hub
-  ThreadsTransport(Ref<Hub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+  ThreadsTransport(Ref<Hub> hub, int rank, RankNames names = {})
+      : hub_(std::move(hub)), rank_(rank), names_(std::move(names)) {}
 
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return hub_->size; }
+  const RankNames& names() const noexcept override { return names_; }
   bool shares_memory() const noexcept override { return true; }
 
   void begin(uint64_t operation) noexcept override;
@@ -30,6 +32,7 @@ class ThreadsTransport final : public Transport {
 
   Ref<Hub> hub_;
   const int rank_;
+  const RankNames names_;
 };
 
 }  // namespace halftone

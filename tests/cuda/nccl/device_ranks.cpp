@@ -141,6 +141,10 @@ class HostOperandGroup final : public ProcessGroup {
     ProcessGroup* group = nullptr;
     if (find(&group).ok()) group->abort(reason);
   }
+  void fail(const Status& reason) noexcept override {
+    ProcessGroup* group = nullptr;
+    if (find(&group).ok()) group->fail(reason);
+  }
   GroupCounters counters() const noexcept override {
     ProcessGroup* group = nullptr;
     return find(&group).ok() ? group->counters() : GroupCounters{};
