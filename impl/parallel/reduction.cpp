@@ -76,7 +76,13 @@ class CallersHook final : public ReductionHook {
   explicit CallersHook(BucketFunction reduce) : reduce_(std::move(reduce)) {}
   std::string name() const override { return "callback"; }
   std::unique_ptr<Reduction> start(const ReductionCall& call) override {
-    reduce_(call.bucket.flat, call.index);
+    try {
+      reduce_(call.bucket.flat, call.index);
+    } catch (const Error& error) {
+      // The others wait for this rank in operations that the callback does not call any more.
+      call.exchange.group().abort((std::string("its reduction of gradients failed: ") + error.what()).c_str());
+      throw;
+    }
     return std::make_unique<Reduced>();
   }
   int32_t status_factor(const Exchange&) const noexcept override { return 0; }

@@ -141,7 +141,8 @@ HTONE_API htone_status htone_ddp_create_from_parameters(htone_parameters* parame
                                                         const htone_ddp_options* options, htone_ddp** out);
 
 /** Replaces a bucket of gradients by its average over the ranks. It may use the operations of the group, in the same
- * order on all ranks, and waits for them.
+ * order on all ranks, and waits for them. A failure ends the group: backward returns CALLBACK on this rank, and
+ * PEER_LOST with the reason on the others. The error of an operation of the group that it returns is backward's own.
  *
  * @param[in] bucket 1-D, in the dtype of its gradients; lent for the call. What lies between gradients is 0.
  * @param[in] index of the bucket. All ranks call it for bucket 0 first.

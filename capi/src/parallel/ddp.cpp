@@ -88,6 +88,22 @@ class NoSync final : public RefCounted {
   const Ref<Replicate> replica_;
 };
 
+// A callback that returns the error of its operation of the group did not fail itself.
+void reduce_by(const Callback<htone_ddp_reduce_fn>& reduce, htone_tensor* bucket, size_t index) {
+  const uint64_t errors_before = error_count();
+  try {
+    reduce.call("a reduction of gradients", bucket, index);
+  } catch (const Error& error) {
+    const auto status = static_cast<htone_status>(error.native_code());
+    const bool is_group =
+        status == HTONE_ERROR_PEER_LOST || status == HTONE_ERROR_TIMEOUT || status == HTONE_ERROR_COMM;
+    const bool is_call = error_count() != errors_before && last_error().status == status;
+    if (error.code() != Code::kCallback || !is_group || !is_call) throw;
+    const std::string message = last_error().message;
+    throw Error(static_cast<Code>(status), 0, "", message.c_str());
+  }
+}
+
 }  // namespace
 
 htone_status htone_ddp_create(htone_module* module, htone_group* group, const htone_ddp_options* options,
@@ -117,7 +133,7 @@ htone_status htone_ddp_set_reduction(htone_ddp* ddp, htone_ddp_reduce_fn callbac
     const Ref<Callback<htone_ddp_reduce_fn>> reduce = make_callback(callback, user);
     replica->set_hook(parallel::callers_average([reduce](const Tensor& bucket, size_t index) {
       const LentHandle<htone_tensor> lent(bucket);
-      reduce->call("a reduction of gradients", lent.get(), index);
+      reduce_by(*reduce, lent.get(), index);
     }));
     reduce->set_destroy(destroy);
   });

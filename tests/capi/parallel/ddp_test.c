@@ -1,5 +1,6 @@
 /* Data-parallel training through the C API, with ranks that are threads: each has a context of its own. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "run_tests.h"
@@ -224,6 +225,33 @@ static void a_callback_may_average_in_its_own_way(void** state) {
   run_ranks(reduce_by_callback);
 }
 
+static htone_status reduce_unless_last(htone_tensor* bucket, size_t index, void* user) {
+  Rank* rank = user;
+  (void)index;
+  if (rank->number == kRanks - 1) return HTONE_ERROR_IO;
+  return htone_group_all_reduce(rank->group, HTONE_REDUCE_MAX, bucket, bucket, NULL);
+}
+
+/* The others' callbacks return the error of their operation, which is not theirs. */
+static void fail_on_the_last_rank(Rank* rank) {
+  htone_ddp* ddp = replicate(rank, NULL);
+  REQUIRE_OK(htone_ddp_set_reduction(ddp, reduce_unless_last, rank, NULL));
+  const htone_status status = backward_of_row(rank, rank->number);
+  htone_error_info error = HTONE_ERROR_INFO_INIT;
+  REQUIRE_OK(htone_error_last(&error));
+  REQUIRE(status == (rank->number == kRanks - 1 ? HTONE_ERROR_CALLBACK : HTONE_ERROR_PEER_LOST));
+  char names[64];
+  snprintf(names, sizeof names, "rank %d aborted the group: its reduction", kRanks - 1);
+  REQUIRE(rank->number == kRanks - 1 || strstr(error.message, names) != NULL);
+  REQUIRE(strstr(error.message, "returned") != NULL);
+  REQUIRE_OK(htone_ddp_release(ddp));
+}
+
+static void a_callback_that_fails_is_the_other_ranks_lost_peer(void** state) {
+  (void)state;
+  run_ranks(fail_on_the_last_rank);
+}
+
 static void try_settings(Rank* rank) {
   const htone_ddp_compression kinds[] = {HTONE_DDP_COMPRESSION_F16, HTONE_DDP_COMPRESSION_BF16,
                                          HTONE_DDP_COMPRESSION_POWER_SGD};
@@ -330,6 +358,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(join_lets_ranks_have_different_numbers_of_batches),
       cmocka_unit_test(gradients_of_another_engine_are_averaged_in_their_memory),
       cmocka_unit_test(a_callback_may_average_in_its_own_way),
+      cmocka_unit_test(a_callback_that_fails_is_the_other_ranks_lost_peer),
       cmocka_unit_test(settings_select_how_averages_are_made),
       cmocka_unit_test(other_options_on_one_rank_are_named_on_all),
       cmocka_unit_test(batch_norms_use_the_batches_of_all_ranks),
