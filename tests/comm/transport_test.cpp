@@ -1,4 +1,4 @@
-// What a transport tells of a rank that has left.
+// Transports tell why a rank has left.
 #include "comm/collectives/transport.h"
 
 #include <future>
