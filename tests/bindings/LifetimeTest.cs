@@ -1,5 +1,6 @@
 using System;
 using System.Buffers;
+using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using System.Threading;
@@ -242,11 +243,27 @@ static class LifetimeTest {
     Suite.Raises(Status.InvalidHandle, "", () => x.ToArray<float>());
   }
 
+  static readonly List<Tensor> lost = new List<Tensor>();
+  static Tensor kept;
+
+  /// <summary>The suite itself: one kept object is no loss, and one object of each run is.</summary>
+  static void OnlyObjectsThatBecomeMoreAreLost() {
+    var error = Suite.Lost(() => { kept = Tensor.From(device, new[] {1f}); }, 3);
+    Suite.Check(error == null, error);
+    error = Suite.Lost(() => lost.Add(Tensor.From(device, new[] {1f})), 3);
+    Suite.Check(error != null && error.Message.Contains("live handles"), "nothing was lost");
+    kept.Dispose();
+    lost.ForEach(tensor => tensor.Dispose());
+    lost.Clear();
+  }
+
+  // The cases that count handles come first: an object that an earlier one has dropped may be released at any time.
   static int Main() {
     var suite = new Suite();
+    suite.Test("AScopeReleasesWhatWasMadeInside", AScopeReleasesWhatWasMadeInside);
+    suite.Test("OnlyObjectsThatBecomeMoreAreLost", OnlyObjectsThatBecomeMoreAreLost);
     suite.Test("DroppedTensorsGiveTheirMemoryBack", DroppedTensorsGiveTheirMemoryBack);
     suite.Test("DroppedTensorsAreReleased", DroppedTensorsAreReleased);
-    suite.Test("AScopeReleasesWhatWasMadeInside", AScopeReleasesWhatWasMadeInside);
     suite.Test("ScopesNestAndEndAfterAnException", ScopesNestAndEndAfterAnException);
     suite.Test("AModeEndsWithItsScope", AModeEndsWithItsScope);
     suite.Test("AModeThatAnotherThreadDisposesOfEndsAtItsThreadsNextCall",
