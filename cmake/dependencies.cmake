@@ -38,3 +38,17 @@ if(HALFTONE_GLOO)
     halftone_require(HALFTONE_HAS_GLOO "Gloo or OpenSSL" "libgloo-dev libssl-dev")
   endif()
 endif()
+
+# The plugins for NVIDIA's GPUs, and the programs that measure them. The whole tree sees what is found here.
+if(HALFTONE_CUDA)
+  if(NOT DEFINED ENV{CUDACXX})
+    find_program(CMAKE_CUDA_COMPILER NAMES nvcc PATHS /usr/local/cuda/bin) # NVIDIA's packages leave PATH alone
+    if(NOT CMAKE_CUDA_COMPILER)
+      message(FATAL_ERROR "halftone: nvcc of CUDA 12.4 or later is missing (from NVIDIA); the variable CUDACXX names it, "
+                          "-DHALFTONE_CUDA=OFF builds for the CPU alone")
+    endif()
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${HALFTONE_CUDA_ARCHITECTURES})
+  enable_language(CUDA)
+  find_package(CUDAToolkit 12.4 REQUIRED)
+endif()
