@@ -17,7 +17,8 @@ TEST(Overlap, TheFirstBucketIsOnItsWayBeforeBackwardEnds) {
     const Ref<nn::Module> model = make_perceptron(rank.device());
     int64_t last_gradient = 0;
     model->parameters()[0].parameter->post_accumulate_hooks().add([&](AccumulateGrad&) {
-      for (int i = 0; i < 2000 && slow.spans().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      for (int i = 0; i < 60'000 && slow.spans().empty(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       last_gradient = slow.now();
     });
     const Ref<Replicate> replica = make_ref<Replicate>(slow, model, small_buckets());
@@ -44,7 +45,7 @@ TEST(Overlap, GradientsThatRanksShareAreOnTheirWayBeforeBackwardEnds) {
       const size_t before = slow.spans().size();
       bool is_on_its_way = false;
       model->parameters()[0].parameter->post_accumulate_hooks().add([&](AccumulateGrad&) {
-        for (int i = 0; i < 2000 && !is_on_its_way; ++i) {
+        for (int i = 0; i < 60'000 && !is_on_its_way; ++i) {
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
           is_on_its_way = slow.spans().size() > before;
         }

@@ -392,7 +392,7 @@ TEST(CachingAllocatorThreads, WorksInAChildForkedWhileAnotherThreadAllocates) {
   for (int i = 0; i < 30; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(10);
+      alarm(60);
       allocator.release(allocator.allocate(16384, Category::kOther));
       _exit(0);
     }

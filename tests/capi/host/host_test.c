@@ -115,7 +115,7 @@ static void exceptions_unmasked_by_the_host_do_not_fire_inside(void** state) {
 static void compute_in_child(htone_tensor* ones) {
   htone_tensor *doubled = NULL, *sum = NULL;
   double value = 0;
-  alarm(10);
+  alarm(60);
   htone_status status = htone_add(ones, ones, &doubled);
   if (status == HTONE_OK) status = htone_sum(doubled, 0, NULL, 0, &sum);
   if (status == HTONE_OK) status = htone_tensor_item(sum, &value);
@@ -185,7 +185,7 @@ static void exit_in_the_middle_of_work(void) {
   htone_device* device = NULL;
   pthread_t thread;
   const int64_t shape = kLarge;
-  alarm(10);
+  alarm(60);
   if (htone_context_create(NULL, &context) != HTONE_OK || htone_device_create(context, "cpu", &device) != HTONE_OK ||
       htone_tensor_create_full(device, HTONE_F32, 1, &shape, 1, &loop.input) != HTONE_OK ||
       pthread_create(&thread, NULL, compute_until_stopped, &loop) != 0) {
