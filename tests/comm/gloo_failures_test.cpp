@@ -11,6 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int64_t kForming = 4 * kSecond;   // a deadline that leaves a busy machine time to form the group
 constexpr std::chrono::seconds kBound{20};  // less than the deadline of a group, and long enough for a busy machine
 constexpr int kFormed = 0;                  // counters of the board
 constexpr int kDone = 1;
@@ -188,7 +189,7 @@ TEST(GlooFailures, D2_ARankThatIsStoppedForASecondIsOnlySlow) {
 TEST(GlooFailures, D2_ARankThatIsStoppedForEverIsATimeoutThatNamesIt) {
   GlooRanks ranks(3, [&](GlooRank& rank) {
     GroupOptions options = rank.options();
-    options.timeout_ns = 1500 * kMillisecond;
+    options.timeout_ns = kForming;
     rank.join(options);
     ++rank.board.counters[kFormed];
     const Status status = run_until_failure(*rank.group, kOperations.at("all_reduce"));
@@ -209,7 +210,7 @@ TEST(GlooFailures, D3_D4_ARankWithoutASignOfLifeIsLostBeforeTheDeadline) {
   GlooRanks ranks(3, [&](GlooRank& rank) {
     GroupOptions options = rank.options();
     options.timeout_ns = 600 * kSecond;
-    options.heartbeat_ns = 100 * kMillisecond;
+    options.heartbeat_ns = 400 * kMillisecond;
     rank.join(options);
     ++rank.board.counters[kFormed];
     const Status status = run_until_failure(*rank.group, kOperations.at("barrier"));
@@ -290,7 +291,7 @@ TEST(GlooFailures, D8_AnotherOrderIsNamed) {
 TEST(GlooFailures, D8_OneOperationMoreIsATimeoutThatNamesItsNumber) {
   const GlooRanks ranks(2, [](GlooRank& rank) {
     GroupOptions options = rank.options();
-    options.timeout_ns = 1200 * kMillisecond;
+    options.timeout_ns = kForming;
     rank.join(options);
     EXPECT_TRUE(barrier_of(*rank.group).ok());
     if (rank.number == 0) {

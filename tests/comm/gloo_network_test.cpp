@@ -155,7 +155,7 @@ void expect_failure_of_one_connection(const std::function<void(TcpProxy& proxy)>
 }
 
 TEST(GlooNetwork, D3_AConnectionThatStallsIsATimeoutThatNamesItsRanks) {
-  expect_failure_of_one_connection([](TcpProxy& proxy) { proxy.stall(); }, 1500 * kMillisecond, Code::kTimeout,
+  expect_failure_of_one_connection([](TcpProxy& proxy) { proxy.stall(); }, 4000 * kMillisecond, Code::kTimeout,
                                    {"rank 0 waited for rank 1", "rank 1 waited for rank 0", "rank 2 waited for rank"});
 }
 

@@ -227,7 +227,7 @@ TEST(SharedMemoryFailures, D2_AProcessThatIsStoppedForEverIsATimeoutThatNamesIt)
         EXPECT_EQ(status.code, Code::kTimeout) << status.message;
         EXPECT_TRUE(says(status, "waited for rank 1 in all_reduce")) << status.message;
       },
-      1500 * kMillisecond);
+      4000 * kMillisecond);
   joined.wait_for(3);
   ranks.process(1).send_signal(SIGSTOP);
   ranks.expect_success(1);

@@ -17,7 +17,7 @@
 namespace halftone::trainer {
 
 inline constexpr int kRanks = 3;
-inline constexpr std::chrono::seconds kTimeout{10};
+inline constexpr std::chrono::seconds kTimeout{60};
 
 // How the processes are connected.
 struct Connection {

@@ -21,7 +21,7 @@ namespace halftone::trainer {
 inline constexpr int kRanksAtFirst = 3;
 inline constexpr int kSavedSteps = 2;
 inline constexpr int kLastStep = 4;
-inline constexpr std::chrono::seconds kDeadline{10};
+inline constexpr std::chrono::seconds kDeadline{60};
 
 struct SurvivorsCase {
   const char* kind;  // of the group
