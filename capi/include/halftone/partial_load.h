@@ -113,8 +113,8 @@ HTONE_API htone_status htone_optimizer_state_dict(htone_optimizer* optimizer, ht
  * @param[in] optimizer borrowed; no other thread may use it meanwhile.
  * @param[in] state_dict of htone_optimizer_state_dict, or a file that was saved from one; borrowed.
  * @param[in] options optional; NULL means the defaults. As in htone_checkpoint_load_with.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, FORMAT (it does not fit the optimizer), STATE (between unscale and step),
- *   IO, DEVICE, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (options of a newer version), FORMAT (it does not fit the
+ *   optimizer), STATE (between unscale and step), IO, DEVICE, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_load_state_dict(htone_optimizer* optimizer, htone_state_dict* state_dict,

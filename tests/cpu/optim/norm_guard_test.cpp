@@ -29,7 +29,7 @@ void expect_transitions(const NormGuard& guard, const std::vector<Transition>& t
     if (!std::isfinite(each.norm)) {
       state.found_inf = 1.0f;
       state.offending_parameter = 5;
-      state.offending_kind = NotFinite::INFINITY;
+      state.offending_kind = NotFinite::kInfinity;
     }
     guard_norm(guard, state);
     advance({}, state);
@@ -39,7 +39,7 @@ void expect_transitions(const NormGuard& guard, const std::vector<Transition>& t
     EXPECT_EQ(state.step_norm, each.norm);
     EXPECT_DOUBLE_EQ(state.step_norm_limit, each.limit) << each.norm;
     EXPECT_DOUBLE_EQ(state.mean_norm, each.mean) << each.norm;
-    EXPECT_EQ(state.skipped_kind, std::isfinite(each.norm) ? NotFinite::kNothing : NotFinite::INFINITY);
+    EXPECT_EQ(state.skipped_kind, std::isfinite(each.norm) ? NotFinite::kNothing : NotFinite::kInfinity);
     if (each.skipped) {
       EXPECT_EQ(state.skipped_parameter, each.exceeded ? 3 : 5);
     }
