@@ -147,9 +147,9 @@ class Storage final : public RefCounted {
   StreamUses uses_;
   bool borrowed_ = false;
   bool read_only_ = false;
+  bool released_ = false;
   Deleter deleter_;
   void* user_ = nullptr;
-  bool released_ = false;
   std::atomic<LentMemory*> lent_{nullptr};  // owned
   std::atomic<StorageRestorer*> restorer_{nullptr};
   std::atomic<uint64_t> writes_{0};

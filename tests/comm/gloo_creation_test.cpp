@@ -84,7 +84,7 @@ TEST(GlooCreation, D10_TheReasonReachesTheRanksThatMadeNoMistake) {
         if (rank.number == 1) {
           ASSERT_TRUE(rank.store->wait(keys, 3, 60 * kSecond).ok());
         }
-        expect_error(error_of([&] { rank.join(options); }), Code::kComm, {"rank 1", "with size 4", "5"});
+        expect_error(error_of([&] { rank.join(options); }), Code::kComm, {"rank 1", "with size", "4", "5"});
       },
       false);
 }

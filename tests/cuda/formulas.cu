@@ -28,6 +28,7 @@
 #include "backend/formula/sigmoid.h"
 #include "backend/formula/softmax.h"
 #include "backend/formula/split_master.h"
+#include "backend/formula/squarable.h"
 #include "backend/formula/stochastic_rounding.h"
 #include "backend/formula/weight_tree.h"
 #include "core/host_device.h"
@@ -58,6 +59,8 @@ HALFTONE_HOST_DEVICE float call_codes(float x, uint16_t word) {
   return decode_signed(encode_signed(x, scale, word), scale) + decode_unsigned(encode_unsigned(x, scale, word), scale) +
          join_split(split_high(x), split_remainder(x)) + static_cast<float>(rounded);
 }
+
+HALFTONE_HOST_DEVICE float call_squarable(float x) { return squarable_grad(x, x, x); }
 
 HALFTONE_HOST_DEVICE float call_quantization(float x) {
   const float largest = largest_of(DType::kF8E4M3);

@@ -144,7 +144,7 @@ TEST(Reduction, AnErrorOfTheCallersOwnFailsBackwardOnAllRanks) {
     const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, options);
     const Error error =
         error_of([&] { run_backward_of(perceptron_loss(*model, rank.device(), Part::of(0, rank.number(), 2))); });
-    EXPECT_EQ(error.code(), rank.number() == 1 ? Code::kCallback : Code::kComm) << error.what();
+    EXPECT_EQ(error.code(), rank.number() == 1 ? Code::kCallback : Code::kPeerLost) << error.what();
   });
 }
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import pathlib
 import random
 import struct
@@ -20,6 +21,13 @@ TEST_COUNT = 64
 SIDE = 28
 
 program = None  # set by main
+
+
+def ranks_of(launcher):
+    """The processes of ranks that a running halftone-run has started, in order; not the one that removes its folder."""
+    children = subprocess.run(["pgrep", "-P", str(launcher.pid)], capture_output=True, text=True).stdout.split()
+    of_launcher = os.readlink(f"/proc/{launcher.pid}/exe")
+    return [int(child) for child in children if os.readlink(f"/proc/{child}/exe") != of_launcher]
 
 
 def idx(shape, data, kind=0x08):

@@ -243,6 +243,12 @@ htone_module* renew_whole_module(void) {
   return fixture.whole_module;
 }
 
+htone_state_dict* renew_optimizer_state(void) {
+  assert_ok(htone_state_dict_release(fixture.optimizer_state));
+  assert_ok(htone_optimizer_state_dict(fixture.optimizer, &fixture.optimizer_state));
+  return fixture.optimizer_state;
+}
+
 htone_group* renew_group(void) {
   assert_ok(htone_group_release(fixture.group));
   fixture.group = make_object(kGroupHandle);
@@ -317,6 +323,7 @@ static void make_objects(void) {
   fixture.parameters = keep_parameters(make_object(kParametersHandle));
   assert_ok(htone_optimizer_create_adamw(fixture.module, NULL, &fixture.optimizer));
   keep_optimizer(fixture.optimizer);
+  assert_ok(htone_optimizer_state_dict(fixture.optimizer, &fixture.optimizer_state));
   make_other_optimizers();
   fixture.spare_parameters = make_spare_parameters();
   fixture.schedule = keep_schedule(make_object(kScheduleHandle));
@@ -368,6 +375,7 @@ void begin_scope(void) { fixture.scope = make_object(kScopeHandle); }
 void release_fixture(void) {
   assert_ok(htone_checkpoint_release(fixture.checkpoint));
   assert_ok(htone_parameters_release(fixture.spare_parameters));
+  assert_ok(htone_state_dict_release(fixture.optimizer_state));
   assert_ok(htone_module_release(fixture.whole_module));
   assert_ok(htone_fsdp_release(fixture.fsdp));
   assert_ok(htone_parameters_release(fixture.sharded_parameters));

@@ -45,6 +45,7 @@ typedef struct Fixture {
   htone_parameter* parameter;
   htone_parameters* parameters; /* those of free_module */
   htone_state_dict* state_dict; /* of `module` */
+  htone_state_dict* optimizer_state;
   htone_optimizer* optimizer;
   htone_schedule* schedule;
   htone_grad_scaler* scaler;
@@ -165,6 +166,8 @@ htone_parameters* renew_spare_parameters(void);
 htone_checkpoint* renew_checkpoint(void);
 /* Replaces it by one that has loaded the moments of the fixture's optimizer. */
 htone_checkpoint* renew_loaded_checkpoint(void);
+/* The state of `optimizer` now. */
+htone_state_dict* renew_optimizer_state(void);
 
 /* Replaces the fixture's group by a new one. */
 htone_group* renew_group(void);

@@ -165,7 +165,7 @@ static void logits_and_targets_must_fit(void** state) {
     htone_tensor* out = NULL;
     assert_fails(functions[i](logits, targets, &out), HTONE_ERROR_SHAPE_MISMATCH, "targets");
     assert_fails(functions[i](make_ramp(HTONE_F32, 1, 3), targets, &out), HTONE_ERROR_SHAPE_MISMATCH, "logits");
-    assert_fails(functions[i](logits, make_ramp(HTONE_I32, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH, "targets");
+    assert_fails(functions[i](logits, make_ramp(HTONE_I16, 1, 2), &out), HTONE_ERROR_DTYPE_MISMATCH, "targets");
     assert_fails(functions[i](make_ramp(HTONE_I64, 2, 3, 3), targets, &out), HTONE_ERROR_DTYPE_MISMATCH, "logits");
     assert_null(out);
   }

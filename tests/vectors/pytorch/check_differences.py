@@ -37,6 +37,7 @@ WITHOUT_CASE = {
     "momentum None of batch norm layers": "of layers",
     "load_state_dict of a float into an integer buffer, or the reverse": "of layers",
     "load_state_dict that fails": "of layers",
+    "load_state_dict of a tied weight": "of layers",
     "load_state_dict: missing and unexpected names": "of layers",
 }
 
