@@ -102,6 +102,7 @@ std::vector<OpCase> min_max_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> norm_cases();
 std::vector<OpCase> batch_norm_cases();
+std::vector<OpCase> range_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> class_loss_cases();
 std::vector<OpCase> view_cases();

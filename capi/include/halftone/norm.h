@@ -30,7 +30,8 @@ extern "C" {
  * @autocast FP32; 16-bit inputs are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision FP32 (f64: double), one rounding; the mean is subtracted in two parts, so that rows far from 0 lose no
- *   precision. The gradients of weight and bias are summed in a fixed order.
+ *   precision. Rows of any finite elements keep it, forward and backward: if squares leave the range, the moments are
+ *   summed again in double (f64: scaled). The gradients of weight and bias are summed in a fixed order.
  * @source Ba, Kiros and Hinton, arXiv:1607.06450.
  * @since 0.1
  */
@@ -47,7 +48,7 @@ HTONE_API htone_status htone_layer_norm(htone_tensor* input, int32_t ndim, const
  * @param[out] out shape and dtype of input; owned by the caller.
  * @autocast FP32; 16-bit inputs are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
- * @precision FP32 (f64: double), one rounding. The result is zeros if the mean square exceeds FP32.
+ * @precision FP32 (f64: double), one rounding; rows of any finite elements keep it, as in htone_layer_norm.
  * @source Zhang and Sennrich, arXiv:1910.07467.
  * @since 0.1
  */
@@ -146,7 +147,8 @@ HTONE_API htone_status htone_instance_norm(htone_tensor* input, htone_tensor* we
  * @autocast FP32; 16-bit inputs are read as they are and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH (one element a channel in training too), DTYPE_MISMATCH,
  *   DEVICE, STATE (running statistics that are a recorded result), OUT_OF_MEMORY.
- * @precision as htone_layer_norm. An empty batch does not change the running statistics.
+ * @precision as htone_layer_norm. An empty batch does not change the running statistics. A finite batch leaves them
+ *   finite: one that would be beyond their dtype becomes its largest number, from which later batches move it away.
  * @source Ioffe and Szegedy, arXiv:1502.03167.
  * @since 0.1
  */

@@ -35,7 +35,8 @@ struct NormAffine {
   View bias;
 };
 
-// [rows], f64, contiguous. The variance is the biased one; for RMS it is the mean square.
+// [rows], f64, contiguous. The variance is the biased one; for RMS it is the mean square. A number below 0 that a
+// kernel wrote is minus the standard deviation, of a row whose variance is beyond f64 (backend/formula/norm_range.h).
 struct NormStatistics {
   View mean;
   View variance;
@@ -116,7 +117,8 @@ struct NormKernels {
   // Writes every piece's sums; the gradients are the pieces added in order. Writes nothing if x is empty.
   Status (*row_norm_backward)(Stream&, const RowNorm&, const NormSaved&, const NormGrads& out_grads) noexcept;
   // running = (1 - share) * running + share * batch, in double, rounded once; then counts the batch. The share is
-  // computed where the count is, so that no caller waits for it.
+  // computed where the count is, so that no caller waits for it. A result of finite numbers that is beyond the dtype
+  // becomes its largest finite number.
   Status (*update_running)(Stream&, const RunningUpdate&, const RunningViews& out) noexcept;
 };
 

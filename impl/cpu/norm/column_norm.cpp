@@ -13,6 +13,7 @@
 //
 #include "cpu/norm/moments.h"
 #include "cpu/rows/column_sums.h"
+#include "cpu/simd/tile_io.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::cpu::HWY_NAMESPACE {
@@ -46,16 +47,31 @@ struct ChannelStrip {
 
   void set(int64_t channel, const Moments& moments, double epsilon) {
     const Normaliser<C> normaliser(moments, epsilon);
+    scale[channel] = normaliser.scale;
     high[channel] = normaliser.high;
     low[channel] = normaliser.low;
     rstd[channel] = normaliser.rstd;
+    is_scaled = is_scaled || normaliser.scale != C{1};
   }
+  template <bool kScaled>
   HWY_INLINE void normalise(const C* HWY_RESTRICT x, C* HWY_RESTRICT out) const {
-    for (int64_t j = 0; j < width; ++j) out[j] = ((x[j] - high[j]) - low[j]) * rstd[j];
+    if constexpr (kScaled) {
+      for (int64_t j = 0; j < width; ++j) out[j] = ((x[j] * scale[j] - high[j]) - low[j]) * rstd[j];
+    } else {
+      for (int64_t j = 0; j < width; ++j) out[j] = ((x[j] - high[j]) - low[j]) * rstd[j];
+    }
+  }
+  // Multiplies numbers that were computed with rstd by the channels' scales.
+  template <bool kScaled>
+  HWY_INLINE void unscale(C* HWY_RESTRICT row) const {
+    if constexpr (!kScaled) return;
+    for (int64_t j = 0; j < width; ++j) row[j] *= scale[j];
   }
 
   int64_t first;
   int64_t width;
+  bool is_scaled = false;
+  alignas(64) C scale[kWidth<C>];
   alignas(64) C high[kWidth<C>];
   alignas(64) C low[kWidth<C>];
   alignas(64) C rstd[kWidth<C>];
@@ -75,8 +91,8 @@ int64_t strip_count(const RowNorm& norm) {
 // ---- Forward
 
 template <class C>
-void find_moments(const ColumnSplit& split, const Matrix& x, const ChannelStrip<C>& strip,
-                  const NormStatistics& statistics) {
+void find_moments(const ColumnSplit& split, const Matrix& x, const ChannelStrip<C>& strip, double epsilon,
+                  const Layout& channels, const NormStatistics& statistics) {
   alignas(64) C means[kWidth<C>];
   sum_columns<C, 1>(split, strip.width, means, [&](int64_t item, C* HWY_RESTRICT sums, C* tile) {
     const C* HWY_RESTRICT row = read(x.at(strip.first, item), strip.width, tile);
@@ -93,12 +109,18 @@ void find_moments(const ColumnSplit& split, const Matrix& x, const ChannelStrip<
     }
   });
   for (int64_t j = 0; j < strip.width; ++j) {
-    set_moments(statistics, strip.first + j,
-                moments_of(means[j], deviations[j], deviations[kWidth<C> + j], split.items()));
+    const int64_t channel = strip.first + j;
+    Moments moments = moments_of(means[j], deviations[j], deviations[kWidth<C> + j], split.items());
+    if (leaves_range<C>(moments.variance, epsilon)) {
+      TileReader<C> reader(channels);
+      moments = moments_out_of_range<C>(RowStatistics::kMeanAndVariance, moments.variance, reader,
+                                        channel * split.items(), split.items());
+    }
+    set_moments(statistics, channel, moments);
   }
 }
 
-template <class C>
+template <bool kScaled, class C>
 void normalise_items(const ColumnSplit& split, const Matrix& x, const ChannelStrip<C>& strip, const NormAffine& affine,
                      const Matrix& out) {
   const C* HWY_RESTRICT weight = part_of<C>(affine.weight, strip.first);
@@ -106,7 +128,7 @@ void normalise_items(const ColumnSplit& split, const Matrix& x, const ChannelStr
   split.for_each_item([&](int64_t item) {
     alignas(64) C tile[kWidth<C>];
     write_row<C>(out.at(strip.first, item), strip.width, [&](C* HWY_RESTRICT row) {
-      strip.normalise(read(x.at(strip.first, item), strip.width, tile), row);
+      strip.template normalise<kScaled>(read(x.at(strip.first, item), strip.width, tile), row);
       if (weight != nullptr) {
         for (int64_t j = 0; j < strip.width; ++j) row[j] *= weight[j];
       }
@@ -121,25 +143,29 @@ template <class C>
 void forward_as(ThreadPool& pool, const RowNorm& norm, const View& x, const NormAffine& affine,
                 const NormStatistics& statistics, const View& out) {
   const Matrix from(x), to(out);
+  const Layout channels(x);
   for_each_column_strip(pool, strip_count<C>(norm), std::min(norm.rows, kWidth<C>), x.shape[1],
                         [&](int64_t index, const ColumnSplit& split) {
                           ChannelStrip<C> strip(index, norm.rows);
-                          if (norm.statistics != RowStatistics::kGiven) find_moments(split, from, strip, statistics);
+                          if (norm.statistics != RowStatistics::kGiven) {
+                            find_moments(split, from, strip, norm.epsilon, channels, statistics);
+                          }
                           for (int64_t j = 0; j < strip.width; ++j)
-                            strip.set(j, moments_at(statistics, strip.first + j), norm.epsilon);
-                          normalise_items(split, from, strip, affine, to);
+                            strip.set(j, moments_at(statistics, norm.statistics, strip.first + j), norm.epsilon);
+                          if (strip.is_scaled) return normalise_items<true>(split, from, strip, affine, to);
+                          normalise_items<false>(split, from, strip, affine, to);
                         });
 }
 
 // ---- Backward; row_norm.cpp gives the formula
 
 // Sums the gradient over the items, and its product with the normalised items.
-template <class C>
+template <bool kScaled, class C>
 void sum_gradients(const ColumnSplit& split, const Matrix& grads, const Matrix& x, const ChannelStrip<C>& strip,
                    C* sums) {
   sum_columns<C, 2>(split, strip.width, sums, [&](int64_t item, C* HWY_RESTRICT step, C* tile) {
     alignas(64) C normalised[kWidth<C>];
-    strip.normalise(read(x.at(strip.first, item), strip.width, tile), normalised);
+    strip.template normalise<kScaled>(read(x.at(strip.first, item), strip.width, tile), normalised);
     const C* HWY_RESTRICT grad = read(grads.at(strip.first, item), strip.width, tile);
     for (int64_t j = 0; j < strip.width; ++j) {
       step[j] += grad[j];
@@ -164,25 +190,26 @@ struct GradientStrip {
   alignas(64) C projection[kWidth<C>];
 };
 
-template <class C>
+template <bool kScaled, class C>
 void write_gradients(const ColumnSplit& split, const Matrix& grads, const Matrix& x, const ChannelStrip<C>& strip,
                      const GradientStrip<C>& gradient, const Matrix& out) {
   split.for_each_item([&](int64_t item) {
     alignas(64) C tile[kWidth<C>];
     alignas(64) C normalised[kWidth<C>];
-    strip.normalise(read(x.at(strip.first, item), strip.width, tile), normalised);
+    strip.template normalise<kScaled>(read(x.at(strip.first, item), strip.width, tile), normalised);
     const C* HWY_RESTRICT grad = read(grads.at(strip.first, item), strip.width, tile);
     write_row<C>(out.at(strip.first, item), strip.width, [&](C* HWY_RESTRICT row) {
       for (int64_t j = 0; j < strip.width; ++j) {
         const C centred = gradient.scale[j] * grad[j] - gradient.mean[j];
         row[j] = strip.rstd[j] * (centred - normalised[j] * gradient.projection[j]);
       }
+      strip.template unscale<kScaled>(row);
     });
   });
 }
 
 // Given statistics do not depend on the items, so the gradient is that of a product.
-template <class C>
+template <bool kScaled, class C>
 void write_gradients_of_given(const ColumnSplit& split, const Matrix& grads, const ChannelStrip<C>& strip,
                               const C* weight, const Matrix& out) {
   split.for_each_item([&](int64_t item) {
@@ -190,6 +217,7 @@ void write_gradients_of_given(const ColumnSplit& split, const Matrix& grads, con
     const C* HWY_RESTRICT grad = read(grads.at(strip.first, item), strip.width, tile);
     write_row<C>(out.at(strip.first, item), strip.width, [&](C* HWY_RESTRICT row) {
       for (int64_t j = 0; j < strip.width; ++j) row[j] = strip.rstd[j] * grad[j];
+      strip.template unscale<kScaled>(row);
       if (weight == nullptr) return;
       for (int64_t j = 0; j < strip.width; ++j) row[j] *= weight[j];
     });
@@ -206,28 +234,35 @@ void store_sums(const View& sums, int64_t first, int64_t width, const C* values)
   }
 }
 
+template <bool kScaled, class C>
+void strip_gradients(const RowNorm& norm, const NormSaved& saved, const NormGrads& out_grads, const ColumnSplit& split,
+                     const ChannelStrip<C>& strip) {
+  const Matrix grads(saved.grad_output), x(saved.x);
+  alignas(64) C sums[2 * kWidth<C>];
+  sum_gradients<kScaled>(split, grads, x, strip, sums);
+  store_sums(out_grads.bias_sums, strip.first, strip.width, sums);
+  store_sums(out_grads.weight_sums, strip.first, strip.width, sums + kWidth<C>);
+  if (out_grads.input.data == nullptr) return;
+  const Matrix to(out_grads.input);
+  const C* weight = part_of<C>(saved.weight, strip.first);
+  if (norm.statistics == RowStatistics::kGiven) {
+    write_gradients_of_given<kScaled>(split, grads, strip, weight, to);
+  } else {
+    const GradientStrip<C> gradient(strip, weight, sums, split.items());
+    write_gradients<kScaled>(split, grads, x, strip, gradient, to);
+  }
+}
+
 template <class C>
 void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, const NormGrads& out_grads) {
-  const Matrix grads(saved.grad_output), x(saved.x);
-  const int64_t items = saved.x.shape[1];
-  for_each_column_strip(pool, strip_count<C>(norm), std::min(norm.rows, kWidth<C>), items,
+  for_each_column_strip(pool, strip_count<C>(norm), std::min(norm.rows, kWidth<C>), saved.x.shape[1],
                         [&](int64_t index, const ColumnSplit& split) {
                           ChannelStrip<C> strip(index, norm.rows);
-                          for (int64_t j = 0; j < strip.width; ++j)
-                            strip.set(j, moments_at(saved.statistics, strip.first + j), norm.epsilon);
-                          alignas(64) C sums[2 * kWidth<C>];
-                          sum_gradients(split, grads, x, strip, sums);
-                          store_sums(out_grads.bias_sums, strip.first, strip.width, sums);
-                          store_sums(out_grads.weight_sums, strip.first, strip.width, sums + kWidth<C>);
-                          if (out_grads.input.data == nullptr) return;
-                          const Matrix to(out_grads.input);
-                          const C* weight = part_of<C>(saved.weight, strip.first);
-                          if (norm.statistics == RowStatistics::kGiven) {
-                            write_gradients_of_given(split, grads, strip, weight, to);
-                          } else {
-                            const GradientStrip<C> gradient(strip, weight, sums, items);
-                            write_gradients(split, grads, x, strip, gradient, to);
+                          for (int64_t j = 0; j < strip.width; ++j) {
+                            strip.set(j, moments_at(saved.statistics, norm.statistics, strip.first + j), norm.epsilon);
                           }
+                          if (strip.is_scaled) return strip_gradients<true>(norm, saved, out_grads, split, strip);
+                          strip_gradients<false>(norm, saved, out_grads, split, strip);
                         });
 }
 

@@ -48,20 +48,14 @@ C* elements(const View& view) {
 
 template <class C>
 Moments row_moments(const RowNorm& norm, TileReader<C>& x, int64_t begin, int64_t length) {
-  const C count = static_cast<C>(length);
-  if (norm.statistics == RowStatistics::kMeanSquare) {
-    const C squares = sum_of_tiles<C>(length, [&](int64_t offset, int64_t part, C* terms) {
-      const C* tile = x.read(begin + offset, part);
-      for (int64_t i = 0; i < part; ++i) terms[i] = tile[i] * tile[i];
-    });
-    return {0.0, static_cast<double>(squares / count)};
-  }
-  const C near_mean = sum_of_tiles<C>(length, [&](int64_t offset, int64_t part,
-                                                  C* terms) { x.read_into(begin + offset, part, terms); }) /
-                      count;
-  DeviationSums<C> sums(near_mean);
-  for_each_tile<C>(length, [&](int64_t offset, int64_t part) { sums.add(x.read(begin + offset, part), part); });
-  return sums.moments(length);
+  const auto read = [&](int64_t offset, int64_t part) { return x.read(begin + offset, part); };
+  const auto sum = [&] {
+    return sum_of_tiles<C>(length,
+                           [&](int64_t offset, int64_t part, C* terms) { x.read_into(begin + offset, part, terms); });
+  };
+  const Moments moments = sum_moments<C, C>(norm.statistics, length, read, sum);
+  if (!leaves_range<C>(moments.variance, norm.epsilon)) return moments;
+  return moments_out_of_range<C>(norm.statistics, moments.variance, x, begin, length);
 }
 
 template <class C>
@@ -105,7 +99,8 @@ void forward_as(ThreadPool& pool, const RowNorm& norm, const NormInput& input, c
       if (norm.statistics != RowStatistics::kGiven) {
         set_moments(statistics, index, row_moments<C>(norm, reader, index * rows.length, rows.length));
       }
-      normalise_row<C>(reader, Normaliser<C>(moments_at(statistics, index), norm.epsilon), rows, affine, index, writer);
+      const Normaliser<C> row(moments_at(statistics, norm.statistics, index), norm.epsilon);
+      normalise_row<C>(reader, row, rows, affine, index, writer);
     }
   });
 }
@@ -124,23 +119,24 @@ class BackwardRow {
     explicit Layouts(const NormSaved& saved) : grads(saved.grad_output), x(saved.x), grad_sum(saved.grad_sum) {}
     Layout grads, x, grad_sum;
   };
-  BackwardRow(const Rows& rows, const NormSaved& saved, const Layouts& layouts, double epsilon)
-      : rows_(rows),
-        saved_(saved),
-        grad_(layouts.grads),
-        x_(layouts.x),
-        grad_sum_(layouts.grad_sum),
-        epsilon_(epsilon) {}
+  BackwardRow(const RowNorm& norm, const Rows& rows, const NormSaved& saved, const Layouts& layouts)
+      : norm_(norm), rows_(rows), saved_(saved), grad_(layouts.grads), x_(layouts.x), grad_sum_(layouts.grad_sum) {}
 
   void move_to(int64_t index) {
     begin_ = index * rows_.length;
-    row_ = Normaliser<C>(moments_at(saved_.statistics, index), epsilon_);
+    row_ = Normaliser<C>(moments_at(saved_.statistics, norm_.statistics, index), norm_.epsilon);
     weight_ = rows_.of_row(elements<const C>(saved_.weight), index);
   }
 
   int64_t begin() const { return begin_; }
   int64_t length() const { return rows_.length; }
   C rstd() const { return row_.rstd; }
+  // Multiplies a tile, computed with the scaled row's rstd, by the scale.
+  void unscale(int64_t count, C* HWY_RESTRICT tile) const {
+    const C scale = row_.scale;
+    if (scale == C{1}) return;
+    for (int64_t i = 0; i < count; ++i) tile[i] *= scale;
+  }
 
   // The tile [offset, offset + count) of the row. Each function overwrites the tile that its last call returned.
   C* normalised(int64_t offset, int64_t count) {
@@ -163,11 +159,11 @@ class BackwardRow {
   }
 
  private:
+  const RowNorm& norm_;
   const Rows& rows_;
   const NormSaved& saved_;
   TileReader<C> grad_, x_, grad_sum_;
   int64_t begin_ = 0;
-  double epsilon_;
   Normaliser<C> row_{{0.0, 1.0}, 0.0};
   const C* weight_ = nullptr;  // of this row's channels; null for none
   alignas(64) C normalised_[kTileSize<C>];
@@ -199,6 +195,7 @@ void input_gradient_of_given(BackwardRow<C>& row, TileWriter<C>& out) {
     const C* g = row.weighted_grad(offset, count);
     C* HWY_RESTRICT tile = out.tile(row.begin() + offset, count);
     for (int64_t i = 0; i < count; ++i) tile[i] = rstd * g[i];
+    row.unscale(count, tile);
     out.commit(row.begin() + offset, count);
   });
 }
@@ -215,6 +212,7 @@ void input_gradient(BackwardRow<C>& row, RowStatistics statistics, TileWriter<C>
     const C* g = row.weighted_grad(offset, count);
     C* HWY_RESTRICT tile = out.tile(row.begin() + offset, count);
     for (int64_t i = 0; i < count; ++i) tile[i] = rstd * ((g[i] - mean) - n[i] * projection);
+    row.unscale(count, tile);
     row.add_sum_grad(offset, count, tile);
     out.commit(row.begin() + offset, count);
   });
@@ -251,7 +249,7 @@ void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, 
   pool.parallel_for(out_grads.pieces, [&](int64_t piece, int) {
     C* weight_sums = begin_sums<C>(out_grads.weight_sums, piece);
     C* bias_sums = begin_sums<C>(out_grads.bias_sums, piece);
-    BackwardRow<C> row(rows, saved, layouts, norm.epsilon);
+    BackwardRow<C> row(norm, rows, saved, layouts);
     TileWriter<C> writer(to);
     const int64_t end = rows.count * (piece + 1) / out_grads.pieces;
     for (int64_t index = rows.count * piece / out_grads.pieces; index < end; ++index) {

@@ -1,21 +1,27 @@
 #include "cpu/norm/running_statistics.h"
 
+#include <limits>
+
+#include "backend/formula/running_statistic.h"
+
 namespace halftone::cpu {
 namespace {
 
-template <class T>
-void move_values(const View& running, const double* batch, double share, double scale) {
+// `batch` returns that of a channel.
+template <class T, class Batch>
+void move_values(const View& running, double share, double scale, const Batch& batch) {
   T* values = static_cast<T*>(running.data);
+  constexpr double kLargest = std::numeric_limits<T>::max();
   for (int64_t i = 0; i < running.shape[0]; ++i) {
     T& value = values[i * running.strides[0]];
-    value = static_cast<T>((1.0 - share) * static_cast<double>(value) + share * scale * batch[i]);
+    value = static_cast<T>(moved_statistic(static_cast<double>(value), share, scale, batch(i), kLargest));
   }
 }
 
-void move_towards(const View& running, const View& batch, double share, double scale) {
-  const auto* values = static_cast<const double*>(batch.data);
-  if (running.dtype == DType::kF64) return move_values<double>(running, values, share, scale);
-  move_values<float>(running, values, share, scale);
+template <class Batch>
+void move_towards(const View& running, double share, double scale, const Batch& batch) {
+  if (running.dtype == DType::kF64) return move_values<double>(running, share, scale, batch);
+  move_values<float>(running, share, scale, batch);
 }
 
 }  // namespace
@@ -24,8 +30,10 @@ Status update_running(Stream&, const RunningUpdate& update, const RunningViews& 
   auto* batches = static_cast<int64_t*>(out.batches.data);
   const double share = update.is_cumulative ? 1.0 / (static_cast<double>(*batches) + 1.0) : update.momentum;
   if (update.batch.mean.data != nullptr) {
-    move_towards(out.mean, update.batch.mean, share, 1.0);
-    move_towards(out.variance, update.batch.variance, share, update.variance_scale);
+    const auto* means = static_cast<const double*>(update.batch.mean.data);
+    const auto* variances = static_cast<const double*>(update.batch.variance.data);
+    move_towards(out.mean, share, 1.0, [=](int64_t i) { return means[i]; });
+    move_towards(out.variance, share, update.variance_scale, [=](int64_t i) { return plain_variance(variances[i]); });
   }
   // Unsigned, because a loaded state may hold the largest count.
   if (batches != nullptr) *batches = static_cast<int64_t>(static_cast<uint64_t>(*batches) + 1);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "backend/kernels/norm.h"
 
@@ -22,9 +23,12 @@ inline Moments moments_of(double near_mean, double deviations, double squares, i
   return {mean, variance < 0.0 ? 0.0 : variance};
 }
 
-inline Moments moments_at(const NormStatistics& statistics, int64_t row) {
+// A variance below 0 that a caller gave is no variance: NaN.
+inline Moments moments_at(const NormStatistics& statistics, RowStatistics kind, int64_t row) {
+  const double variance = static_cast<const double*>(statistics.variance.data)[row];
+  const bool is_wrong = kind == RowStatistics::kGiven && variance < 0.0;
   return {static_cast<const double*>(statistics.mean.data)[row],
-          static_cast<const double*>(statistics.variance.data)[row]};
+          is_wrong ? std::numeric_limits<double>::quiet_NaN() : variance};
 }
 
 inline void set_moments(const NormStatistics& statistics, int64_t row, const Moments& moments) {

@@ -148,7 +148,7 @@ Status run(Stream& stream, const RowNorm& norm, const NormSaved& saved, const No
                         .channels = channels,
                         .all_channels = channels.count * norm.groups,
                         .epsilon = norm.epsilon,
-                        .moments = memory_of(saved.statistics),
+                        .moments = memory_of(saved.statistics, norm),
                         .pieces = out.pieces,
                         .weight_sums = static_cast<C*>(out.weight_sums.data),
                         .bias_sums = static_cast<C*>(out.bias_sums.data)};

@@ -7,8 +7,8 @@
 
 namespace halftone::cuda {
 
-// The channels that the table holds: what normalises an element, and two more numbers in backward.
-inline constexpr int64_t kMostColumns = static_cast<int64_t>((kScratchBytes - kPartialBytes) / (5 * sizeof(double)));
+// The channels that the table holds: the four numbers that normalise an element, and two more in backward.
+inline constexpr int64_t kMostColumns = static_cast<int64_t>((kScratchBytes - kPartialBytes) / (6 * sizeof(double)));
 
 template <class C>
 Normaliser<C>* column_table(Stream& stream) {
@@ -36,8 +36,8 @@ HALFTONE_KERNEL column_table_kernel(RowStatisticsMemory moments, int64_t channel
 
 template <class C>
 Status fill_column_table(Stream& stream, const NormStatistics& statistics, const RowNorm& norm) {
-  return launch(stream, grid_for_items(device_of(stream), norm.rows), column_table_kernel<C>, memory_of(statistics),
-                norm.rows, norm.epsilon, column_table<C>(stream));
+  return launch(stream, grid_for_items(device_of(stream), norm.rows), column_table_kernel<C>,
+                memory_of(statistics, norm), norm.rows, norm.epsilon, column_table<C>(stream));
 }
 
 }  // namespace halftone::cuda

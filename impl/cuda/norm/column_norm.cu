@@ -5,30 +5,35 @@
 namespace halftone::cuda {
 namespace {
 
-// Both passes over the elements add up in double what FP32 adds of a tile.
+// Both passes over the elements add up in double what FP32 adds of a tile; a tile whose sums leave FP32's range is
+// added in double.
 template <class Element>
 struct ColumnMeans {
   using C = Element;
-  using State = double;
+  using State = WideSum;
   static constexpr int kLarge = 1;
 
   double* means;
   int64_t count;
 
-  HALFTONE_DEVICE double none() const { return 0; }
-  HALFTONE_DEVICE double combine(double a, double b) const { return a + b; }
+  HALFTONE_DEVICE State none() const { return {0, 0}; }
+  HALFTONE_DEVICE State combine(const State& a, const State& b) const { return WideSum::of(a, b); }
   HALFTONE_DEVICE void begin(const int64_t*, const int64_t*) {}
-  HALFTONE_DEVICE void add(double& state, const auto& values, int64_t, int64_t) const {
-    state += static_cast<double>(combined<Plus>(values[0]));
+  template <int K>
+  HALFTONE_DEVICE void add(State& state, const C (&values)[1][K], int64_t, int64_t) const {
+    state.add(values[0]);
   }
-  HALFTONE_DEVICE void finish(double sum, const int64_t* small) const {
-    means[small[0]] = sum / static_cast<double>(count);
+  HALFTONE_DEVICE void finish(const State& sum, const int64_t* small) const {
+    const double n = static_cast<double>(count);
+    means[small[0]] = sum.low / n + sum.high / n / WideSum::kShare;
   }
 };
 
 struct Deviations {
   double sum;
   double squares;
+  double large;  // the squares, times kDown^2, of deviations of f64 whose squares would overflow
+  double small;  // the squares, divided by kDown^2, of those whose squares would lose bits
 };
 
 // The deviations from the mean of the pass before, which are small.
@@ -37,29 +42,79 @@ struct ColumnMoments {
   using C = Element;
   using State = Deviations;
   static constexpr int kLarge = 1;
+  static constexpr double kDown = NormRange<double>::kDown;
+  static constexpr double kShare = WideSum::kShare;  // of f64, so that neither deviations nor their sum overflow
 
   RowStatisticsMemory moments;
   int64_t count;
   C near_mean = {};
 
-  HALFTONE_DEVICE State none() const { return {0, 0}; }
-  HALFTONE_DEVICE State combine(const State& a, const State& b) const { return {a.sum + b.sum, a.squares + b.squares}; }
+  HALFTONE_DEVICE State none() const { return {0, 0, 0, 0}; }
+  HALFTONE_DEVICE State combine(const State& a, const State& b) const {
+    return {a.sum + b.sum, a.squares + b.squares, a.large + b.large, a.small + b.small};
+  }
   HALFTONE_DEVICE void begin(const int64_t*, const int64_t* small) {
     near_mean = static_cast<C>(moments.means[small[0]]);
   }
   template <int K>
   HALFTONE_DEVICE void add(State& state, const C (&values)[1][K], int64_t, int64_t) const {
-    C deviations[K], squares[K];
+    if constexpr (std::is_same_v<C, double>) {
+      for (int k = 0; k < K; ++k) add_wide(state, values[0][k] * kShare - near_mean * kShare);
+    } else {
+      C deviations[K], squares[K];
 #pragma unroll
-    for (int k = 0; k < K; ++k) {
-      deviations[k] = values[0][k] - near_mean;
-      squares[k] = deviations[k] * deviations[k];
+      for (int k = 0; k < K; ++k) {
+        deviations[k] = values[0][k] - near_mean;
+        squares[k] = deviations[k] * deviations[k];
+      }
+      const double sum = static_cast<double>(combined<Plus>(squares));
+      if (leaves_range<C>(sum, 0.0)) return add_in_double(state, values[0]);
+      state.sum += static_cast<double>(combined<Plus>(deviations));
+      state.squares += sum;
     }
-    state.sum += static_cast<double>(combined<Plus>(deviations));
-    state.squares += static_cast<double>(combined<Plus>(squares));
   }
   HALFTONE_DEVICE void finish(const State& state, const int64_t* small) const {
-    moments.store(small[0], moments_of(near_mean, state.sum, state.squares, count));
+    RowMoments found;
+    if constexpr (std::is_same_v<C, double>) {
+      found = wide_moments(state);
+    } else {
+      found = moments_of(near_mean, state.sum, state.squares, count);
+    }
+    moments.store(small[0], found);
+  }
+
+ private:
+  template <int K>
+  HALFTONE_DEVICE void add_in_double(State& state, const C (&values)[K]) const {
+    for (int k = 0; k < K; ++k) {
+      const double deviation = static_cast<double>(values[k]) - static_cast<double>(near_mean);
+      state.sum += deviation;
+      state.squares += deviation * deviation;
+    }
+  }
+  HALFTONE_DEVICE static void add_wide(State& state, double deviation) {
+    const double size = std::fabs(deviation);
+    state.sum += deviation;
+    if (size > 0x1p400) {
+      state.large += (deviation * kDown) * (deviation * kDown);
+    } else if (size < 0x1p-450) {
+      state.small += (deviation / kDown) * (deviation / kDown);
+    } else {
+      state.squares += deviation * deviation;
+    }
+  }
+  HALFTONE_DEVICE RowMoments wide_moments(const State& state) const {
+    double scale = 1.0, squares = state.squares;
+    if (state.large > 0.0) {
+      scale = kDown;
+      squares = state.large + squares * kDown * kDown;
+    } else if (squares < 0x1p-800) {
+      scale = 1.0 / kDown;
+      squares = state.small + squares / kDown / kDown;
+    }
+    const RowMoments plain = moments_of(near_mean * kShare, state.sum, state.squares, count);
+    const RowMoments scaled = moments_of(0.0, state.sum * scale, squares, count);
+    return {plain.mean / kShare, stored_variance(scaled.variance, scale * kShare)};
   }
 };
 
@@ -89,10 +144,10 @@ struct NormaliseColumn {
 };
 
 template <class C>
-Status find_moments(Stream& stream, const View& x, const NormStatistics& statistics) {
+Status find_moments(Stream& stream, const RowNorm& norm, const View& x, const NormStatistics& statistics) {
   const View channels = by_column(x);
   const int64_t count = x.numel() / x.shape[0];
-  const RowStatisticsMemory moments = memory_of(statistics);
+  const RowStatisticsMemory moments = memory_of(statistics, norm);
   const Status status = fold(stream, ColumnMeans<C>{moments.means, count}, {&x}, {&channels});
   return status.ok() ? fold(stream, ColumnMoments<C>{moments, count}, {&x}, {&channels}) : status;
 }
@@ -101,7 +156,7 @@ template <class C>
 Status run(Stream& stream, const RowNorm& norm, const View& x, const NormAffine& affine,
            const NormStatistics& statistics, const View& out) {
   Status status;
-  if (norm.statistics != RowStatistics::kGiven) status = find_moments<C>(stream, x, statistics);
+  if (norm.statistics != RowStatistics::kGiven) status = find_moments<C>(stream, norm, x, statistics);
   if (status.ok()) status = fill_column_table<C>(stream, statistics, norm);
   if (!status.ok()) return status;
   const View channels = by_column(x);

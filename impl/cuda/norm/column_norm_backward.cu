@@ -79,7 +79,7 @@ struct GradientOfColumn {
     for (int k = 0; k < K; ++k) {
       C slope = scale * values[0][k];
       if (!is_given) slope = (slope - mean) - normaliser(values[1][k]) * projection;
-      results[k] = normaliser.rstd * slope;
+      results[k] = normaliser.divided(slope);
     }
   }
 };
@@ -89,7 +89,7 @@ Status run(Stream& stream, const RowNorm& norm, const NormSaved& saved, const No
   const Normaliser<C>* const table = column_table<C>(stream);
   // Behind the table, aligned as it is.
   auto* const sums =
-      reinterpret_cast<GradientSums*>(scratch_of(stream) + kPartialBytes + 3 * sizeof(double) * kMostColumns);
+      reinterpret_cast<GradientSums*>(scratch_of(stream) + kPartialBytes + sizeof(Normaliser<double>) * kMostColumns);
   const View channels = by_column(saved.x);
   const SumColumn<C> sum = {
       table, sums, norm.rows, out.pieces, static_cast<C*>(out.weight_sums.data), static_cast<C*>(out.bias_sums.data)};

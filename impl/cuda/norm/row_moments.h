@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
+#include "backend/formula/norm_range.h"
 #include "backend/kernels/norm.h"
 #include "cuda/norm/row.h"
 
@@ -26,32 +28,43 @@ HALFTONE_DEVICE inline RowMoments moments_of(double near_mean, double deviations
 struct RowStatisticsMemory {
   double* means;
   double* variances;
+  bool are_given;
 
-  HALFTONE_DEVICE RowMoments load(int64_t row) const { return {means[row], variances[row]}; }
+  // A variance below 0 that a caller gave is no variance: NaN.
+  HALFTONE_DEVICE RowMoments load(int64_t row) const {
+    const bool is_wrong = are_given && variances[row] < 0.0;
+    return {means[row], is_wrong ? std::numeric_limits<double>::quiet_NaN() : variances[row]};
+  }
   HALFTONE_DEVICE void store(int64_t row, const RowMoments& moments) const {
     means[row] = moments.mean;
     variances[row] = moments.variance;
   }
 };
 
-inline RowStatisticsMemory memory_of(const NormStatistics& statistics) {
-  return {static_cast<double*>(statistics.mean.data), static_cast<double*>(statistics.variance.data)};
+inline RowStatisticsMemory memory_of(const NormStatistics& statistics, const RowNorm& norm) {
+  return {static_cast<double*>(statistics.mean.data), static_cast<double*>(statistics.variance.data),
+          norm.statistics == RowStatistics::kGiven};
 }
 
 // (x - mean) / sqrt(variance + epsilon). The mean is split in two numbers: near 1e6 FP32 resolves only 1/16.
 template <class C>
 struct Normaliser {
+  C scale;  // of the elements, a power of two; high, low and rstd are those of the scaled row
   C high;
   C low;
   C rstd;
-  HALFTONE_DEVICE C operator()(C x) const { return ((x - high) - low) * rstd; }
+  HALFTONE_DEVICE C operator()(C x) const { return ((x * scale - high) - low) * rstd; }
+  // slope / sqrt(variance + epsilon)
+  HALFTONE_DEVICE C divided(C slope) const { return rstd * slope * scale; }
 };
 
 template <class C>
 HALFTONE_DEVICE inline Normaliser<C> normaliser_of(const RowMoments& moments, double epsilon) {
-  const C high = static_cast<C>(moments.mean);
-  return {high, static_cast<C>(moments.mean - static_cast<double>(high)),
-          static_cast<C>(1.0 / std::sqrt(moments.variance + epsilon))};
+  const double deviation = deviation_of(moments.variance, epsilon);
+  const double scale = scale_of_elements<C>(moments.mean, deviation), mean = moments.mean * scale;
+  const C high = static_cast<C>(mean);
+  return {static_cast<C>(scale), high, static_cast<C>(mean - static_cast<double>(high)),
+          static_cast<C>(1.0 / (deviation * scale))};
 }
 
 // The channels of rows, as RowNorm describes them.

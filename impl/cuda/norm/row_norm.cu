@@ -45,6 +45,36 @@ HALFTONE_DEVICE RowMoments find_moments(const RowReader<T, 4>& row, RowStatistic
   return moments_of(near_mean, deviations, squares, row.length());
 }
 
+// The moments of a row whose first ones, summed in C, leave the range; see norm_range.h. Reads the row again, so that
+// the values that others keep stay in registers.
+template <class C, int T>
+HALFTONE_NOINLINE HALFTONE_DEVICE RowMoments moments_out_of_range(const RowReader<T, 4>& row, RowStatistics statistics,
+                                                                  double first_variance) {
+  const double scale = scale_of_sums<C>(first_variance);
+  const auto sum = [&](auto&& term) {
+    double sum = 0;
+    for (int64_t k = 0; k < row.tiles(); ++k) {
+      C x[kTile];
+      row.load(kSum, k, C(0), x);
+      for (int i = 0; i < kTile; ++i) {
+        if (row.exists(k, i)) sum += term(scale * static_cast<double>(x[i]));
+      }
+    }
+    return sum_row<T>(sum);
+  };
+  const double count = static_cast<double>(row.length());
+  RowMoments scaled;
+  if (statistics == RowStatistics::kMeanSquare) {
+    scaled = {0.0, sum([](double x) { return x * x; }) / count};
+  } else {
+    const double near_mean = sum([](double x) { return x; }) / count;
+    const double deviations = sum([=](double x) { return x - near_mean; });
+    scaled = moments_of(near_mean, deviations, sum([=](double x) { return (x - near_mean) * (x - near_mean); }),
+                        row.length());
+  }
+  return {scaled.mean / scale, stored_variance(scaled.variance, scale)};
+}
+
 template <class C>
 HALFTONE_NOINLINE HALFTONE_DEVICE C rounded_to(DType dtype, C value) {
   visit_element_type(dtype, [&]<class E>() { value = widen<C>(narrow<E>(value)); });
@@ -109,6 +139,9 @@ HALFTONE_DEVICE void normalise_row(const RowReader<T, 4>& row, int64_t index, co
     moments = settings.moments.load(index);
   } else {
     moments = find_moments(row, settings.statistics, values, tile);
+    if (leaves_range<C>(moments.variance, settings.epsilon)) {
+      moments = moments_out_of_range<C>(row, settings.statistics, moments.variance);
+    }
     if (row.leads()) settings.moments.store(index, moments);
   }
   const Normaliser<C> normaliser = normaliser_of<C>(moments, settings.epsilon);
@@ -149,7 +182,7 @@ Status row_norm(Stream& stream, const RowNorm& norm, const NormInput& input, con
                              .epsilon = norm.epsilon,
                              .channels = channels_of(norm, input.x),
                              .adds = adds,
-                             .moments = memory_of(statistics),
+                             .moments = memory_of(statistics, norm),
                              .weight = affine.weight.data,
                              .bias = affine.bias.data};
   return with_float_type(sum.dtype, [&]<class C>() { return run<C>(stream, set, settings); });

@@ -35,7 +35,7 @@ class GradientRow {
     if (settings_.statistics != RowStatistics::kGiven) find_means();
     each([&](int64_t k, C(&g)[kTile], C(&n)[kTile]) {
 #pragma unroll
-      for (int i = 0; i < kTile; ++i) g[i] = normaliser_.rstd * ((g[i] - mean_) - n[i] * projection_);
+      for (int i = 0; i < kTile; ++i) g[i] = normaliser_.divided((g[i] - mean_) - n[i] * projection_);
       if (settings_.has_grad_sum) add_grad_sum(k, g);
       row_.store(kOut, k, g);
     });
@@ -132,7 +132,7 @@ Status input_gradient(Stream& stream, const RowNorm& norm, const NormSaved& save
                              .epsilon = norm.epsilon,
                              .channels = channels_of(norm, saved.x),
                              .has_grad_sum = has_grad_sum,
-                             .moments = memory_of(saved.statistics),
+                             .moments = memory_of(saved.statistics, norm),
                              .weight = saved.weight.data};
   return with_float_type(saved.x.dtype, [&]<class C>() { return run<C>(stream, set, settings); });
 }

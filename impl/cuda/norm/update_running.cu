@@ -1,3 +1,6 @@
+#include <limits>
+
+#include "backend/formula/running_statistic.h"
 #include "cuda/base/launch.h"
 #include "cuda/base/map.h"
 #include "cuda/norm/entries.h"
@@ -12,9 +15,11 @@ struct Running {
   const double* batch;
   double scale;
 
-  HALFTONE_DEVICE void move(int64_t channel, double share) const {
+  HALFTONE_DEVICE void move(int64_t channel, double share, double batch_value) const {
+    const double largest =
+        values.dtype == DType::kF64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
     const double before = load<double>(values, channel * stride);
-    store<double>(values, channel * stride, (1.0 - share) * before + share * scale * batch[channel]);
+    store<double>(values, channel * stride, moved_statistic(before, share, scale, batch_value, largest));
   }
 };
 
@@ -24,8 +29,8 @@ HALFTONE_KERNEL running_kernel(Running mean, Running variance, int64_t channels,
   const double share = is_cumulative ? 1.0 / (static_cast<double>(*batches) + 1.0) : momentum;
   __syncthreads();
   for (int64_t i = threadIdx.x; i < channels; i += blockDim.x) {
-    mean.move(i, share);
-    variance.move(i, share);
+    mean.move(i, share, mean.batch[i]);
+    variance.move(i, share, plain_variance(variance.batch[i]));
   }
   // Unsigned, because a loaded state may hold the largest count.
   if (threadIdx.x == 0 && batches != nullptr) *batches = static_cast<int64_t>(static_cast<uint64_t>(*batches) + 1);

@@ -1,6 +1,7 @@
 // The ways to combine two terms, and the state of no terms. int64 wraps around on overflow. Device code.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -72,5 +73,33 @@ HALFTONE_DEVICE inline C combined(const C (&values)[K]) {
   }
   return tree[0];
 }
+
+// A sum in double of tiles of C, float or double, which are added in C unless that overflows. Large terms of f64 are
+// added apart, multiplied by kShare, so that their mean is finite.
+struct WideSum {
+  static constexpr double kShare = 0x1p-64;
+  double low;
+  double high;
+
+  template <class C, int K>
+  HALFTONE_DEVICE void add(const C (&values)[K]) {
+    const C sum = combined<Plus>(values);
+    if (std::isfinite(sum) && (!std::is_same_v<C, double> || std::fabs(sum) < 0x1p900)) {
+      low += static_cast<double>(sum);
+    } else {
+      for (int k = 0; k < K; ++k) add_one(static_cast<double>(values[k]));
+    }
+  }
+  HALFTONE_DEVICE void add_one(double x) {
+    if (std::fabs(x) > 0x1p900) {
+      high += kShare * x;
+    } else {
+      low += x;
+    }
+  }
+  HALFTONE_DEVICE static WideSum of(const WideSum& a, const WideSum& b) { return {a.low + b.low, a.high + b.high}; }
+  // scale * the sum
+  HALFTONE_DEVICE double total(double scale) const { return low * scale + high * scale / kShare; }
+};
 
 }  // namespace halftone::cuda

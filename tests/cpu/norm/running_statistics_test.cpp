@@ -103,5 +103,18 @@ TEST(RunningStatistics, TakeInfinitiesAndNaNsOfTheBatch) {
   EXPECT_TRUE(std::isnan(now.mean.get(1)));
 }
 
+// One batch of large numbers must not leave an infinity, which no later batch would remove.
+TEST(RunningStatistics, StayFiniteForFiniteBatches) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  Case now(DType::kF32, 3);
+  now.batch_variance.set(0, 1e40);
+  now.batch_variance.set(1, 1e38);
+  now.batch_variance.set(2, -1e200);  // minus the deviation of a variance beyond f64
+  now.run(now.update());
+  EXPECT_EQ(now.variance.get(0), kLargest);
+  EXPECT_LT(now.variance.get(1), kLargest);
+  EXPECT_EQ(now.variance.get(2), kLargest);
+}
+
 }  // namespace
 }  // namespace halftone
