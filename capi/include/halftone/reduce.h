@@ -44,7 +44,8 @@ HTONE_API htone_status htone_sum(htone_tensor* input, int32_t dim_count, const i
  * @param[out] out dtype of input; owned by the caller. An empty mean is NaN.
  * @autocast FP32.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision as htone_sum, one more rounding for the division.
+ * @precision as htone_sum, one more rounding for the division; the mean of finite elements is finite, whatever their
+ *   sum.
  * @since 0.1
  */
 HTONE_API htone_status htone_mean(htone_tensor* input, int32_t dim_count, const int64_t* dims, int32_t keepdim,

@@ -9,26 +9,33 @@ namespace {
 template <class Element>
 struct SumOfTerms {
   using C = Element;
-  using State = std::conditional_t<std::is_integral_v<C>, int64_t, double>;
+  static constexpr bool kIsIntegral = std::is_integral_v<C>;
+  using State = std::conditional_t<kIsIntegral, int64_t, WideSum>;
   static constexpr int kLarge = 1;
 
   double scale;
   bool adds;
   Elements out;
 
-  HALFTONE_DEVICE State none() const { return State(0); }
-  HALFTONE_DEVICE State combine(State a, State b) const { return Plus::of(a, b); }
+  HALFTONE_DEVICE State none() const { return State{}; }
+  HALFTONE_DEVICE State combine(const State& a, const State& b) const {
+    return std::conditional_t<kIsIntegral, Plus, WideSum>::of(a, b);
+  }
   HALFTONE_DEVICE void begin(const int64_t*, const int64_t*) {}
   template <int K>
   HALFTONE_DEVICE void add(State& state, const C (&values)[1][K], int64_t, int64_t) const {
-    state = Plus::of(state, static_cast<State>(combined<Plus>(values[0])));
+    if constexpr (kIsIntegral) {
+      state = Plus::of(state, combined<Plus>(values[0]));
+    } else {
+      state.add(values[0]);
+    }
   }
-  HALFTONE_DEVICE void finish(State state, const int64_t* small) const {
+  HALFTONE_DEVICE void finish(const State& state, const int64_t* small) const {
     C result;
-    if constexpr (std::is_integral_v<C>) {
+    if constexpr (kIsIntegral) {
       result = state;
     } else {
-      result = static_cast<C>(state * scale);
+      result = static_cast<C>(state.total(scale));
     }
     if (adds) result = Plus::of(load<C>(out, small[0]), result);
     store<C>(out, small[0], result);

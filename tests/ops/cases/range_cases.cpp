@@ -1,4 +1,4 @@
-// Normalisations of rows whose squares leave the range of the compute type. A normalised row
+// Normalisations of rows whose squares leave the range of the compute type, and means whose sums do. A normalised row
 // does not depend on the scale of its elements, so these cases are those of norm_cases.cpp and batch_norm_cases.cpp
 // with inputs that a power of two multiplies.
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "ops/elementwise/scalar.h"
 #include "ops/norm/norms.h"
 #include "ops/ops.h"
+#include "tensor/factory.h"
 
 namespace halftone {
 
@@ -106,6 +107,33 @@ OpCase with_scaled_epsilon(Op op, const char* what, std::vector<Shapes> shapes, 
           .slope_terms = kNormSlopeTerms};
 }
 
+// The mean of terms whose sum is beyond the dtype. The result is scaled down, so that every dtype holds it.
+OpCase mean_case(Op op, ResultDtype as, const std::function<Tensor(const Tensor&)>& mean) {
+  return {.op = op,
+          .what = "of terms near the largest number",
+          .inputs = {{uniform(1, 1.9)}},
+          .shapes = {{{5}}, {{7, 5}}, {{2305, 9}}},
+          .run =
+              [mean, as](const Tensors& in) {
+                const int exponent = in[0].dtype() == DType::kF64 ? 1020 : 124;
+                return run_scaled(
+                    [&](const Tensors& scaled) -> Tensors {
+                      return {ops::mul_scalar(mean(scaled[0]), std::ldexp(1.0, -exponent))};
+                    },
+                    1, {1023, 127}, as, in);
+              },
+          .reference = [](const Arrays& in) -> Arrays {
+            Sum sum;
+            for (const double x : in[0].values) sum.add(8 * x);
+            Array out((Shape()));
+            out[0] = sum.value() / static_cast<double>(in[0].size());
+            out.slack.push_back(sum.slack_pairwise() / static_cast<double>(in[0].size()));
+            return {out};
+          },
+          .results = {as},
+          .has_gradient = false};
+}
+
 }  // namespace
 
 std::vector<OpCase> range_cases() {
@@ -132,6 +160,10 @@ std::vector<OpCase> range_cases() {
       cases.push_back(
           with_scaled_epsilon(op, "of long rows whose squares have a large sum", {{{2, 9001}}}, kSumOverflows));
   }
+  cases.push_back(mean_case(Op::kMean, same, [](const Tensor& x) { return ops::mean(x, {}, false); }));
+  cases.push_back(mean_case(Op::kL1Loss, f32_or_wider, [](const Tensor& x) {
+    return ops::l1_loss(x, full(x.device(), x.dtype(), x.shape(), 0), LossReduction::kMean);
+  }));
   return cases;
 }
 
