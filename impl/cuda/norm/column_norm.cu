@@ -43,7 +43,6 @@ struct ColumnMoments {
   using State = Deviations;
   static constexpr int kLarge = 1;
   static constexpr double kDown = NormRange<double>::kDown;
-  static constexpr double kShare = WideSum::kShare;  // of f64, so that neither deviations nor their sum overflow
 
   RowStatisticsMemory moments;
   int64_t count;
@@ -59,7 +58,7 @@ struct ColumnMoments {
   template <int K>
   HALFTONE_DEVICE void add(State& state, const C (&values)[1][K], int64_t, int64_t) const {
     if constexpr (std::is_same_v<C, double>) {
-      for (int k = 0; k < K; ++k) add_wide(state, values[0][k] * kShare - near_mean * kShare);
+      for (int k = 0; k < K; ++k) add_wide(state, values[0][k] * WideSum::kShare - near_mean * WideSum::kShare);
     } else {
       C deviations[K], squares[K];
 #pragma unroll
@@ -112,9 +111,9 @@ struct ColumnMoments {
       scale = 1.0 / kDown;
       squares = state.small + squares / kDown / kDown;
     }
-    const RowMoments plain = moments_of(near_mean * kShare, state.sum, state.squares, count);
+    const RowMoments plain = moments_of(near_mean * WideSum::kShare, state.sum, state.squares, count);
     const RowMoments scaled = moments_of(0.0, state.sum * scale, squares, count);
-    return {plain.mean / kShare, stored_variance(scaled.variance, scale * kShare)};
+    return {plain.mean / WideSum::kShare, stored_variance(scaled.variance, scale * WideSum::kShare)};
   }
 };
 
