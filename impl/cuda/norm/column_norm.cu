@@ -42,7 +42,6 @@ struct ColumnMoments {
   using C = Element;
   using State = Deviations;
   static constexpr int kLarge = 1;
-  static constexpr double kDown = NormRange<double>::kDown;
 
   RowStatisticsMemory moments;
   int64_t count;
@@ -92,6 +91,7 @@ struct ColumnMoments {
     }
   }
   HALFTONE_DEVICE static void add_wide(State& state, double deviation) {
+    constexpr double kDown = NormRange<double>::kDown;
     const double size = std::fabs(deviation);
     state.sum += deviation;
     if (size > 0x1p400) {
@@ -103,6 +103,7 @@ struct ColumnMoments {
     }
   }
   HALFTONE_DEVICE RowMoments wide_moments(const State& state) const {
+    constexpr double kDown = NormRange<double>::kDown;
     double scale = 1.0, squares = state.squares;
     if (state.large > 0.0) {
       scale = kDown;
