@@ -51,9 +51,9 @@ HTONE_EXPORT htone_status htone_attention_options_init(htone_attention_options* 
  *
  * @param[in] q queries [..., heads, queries, depth], float, any strides: a transposed [..., queries, heads, depth] is
  *   read as it lies; borrowed.
- * @param[in] k keys [..., kv_heads, keys, depth], dtype and leading dimensions of q; heads is a multiple of kv_heads,
- *   and head h of q reads head h / (heads / kv_heads) of k and v; borrowed.
- * @param[in] v values [..., kv_heads, keys, value_depth], dtype of q; borrowed.
+ * @param[in] k keys [..., kv_heads, keys, depth], dtype of q; heads is a multiple of kv_heads, and head h of q reads
+ *   head h / (heads / kv_heads) of k and v; borrowed. The dimensions before heads broadcast among q, k and v.
+ * @param[in] v values [..., kv_heads, keys, value_depth], dtype of q; one head serves all of k; borrowed.
  * @param[in] mask optional; broadcasts to [..., heads, queries, keys]. A bool or u8 shows the keys where it is not 0; a
  *   float is added to the scores. It gets no gradient; borrowed.
  * @param[in] options optional; NULL means the defaults.

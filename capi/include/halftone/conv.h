@@ -1,7 +1,8 @@
 /** @file
  * Convolutions over one and two dimensions, their transposes, and their layers.
  *
- * Images are [n, c, h, w], lines [n, c, l]. As usual in neural networks, kernels are not mirrored.
+ * Images are [n, c, h, w], lines [n, c, l]. One image or line may be given without n, and the result is then without n,
+ * too. As usual in neural networks, kernels are not mirrored.
  *
  * @code
  * const int64_t image[] = {1, 1, 8, 8};

@@ -1,5 +1,6 @@
 /** @file
- * Convolution over three dimensions, and the layer made of it. Volumes are [n, c, d, h, w]; kernels are not mirrored.
+ * Convolution over three dimensions, and the layer made of it. Volumes are [n, c, d, h, w]; kernels are not
+ * mirrored. One volume may be given without n, and the result is then without n, too.
  *
  * @code
  * const int64_t volume[] = {1, 1, 4, 8, 8};

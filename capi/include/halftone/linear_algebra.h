@@ -17,11 +17,12 @@
 extern "C" {
 #endif
 
-/** Multiplies matrices: out = a b; further leading dimensions are batches that broadcast.
+/** Multiplies matrices: out = a b; further leading dimensions are batches that broadcast. A vector a is a row, a vector
+ * b a column, and the result has no dimension for it: the product of two vectors is a scalar.
  *
- * @param[in] a [..., m, k], float; borrowed.
- * @param[in] b [..., k, n], dtype of a; borrowed.
- * @param[out] out [..., m, n], dtype of a; owned by the caller.
+ * @param[in] a [..., m, k] or [k], float; borrowed.
+ * @param[in] b [..., k, n] or [k], dtype of a; borrowed.
+ * @param[out] out [..., m, n], without m or n of a vector; dtype of a; owned by the caller.
  * @autocast low precision.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision products and sums in FP32 (f64: double), one rounding; error at most k eps times the sum of |a| |b|. bf16
@@ -33,9 +34,9 @@ HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tens
 /** Applies a linear layer: out = input weight^T + bias.
  *
  * @param[in] input [..., in], float; borrowed.
- * @param[in] weight [out, in], dtype of input; borrowed.
- * @param[in] bias optional; [out], dtype of input; borrowed.
- * @param[out] out [..., out], dtype of input; owned by the caller.
+ * @param[in] weight [out, in], or [in] for one output; dtype of input; borrowed.
+ * @param[in] bias optional; [out], for a weight of one dimension a scalar; dtype of input; borrowed.
+ * @param[out] out [..., out], for a weight of one dimension [...]; dtype of input; owned by the caller.
  * @autocast low precision.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision as htone_matmul; the bias is added before the one rounding.

@@ -1,5 +1,6 @@
 /** @file
- * Pooling: maxima and averages over windows of images [n, c, h, w] and lines [n, c, l], and their layers.
+ * Pooling: maxima and averages over windows of images [n, c, h, w] and lines [n, c, l], and their layers. One image or
+ * line may be given without n, and the result is then without n, too.
  *
  * @code
  * const int64_t image[] = {1, 1, 2, 3};

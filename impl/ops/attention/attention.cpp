@@ -128,6 +128,10 @@ AttentionSettings settings_of(const AttentionOperands& operands, const Attention
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                                     const AttentionOptions& options) {
+  if (!have_equal_batches(q, k, v)) {
+    const auto [equal_q, equal_k, equal_v] = with_equal_batches(q, k, v);
+    return scaled_dot_product_attention(equal_q, equal_k, equal_v, mask, options);
+  }
   const auto [cast_q, cast_k, cast_v] = autocast_operands(Op::kScaledDotProductAttention, q, k, v);
   const AttentionOperands operands = {cast_q, cast_k, cast_v, mask};
   require_attention(operands);

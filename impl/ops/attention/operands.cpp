@@ -1,11 +1,14 @@
 #include "ops/attention/operands.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "autograd/node.h"
 #include "autograd/scope.h"
 #include "core/error.h"
+#include "ops/dispatch/broadcast.h"
 #include "ops/dispatch/check.h"
+#include "ops/shape/shape.h"
 
 namespace halftone {
 
@@ -41,6 +44,14 @@ void require_same_size(const Tensor& a, const char* a_name, const Tensor& b, con
   }
 }
 
+// The dimensions before heads must be equal or 1.
+void require_broadcast(const Tensor& a, const char* a_name, const Tensor& b, const char* b_name) {
+  const Shape first(a.shape().begin(), a.rank() - 3), second(b.shape().begin(), b.rank() - 3);
+  if (broadcast_together(first, second)) return;
+  fail(Code::kShapeMismatch, b_name, "%s %s and %s %s do not broadcast before the last 3 dimensions", a_name,
+       ShapeText(a.shape()).text, b_name, ShapeText(b.shape()).text);
+}
+
 void require_heads(const Tensor& q, const Tensor& k) {
   const int64_t heads = size_from_end(q, 3);
   const int64_t kv_heads = size_from_end(k, 3);
@@ -72,7 +83,36 @@ void require_mask(const AttentionOperands& operands) {
   }
 }
 
+// The dimensions before heads, rows and depth.
+Shape batch_of(const Tensor& tensor) { return Shape(tensor.shape().begin(), std::max(0, tensor.rank() - 3)); }
+
+Tensor repeated(const Tensor& tensor, Shape batch, int64_t heads) {
+  if (batch.rank() + 3 > kMaxRank) {
+    fail(Code::kShapeMismatch, "k", "q, k and v broadcast to %d dimensions, expected at most %d", batch.rank() + 3,
+         kMaxRank);
+  }
+  for (int back = 3; back > 0; --back) batch.push_back(back == 3 ? heads : size_from_end(tensor, back));
+  return tensor.shape() == batch ? tensor : ops::broadcast_to(tensor, batch);
+}
+
 }  // namespace
+
+bool have_equal_batches(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return batch_of(q) == batch_of(k) && batch_of(k) == batch_of(v) && q.rank() == k.rank() && k.rank() == v.rank() &&
+         (q.rank() < 3 || size_from_end(k, 3) == size_from_end(v, 3));
+}
+
+std::array<Tensor, 3> with_equal_batches(const Tensor& q, const Tensor& k, const Tensor& v) {
+  require_rank(q, "q");
+  require_rank(k, "k");
+  require_rank(v, "v");
+  require_broadcast(q, "q", k, "k");
+  require_broadcast(q, "q", v, "v");
+  require_broadcast(k, "k", v, "v");
+  const Shape batch = broadcast_shapes(broadcast_shapes(batch_of(q), batch_of(k)), batch_of(v));
+  const int64_t heads = std::max(size_from_end(k, 3), size_from_end(v, 3));
+  return {repeated(q, batch, size_from_end(q, 3)), repeated(k, batch, heads), repeated(v, batch, heads)};
+}
 
 Shape score_shape(const AttentionOperands& operands) {
   Shape shape = operands.q.shape();
@@ -88,7 +128,6 @@ void require_attention(const AttentionOperands& operands) {
     require_same_device(q, "q", *tensor, argument);
   }
   require_rank(q, "q");
-  require_same_leading(q, "q", k, "k", 3, "3 dimensions");
   require_same_leading(k, "k", v, "v", 1, "dimension");
   require_heads(q, k);
   require_same_size(q, "q", k, "k", 1);

@@ -1,6 +1,8 @@
 // The operands of attention and the checks of their shapes.
 #pragma once
 
+#include <array>
+
 #include "tensor/tensor.h"
 
 namespace halftone {
@@ -14,6 +16,12 @@ struct AttentionOperands {
 
 // [..., heads, queries, keys]
 Shape score_shape(const AttentionOperands& operands);
+
+// True unless the dimensions before heads, rows and depth differ, or k and v have other numbers of heads.
+bool have_equal_batches(const Tensor& q, const Tensor& k, const Tensor& v);
+// Views in which these dimensions are repeated where they are 1 or missing. Throws SHAPE_MISMATCH naming k or v if they
+// do not broadcast, or if an operand has fewer than three dimensions.
+std::array<Tensor, 3> with_equal_batches(const Tensor& q, const Tensor& k, const Tensor& v);
 
 // Throws an error that names the argument unless dtypes, devices and shapes fit together, and no gradient of the mask
 // is wanted.

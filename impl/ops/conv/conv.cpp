@@ -9,6 +9,7 @@
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
 #include "ops/dispatch/store_gradient.h"
+#include "ops/shape/shape.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {
@@ -91,7 +92,11 @@ struct ConvBackward final : Node {
   }
 };
 
+// One image without a batch is a batch of 1.
 Tensor convolve(const ConvKind& kind, const ConvOperands& given, const ConvOptions& options) {
+  if (given.input.rank() == kind.dims + 1) {
+    return squeeze(convolve(kind, {unsqueeze(given.input, 0), given.weight, given.bias}, options), {0});
+  }
   const auto [input, weight, bias] = autocast_operands(kind.op, given.input, given.weight, given.bias);
   const ConvOperands operands = {input, weight, bias};
   require_call(kind, operands, options);

@@ -7,6 +7,7 @@
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
 #include "ops/elementwise/binary.h"
+#include "ops/shape/shape.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {
@@ -96,6 +97,9 @@ void require_conv3d_options(const Conv3dOptions& options) {
 
 Tensor conv3d(const Tensor& given_input, const Tensor& given_weight, const Tensor& given_bias,
               const Conv3dOptions& options) {
+  if (given_input.rank() == kConv3d.dims + 1) {
+    return squeeze(conv3d(unsqueeze(given_input, 0), given_weight, given_bias, options), {0});
+  }
   const auto [input, weight, bias] = autocast_operands(Op::kConv3d, given_input, given_weight, given_bias);
   const ConvOperands operands = {input, weight, bias};
   require_conv_images(kConv3d, operands);

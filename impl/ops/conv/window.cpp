@@ -1,13 +1,17 @@
 #include "ops/conv/window.h"
 
+#include <cstdio>
+
 #include "core/error.h"
 
 namespace halftone {
 
 void require_images(const Tensor& tensor, const char* argument, int dims, int first) {
   if (tensor.rank() != dims + 2) {
-    fail(Code::kShapeMismatch, argument, "%s %s has %d dimensions, expected %d", argument,
-         ShapeText(tensor.shape()).text, tensor.rank(), dims + 2);
+    char single[32] = "";
+    if (first == 1) std::snprintf(single, sizeof single, ", or %d for one image", dims + 1);
+    fail(Code::kShapeMismatch, argument, "%s %s has %d dimensions, expected %d%s", argument,
+         ShapeText(tensor.shape()).text, tensor.rank(), dims + 2, single);
   }
   for (int i = first; i < tensor.rank(); ++i) {
     if (tensor.size(i) < 1) {

@@ -12,7 +12,8 @@ inline constexpr const char* kDimNames[] = {"h", "w"};
 // The upper bound of strides, paddings and the like.
 inline constexpr int64_t kLargestStep = (int64_t{1} << 31) - 1;
 
-// Throws SHAPE_MISMATCH unless the tensor has `dims` + 2 dimensions, and none from `first` on has size 0.
+// Throws SHAPE_MISMATCH unless the tensor has `dims` + 2 dimensions, and none from `first` on has size 0. Images, for
+// which `first` is 1, may have been given without a batch.
 void require_images(const Tensor& tensor, const char* argument, int dims, int first = 1);
 
 // Throws INVALID_ARGUMENT naming `options` unless `value` of options.<field>_<dim_name> is in [least, 2^31).

@@ -1,12 +1,14 @@
 #include <array>
 #include <utility>
 
+#include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
 #include "ops/matmul/gemm.h"
 #include "ops/matmul/layer.h"
 #include "ops/matmul/matmul.h"
 #include "ops/matmul/saved_layer.h"
+#include "ops/shape/shape.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {
@@ -23,9 +25,20 @@ struct LinearBackward final : Node {
   void release_saved() noexcept override { layer.reset(); }
 };
 
+// One output, without a dimension for it: the weight is a row, the bias a scalar.
+Tensor linear_of_row(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (bias.defined() && bias.rank() != 0) {
+    fail(Code::kShapeMismatch, "bias", "bias %s, expected a scalar for a weight of one dimension",
+         ShapeText(bias.shape()).text);
+  }
+  const Tensor result = linear(input, unsqueeze(weight, 0), bias.defined() ? unsqueeze(bias, 0) : bias);
+  return squeeze(result, {-1});
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& given_input, const Tensor& given_weight, const Tensor& given_bias) {
+  if (given_weight.rank() == 1) return linear_of_row(given_input, given_weight, given_bias);
   const auto [input, weight, bias] = autocast_operands(Op::kLinear, given_input, given_weight, given_bias);
   require_layer(input, weight, bias);
   Shape shape = input.shape();

@@ -1,5 +1,7 @@
 #include "ops/matmul/matmul.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/broadcast.h"
@@ -7,6 +9,7 @@
 #include "ops/dispatch/record.h"
 #include "ops/matmul/gemm.h"
 #include "ops/reduce/reduce.h"
+#include "ops/shape/shape.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {
@@ -18,16 +21,16 @@ void require_factors(const Tensor& a, const Tensor& b) {
   require_same_dtype(a, "a", b, "b");
   require_same_device(a, "a", b, "b");
   for (const auto& [tensor, argument] : {std::pair(&a, "a"), std::pair(&b, "b")}) {
-    if (tensor->rank() < 2) {
-      fail(Code::kShapeMismatch, argument, "%s %s has %d dimensions, expected at least 2", argument,
-           ShapeText(tensor->shape()).text, tensor->rank());
+    if (tensor->rank() == 0) {
+      fail(Code::kShapeMismatch, argument, "%s is a scalar, expected at least 1 dimension", argument);
     }
   }
+  const int summed_of_b = std::max(0, b.rank() - 2);
   const int64_t k = a.size(a.rank() - 1);
-  if (k != b.size(b.rank() - 2)) {
+  if (k != b.size(summed_of_b)) {
     fail(Code::kShapeMismatch, "b", "a.shape[%d]=%lld differs from b.shape[%d]=%lld (a %s, b %s)", a.rank() - 1,
-         static_cast<long long>(k), b.rank() - 2, static_cast<long long>(b.size(b.rank() - 2)),
-         ShapeText(a.shape()).text, ShapeText(b.shape()).text);
+         static_cast<long long>(k), summed_of_b, static_cast<long long>(b.size(summed_of_b)), ShapeText(a.shape()).text,
+         ShapeText(b.shape()).text);
   }
 }
 
@@ -115,13 +118,19 @@ struct MatmulBackward final : Node {
 
 }  // namespace
 
+// A vector a is a row, a vector b a column; the result has no dimension for it.
 Tensor matmul(const Tensor& a, const Tensor& b) {
   const auto [x, y] = autocast_operands(Op::kMatmul, a, b);
-  return matrix_product(x, y);
+  require_factors(x, y);
+  Shape of_vectors;
+  if (x.rank() == 1) of_vectors.push_back(-2);
+  if (y.rank() == 1) of_vectors.push_back(-1);
+  if (of_vectors.rank() == 0) return matrix_product(x, y);
+  const Tensor product = matrix_product(x.rank() == 1 ? unsqueeze(x, 0) : x, y.rank() == 1 ? unsqueeze(y, 1) : y);
+  return squeeze(product, of_vectors);
 }
 
 Tensor matrix_product(const Tensor& a, const Tensor& b) {
-  require_factors(a, b);
   const Shape batch = broadcast_shapes(batch_shape(a), batch_shape(b), a.shape(), b.shape());
   Tensor result = empty(a.device(), a.dtype(), with_matrix(batch, a.size(a.rank() - 2), b.size(b.rank() - 1)));
   multiply_batches(a.device(), expand_batch(a, batch), expand_batch(b, batch), result.view());

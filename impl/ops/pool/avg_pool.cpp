@@ -39,7 +39,7 @@ Tensor average(const PoolCall& call) {
     node->shape = x.shape();
     node->dtype = x.dtype();
   }
-  return result;
+  return pooled(call, result);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ Tensor maximum(const PoolCall& call) {
     node->shape = x.shape();
     node->dtype = x.dtype();
   }
-  return result;
+  return pooled(call, result);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "ops/conv/window.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
+#include "ops/shape/shape.h"
 #include "tensor/factory.h"
 
 namespace halftone::ops {
@@ -20,8 +21,9 @@ void require_size(int64_t value, const char* argument) {
 
 Tensor pool_input(Op op, int dims, const Tensor& input) {
   require_float(input, "input");
-  require_images(input, "input", dims);
-  return autocast_read(input, autocast_operand_dtype(op, input.dtype(), input.dtype()));
+  const Tensor images = input.rank() == dims + 1 ? unsqueeze(input, 0) : input;
+  require_images(images, "input", dims);
+  return autocast_read(images, autocast_operand_dtype(op, images.dtype(), images.dtype()));
 }
 
 Shape pooled_shape(const Tensor& input, const PoolOptions& options) {
@@ -54,14 +56,22 @@ void require_result_size(int64_t value, const char* argument) { require_size(val
 PoolCall windowed_call(Op op, int dims, const Tensor& input, const PoolOptions& options) {
   require_pool_options(options, dims);
   const Tensor x = pool_input(op, dims, input);
-  return {.op = op, .input = x, .shape = pooled_shape(x, options), .options = options};
+  return {.op = op,
+          .input = x,
+          .shape = pooled_shape(x, options),
+          .options = options,
+          .is_single = input.rank() < x.rank()};
 }
 
 PoolCall adaptive_call(Op op, const Tensor& input, int64_t result_w) {
   const Tensor x = pool_input(op, 1, input);
   require_result_size(result_w, "result_w");
   const int64_t shape[] = {x.size(0), x.size(1), result_w};
-  return {.op = op, .input = x, .shape = checked_shape(shape, 3, "result_w"), .is_adaptive = true};
+  return {.op = op,
+          .input = x,
+          .shape = checked_shape(shape, 3, "result_w"),
+          .is_adaptive = true,
+          .is_single = input.rank() < x.rank()};
 }
 
 PoolCall adaptive_call(Op op, const Tensor& input, int64_t result_h, int64_t result_w) {
@@ -70,8 +80,14 @@ PoolCall adaptive_call(Op op, const Tensor& input, int64_t result_h, int64_t res
   require_result_size(result_w, "result_w");
   const int64_t shape[] = {x.size(0), x.size(1), result_h, result_w};
   const char* larger = result_h > result_w ? "result_h" : "result_w";
-  return {.op = op, .input = x, .shape = checked_shape(shape, 4, larger), .is_adaptive = true};
+  return {.op = op,
+          .input = x,
+          .shape = checked_shape(shape, 4, larger),
+          .is_adaptive = true,
+          .is_single = input.rank() < x.rank()};
 }
+
+Tensor pooled(const PoolCall& call, const Tensor& result) { return call.is_single ? squeeze(result, {0}) : result; }
 
 PoolArgs pool_args(const PoolOptions& options, const Tensor& input, const Tensor& result) {
   return {.input = as_image(input.view()),

@@ -16,7 +16,11 @@ struct PoolCall {
   Shape shape;   // of the result
   PoolOptions options = {};
   bool is_adaptive = false;
+  bool is_single = false;  // one image was given, which is a batch of 1 here
 };
+
+// The result of a call as the caller expects it: without the batch of a single image.
+Tensor pooled(const PoolCall& call, const Tensor& result);
 
 // The result is [n, c, positions of the windows...]. Throws INVALID_ARGUMENT naming options.
 PoolCall windowed_call(Op op, int dims, const Tensor& input, const PoolOptions& options);

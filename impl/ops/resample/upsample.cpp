@@ -1,5 +1,6 @@
 #include "ops/resample/upsample.h"
 
+#include "core/error.h"
 #include "ops/dispatch/record.h"
 #include "ops/pool/pool_call.h"
 #include "tensor/factory.h"
@@ -37,8 +38,13 @@ struct UpsampleBackward final : Node {
   void release_saved() noexcept override {}
 };
 
+// Lines and images of any size are resampled alike, so one without a batch is easily taken for a batch of lines.
 Tensor upsample(const PoolCall& call, const Resampling& resampling) {
   const Tensor& x = call.input;
+  if (call.is_single) {
+    fail(Code::kShapeMismatch, "input", "input %s has %d dimensions, expected %d",
+         ShapeText(Shape(x.shape().begin() + 1, x.rank() - 1)).text, x.rank() - 1, x.rank());
+  }
   Tensor result = empty(x.device(), x.dtype(), call.shape);
   launch(name_of(call.op), x.device(), &Kernels::resample, &ResampleKernels::forward, resampling.args(x, result));
   if (auto* node = record<UpsampleBackward>(result, {&x})) {

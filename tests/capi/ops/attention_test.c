@@ -260,8 +260,10 @@ static void refuses_operands_that_do_not_fit(void** state) {
                *v = noise3(HTONE_F32, 2, 5, 6);
   assert_fails(htone_scaled_dot_product_attention(make_ramp(HTONE_F32, 2, 3, 2), k, v, NULL, NULL, &out),
                HTONE_ERROR_SHAPE_MISMATCH, "q [3, 2] has 2 dimensions, expected at least 3");
-  assert_fails(htone_scaled_dot_product_attention(q, make_ramp(HTONE_F32, 4, 1, 2, 5, 2), v, NULL, NULL, &out),
-               HTONE_ERROR_SHAPE_MISMATCH, "q [4, 3, 2] and k [1, 2, 5, 2] differ before the last 3 dimensions");
+  assert_fails(htone_scaled_dot_product_attention(make_ramp(HTONE_F32, 4, 2, 4, 3, 2),
+                                                  make_ramp(HTONE_F32, 4, 3, 2, 5, 2), v, NULL, NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH,
+               "q [2, 4, 3, 2] and k [3, 2, 5, 2] do not broadcast before the last 3 dimensions");
   assert_fails(
       htone_scaled_dot_product_attention(q, noise3(HTONE_F32, 3, 5, 2), noise3(HTONE_F32, 3, 5, 6), NULL, NULL, &out),
       HTONE_ERROR_SHAPE_MISMATCH, "k.shape[0]=3 heads do not divide the 4 heads of q");

@@ -129,10 +129,10 @@ static void refuses_what_does_not_fit(void** state) {
   htone_conv3d_options options = default_options();
   assert_fails(htone_conv3d(input, weight, NULL, NULL, &out), HTONE_ERROR_INVALID_ARGUMENT,
                "weight spans 4 elements 1 apart along d, more than the padded input's 3");
-  assert_fails(htone_conv3d(make_ramp(HTONE_F32, 4, 1, 2, 3, 3), weight, NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "input [1, 2, 3, 3] has 4 dimensions, expected 5");
-  assert_fails(htone_conv3d(make_ramp(HTONE_F32, 5, 1, 3, 4, 3, 3), weight, NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
-               "input.shape[1]=3");
+  assert_fails(htone_conv3d(make_ramp(HTONE_F32, 3, 2, 3, 3), weight, NULL, NULL, &out), HTONE_ERROR_SHAPE_MISMATCH,
+               "input [2, 3, 3] has 3 dimensions, expected 5, or 4 for one image");
+  assert_fails(htone_conv3d(make_ramp(HTONE_F32, 5, 1, 3, 4, 3, 3), weight, NULL, NULL, &out),
+               HTONE_ERROR_SHAPE_MISMATCH, "input.shape[1]=3");
   assert_fails(htone_conv3d(input, cast_of(weight, HTONE_F16), NULL, NULL, &out), HTONE_ERROR_DTYPE_MISMATCH, "weight");
   options.stride_d = 0;
   assert_fails(htone_conv3d(input, weight, NULL, &options, &out), HTONE_ERROR_INVALID_ARGUMENT, "options.stride_d=0");

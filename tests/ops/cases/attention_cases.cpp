@@ -149,6 +149,30 @@ Draw hidden_keys(double shown, double hidden, int64_t row) {
   };
 }
 
+// Repeats an operand along dimensions before rows and depth that are missing or 1.
+Array repeated(const Array& array, const Shape& leading) {
+  Shape shape = leading;
+  for (int back = 2; back > 0; --back) shape.push_back(Sizes::from_end(array, back));
+  Array out(shape);
+  int64_t i = 0;
+  for_each_index(shape, [&](const Shape& index) { out[i++] = array[repeated_place_of(array.shape, index)]; });
+  return out;
+}
+
+// Batches that differ: [a, 1] of q, [1, b] of k, and none of v.
+OpCase broadcast_case() {
+  OpCase result = attention_case("of batches that broadcast", {},
+                                 {{{3, 1, 2, 4, 5}, {2, 2, 6, 5}, {1, 6, 3}}, {{2, 5, 3}, {4, 1, 7, 3}, {1, 7, 2}}});
+  result.reference = [](const Arrays& in) {
+    const auto batch = [](const Array& array) { return Shape(array.shape.begin(), array.shape.rank() - 3); };
+    Shape leading = joined(joined(batch(in[0]), batch(in[1])), batch(in[2]));
+    const int64_t heads = Sizes::from_end(in[0], 3);
+    leading.push_back(heads);
+    return attention_of({repeated(in[0], leading), repeated(in[1], leading), repeated(in[2], leading)}, {}, false);
+  };
+  return result;
+}
+
 // Pair i of a row is turned by its position times base^(-i / pairs). Positions, if there are any, come first.
 Arrays rotated(const Arrays& in, const Rotary& rotary) {
   const Array& x = in.back();
@@ -235,6 +259,7 @@ std::vector<OpCase> attention_cases() {
                                  {{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, {{2, 3, 5}, {2, 1, 5}, {2, 1, 3}}});
   single.has_gradient = false;
   cases.push_back(single);
+  cases.push_back(broadcast_case());
   cases.push_back(rotary_case("in halves", {}, {{{0, 3, 4}}, {{2, 5, 0}}, {{3, 2}}, {{2, 3, 5, 6}}, {{3, 51, 258}}}));
   cases.push_back(rotary_case("interleaved", {.base = 500, .is_interleaved = true, .offset = 1000},
                               {{{1, 2}}, {{2, 3, 5, 6}}, {{7, 130}}}));

@@ -1,6 +1,8 @@
 // Short functions that make common kinds of cases. Used from one thread.
 #pragma once
 
+#include <utility>
+
 #include "ops/op_case.h"
 
 namespace halftone {
@@ -16,6 +18,40 @@ std::function<Tensors(const Tensors&)> call_of_one(Call call) {
 template <class Call>
 std::function<Tensors(const Tensors&)> call_of_two(Call call) {
   return [call](const Tensors& in) { return Tensors{call(in[0], in[1])}; };
+}
+
+// Shapes of inputs as a reference knows them, for one that was written for more dimensions than an operation needs.
+using Reshape = std::function<Shapes(const Shapes&)>;
+
+// The case for other shapes: `reshape` gives those of the reference, and `shape_of_result` takes its result's back.
+inline OpCase with_fewer_dimensions(OpCase given, const char* what, std::vector<Shapes> shapes, const Reshape& reshape,
+                                    const std::function<Shape(const Shapes&, Shape)>& shape_of_result) {
+  OpCase result = given;
+  result.what = what;
+  result.shapes = std::move(shapes);
+  result.reference = [=, reference = given.reference](const Arrays& in) {
+    Shapes own;
+    for (const Array& array : in) own.push_back(array.shape);
+    const Shapes known = reshape(own);
+    Arrays inputs = in;
+    for (size_t i = 0; i < in.size(); ++i) inputs[i].shape = known[i];
+    Arrays out = reference(inputs);
+    out[0].shape = shape_of_result(own, out[0].shape);
+    return out;
+  };
+  return result;
+}
+
+// One image, whose reference is that of a batch of 1.
+inline OpCase of_one_image(OpCase given, std::vector<Shapes> shapes) {
+  const Reshape batch = [](Shapes in) {
+    Shape image = {1};
+    for (const int64_t size : in[0]) image.push_back(size);
+    in[0] = image;
+    return in;
+  };
+  return with_fewer_dimensions(std::move(given), "of one image", std::move(shapes), batch,
+                               [](const Shapes&, const Shape& out) { return Shape(out.begin() + 1, out.rank() - 1); });
 }
 
 // function(x) for every element. `slack_of(x, function(x))` gives the error bound if it is larger than that of one

@@ -1,4 +1,5 @@
 // Convolutions over three dimensions.
+#include "calls.h"
 #include "ops/conv/conv.h"
 #include "ops/op_case.h"
 
@@ -79,6 +80,7 @@ std::vector<OpCase> conv3d_cases() {
                   {{{0, 4, 5, 3, 3}, {2, 2, 3, 2, 2}, {2}}, {{3, 6, 5, 3, 5}, {4, 3, 2, 1, 2}, {4}}}),
       conv3d_case("with padding beyond the kernel", {.stride = {3, 1, 1}, .padding = {4, 0, 0}},
                   {{{1, 2, 2, 3, 2}, {2, 2, 2, 1, 2}}}),
+      of_one_image(conv3d_case("", kUneven3d, {Shapes(3)}), {{{2, 5, 3, 5}, {3, 2, 3, 2, 2}, {3}}}),
   };
 }
 

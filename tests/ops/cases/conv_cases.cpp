@@ -1,4 +1,5 @@
 // Convolutions and transposed convolutions.
+#include "calls.h"
 #include "ops/conv/conv.h"
 #include "ops/op_case.h"
 
@@ -168,6 +169,13 @@ std::vector<OpCase> conv_cases() {
                 pointwise_padded(1, 0), {{{1, 1, 2, 2}, {1, 1, 1, 1}}, {{3, 2, 3, 4}, {2, 3, 1, 1}}}),
       conv_case(Op::kConvTranspose2d, "pointwise with output padding", ops::conv_transpose2d, pointwise_padded(1, 2),
                 {{{1, 1, 2, 2}, {1, 1, 1, 1}}, {{2, 2, 17, 19}, {2, 3, 1, 1}}}),
+      of_one_image(conv_case(Op::kConv1d, "", ops::conv1d, along_lines(2, 1, 1, 1), {Shapes(3)}),
+                   {{{3, 7}, {2, 3, 3}, {2}}}),
+      of_one_image(conv_case(Op::kConv2d, "", ops::conv2d, {.window = kUneven}, {Shapes(3)}),
+                   {{{2, 5, 5}, {3, 2, 2, 3}, {3}}}),
+      of_one_image(conv_case(Op::kConvTranspose1d, "", ops::conv_transpose1d, {}, {Shapes(2)}), {{{3, 5}, {3, 2, 3}}}),
+      of_one_image(conv_case(Op::kConvTranspose2d, "", ops::conv_transpose2d, {}, {Shapes(2)}),
+                   {{{3, 5, 3}, {3, 2, 3, 2}}}),
   };
 }
 

@@ -57,6 +57,33 @@ OpCase matmul_case() {
           .reference = product_of};
 }
 
+// A vector a is a row, a vector b a column; the result has no dimension for it.
+OpCase vector_case() {
+  const Reshape as_matrices = [](Shapes in) {
+    if (in[0].rank() == 1) in[0] = {1, in[0][0]};
+    if (in[1].rank() == 1) in[1] = {in[1][0], 1};
+    return in;
+  };
+  const auto without_ones = [](const Shapes& in, const Shape& out) {
+    Shape shape(out.begin(), out.rank() - 2);
+    if (in[0].rank() > 1) shape.push_back(out[out.rank() - 2]);
+    if (in[1].rank() > 1) shape.push_back(out[out.rank() - 1]);
+    return shape;
+  };
+  return with_fewer_dimensions(matmul_case(), "of vectors",
+                               {{{0}, {0}},
+                                {{1}, {1}},
+                                {{5}, {5}},
+                                {{7, 5}, {5}},
+                                {{5}, {5, 3}},
+                                {{2, 3, 5}, {5}},
+                                {{5}, {2, 1, 5, 3}},
+                                {{0, 3}, {3}},
+                                {{1001}, {1001}},
+                                {{1001}, {1001, 35}}},
+                               as_matrices, without_ones);
+}
+
 // Y = X W^T + b
 Arrays linear_of(const Arrays& in) {
   const Shape& x = in[0].shape;
@@ -91,6 +118,21 @@ OpCase linear_case(const char* what, bool has_bias) {
   result.inputs.push_back(kFactor);
   for (Shapes& shapes : result.shapes) shapes.push_back({shapes[1][0]});
   return result;
+}
+
+// A weight of one dimension is a row, its bias a scalar, and the result has no dimension for the one output.
+OpCase linear_row_case(const char* what, bool has_bias) {
+  const Reshape as_layer = [](Shapes in) {
+    in[1] = {1, in[1][0]};
+    if (in.size() > 2) in[2] = {1};
+    return in;
+  };
+  std::vector<Shapes> shapes = {{{0, 3}, {3}}, {{5}, {5}}, {{3, 1, 5}, {5}}, {{35, 1001}, {1001}}};
+  for (Shapes& each : shapes) {
+    if (has_bias) each.push_back({});
+  }
+  return with_fewer_dimensions(linear_case("", has_bias), what, std::move(shapes), as_layer,
+                               [](const Shapes&, const Shape& out) { return Shape(out.begin(), out.rank() - 1); });
 }
 
 struct ActivationCase {
@@ -216,6 +258,9 @@ std::vector<OpCase> matmul_cases() {
       matmul_case(),
       linear_case("", false),
       linear_case("with bias", true),
+      vector_case(),
+      linear_row_case("by a row", false),
+      linear_row_case("by a row, with bias", true),
       linear_activation_case(kActivationCases[0], true),
       linear_activation_case(kActivationCases[1], true),
       linear_activation_case(kActivationCases[2], true),

@@ -199,6 +199,14 @@ std::vector<OpCase> pool_cases() {
       adaptive_case(Op::kAdaptiveAvgPool2d, 3, 2),
       adaptive_case(Op::kAdaptiveMaxPool1d, 1, 3),
       adaptive_case(Op::kAdaptiveMaxPool2d, 3, 2),
+      of_one_image(pool_case(Op::kMaxPool1d, "", ops::max_pool1d, kLine, largest_of), {{{5, 7}}}),
+      of_one_image(pool_case(Op::kMaxPool2d, "", ops::max_pool2d, kImage, largest_of), {{{3, 5, 7}}}),
+      of_one_image(pool_case(Op::kAvgPool1d, "", ops::avg_pool1d, kLine, average_with_padding), {{{5, 7}}}),
+      of_one_image(pool_case(Op::kAvgPool2d, "", ops::avg_pool2d, kImage, average_with_padding), {{{3, 5, 7}}}),
+      of_one_image(adaptive_case(Op::kAdaptiveAvgPool1d, 1, 3), {{{5, 7}}}),
+      of_one_image(adaptive_case(Op::kAdaptiveAvgPool2d, 3, 2), {{{3, 5, 7}}}),
+      of_one_image(adaptive_case(Op::kAdaptiveMaxPool1d, 1, 3), {{{5, 7}}}),
+      of_one_image(adaptive_case(Op::kAdaptiveMaxPool2d, 3, 2), {{{3, 5, 7}}}),
   };
 }
 
