@@ -38,11 +38,13 @@ typedef struct htone_generate_options {
   double top_p;         /**< only the fewest tokens are drawn whose probabilities add up to it; in (0, 1]; default 1 */
   double temperature;   /**< divisor of the logits, not negative; default 1; 0: always the most likely token */
   uint64_t seed;        /**< of the numbers drawn; default 0 */
+  htone_tensor* mask;   /**< optional; [batch, time], bool or u8: 0 where a token is padding before a shorter prompt;
+                             borrowed; default NULL: no padding */
 } htone_generate_options;
 
 /** The defaults, to initialize a htone_generate_options where it is declared. */
 #define HTONE_GENERATE_OPTIONS_INIT \
-  { sizeof(htone_generate_options), 0, 16, 0, -1, 0, 1.0, 1.0, 0 }
+  { sizeof(htone_generate_options), 0, 16, 0, -1, 0, 1.0, 1.0, 0, NULL }
 
 /** Fills options with the defaults.
  *
@@ -58,16 +60,20 @@ HTONE_EXPORT htone_status htone_generate_options_init(htone_generate_options* op
  * since then every token has another position, and while dropout acts in training mode. Other modules always do. The
  * logits of the last position are cut to top_k, then to top_p. Row r draws from the numbers (seed, r), so equal logits
  * give equal tokens on every machine. The module runs in the mode that it has: set it to evaluation mode before
- * (htone_module_set_training).
+ * (htone_module_set_training). A htone_module_create_transformer continues prompts of different lengths in one batch,
+ * with padding of any token before the shorter ones and options.mask: padding is hidden and takes no learned or rotary
+ * position, so each row is continued as its prompt alone, but for the rounding of logits and the numbers of its row.
+ * While rows with their padding are longer than learned positions, the model runs all tokens for each new one.
  *
  * @param[in] module tokens [batch, time] to logits [batch, time, vocabulary], such as a
  *   htone_module_create_transformer; borrowed.
  * @param[in] tokens [batch, time], i64 or i32, at least one a row; borrowed.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out [batch, time + new_tokens], i64: tokens and their continuation; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (options of a newer version), SHAPE_MISMATCH (also: another
- *   output of the module, or more tokens than it has positions), DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY; CALLBACK (a
- *   hook or a module of the caller failed).
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: a mask that hides a whole row, or a token behind one that it shows),
+ *   UNSUPPORTED (options of a newer version; a mask for padding and another module than a transformer), SHAPE_MISMATCH
+ *   (also: another output of the module, or more tokens than it has positions), DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY;
+ *   CALLBACK (a hook or a module of the caller failed).
  * @source top_p: Holtzman et al., arXiv:1904.09751.
  * @since 0.1
  */

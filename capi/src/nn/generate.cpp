@@ -31,7 +31,8 @@ nn::GenerateOptions generate_options(const htone_generate_options* options) {
           .new_tokens = least_option(given.new_tokens, 0, "options.new_tokens"),
           .context = least_option(given.context, 0, "options.context"),
           .end_token = least_option(given.end_token, -1, "options.end_token"),
-          .seed = given.seed};
+          .seed = given.seed,
+          .mask = given.mask == nullptr ? Tensor() : object_of(given.mask, "options.mask")};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "nn/linear.h"
 #include "nn/part_copies.h"
 #include "nn/transformer/cache.h"
+#include "nn/transformer/positions.h"
 #include "ops/dispatch/check.h"
 #include "ops/ops.h"
 
@@ -46,6 +47,17 @@ void MultiheadAttention::require_cacheable(const Tensor& cache, const Tensor& qu
                       {.batch = query.size(0), .kv_heads = options_.kv_heads, .time = query.size(1), .depth = depth()});
 }
 
+void MultiheadAttention::require_positions(const Tensor& positions, const Tensor& query, bool is_self) const {
+  const bool is_rotary = options_.position_kind == PositionKind::kRotary;
+  if (!is_rotary || !is_self) {
+    fail(Code::kUnsupported, "positions",
+         "positions for attention %s: only rotary attention of a sequence to itself "
+         "has such",
+         is_rotary ? "to another sequence" : "that is not rotary");
+  }
+  require_token_positions(positions, query);
+}
+
 MultiheadAttention::Operands MultiheadAttention::self_projections(const Tensor& sequence) const {
   const int64_t kv_width = options_.kv_heads * depth();
   std::array<Tensor, 3> all;
@@ -68,13 +80,16 @@ Tensor MultiheadAttention::split_heads(const Tensor& projected, int64_t heads) c
   return ops::transpose(ops::reshape(projected, {projected.size(0), projected.size(1), heads, depth()}), 1, 2);
 }
 
-MultiheadAttention::Operands MultiheadAttention::as_heads(const Operands& projected, int64_t past) const {
+MultiheadAttention::Operands MultiheadAttention::as_heads(const Operands& projected, const Tensor& positions,
+                                                          int64_t past) const {
   Operands heads = {split_heads(projected.query, options_.heads), split_heads(projected.key, options_.kv_heads),
                     split_heads(projected.value, options_.kv_heads)};
   if (options_.position_kind != PositionKind::kRotary) return heads;
   const Rotary rotary = {.base = options_.rotary_base, .is_interleaved = options_.rotary_interleaved, .offset = past};
-  heads.query = ops::rotary_embedding(heads.query, Tensor(), rotary);
-  heads.key = ops::rotary_embedding(heads.key, Tensor(), rotary);
+  // [batch, 1, time]: the same for every head.
+  const Tensor places = positions.defined() && positions.rank() == 2 ? ops::unsqueeze(positions, 1) : positions;
+  heads.query = ops::rotary_embedding(heads.query, places, rotary);
+  heads.key = ops::rotary_embedding(heads.key, places, rotary);
   return heads;
 }
 
@@ -85,8 +100,9 @@ void MultiheadAttention::forward_all(std::span<const Tensor> inputs, std::span<T
   const Operands sequences = {query, key, inputs[kValue].defined() ? inputs[kValue] : key};
   require_sequences(sequences);
   if (cache.defined()) require_cacheable(cache, query, is_self);
+  if (inputs[kPositions].defined()) require_positions(inputs[kPositions], query, is_self);
   const int64_t past = cache.defined() ? past_of(cache, query.size(1)) : 0;
-  Operands heads = as_heads(is_self ? self_projections(query) : cross_projections(sequences), past);
+  Operands heads = as_heads(is_self ? self_projections(query) : cross_projections(sequences), inputs[kPositions], past);
   if (cache.defined()) {
     require_unrecorded({&heads.query, &heads.key, &heads.value});
     heads.key = cached(heads.key, cache_part(cache, 0));

@@ -30,49 +30,51 @@ TransformerBlock::TransformerBlock(ContextDevice& device, const TransformerOptio
   add_part("mlp", make_ref<FeedForward>(device, options, output_std));
 }
 
-Tensor TransformerBlock::attend(const Tensor& input, const Tensor& mask, const Tensor& cache) const {
+Tensor TransformerBlock::attend(const Tensor& input, const BlockInputs& inputs) const {
   Tensor output;
-  part(kAttention).run(std::array{input, Tensor(), Tensor(), mask, cache}, {&output, 1});
+  part(kAttention)
+      .run(std::array{input, Tensor(), Tensor(), inputs.mask, inputs.cache, inputs.positions}, {&output, 1});
   return output;
 }
 
 Tensor TransformerBlock::dropped(const Tensor& tensor) const { return ops::dropout(tensor, dropout_, is_training()); }
 
 void TransformerBlock::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  const BlockInputs others = {inputs[1], inputs[2], inputs[3]};
   if (norm_placement_ == NormPlacement::kPre) {
     Residual stream(inputs[0]);
-    forward_pre_norm(stream, inputs[1], inputs[2]);
+    forward_pre_norm(stream, others);
     outputs[0] = stream.sum();
   } else {
-    outputs[0] = forward_post_norm(inputs[0], inputs[1], inputs[2]);
+    outputs[0] = forward_post_norm(inputs[0], others);
   }
 }
 
-void TransformerBlock::forward_pre_norm(Residual& stream, const Tensor& mask, const Tensor& cache) const {
-  stream.add(dropped(attend(stream.normalized_for(part(kAttention), norm(kNorm1)), mask, cache)));
+void TransformerBlock::forward_pre_norm(Residual& stream, const BlockInputs& inputs) const {
+  stream.add(dropped(attend(stream.normalized_for(part(kAttention), norm(kNorm1)), inputs)));
   const auto& feed_forward = static_cast<const FeedForward&>(part(kFeedForward));
   const Tensor middle =
       feed_forward.reads_once() ? stream.normalized_for(feed_forward, norm(kNorm2)) : stream.normalized(norm(kNorm2));
   stream.add(dropped(feed_forward.run(middle)));
 }
 
-Tensor TransformerBlock::forward_post_norm(const Tensor& x, const Tensor& mask, const Tensor& cache) const {
+Tensor TransformerBlock::forward_post_norm(const Tensor& x, const BlockInputs& inputs) const {
   Residual attended(x);
-  attended.add(dropped(attend(x, mask, cache)));
+  attended.add(dropped(attend(x, inputs)));
   const Tensor middle = attended.normalized(norm(kNorm1));
   Residual fed(middle);
   fed.add(dropped(part(kFeedForward).run(middle)));
   return fed.normalized(norm(kNorm2));
 }
 
-void TransformerBlock::run_on(Residual& stream, const Tensor& mask, const Tensor& cache) const {
+void TransformerBlock::run_on(Residual& stream, const BlockInputs& inputs) const {
   if (norm_placement_ == NormPlacement::kPre && may_be_fused()) {
-    const auto compute = [&] { forward_pre_norm(stream, mask, cache); };
+    const auto compute = [&] { forward_pre_norm(stream, inputs); };
     run_fused(std::ref(compute));
     return;
   }
   Tensor result;
-  run(std::array{stream.sum(), mask, cache}, {&result, 1});
+  run(std::array{stream.sum(), inputs.mask, inputs.cache, inputs.positions}, {&result, 1});
   stream = Residual(std::move(result));
 }
 
@@ -92,7 +94,7 @@ void TransformerStack::forward_all(std::span<const Tensor> inputs, std::span<Ten
   if (cache.defined()) require_cache(cache, static_cast<int64_t>(part_count()), 0);
   for (size_t i = 0; i < part_count(); ++i) {
     const Tensor own = cache.defined() ? cache_part(cache, static_cast<int64_t>(i)) : Tensor();
-    static_cast<const TransformerBlock&>(part(i)).run_on(stream, inputs[1], own);
+    static_cast<const TransformerBlock&>(part(i)).run_on(stream, {inputs[1], own, inputs[3]});
   }
   outputs[0] = stream.sum();
 }

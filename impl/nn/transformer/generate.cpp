@@ -35,7 +35,8 @@ Tensor generate(const Module& model, const Tensor& tokens, const GenerateOptions
   scope().grad_enabled = false;
   const auto rows = static_cast<size_t>(tokens.size(0));
   Tensor all = converted(tokens, DType::kI64);
-  NextLogits next_logits(model, options.context);
+  const LeftPadding padding = options.mask.defined() ? LeftPadding(options.mask, tokens) : LeftPadding();
+  NextLogits next_logits(model, options.context, padding);
   std::vector<char> has_ended(rows, 0);
   std::vector<int64_t> next(rows);
   for (int64_t step = 0; step < options.new_tokens && rows > 0; ++step) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "nn/transformer/transformer.h"
@@ -16,11 +17,6 @@ namespace {
 constexpr int kPositionsDim = 4;         // of a cache
 constexpr int64_t kFirstPositions = 64;  // a cache begins with as many, and doubles when they are filled
 
-const Transformer* cacheable(const Module& model) {
-  const auto* transformer = dynamic_cast<const Transformer*>(&model);
-  return transformer != nullptr && transformer->can_cache() ? transformer : nullptr;
-}
-
 // The first `count` positions of a cache, a view.
 Tensor first_positions(const Tensor& cache, int64_t count) { return ops::slice(cache, kPositionsDim, 0, count, 1); }
 
@@ -32,10 +28,15 @@ void require_logits(const Tensor& logits, const Tensor& tokens) {
 
 }  // namespace
 
-NextLogits::NextLogits(const Module& model, int64_t context)
+NextLogits::NextLogits(const Module& model, int64_t context, LeftPadding padding)
     : model_(model),
-      transformer_(cacheable(model)),
-      context_(context > 0 ? context : std::numeric_limits<int64_t>::max()) {}
+      transformer_(dynamic_cast<const Transformer*>(&model)),
+      can_cache_(transformer_ != nullptr && transformer_->can_cache()),
+      context_(context > 0 ? context : std::numeric_limits<int64_t>::max()),
+      padding_(std::move(padding)) {
+  if (padding_.is_none() || transformer_ != nullptr) return;
+  fail(Code::kUnsupported, "options", "options.mask for a module of kind %s, expected a transformer", model.kind());
+}
 
 void NextLogits::reserve(int64_t batch, int64_t positions) {
   const int64_t had = cache_.defined() ? cache_.size(kPositionsDim) : 0;
@@ -50,20 +51,36 @@ void NextLogits::reserve(int64_t batch, int64_t positions) {
 Tensor NextLogits::cached_logits(const Tensor& tokens) {
   const int64_t time = tokens.size(1);
   reserve(tokens.size(0), time);
-  Tensor logits;
-  const std::array inputs = {ops::slice(tokens, 1, seen_, time, 1), Tensor(), first_positions(cache_, time)};
-  model_.run(inputs, {&logits, 1});
+  const Tensor logits = run_columns(tokens, 0, seen_, first_positions(cache_, time));
   seen_ = time;
+  return logits;
+}
+
+Tensor NextLogits::run_columns(const Tensor& tokens, int64_t begin, int64_t from, const Tensor& cache) const {
+  const int64_t time = tokens.size(1);
+  std::array<Tensor, 4> inputs = {from == 0 ? tokens : ops::slice(tokens, 1, from, time, 1), Tensor(), cache, Tensor()};
+  if (!padding_.is_none()) {
+    const int64_t most = padding_.most_tokens(begin, time);
+    if (most > transformer_->most_positions()) {
+      fail(Code::kShapeMismatch, "tokens", "tokens have %lld in a row, more than the positions=%lld of the model",
+           static_cast<long long>(most), static_cast<long long>(transformer_->most_positions()));
+    }
+    inputs[1] = padding_.mask(begin, time);
+    if (transformer_->has_positions()) inputs[3] = padding_.positions(begin, from, time);
+  }
+  size_t count = inputs.size();
+  while (!inputs[count - 1].defined()) --count;
+  Tensor logits;
+  model_.run(std::span(inputs).first(count), {&logits, 1});
   return logits;
 }
 
 Tensor NextLogits::logits_of(const Tensor& tokens) {
   const int64_t time = tokens.size(1);
-  if (transformer_ != nullptr && time <= std::min(context_, transformer_->most_positions())) {
-    return cached_logits(tokens);
-  }
+  if (can_cache_ && time <= std::min(context_, transformer_->most_positions())) return cached_logits(tokens);
   cache_ = Tensor();
-  return model_.run(time <= context_ ? tokens : ops::slice(tokens, 1, time - context_, time, 1));
+  const int64_t begin = std::max<int64_t>(time - context_, 0);
+  return run_columns(tokens, begin, begin, Tensor());
 }
 
 std::vector<double> NextLogits::after(const Tensor& tokens) {

@@ -11,6 +11,7 @@
 #include "nn/part_copies.h"
 #include "nn/transformer/block.h"
 #include "nn/transformer/cache.h"
+#include "nn/transformer/positions.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/ops.h"
 #include "tensor/arange.h"
@@ -74,7 +75,7 @@ void Transformer::require_tokens(const Tensor& tokens) const {
   fail(Code::kShapeMismatch, "input", "input %s, expected tokens [batch, time]", ShapeText(tokens.shape()).text);
 }
 
-void Transformer::require_positions(const Tensor& tokens, int64_t past) const {
+void Transformer::require_room(const Tensor& tokens, int64_t past) const {
   const int64_t end = past + tokens.size(1);
   if (end <= most_positions()) return;
   fail(Code::kShapeMismatch, "input", "input %s has %lld tokens in a row%s, more than the positions=%lld of the model",
@@ -82,12 +83,19 @@ void Transformer::require_positions(const Tensor& tokens, int64_t past) const {
        static_cast<long long>(options_.positions));
 }
 
-Tensor Transformer::embedded(const Tensor& tokens, int64_t past) const {
+void Transformer::require_positions(const Tensor& positions, const Tensor& tokens) const {
+  if (!has_positions()) {
+    fail(Code::kUnsupported, "positions", "positions for a model that has none, expected learned or rotary positions");
+  }
+  require_token_positions(positions, tokens);
+}
+
+Tensor Transformer::embedded(const Tensor& tokens, const Tensor& positions, int64_t past) const {
   Tensor sum = part(kTokens).run(tokens);
   if (learns_positions()) {
     const auto first = static_cast<double>(past);
-    const Tensor places = arange(tokens.device(), DType::kI64,
-                                 {.start = first, .end = first + static_cast<double>(tokens.size(1)), .step = 1.0});
+    const Arange range = {.start = first, .end = first + static_cast<double>(tokens.size(1)), .step = 1.0};
+    const Tensor places = positions.defined() ? positions : arange(tokens.device(), DType::kI64, range);
     sum = ops::add(sum, part(kPositions).run(places));
   }
   return ops::dropout(sum, dropout(), is_training());
@@ -99,13 +107,18 @@ Tensor Transformer::logits(const Tensor& x) const {
 }
 
 void Transformer::forward_all(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  const Tensor &tokens = inputs[0], &cache = inputs[2];
+  const Tensor &tokens = inputs[0], &cache = inputs[2], &positions = inputs[3];
   require_tokens(tokens);
   if (cache.defined()) require_cache(cache, options_.layers, tokens.size(1));
   const int64_t past = cache.defined() ? past_of(cache, tokens.size(1)) : 0;
-  require_positions(tokens, past);
+  if (positions.defined()) {
+    require_positions(positions, tokens);
+  } else {
+    require_room(tokens, past);
+  }
+  const Tensor rotary = learns_positions() ? Tensor() : positions;
   Tensor x;
-  blocks().run(std::array{embedded(tokens, past), inputs[1], cache}, {&x, 1});
+  blocks().run(std::array{embedded(tokens, positions, past), inputs[1], cache, rotary}, {&x, 1});
   if (has_final_norm()) x = final_norm().run(x);
   outputs[0] = options_.head == OutputHead::kNone ? x : logits(x);
 }

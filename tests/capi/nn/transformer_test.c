@@ -491,8 +491,8 @@ static void wrong_sizes_and_inputs_are_named(void** state) {
   assert_fails(htone_module_forward_n(attention, 3, (htone_tensor*[]){x, x, make_noise(HTONE_F64, 1, 3, 2, 4, 8)}, NULL,
                                       1, &out),
                HTONE_ERROR_SHAPE_MISMATCH, "value [2, 4, 8] has another time than key [2, 3, 8]");
-  assert_fails(htone_module_forward_n(module, 4, (htone_tensor*[]){x, x, x, x}, NULL, 1, &out),
-               HTONE_ERROR_INVALID_ARGUMENT, "input_count=4 for a module of kind transformer, expected 1 to 3");
+  assert_fails(htone_module_forward_n(module, 5, (htone_tensor*[]){x, x, x, x, x}, NULL, 1, &out),
+               HTONE_ERROR_INVALID_ARGUMENT, "input_count=5 for a module of kind transformer, expected 1 to 4");
   assert_fails(htone_module_create_multihead_attention(test_device(), 8, 3, NULL, &none), HTONE_ERROR_INVALID_ARGUMENT,
                "heads=3 does not divide width=8");
   options.heads = 3;
