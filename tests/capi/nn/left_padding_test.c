@@ -26,6 +26,11 @@ static htone_module* make_model(htone_position_kind kind, int32_t causal) {
   options.dtype = HTONE_F64;
   assert_ok(htone_module_create_transformer(test_device(), &options, &module));
   fill_parameters(keep_module(module));
+  if (kind == HTONE_POSITION_LEARNED) { /* large embeddings, so that another position gives another likeliest token */
+    double wpe[kPositions * 16];
+    for (int i = 0; i < kPositions * 16; ++i) wpe[i] = 8 * sin(i * i);
+    assert_ok(htone_tensor_write(weights_of(module, 1), HTONE_F64, wpe, sizeof wpe));
+  }
   return module;
 }
 
