@@ -11,7 +11,8 @@ namespace halftone::nn {
 // [batch, time], are those of the tokens; without them a row counts from the first token of the cache on. Parts, with
 // the names of GPT-2's published tensors: wte, the embedding of tokens; wpe, that of positions, where they are learned;
 // h, the blocks; ln_f, the last norm, where norms are before their parts; lm_head, where the head is its own. A tied
-// head is the weight of wte and has no part, so that the weight has one name; a file may have it as lm_head.weight, too.
+// head is the weight of wte and has no part, so that the weight has one name; a file may have it as lm_head.weight,
+// too.
 class Transformer final : public Composite {
  public:
   Transformer(ContextDevice& device, const TransformerOptions& options);
