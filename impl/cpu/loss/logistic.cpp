@@ -54,8 +54,8 @@ HWY_INLINE Penalties<D> penalties(D d, hn::Vec<D> x) {
   return {hn::Add(hn::Max(hn::Neg(x), hn::Zero(d)), tail), hn::Add(hn::Max(x, hn::Zero(d)), tail)};
 }
 
-// For a target of 0 or 1 nothing is subtracted, so no digits cancel. For an infinite one the two terms are infinities of
-// different sign, and the limit is that of t ((p - 1) log(1 + e^-x) - x).
+// For a target of 0 or 1 nothing is subtracted, so no digits cancel. For an infinite one the two terms are infinities
+// of different sign, and the limit is that of t ((p - 1) log(1 + e^-x) - x).
 template <class D, class V>
 HWY_INLINE V logistic_value(D d, V x, V t, V p) {
   const auto one = hn::Set(d, hn::TFromD<D>{1});

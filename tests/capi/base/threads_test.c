@@ -217,7 +217,8 @@ static void* new_thread_error(void* argument) {
   Worker* worker = argument;
   htone_error_info info = {.struct_size = sizeof info, .status = HTONE_ERROR_INTERNAL, .message = "#"};
   worker->status = htone_error_last(&info);
-  if (info.status != HTONE_OK || strcmp(info.message, "no call of this thread has failed")) worker->status = HTONE_ERROR_INTERNAL;
+  if (info.status != HTONE_OK || strcmp(info.message, "no call of this thread has failed"))
+    worker->status = HTONE_ERROR_INTERNAL;
   return NULL;
 }
 

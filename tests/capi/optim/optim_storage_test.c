@@ -146,7 +146,7 @@ static void adafactor_takes_a_row_and_a_column_for_a_matrix(void** state) {
     bytes[bias] = stats.by_category[HTONE_MEMORY_OPTIMIZER];
   }
   const int64_t rest = bytes[0] - 4 * (3 * kSide + kSide + 1);
-  assert_true(rest > 0 && rest < 256); /* the step's own numbers */
+  assert_true(rest > 0 && rest < 256);                  /* the step's own numbers */
   assert_int_equal(bytes[1] - bytes[0], 4 * kSide + 8); /* and the count of updates of one more parameter */
 }
 
