@@ -17,6 +17,7 @@ __device__ double fma(double, double, double);
 __device__ double fmax(double, double);
 __device__ double fmin(double, double);
 __device__ double frexp(double, int*);
+__device__ double hypot(double, double);
 __device__ double ldexp(double, int);
 __device__ double log(double);
 __device__ double log1p(double);

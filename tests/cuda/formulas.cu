@@ -16,12 +16,14 @@
 #include "backend/formula/lion.h"
 #include "backend/formula/moment_rounding.h"
 #include "backend/formula/norm_guard.h"
+#include "backend/formula/norm_range.h"
 #include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
 #include "backend/formula/power.h"
 #include "backend/formula/quantization.h"
 #include "backend/formula/rmsprop.h"
 #include "backend/formula/rounding_key.h"
+#include "backend/formula/running_statistic.h"
 #include "backend/formula/schedule.h"
 #include "backend/formula/sgd.h"
 #include "backend/formula/shuffle.h"
@@ -58,6 +60,13 @@ HALFTONE_HOST_DEVICE float call_codes(float x, uint16_t word) {
   const int rounded = round_to_bf16(x, word) + round_to_f16(x, word) + split_remainder(x);
   return decode_signed(encode_signed(x, scale, word), scale) + decode_unsigned(encode_unsigned(x, scale, word), scale) +
          join_split(split_high(x), split_remainder(x)) + static_cast<float>(rounded);
+}
+
+HALFTONE_HOST_DEVICE double call_norm_range(double x) {
+  const double stored = stored_variance(x, scale_of_sums<double>(x));
+  const double scale = scale_of_elements<float>(x, deviation_of(stored, x));
+  return leaves_range<float>(x, x) || is_ordinary<float>(x, x) ? scale
+                                                               : moved_statistic(x, x, 1, plain_variance(stored), x);
 }
 
 HALFTONE_HOST_DEVICE float call_squarable(float x) { return squarable_grad(x, x, x); }
