@@ -272,7 +272,7 @@ class Symbols(PlantedFault):
         self.assert_fault("needs libresolv.so.2", library)
 
     def test_a_large_library_is_found(self):
-        self.assert_fault("more than 10000000", self.build("const char large[11000000] = {1};\n"))
+        self.assert_fault("more than 10500000", self.build("const char large[11000000] = {1};\n"))
 
 
 if __name__ == "__main__":
