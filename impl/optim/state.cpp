@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "optim/parameter_match.h"
 #include "optim/plateau.h"
+#include "optim/saved_moments.h"
 #include "tensor/factory.h"
 
 namespace halftone::optim {
@@ -145,6 +146,7 @@ StateDict state_of(const Optimizer& optimizer) {
   if (optimizer.order().is_unscaled())
     fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
   StateDict state = moments_of(optimizer);
+  add_code_version(state);
   state.add("kind", std::string(optimizer.kind()));
   state.add("step", optimizer.step_count());
   state.add("groups", static_cast<int64_t>(optimizer.group_count()));
@@ -202,7 +204,7 @@ StagedLoad stage_moments(const StateDict& targets, const ParameterMatch& saved) 
       stage_zeros(load, target);
     }
   }
-  load.append(stage_copy(known, saved.renamed()));
+  load.append(stage_copy(known, in_codes_of(known, saved.renamed())));
   return load;
 }
 
@@ -233,7 +235,7 @@ StagedLoad stage_state(Optimizer& optimizer, const StateDict& state, const LoadO
   const ParameterMatch saved(targets, state);
   options.strict ? saved.require_same() : saved.require_distinct();
   if (report != nullptr) *report = saved.report();
-  StagedLoad load = options.strict ? stage_copy(targets, state) : stage_moments(targets, saved);
+  StagedLoad load = options.strict ? stage_copy(targets, in_codes_of(targets, state)) : stage_moments(targets, saved);
   for (size_t group = 0; !options.keep_settings && group < optimizer.group_count(); ++group) {
     stage_settings(load, optimizer, group, state);
   }

@@ -1,12 +1,15 @@
 // States of optimizers, scalers and averages that no run can produce: a load refuses them before anything changes.
 #include "optim/state.h"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "backend/formula/block_code.h"
 #include "optim/adamw.h"
 #include "optim/sgd.h"
 #include "optim/shared_parameter.h"
@@ -161,6 +164,94 @@ TEST_F(OptimizerStateTest, F27_CountsThatNoAverageHasAreRefused) {
   EXPECT_EQ(ema.update_count(), 0);
   EXPECT_EQ(code_of_ema("updates", int64_t{7}), Code::kOk);
   EXPECT_EQ(ema.update_count(), 7);
+}
+
+// Moments of the version before, whose codes were powers: c |c| / 127^2 and (c / 255)^4 of the scale.
+class EarlierCodesTest : public RoomTest {
+ protected:
+  static constexpr int64_t kSize = kBlockSize + 40;
+
+  Ref<Optimizer> make_optimizer(DType moment1, DType moment2, const Shard& shard = {0, kSize}) {
+    const auto weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {kSize}, 1.0));
+    if (shard.end - shard.begin < kSize) share(weight, shard, make_ref<LoneRank>());
+    return make_ref<AdamW>(ParameterGroup{.parameters = {{"weight", weight}},
+                                          .precision = {.moment1_dtype = moment1, .moment2_dtype = moment2}},
+                           AdamwGroup{.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0});
+  }
+  // Every code that there is, and blocks with the scales 2 and 3.
+  StateDict earlier_state() {
+    const StateDict now = state_of(*make_optimizer(DType::kI8, DType::kU8));
+    std::vector<double> first, second;
+    for (int64_t i = 0; i < kSize; ++i) {
+      first.push_back(static_cast<double>(i % 255 - 127));
+      second.push_back(static_cast<double>(i % 256));
+    }
+    StateDict state;
+    state.add("0.weight.moment1", converted(tensor({kSize}, first), DType::kI8));
+    state.add("0.weight.moment1_scales", tensor({2}, {2, 3}));
+    state.add("0.weight.moment2", converted(tensor({kSize}, second), DType::kU8));
+    state.add("0.weight.moment2_scales", tensor({2}, {2, 3}));
+    for (const NamedScalar& scalar : now.scalars()) {
+      if (scalar.name != "moment_codes") state.add(scalar.name, scalar.value);
+    }
+    return state;
+  }
+  static double first_moment(int64_t i) {
+    const double share = static_cast<double>(i % 255 - 127) / 127;
+    return (i < kBlockSize ? 2 : 3) * share * std::fabs(share);
+  }
+  static double second_moment(int64_t i) {
+    return (i < kBlockSize ? 2 : 3) * std::pow(static_cast<double>(i % 256) / 255, 4);
+  }
+};
+
+TEST_F(EarlierCodesTest, BecomeTheNearestCodes) {
+  const std::pair<Shard, bool> loads[] = {{{0, kSize}, true}, {{0, kSize}, false}, {{kBlockSize, kSize}, true}};
+  for (const auto& [shard, strict] : loads) {
+    const Ref<Optimizer> optimizer = make_optimizer(DType::kI8, DType::kU8, shard);
+    stage_state(*optimizer, earlier_state(), {.strict = strict})();
+    const StateDict loaded = state_of(*optimizer);
+    const auto values_of = [&](const char* name) { return values(loaded.find(name)->tensor); };
+    const std::vector<double> first = values_of("0.weight.moment1"), scales1 = values_of("0.weight.moment1_scales");
+    const std::vector<double> second = values_of("0.weight.moment2"), scales2 = values_of("0.weight.moment2_scales");
+    for (int64_t i = shard.begin; i < shard.end; ++i) {
+      const auto at = static_cast<size_t>(i - shard.begin);
+      const double wanted1 = first_moment(i), wanted2 = second_moment(i);
+      EXPECT_NEAR(decode_signed(static_cast<int8_t>(first[at]), static_cast<float>(scales1[at / kBlockSize])), wanted1,
+                  std::fabs(wanted1) / 8 + 1e-7);
+      EXPECT_NEAR(decode_unsigned(static_cast<uint8_t>(second[at]), static_cast<float>(scales2[at / kBlockSize])),
+                  wanted2, wanted2 / 8 + 1e-14);
+    }
+  }
+}
+
+TEST_F(EarlierCodesTest, AreReadByAnOptimizerThatKeepsMomentsInFp32) {
+  for (const bool strict : {true, false}) {
+    const Ref<Optimizer> optimizer = make_optimizer(DType::kF32, DType::kF32);
+    stage_state(*optimizer, earlier_state(), {.strict = strict})();
+    const StateDict loaded = state_of(*optimizer);
+    const std::vector<double> first = values(loaded.find("0.weight.moment1")->tensor);
+    const std::vector<double> second = values(loaded.find("0.weight.moment2")->tensor);
+    for (int64_t i = 0; i < kSize; ++i) {
+      EXPECT_NEAR(first[static_cast<size_t>(i)], first_moment(i), 1e-6) << strict;
+      EXPECT_NEAR(second[static_cast<size_t>(i)], second_moment(i), 1e-6) << strict;
+    }
+  }
+}
+
+// Codes of this version are decoded as such, and those of a later one are refused.
+TEST_F(EarlierCodesTest, AreToldFromOthersByTheirVersion) {
+  const Ref<Optimizer> saved = make_optimizer(DType::kI8, DType::kU8);
+  stage_state(*saved, earlier_state())();
+  const StateDict now = state_of(*saved);
+  const Ref<Optimizer> same = make_optimizer(DType::kI8, DType::kU8), wide = make_optimizer(DType::kF32, DType::kF32);
+  stage_state(*same, now)();
+  stage_state(*wide, now)();
+  for (const char* name : {"0.weight.moment1", "0.weight.moment2"}) {
+    EXPECT_EQ(values(state_of(*same).find(name)->tensor), values(now.find(name)->tensor));
+  }
+  EXPECT_NEAR(values(state_of(*wide).find("0.weight.moment1")->tensor)[130], first_moment(130), first_moment(130) / 8);
+  EXPECT_EQ(code_of([&] { stage_state(*same, changed(now, "moment_codes", int64_t{3})); }), Code::kFormat);
 }
 
 // Ranks that share the update of a parameter each save their range of its moments, and load it from all of them.

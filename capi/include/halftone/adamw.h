@@ -3,8 +3,15 @@
  *
  * @code
  * htone_adamw_options options = HTONE_ADAMW_OPTIONS_INIT;
+ * htone_parameters *all, *biases, *others;
+ * check(htone_parameters_create_from_module(model, &all));
+ * check(htone_parameters_select(all, "*bias", &biases));
+ * check(htone_parameters_exclude(all, "*bias", &others));
  * options.compute_dtype = HTONE_BF16; // autocast reads a BF16 copy of the weights
- * check(htone_optimizer_create_adamw(model, &options, &optimizer));
+ * check(htone_optimizer_create_adamw_over(biases, &options, &optimizer)); // with FP32 moments
+ * options.moment1_dtype = HTONE_I8;
+ * options.moment2_dtype = HTONE_U8;
+ * check(htone_optimizer_add_adamw_group(optimizer, others, &options)); // with 8-bit moments
  * check(htone_tensor_backward(loss, NULL, 0));
  * check(htone_optimizer_step(optimizer));
  * check(htone_optimizer_step_count(optimizer, &count));
@@ -24,8 +31,12 @@ extern "C" {
 /** Settings of AdamW and Adam optimizers. Moments in 8-bit codes have an FP32 scale for each block of 256 elements, and
  * an element that is not finite makes its block NaN. Moments in 8-bit codes, BF16 first moments if beta1 is above 0.9,
  * and weights without a master are rounded stochastically, keyed by the context's seed, the parameter's number in the
- * optimizer, the step and the element; BF16 first moments up to a beta1 of 0.9 are rounded to nearest. A first moment
- * below a quarter of the least code, which is 1/16129 of the block's largest, becomes 0.
+ * optimizer, the step and the element; BF16 first moments up to a beta1 of 0.9 are rounded to nearest.
+ *
+ * A code is at most an eighth above the one below it, in the lower half of the codes a quarter. First moments and roots
+ * of second moments have codes down to 1e-7 of the block's largest. A first moment below a quarter of the least code
+ * becomes 0. docs/pytorch.md shows the effect on weights. Parameters for which it is too large keep FP32 moments in a
+ * group of their own, as in the example above.
  */
 typedef struct htone_adamw_options {
   uint32_t struct_size;      /**< sizeof of this structure */

@@ -2,8 +2,8 @@
 // calls these; pure functions, safe from any thread.
 //
 // A step without a gradient multiplies a first moment by its decay: beta1 of Adam and AdamW, beta2 of Lion, the
-// momentum of SGD and RMSprop, RMSprop's alpha for the mean of gradients. Rounding to nearest can stop this: code 5
-// times 0.9 is nearest to code 5, and a BF16 number times 0.999 is nearest to itself. The moment then stays while the
+// momentum of SGD and RMSprop, RMSprop's alpha for the mean of gradients. Rounding to nearest can stop this: a code
+// times 0.97 is nearest to itself, and so is a BF16 number times 0.999. The moment then stays while the
 // second moment, whose root Adam and AdamW divide by, shrinks, and the weight runs away. Stochastic rounding decays in
 // the mean. Cases:
 //   0                a moment of 0 stays 0 under either rule

@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "backend/formula/block_code.h"
 #include "hwy/highway.h"
@@ -27,220 +28,136 @@ HWY_INLINE float scale_of(const float* HWY_RESTRICT tile, int64_t count) {
   return block_scale(largest);
 }
 
-// ---- Decoding. Whole vectors use Highway, because the compiler widens bytes with twice the instructions; the rest of
-// a block is a plain loop.
+// ---- Whole rows of four vectors use Highway, the rest of a block is a plain loop. Both round the same products, so
+// all instruction sets give equal bits.
 
-// Loads one vector's codes as FP32.
-template <class DF, class Code>
-HWY_INLINE hn::Vec<DF> load_codes(DF df, const Code* codes) {
-  const hn::Rebind<int32_t, DF> d32;
-  return hn::ConvertTo(df, hn::PromoteTo(d32, hn::LoadU(hn::Rebind<Code, DF>(), codes)));
+#if HWY_TARGET != HWY_SCALAR
+
+using CodeFloats = hn::ScalableTag<float>;
+using CodeInts = hn::RebindToSigned<CodeFloats>;
+
+// Loads one vector's codes as integers.
+template <class Code>
+HWY_INLINE hn::Vec<CodeInts> load_codes(const Code* codes) {
+  return hn::PromoteTo(CodeInts(), hn::LoadU(hn::Rebind<Code, CodeInts>(), codes));
 }
 
-HWY_INLINE void decode_tile(const int8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
-  const hn::ScalableTag<float> df;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
-  const auto factor = hn::Set(df, signed_unit(scale));
-  const int64_t whole = count / lanes * lanes;
-  for (int64_t i = 0; i < whole; i += lanes) {
-    const auto c = load_codes(df, codes + i);
-    hn::StoreU(hn::Mul(factor, hn::Mul(c, hn::Abs(c))), df, tile + i);
-  }
-  for (int64_t i = whole; i < count; ++i) tile[i] = decode_signed(codes[i], scale);
-}
-
-HWY_INLINE void decode_tile(const uint8_t* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
-  const hn::ScalableTag<float> df;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
-  const auto factor = hn::Set(df, unsigned_unit(scale));
-  const int64_t whole = count / lanes * lanes;
-  for (int64_t i = 0; i < whole; i += lanes) {
-    const auto c = load_codes(df, codes + i);
-    const auto square = hn::Mul(c, c);
-    hn::StoreU(hn::Mul(factor, hn::Mul(square, square)), df, tile + i);
-  }
-  for (int64_t i = whole; i < count; ++i) tile[i] = decode_unsigned(codes[i], scale);
-}
-
-// ---- Encoding
-
-#if HWY_TARGET <= HWY_AVX2
-
-// 64 elements that go through each step together. The steps of one vector depend on each other, and the compiler would
-// place the vectors' steps one after the other, further apart than the CPU looks ahead. It would also not vectorize the
-// plain loop for AVX-512.
-struct CodeRow {
-  static constexpr int64_t kElements = 64;
-  static constexpr int kLanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<float>()));
-  static constexpr int kVectors = kElements / kLanes;
-  hn::Vec<hn::ScalableTag<float>> v[kVectors];
-};
-
-template <class F, class... Rows>
-HWY_INLINE CodeRow in_each(F&& step, const Rows&... rows) {
-  CodeRow out;
-#pragma GCC unroll 8
-  for (int i = 0; i < CodeRow::kVectors; ++i) out.v[i] = step(rows.v[i]...);
-  return out;
-}
-
+// Stores four vectors of integers as bytes. The packs of AVX2 leave groups of four bytes out of order.
+template <class Code>
+HWY_INLINE void store_codes(const hn::Vec<CodeInts> (&v)[4], Code* HWY_RESTRICT codes) {
 #if HWY_TARGET == HWY_AVX2
-
-// Stores integers from 0 to 256 as bytes; 256 saturates to 255.
-HWY_INLINE void store_codes(const CodeRow& row, uint8_t* HWY_RESTRICT codes) {
+  const __m256i low = _mm256_packs_epi32(v[0].raw, v[1].raw), high = _mm256_packs_epi32(v[2].raw, v[3].raw);
+  const __m256i bytes = std::is_signed_v<Code> ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  const auto word_pair = [&](int i) HWY_ATTR {
-    return _mm256_packs_epi32(_mm256_cvttps_epi32(row.v[i].raw), _mm256_cvttps_epi32(row.v[i + 1].raw));
-  };
-  for (int i = 0; i < CodeRow::kVectors; i += 4) {
-    const __m256i bytes = _mm256_packus_epi16(word_pair(i), word_pair(i + 2));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + 8 * i), _mm256_permutevar8x32_epi32(bytes, order));
-  }
-}
-
-// Stores magnitudes from 0 to 127 as bytes with the signs of `signs`. A magnitude is 0 wherever its sign's bits are 0.
-HWY_INLINE void store_codes(const CodeRow& row, const CodeRow& signs, int8_t* HWY_RESTRICT codes) {
-  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  const auto signed_code = [&](int i) HWY_ATTR {
-    return _mm256_sign_epi32(_mm256_cvttps_epi32(row.v[i].raw), _mm256_castps_si256(signs.v[i].raw));
-  };
-  const auto word_pair = [&](int i) HWY_ATTR { return _mm256_packs_epi32(signed_code(i), signed_code(i + 1)); };
-  for (int i = 0; i < CodeRow::kVectors; i += 4) {
-    const __m256i bytes = _mm256_packs_epi16(word_pair(i), word_pair(i + 2));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + 8 * i), _mm256_permutevar8x32_epi32(bytes, order));
-  }
-}
-
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes), _mm256_permutevar8x32_epi32(bytes, order));
 #else
+  const hn::Rebind<Code, CodeInts> d8;
+  for (size_t k = 0; k < 4; ++k) hn::StoreU(hn::DemoteTo(d8, v[k]), d8, codes + k * hn::Lanes(CodeInts()));
+#endif
+}
+
+// number_of_code
+template <class Form>
+HWY_INLINE hn::Vec<CodeFloats> numbers_of_codes(hn::Vec<CodeInts> magnitude) {
+  const CodeInts di;
+  const auto above = hn::ShiftLeft<kCodeShift>(hn::Sub(magnitude, hn::Set(di, Form::kKnee)));
+  const auto below = hn::And(above, hn::BroadcastSignBit(above));
+  const auto bits = hn::Add(hn::Add(above, below), hn::Set(di, Form::kKneeBits));
+  return hn::BitCast(CodeFloats(), hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(di)), bits));
+}
+
+// coded_number
+HWY_INLINE hn::Vec<CodeFloats> coded_numbers(const float* HWY_RESTRICT values, float factor) {
+  const CodeFloats df;
+  return hn::Min(hn::Mul(hn::Abs(hn::LoadU(df, values)), hn::Set(df, factor)), hn::Set(df, kCodeTop));
+}
+
+// code_word
+HWY_INLINE hn::Vec<CodeInts> code_words(const uint16_t* HWY_RESTRICT words) {
+  return hn::Add(hn::ShiftLeft<kCodeShift - 16>(load_codes(words)), hn::Set(CodeInts(), 8));
+}
+
+// code_of_number
+template <class Form>
+HWY_INLINE hn::Vec<CodeInts> codes_of_numbers(hn::Vec<CodeFloats> number, hn::Vec<CodeInts> word) {
+  const CodeInts di;
+  const auto bits = hn::Sub(hn::BitCast(di, number), hn::Set(di, Form::kKneeBits));
+  const auto halved = hn::IfThenElse(hn::Lt(bits, hn::Zero(di)), hn::ShiftRight<1>(bits), bits);
+  return hn::Add(hn::ShiftRight<kCodeShift>(hn::Sub(halved, word)), hn::Set(di, Form::kKnee + 1));
+}
+
+HWY_INLINE hn::Vec<CodeFloats> decoded(const int8_t* codes, hn::Vec<CodeFloats> factor) {
+  const CodeFloats df;
+  const auto code = load_codes(codes);
+  const auto sign = hn::And(hn::BitCast(df, code), hn::SignBit(df));
+  return hn::Mul(factor, hn::Or(numbers_of_codes<SignedForm>(hn::Abs(code)), sign));
+}
+HWY_INLINE hn::Vec<CodeFloats> decoded(const uint8_t* codes, hn::Vec<CodeFloats> factor) {
+  return hn::Mul(factor, numbers_of_codes<UnsignedForm>(load_codes(codes)));
+}
+
+// encode_signed and encode_unsigned; the pointer selects.
+HWY_INLINE hn::Vec<CodeInts> encoded(const float* values, float factor, const uint16_t* words, const int8_t*) {
+  const CodeFloats df;
+  const CodeInts di;
+  const auto number = coded_numbers(values, factor);
+  const auto word = code_words(words);
+  const auto first = hn::Set(df, SignedForm::kFirst);
+  const auto share = hn::Mul(hn::ConvertTo(df, word), hn::Set(df, SignedForm::kFirst * 0x1p-20f));
+  const auto is_first = hn::And(hn::Ge(number, hn::Set(df, kLeastPart * SignedForm::kFirst)), hn::Le(share, number));
+  const auto least = hn::IfThenElseZero(hn::RebindMask(di, is_first), hn::Set(di, 1));
+  const auto code =
+      hn::IfThenElse(hn::RebindMask(di, hn::Lt(number, first)), least, codes_of_numbers<SignedForm>(number, word));
+  const auto sign = hn::BroadcastSignBit(hn::BitCast(di, hn::LoadU(df, values)));
+  return hn::Sub(hn::Xor(code, sign), sign);
+}
+HWY_INLINE hn::Vec<CodeInts> encoded(const float* values, float factor, const uint16_t* words, const uint8_t*) {
+  const CodeFloats df;
+  const CodeInts di;
+  const auto is_above = hn::RebindMask(di, hn::Gt(hn::LoadU(df, values), hn::Zero(df)));
+  const auto least = hn::IfThenElseZero(is_above, hn::Set(di, 1));
+  return hn::Max(codes_of_numbers<UnsignedForm>(coded_numbers(values, factor), code_words(words)), least);
+}
+
+#endif
+
+HWY_INLINE float decode_code(int8_t code, float scale) { return decode_signed(code, scale); }
+HWY_INLINE float decode_code(uint8_t code, float scale) { return decode_unsigned(code, scale); }
+HWY_INLINE void encode_code(float value, float scale, uint16_t word, int8_t& code) {
+  code = encode_signed(value, scale, word);
+}
+HWY_INLINE void encode_code(float value, float scale, uint16_t word, uint8_t& code) {
+  code = encode_unsigned(value, scale, word);
+}
 
 template <class Code>
-HWY_INLINE void store_vector(const hn::Vec<hn::ScalableTag<float>>& v, Code* HWY_RESTRICT codes) {
-  const hn::ScalableTag<int32_t> d32;
-  const hn::Rebind<Code, decltype(d32)> d8;
-  hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(d32, v)), d8, codes);
-}
-
-// Stores integers from 0 to 256 as bytes; 256 saturates to 255.
-HWY_INLINE void store_codes(const CodeRow& row, uint8_t* HWY_RESTRICT codes) {
-#pragma GCC unroll 4
-  for (int i = 0; i < CodeRow::kVectors; ++i) store_vector(row.v[i], codes + CodeRow::kLanes * i);
-}
-
-// Stores magnitudes from 0 to 127 as bytes with the signs of `signs`.
-HWY_INLINE void store_codes(const CodeRow& row, const CodeRow& signs, int8_t* HWY_RESTRICT codes) {
-#pragma GCC unroll 4
-  for (int i = 0; i < CodeRow::kVectors; ++i) {
-    store_vector(hn::CopySign(row.v[i], signs.v[i]), codes + CodeRow::kLanes * i);
-  }
-}
-
+HWY_INLINE void decode_tile(const Code* HWY_RESTRICT codes, float scale, int64_t count, float* HWY_RESTRICT tile) {
+  int64_t in_vectors = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const CodeFloats df;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(df));
+  const auto factor = hn::Set(df, from_code(scale));
+  in_vectors = count / lanes * lanes;
+  for (int64_t i = 0; i < in_vectors; i += lanes) hn::StoreU(decoded(codes + i, factor), df, tile + i);
 #endif
-
-// (word + 1/2) / 65536, exactly.
-HWY_INLINE CodeRow middles_of(const uint16_t* HWY_RESTRICT words) {
-  const hn::ScalableTag<float> df;
-  CodeRow middle;
-#pragma GCC unroll 8
-  for (int i = 0; i < CodeRow::kVectors; ++i) {
-    middle.v[i] = hn::MulAdd(load_codes(df, words + CodeRow::kLanes * i), hn::Set(df, 0x1p-16f), hn::Set(df, 0x1p-17f));
-  }
-  return middle;
+  for (int64_t i = in_vectors; i < count; ++i) tile[i] = decode_code(codes[i], scale);
 }
 
-HWY_INLINE CodeRow load_row(const float* HWY_RESTRICT tile) {
-  const hn::ScalableTag<float> df;
-  CodeRow row;
-#pragma GCC unroll 8
-  for (int i = 0; i < CodeRow::kVectors; ++i) row.v[i] = hn::LoadU(df, tile + CodeRow::kLanes * i);
-  return row;
-}
-
-// encode_signed for a row. Squares and doubles of codes are exact in FP32, so a fused multiply-add gives equal numbers.
-HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const uint16_t* HWY_RESTRICT words,
-                           int8_t* HWY_RESTRICT codes) {
-  const hn::ScalableTag<float> df;
-  using V = hn::Vec<decltype(df)>;
-  const V one = hn::Set(df, 1.0f);
-  const CodeRow value = load_row(tile);
-  const CodeRow power = in_each(
-      [&](V v) HWY_ATTR {
-        const V p = hn::Min(hn::Mul(hn::Abs(v), hn::Set(df, per_unit)), hn::Set(df, kSignedTop));
-        return hn::IfThenElseZero(hn::Ge(p, hn::Set(df, kLeastPower)), p);
-      },
-      value);
-  const CodeRow lower = in_each([&](V p) HWY_ATTR { return hn::Trunc(hn::Sqrt(p)); }, power);
-  const CodeRow share = in_each([&](V m, V c) HWY_ATTR { return hn::Mul(m, hn::MulAdd(c, hn::Set(df, 2.0f), one)); },
-                                middles_of(words), lower);
-  const CodeRow code = in_each(
-      [&](V c, V p, V s) HWY_ATTR { return hn::Add(c, hn::IfThenElseZero(hn::Le(s, hn::NegMulAdd(c, c, p)), one)); },
-      lower, power, share);
-  store_codes(code, value, codes);
-}
-
-// encode_unsigned for a row. Two rsqrt estimates (error <= 1.5 / 4096 each, with AVX-512 less) take a tenth of the time
-// of square roots; the second estimate halves the error of the first. Scaled by 0.9993 the result is in (root - 1,
-// root], so truncated it is the code or the code below; comparing the fourth power decides.
-HWY_INLINE void encode_row(const float* HWY_RESTRICT tile, float per_unit, const uint16_t* HWY_RESTRICT words,
-                           uint8_t* HWY_RESTRICT codes) {
-  const hn::ScalableTag<float> df;
-  using V = hn::Vec<decltype(df)>;
-  const V one = hn::Set(df, 1.0f);
-  const V factor = hn::Set(df, per_unit);
-  const auto power_of = [&](V c) HWY_ATTR {
-    const V square = hn::Mul(c, c);
-    return hn::Mul(square, square);
-  };
-  const CodeRow value = load_row(tile);
-  const CodeRow power = in_each([&](V v) HWY_ATTR { return hn::Mul(v, factor); }, value);
-  const CodeRow guess = in_each(
-      [&](V p) HWY_ATTR {
-        const V root = hn::ApproximateReciprocalSqrt(hn::ApproximateReciprocalSqrt(p));
-        return hn::Trunc(hn::Mul(root, hn::Set(df, 0.9993f)));
-      },
-      power);
-  const CodeRow lower = in_each(
-      [&](V c, V p) HWY_ATTR {
-        const V next = hn::Add(c, one);
-        return hn::IfThenElse(hn::Le(power_of(next), p), next, c);
-      },
-      guess, power);
-  const CodeRow below = in_each(power_of, lower);
-  const CodeRow step = in_each([&](V c, V b) HWY_ATTR { return hn::Sub(power_of(hn::Add(c, one)), b); }, lower, below);
-  const CodeRow share = in_each([&](V m, V s) HWY_ATTR { return hn::Mul(m, s); }, middles_of(words), step);
-  const CodeRow code = in_each(
-      [&](V c, V p, V b, V s, V v) HWY_ATTR {
-        const V up = hn::IfThenElseZero(hn::Le(s, hn::Sub(p, b)), one);
-        const V least = hn::IfThenElseZero(hn::Gt(v, hn::Zero(df)), one);
-        return hn::Max(hn::Add(c, up), least);
-      },
-      lower, power, below, share, value);
-  store_codes(code, codes);
-}
-
-#endif
-
+template <class Code>
 HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count,
-                            const uint16_t* HWY_RESTRICT words, int8_t* HWY_RESTRICT codes) {
+                            const uint16_t* HWY_RESTRICT words, Code* HWY_RESTRICT codes) {
   int64_t in_rows = 0;
-#if HWY_TARGET <= HWY_AVX2
-  in_rows = count / CodeRow::kElements * CodeRow::kElements;
-  for (int64_t i = 0; i < in_rows; i += CodeRow::kElements) {
-    encode_row(tile + i, kSignedTop / scale, words + i, codes + i);
+#if HWY_TARGET != HWY_SCALAR
+  const auto lanes = static_cast<int64_t>(hn::Lanes(CodeFloats()));
+  const float factor = to_code(scale);
+  in_rows = count / (4 * lanes) * (4 * lanes);
+  for (int64_t i = 0; i < in_rows; i += 4 * lanes) {
+    hn::Vec<CodeInts> v[4];
+    for (int k = 0; k < 4; ++k) v[k] = encoded(tile + i + k * lanes, factor, words + i + k * lanes, codes);
+    store_codes(v, codes + i);
   }
 #endif
-  for (int64_t i = in_rows; i < count; ++i) codes[i] = encode_signed(tile[i], scale, words[i]);
-}
-
-HWY_INLINE void encode_tile(const float* HWY_RESTRICT tile, float scale, int64_t count,
-                            const uint16_t* HWY_RESTRICT words, uint8_t* HWY_RESTRICT codes) {
-  int64_t in_rows = 0;
-#if HWY_TARGET <= HWY_AVX2
-  in_rows = count / CodeRow::kElements * CodeRow::kElements;
-  for (int64_t i = 0; i < in_rows; i += CodeRow::kElements) {
-    encode_row(tile + i, kUnsignedTop / scale, words + i, codes + i);
-  }
-#endif
-  for (int64_t i = in_rows; i < count; ++i) codes[i] = encode_unsigned(tile[i], scale, words[i]);
+  for (int64_t i = in_rows; i < count; ++i) encode_code(tile[i], scale, words[i], codes[i]);
 }
 
 }  // namespace halftone::cpu::HWY_NAMESPACE

@@ -37,19 +37,32 @@ class Element:
     def __init__(self, weight):
         self.w, self.m, self.v, self.mean = weight, 0.0, 0.0, 0.0
         self.w_off, self.m_off, self.v_off, self.mean_off = 0.0, 0.0, 0.0, 0.0
+        self.v_least = 0.0  # the stored v is at least this, which after many steps is more than v - v_off
+
+
+def code_step(value, scale, least):
+    """From one code to the next at a value. `least` is code 1 beside a scale of 1. There are 8 codes for each factor of 2,
+    and 4 below the root of two thirds of `least`.
+    """
+    share = value / scale
+    steps = 8 if share * share >= least / 1.5 else 4
+    return scale * max(least, 2.0 ** math.floor(math.log2(share)) / steps) if share > 0 else scale * least
 
 
 def store_moments(elements, storage):
     """A block of codes uses its largest magnitude as the scale. The error of both moments is at most one step between
-    codes: below 2 scale / 127 for first moments; for second moments at 0, the value of code 1.
+    codes. The code below v is at least 4 fifths of v.
     """
     scale1 = max(abs(e.m) + e.m_off for e in elements)
     scale2 = max(e.v + e.v_off for e in elements)
     for e in elements:
-        e.m_off += {"f32": 0.0, "bf16": BF16 * (abs(e.m) + e.m_off), "i8": 2 * scale1 / 127}[storage["moment1_dtype"]]
+        if storage["moment1_dtype"] == "bf16":
+            e.m_off += BF16 * (abs(e.m) + e.m_off)
+        if storage["moment1_dtype"] == "i8" and scale1 > 0:
+            e.m_off += code_step(abs(e.m) + e.m_off, scale1, 1.5 * 2.0 ** -24)
         if storage["moment2_dtype"] == "u8" and scale2 > 0:
-            code = 255 * ((e.v + e.v_off) / scale2) ** 0.25
-            e.v_off += scale2 * ((code + 1) ** 4 - code ** 4) / 255 ** 4
+            e.v_off += code_step(e.v + e.v_off, scale2, 1.5 * 2.0 ** -48)
+            e.v_least *= 0.8
 
 
 def sgd(elements, gradients, factor, lr, o, step):
@@ -68,6 +81,20 @@ def sgd(elements, gradients, factor, lr, o, step):
         e.w_off += lr * (update_off + 8 * F32 * (abs(update) + abs(g))) + 2 * F32 * abs(e.w)
 
 
+def least_square_mean(e, decay, g, g_off):
+    """A lower bound of the mean of squares, which a product of roundings to FP32 lowers."""
+    return (1 - 8 * F32) * (decay * e.v_least + (1 - decay) * max(0.0, abs(g) - g_off) ** 2)
+
+
+def quotient_off(e, number, off, variance, bias, epsilon):
+    """The largest error of number / (sqrt(variance / bias) + epsilon), and the largest magnitude."""
+    least = math.sqrt(max(0.0, variance - e.v_off, e.v_least) / bias) + epsilon
+    most = math.sqrt((variance + e.v_off) / bias) + epsilon
+    exact = math.sqrt(variance / bias) + epsilon
+    spread = max(1 / least - 1 / exact, 1 / exact - 1 / most)
+    return off / least + abs(number) * spread, (abs(number) + off) / least
+
+
 def adam_moments(e, g, g_off, o):
     e.m = o["beta1"] * e.m + (1 - o["beta1"]) * g
     e.v = o["beta2"] * e.v + (1 - o["beta2"]) * g * g
@@ -75,14 +102,13 @@ def adam_moments(e, g, g_off, o):
     e.m_off = o["beta1"] * e.m_off + 8 * F32 * (abs(e.m) + abs(g)) + (1 - o["beta1"]) * g_off
     e.v_off = (o["beta2"] * e.v_off + 8 * F32 * (e.v + (1 - o["beta2"]) * g * g)
                + (1 - o["beta2"]) * (2 * abs(g) + g_off) * g_off)
+    e.v_least = least_square_mean(e, o["beta2"], g, g_off)
 
 
 def adam_step(e, lr, o, step):
     bias1, bias2 = 1 - o["beta1"] ** step, 1 - o["beta2"] ** step
     update = e.m / bias1 / (math.sqrt(e.v / bias2) + o["epsilon"])
-    least = math.sqrt(max(0.0, e.v - e.v_off) / bias2) + o["epsilon"]
-    most = (abs(e.m) + e.m_off) / bias1 / least
-    update_off = e.m_off / bias1 / least + most - (abs(e.m) / bias1) / (math.sqrt(e.v / bias2) + o["epsilon"])
+    update_off, most = quotient_off(e, e.m / bias1, e.m_off / bias1, e.v, bias2, o["epsilon"])
     e.w -= lr * update
     e.w_off += lr * (update_off + 16 * F32 * most) + 2 * F32 * abs(e.w)
 
@@ -129,8 +155,9 @@ def rmsprop(elements, gradients, factor, lr, o, step):
                    + (1 - alpha) * (2 * abs(gap) + gap_off) * gap_off)
         e.mean_off = alpha * e.mean_off + 8 * F32 * (abs(e.mean) + abs(g)) + (1 - alpha) * g_off
         update = g / (math.sqrt(variance) + o["epsilon"])
-        most = (abs(g) + g_off) / (math.sqrt(max(0.0, variance - e.v_off)) + o["epsilon"])
-        update_off = most - abs(update) + 16 * F32 * most
+        e.v_least = 0.0 if o["centered"] else least_square_mean(e, alpha, g, g_off)
+        update_off, most = quotient_off(e, g, g_off, variance, 1.0, o["epsilon"])
+        update_off += 16 * F32 * most
         e.m = o["momentum"] * e.m + update
         e.m_off = o["momentum"] * e.m_off + update_off + 4 * F32 * abs(e.m)
         e.w -= lr * e.m
