@@ -7,7 +7,7 @@ namespace halftone {
 namespace {
 
 struct Outcome {
-  std::vector<double> result, grad_q, grad_k, grad_v;
+  std::vector<double> result, grad_q, grad_k, grad_v, grad_bias;
 };
 
 Outcome train_on(int threads, DType dtype, const ops::AttentionOptions& options) {
@@ -24,7 +24,10 @@ Outcome train_on(int threads, DType dtype, const ops::AttentionOptions& options)
     set_requires_grad(inputs[sequence], true);
     ++sequence;
   }
-  const Tensor result = ops::scaled_dot_product_attention(inputs[0], inputs[1], inputs[2], Tensor(), options);
+  Tensor bias = empty(device, dtype, {4, 1, 301});
+  fill_uniform(bias, {.seed = 1, .sequence = sequence}, -1, 1);
+  set_requires_grad(bias, true);
+  const Tensor result = ops::scaled_dot_product_attention(inputs[0], inputs[1], inputs[2], bias, options);
   run_backward(result, full(device, dtype, result.shape(), 1.0), false);
   const auto values = [](const Tensor& tensor) {
     std::vector<double> read(static_cast<size_t>(tensor.numel()));
@@ -32,7 +35,7 @@ Outcome train_on(int threads, DType dtype, const ops::AttentionOptions& options)
     return read;
   };
   const auto grad = [&](int i) { return values(accumulator_of(inputs[i])->grad()); };
-  return {values(result), grad(0), grad(1), grad(2)};
+  return {values(result), grad(0), grad(1), grad(2), values(accumulator_of(bias)->grad())};
 }
 
 // With 3 heads of k and v, 1 and 3 threads take one pass, 2 and 8 take two.
@@ -48,6 +51,7 @@ TEST(AttentionOnThreads, GivesTheSameBits) {
         EXPECT_TRUE(several.grad_q == one.grad_q);
         EXPECT_TRUE(several.grad_k == one.grad_k);
         EXPECT_TRUE(several.grad_v == one.grad_v);
+        EXPECT_TRUE(several.grad_bias == one.grad_bias);
       }
     }
   }

@@ -55,17 +55,19 @@ HTONE_EXPORT htone_status htone_attention_options_init(htone_attention_options* 
  *   head h / (heads / kv_heads) of k and v; borrowed. The dimensions before heads broadcast among q, k and v.
  * @param[in] v values [..., kv_heads, keys, value_depth], dtype of q; one head serves all of k; borrowed.
  * @param[in] mask optional; broadcasts to [..., heads, queries, keys]. A bool or u8 shows the keys where it is not 0; a
- *   float is added to the scores. It gets no gradient; borrowed.
+ *   float is added to the scores and gets a gradient in its dtype, summed over the dimensions in which it was
+ *   repeated, if it requires one; backward then takes two more products; borrowed.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out [..., heads, queries, value_depth], dtype of q, with heads and queries in the order in memory that q
  *   has, so that merging heads that lie inside of queries needs no copy; owned by the caller.
  * @autocast low precision; a float mask is added as it is.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (an option), UNSUPPORTED (a mask that requires a gradient), SHAPE_MISMATCH,
- *   DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (an option), UNSUPPORTED, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE,
+ *   OUT_OF_MEMORY.
  * @precision products, exponentials and sums in FP32 (f64: double), one rounding; where q, k and v all are f16 or all
  *   bf16, a GPU may round the weights to that dtype, too, as may a CPU with instructions for bf16. Gradients likewise;
- *   they use the rounded result. All are bitwise equal for every number of threads. Dropout is a function of the
- *   generator's state and the position of the weight, and is drawn again in backward.
+ *   they use the rounded result. The mask's gradient is summed in double. All are bitwise equal for every number of
+ *   threads. Dropout is a function of the generator's state and the position of the weight, and is drawn again in
+ *   backward.
  * @source Vaswani et al., arXiv:1706.03762; the blocks: Dao et al., arXiv:2205.14135 and arXiv:2307.08691.
  * @since 0.1
  */

@@ -59,7 +59,7 @@ struct Rotary {
   int64_t offset = 0;           // row i has position offset + i, where no positions are given
 };
 
-enum class AttentionPass : int32_t { kForward, kBackward };
+enum class AttentionPass : int32_t { kForward, kBackward, kBackwardOfMask };
 
 // f64 needs every view but mask f64. Otherwise views are f32, f16 or bf16 in any mixture; products, exponentials and
 // sums are in FP32, rounded once, but where the hardware multiplies the dtype that q, k and v share, the products may
@@ -71,6 +71,11 @@ struct AttentionKernels {
   Status (*forward)(Stream&, const AttentionArgs& args, void* workspace, const AttentionResult& out) noexcept;
   Status (*backward)(Stream&, const AttentionArgs& args, const AttentionSaved& saved, void* workspace,
                      const AttentionGrads& out) noexcept;
+  // The gradient of a mask that is added to the scores. out [..., heads, queries, keys] is a float of any dtype, and a
+  // stride of 0 sums over its dimension. Scores and slopes are in FP32 (f64: double) and are not rounded; sums over
+  // heads, rows and keys are in double, in one order for any number of threads.
+  Status (*backward_of_mask)(Stream&, const AttentionArgs& args, const AttentionSaved& saved, void* workspace,
+                             const View& out) noexcept;
   // x and out [..., rows, depth], depth even; f64 or any mixture of f32, f16 and bf16, any strides. positions
   // [..., rows] i64, any strides; null data for none. Angles in double; products in FP32 (f64: double).
   Status (*rotate)(Stream&, const Rotary& rotary, const View& x, const View& positions, const View& out) noexcept;

@@ -107,6 +107,7 @@ constexpr Kernels wrapped_kernels() {
               .workspace = Wrapper<&AttentionKernels::workspace>::run,
               .forward = Wrapper<&AttentionKernels::forward>::run,
               .backward = Wrapper<&AttentionKernels::backward>::run,
+              .backward_of_mask = Wrapper<&AttentionKernels::backward_of_mask>::run,
               .rotate = Wrapper<&AttentionKernels::rotate>::run,
           },
       .loss =

@@ -110,6 +110,9 @@ class BackwardPasses {
     store_grad_q(batch, head, query, block.rows, at(scratch_.grad_q));
   }
 
+  // S of the last block, in rows kScoreStride apart.
+  const C* slopes() const { return at(scratch_.slopes); }
+
  protected:
   C* at(int64_t offset) const { return memory_ + offset; }
   int64_t row_number(const ScoreBlock& block, int64_t row) const {
@@ -154,6 +157,18 @@ void for_each_task(ThreadPool& pool, bool is_small, int64_t tasks, F&& f) {
   for (int64_t task = 0; task < tasks; ++task) f(task, 0);
 }
 
+// D of all rows. `worker_of(worker)` makes one.
+template <class C, class F>
+void fill_all_row_products(ThreadPool& pool, const BackwardCall<C>& call, const F& worker_of) {
+  const AttentionSizes& sizes = call.sizes;
+  const int64_t blocks = ceil_div(sizes.queries, call.scratch.query_block);
+  for_each_task(pool, sizes.is_small(), sizes.batches * sizes.heads * blocks, [&](int64_t task, int worker) {
+    const int64_t head = task / blocks;
+    worker_of(worker).fill_row_products(head / sizes.heads, head % sizes.heads,
+                                        task % blocks * call.scratch.query_block);
+  });
+}
+
 template <class Worker, class C>
 void run_backward(ThreadPool& pool, const AttentionArgs& args, const AttentionSaved& saved, Operands operands,
                   C* memory, const AttentionGrads& out) {
@@ -163,11 +178,7 @@ void run_backward(ThreadPool& pool, const AttentionArgs& args, const AttentionSa
   const int64_t blocks = ceil_div(sizes.queries, call.scratch.query_block);
   const bool is_small = sizes.is_small();
   const auto worker_of = [&](int worker) { return Worker(call, scratch + worker * call.scratch.size); };
-  for_each_task(pool, is_small, sizes.batches * sizes.heads * blocks, [&](int64_t task, int worker) {
-    const int64_t head = task / blocks;
-    worker_of(worker).fill_row_products(head / sizes.heads, head % sizes.heads,
-                                        task % blocks * call.scratch.query_block);
-  });
+  fill_all_row_products(pool, call, worker_of);
   const int64_t kv_heads = sizes.kv_heads();
   if (call.scratch.is_one_pass) {
     for_each_task(pool, is_small, sizes.batches * kv_heads,

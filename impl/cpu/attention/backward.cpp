@@ -13,6 +13,7 @@
 #include "hwy/highway.h"
 //
 #include "cpu/attention/backward-inl.h"
+#include "cpu/attention/backward_of_mask-inl.h"
 #include "cpu/attention/products-inl.h"
 #include "cpu/attention/rows-inl.h"
 
@@ -171,6 +172,15 @@ void attend_backward(ThreadPool& pool, const AttentionArgs& args, const Attentio
   run_backward<BackwardWorker<float>>(pool, args, saved, Operands::kElements, static_cast<float*>(workspace), out);
 }
 
+// BF16 takes FP32 products, too: dot products would round the slopes.
+void attend_backward_of_mask(ThreadPool& pool, const AttentionArgs& args, const AttentionSaved& saved, void* workspace,
+                             const View& out) {
+  if (args.q.dtype == DType::kF64) {
+    return run_backward_of_mask<BackwardWorker<double>>(pool, args, saved, static_cast<double*>(workspace), out);
+  }
+  run_backward_of_mask<BackwardWorker<float>>(pool, args, saved, static_cast<float*>(workspace), out);
+}
+
 }  // namespace
 }  // namespace halftone::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -179,6 +189,7 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::cpu {
 
 HWY_EXPORT(attend_backward);
+HWY_EXPORT(attend_backward_of_mask);
 
 size_t attention_backward_workspace(Stream& stream, const AttentionArgs& args) noexcept {
   const AttentionSizes sizes(args);
@@ -192,6 +203,22 @@ size_t attention_backward_workspace(Stream& stream, const AttentionArgs& args) n
 Status attention_backward(Stream& stream, const AttentionArgs& args, const AttentionSaved& saved, void* workspace,
                           const AttentionGrads& out) noexcept {
   HWY_DYNAMIC_DISPATCH(attend_backward)(pool_of(stream), args, saved, workspace, out);
+  return {};
+}
+
+size_t attention_backward_of_mask_workspace(Stream& stream, const AttentionArgs& args) noexcept {
+  const AttentionSizes sizes(args);
+  const int width = pool_of(stream).width();
+  const BackwardScratch scratch(sizes, width);
+  const int64_t workers = sizes.is_small() ? 1 : width;
+  const int64_t elements = round_up(sizes.rows(), kScoreStride) + workers * scratch.size;
+  return static_cast<size_t>(elements) * (args.q.dtype == DType::kF64 ? sizeof(double) : sizeof(float)) +
+         static_cast<size_t>(workers * scratch.query_block * kKeyBlock) * sizeof(double);
+}
+
+Status attention_backward_of_mask(Stream& stream, const AttentionArgs& args, const AttentionSaved& saved,
+                                  void* workspace, const View& out) noexcept {
+  HWY_DYNAMIC_DISPATCH(attend_backward_of_mask)(pool_of(stream), args, saved, workspace, out);
   return {};
 }
 

@@ -24,6 +24,33 @@ inline View head_of(const View& view, int64_t batch, int64_t head) {
           .strides = {view.strides[last - 1], view.strides[last]}};
 }
 
+// The heads that share elements of a view: those that differ only in leading dimensions of stride 0. Heads of all
+// batches are numbered in row-major order.
+class SharedHeads {
+ public:
+  explicit SharedHeads(const View& view) : view_(view) {
+    for (int i = 0; i < view.rank() - 2; ++i) (view.strides[i] == 0 ? members_ : groups_) *= view.shape[i];
+  }
+  int64_t groups() const { return groups_; }
+  int64_t members() const { return members_; }
+  int64_t number_of(int64_t group, int64_t member) const {
+    int64_t number = 0;
+    int64_t step = 1;
+    for (int i = view_.rank() - 3; i >= 0; --i) {
+      int64_t& rest = view_.strides[i] == 0 ? member : group;
+      number += rest % view_.shape[i] * step;
+      rest /= view_.shape[i];
+      step *= view_.shape[i];
+    }
+    return number;
+  }
+
+ private:
+  const View& view_;
+  int64_t groups_ = 1;
+  int64_t members_ = 1;
+};
+
 // Row `row` of a matrix, from `column` on.
 inline Strided row_at(const View& matrix, int64_t row, int64_t column = 0) {
   const int64_t offset = row * matrix.strides[0] + column * matrix.strides[1];

@@ -46,6 +46,7 @@ const AttentionKernels kAttentionKernels = {
     .workspace = workspace,
     .forward = forward,
     .backward = backward,
+    .backward_of_mask = attention_backward_of_mask,
     .rotate = rotate,
 };
 

@@ -65,13 +65,16 @@ struct AttentionBackward final : Node {
     const AttentionOperands operands = saved.unpack();
     const Tensor& result = output.unpack();
     if (result.numel() == 0 || operands.k.numel() == 0) return set_zeros(operands, inputs);
+    const AttentionArgs args = args_of(operands, settings);
+    const AttentionSaved results = {
+        .grad_output = grads[0].view(), .output = result.view(), .log_sums = log_sums.unpack().view()};
+    if (inputs.needs(3)) inputs.set(3, mask_gradient(args, results, operands.mask));
     const bool needs_keys = inputs.needs(1) || inputs.needs(2);
+    if (!inputs.needs(0) && !needs_keys) return;
     const Tensor grad_q = inputs.needs(0) ? empty_in_order_of(operands.q, operands.q.shape()) : Tensor();
     const Tensor grad_k = needs_keys ? empty_in_order_of(operands.k, operands.k.shape()) : Tensor();
     const Tensor grad_v = needs_keys ? empty_in_order_of(operands.v, operands.v.shape()) : Tensor();
-    run(args_of(operands, settings),
-        {.grad_output = grads[0].view(), .output = result.view(), .log_sums = log_sums.unpack().view()},
-        {.q = view_of(grad_q), .k = view_of(grad_k), .v = view_of(grad_v)}, result.device());
+    run(args, results, {.q = view_of(grad_q), .k = view_of(grad_k), .v = view_of(grad_v)}, result.device());
     if (inputs.needs(0)) inputs.set(0, grad_q);
     if (inputs.needs(1)) inputs.set(1, grad_k);
     if (inputs.needs(2)) inputs.set(2, grad_v);
@@ -85,7 +88,7 @@ struct AttentionBackward final : Node {
  private:
   static void set_zeros(const AttentionOperands& operands, InputGrads& inputs) {
     int input = 0;
-    for (const Tensor* operand : {&operands.q, &operands.k, &operands.v}) {
+    for (const Tensor* operand : {&operands.q, &operands.k, &operands.v, &operands.mask}) {
       if (inputs.needs(input)) inputs.set(input, full(operand->device(), operand->dtype(), operand->shape(), 0.0));
       ++input;
     }
@@ -98,6 +101,19 @@ struct AttentionBackward final : Node {
     const TraceSpan span(TraceKind::kOperation, kName);
     const Workspace workspace(device, kernels.workspace(stream, AttentionPass::kBackward, args));
     check(kernels.backward(stream, args, results, workspace.data(), out));
+  }
+
+  // The scores' gradient, summed over the dimensions in which the mask was repeated.
+  static Tensor mask_gradient(const AttentionArgs& args, const AttentionSaved& results, const Tensor& mask) {
+    ContextDevice& device = mask.device();
+    const Tensor grad = empty(device, mask.dtype(), mask.shape());
+    const AttentionKernels& kernels = kernels_of(device);
+    if (kernels.backward_of_mask == nullptr) fail_not_implemented("gradient of attention's mask", *device.device);
+    Stream& stream = current_stream(device);
+    const TraceSpan span(TraceKind::kOperation, kName);
+    const Workspace workspace(device, kernels.workspace(stream, AttentionPass::kBackwardOfMask, args));
+    check(kernels.backward_of_mask(stream, args, results, workspace.data(), expand(grad, args.mask.shape)));
+    return grad;
   }
 };
 
@@ -142,7 +158,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   Tensor result = has_keys ? empty_in_order_of(cast_q, shape) : full(cast_q.device(), cast_q.dtype(), shape, 0.0);
   Tensor log_sums;
   SavedOperands saved;
-  if (should_record(std::array{&cast_q, &cast_k, &cast_v})) {
+  if (should_record(std::array{&cast_q, &cast_k, &cast_v, &mask})) {
     saved = SavedOperands(operands);
     log_sums = empty(cast_q.device(), sum_dtype(cast_q.dtype()), Shape(shape.begin(), shape.rank() - 1),
                      Category::kActivations);
@@ -152,7 +168,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   if (has_keys && result.numel() > 0) {
     run_forward(args_of(operands, settings), {.output = result.view(), .log_sums = view_of(log_sums)}, cast_q.device());
   }
-  if (auto* node = record<AttentionBackward>(result, {&cast_q, &cast_k, &cast_v})) {
+  if (auto* node = record<AttentionBackward>(result, {&cast_q, &cast_k, &cast_v, &mask})) {
     node->saved = std::move(saved);
     node->output = SavedTensor(result.detach());
     node->log_sums = SavedTensor(log_sums);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "autograd/node.h"
-#include "autograd/scope.h"
 #include "core/error.h"
 #include "ops/dispatch/broadcast.h"
 #include "ops/dispatch/check.h"
@@ -77,9 +75,6 @@ void require_mask(const AttentionOperands& operands) {
   if (!fits) {
     fail(Code::kShapeMismatch, "mask", "mask %s does not broadcast to the scores %s", ShapeText(mask.shape()).text,
          ShapeText(scores).text);
-  }
-  if (scope().grad_enabled && requires_grad(mask)) {
-    fail(Code::kUnsupported, "mask", "mask requires a gradient, but attention gives it none: detach it");
   }
 }
 

@@ -23,8 +23,7 @@ bool have_equal_batches(const Tensor& q, const Tensor& k, const Tensor& v);
 // do not broadcast, or if an operand has fewer than three dimensions.
 std::array<Tensor, 3> with_equal_batches(const Tensor& q, const Tensor& k, const Tensor& v);
 
-// Throws an error that names the argument unless dtypes, devices and shapes fit together, and no gradient of the mask
-// is wanted.
+// Throws an error that names the argument unless dtypes, devices and shapes fit together.
 void require_attention(const AttentionOperands& operands);
 
 }  // namespace halftone

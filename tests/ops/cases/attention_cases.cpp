@@ -220,6 +220,7 @@ std::vector<OpCase> attention_cases() {
   const OpInput bools = {coin(), DType::kBool};
   const OpInput bytes = {hidden_keys(2, 0, 1), DType::kU8};
   const OpInput added = {hidden_keys(-1, -kInfinite, 2), DType::kF32};
+  const OpInput learned = {hidden_keys(-1, -kInfinite, 2)};  // of the run's dtype: it gets a gradient
   std::vector<OpCase> cases = {
       attention_case("", {},
                      {{{0, 2, 3, 5}, {0, 2, 4, 5}, {0, 2, 4, 3}},
@@ -253,6 +254,26 @@ std::vector<OpCase> attention_cases() {
                      &added),
       attention_case("with dropout", {.dropout = 0.3},
                      {{{2, 5, 4}, {2, 8, 4}, {2, 8, 3}}, {{2, 2, 100, 4}, {2, 1, 260, 4}, {2, 1, 260, 3}}}),
+      attention_case("with a mask that has a gradient", {},
+                     {{{0, 2, 3, 5}, {0, 2, 4, 5}, {0, 2, 4, 3}, {3, 4}},
+                      {{2, 3, 5}, {2, 0, 5}, {2, 0, 3}, {2, 3, 1}},
+                      {{2, 2, 5, 4}, {2, 2, 8, 4}, {2, 2, 8, 3}, {1, 2, 5, 8}},
+                      {{2, 2, 5, 4}, {2, 2, 8, 4}, {2, 2, 8, 3}, {2, 1, 8}},
+                      {{2, 2, 5, 4}, {2, 2, 8, 4}, {2, 2, 8, 3}, {2, 1, 5, 8}},
+                      {{2, 3, 2, 4, 5}, {2, 3, 1, 6, 5}, {2, 3, 1, 6, 3}, {3, 1, 4, 6}},
+                      {{2, 205, 4}, {2, 300, 4}, {2, 300, 3}, {205, 300}},
+                      {{2, 205, 4}, {2, 300, 4}, {2, 300, 3}, {300}},
+                      {{1, 205, 4}, {1, 300, 4}, {1, 300, 3}, {205, 300}}},
+                     &learned),
+      attention_case("causal, of groups, with a mask that has a gradient", {.is_causal = true, .causal_offset = 2},
+                     {{{2, 4, 5, 4}, {2, 2, 8, 4}, {2, 2, 8, 3}, {5, 8}},
+                      {{2, 4, 5, 4}, {2, 2, 8, 4}, {2, 2, 8, 3}, {4, 1, 8}},
+                      {{1, 2, 205, 4}, {1, 1, 300, 4}, {1, 1, 300, 3}, {205, 300}}},
+                     &learned),
+      attention_case("with dropout and a mask that has a gradient", {.scale = -0.25, .dropout = 0.3},
+                     {{{2, 2, 5, 4}, {2, 1, 8, 4}, {2, 1, 8, 3}, {5, 8}},
+                      {{2, 2, 100, 4}, {2, 1, 260, 4}, {2, 1, 260, 3}, {2, 1, 1, 260}}},
+                     &learned),
   };
   // The weight of a single key is 1, so q and k get a gradient of 0, whose noise has no slope to be compared with.
   OpCase single = attention_case("of a single key", {.scale = -3},

@@ -63,6 +63,9 @@ def forms():
     attend("causal, the first query sees no key", operands(), settings={"causal": True, "causal_offset": -1})
     attend("a query that sees no key, bool mask", operands(), tensor([SHOWN[0], [0] * 5, SHOWN[2]], "bool"))
     attend("a query that sees no key, float mask", operands(), tensor([ADDED[0], [-INF] * 5, ADDED[2]]))
+    attend("a mask that requires a gradient", operands(), leaf(ADDED))
+    attend("a mask for each head that requires a gradient", operands("f64", heads=4),
+           leaf(noise(8, 4, 1, 5), "f64"), {"enable_gqa": True})
     attend("several batches", [leaf(noise(5, 2, 1, 2, 2)), leaf(noise(6, 2, 1, 3, 2)), leaf(noise(7, 2, 1, 3, 2))])
     attend("without batches", [leaf(noise(5, 2, 2, 2)), leaf(noise(6, 2, 3, 2)), leaf(noise(7, 2, 3, 2))])
     attend("one key", operands(keys=1))
@@ -108,8 +111,6 @@ def plain(inputs, mask=None, settings=None):
 def differences():
     attend("causal and a mask", operands(), tensor(SHOWN, "bool"), {"causal": True},
            differs=f"{NAME}, is_causal with a mask", ours=both(operands(), SHOWN))
-    attend("a mask that requires a gradient", operands(), leaf(ADDED),
-           differs=f"{NAME}, a mask that requires a gradient", ours=error("UNSUPPORTED"))
     wrong_shape = error("SHAPE_MISMATCH")
     attend("one batch of keys for two of queries", [tensor(noise(5, 2, 1, 2, 2)), *operands(
         kv_heads=1, keys=3, depth=2, value_depth=2)[1:]])
