@@ -206,6 +206,25 @@ static void a_mask_hides_keys(void** state) {
   assert_tensors_near(forward_several(module, 4, inputs), plain_attention(module, "", x, x, 2, 2, hidden), 1e-10);
 }
 
+static void a_learned_mask_gets_one_gradient_with_and_without_recompute(void** state) {
+  (void)state;
+  htone_module* module = make_attention(8, 2, 2, 0);
+  fill_parameters(module);
+  double* gradients[2];
+  for (int recompute = 0; recompute < 2; ++recompute) {
+    htone_tensor* bias = leaf(make_noise(HTONE_F32, 2, 3, 2, 4, 4));
+    htone_tensor* inputs[] = {make_noise(HTONE_F64, 1, 3, 3, 4, 8), NULL, NULL, bias};
+    assert_ok(htone_module_set_recompute(module, recompute));
+    htone_tensor* out = forward_several(module, 4, inputs);
+    backward(sum_of(apply2(htone_mul, out, out)));
+    gradients[recompute] = values_of(grad_of(bias));
+  }
+  assert_true(fabs(gradients[0][0]) > 1e-6);
+  assert_memory_equal(gradients[0], gradients[1], 2 * 4 * 4 * sizeof(double));
+  free(gradients[0]);
+  free(gradients[1]);
+}
+
 static htone_tensor* norm_of(htone_module* module, const char* name, int is_rms, htone_tensor* x) {
   const int64_t width = 8;
   char weight[64], bias[64];
@@ -527,6 +546,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(attention_to_another_sequence_equals_single_operations),
       cmocka_unit_test(rotary_attention_equals_single_operations),
       cmocka_unit_test(a_mask_hides_keys),
+      cmocka_unit_test(a_learned_mask_gets_one_gradient_with_and_without_recompute),
       cmocka_unit_test(a_block_of_every_form_equals_single_operations),
       cmocka_unit_test(a_transformer_is_its_parts_one_after_another),
       cmocka_unit_test(parameters_have_the_names_of_gpt2s_tensors),
