@@ -60,7 +60,9 @@ Index unwritten_index(const SaveRank& save, const StateDict& state) {
   index.files.push_back({.name = file_name(save.rank, save.world_size)});
   index.tensors.reserve(state.tensors().size());
   for (const StateTensor& entry : state.tensors()) {
-    const TensorPart part = {.file = 0, .begin = entry.offset(), .end = entry.offset() + entry.numel()};
+    const BoxRange held = entry.held();
+    const TensorPart part = {
+        .file = 0, .begin = held.begin, .end = held.end, .box = entry.range ? entry.range->box : nullptr};
     index.tensors.push_back(
         {.name = entry.name, .dtype = entry.dtype(), .shape = entry.global_shape(), .parts = {part}});
   }

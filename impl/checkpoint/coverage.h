@@ -1,29 +1,21 @@
-// Checks that the ranges of one tensor, which ranks have, cover it without a gap or an overlap. Used while one tensor's
-// ranges are walked in ascending order. One thread at a time.
+// Checks that the parts of one tensor, which ranks have, cover it without a gap or an overlap. Pure functions.
 #pragma once
 
-#include <cstdint>
+#include <string>
 
-#include "checkpoint/index.h"
+#include "checkpoint/tensor_parts.h"
 
 namespace halftone::checkpoint {
 
-class Coverage {
- public:
-  // REQUIRES: the tensor outlives the object.
-  explicit Coverage(const IndexTensor& tensor) : tensor_(tensor) {}
+// The order of a tensor's parts: box by box, and in a box by their ranges.
+bool comes_before(const TensorPart& a, const TensorPart& b);
 
-  // Adds elements [begin, end). Throws FORMAT naming the tensor if they do not begin where the range before ends.
-  void add(int64_t begin, int64_t end);
-  // Throws FORMAT naming the tensor unless the last range ends with the tensor.
-  void finish() const { require_next(numel(tensor_.shape)); }
-
- private:
-  void require_next(int64_t begin) const;
-
-  const IndexTensor& tensor_;
-  int64_t end_ = 0;
-};
+// Returns an empty text if the parts, which are in order, cover the tensor: the ranges of each box cover the box, and
+// the boxes are the cells of one grid over one view of the tensor. Otherwise tells which elements are missing or in two
+// parts.
+std::string fault_of_coverage(const IndexTensor& tensor);
+// Throws FORMAT naming the tensor if there is a fault.
+void require_coverage(const IndexTensor& tensor);
 
 // Throws FORMAT naming the tensor if two ranks have it in another dtype or shape.
 void require_alike(const IndexTensor& one, const IndexTensor& other);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checkpoint/checksum.h"
+#include "checkpoint/coverage.h"
 #include "checkpoint/json.h"
 #include "checkpoint/memory_file.h"
 #include "checkpoint/safetensors_header.h"
@@ -46,12 +47,27 @@ void write(const NamedScalar& scalar, JsonText& json) {
   json.end('}');
 }
 
+void write(const char* key, const Shape& sizes, JsonText& json) {
+  json.begin(key, '[');
+  for (int64_t size : sizes) json.add(size);
+  json.end(']');
+}
+
+void write(const Box& box, JsonText& json) {
+  json.begin("box", '{');
+  write("view", box.view, json);
+  write("begin", box.begin, json);
+  write("size", box.size, json);
+  json.end('}');
+}
+
 void write(const TensorPart& part, JsonText& json) {
   json.begin('{');
   json.add("file", static_cast<int64_t>(part.file));
   json.add("begin", part.begin);
   json.add("end", part.end);
   json.add("xxh3", hexadecimal(part.checksum));
+  if (part.box) write(*part.box, json);
   json.end('}');
 }
 
@@ -59,9 +75,7 @@ void write(const IndexTensor& tensor, JsonText& json) {
   json.begin('{');
   json.add("name", tensor.name);
   json.add("dtype", std::string(safetensors_name(tensor.dtype)));
-  json.begin("shape", '[');
-  for (int64_t size : tensor.shape) json.add(size);
-  json.end(']');
+  write("shape", tensor.shape, json);
   json.begin("parts", '[');
   for (const TensorPart& part : tensor.parts) write(part, json);
   json.end(']');
@@ -123,7 +137,8 @@ class Reader {
 
  private:
   DType dtype(JsonValue& json) const;
-  Shape shape(JsonValue& json) const;
+  Shape shape(JsonValue& json, const char* key) const;
+  Box box(JsonValue& json) const;
   TensorPart part(JsonValue& json) const;
 
   const std::string& path_;
@@ -143,28 +158,36 @@ DType Reader::dtype(JsonValue& json) const {
   refuse("dtype");
 }
 
-Shape Reader::shape(JsonValue& json) const {
-  const std::vector<JsonValue>& sizes = list(json, "shape");
-  if (sizes.size() > static_cast<size_t>(kMaxRank)) refuse("shape");
+Shape Reader::shape(JsonValue& json, const char* key) const {
+  const std::vector<JsonValue>& sizes = list(json, key);
+  if (sizes.size() > static_cast<size_t>(kMaxRank)) refuse(key);
   Shape shape;
   int64_t bytes = 8;
   for (const JsonValue& size : sizes) {
-    const int64_t value = integer(size, "shape");
-    if (value < 0 || __builtin_mul_overflow(bytes, value == 0 ? 1 : value, &bytes)) refuse("shape");
+    const int64_t value = integer(size, key);
+    if (value < 0 || __builtin_mul_overflow(bytes, value == 0 ? 1 : value, &bytes)) refuse(key);
     shape.push_back(value);
   }
   return shape;
 }
 
+Box Reader::box(JsonValue& json) const {
+  if (json.kind != JsonValue::Kind::kObject) refuse("box");
+  return {.view = shape(json, "view"), .begin = shape(json, "begin"), .size = shape(json, "size")};
+}
+
 TensorPart Reader::part(JsonValue& json) const {
-  return {.file = static_cast<size_t>(count(json, "file")),
-          .begin = count(json, "begin"),
-          .end = count(json, "end"),
-          .checksum = bits(json, "xxh3")};
+  TensorPart part = {.file = static_cast<size_t>(count(json, "file")),
+                     .begin = count(json, "begin"),
+                     .end = count(json, "end"),
+                     .checksum = bits(json, "xxh3")};
+  if (JsonValue* value = json.find("box")) part.box = std::make_shared<const Box>(box(*value));
+  return part;
 }
 
 IndexTensor Reader::tensor(JsonValue& json) const {
-  IndexTensor tensor{.name = std::move(text(json, "name")), .dtype = dtype(json), .shape = shape(json), .parts = {}};
+  IndexTensor tensor{
+      .name = std::move(text(json, "name")), .dtype = dtype(json), .shape = shape(json, "shape"), .parts = {}};
   for (JsonValue& item : list(json, "parts")) {
     tensor.parts.push_back(part(item));
     if (tensor.parts.back().end < tensor.parts.back().begin) refuse("parts");
@@ -195,15 +218,14 @@ bool are_in_distinct_files(const std::vector<TensorPart>& parts) {
   return std::adjacent_find(files.begin(), files.end()) == files.end();
 }
 
-// The parts cover the tensor in order.
 void require_parts(const IndexTensor& tensor, size_t files, const Reader& reader) {
-  int64_t position = 0;
   for (const TensorPart& part : tensor.parts) {
     if (part.file >= files) reader.refuse("file");
-    if (part.begin != position) reader.refuse("parts");
-    position = part.end;
   }
-  if (position != numel(tensor.shape) || !are_in_distinct_files(tensor.parts)) reader.refuse("parts");
+  const bool is_sorted = std::is_sorted(tensor.parts.begin(), tensor.parts.end(), comes_before);
+  if (!is_sorted || !are_in_distinct_files(tensor.parts)) reader.refuse("parts");
+  const std::string fault = fault_of_coverage(tensor);
+  if (!fault.empty()) reader.refuse(fault.c_str());
 }
 
 // Sorts the names: a hash table could be filled with names that collide.
@@ -283,10 +305,14 @@ std::string file_name(int64_t rank, int64_t world_size) {
 }
 
 std::string serialize(const Index& index) {
+  const auto has_box = [](const TensorPart& part) { return part.box != nullptr; };
+  const bool has_boxes = std::any_of(index.tensors.begin(), index.tensors.end(), [&](const IndexTensor& tensor) {
+    return std::any_of(tensor.parts.begin(), tensor.parts.end(), has_box);
+  });
   JsonText json;
   json.begin('{');
   json.add("format", std::string(kFormatName));
-  json.add("version", kFormatVersion);
+  json.add("version", has_boxes ? kFormatVersion : int64_t{1});
   json.add("step", index.step);
   json.add("save_id", index.save_id);
   write("files", index.files, json);

@@ -6,35 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "core/dtype.h"
+#include "checkpoint/tensor_parts.h"
 #include "core/file.h"
-#include "core/shape.h"
 #include "tensor/state_dict.h"
 
 namespace halftone::checkpoint {
 
-inline constexpr int64_t kFormatVersion = 1;
+// Version 2 added boxes. An index without boxes is written as version 1, which older libraries read.
+inline constexpr int64_t kFormatVersion = 2;
 
 // rank-0-of-1.safetensors
 struct IndexFile {
   std::string name;
   uint64_t size = 0;
   uint64_t header_checksum = 0;
-};
-
-// Elements [begin, end) of the flattened tensor, which a file holds under the tensor's name.
-struct TensorPart {
-  size_t file = 0;
-  int64_t begin = 0;
-  int64_t end = 0;
-  uint64_t checksum = 0;
-};
-
-struct IndexTensor {
-  std::string name;
-  DType dtype = DType::kF32;
-  Shape shape;
-  std::vector<TensorPart> parts;  // in order, each in another file; together they cover the tensor
 };
 
 struct Index {

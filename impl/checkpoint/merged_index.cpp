@@ -31,11 +31,8 @@ class Merge {
 
   Index finish() {
     for (IndexTensor& tensor : whole_.tensors) {
-      std::sort(tensor.parts.begin(), tensor.parts.end(),
-                [](const TensorPart& a, const TensorPart& b) { return a.begin < b.begin; });
-      Coverage coverage(tensor);
-      for (const TensorPart& part : tensor.parts) coverage.add(part.begin, part.end);
-      coverage.finish();
+      std::sort(tensor.parts.begin(), tensor.parts.end(), comes_before);
+      require_coverage(tensor);
     }
     for (const NamedScalar& scalar : whole_.scalars) {
       if (!tensors_.contains(scalar.name)) continue;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "checkpoint/checkpoint_files.h"
+#include "checkpoint/checksum.h"
 #include "core/error.h"
 
 namespace halftone::checkpoint {
@@ -26,7 +27,10 @@ class TensorReader final : public StateReader {
   ContextDevice& device() const noexcept override { return device_; }
   bool verifies_whole() const noexcept override { return true; }
   void read(int64_t begin, const Tensor& target) const override {
-    checkpoint_->read(tensor_, begin, target.numel(), target.data());
+    read_part({.box = nullptr, .begin = begin, .end = begin + target.numel()}, target);
+  }
+  void read_part(const BoxRange& part, const Tensor& target) const override {
+    checkpoint_->read(tensor_, part, target.data());
   }
 
  private:
@@ -111,14 +115,43 @@ void OpenCheckpoint::verify(const Share& share) const {
   }
 }
 
-void OpenCheckpoint::read(const IndexTensor& tensor, int64_t begin, int64_t count, void* elements) const {
-  const auto bytes = [&](int64_t number) { return static_cast<uint64_t>(number) * size_of(tensor.dtype); };
+// Returns the part's checksum. Each piece is copied run by run: where the part and `elements` are cut differently, what
+// they share lies in rows.
+uint64_t OpenCheckpoint::read_rows(const IndexTensor& tensor, const TensorPart& part, const BoxRange& wanted,
+                                   void* elements) const {
+  const SafetensorsFile& file = files_[part.file];
+  const TensorEntry& entry = entry_of(tensor, part);
+  const size_t width = size_of(tensor.dtype);
+  const auto whole_piece = static_cast<int64_t>(piece_.size() / width);
+  Checksum sum;
+  for (int64_t begin = part.begin; begin < part.end; begin += whole_piece) {
+    const BoxRange piece = {.box = part.box.get(), .begin = begin, .end = std::min(begin + whole_piece, part.end)};
+    const auto bytes = [&](int64_t count) { return static_cast<size_t>(count) * width; };
+    file.read_bytes(entry, {bytes(piece.begin - part.begin), bytes(piece.end - part.begin)}, piece_.data());
+    sum.add(piece_.data(), bytes(piece.end - piece.begin));
+    for_each_common_run(piece, wanted, [&](int64_t from, int64_t to, int64_t count) {
+      std::copy_n(piece_.data() + bytes(from - piece.begin), bytes(count),
+                  static_cast<std::byte*>(elements) + bytes(to - wanted.begin));
+    });
+  }
+  return sum.value();
+}
+
+uint64_t OpenCheckpoint::read_range(const IndexTensor& tensor, const TensorPart& part, const BoxRange& wanted,
+                                    void* elements) const {
+  const auto bytes = [&](int64_t count) { return static_cast<uint64_t>(count) * size_of(tensor.dtype); };
+  const int64_t first = std::max(wanted.begin, part.begin), end = std::min(wanted.end, part.end);
+  const ByteRange kept = {bytes(first - part.begin), bytes(end - part.begin)};
+  void* place = static_cast<std::byte*>(elements) + bytes(first - wanted.begin);
+  return files_[part.file].read_range(entry_of(tensor, part), kept, place, piece_);
+}
+
+void OpenCheckpoint::read(const IndexTensor& tensor, const BoxRange& wanted, void* elements) const {
   for (const TensorPart& part : tensor.parts) {
-    const int64_t first = std::max(begin, part.begin), end = std::min(begin + count, part.end);
-    if (first >= end) continue;
-    const ByteRange kept = {bytes(first - part.begin), bytes(end - part.begin)};
-    void* place = static_cast<std::byte*>(elements) + bytes(first - begin);
-    require_checksum(tensor, part, files_[part.file].read_range(entry_of(tensor, part), kept, place, piece_));
+    if (common_count(part.range(), wanted) == 0) continue;
+    const bool is_range = is_same_box(part.box.get(), wanted.box);
+    require_checksum(tensor, part,
+                     is_range ? read_range(tensor, part, wanted, elements) : read_rows(tensor, part, wanted, elements));
   }
 }
 

@@ -30,13 +30,15 @@ class OpenCheckpoint final : public RefCounted {
   // Compares every byte of the tensors in a share with its checksum, and looks for bools other than 0 and 1. Throws
   // FORMAT, IO.
   void verify(const Share& share = {}) const;
-  // Reads elements [begin, begin + count) of a tensor. Reads and verifies the parts that overlap them, no others.
+  // Reads the elements of a range or a box of a tensor. Reads and verifies the parts that overlap them, no others.
   // Allocates nothing. Throws FORMAT, IO; then the content of `elements` is unspecified.
-  void read(const IndexTensor& tensor, int64_t begin, int64_t count, void* elements) const;
+  void read(const IndexTensor& tensor, const BoxRange& wanted, void* elements) const;
 
  private:
   void require_match(const IndexFile& expected, const SafetensorsFile& file) const;
   void require_checksum(const IndexTensor& tensor, const TensorPart& part, uint64_t actual) const;
+  uint64_t read_range(const IndexTensor& tensor, const TensorPart& part, const BoxRange& wanted, void* elements) const;
+  uint64_t read_rows(const IndexTensor& tensor, const TensorPart& part, const BoxRange& wanted, void* elements) const;
   const TensorEntry& entry_of(const IndexTensor& tensor, const TensorPart& part) const;
   std::vector<ByteRange> ranges_in_files(const Share& share) const;
 

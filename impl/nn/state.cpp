@@ -36,6 +36,7 @@ struct Target {
   const Tensor& tensor() const { return parameter ? parameter->kept() : buffer; }
   const Shape& shape() const { return parameter ? parameter->shape() : buffer.shape(); }
   int64_t begin() const { return parameter ? parameter->kept_begin() : 0; }
+  BoxRange held() const { return {.box = nullptr, .begin = begin(), .end = begin() + tensor().numel()}; }
   DType dtype() const { return parameter && parameter->is_split() ? DType::kF32 : tensor().dtype(); }
   void write(const Tensor& values) const {
     if (parameter) return parameter->write(values);
@@ -81,10 +82,7 @@ void require_all_names(const Module& module, const StateDict& state, const char*
 }
 
 // A sharded parameter needs its shard alone.
-bool holds(const StateTensor& entry, const Target& target) {
-  const int64_t begin = target.begin(), end = begin + target.tensor().numel();
-  return entry.offset() <= begin && end <= entry.offset() + entry.numel();
-}
+bool holds(const StateTensor& entry, const Target& target) { return contains(entry.held(), target.held()); }
 
 // A tied weight is loaded once.
 std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& state, const TiedNames& names,
@@ -112,21 +110,11 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
   return pairs;
 }
 
-// The values of the target's shard, or all of them.
-Tensor needed(const Pair& pair, const Tensor& values) {
-  const Tensor& target = pair.target.tensor();
-  if (values.shape() == target.shape()) return values;
-  const Tensor flat = contiguous(values);
-  const int64_t begin = flat.offset() + pair.target.begin() - pair.values->offset();
-  return flat.as_strided(target.shape(), contiguous_strides(target.shape()), begin);
-}
-
 // Tensors in memory may be the module's own: copies, before the first write, values in memory that the writes change,
 // and values on another device.
 Tensor unwritten(const Pair& pair, const std::unordered_set<const Storage*>& written) {
-  const Tensor& values = pair.values->tensor;
   ContextDevice& device = pair.target.tensor().device();
-  const Tensor own = needed(pair, values);
+  const Tensor own = in_memory(*pair.values, pair.target.held(), pair.target.tensor().shape());
   if (&own.device() != &device) return moved_to(device, own);
   return written.contains(own.storage().get()) ? converted(own, own.dtype()) : own;
 }
@@ -138,11 +126,11 @@ void stage_tensor(const Target& target, const Tensor& values, StagedLoad& load) 
 void stage_reader(const Target& target, const StateTensor& values, StagedLoad& load) {
   const Ref<Parameter>& parameter = target.parameter;
   if (!parameter) return load.add_read(values, 0, target.buffer);
-  const int64_t begin = target.begin() - values.offset();
+  const int64_t begin = target.begin();
   if (!parameter->is_split() && !parameter->offloaded(parameter->kept())) {
     return load.add_read(values, begin, parameter->master(), [parameter] { parameter->update_copy(); });
   }
-  load.add_write({.entry = values, .begin = begin, .shape = parameter->kept().shape()}, parameter->device(),
+  load.add_write({.entry = values, .place = begin, .shape = parameter->kept().shape()}, parameter->device(),
                  DType::kF32, [parameter](const Tensor& read) { parameter->write(read); });
 }
 

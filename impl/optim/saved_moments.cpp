@@ -68,7 +68,8 @@ std::vector<Element> elements_of(const StateTensor& entry, int64_t begin, int64_
 }
 
 bool has_range(const StateTensor& entry, int64_t begin, int64_t end) {
-  return entry.offset() <= begin && entry.offset() + entry.numel() >= end;
+  const BoxRange held = entry.held();
+  return held.box == nullptr && contains(held, {.box = nullptr, .begin = begin, .end = end});
 }
 
 // The target's range of `saved`, in the target's dtype. REQUIRES: saved and scales have the range.

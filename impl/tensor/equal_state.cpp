@@ -48,7 +48,7 @@ class Elements {
 
 bool are_equal(const StateTensor& one, const StateTensor& other) {
   if (one.dtype() != other.dtype() || one.shape() != other.shape() || one.global_shape() != other.global_shape() ||
-      one.offset() != other.offset()) {
+      one.offset() != other.offset() || !is_same_box(one.held().box, other.held().box)) {
     return false;
   }
   if (is_one_tensor(one, other)) return true;

@@ -18,10 +18,7 @@ bool host_sees(const ContextDevice& device) { return device.device->host_accessi
 bool is_read_later(const StateTensor& values) { return values.reader && host_sees(values.reader->device()); }
 
 Tensor part_in_memory(const StagedLoad::Part& part, ContextDevice& device) {
-  const Tensor whole = in_memory(part.entry);
-  if (whole.shape() == part.shape) return moved_to(device, whole);
-  const Tensor flat = contiguous(whole);
-  return moved_to(device, flat.as_strided(part.shape, contiguous_strides(part.shape), flat.offset() + part.begin));
+  return moved_to(device, in_memory(part.entry, part.place.range(numel(part.shape)), part.shape));
 }
 
 void require_fit(const StateTensor& saved, const StateTensor& target) {
@@ -29,18 +26,19 @@ void require_fit(const StateTensor& saved, const StateTensor& target) {
     fail(Code::kFormat, "", "tensor %.64s is %s %s, expected %s %s", target.name.c_str(), name_of(saved.dtype()),
          ShapeText(saved.global_shape()).text, name_of(target.dtype()), ShapeText(target.global_shape()).text);
   }
-  const int64_t end = target.offset() + target.numel(), saved_end = saved.offset() + saved.numel();
-  if (saved.offset() > target.offset() || saved_end < end) {
-    fail(Code::kFormat, "", "tensor %.64s has elements %lld to %lld, expected %lld to %lld", target.name.c_str(),
-         static_cast<long long>(saved.offset()), static_cast<long long>(saved_end),
-         static_cast<long long>(target.offset()), static_cast<long long>(end));
+  if (!contains(saved.held(), target.held())) {
+    fail(Code::kFormat, "", "tensor %.64s has %s, expected %s", target.name.c_str(), text_of(saved.held()).c_str(),
+         text_of(target.held()).c_str());
   }
 }
 
+StagedLoad::Place place_of(const StateTensor& target) {
+  return {target.offset(), target.range ? target.range->box : nullptr};
+}
+
 void stage_store(StagedLoad& load, const StateTensor& target, const StateTensor& saved) {
-  const int64_t begin = target.offset() - saved.offset();
-  load.add_write({.entry = saved, .begin = begin, .shape = target.shape()}, target.reader->device(), target.dtype(),
-                 [reader = target.reader](const Tensor& values) { reader->as_store()->write(values); });
+  load.add_write({.entry = saved, .place = place_of(target), .shape = target.shape()}, target.reader->device(),
+                 target.dtype(), [reader = target.reader](const Tensor& values) { reader->as_store()->write(values); });
 }
 
 }  // namespace
@@ -93,16 +91,16 @@ void StagedLoad::add(Action action) {
   steps_.push_back({.write = [action = std::move(action)](const Tensor&) { action(); }});
 }
 
-void StagedLoad::add_read(const StateTensor& values, int64_t begin, const Tensor& target, Action then) {
+void StagedLoad::add_read(const StateTensor& values, const Place& place, const Tensor& target, Action then) {
   if (!is_read_later(values)) {
-    const Part part = {.entry = values, .begin = begin, .shape = target.shape()};
+    const Part part = {.entry = values, .place = place, .shape = target.shape()};
     return add([from = part_in_memory(part, target.device()), target, then = std::move(then)] {
       copy(from, target);
       if (then) then();
     });
   }
-  Step step = {.reader = values.reader,
-               .begin = begin,
+  Step step = {.entry = {.name = {}, .range = values.range, .reader = values.reader},
+               .place = place,
                .device = &target.device(),
                .dtype = values.dtype(),
                .shape = target.shape()};
@@ -124,8 +122,8 @@ void StagedLoad::add_write(const Part& part, ContextDevice& device, DType dtype,
     return add([given = moved.dtype() == dtype ? contiguous(moved) : converted(moved, dtype),
                 write = std::move(write)] { write(given); });
   }
-  steps_.push_back({.reader = part.entry.reader,
-                    .begin = part.begin,
+  steps_.push_back({.entry = {.name = {}, .range = part.entry.range, .reader = part.entry.reader},
+                    .place = part.place,
                     .write = std::move(write),
                     .device = &device,
                     .dtype = dtype,
@@ -137,12 +135,13 @@ void StagedLoad::append(StagedLoad other) {
                 std::make_move_iterator(other.steps_.end()));
 }
 
-void StagedLoad::place(Step& step, Scratch& scratch) {
-  const DType read_dtype = step.reader->dtype();
+void StagedLoad::find_memory(Step& step, Scratch& scratch) {
+  const DType read_dtype = step.entry.dtype();
   scratch.restart();
   step.as_read = step.target.defined() ? step.target : scratch.take(*step.device, read_dtype, step.shape);
   step.values = step.dtype == read_dtype ? step.as_read : scratch.take(*step.device, step.dtype, step.shape);
-  step.host = host_sees(*step.device) ? step.as_read : scratch.take(step.reader->device(), read_dtype, step.shape);
+  step.host =
+      host_sees(*step.device) ? step.as_read : scratch.take(step.entry.reader->device(), read_dtype, step.shape);
 }
 
 void StagedLoad::prepare() {
@@ -150,7 +149,7 @@ void StagedLoad::prepare() {
   for (bool is_allocated : {false, true}) {
     if (is_allocated) scratch.allocate();
     for (Step& step : steps_) {
-      if (step.reader) place(step, scratch);
+      if (step.entry.reader) find_memory(step, scratch);
     }
   }
 }
@@ -158,10 +157,10 @@ void StagedLoad::prepare() {
 // Queued work may still use the memory that the reader writes to: that of a live tensor, or scratch memory with the
 // values of the step before.
 void StagedLoad::run(const Step& step) {
-  if (step.reader) {
+  if (step.entry.reader) {
     check(step.host.device().device->stream().synchronize());
     if (step.host.is_same(step.target)) step.target.bump_version();
-    step.reader->read(step.begin, step.host);
+    read_elements(step.entry, step.place.range(step.host.numel()), step.host);
     if (!step.host.is_same(step.as_read)) write_from_host(step.as_read, step.as_read.dtype(), step.host.data());
     if (!step.as_read.is_same(step.values)) copy(step.as_read, step.values);
   }
@@ -199,7 +198,7 @@ StagedLoad stage_copy(const StateDict& targets, const StateDict& values) {
       fail(Code::kState, "", "tensor %.64s is over memory that is read-only, or whose elements overlap",
            target.name.c_str());
     }
-    load.add_read(*saved, target.offset() - saved->offset(), live);
+    load.add_read(*saved, place_of(target), live);
   }
   return load;
 }

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "tensor/state_dict.h"
@@ -21,12 +23,19 @@ class StagedLoad {
 
   // The commit calls `action` at this place in the order of writes.
   void add(Action action);
-  // The commit writes elements [begin, begin + target.numel()) of `values` to `target`, converted, and calls `then`.
-  void add_read(const StateTensor& values, int64_t begin, const Tensor& target, Action then = {});
-  // Elements of an entry from `begin` on, in a shape.
+  // Elements from `begin` on of the whole tensor, flattened, or of a box of it. REQUIRES: the entry has them.
+  struct Place {
+    Place(int64_t first, std::shared_ptr<const Box> part = nullptr) : begin(first), box(std::move(part)) {}
+    BoxRange range(int64_t count) const { return {.box = box.get(), .begin = begin, .end = begin + count}; }
+    int64_t begin;
+    std::shared_ptr<const Box> box;  // null: the whole tensor
+  };
+  // The commit writes the target.numel() elements of `values` from `place` on to `target`, converted, and calls `then`.
+  void add_read(const StateTensor& values, const Place& place, const Tensor& target, Action then = {});
+  // Elements of an entry from `place` on, in a shape.
   struct Part {
     const StateTensor& entry;
-    int64_t begin = 0;
+    Place place = 0;
     Shape shape;
   };
   // The commit calls write(values) with these elements, contiguous and in `dtype`, in memory of `device` that is valid
@@ -49,8 +58,8 @@ class StagedLoad {
  private:
   class Scratch;
   struct Step {
-    Ref<const StateReader> reader = {};  // null: nothing is read
-    int64_t begin = 0;
+    StateTensor entry = {};  // its reader is null: nothing is read
+    Place place = 0;
     Tensor target = {};  // live memory for the elements as they are; undefined: they go to scratch memory for `write`
     Write write = {};    // may be empty
     // Of what `write` gets:
@@ -63,7 +72,7 @@ class StagedLoad {
     Tensor values = {};   // on `device`, in `dtype`
   };
 
-  static void place(Step& step, Scratch& scratch);
+  static void find_memory(Step& step, Scratch& scratch);
   static void run(const Step& step);
 
   std::vector<Step> steps_;

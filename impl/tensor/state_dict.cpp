@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "tensor/factory.h"
+#include "tensor/launch.h"
 
 namespace halftone {
 
@@ -16,7 +17,19 @@ void require_name(const std::string& name) {
   if (!is_utf8(name.data(), name.size())) fail(Code::kInvalidArgument, "name", "name is no UTF-8");
 }
 
+// Elements [begin, begin + count) of a contiguous tensor.
+Tensor flat_part(const Tensor& tensor, int64_t begin, int64_t count) {
+  return tensor.as_strided({count}, {1}, tensor.offset() + begin);
+}
+
 }  // namespace
+
+void StateReader::read_part(const BoxRange& part, const Tensor& target) const {
+  const BoxRange whole = {.begin = 0, .end = numel(shape())};
+  for_each_common_run(whole, part, [&](int64_t begin, int64_t place, int64_t count) {
+    read(begin, flat_part(target, place - part.begin, count));
+  });
+}
 
 std::string_view StateDict::name_of(uint32_t number) const noexcept {
   return number % 2 == kTensors ? tensors_[number / 2].name : scalars_[number / 2].name;
@@ -49,6 +62,15 @@ void StateDict::add_range(std::string name, const Tensor& range, const Shape& gl
                      .range = std::make_shared<const StateRange>(StateRange{global_shape, offset})});
 }
 
+void StateDict::add_part(std::string name, const Tensor& part, const StateRange& range) {
+  if (!range.box) return add_range(std::move(name), part, range.global_shape, range.offset);
+  const bool fits = is_box_of(*range.box, numel(range.global_shape)) && range.offset >= 0 &&
+                    range.offset <= numel(range.box->size) - part.numel();
+  if (!fits) fail(Code::kInvalidArgument, "range", "%.64s is no part of the box of its tensor", name.c_str());
+  append(tensors_, kTensors,
+         StateTensor{.name = std::move(name), .tensor = part, .range = std::make_shared<const StateRange>(range)});
+}
+
 void StateDict::add_reader(std::string name, Ref<const StateReader> reader) {
   append(tensors_, kTensors, StateTensor{.name = std::move(name), .reader = std::move(reader)});
 }
@@ -79,11 +101,35 @@ Tensor in_memory(const StateTensor& entry) {
   return tensor;
 }
 
+Tensor in_memory(const StateTensor& entry, const BoxRange& wanted, const Shape& shape) {
+  const Tensor whole = in_memory(entry);
+  const BoxRange held = entry.held();
+  if (is_same_box(held.box, wanted.box)) {
+    if (whole.shape() == shape) return whole;
+    const Tensor flat = contiguous(whole);
+    return flat.as_strided(shape, contiguous_strides(shape), flat.offset() + wanted.begin - held.begin);
+  }
+  const Tensor flat = contiguous(whole), made = empty(whole.device(), whole.dtype(), shape);
+  for_each_common_run(held, wanted, [&](int64_t from, int64_t to, int64_t count) {
+    copy(flat_part(flat, from - held.begin, count), flat_part(made, to - wanted.begin, count));
+  });
+  return made;
+}
+
+void read_elements(const StateTensor& entry, const BoxRange& wanted, const Tensor& target) {
+  const BoxRange held = entry.held();
+  if (is_same_box(held.box, wanted.box)) return entry.reader->read(wanted.begin - held.begin, target);
+  if (held.box == nullptr && held.begin == 0) return entry.reader->read_part(wanted, target);
+  for_each_common_run(held, wanted, [&](int64_t from, int64_t to, int64_t count) {
+    entry.reader->read(from - held.begin, flat_part(target, to - wanted.begin, count));
+  });
+}
+
 StateDict in_memory(const StateDict& state) {
   StateDict result;
   result.reserve(state.tensors().size());
   for (const StateTensor& entry : state.tensors()) {
-    result.add_range(entry.name, in_memory(entry), entry.global_shape(), entry.offset());
+    result.add_entry(entry.name, {.name = {}, .tensor = in_memory(entry), .range = entry.range, .reader = nullptr});
   }
   for (const NamedScalar& scalar : state.scalars()) result.add(scalar.name, scalar.value);
   return result;

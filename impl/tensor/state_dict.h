@@ -12,15 +12,17 @@
 #include <variant>
 #include <vector>
 
+#include "core/box.h"
 #include "tensor/name_index.h"
 #include "tensor/tensor.h"
 
 namespace halftone {
 
-// A one-dimensional tensor holds this range of a larger, flattened tensor.
+// An entry holds the elements from `offset` on of a larger tensor, flattened, or of a box of it.
 struct StateRange {
   Shape global_shape;
   int64_t offset = 0;
+  std::shared_ptr<const Box> box = nullptr;  // null: all of the larger tensor
 };
 
 class StateStore;
@@ -36,6 +38,8 @@ class StateReader : public RefCounted {
   // as a new version. If it throws, the content of `target` is unspecified. REQUIRES: `target` is contiguous, has this
   // dtype, and is in memory of device(), or in any host memory if device() is host-accessible.
   virtual void read(int64_t begin, const Tensor& target) const = 0;
+  // As read(), for elements of a box of this tensor, of which `part` has as many as `target`.
+  virtual void read_part(const BoxRange& part, const Tensor& target) const;
   // True if each read verifies the whole tensor, so that many small reads cost much.
   virtual bool verifies_whole() const noexcept { return false; }
   // Null if the elements are only read.
@@ -62,6 +66,10 @@ struct StateTensor {
   int64_t numel() const noexcept { return halftone::numel(shape()); }
   const Shape& global_shape() const noexcept { return range ? range->global_shape : shape(); }
   int64_t offset() const noexcept { return range ? range->offset : 0; }
+  // The elements of the whole tensor that the entry has.
+  BoxRange held() const noexcept {
+    return {.box = range ? range->box.get() : nullptr, .begin = offset(), .end = offset() + numel()};
+  }
 };
 
 using StateScalar = std::variant<int64_t, double, std::string>;
@@ -81,6 +89,9 @@ class StateDict {
   void add(std::string name, const Tensor& tensor);
   // `range` is a one-dimensional range of a flattened tensor, or the whole tensor in its shape.
   void add_range(std::string name, const Tensor& range, const Shape& global_shape, int64_t offset);
+  // `part` has the elements of a box, in its shape or one-dimensional, or of a range of the flattened box. Throws
+  // INVALID_ARGUMENT if the box is none of the whole tensor's, or has fewer elements.
+  void add_part(std::string name, const Tensor& part, const StateRange& range);
   void add_reader(std::string name, Ref<const StateReader> reader);
   // An entry of another state, under a name of its own.
   void add_entry(std::string name, const StateTensor& entry);
@@ -124,6 +135,11 @@ struct SharedStateDict final : RefCounted {
 
 // The entry's tensor, or a new one with the elements of its reader. Throws as the reader does, and OUT_OF_MEMORY.
 Tensor in_memory(const StateTensor& entry);
+// The elements `wanted` of the whole tensor, in `shape`: a view of the entry's tensor where they follow one another
+// there, otherwise a new one. REQUIRES: the entry has them (contains()).
+Tensor in_memory(const StateTensor& entry, const BoxRange& wanted, const Shape& shape);
+// Reads the elements `wanted` into `target`, as the entry's reader does. REQUIRES: the entry has a reader, and them.
+void read_elements(const StateTensor& entry, const BoxRange& wanted, const Tensor& target);
 // The state with a tensor for every reader.
 StateDict in_memory(const StateDict& state);
 

@@ -173,7 +173,7 @@ TEST_F(DirectoryTest, F23_RefusesANewerFormatInsteadOfFallingBack) {
   directory.save(2, state(2));
   std::string text = read_file(index_of(2));
   const std::string version = "\"version\":1";
-  text.replace(text.find(version), version.size(), "\"version\":2");
+  text.replace(text.find(version), version.size(), "\"version\":3");
   const size_t length = text.rfind(",\"checksum\"");
   text = text.substr(0, length) + ",\"checksum\":\"" + checksum_of_text(text.data(), length) + "\"}";
   write_file(index_of(2), text);

@@ -1,5 +1,6 @@
 // Index files with a valid checksum that no save has written. An attacker uses them to exhaust memory or to make a load
 // stop half-way.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,11 +21,13 @@ class HostileIndexTest : public NumberedStates<FileTest> {
   template <class Change>
   Code code_of_index(Change&& change) {
     const std::string folder = path("run/step-1");
-    Index index = read_index(system_io(), folder + "/" + kIndexName);
+    const Index original = read_index(system_io(), folder + "/" + kIndexName);
+    Index index = original;
     change(index);
     write_index(system_io(), folder, index);
     const Code code = code_of([&] { directory_.load_latest(device()); });
     EXPECT_EQ(code_of([&] { directory_.verify(1); }), code);
+    write_index(system_io(), folder, original);
     return code;
   }
 
@@ -51,6 +54,23 @@ TEST_F(HostileIndexTest, F27_ATensorLargerThanItsFileIsRefusedBeforeMemoryIsTake
               index.tensors[0].parts[0].end = int64_t{1} << 57;
             }),
             Code::kFormat);
+}
+
+// Boxes that are none of the tensor's, that overlap, or whose numbers overflow.
+TEST_F(HostileIndexTest, F27_ABoxThatDoesNotFitIsRefused) {
+  const Box boxes[] = {{{2, 3}, {0, 1}, {2, 3}},
+                       {{2, 4}, {0, 0}, {2, 3}},
+                       {{2}, {0}, {2}},
+                       {{2, 3}, {0, 0}, {2, 2}},
+                       {{2, 3}, {1, int64_t{1} << 62}, {1, int64_t{1} << 62}}};
+  for (const Box& box : boxes) {
+    EXPECT_EQ(code_of_index([&](Index& index) { index.tensors[0].parts[0].box = std::make_shared<const Box>(box); }),
+              Code::kFormat);
+  }
+  EXPECT_EQ(code_of_index([&](Index& index) {
+              index.tensors[0].parts[0].box = std::make_shared<const Box>(Box{{2, 3}, {0, 0}, {2, 3}});
+            }),
+            Code::kOk);
 }
 
 // Every part is valid by itself.

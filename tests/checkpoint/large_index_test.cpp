@@ -133,7 +133,7 @@ TEST_F(LargeIndexTest, UnknownListsArePassedOverAndNewerVersionsToldFirst) {
   const std::string known = R"({"format":"halftone-checkpoint","version":1,"step":3,"save_id":"0",)";
   write_signed(known + R"("later":[1,{"a":[]},"b"],"files":[],"scalars":[],"tensors":[])");
   EXPECT_EQ(read_index(system_io(), path_).step, 3);
-  write_signed(R"({"format":"halftone-checkpoint","version":2,"tensors":["of another form"])");
+  write_signed(R"({"format":"halftone-checkpoint","version":3,"tensors":["of another form"])");
   EXPECT_EQ(code_of([&] { read_index(system_io(), path_); }), Code::kUnsupported);
 }
 

@@ -93,6 +93,43 @@ class RanksTest : public FileTest {
     return part;
   }
 
+  // The matrices are cut into rows by two and columns by three, and each such box by two ranks: twelve ranks.
+  static StateDict part_of_grid(const StateDict& state, int64_t rank) {
+    StateDict part;
+    for (const StateTensor& entry : state.tensors()) {
+      if (entry.shape().rank() < 2 || entry.numel() == 0) {
+        part.add_entry(entry.name, entry);
+        continue;
+      }
+      const Shape& shape = entry.shape();
+      const int64_t column = rank / 2 % 3, row = rank / 6, half = rank % 2;
+      const Shape begin = {shape[0] * row / 2, shape[1] * column / 3};
+      const Shape end = {shape[0] * (row + 1) / 2, shape[1] * (column + 1) / 3};
+      const auto box = std::make_shared<const Box>(
+          Box{.view = shape, .begin = begin, .size = {end[0] - begin[0], end[1] - begin[1]}});
+      const int64_t count = numel(box->size), first = count * half / 2, last = count * (half + 1) / 2;
+      const Tensor cell =
+          contiguous(entry.tensor.as_strided(box->size, contiguous_strides(shape), begin[0] * shape[1] + begin[1]));
+      part.add_part(entry.name, range_of(cell, first, last), {.global_shape = shape, .offset = first, .box = box});
+    }
+    for (const NamedScalar& scalar : state.scalars()) part.add(scalar.name, scalar.value);
+    return part;
+  }
+
+  void publish_grid(const StateDict& state) {
+    std::vector<Index> held;
+    for (int64_t rank = 0; rank < 12; ++rank) {
+      const SaveRank save = {.step = 1, .save_id = "one save", .rank = rank, .world_size = 12};
+      held.push_back(write_tensors(system_io(), folder_of(1), save, part_of_grid(state, rank)));
+    }
+    // Tensors that are not cut are in twelve files; the plan of a save would have left them to the first.
+    for (size_t rank = 1; rank < held.size(); ++rank) {
+      std::erase_if(held[rank].tensors,
+                    [](const IndexTensor& tensor) { return tensor.shape.rank() < 2 || numel(tensor.shape) == 0; });
+    }
+    write_index(system_io(), folder_of(1), merged(std::move(held)));
+  }
+
   std::vector<Index> write_ranks(const StateDict& state, int64_t ranks) {
     std::vector<Index> indexes;
     for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -192,6 +229,59 @@ TEST_F(RanksTest, ARangeOfALargePartIsReadPieceByPiece) {
   stage_copy(own, loaded->state)();
   EXPECT_TRUE(bytes_of(own.tensors()[0].tensor) == bytes_of(range_of(state.tensors()[0].tensor, 123'457, 1'123'457)));
   EXPECT_TRUE(bytes_of(in_memory(loaded->state.tensors()[0])) == bytes_of(state.tensors()[0].tensor));
+}
+
+// Boxes are read whole, as ranges, and as other boxes; ranges are read as boxes. Parts that have none of the elements
+// are not read.
+TEST_F(RanksTest, BoxesAndRangesAreReadFromEachOther) {
+  StateDict state = whole_state();
+  state.add("large", ramp({1200, 900}, DType::kF32));  // its parts have several pieces
+  for (const bool is_grid : {true, false}) {
+    SCOPED_TRACE(is_grid);
+    std::filesystem::remove_all(folder_of(1));
+    std::filesystem::create_directory(folder_of(1));
+    is_grid ? publish_grid(state) : publish(state, 3);
+    WatchedFiles files;
+    Directory directory = open(files.io());
+    directory.verify(1);
+    const auto loaded = directory.load_latest(device());
+    ASSERT_TRUE(loaded);
+    expect_equal(loaded->state, state);
+    for (int64_t rank = 0; rank < 12; ++rank) {
+      const StateDict expected = part_of_grid(state, rank);
+      StateDict own;
+      for (const StateTensor& entry : expected.tensors()) {
+        const Tensor live = empty(device(), entry.dtype(), entry.shape());
+        entry.range ? own.add_part(entry.name, live, *entry.range) : own.add(entry.name, live);
+      }
+      StagedLoad load = stage_copy(own, loaded->state);
+      load.prepare();
+      files.forget();
+      load.commit();
+      if (is_grid) {
+        EXPECT_LE(files.read().size(), 2u);  // its own, and the first one's for uncut tensors
+      }
+      for (size_t i = 0; i < own.tensors().size(); ++i) {
+        EXPECT_TRUE(bytes_of(own.tensors()[i].tensor) == bytes_of(contiguous(expected.tensors()[i].tensor)))
+            << own.tensors()[i].name;
+      }
+    }
+    StateDict other;
+    const auto box = std::make_shared<const Box>(Box{.view = {1200, 900}, .begin = {599, 299}, .size = {3, 302}});
+    const Tensor live = empty(device(), DType::kF32, {3, 302});
+    other.add_part("large", live, {.global_shape = {1200, 900}, .box = box});
+    stage_copy(other, loaded->state)();
+    const Tensor cut = state.find("large")->tensor.as_strided({3, 302}, {900, 1}, 599 * 900 + 299);
+    EXPECT_TRUE(bytes_of(live) == bytes_of(contiguous(cut)));
+  }
+}
+
+TEST_F(RanksTest, AnIndexWithBoxesHasAVersionThatOlderLibrariesRefuse) {
+  const auto text_of_index = [&] { return read_file(folder_of(1) + "/" + kIndexName); };
+  publish(whole_state(), 2);
+  EXPECT_NE(text_of_index().find("\"version\":1,"), std::string::npos);
+  publish_grid(whole_state());
+  EXPECT_NE(text_of_index().find("\"version\":2,"), std::string::npos);
 }
 
 TEST_F(RanksTest, AMergeTellsWhatRanksDoNotAgreeOn) {

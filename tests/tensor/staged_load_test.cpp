@@ -133,7 +133,7 @@ TEST_F(StagedLoadTest, AWriteGetsTheElementsInTheDtypeThatItWants) {
     std::vector<double> found;
     StagedLoad load;
     const StateTensor saved = entry({2, 2}, {0, 1, 2, 3}, DType::kBF16);
-    load.add_write({.entry = saved, .begin = 1, .shape = {3}}, *where, DType::kF32, [&](const Tensor& given) {
+    load.add_write({.entry = saved, .place = 1, .shape = {3}}, *where, DType::kF32, [&](const Tensor& given) {
       EXPECT_EQ(given.shape(), Shape{3});
       EXPECT_EQ(given.dtype(), DType::kF32);
       EXPECT_EQ(&given.device(), where);
@@ -181,14 +181,45 @@ TEST_F(StagedLoadTest, ARangeGetsItsElementsFromAWholeTensorOrAWiderRange) {
   }
 }
 
+// Columns 1 and 2 of three, from all of the tensor, from a file, and from a box that holds more rows of the two.
+TEST_F(StagedLoadTest, ABoxGetsItsElementsFromWhateverHasThem) {
+  const auto box_of = [](const Shape& begin, const Shape& size) {
+    return std::make_shared<const Box>(Box{.view = {2, 3}, .begin = begin, .size = size});
+  };
+  StateDict in_file = dict(entry({2, 3}, {1, 2, 3, 4, 5, 6})), whole, part;
+  whole.add("a", tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
+  part.add_part("a", tensor({2, 2}, {2, 3, 5, 6}), {.global_shape = {2, 3}, .box = box_of({0, 1}, {2, 2})});
+  const StateRange columns = {.global_shape = {2, 3}, .box = box_of({0, 1}, {2, 2})};
+  const StateRange last_row = {.global_shape = {2, 3}, .box = box_of({1, 1}, {1, 2})};
+  const StateRange end_of_columns = {.global_shape = {2, 3}, .offset = 1, .box = box_of({0, 1}, {2, 2})};
+  for (ContextDevice* where : {&device(), &deferred_device(context())}) {
+    for (const StateDict* source : {&in_file, &whole, &part}) {
+      const Tensor all = zeros(*where, {2, 2}), row = zeros(*where, {1, 2}), end = zeros(*where, {3}, DType::kF32);
+      const auto load = [&](const Tensor& live, const StateRange& range) {
+        StateDict target;
+        target.add_part("a", live, range);
+        stage_copy(target, *source)();
+        return values(live);
+      };
+      EXPECT_EQ(load(all, columns), (std::vector<double>{2, 3, 5, 6}));
+      EXPECT_EQ(load(row, last_row), (std::vector<double>{5, 6}));
+      EXPECT_EQ(load(end, end_of_columns), (std::vector<double>{3, 5, 6}));
+    }
+  }
+  StateDict first_column;
+  first_column.add_part("a", zeros(device(), {2, 1}), {.global_shape = {2, 3}, .box = box_of({0, 0}, {2, 1})});
+  EXPECT_EQ(error_of(first_column, part),
+            "tensor a has elements 0 to 4 of [0:2, 1:3] in [2, 3], expected elements 0 to 2 of [0:2, 0:1] in [2, 3]");
+}
+
 TEST_F(StagedLoadTest, ATargetThatTheStateLacksIsNamed) {
   const StateDict whole = dict(entry({2, 3}, {1, 2, 3, 4, 5, 6}));
   const Tensor live = zeros(device(), {3});
   StateDict part;
   part.add_range("a", tensor({3}, {2, 3, 4}), {2, 3}, 1);
   EXPECT_EQ(error_of(range(live, {2, 3}, 1), part), "");
-  EXPECT_EQ(error_of(range(live, {2, 3}, 2), part), "tensor a has elements 1 to 4, expected 2 to 5");
-  EXPECT_EQ(error_of(range(live, {2, 3}, 0), part), "tensor a has elements 1 to 4, expected 0 to 3");
+  EXPECT_EQ(error_of(range(live, {2, 3}, 2), part), "tensor a has elements 1 to 4, expected elements 2 to 5");
+  EXPECT_EQ(error_of(range(live, {2, 3}, 0), part), "tensor a has elements 1 to 4, expected elements 0 to 3");
   EXPECT_EQ(error_of(range(live, {3, 2}, 2), whole), "tensor a is f32 [2, 3], expected f32 [3, 2]");
   EXPECT_EQ(error_of(range(zeros(device(), {3}, DType::kF16), {2, 3}, 2), whole),
             "tensor a is f32 [2, 3], expected f16 [2, 3]");

@@ -1,5 +1,6 @@
 #include "tensor/state_dict.h"
 
+#include <memory>
 #include <string>
 
 #include "core/error.h"
@@ -73,6 +74,18 @@ TEST_F(StateDictTest, KeepsWhereARangeBelongs) {
   state_.add_range("t", tensor({2}, {3, 4}), {2, 3}, 2);
   EXPECT_EQ(state_.find("t")->global_shape(), (Shape{2, 3}));
   EXPECT_EQ(state_.find("t")->offset(), 2);
+}
+
+TEST_F(StateDictTest, APartIsWithinItsBox) {
+  const StateRange columns = {
+      .global_shape = {2, 3}, .offset = 1, .box = std::make_shared<const Box>(Box{{2, 3}, {0, 1}, {2, 2}})};
+  state_.add_part("t", tensor({3}, {3, 5, 6}), columns);
+  const BoxRange held = state_.find("t")->held();
+  EXPECT_EQ(text_of(held), "elements 1 to 4 of [0:2, 1:3] in [2, 3]");
+  EXPECT_EQ(code_of([&] { state_.add_part("longer", tensor({4}, {3, 5, 6, 7}), columns); }), Code::kInvalidArgument);
+  StateRange other = columns;
+  other.global_shape = {2, 4};
+  EXPECT_EQ(code_of([&] { state_.add_part("of another", tensor({3}, {3, 5, 6}), other); }), Code::kInvalidArgument);
 }
 
 TEST_F(StateDictTest, RefusesNamesThatAFileCouldNotHold) {

@@ -208,6 +208,33 @@ TEST(SharedSave, RangesThatOverlapOrLeaveAGapAreAnErrorOnAllRanksAndChangeNothin
   expect_refused(11, 11, "tensor part/weight: no rank has elements 10 to 20");
 }
 
+// Four ranks hold the quarters of a matrix, by rows and columns; then two hold its columns, and one all of it.
+TEST(SharedSave, BoxesOfAMatrixAreLoadedByAnotherNumberOfRanks) {
+  const TemporaryFolder folder;
+  const auto cell_of = [](const ShardedRank& rank) {
+    const int64_t rows = rank.size() == 4 ? 4 : 8, columns = rank.size() == 1 ? 6 : 3;
+    return Box{.view = {8, 6},
+               .begin = {rank.size() == 4 ? rank.rank() / 2 * 4 : 0, rank.size() == 1 ? 0 : rank.rank() % 2 * 3},
+               .size = {rows, columns}};
+  };
+  const auto part_of = [&](const ShardedRank& rank, bool is_filled) {
+    const Box box = cell_of(rank);
+    const Tensor all = numbered_range(rank.device(), DType::kF32, is_filled ? 1 : 2, 0, 48);
+    const Tensor cell = contiguous(all.as_strided(box.size, {6, 1}, all.offset() + box.begin[0] * 6 + box.begin[1]));
+    StateDict state;
+    state.add_part("weight", cell, {.global_shape = {8, 6}, .box = std::make_shared<const Box>(box)});
+    return state;
+  };
+  run_group(4, [&](const ShardedRank& rank) { rank.open(folder.path("run"), shared(part_of(rank, true)))->save(1); });
+  for (const int readers : {1, 2, 4}) {
+    run_group(readers, [&](const ShardedRank& rank) {
+      const StateDict expected = part_of(rank, true), own = part_of(rank, false);
+      EXPECT_EQ(rank.open(folder.path("run"), shared(own))->load(), 1);
+      expect_same_tensors(own, expected);
+    });
+  }
+}
+
 // The system's files. Counts the bytes that a thread reads of tensors' files.
 thread_local int64_t bytes_read = 0;
 thread_local std::set<int64_t> tensor_files;
