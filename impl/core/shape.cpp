@@ -32,7 +32,8 @@ Shape checked_strides(const Shape& shape, const int64_t* strides, const char* ar
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == 1) continue;
     if (strides[i] < 0)
-      fail(Code::kInvalidArgument, argument, "%s has the negative stride %" PRId64, argument, strides[i]);
+      fail(Code::kInvalidArgument, argument,
+           "%s has the negative stride %" PRId64 "; copy the elements in row-major order first", argument, strides[i]);
     int64_t step;
     if (__builtin_mul_overflow(shape[i] - 1, strides[i], &step) || __builtin_add_overflow(farthest, step, &farthest) ||
         farthest > INT64_MAX / 8 - 1) {

@@ -38,7 +38,8 @@ DType checked_type(const dlpack::DataType& type) {
     if (pair.code == type.code && size_of(pair.dtype) * 8 == type.bits) return pair.dtype;
   }
   fail(Code::kUnsupported, "managed",
-       "managed has elements of DLPack's type code %d with %d bits; there is no such dtype", type.code, type.bits);
+       "managed has elements of DLPack's type code %d with %d bits, which no dtype has; convert them first", type.code,
+       type.bits);
 }
 
 dlpack::DataType type_of(DType dtype) {

@@ -69,12 +69,34 @@ class Buffers(unittest.TestCase):
         del view
         data.append(4)
 
-    def test_that_cannot_be_shared_are_refused(self):
-        for wrong in (bytes(4), np.zeros(4)[::-1]):
-            with self.assertRaises((BufferError, ht.HalftoneException)):
+    def test_that_cannot_be_shared_are_refused_with_the_way_out(self):
+        fixed, repeated = np.zeros(4), np.broadcast_to(np.float32(1), (2, 3))
+        fixed.flags.writeable = False
+        odd = np.zeros(4, dtype=[("a", "f4"), ("b", "i1")])["a"]
+        for wrong, reason in ((bytes(4), "is read-only"), (fixed, "is read-only"), (repeated, "is read-only"),
+                              (np.zeros(4)[::-1], "has a negative stride"),
+                              (odd, "has a stride that is not a number of elements")):
+            with self.assertRaisesRegex(BufferError, reason + r".*halftone.tensor\(\) copies it"):
                 ht.from_buffer(wrong)
-        with self.assertRaises(TypeError):
+            self.assertEqual(ht.tensor(wrong).tolist(), list(wrong) if isinstance(wrong, bytes) else wrong.tolist())
+        for dtype, wider in (("u2", "i32"), ("u4", "i64"), ("u8", "i64")):
+            with self.assertRaisesRegex(TypeError, "have no dtype; halftone.tensor.. copies them as " + wider):
+                ht.from_buffer(np.zeros(2, dtype=dtype))
+        with self.assertRaisesRegex(TypeError, "another byte order; halftone.tensor.. copies them"):
+            ht.from_buffer(np.zeros(2, dtype=">f4"))
+        with self.assertRaisesRegex(TypeError, "elements of format 'Zd' have no dtype$"):
             ht.from_buffer(np.zeros(2, dtype=complex))
+
+    def test_of_unsigned_numbers_and_of_the_other_byte_order_are_copied_exactly(self):
+        for dtype, wider, largest in (("u2", "i32", 2**16 - 1), ("u4", "i64", 2**32 - 1), ("u8", "i64", 2**63 - 1)):
+            for order in "<>":
+                made = ht.tensor(np.array([[0, 1, 5], [largest, 258, 2]], dtype=order + dtype)[:, ::-1])
+                self.assertEqual((str(made.dtype), made.tolist()), (wider, [[5, 1, 0], [2, 258, largest]]))
+        for dtype, name in ((">f4", "f32"), (">f8", "f64"), (">f2", "f16"), (">i8", "i64"), (">i2", "i16")):
+            made = ht.tensor(np.array([1, -2, 300], dtype=dtype))
+            self.assertEqual((str(made.dtype), made.tolist()), (name, [1, -2, 300]))
+        with self.assertRaisesRegex(OverflowError, "is above the largest of i64"):
+            ht.tensor(np.array([2**63], dtype="u8"))
 
     def test_take_the_elements_of_a_tensor(self):
         values = array("d", [0, 0])

@@ -24,7 +24,7 @@ std::vector<int64_t> places_of(const BoxRange& range) {
   return places;
 }
 
-// Of a tensor of 48 elements.
+// Parts of a tensor of 48 elements.
 const Box kBoxes[] = {
     {{6, 8}, {0, 0}, {6, 8}},
     {{6, 8}, {2, 0}, {3, 8}},

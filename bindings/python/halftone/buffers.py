@@ -1,5 +1,6 @@
 """Data of Python in and out of tensors: buffers, numpy arrays, DLPack capsules and nested lists."""
 
+import sys
 from array import array
 
 from . import halftone as _generated
@@ -12,6 +13,10 @@ _DTYPES = {letter: Dtype[name] for letter, name in _LETTERS.items()}
 FORMATS = {dtype: letter for letter, dtype in reversed(list(_DTYPES.items()))}
 # array has no letter for these.
 _MEMORY = {Dtype.BOOL: "B", Dtype.F16: "H"}
+# Numbers without a sign have no dtype of their own; a copy is wider, so that it holds all of them.
+_WIDER = {"H": Dtype.I32, "I": Dtype.I64, "L": Dtype.I64, "Q": Dtype.I64}
+_UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}  # array's letter for so many bytes
+_OTHER_ORDERS = ">!" if sys.byteorder == "little" else "<"
 _DL_CPU = 1
 _default_device = None
 
@@ -27,10 +32,15 @@ def default_device():
 
 
 def dtype_of(view):
-    letter = view.format.lstrip("@=<")
-    if letter not in _DTYPES:
-        raise TypeError(f"elements of format {view.format!r} have no dtype")
-    return _DTYPES[letter]
+    letter = view.format.lstrip("@=<" if sys.byteorder == "little" else "@=>!")
+    if letter in _DTYPES:
+        return _DTYPES[letter]
+    advice = ""
+    if letter in _WIDER:
+        advice = f"; halftone.tensor() copies them as {_WIDER[letter].name.lower()}"
+    elif view.format[:1] in _OTHER_ORDERS and letter[1:] in (*_DTYPES, *_WIDER):
+        advice = ", since they are in another byte order; halftone.tensor() copies them"
+    raise TypeError(f"elements of format {view.format!r} have no dtype{advice}")
 
 
 def format_of(dtype):
@@ -77,11 +87,31 @@ def _from_numbers(data, device, wanted):
     return _generated.Tensor.from_bytes(device, dtype, shape, array(letter, values))
 
 
+def _copied(view):
+    """The dtype and the memory of a contiguous copy in this machine's byte order; numbers without a sign are wider."""
+    content = view if view.c_contiguous else view.tobytes()
+    letter, swaps = view.format.lstrip("@=<>!"), view.format[:1] in _OTHER_ORDERS
+    if letter not in _WIDER and not (swaps and letter in _DTYPES):
+        return dtype_of(view), content
+    numbers = array(_UNSIGNED[view.itemsize])
+    numbers.frombytes(bytes(content))
+    if swaps:
+        numbers.byteswap()
+    if letter not in _WIDER:
+        return _DTYPES[letter], numbers
+    dtype = _WIDER[letter]
+    try:
+        return dtype, array(format_of(dtype), numbers)
+    except OverflowError:
+        raise OverflowError(f"a number of format {view.format!r} is above the largest of {dtype.name.lower()}") from None
+
+
 def tensor(data, dtype=None, device=None):
     """Makes a tensor with a copy of data: numbers, nested lists of numbers, or an object with the buffer protocol, such
     as a numpy array.
 
     Numbers become f32, integers i64, booleans bool, and a buffer keeps its dtype, unless `dtype` says otherwise.
+    Unsigned numbers of 16 bits become i32, those of 32 and 64 bits i64; one that i64 cannot hold is an OverflowError.
     """
     device = device or default_device()
     if isinstance(dtype, str):
@@ -90,8 +120,8 @@ def tensor(data, dtype=None, device=None):
         made = _from_numbers(data, device, dtype)
     else:
         view = memoryview(data)
-        content = view if view.c_contiguous else view.tobytes()
-        made = _generated.Tensor.from_bytes(device, dtype_of(view), list(view.shape), content)
+        kept, content = _copied(view)
+        made = _generated.Tensor.from_bytes(device, kept, list(view.shape), content)
     return made if dtype is None else made.to(dtype)
 
 
@@ -99,13 +129,20 @@ def from_buffer(data, device=None):
     """Makes a tensor over the memory of a writable buffer, such as a numpy array, without a copy. The buffer stays
     locked while the tensor or a view of it lives.
 
-    After a change of the memory from outside call mark_written() before the next backward.
+    After a change of the memory from outside call mark_written() before the next backward. Memory that is read-only,
+    strides that are negative or no number of elements, and elements without a dtype cannot be shared; tensor() copies
+    such a buffer.
     """
     view = memoryview(data)
-    if any(stride % view.itemsize for stride in view.strides):
-        raise ValueError("a stride of the buffer is not a number of elements")
+    dtype = dtype_of(view)
+    for is_so, what in ((view.readonly, "is read-only"),
+                        (any(stride < 0 for stride in view.strides), "has a negative stride"),
+                        (any(stride % view.itemsize for stride in view.strides),
+                         "has a stride that is not a number of elements")):
+        if is_so:
+            raise BufferError(f"the buffer {what}, so its memory cannot be shared; halftone.tensor() copies it")
     strides = [stride // view.itemsize for stride in view.strides]
-    return _generated.borrow_buffer(data, device or default_device(), dtype_of(view), list(view.shape), strides)
+    return _generated.borrow_buffer(data, device or default_device(), dtype, list(view.shape), strides)
 
 
 from_numpy = from_buffer
