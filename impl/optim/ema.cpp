@@ -31,7 +31,27 @@ void require_averageable(const std::vector<NamedParameter>& parameters) {
   }
 }
 
+void require_averageable(const AveragedBuffer& buffer, const ContextDevice& device) {
+  const char* name = buffer.name.c_str();
+  if (buffer.tensor.dtype() != DType::kF32) {
+    fail(Code::kDtypeMismatch, "module", "buffer %s is %s, expected f32", name, name_of(buffer.tensor.dtype()));
+  }
+  if (&buffer.tensor.device() != &device) fail(Code::kDevice, "module", "buffer %s is on another device", name);
+  if (!buffer.tensor.is_contiguous() || buffer.tensor.storage()->is_read_only()) {
+    fail(Code::kUnsupported, "module", "buffer %s is not contiguous, or over read-only memory", name);
+  }
+}
+
 int64_t size_of_shard(const Parameter& parameter) { return parameter.shard().end - parameter.shard().begin; }
+
+UpdateSlot slot_of(const AveragedBuffer& buffer) {
+  UpdateSlot slot = {};
+  slot.master = static_cast<float*>(buffer.tensor.data());
+  slot.compute_dtype = DType::kF32;
+  slot.size = buffer.tensor.numel();
+  slot.moment1 = {.data = buffer.average.data(), .scales = nullptr, .dtype = DType::kF32};
+  return slot;
+}
 
 // A sharded parameter has its shard averaged: 1-D, unless it is all of the parameter.
 Tensor first_average(const Parameter& parameter) {
@@ -45,16 +65,21 @@ Tensor first_average(const Parameter& parameter) {
 
 }  // namespace
 
-Ema::Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings)
-    : parameters_(std::move(parameters)), settings_(settings) {
+Ema::Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings, std::vector<AveragedBuffer> buffers)
+    : parameters_(std::move(parameters)), buffers_(std::move(buffers)), settings_(settings) {
   require_averageable(parameters_);
   std::vector<int64_t> sizes;
   for (const NamedParameter& named : parameters_) {
     averages_.push_back(first_average(*named.parameter));
     sizes.push_back(size_of_shard(*named.parameter));
   }
+  for (AveragedBuffer& buffer : buffers_) {
+    require_averageable(buffer, device());
+    buffer.average = converted(buffer.tensor, DType::kF32, Category::kOptimizer);
+    sizes.push_back(buffer.tensor.numel());
+  }
   saved_.resize(parameters_.size());
-  slots_ = {device(), std::vector<UpdateSlot>(parameters_.size())};
+  slots_ = {device(), std::vector<UpdateSlot>(sizes.size())};
   chunks_ = {device(), plan_chunks(sizes)};
 }
 
@@ -73,6 +98,7 @@ MultiTensor<UpdateSlot> Ema::slots() {
       slots[i] = weights_slot(parameter);
       slots[i].moment1 = {.data = averages_[i].data(), .scales = nullptr, .dtype = DType::kF32};
     }
+    for (size_t i = 0; i < buffers_.size(); ++i) slots[parameters_.size() + i] = slot_of(buffers_[i]);
   });
   return {
       .slots = slots_.device(), .chunks = chunks_.device(), .slot_count = slots_.size(), .chunk_count = chunks_.size()};
@@ -105,6 +131,7 @@ void Ema::swap() {
     if (narrowed[i].defined()) averages_[i] = std::move(narrowed[i]);
   }
   for (const NamedParameter& named : parameters_) named.parameter->mark_updated();
+  for (const AveragedBuffer& buffer : buffers_) buffer.tensor.bump_version();
   for (const NamedParameter& named : parameters_) named.parameter->mark_current();
   swapped_ = !swapped_;
   tell_ranks();

@@ -16,25 +16,34 @@ struct EmaSettings {
   bool warms_up;  // the n-th update, counted from 1, decays by (1 + n) / (10 + n) where that is less
 };
 
+// A tensor beside the parameters that is averaged as they are, such as running statistics.
+struct AveragedBuffer {
+  std::string name;
+  Tensor tensor;
+  Tensor average = {};  // in f32; between two swaps this has the tensor's own values
+};
+
 class Ema final : public RefCounted {
  public:
-  // Averages that begin as the weights. Throws STATE for no parameters, DTYPE_MISMATCH for weights of f64, DEVICE for
-  // parameters on several devices, UNSUPPORTED for offloaded state, OUT_OF_MEMORY.
-  Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings);
+  // Averages that begin as the weights and buffers. Throws STATE for no parameters, DTYPE_MISMATCH for weights of f64
+  // and buffers that are not f32, DEVICE for parameters or buffers on several devices, UNSUPPORTED for offloaded state
+  // and buffers that are not contiguous or read-only, OUT_OF_MEMORY.
+  Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings, std::vector<AveragedBuffer> buffers = {});
 
   size_t size() const noexcept { return parameters_.size(); }
   const std::string& name(size_t index) const noexcept { return parameters_[index].name; }
   const Parameter& parameter(size_t index) const noexcept { return *parameters_[index].parameter; }
   // Live, in f32, of the shard alone if ranks share the parameter; between two swaps these are the weights.
   const Tensor& average(size_t index) const noexcept { return averages_[index]; }
+  const std::vector<AveragedBuffer>& buffers() const noexcept { return buffers_; }
   int64_t update_count() const noexcept { return updates_; }
   void set_update_count(int64_t count) noexcept { updates_ = count; }
   // average = decay average + (1 - decay) weight. Allocates no tensor. Throws STATE while swapped.
   void update();
   // A copy in f32. Throws STATE while swapped, UNSUPPORTED for a shard. REQUIRES: index < size().
   Tensor read(size_t index) const;
-  // Exchanges the weights with the averages. A second swap restores both exactly. Throws OUT_OF_MEMORY, and nothing has
-  // changed; and if ranks share weights, whose ranks all call this, errors of their group.
+  // Exchanges the weights and buffers with the averages. A second swap restores both exactly. Throws OUT_OF_MEMORY, and
+  // nothing has changed; and if ranks share weights, whose ranks all call this, errors of their group.
   void swap();
   bool is_swapped() const noexcept { return swapped_; }
 
@@ -49,6 +58,7 @@ class Ema final : public RefCounted {
   std::vector<Tensor> averages_in_narrow() const;
 
   std::vector<NamedParameter> parameters_;
+  std::vector<AveragedBuffer> buffers_;
   EmaSettings settings_;
   std::vector<Tensor> averages_;  // f32
   std::vector<Tensor> saved_;     // while swapped: weights of 16 bits, which could not hold what they hold afterwards

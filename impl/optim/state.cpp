@@ -127,6 +127,7 @@ StateDict averages_of(const Ema& ema) {
   for (size_t i = 0; i < ema.size(); ++i) {
     add_moment(state, numbered(i, ema.name(i)), {.values = ema.average(i), .scales = {}}, ema.parameter(i));
   }
+  for (const AveragedBuffer& buffer : ema.buffers()) state.add("buffer." + buffer.name, buffer.average);
   return state;
 }
 

@@ -1,11 +1,12 @@
 /** @file
- * Exponential moving averages of weights, for evaluation with weights that vary less than those that train.
+ * Exponential moving averages of weights, for evaluation with weights that vary less than those that train. Averages
+ * that are made from a module include the running statistics of batch norm, so the averaged weights need no pass over
+ * the data that recomputes them (torch.optim.swa_utils.update_bn). Averages of a parameter set do not: after a swap the
+ * statistics are still those of the weights that train.
  *
  * @code
- * htone_parameters* parameters;
  * htone_ema* ema;
- * check(htone_parameters_create_from_module(model, &parameters));
- * check(htone_ema_create(parameters, NULL, &ema));
+ * check(htone_ema_create_from_module(model, NULL, &ema));
  * check(htone_ema_update(ema)); // after every step
  * check(htone_ema_swap(ema));   // the model has the averages
  * check(htone_module_forward(model, x, NULL, &y));
@@ -17,6 +18,7 @@
 #ifndef HALFTONE_EMA_H
 #define HALFTONE_EMA_H
 
+#include "halftone/nn.h"
 #include "halftone/parameters.h"
 
 #ifdef __cplusplus
@@ -47,7 +49,8 @@ HTONE_EXPORT htone_status htone_ema_options_init(htone_ema_options* options);
 
 /** Makes averages that begin as the weights. They are FP32 for every storage of the weights.
  *
- * @param[in] parameters in f32, f16 or bf16, of an optimizer or none; retained. The set may change afterwards.
+ * @param[in] parameters in f32, f16 or bf16, of an optimizer or none; retained. The set may change afterwards. Buffers
+ *   are not averaged: use htone_ema_create_from_module for a module with batch norm.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the averages, in the set's order; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameters), DTYPE_MISMATCH, DEVICE (they are on several),
@@ -56,6 +59,22 @@ HTONE_EXPORT htone_status htone_ema_options_init(htone_ema_options* options);
  */
 HTONE_API htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_options* options,
                                         htone_ema** out);
+
+/** Makes averages of all parameters of a module and of its floating-point buffers, such as running statistics. A swap
+ * exchanges both; buffers of integers, such as batch counters, stay as they are. htone_ema_count and htone_ema_read are
+ * about the parameters alone. A checkpoint saves the averages of buffers too, and one that lacks them does not load.
+ *
+ * @param[in] module borrowed; its parameters are in f32, f16 or bf16, its floating-point buffers contiguous and in f32.
+ *   Its parameters and buffers are retained; those that are added or replaced afterwards are not averaged.
+ * @param[in] options optional; NULL means the defaults.
+ * @param[out] out the averages, in the order of the module's parameters; owned by the caller.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameters), DTYPE_MISMATCH, DEVICE (they are on several),
+ *   UNSUPPORTED (the state is offloaded, or a buffer is not contiguous or read-only), OUT_OF_MEMORY.
+ * @source torch.optim.swa_utils.AveragedModel with use_buffers=True.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_ema_create_from_module(htone_module* module, const htone_ema_options* options,
+                                                    htone_ema** out);
 
 /** Adds a reference.
  *
@@ -85,10 +104,10 @@ HTONE_EXPORT htone_status htone_ema_release(htone_ema* ema);
  */
 HTONE_API htone_status htone_ema_update(htone_ema* ema);
 
-/** Exchanges weights and averages, with the copies for autocast; a second call restores both exactly. Weights in 16
- * bits without a master become the rounded averages, and are saved meanwhile: 2 bytes a parameter. A step in between
- * would train the averages, and an optimizer that is made in between and keeps weights only in 16 bits rounds them.
- * Every rank that shares the weights (fsdp.h) calls it.
+/** Exchanges weights and averages, and buffers and theirs, with the copies for autocast; a second call restores both
+ * exactly. Weights in 16 bits without a master become the rounded averages, and are saved meanwhile: 2 bytes a
+ * parameter. A step in between would train the averages, and an optimizer that is made in between and keeps weights
+ * only in 16 bits rounds them. Every rank that shares the weights (fsdp.h) calls it.
  *
  * @param[in] ema borrowed.
  * @errors INVALID_HANDLE, STATE (a parameter was sharded after its average was made), OUT_OF_MEMORY (nothing has

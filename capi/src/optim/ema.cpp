@@ -19,6 +19,19 @@ Ref<optim::Ema> make_ema(const ParameterSet& parameters, const optim::EmaSetting
   return make_ref<optim::Ema>(parameters.items(), settings);
 }
 
+// Counters are no statistics: they stay those of training. A deferred module has its buffers once it is there.
+Ref<optim::Ema> make_ema_of_module(const nn::Module& module, const optim::EmaSettings& settings) {
+  std::vector<NamedParameter> parameters = ParameterSet(module.parameters()).items();
+  for (const NamedParameter& named : parameters) {
+    if (named.parameter->is_deferred()) named.parameter->materialize();
+  }
+  std::vector<optim::AveragedBuffer> buffers;
+  for (nn::NamedBuffer& buffer : module.buffers()) {
+    if (is_float(buffer.tensor.dtype())) buffers.push_back({.name = std::move(buffer.name), .tensor = buffer.tensor});
+  }
+  return make_ref<optim::Ema>(std::move(parameters), settings, std::move(buffers));
+}
+
 Tensor average_at(const optim::Ema& ema, size_t index) {
   require_index(index, ema.size());
   return ema.read(index);
@@ -28,6 +41,10 @@ Tensor average_at(const optim::Ema& ema, size_t index) {
 
 htone_status htone_ema_create(htone_parameters* parameters, const htone_ema_options* options, htone_ema** out) {
   return Call(make_ema, parameters, as<ema_settings>(options), out);
+}
+
+htone_status htone_ema_create_from_module(htone_module* module, const htone_ema_options* options, htone_ema** out) {
+  return Call(make_ema_of_module, module, as<ema_settings>(options), out);
 }
 
 htone_status htone_ema_update(htone_ema* ema) { return Call(&optim::Ema::update, ema); }

@@ -127,6 +127,40 @@ static void averages_swapped_with_the_weights_are_neither_saved_nor_loaded(void*
   assert_ok(htone_checkpoint_release(checkpoint));
 }
 
+static void averages_of_running_statistics_are_saved_and_loaded(void** state) {
+  (void)state;
+  htone_module* module = NULL;
+  htone_tensor* mean = NULL;
+  htone_ema* ema = NULL;
+  int64_t step = -1;
+  assert_ok(htone_module_create_batch_norm1d(test_device(), 2, NULL, &module));
+  assert_ok(htone_module_buffer(keep_module(module), 0, &mean));
+  keep_tensor(mean);
+  assert_ok(htone_tensor_fill(mean, 5));
+  assert_ok(htone_ema_create_from_module(module, NULL, &ema));
+  keep_ema(ema);
+  htone_checkpoint* checkpoint = open_checkpoint();
+  assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", ema));
+  assert_ok(htone_checkpoint_save(checkpoint, 1));
+  assert_ok(htone_tensor_fill(mean, 9));
+  assert_ok(htone_ema_update(ema));
+  assert_ok(htone_checkpoint_load(checkpoint, &step));
+  assert_ok(htone_ema_swap(ema));
+  assert_values(mean, 0, 5, 5);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(mean, 0, 9, 9);
+  assert_ok(htone_checkpoint_release(checkpoint));
+  /* A checkpoint of the parameters alone lacks them. */
+  checkpoint = open_checkpoint();
+  assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", make_averages(module)));
+  assert_ok(htone_checkpoint_save(checkpoint, 2));
+  assert_ok(htone_checkpoint_release(checkpoint));
+  checkpoint = open_checkpoint();
+  assert_ok(htone_checkpoint_add_ema(checkpoint, "averages", ema));
+  assert_fails(htone_checkpoint_load(checkpoint, &step), HTONE_ERROR_FORMAT, "buffer.running_mean is missing");
+  assert_ok(htone_checkpoint_release(checkpoint));
+}
+
 static void averages_of_other_parameters_are_refused_and_nothing_changes(void** state) {
   (void)state;
   int64_t step = -1;
@@ -157,6 +191,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a14_a_load_into_elements_that_overlap_is_refused_and_changes_nothing),
       cmocka_unit_test(a14_a_load_into_memory_that_is_read_only_is_refused_and_changes_nothing),
       cmocka_unit_test(averages_swapped_with_the_weights_are_neither_saved_nor_loaded),
+      cmocka_unit_test(averages_of_running_statistics_are_saved_and_loaded),
       cmocka_unit_test(averages_of_other_parameters_are_refused_and_nothing_changes),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));

@@ -234,6 +234,86 @@ static void averages_need_parameters_of_at_most_32_bits(void** state) {
   assert_null(ema);
 }
 
+static htone_tensor* buffer_of(htone_module* module, size_t index) {
+  htone_tensor* buffer = NULL;
+  assert_ok(htone_module_buffer(module, index, &buffer));
+  return keep_tensor(buffer);
+}
+
+/* A batch of two channels with two rows of `value`. */
+static void train_on(htone_module* module, double value) {
+  forward(module, make_tensor(HTONE_F32, (const double[]){value, value, value, value}, 2, 2, 2));
+}
+
+static htone_module* make_batch_norm(void) {
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_batch_norm1d(test_device(), 2, NULL, &module));
+  return keep_module(module);
+}
+
+static htone_ema* make_ema_from(htone_module* module, double decay) {
+  const htone_ema_options options = {.struct_size = sizeof options, .decay = decay};
+  htone_ema* ema = NULL;
+  assert_ok(htone_ema_create_from_module(module, &options, &ema));
+  return keep_ema(ema);
+}
+
+static void averages_of_a_module_have_its_running_statistics(void** state) {
+  (void)state;
+  htone_module* module = make_batch_norm();
+  htone_ema* ema = make_ema_from(module, 0.5);
+  htone_tensor *mean = buffer_of(module, 0), *var = buffer_of(module, 1), *count = buffer_of(module, 2);
+  double running = 0, average = 0;
+  for (int step = 1; step <= 3; ++step) {
+    train_on(module, step);
+    running = 0.9 * running + 0.1 * step;
+    assert_ok(htone_ema_update(ema));
+    average = 0.5 * average + 0.5 * running;
+  }
+  size_t parameters = 0;
+  assert_ok(htone_ema_count(ema, &parameters));
+  assert_int_equal(parameters, 2);
+  assert_values(mean, 1e-6, running, running);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(mean, 1e-6, average, average);
+  assert_values(var, 1e-6, 0.8045, 0.8045); /* of 0.9, 0.81, 0.729, from 1 */
+  assert_values(count, 0, 3);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(mean, 1e-6, running, running);
+  assert_values(var, 1e-6, 0.729, 0.729);
+}
+
+/* Averages of a parameter set: statistics stay those of training. */
+static void averages_of_parameters_leave_running_statistics(void** state) {
+  (void)state;
+  htone_module* module = make_batch_norm();
+  htone_ema* ema = NULL;
+  assert_ok(htone_ema_create(parameters_of_module(module), NULL, &ema));
+  keep_ema(ema);
+  train_on(module, 1);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(buffer_of(module, 0), 1e-7, 0.1, 0.1);
+}
+
+static htone_status no_forward(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module, (void)call, (void)user;
+  return HTONE_ERROR_INTERNAL;
+}
+
+static void buffers_that_cannot_be_averaged_are_named(void** state) {
+  (void)state;
+  htone_module* module = NULL;
+  htone_ema* ema = NULL;
+  assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &module));
+  keep_module(module);
+  assert_ok(htone_module_add_child(module, "linear", make_linear(test_device(), 2, 2, 0)));
+  assert_ok(htone_module_add_buffer(module, "seen", make_scalar(HTONE_I64, 7)));
+  make_ema_from(module, 0.5);
+  assert_ok(htone_module_add_buffer(module, "gain", make_scalar(HTONE_F16, 1)));
+  assert_fails(htone_ema_create_from_module(module, NULL, &ema), HTONE_ERROR_DTYPE_MISMATCH, "buffer gain is f16");
+  assert_null(ema);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(averages_follow_their_formula_from_the_first_weights_on),
@@ -246,6 +326,9 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_swap_between_forward_and_backward_is_found),
       cmocka_unit_test(averages_take_4_bytes_and_an_update_takes_none),
       cmocka_unit_test(averages_need_parameters_of_at_most_32_bits),
+      cmocka_unit_test(averages_of_a_module_have_its_running_statistics),
+      cmocka_unit_test(averages_of_parameters_leave_running_statistics),
+      cmocka_unit_test(buffers_that_cannot_be_averaged_are_named),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
