@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/error.h"
+
 namespace halftone::parallel {
 namespace {
 
@@ -88,6 +90,22 @@ void compare_signatures(const Exchange& exchange, const std::vector<std::string>
   const std::vector<int64_t> hashes = exchange.gather({&own, 1}, exchange.options(Purpose::kModel));
   const bool are_equal = std::all_of(hashes.begin(), hashes.end(), [&](int64_t hash) { return hash == hashes[0]; });
   if (!are_equal) fail_difference(exchange, signature, {.argument = "module", .subject = "model"});
+}
+
+void check_with_ranks(const Exchange& exchange, const std::vector<std::string>& parts,
+                      const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const Error& refusal) {
+    std::vector<std::string> lines = parts;
+    lines.push_back(std::string("refused: ") + refusal.what());
+    try {
+      compare_signatures(exchange, lines);
+    } catch (const Error&) {
+      // The others are told, or are gone; this rank's own error says more.
+    }
+    throw;
+  }
 }
 
 }  // namespace halftone::parallel

@@ -56,7 +56,10 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, std::vector<Na
   if (LateStates::suits(exchange_.device())) {
     late_ = std::make_unique<LateStates>(exchange_.device(), exchange_.rank(), exchange_.size());
   }
-  if (parameters_.empty()) fail(Code::kState, "parameters", "every parameter is frozen, so that none takes a gradient");
+  check_with_ranks(exchange_, signature_of(all_, module_buffers_), [this] {
+    if (!parameters_.empty()) return;
+    fail(Code::kState, "parameters", "every parameter is frozen, so that none takes a gradient");
+  });
   for (const NamedParameter& named : all_) named.parameter->materialize();
   compare_models();
   broadcast_weights(exchange_, all_, 0);

@@ -99,7 +99,7 @@ Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<
       forwards_(exchange_, options_.is_deterministic, options_.compares_batches),
       ranks_(make_ref<Ranks>(*this)),
       units_(!is_full(), options_.most_units) {
-  require_shareable();
+  check_with_ranks(exchange_, signature_of(all_, buffers), [this] { require_shareable(); });
   if (options_.is_deterministic) exchange_.set_deterministic();
   if (LateStates::suits(exchange_.device())) {
     late_ = std::make_unique<LateStates>(exchange_.device(), exchange_.rank(), exchange_.size());
@@ -110,7 +110,6 @@ Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<
     index_of_.emplace(named.parameter.get(), parameters_.size());
     parameters_.push_back(named);
   }
-  if (parameters_.empty()) fail(Code::kState, "module", "every parameter is frozen, so that none takes a gradient");
   gradients_ = make_ref<GradientShards>(parameters_, exchange_,
                                         GradientRule{.keeps_buckets = options_.sharding == Sharding::kOptimizer,
                                                      .is_deterministic = options_.is_deterministic,
@@ -129,6 +128,11 @@ Sharded::~Sharded() {
 }
 
 void Sharded::require_shareable() const {
+  const Claims free(all_);
+  const auto is_frozen = [](const NamedParameter& named) { return named.parameter->is_frozen(); };
+  if (std::all_of(all_.begin(), all_.end(), is_frozen)) {
+    fail(Code::kState, "module", "every parameter is frozen, so that none takes a gradient");
+  }
   for (const NamedParameter& named : all_) {
     const Parameter& parameter = *named.parameter;
     const char* name = named.name.c_str();

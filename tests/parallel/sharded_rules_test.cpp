@@ -1,6 +1,8 @@
 // Sharded training beside its straight path: backwards that fail or leave out parameters, gradients of several
 // backwards, values that are not finite, and frozen parameters.
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "autograd/gradient_hook.h"
 #include "optim/grad_scaler.h"
@@ -30,6 +32,53 @@ TEST(ShardedRules, AParameterWithoutAGradientIsNamedOnAllRanks) {
     EXPECT_TRUE(contains(error, "1.weight on rank 0")) << error.what();
     EXPECT_FALSE(used->parameters()[0].parameter->has_shard_grad());
   });
+}
+
+// The other ranks are told the name of the rank and the difference; afterwards the group still works.
+TEST(ShardedRules, D26_AModelThatOneRankCannotShardIsToldOnAll) {
+  const struct {
+    std::function<Ref<nn::Module>(ContextDevice&, std::vector<Ref<optim::Optimizer>>&)> make;
+    Code own;
+    const char* own_text;
+    const char* text;
+  } cases[] = {
+      {[](ContextDevice& device, auto&) -> Ref<nn::Module> {
+         return make_ref<nn::Sequential>(
+             std::vector<Ref<nn::Module>>{make_ref<nn::Linear>(device, kFeatures, kHidden, true, DType::kBF16)});
+       },
+       Code::kDtypeMismatch, "parameter 0.weight is bf16, expected f32 weights",
+       "] bf16 where rank 0 has parameter 0.weight ["},
+      {[](ContextDevice& device, auto& optimizers) {
+         const Ref<nn::Module> model = make_perceptron(device);
+         optimizers.push_back(make_adamw(*model));
+         return model;
+       },
+       Code::kState, "has an optimizer; shard the module first", "has refused: parameter 0.weight has an optimizer"},
+      {[](ContextDevice& device, auto&) {
+         const Ref<nn::Module> model = make_perceptron(device);
+         for (const NamedParameter& named : model->parameters()) named.parameter->set_frozen(true);
+         return model;
+       },
+       Code::kState, "every parameter is frozen", "has frozen parameter 0.weight"},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.own_text);
+    run_ranks(3, [&](Rank& rank) {
+      std::vector<Ref<optim::Optimizer>> optimizers;
+      const bool is_spoiled = rank.number() == 1;
+      {
+        const Ref<nn::Module> model =
+            is_spoiled ? test.make(rank.device(), optimizers) : make_perceptron(rank.device());
+        const Error error = error_of([&] { shard(rank, *model, small_units(Sharding::kFull)); });
+        EXPECT_EQ(error.code(), is_spoiled ? test.own : Code::kComm) << error.what();
+        EXPECT_TRUE(contains(error, is_spoiled ? test.own_text : test.text)) << error.what();
+        EXPECT_TRUE(is_spoiled || contains(error, "rank 1 differs from that of rank 0")) << error.what();
+      }
+      const Ref<nn::Module> model = make_perceptron(rank.device());
+      const Ref<Sharded> sharded = shard(rank, *model, small_units(Sharding::kFull));
+      backward(*model, rank);
+    });
+  }
 }
 
 TEST(ShardedRules, ABackwardThatFailsOnOneRankIsAnErrorOfAllWhichGoOn) {
