@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/formula/norm_range.h"
+#include "backend/formula/set_moments.h"
 #include "nn/batch_norm.h"
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/record.h"
@@ -64,34 +66,34 @@ class StatisticsExchange final : public RefCounted {
   uint64_t calls_ = 0;
 };
 
-// Means, then variances, of [channels] over all ranks; the elements of each channel.
+// Means, then variances as NormStatistics hold them, of [channels] over all ranks; the elements of each channel.
 struct Statistics {
   Numbers values;
   double count = 0;
 };
 
-// Mean and squared deviation of parts are joined by Chan's formula, which does not subtract large numbers.
+double stored_variance_of(const SetMoments& moments) {
+  if (moments.squares < 0) return moments.squares / std::sqrt(moments.count);
+  return moments.count == 0 ? 0 : moments.squares / moments.count;
+}
+
 Statistics joined(const Numbers& parts, size_t ranks, size_t channels) {
   const size_t stride = 1 + 2 * channels;
   Statistics all = {.values = Numbers(2 * channels), .count = 0};
-  for (size_t rank = 0; rank < ranks; ++rank) {
-    const double* part = parts.data() + rank * stride;
-    const double count = all.count + part[0];
-    if (part[0] == 0) continue;
-    for (size_t c = 0; c < channels; ++c) {
-      double& mean = all.values[c];
-      double& variance = all.values[channels + c];
-      const double delta = part[1 + c] - mean;
-      mean += delta * part[0] / count;
-      const double between = delta * delta * all.count * part[0] / count;
-      variance = (variance * all.count + part[1 + channels + c] * part[0] + between) / count;
+  for (size_t rank = 0; rank < ranks; ++rank) all.count += parts[rank * stride];
+  for (size_t c = 0; c < channels; ++c) {
+    SetMoments moments = {};
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      const double* part = parts.data() + rank * stride;
+      moments = halftone::joined(moments, {part[0], part[1 + c], squares_of_root(part[1 + channels + c])});
     }
-    all.count = count;
+    all.values[c] = moments.mean;
+    all.values[channels + c] = stored_variance_of(moments);
   }
   return all;
 }
 
-// The count of this rank's elements a channel, its means and its biased variances.
+// The count of this rank's elements a channel, its means and the roots of its sums of squared deviations.
 Numbers own_statistics(const Tensor& x) {
   const int64_t channels = x.size(1);
   const int64_t count = x.numel() / std::max<int64_t>(channels, 1);
@@ -103,11 +105,10 @@ Numbers own_statistics(const Tensor& x) {
   Shape shape = x.shape();
   for (int dim = 0; dim < shape.rank(); ++dim) shape[dim] = dim == 1 ? channels : 1;
   const Tensor means = empty(x.device(), DType::kF64, shape);
-  const Tensor variances = empty(x.device(), DType::kF64, shape);
-  launch(kName, x.device(), &Kernels::reduce, &ReduceKernels::variance,
-         Variance{.divisor = static_cast<double>(count), .takes_root = false}, x.view(), means.view(),
-         variances.view());
-  for (const Tensor* part : {&means, &variances}) {
+  const Tensor roots = empty(x.device(), DType::kF64, shape);
+  launch(kName, x.device(), &Kernels::reduce, &ReduceKernels::variance, Variance{.divisor = 1, .takes_root = true},
+         x.view(), means.view(), roots.view());
+  for (const Tensor* part : {&means, &roots}) {
     const Numbers numbers = to_host(*part);
     own.insert(own.end(), numbers.begin(), numbers.end());
   }
@@ -176,7 +177,7 @@ struct SyncBatchNormBackward final : Node {
     const Numbers weights = scale.defined() ? to_host(scale) : Numbers(channels, 1.0);
     Numbers shift(channels), slope(channels);
     for (size_t c = 0; c < channels; ++c) {
-      const double factor = weights[c] / std::sqrt(moments[channels + c] + norm.epsilon) / count;
+      const double factor = weights[c] / deviation_of(moments[channels + c], norm.epsilon) / count;
       shift[c] = factor * sums[c];
       slope[c] = factor * sums[channels + c];
     }
@@ -222,7 +223,8 @@ class RankBatchNorm final : public nn::BatchNormSync {
                     .epsilon = settings.epsilon,
                     .rows = x.size(1),
                     .groups = x.size(1),
-                    .spatial = x.numel() > 0 ? x.numel() / x.size(1) : 1};
+                    .spatial = x.numel() > 0 ? x.numel() / x.size(1) : 1,
+                    .are_stored = true};
     const Tensor result = empty(x.device(), dtype, x.shape());
     const DType compute = norm_compute_dtype(x.dtype());
     const Tensor scale = affine_operand(weight, compute), shift = affine_operand(bias, compute);

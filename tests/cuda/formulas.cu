@@ -25,6 +25,7 @@
 #include "backend/formula/rounding_key.h"
 #include "backend/formula/running_statistic.h"
 #include "backend/formula/schedule.h"
+#include "backend/formula/set_moments.h"
 #include "backend/formula/sgd.h"
 #include "backend/formula/shuffle.h"
 #include "backend/formula/sigmoid.h"
@@ -32,6 +33,7 @@
 #include "backend/formula/split_master.h"
 #include "backend/formula/squarable.h"
 #include "backend/formula/stochastic_rounding.h"
+#include "backend/formula/vector_norm.h"
 #include "backend/formula/weight_tree.h"
 #include "core/host_device.h"
 #include "core/philox.h"
@@ -67,6 +69,12 @@ HALFTONE_HOST_DEVICE double call_norm_range(double x) {
   const double scale = scale_of_elements<float>(x, deviation_of(stored, x));
   return leaves_range<float>(x, x) || is_ordinary<float>(x, x) ? scale
                                                                : moved_statistic(x, x, 1, plain_variance(stored), x);
+}
+
+HALFTONE_HOST_DEVICE double call_vector_norm(double x) {
+  const SetMoments moments = joined({x, x, x}, {x, x, squares_of_root(x)});
+  return may_leave_range(x, true) ? norm_of_shares(x, x, power_of_share(x, x, x)) + norm_slope(x, x, x)
+                                  : deviation_slope(x, moments.mean, root_of_squares(moments.squares));
 }
 
 HALFTONE_HOST_DEVICE float call_squarable(float x) { return squarable_grad(x, x, x); }

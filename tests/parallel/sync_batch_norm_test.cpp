@@ -2,6 +2,8 @@
 #include "parallel/sync_batch_norm.h"
 
 #include "nn/batch_norm.h"
+#include "ops/elementwise/scalar.h"
+#include "ops/ops.h"
 #include "replicas.h"
 
 namespace halftone::parallel {
@@ -94,6 +96,39 @@ TEST(SyncBatchNorm, PartsOfDifferentSizesAreLikeOneBatch) { expect_like_one_rank
 TEST(SyncBatchNorm, ARankWithoutImagesTakesPart) { expect_like_one_rank({3, 3, 7}); }
 
 TEST(SyncBatchNorm, OneRankIsLikeTheLayerAlone) { expect_like_one_rank({5}); }
+
+// A layer of f64 images times 2^exponent; results are float, so the gradient is scaled back.
+Results compute_wide(ContextDevice& device, const nn::BatchNorm& layer, int64_t begin, int64_t end, int exponent) {
+  const auto wide = [&](double frequency, int power) {
+    const Tensor narrow = images(device, begin, end, frequency, 1000);
+    return ops::mul_scalar(ops::cast(narrow, DType::kF64), std::ldexp(1.0, power));
+  };
+  const Tensor input = wide(0.37, exponent);
+  set_requires_grad(input, true);
+  const Tensor output = layer.run(input);
+  run_backward(output, wide(0.91, 0), false);
+  const Tensor grad = ops::mul_scalar(accumulator_of(input)->grad(), std::ldexp(1.0, exponent));
+  Results results = {};
+  results.output = values_of(ops::cast(output, DType::kF32));
+  results.input_grad = values_of(ops::cast(grad, DType::kF32));
+  return results;
+}
+
+TEST(SyncBatchNorm, TheScaleOfF64ImagesDoesNotMatter) {
+  run_ranks(3, [](Rank& rank) {
+    const Ref<nn::BatchNorm> layer = make_ref<nn::BatchNorm>(
+        rank.device(), kChannels, DType::kF64, nn::BatchNormOptions{.epsilon = 0, .most_rank = 4},
+        nn::Affine::make(rank.device(), {kChannels}, DType::kF64, true, true));
+    synchronize_batch_norm(*layer, *rank.group);
+    const int64_t begin = 2 * rank.number();
+    const Results expected = compute_wide(rank.device(), *layer, begin, begin + 2, 0);
+    for (const int exponent : {530, 900, -530, -900}) {
+      const Results results = compute_wide(rank.device(), *layer, begin, begin + 2, exponent);
+      EXPECT_LT(relative_difference(results.output, expected.output), 1e-6) << exponent;
+      EXPECT_LT(relative_difference(results.input_grad, expected.input_grad), 1e-5) << exponent;
+    }
+  });
+}
 
 TEST(SyncBatchNorm, EvaluationNeedsNoOtherRank) {
   run_ranks(2, [](Rank& rank) {

@@ -30,7 +30,7 @@ extern "C" {
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also where p is below 0 or infinite and there is no element),
  *   DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision in double, one rounding.
+ * @precision in double, one rounding; powers that leave double's range, up or down, do not matter.
  * @source torch.linalg.vector_norm.
  * @since 0.1
  */

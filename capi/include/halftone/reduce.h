@@ -97,7 +97,8 @@ HTONE_API htone_status htone_amin(htone_tensor* input, int32_t dim_count, const 
  * @param[out] out dtype of input (f32 under autocast); owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision two passes in double, the mean first, one rounding; exactly 0 for equal elements.
+ * @precision two passes in double, the mean first, one rounding; exactly 0 for equal elements. Squares beyond double
+ *   do not matter where the variance is not.
  * @source torch.var.
  * @since 0.1
  */
@@ -116,7 +117,8 @@ HTONE_API htone_status htone_var(htone_tensor* input, int32_t dim_count, const i
  * @param[out] out dtype of input (f32 under autocast); owned by the caller.
  * @autocast FP32; 16-bit input is read as it is and widened.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @precision two passes in double, the mean first, one rounding; exactly 0 for equal elements.
+ * @precision two passes in double, the mean first, one rounding; exactly 0 for equal elements. Squares beyond double
+ *   do not matter, and neither do squares too small for it.
  * @source torch.std.
  * @since 0.1
  */

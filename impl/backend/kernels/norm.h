@@ -19,6 +19,7 @@ struct RowNorm {
   int64_t rows = 1;
   int64_t groups = 1;
   int64_t spatial = 1;
+  bool are_stored = false;  // given statistics are in the form that kernels write
 };
 
 // The rows to normalise: `x`, or, with a residual, sum = x + residual of the same shape, which is written first and

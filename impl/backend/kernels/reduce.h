@@ -55,12 +55,14 @@ struct ReduceKernels {
   Status (*vector_norm_backward)(Stream&, double p, const View& grad, const View& in, const View& norms,
                                  const View& grad_in) noexcept;
   // out = the variance of in, dimensions as in sum, and means = the means, all in double: first the mean, then the
-  // deviations from it. Equal elements give exactly 0, no elements give NaN. means is f64; means and out have one shape
-  // and are contiguous.
+  // deviations from it, both of scaled elements where squares leave double's range. Equal elements give exactly 0, no
+  // elements give NaN. means is f64; means and out have one shape and are contiguous.
   Status (*variance)(Stream&, const Variance& variance, const View& in, const View& means, const View& out) noexcept;
-  // grad_in = factor * grad * (in - means), in double; grad and means have the shape of out in `variance`.
+  // grad_in = factor * grad * (in - means), in double. For standard deviations, which are null otherwise, the difference
+  // is divided by `deviations`, and grad_in is 0 for a deviation of 0. grad, means and deviations have the shape of out
+  // in `variance`.
   Status (*variance_backward)(Stream&, double factor, const View& grad, const View& in, const View& means,
-                              const View& grad_in) noexcept;
+                              const View& deviations, const View& grad_in) noexcept;
   // out = log(sum of exp(in)), dimensions as in sum, in FP32 (f64: double) after subtracting the largest element.
   // Cases: no elements and only -inf give -inf, +inf gives +inf, NaN wins.
   Status (*log_sum_exp)(Stream&, const View& in, const View& out) noexcept;

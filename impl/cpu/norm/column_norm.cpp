@@ -151,7 +151,7 @@ void forward_as(ThreadPool& pool, const RowNorm& norm, const View& x, const Norm
                             find_moments(split, from, strip, norm.epsilon, channels, statistics);
                           }
                           for (int64_t j = 0; j < strip.width; ++j)
-                            strip.set(j, moments_at(statistics, norm.statistics, strip.first + j), norm.epsilon);
+                            strip.set(j, moments_at(statistics, norm, strip.first + j), norm.epsilon);
                           if (strip.is_scaled) return normalise_items<true>(split, from, strip, affine, to);
                           normalise_items<false>(split, from, strip, affine, to);
                         });
@@ -259,7 +259,7 @@ void backward_as(ThreadPool& pool, const RowNorm& norm, const NormSaved& saved, 
                         [&](int64_t index, const ColumnSplit& split) {
                           ChannelStrip<C> strip(index, norm.rows);
                           for (int64_t j = 0; j < strip.width; ++j) {
-                            strip.set(j, moments_at(saved.statistics, norm.statistics, strip.first + j), norm.epsilon);
+                            strip.set(j, moments_at(saved.statistics, norm, strip.first + j), norm.epsilon);
                           }
                           if (strip.is_scaled) return strip_gradients<true>(norm, saved, out_grads, split, strip);
                           strip_gradients<false>(norm, saved, out_grads, split, strip);

@@ -99,7 +99,7 @@ void forward_as(ThreadPool& pool, const RowNorm& norm, const NormInput& input, c
       if (norm.statistics != RowStatistics::kGiven) {
         set_moments(statistics, index, row_moments<C>(norm, reader, index * rows.length, rows.length));
       }
-      const Normaliser<C> row(moments_at(statistics, norm.statistics, index), norm.epsilon);
+      const Normaliser<C> row(moments_at(statistics, norm, index), norm.epsilon);
       normalise_row<C>(reader, row, rows, affine, index, writer);
     }
   });
@@ -124,7 +124,7 @@ class BackwardRow {
 
   void move_to(int64_t index) {
     begin_ = index * rows_.length;
-    row_ = Normaliser<C>(moments_at(saved_.statistics, norm_.statistics, index), norm_.epsilon);
+    row_ = Normaliser<C>(moments_at(saved_.statistics, norm_, index), norm_.epsilon);
     weight_ = rows_.of_row(elements<const C>(saved_.weight), index);
   }
 

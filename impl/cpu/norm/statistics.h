@@ -24,9 +24,9 @@ inline Moments moments_of(double near_mean, double deviations, double squares, i
 }
 
 // A variance below 0 that a caller gave is no variance: NaN.
-inline Moments moments_at(const NormStatistics& statistics, RowStatistics kind, int64_t row) {
+inline Moments moments_at(const NormStatistics& statistics, const RowNorm& norm, int64_t row) {
   const double variance = static_cast<const double*>(statistics.variance.data)[row];
-  const bool is_wrong = kind == RowStatistics::kGiven && variance < 0.0;
+  const bool is_wrong = norm.statistics == RowStatistics::kGiven && !norm.are_stored && variance < 0.0;
   return {static_cast<const double*>(statistics.mean.data)[row],
           is_wrong ? std::numeric_limits<double>::quiet_NaN() : variance};
 }

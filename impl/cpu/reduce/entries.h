@@ -22,7 +22,7 @@ Status vector_norm_backward(Stream& stream, double p, const View& grad, const Vi
                             const View& grad_in) noexcept;
 Status variance(Stream& stream, const Variance& variance, const View& in, const View& means, const View& out) noexcept;
 Status variance_backward(Stream& stream, double factor, const View& grad, const View& in, const View& means,
-                         const View& grad_in) noexcept;
+                         const View& deviations, const View& grad_in) noexcept;
 Status log_sum_exp(Stream& stream, const View& in, const View& out) noexcept;
 Status log_sum_exp_backward(Stream& stream, const View& grad, const View& in, const View& grad_in) noexcept;
 

@@ -1,5 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/reduce/vector_norm.cpp"
+#include "backend/formula/vector_norm.h"
+
 #include <cmath>
 
 #include "cpu/device.h"
@@ -31,33 +33,45 @@ struct PowerOfMagnitude {
   HWY_INLINE double operator()(double x, int64_t) const { return std::pow(std::fabs(x), p); }
 };
 
-template <class Term, class Root>
-void fold_powers(ThreadPool& pool, const View& in, const View& out, const Term& term, const Root& root) {
+struct PowerOfShare {
+  double p;
+  double unit;
+  HWY_INLINE double operator()(double x, int64_t) const { return power_of_share(p, x, unit); }
+};
+
+// The norm of one output whose powers leave the range.
+HWY_NOINLINE double norm_out_of_range(double p, const SumPlan& plan, const Strip& strip, int64_t output) {
+  const auto fold_terms = [&]<class Combine>(const auto& term) {
+    return fold_row<Combine, double>(plan, strip, output, 0, plan.term_count(), term);
+  };
+  const double unit = p > 0 ? fold_terms.template operator()<Larger>(Magnitude())
+                            : fold_terms.template operator()<Smaller>(Magnitude());
+  return norm_of_shares(p, unit, fold_terms.template operator()<Plus>(PowerOfShare{p, unit}));
+}
+
+template <class Term>
+void fold_powers(ThreadPool& pool, double p, const View& in, const View& out, const Term& term) {
   const Strided whole = {static_cast<std::byte*>(out.data), out.dtype, 1};
   const SumPlan plan(in, out, kStripWidth<double>);
+  const bool is_checked = plan.term_count() > 0 && may_leave_range(p, in.dtype == DType::kF64);
   with_strips<Plus, double>(pool, plan, [&](const Strip& strip, auto&& fold_terms) {
     alignas(64) double sums[kStripWidth<double>];
     fold_terms(term, sums);
-    for (int64_t i = 0; i < strip.width; ++i) sums[i] = root(sums[i]);
+    for (int64_t i = 0; i < strip.width; ++i) {
+      const bool is_out = is_checked && leaves_range<double>(sums[i], 0.0);
+      sums[i] = is_out ? norm_out_of_range(p, plan, strip, i) : norm_of_sum(p, sums[i]);
+    }
     store_tile(sums, strip.width, moved(whole, strip.out_offset, strip.out_stride));
   });
-}
-
-// The gradient of an element x of a norm n. A norm of 0 has elements of 0 only; their gradient is 0.
-double norm_slope(double p, double x, double n) {
-  if (x == 0 || p == 0) return 0;
-  const double share = p == 1 ? 1 : p == 2 ? std::fabs(x) / n : std::pow(std::fabs(x) / n, p - 1);
-  return x != x ? x : std::copysign(share, x);
 }
 
 }  // namespace
 
 void norms_of_strips(ThreadPool& pool, double p, const View& in, const View& out) {
-  const auto same = [](double sum) { return sum; };
-  if (p == 0) return fold_powers(pool, in, out, IsNotZero(), same);
-  if (p == 1) return fold_powers(pool, in, out, Magnitude(), same);
-  if (p == 2) return fold_powers(pool, in, out, Square(), [](double sum) { return std::sqrt(sum); });
-  fold_powers(pool, in, out, PowerOfMagnitude{p}, [p](double sum) { return std::pow(sum, 1 / p); });
+  if (p == 0) return fold_powers(pool, p, in, out, IsNotZero());
+  if (p == 1) return fold_powers(pool, p, in, out, Magnitude());
+  if (p == 2) return fold_powers(pool, p, in, out, Square());
+  fold_powers(pool, p, in, out, PowerOfMagnitude{p});
 }
 
 // `views`: gradient, input, norms, output.

@@ -43,7 +43,7 @@ struct RowStatisticsMemory {
 
 inline RowStatisticsMemory memory_of(const NormStatistics& statistics, const RowNorm& norm) {
   return {static_cast<double*>(statistics.mean.data), static_cast<double*>(statistics.variance.data),
-          norm.statistics == RowStatistics::kGiven};
+          norm.statistics == RowStatistics::kGiven && !norm.are_stored};
 }
 
 // (x - mean) / sqrt(variance + epsilon). The mean is split in two numbers: near 1e6 FP32 resolves only 1/16.

@@ -21,6 +21,10 @@ class Group {
   HALFTONE_DEVICE int lane() const { return lane_; }
   HALFTONE_DEVICE int depth() const { return depth_; }
 
+  // True if a thread of the block has true: then all groups of a block go over their terms again, since their threads
+  // wait for one another. All threads of the block call it.
+  HALFTONE_DEVICE static bool any_in_block(bool value) { return __syncthreads_or(static_cast<int>(value)) != 0; }
+
   // On every thread the combination of the group's values, always in the same order. All threads of the block call it.
   template <class State, class Combine>
   HALFTONE_DEVICE State reduce(const State& value, Combine combine) const {

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/formula/set_moments.h"
 #include "cuda/base/map.h"
 #include "cuda/reduce/combine.h"
 #include "cuda/reduce/entries.h"
@@ -10,53 +11,58 @@
 namespace halftone::cuda {
 namespace {
 
-// The mean is the first term plus the mean distance to it, which is exact where all terms are equal.
-struct Moments {
-  double count;
-  double mean;
-  double squares;  // of deviations from the mean
-};
-
 struct VarianceOfTerms {
   using C = double;
-  using State = Moments;
+  using State = SetMoments;
   static constexpr int kLarge = 1;
 
   double divisor;
   bool takes_root;
   bool is_empty;
+  bool is_wide;
   Elements in;
   Elements means;
   Elements out;
   double first = 0;
 
-  HALFTONE_DEVICE Moments none() const { return {0, 0, 0}; }
+  HALFTONE_DEVICE SetMoments none() const { return {0, 0, 0}; }
   HALFTONE_DEVICE void begin(const int64_t* large, const int64_t*) {
     if (!is_empty) first = load<double>(in, large[0]);
   }
-  // The moments of two sets of terms together.
-  HALFTONE_DEVICE Moments combine(const Moments& a, const Moments& b) const {
-    if (a.count == 0) return b;
-    if (b.count == 0) return a;
-    const double count = a.count + b.count;
-    const double distance = b.mean - a.mean;
-    const double share = b.count / count;
-    return {count, a.mean + distance * share, a.squares + b.squares + distance * distance * (a.count * share)};
-  }
+  HALFTONE_DEVICE SetMoments combine(const SetMoments& a, const SetMoments& b) const { return joined(a, b); }
   template <class Terms, class Combine>
-  HALFTONE_DEVICE Moments of_group(const Group& group, const Terms& terms, const Combine&) const {
-    const double count = static_cast<double>(terms.count());
-    const double mean = first + sum(group, terms, [&](double x) { return x - first; }) / count;
-    return {count, mean, sum(group, terms, [&](double x) { return (x - mean) * (x - mean); })};
+  HALFTONE_DEVICE SetMoments of_group(const Group& group, const Terms& terms, const Combine&) const {
+    const SetMoments plain = moments_of(group, terms, 1.0);
+    if (!is_wide) return plain;
+    const bool is_out = terms.count() > 0 && needs_scale(plain.mean, plain.squares);
+    if (!Group::any_in_block(is_out)) return plain;
+    const double scale = scale_of_sums<double>(plain.squares);
+    const SetMoments scaled = moments_of(group, terms, scale);
+    if (!is_out) return plain;
+    return {scaled.count, scaled.mean / scale, squares_of_root(std::sqrt(scaled.squares) / scale)};
   }
-  HALFTONE_DEVICE void finish(const Moments& moments, const int64_t* small) const {
+  HALFTONE_DEVICE void finish(const SetMoments& moments, const int64_t* small) const {
     const double none = std::numeric_limits<double>::quiet_NaN();
-    const double quotient = is_empty ? none : moments.squares / divisor;
     store<double>(means, small[0], is_empty ? none : moments.mean);
-    store<double>(out, small[1], takes_root ? std::sqrt(quotient) : quotient);
+    store<double>(out, small[1], is_empty ? none : result(moments.squares));
   }
 
  private:
+  HALFTONE_DEVICE double result(double squares) const {
+    if (squares < 0.0) {
+      const double deviation = -squares / std::sqrt(divisor);
+      return takes_root ? deviation : deviation * deviation;
+    }
+    return takes_root ? std::sqrt(squares / divisor) : squares / divisor;
+  }
+  // The moments of terms times `scale`. The mean is the first term plus the mean distance to it, which is exact where
+  // all terms are equal.
+  template <class Terms>
+  HALFTONE_DEVICE SetMoments moments_of(const Group& group, const Terms& terms, double scale) const {
+    const double count = static_cast<double>(terms.count()), start = scale * first;
+    const double mean = start + sum(group, terms, [&](double x) { return scale * x - start; }) / count;
+    return {count, mean, sum(group, terms, [&](double x) { return (scale * x - mean) * (scale * x - mean); })};
+  }
   template <class Terms, class F>
   HALFTONE_DEVICE static double sum(const Group& group, const Terms& terms, F&& term) {
     double sum = 0;
@@ -75,12 +81,20 @@ struct VarianceGradient {
   HALFTONE_DEVICE double operator()(double grad, double x, double mean) const { return factor * grad * (x - mean); }
 };
 
+struct DeviationGradient {
+  double factor;
+  HALFTONE_DEVICE double operator()(double grad, double x, double mean, double root) const {
+    return factor * grad * deviation_slope(x, mean, root);
+  }
+};
+
 }  // namespace
 
 Status variance(Stream& stream, const Variance& variance, const View& in, const View& means, const View& out) noexcept {
   const VarianceOfTerms op = {.divisor = variance.divisor,
                               .takes_root = variance.takes_root,
                               .is_empty = in.numel() == 0,
+                              .is_wide = in.dtype == DType::kF64,
                               .in = elements_of(in),
                               .means = elements_of(means),
                               .out = elements_of(out)};
@@ -88,9 +102,10 @@ Status variance(Stream& stream, const Variance& variance, const View& in, const 
 }
 
 Status variance_backward(Stream& stream, double factor, const View& grad, const View& in, const View& means,
-                         const View& grad_in) noexcept {
-  return map<double>(stream, VarianceGradient{factor}, grad_in, repeated(grad, in.shape), in,
-                     repeated(means, in.shape));
+                         const View& deviations, const View& grad_in) noexcept {
+  const View grads = repeated(grad, in.shape), centres = repeated(means, in.shape);
+  if (deviations.data == nullptr) return map<double>(stream, VarianceGradient{factor}, grad_in, grads, in, centres);
+  return map<double>(stream, DeviationGradient{factor}, grad_in, grads, in, centres, repeated(deviations, in.shape));
 }
 
 }  // namespace halftone::cuda

@@ -5,8 +5,6 @@
 #include "ops/dispatch/autocast.h"
 #include "ops/dispatch/check.h"
 #include "ops/dispatch/record.h"
-#include "ops/elementwise/binary.h"
-#include "ops/elementwise/ternary.h"
 #include "ops/reduce/moments.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reduce/reduction.h"
@@ -30,24 +28,17 @@ struct VarianceBackward final : Node {
   void backward(const std::vector<Tensor>& grads, InputGrads& inputs) override {
     const Tensor& x = input.unpack();
     const Tensor& centres = means.unpack();
-    const Tensor kept = reshaped(grads[0], centres.shape());
-    const Tensor shares = op == Op::kStd ? over_root(kept, result.unpack()) : kept;
+    const bool is_root = op == Op::kStd;
     Tensor grad = empty_like(x);
-    launch(name(), x.device(), &Kernels::reduce, &ReduceKernels::variance_backward,
-           (op == Op::kStd ? 1.0 : 2.0) / divisor, shares.view(), x.view(), centres.view(), grad.view());
+    launch(name(), x.device(), &Kernels::reduce, &ReduceKernels::variance_backward, (is_root ? 1.0 : 2.0) / divisor,
+           reshaped(grads[0], centres.shape()).view(), x.view(), centres.view(),
+           is_root ? result.unpack().view() : View(), grad.view());
     inputs.set(0, grad);
   }
   void release_saved() noexcept override {
     input.reset();
     means.reset();
     result.reset();
-  }
-
- private:
-  static Tensor over_root(const Tensor& grad, const Tensor& root) {
-    const Tensor quotient = apply_binary("std", BinaryOp::kDivide, grad, root, DType::kF64);
-    const Tensor zero = full(grad.device(), DType::kF64, {}, 0);
-    return apply_ternary("std", TernaryOp::kWhere, {root, quotient, zero}, DType::kF64);
   }
 };
 

@@ -1,6 +1,7 @@
-// Normalisations of rows whose squares leave the range of the compute type, and means whose sums do. A normalised row
-// does not depend on the scale of its elements, so these cases are those of norm_cases.cpp and batch_norm_cases.cpp
-// with inputs that a power of two multiplies.
+// Normalisations, deviations and norms of elements whose powers leave the range of the compute type, and means whose
+// sums do. A normalised row does not depend on the scale of its elements, and a norm is in proportion to it, so these
+// cases are those of norm_cases.cpp, batch_norm_cases.cpp, reduce_cases.cpp and vector_norm_cases.cpp with inputs that
+// a power of two multiplies.
 #include <algorithm>
 #include <cmath>
 
@@ -25,11 +26,13 @@ constexpr Scale kQuotientIsSubnormal = {1015, 122};
 constexpr Scale kSumOverflows = {508, 62};
 constexpr Scale kSquaresVanish = {-505, -70};
 constexpr Scale kDeviationIsTiny = {-505, -110};
+constexpr Scale kPowersOverflow = {900, 66};
+constexpr Scale kPowersVanish = {-900, -100};
 
 // Calls `run` with the first `count` inputs multiplied. F16 has not the range, so it is computed in FP32. The second
-// result of a norm of a sum is the sum.
+// result, the sum of a norm of a sum or the mean of var_mean, is in proportion to the inputs.
 Tensors run_scaled(const std::function<Tensors(const Tensors&)>& run, size_t count, Scale scale, ResultDtype as,
-                   const Tensors& in) {
+                   const Tensors& in, size_t autocast_results = 1) {
   const DType dtype = in[0].dtype();
   const int exponent = dtype == DType::kF64 ? scale.wide : scale.narrow;
   Tensors inputs = in;
@@ -41,7 +44,7 @@ Tensors run_scaled(const std::function<Tensors(const Tensors&)>& run, size_t cou
   if (results.size() > 1) results[1] = ops::mul_scalar(results[1], std::ldexp(1.0, -exponent));
   for (size_t i = 0; i < results.size() && dtype == DType::kF16; ++i) {
     // Autocast's result is FP32 as it is.
-    if (i > 0 || scope().autocast == nullptr) results[i] = ops::cast(results[i], as(dtype));
+    if (i >= autocast_results || scope().autocast == nullptr) results[i] = ops::cast(results[i], as(dtype));
   }
   return results;
 }
@@ -72,6 +75,23 @@ OpCase scaled(const OpCase& plain, const char* what, Scale scale) {
   result.run = [=, run = plain.run](const Tensors& in) { return run_scaled(run, count, scale, same, in); };
   result.reference = [=, reference = plain.reference](const Arrays& in) {
     return reference_scaled(reference, count, in);
+  };
+  return result;
+}
+
+// A first result in proportion to a power of the inputs' scale, which is undone.
+OpCase in_proportion(const OpCase& plain, const char* what, Scale scale, int degree = 1) {
+  OpCase result = plain;
+  result.what = what;
+  std::erase_if(result.shapes, [](const Shapes& shapes) { return numel(shapes[0]) == 0; });
+  result.run = [=, run = plain.run](const Tensors& in) {
+    const int exponent = in[0].dtype() == DType::kF64 ? scale.wide : scale.narrow;
+    const auto run_plain = [&](const Tensors& scaled) {
+      Tensors results = run(scaled);
+      results[0] = ops::mul_scalar(results[0], std::ldexp(1.0, -degree * exponent));
+      return results;
+    };
+    return run_scaled(run_plain, 1, scale, same, in, plain.autocast_results);
   };
   return result;
 }
@@ -159,6 +179,20 @@ std::vector<OpCase> range_cases() {
     if (op != Op::kBatchNorm)
       cases.push_back(
           with_scaled_epsilon(op, "of long rows whose squares have a large sum", {{{2, 9001}}}, kSumOverflows));
+  }
+  for (const OpCase& op_case : reduce_cases()) {
+    if (op_case.op == Op::kVarMean)
+      cases.push_back(in_proportion(op_case, "of a large sum of squares", kSumOverflows, 2));
+    if (op_case.op != Op::kStd) continue;
+    cases.push_back(in_proportion(op_case, "of large elements", kSquaresOverflow));
+    cases.push_back(in_proportion(op_case, "of very large elements", kPowersOverflow));
+    cases.push_back(in_proportion(op_case, "of small elements", kSquaresVanish));
+    cases.push_back(in_proportion(op_case, "of very small elements", kPowersVanish));
+  }
+  for (const OpCase& op_case : vector_norm_cases()) {
+    if (std::string(op_case.what).ends_with("infinity") || op_case.what == std::string("with p = 0")) continue;
+    cases.push_back(in_proportion(op_case, "of large elements", kPowersOverflow));
+    cases.push_back(in_proportion(op_case, "of small elements", kPowersVanish));
   }
   cases.push_back(mean_case(Op::kMean, same, [](const Tensor& x) { return ops::mean(x, {}, false); }));
   cases.push_back(mean_case(Op::kL1Loss, f32_or_wider, [](const Tensor& x) {

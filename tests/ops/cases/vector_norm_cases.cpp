@@ -18,6 +18,11 @@ Draw positive() {
   return [](std::mt19937& random, const Shapes& shapes, int64_t i) { return (distinct()(random, shapes, i) + 2) / 2; };
 }
 
+// From 1 to 1.5: each counts, though a large power tells them apart.
+Draw near_one() {
+  return [](std::mt19937& random, const Shapes& shapes, int64_t i) { return 1 + positive()(random, shapes, i) / 8; };
+}
+
 double norm_of(const std::vector<double>& terms, double p) {
   double largest = 0, smallest = kInfinity;
   long double sum = 0;
@@ -61,6 +66,10 @@ std::vector<OpCase> vector_norm_cases() {
     cases.push_back(norm_case("with p = 1.5", 1.5, which, positive(), small));
     cases.push_back(norm_case("with p = 0.5", 0.5, which, positive(), small));
     cases.push_back(norm_case("with p = -1", -1, which, positive(), small));
+    for (const double p : {20.0, -20.0}) {
+      cases.push_back(norm_case(p > 0 ? "with p = 20" : "with p = -20", p, which, near_one(), small));
+      cases.back().gradient_roundings = 24;  // the norm's rounding counts p - 1 times
+    }
     cases.push_back(norm_case("with p = infinity", kInfinity, which, positive(), small));
     cases.push_back(norm_case("with p = -infinity", -kInfinity, which, positive(), small));
   }
