@@ -1,5 +1,7 @@
 #include "ops/loss/class_loss.h"
 
+#include <bit>
+
 #include "core/error.h"
 #include "ops/dispatch/broadcast.h"
 #include "ops/dispatch/check.h"
@@ -97,9 +99,15 @@ ReducedRows reduce_rows(const char* operation, const ClassLossRows& rows, LossRe
   }
   const Reduction all = plan_reduction(losses.shape(), {}, false);
   if (reduction == LossReduction::kSum) return {apply_sum(operation, losses, all, 1, losses.dtype()), {}};
-  const Tensor sum = apply_sum(operation, losses, all, 1, losses.dtype());
+  // Large losses have a sum beyond their dtype, but not a mean.
+  const bool is_wide = losses.dtype() == DType::kF64;
+  const double share = is_wide ? 1.0 / static_cast<double>(std::bit_ceil(static_cast<uint64_t>(losses.numel()))) : 1.0;
+  const Tensor sum = apply_sum(operation, losses, all, share, DType::kF64);
   const Tensor total = apply_sum(operation, rows.row_weights, all, 1, losses.dtype());
-  return {apply_binary(operation, BinaryOp::kDivide, sum, total, sum.dtype()), total};
+  const Tensor mean = apply_binary(operation, BinaryOp::kDivide, sum, total, DType::kF64);
+  if (!is_wide) return {converted(mean, losses.dtype()), total};
+  const Tensor scale = full(mean.device(), DType::kF64, {}, 1 / share);
+  return {apply_binary(operation, BinaryOp::kMultiply, mean, scale, DType::kF64), total};
 }
 
 Tensor grad_of_rows(const char* operation, const Tensor& grad, const Tensor& total, int64_t row_count) {

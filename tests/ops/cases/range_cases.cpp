@@ -198,6 +198,15 @@ std::vector<OpCase> range_cases() {
   cases.push_back(mean_case(Op::kL1Loss, f32_or_wider, [](const Tensor& x) {
     return ops::l1_loss(x, full(x.device(), x.dtype(), x.shape(), 0), LossReduction::kMean);
   }));
+  cases.push_back(mean_case(Op::kNllLoss, f32_or_wider, [](const Tensor& x) {
+    const Tensor targets = full(x.device(), DType::kI64, {x.numel()}, 0);
+    return ops::nll_loss(ops::neg(ops::reshape(x, {x.numel(), 1})), targets, {}, {});
+  }));
+  cases.push_back(mean_case(Op::kCrossEntropy, f32_or_wider, [](const Tensor& x) {
+    const Tensor column = ops::reshape(x, {x.numel(), 1});
+    const Tensor logits = ops::cat({column, full(x.device(), x.dtype(), column.shape(), 0)}, 1);
+    return ops::cross_entropy(logits, full(x.device(), DType::kI64, {x.numel()}, 1), {}, {});
+  }));
   return cases;
 }
 
