@@ -343,6 +343,7 @@ void Optimizer::list_settings(bool with_position, std::vector<UpdateSetting>& to
     to.push_back({group, "moment1_dtype", 0, name_of(precision.moment1_dtype)});
     to.push_back({group, "moment2_dtype", 0, name_of(precision.moment2_dtype)});
     to.push_back({group, "master_storage", static_cast<double>(precision.master)});
+    to.push_back({group, "min_8bit_size", static_cast<double>(precision.min_8bit_size)});
   }
 }
 

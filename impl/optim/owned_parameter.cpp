@@ -100,10 +100,13 @@ OwnedParameter::MomentList OwnedParameter::zero_moments(const ParameterGroup& gr
   // A whole parameter's moment has its shape, in which checkpoints save it.
   const int64_t size = range().size;
   const Shape own = size == numel(shape) ? shape : Shape{size};
+  // The whole parameter's size counts, so that the storage does not depend on the number of ranks.
+  const bool has_codes = numel(shape) >= precision.min_8bit_size;
+  const auto stored = [&](DType wanted) { return size_of(wanted) == 1 && !has_codes ? DType::kF32 : wanted; };
   MomentList moments;
-  if (kept.first) moments[0] = zero_moment(group, 0, precision.moment1_dtype, own);
-  if (kept.second) moments[1] = zero_moment(group, 1, precision.moment2_dtype, own);
-  if (kept.third) moments[2] = zero_moment(group, 2, precision.moment1_dtype, own);
+  if (kept.first) moments[0] = zero_moment(group, 0, stored(precision.moment1_dtype), own);
+  if (kept.second) moments[1] = zero_moment(group, 1, stored(precision.moment2_dtype), own);
+  if (kept.third) moments[2] = zero_moment(group, 2, stored(precision.moment1_dtype), own);
   return moments;
 }
 

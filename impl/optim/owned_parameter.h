@@ -26,6 +26,7 @@ struct Precision {
   DType moment1_dtype = DType::kF32;  // f32, bf16, or i8 for codes with a scale a block; of the third moment as well
   Master master = Master::kFull;
   DType moment2_dtype = DType::kF32;  // f32, or u8 for codes with a scale a block
+  int64_t min_8bit_size = 0;          // a parameter with fewer elements keeps f32 in place of codes
 
   friend bool operator==(const Precision&, const Precision&) = default;
 };

@@ -55,6 +55,7 @@ class Decoder {
 template <class Element>
 std::vector<Element> elements_of(const StateTensor& entry, int64_t begin, int64_t count) {
   std::vector<Element> elements(static_cast<size_t>(count));
+  if (count == 0) return elements;
   const int64_t first = begin - entry.offset();
   if (entry.reader) {
     const Tensor read = empty(entry.reader->device(), entry.dtype(), {count}, Category::kWorkspace);
@@ -94,7 +95,7 @@ void add_converted(StateDict& result, const StateTensor& target, const StateTens
   const int64_t end = target.offset() + target.numel();
   const bool decodes = target.dtype() == DType::kF32;
   const bool fits = is_coded(saved) && saved.global_shape() == target.global_shape() &&
-                    has_range(saved, target.offset(), end) && target.numel() > 0;
+                    has_range(saved, target.offset(), end);
   const bool has_scales = scales != nullptr && scales->dtype() == DType::kF32 &&
                           has_range(*scales, target.offset() / kBlockSize, (end + kBlockSize - 1) / kBlockSize);
   const bool recodes = is_power && target.dtype() == saved.dtype();

@@ -352,7 +352,7 @@ static class VectorsTest {
     var type = typeof(Tensor).Assembly.GetType("Halftone." + kind + "Options");
     object options = Activator.CreateInstance(type);
     foreach (var row in MapOf(vector["options"])) Set(options, row.Key, row.Value);
-    foreach (var name in new[] {"compute_dtype", "grad_dtype", "moment1_dtype", "moment2_dtype"}) {
+    foreach (var name in new[] {"compute_dtype", "grad_dtype", "moment1_dtype", "moment2_dtype", "min_8bit_size"}) {
       if (type.GetProperty(VectorCalls.Pascal(name)) != null) Set(options, name, storage[name]);
     }
     Set(options, "master_storage", (string)storage["master"] == "split" ? "split" : "full");

@@ -446,7 +446,7 @@ public final class VectorsTest {
     String name = kind.substring(0, 1).toUpperCase(Locale.ROOT) + kind.substring(1) + "Options";
     Object options = Class.forName("org.halftone." + name).getConstructor().newInstance();
     for (var row : map(vector.get("options")).entrySet()) set(options, row.getKey(), row.getValue());
-    for (String field : List.of("compute_dtype", "grad_dtype", "moment1_dtype", "moment2_dtype")) {
+    for (String field : List.of("compute_dtype", "grad_dtype", "moment1_dtype", "moment2_dtype", "min_8bit_size")) {
       boolean hasField = Arrays.stream(options.getClass().getFields())
                              .anyMatch(one -> one.getName().equals(VectorCalls.camel(field)));
       if (hasField) set(options, field, storage.get(field));

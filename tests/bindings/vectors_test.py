@@ -360,7 +360,7 @@ def compare_scaler(scaler, optimizer, expected, error):
 def optimizer_settings(vector, storage):
     names = ["compute_dtype", "grad_dtype"]
     if vector["optimizer"] != "adafactor":
-        names.append("moment1_dtype")
+        names += ["moment1_dtype", "min_8bit_size"]
     if vector["optimizer"] in ("adam", "adamw", "rmsprop"):
         names.append("moment2_dtype")
     master = "split" if storage["master"] == "split" else "full"

@@ -194,6 +194,15 @@ TEST_F(ShardedStepTest, UpdatesTheSameBitsWithNarrowMomentsAndSplitMasters) {
   }
 }
 
+// The size of the whole second parameter is the least that has codes, and that of its shards is less.
+TEST_F(ShardedStepTest, TheWholeParameterDecidesWhetherMomentsAreCodes) {
+  const Precision narrow = {.moment1_dtype = DType::kI8, .moment2_dtype = DType::kU8, .min_8bit_size = kSizes[1]};
+  const int64_t blocks = (kSizes[2] + kBlockSize - 1) / kBlockSize + kSizes[1] / kBlockSize;
+  const Result whole = train<AdamWRule>(kSettings, 0, 1, narrow, nullptr);
+  EXPECT_EQ(whole.moment_bytes, 8 * kSizes[0] + 2 * (kSizes[1] + kSizes[2]) + 8 * blocks);
+  for (const int ranks : {2, 4}) expect_equal_on<AdamWRule>(kSettings, ranks, narrow);
+}
+
 // The norm of all shards decides on all ranks, and each names the parameter with its largest part: the second, whose
 // large elements are all in the last rank's shard.
 TEST_F(ShardedStepTest, TheNormGuardDecidesEquallyOnAllRanks) {

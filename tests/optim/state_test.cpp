@@ -261,11 +261,12 @@ class ShardedMomentsTest : public RoomTest {
   // The last rank has no elements.
   static constexpr Shard kShards[] = {{0, 2 * kBlockSize}, {2 * kBlockSize, kSize}, {kSize, kSize}};
 
-  Ref<Optimizer> make_optimizer(const Shard& shard) {
+  Ref<Optimizer> make_optimizer(const Shard& shard, int64_t min_8bit_size = 0) {
     const auto weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {1, kSize}, 1.0));
     if (shard.end - shard.begin < kSize) share(weight, shard, make_ref<LoneRank>());
-    return make_ref<AdamW>(ParameterGroup{.parameters = {{"weight", weight}},
-                                          .precision = {.moment1_dtype = DType::kI8, .moment2_dtype = DType::kU8}},
+    const Precision precision = {
+        .moment1_dtype = DType::kI8, .moment2_dtype = DType::kU8, .min_8bit_size = min_8bit_size};
+    return make_ref<AdamW>(ParameterGroup{.parameters = {{"weight", weight}}, .precision = precision},
                            AdamwGroup{.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0});
   }
   static void take_step(Optimizer& optimizer) {
@@ -323,6 +324,29 @@ TEST_F(ShardedMomentsTest, AreLoadedFromThoseOfTheWholeParameter) {
   }
   const Ref<Optimizer> first = make_optimizer(kShards[0]), second = make_optimizer(kShards[1]);
   EXPECT_EQ(code_of([&] { stage_state(*second, state_of(*first)); }), Code::kFormat) << "another rank's range";
+}
+
+// Saved before there was a least size of codes.
+TEST_F(ShardedMomentsTest, CodesAreLoadedIntoFp32MomentsOfASmallParameter) {
+  const Ref<Optimizer> whole = make_optimizer({0, kSize});
+  take_step(*whole);
+  const StateDict saved = state_of(*whole);
+  const std::vector<double> codes = values(saved.find("0.weight.moment1")->tensor),
+                            scales = values(saved.find("0.weight.moment1_scales")->tensor);
+  for (const Shard& shard : kShards) {
+    const Ref<Optimizer> rank = make_optimizer(shard, kSize + 1);
+    stage_state(*rank, saved)();
+    const StateDict loaded = state_of(*rank);
+    EXPECT_EQ(loaded.find("0.weight.moment1_scales"), nullptr);
+    const StateTensor& entry = *loaded.find("0.weight.moment1");
+    ASSERT_EQ(entry.dtype(), DType::kF32);
+    const std::vector<double> moments = values(entry.tensor);
+    for (int64_t i = shard.begin; i < shard.end; ++i) {
+      const auto at = static_cast<size_t>(i);
+      EXPECT_EQ(moments[static_cast<size_t>(i - shard.begin)],
+                decode_signed(static_cast<int8_t>(codes[at]), static_cast<float>(scales[at / kBlockSize])));
+    }
+  }
 }
 
 }  // namespace

@@ -89,6 +89,12 @@ TEST(StepSettings, KindsAndDtypesOfOptimizersAreCompared) {
     const Error error = error_of_backward(model, rank);
     EXPECT_TRUE(contains(error, "moment1_dtype=bf16 where")) << error.what();
   });
+  with_every_sharding(2, [](Rank& rank, nn::Module& model) {
+    const optim::Precision precision = {.min_8bit_size = rank.number() == 0 ? 0 : 4096};
+    const Ref<optim::AdamW> optimizer = make_settable(model, kSettings, precision);
+    const Error error = error_of_backward(model, rank);
+    EXPECT_TRUE(contains(error, "min_8bit_size=4096 where")) << error.what();
+  });
 }
 
 TEST(StepSettings, D26_TrainingGoesOnWhereTheSettingsAreEqualAgain) {

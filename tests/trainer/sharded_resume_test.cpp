@@ -20,7 +20,8 @@ constexpr optim::Precision kNarrowMoments = {.moment1_dtype = DType::kI8, .momen
 
 // The model of a rank with all that belongs to its training.
 struct Training {
-  Training(const ShardedRank& of, const std::string& folder, Sharding sharding)
+  Training(const ShardedRank& of, const std::string& folder, Sharding sharding,
+           const optim::Precision& precision = kNarrowMoments)
       : rank(of),
         model(task.make_model(of.device())),
         scaler(make_ref<optim::GradScaler>(of.device(), ScalerSettings{}, 1024.0f, true)) {
@@ -29,8 +30,8 @@ struct Training {
     options.is_deterministic = true;
     sharded = Sharded::create(rank.group->process_group(), nullptr, *model, options, {rank.group});
     const AdamwGroup settings{.lr = 0.005, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
-    optimizer = make_ref<optim::AdamW>(
-        optim::ParameterGroup{.parameters = model->parameters(), .precision = kNarrowMoments}, settings);
+    optimizer = make_ref<optim::AdamW>(optim::ParameterGroup{.parameters = model->parameters(), .precision = precision},
+                                       settings);
     ema = make_ref<optim::Ema>(parallel::parameters_once(*model), optim::EmaSettings{.decay = 0.7, .warms_up = false});
     checkpoint = rank.open(folder, model);
     checkpoint->add("ema", ema);
@@ -125,6 +126,26 @@ TEST_F(ShardedResumeTest, SharedOptimizersGoOnAsFullShards) {
   save(Sharding::kOptimizer);
   expect_resumed(2, Sharding::kFull);
   expect_resumed(8, Sharding::kOptimizer);
+}
+
+// The ranks of the load keep FP32 moments of parameters that the ranks of the save kept in codes.
+TEST_F(ShardedResumeTest, CodesOfSmallParametersBecomeNumbersOnAnyNumberOfRanks) {
+  save(Sharding::kFull);
+  optim::Precision wide = kNarrowMoments;
+  wide.min_8bit_size = int64_t{1} << 40;
+  std::vector<float> first;
+  for (const int ranks : {1, 2, 4}) {
+    run_group(ranks, [&](const ShardedRank& rank) {
+      Training run(rank, folder_, Sharding::kFull, wide);
+      ASSERT_EQ(run.checkpoint->load(), 2);
+      run.step(2);
+      const std::vector<float> next = run.weights();
+      if (rank.rank() > 0) return;
+      if (first.empty()) first = next;
+      EXPECT_EQ(next, first) << ranks;
+    });
+  }
+  EXPECT_NE(first, saved_);
 }
 
 }  // namespace

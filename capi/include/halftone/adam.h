@@ -25,7 +25,7 @@ extern "C" {
 #define HTONE_ADAM_OPTIONS_INIT                                                                                   \
   {                                                                                                               \
     sizeof(htone_adamw_options), HTONE_F32, 1e-3, 0.9, 0.999, 1e-8, 0.0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, \
-        HTONE_F32                                                                                                 \
+        HTONE_F32, 4096                                                                                           \
   }
 
 /** Fills options with Adam's defaults: those of AdamW, but with a weight_decay of 0.
@@ -97,8 +97,9 @@ HTONE_API htone_status htone_optimizer_adam_group(htone_optimizer* optimizer, si
  *
  * @param[in] optimizer an Adam optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
- * @param[in] options all settings, such as htone_optimizer_adam_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
+ * @param[in] options all settings, such as htone_optimizer_adam_group with some of them changed. The dtypes,
+ *   master_storage and min_8bit_size must be the group's, since its storage stays. Fields behind struct_size stay as
+ *   they are.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

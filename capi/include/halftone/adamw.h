@@ -35,8 +35,11 @@ extern "C" {
  *
  * A code is at most an eighth above the one below it, in the lower half of the codes a quarter. First moments and roots
  * of second moments have codes down to 1e-7 of the block's largest. A first moment below a quarter of the least code
- * becomes 0. docs/pytorch.md shows the effect on weights. Parameters for which it is too large keep FP32 moments in a
- * group of their own, as in the example above.
+ * becomes 0. docs/pytorch.md shows the effect on weights.
+ *
+ * A parameter with fewer than min_8bit_size elements, such as a bias or the weight of a norm, keeps FP32 moments where
+ * the options ask for codes. The size is that of the whole parameter, also where ranks share it. Larger parameters that
+ * need FP32 moments, such as embeddings, have a group of their own, as in the example above.
  */
 typedef struct htone_adamw_options {
   uint32_t struct_size;      /**< sizeof of this structure */
@@ -51,13 +54,15 @@ typedef struct htone_adamw_options {
       moment1_dtype; /**< dtype of the first moment: HTONE_F32 (default), HTONE_BF16, or HTONE_I8 for 8-bit codes */
   htone_master_storage master_storage; /**< default HTONE_MASTER_FULL */
   htone_dtype moment2_dtype; /**< dtype of the second moment: HTONE_F32 (default), or HTONE_U8 for 8-bit codes */
+  int64_t min_8bit_size; /**< a parameter with fewer elements keeps FP32 moments in place of 8-bit codes; default 4096;
+                              at least 0 */
 } htone_adamw_options;
 
 /** The defaults, to initialize an htone_adamw_options where it is declared. */
 #define HTONE_ADAMW_OPTIONS_INIT                                                                                   \
   {                                                                                                                \
     sizeof(htone_adamw_options), HTONE_F32, 1e-3, 0.9, 0.999, 1e-8, 0.01, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, \
-        HTONE_F32                                                                                                  \
+        HTONE_F32, 4096                                                                                            \
   }
 
 /** Fills options with the defaults.
@@ -129,8 +134,9 @@ HTONE_API htone_status htone_optimizer_adamw_group(htone_optimizer* optimizer, s
  *
  * @param[in] optimizer an AdamW optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
- * @param[in] options all settings, such as htone_optimizer_adamw_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
+ * @param[in] options all settings, such as htone_optimizer_adamw_group with some of them changed. The dtypes,
+ *   master_storage and min_8bit_size must be the group's, since its storage stays. Fields behind struct_size stay as
+ *   they are.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

@@ -35,11 +35,12 @@ typedef struct htone_lion_options {
   htone_dtype moment1_dtype;           /**< as in htone_adamw_options */
   htone_master_storage master_storage; /**< as in htone_adamw_options */
   uint32_t reserved;                   /**< 0 */
+  int64_t min_8bit_size;               /**< as in htone_adamw_options */
 } htone_lion_options;
 
 /** The defaults, to initialize a htone_lion_options where it is declared. */
 #define HTONE_LION_OPTIONS_INIT \
-  { sizeof(htone_lion_options), HTONE_F32, 1e-4, 0.9, 0.99, 0.0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, 0 }
+  { sizeof(htone_lion_options), HTONE_F32, 1e-4, 0.9, 0.99, 0.0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, 0, 4096 }
 
 /** Fills options with the defaults.
  *
@@ -110,8 +111,9 @@ HTONE_API htone_status htone_optimizer_lion_group(htone_optimizer* optimizer, si
  *
  * @param[in] optimizer a Lion optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
- * @param[in] options all settings, such as htone_optimizer_lion_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
+ * @param[in] options all settings, such as htone_optimizer_lion_group with some of them changed. The dtypes,
+ *   master_storage and min_8bit_size must be the group's, since its storage stays. Fields behind struct_size stay as
+ *   they are.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1
  */

@@ -40,13 +40,14 @@ typedef struct htone_rmsprop_options {
   htone_master_storage master_storage; /**< as in htone_adamw_options */
   htone_dtype moment2_dtype;           /**< as in htone_adamw_options */
   uint32_t reserved;                   /**< 0 */
+  int64_t min_8bit_size;               /**< as in htone_adamw_options */
 } htone_rmsprop_options;
 
 /** The defaults, to initialize a htone_rmsprop_options where it is declared. */
 #define HTONE_RMSPROP_OPTIONS_INIT                                                                                    \
   {                                                                                                                   \
     sizeof(htone_rmsprop_options), HTONE_F32, 1e-2, 0.99, 1e-8, 0.0, 0.0, 0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, \
-        HTONE_F32, 0                                                                                                  \
+        HTONE_F32, 0, 4096                                                                                            \
   }
 
 /** Fills options with the defaults.
@@ -118,8 +119,9 @@ HTONE_API htone_status htone_optimizer_rmsprop_group(htone_optimizer* optimizer,
  *
  * @param[in] optimizer an RMSprop optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
- * @param[in] options all settings, such as htone_optimizer_rmsprop_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
+ * @param[in] options all settings, such as htone_optimizer_rmsprop_group with some of them changed. The dtypes,
+ *   master_storage and min_8bit_size must be the group's, since its storage stays. Fields behind struct_size stay as
+ *   they are.
  *   momentum stays 0 or above 0, and centered as it is.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1

@@ -34,11 +34,12 @@ typedef struct htone_sgd_options {
   htone_dtype grad_dtype;              /**< as in htone_adamw_options */
   htone_dtype moment1_dtype;           /**< of the momentum buffer, as in htone_adamw_options */
   htone_master_storage master_storage; /**< as in htone_adamw_options */
+  int64_t min_8bit_size;               /**< as in htone_adamw_options */
 } htone_sgd_options;
 
 /** The defaults, to initialize a htone_sgd_options where it is declared. */
 #define HTONE_SGD_OPTIONS_INIT \
-  { sizeof(htone_sgd_options), HTONE_F32, 1e-3, 0.0, 0.0, 0.0, 0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL }
+  { sizeof(htone_sgd_options), HTONE_F32, 1e-3, 0.0, 0.0, 0.0, 0, HTONE_F32, HTONE_F32, HTONE_MASTER_FULL, 4096 }
 
 /** Fills options with the defaults.
  *
@@ -109,8 +110,9 @@ HTONE_API htone_status htone_optimizer_sgd_group(htone_optimizer* optimizer, siz
  *
  * @param[in] optimizer an SGD optimizer; borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
- * @param[in] options all settings, such as htone_optimizer_sgd_group with some of them changed. The dtypes and
- *   master_storage must be the group's, since its storage stays. Fields behind struct_size stay as they are.
+ * @param[in] options all settings, such as htone_optimizer_sgd_group with some of them changed. The dtypes,
+ *   master_storage and min_8bit_size must be the group's, since its storage stays. Fields behind struct_size stay as
+ *   they are.
  *   momentum stays 0 or above 0.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (another kind of optimizer; no such group; other storage), UNSUPPORTED.
  * @since 0.1

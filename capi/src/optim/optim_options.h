@@ -63,6 +63,17 @@ DType checked_moment2_dtype(const Options& options) {
   return DType::kF32;
 }
 
+// Options without it have no 8-bit codes.
+template <class Options>
+int64_t checked_min_8bit_size(const Options& options) {
+  if constexpr (requires { options.min_8bit_size; }) {
+    const int64_t size = options.min_8bit_size;
+    require_setting(size >= 0, "min_8bit_size", static_cast<double>(size), "at least 0");
+    return size;
+  }
+  return 0;
+}
+
 // The fields about storage.
 template <class Options>
 optim::Precision checked_precision(const Options& options) {
@@ -83,7 +94,8 @@ optim::Precision checked_precision(const Options& options) {
           .grad_dtype = static_cast<DType>(grad),
           .moment1_dtype = moment1,
           .master = static_cast<optim::Master>(master),
-          .moment2_dtype = checked_moment2_dtype(options)};
+          .moment2_dtype = checked_moment2_dtype(options),
+          .min_8bit_size = checked_min_8bit_size(options)};
 }
 
 // Throws INVALID_ARGUMENT naming the first field in which the storage that a group was added with differs from `asked`.
@@ -97,9 +109,13 @@ inline void require_same_storage(const optim::Precision& asked, const optim::Pre
   require_kept("grad_dtype", asked.grad_dtype, kept.grad_dtype);
   require_kept("moment1_dtype", asked.moment1_dtype, kept.moment1_dtype);
   require_kept("moment2_dtype", asked.moment2_dtype, kept.moment2_dtype);
-  if (asked.master == kept.master) return;
-  fail(Code::kInvalidArgument, "options", "options.master_storage=%d, expected the group's %d, since its storage stays",
-       static_cast<int>(asked.master), static_cast<int>(kept.master));
+  const auto require_number = [](const char* field, int64_t given, int64_t own) {
+    if (given == own) return;
+    fail(Code::kInvalidArgument, "options", "options.%s=%lld, expected the group's %lld, since its storage stays",
+         field, static_cast<long long>(given), static_cast<long long>(own));
+  };
+  require_number("master_storage", static_cast<int64_t>(asked.master), static_cast<int64_t>(kept.master));
+  require_number("min_8bit_size", asked.min_8bit_size, kept.min_8bit_size);
 }
 
 // The reverse of checked_precision.
@@ -114,6 +130,7 @@ void show_precision(const optim::Precision& precision, Options& options) {
   if constexpr (requires { options.moment2_dtype; }) {
     options.moment2_dtype = static_cast<htone_dtype>(precision.moment2_dtype);
   }
+  if constexpr (requires { options.min_8bit_size; }) options.min_8bit_size = precision.min_8bit_size;
 }
 
 }  // namespace halftone::capi

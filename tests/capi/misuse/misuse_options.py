@@ -113,6 +113,7 @@ FIELDS = {
     ("htone_adamw_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
     ("htone_adamw_options", "moment2_dtype"): ["-1", "200", "HTONE_I8", "HTONE_BF16", "HTONE_F64"],
     ("htone_adamw_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
+    ("htone_adamw_options", "min_8bit_size"): ["-1", "INT64_MIN"],
     ("htone_lion_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
     ("htone_lion_options", "lr"): NOT_FINITE + ["-1.0"],
     ("htone_lion_options", "beta1"): NOT_FINITE + ["1.0", "-0.1"],
@@ -121,6 +122,7 @@ FIELDS = {
     ("htone_lion_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_lion_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
     ("htone_lion_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
+    ("htone_lion_options", "min_8bit_size"): ["-1", "INT64_MIN"],
     ("htone_rmsprop_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
     ("htone_rmsprop_options", "lr"): NOT_FINITE + ["-1.0"],
     ("htone_rmsprop_options", "alpha"): NOT_FINITE + ["1.0", "-0.1"],
@@ -132,6 +134,7 @@ FIELDS = {
     ("htone_rmsprop_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
     ("htone_rmsprop_options", "moment2_dtype"): ["-1", "200", "HTONE_I8", "HTONE_BF16", "HTONE_F64"],
     ("htone_rmsprop_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
+    ("htone_rmsprop_options", "min_8bit_size"): ["-1", "INT64_MIN"],
     ("htone_sgd_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
     ("htone_sgd_options", "lr"): NOT_FINITE + ["-1.0"],
     ("htone_sgd_options", "momentum"): NOT_FINITE + ["1.0", "-0.1"],
@@ -141,6 +144,7 @@ FIELDS = {
     ("htone_sgd_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_sgd_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
     ("htone_sgd_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
+    ("htone_sgd_options", "min_8bit_size"): ["-1", "INT64_MIN"],
     ("htone_norm_guard_options", "report_only"): None,
     ("htone_norm_guard_options", "max_norm"): NOT_FINITE + ["-1.0"],
     ("htone_norm_guard_options", "max_norm_ratio"): NOT_FINITE + ["-1.0", "0.5"],

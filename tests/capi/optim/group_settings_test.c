@@ -31,6 +31,7 @@ static void a_group_tells_the_options_that_it_was_made_with(void** state) {
   given.grad_dtype = HTONE_BF16;
   given.moment1_dtype = HTONE_I8;
   given.moment2_dtype = HTONE_U8;
+  given.min_8bit_size = 100;
   given.master_storage = HTONE_MASTER_SPLIT;
   const htone_adamw_options told = adamw_group(make_adamw(one_by_one(1), &given), 0);
   assert_memory_equal(&told, &given, sizeof given);
@@ -167,6 +168,10 @@ static void storage_cannot_change(void** state) {
   other = own;
   other.moment2_dtype = HTONE_U8;
   assert_fails(htone_optimizer_set_adamw_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT, "moment2_dtype");
+  other = own;
+  other.min_8bit_size = 0;
+  assert_fails(htone_optimizer_set_adamw_group(optimizer, 0, &other), HTONE_ERROR_INVALID_ARGUMENT,
+               "options.min_8bit_size=0, expected the group's 4096");
   const htone_adamw_options kept = adamw_group(optimizer, 0);
   assert_memory_equal(&kept, &own, sizeof own);
   htone_adamw_options bf16 = own;

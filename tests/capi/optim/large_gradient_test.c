@@ -26,6 +26,7 @@ static Trained make_trained(Kind kind) {
   if (kind == kAdamWIn8Bits) {
     adam.moment1_dtype = HTONE_I8;
     adam.moment2_dtype = HTONE_U8;
+    adam.min_8bit_size = 0;
   }
   if (kind == kCentered) {
     rmsprop.centered = 1;

@@ -97,8 +97,8 @@ static void adamw_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   htone_module* module = make_linear(test_device(), kColumns, kRows, 0);
   htone_tensor* weights = weights_of(module, 0);
-  const htone_adamw_options options = {sizeof options, HTONE_F32, 1e-2, 0.8,      0.95, 1e-6, 0.1,
-                                       HTONE_F32,      HTONE_F32, 0,    HTONE_F32};
+  const htone_adamw_options options = {sizeof options, HTONE_F32, 1e-2, 0.8,       0.95, 1e-6, 0.1,
+                                       HTONE_F32,      HTONE_F32, 0,    HTONE_F32, 0};
   htone_optimizer* optimizer = NULL;
   Reference reference;
   begin_reference(&reference, module);
@@ -308,11 +308,11 @@ static void follow_sgd(const htone_sgd_options* options) {
 static void sgd_follows_its_formula_for_200_steps(void** state) {
   (void)state;
   static const htone_sgd_options kVariants[] = {
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0, 0, HTONE_F32, HTONE_F32, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0.1, 0, HTONE_F32, HTONE_F32, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 0, HTONE_F32, HTONE_F32, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.8, 0.3, 0, 0, HTONE_F32, HTONE_F32, 0},
-      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 1, HTONE_F32, HTONE_F32, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0, 0, HTONE_F32, HTONE_F32, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0, 0, 0.1, 0, HTONE_F32, HTONE_F32, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 0, HTONE_F32, HTONE_F32, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.8, 0.3, 0, 0, HTONE_F32, HTONE_F32, 0, 0},
+      {sizeof(htone_sgd_options), HTONE_F32, 0.02, 0.9, 0, 0.01, 1, HTONE_F32, HTONE_F32, 0, 0},
   };
   for (size_t i = 0; i < COUNT_OF(kVariants); ++i) follow_sgd(&kVariants[i]);
 }

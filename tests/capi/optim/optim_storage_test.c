@@ -103,6 +103,7 @@ static void every_form_takes_the_bytes_that_it_promises(void** state) {
     htone_optimizer* optimizer = NULL;
     options.moment1_dtype = form->moment1;
     options.moment2_dtype = form->moment2;
+    options.min_8bit_size = kSize; /* the weights have as many */
     assert_ok(htone_optimizer_create_adamw(module, &options, &optimizer));
     train(keep_optimizer(optimizer), module, 2);
     assert_ok(htone_device_memory_stats(device, &stats));
@@ -112,6 +113,49 @@ static void every_form_takes_the_bytes_that_it_promises(void** state) {
         stats.by_category[HTONE_MEMORY_OPTIMIZER] - form->state * kSize - form->scales * 4 * kSize / 256;
     assert_true(rest > 0 && rest < 256); /* the step's own numbers */
   }
+}
+
+/* Reads the weights after three steps with noise as gradients. `settings` may give moments the dtypes `first` and
+ * `second`, which are those of 8-bit codes, or FP32 for a min_size of -1. */
+#define READ_TRAINED_WEIGHTS(rule, options_of, settings, min_size, out_weights)                                      \
+  do {                                                                                                               \
+    const htone_dtype first = (min_size) < 0 ? HTONE_F32 : HTONE_I8, second = (min_size) < 0 ? HTONE_F32 : HTONE_U8; \
+    htone_module* module = module_of_ones(test_device());                                                            \
+    htone_##options_of##_options options;                                                                            \
+    htone_optimizer* optimizer = NULL;                                                                               \
+    assert_ok(htone_##rule##_options_init(&options));                                                                \
+    assert_int_equal(options.min_8bit_size, 4096);                                                                   \
+    (void)second;                                                                                                    \
+    settings;                                                                                                        \
+    if ((min_size) >= 0) options.min_8bit_size = min_size;                                                           \
+    assert_ok(htone_optimizer_create_##rule(module, &options, &optimizer));                                          \
+    keep_optimizer(optimizer);                                                                                       \
+    for (uint32_t step = 0; step < 3; ++step) {                                                                      \
+      htone_tensor* gradient = make_noise(HTONE_F32, step, 2, kSide, kSide);                                         \
+      assert_ok(htone_optimizer_zero_grad(optimizer));                                                               \
+      backward(sum_of(apply2(htone_mul, weights_of(module, 0), gradient)));                                          \
+      assert_ok(htone_optimizer_step(optimizer));                                                                    \
+    }                                                                                                                \
+    assert_ok(htone_tensor_read(read_parameter(module, 0, HTONE_F32), HTONE_F32, out_weights, 4 * (size_t)kSize));   \
+  } while (0)
+
+#define ASSERT_SMALL_FOLLOWS_FP32(rule, options_of, settings)           \
+  do {                                                                  \
+    float fp32[kSize], small[kSize], coded[kSize];                      \
+    READ_TRAINED_WEIGHTS(rule, options_of, settings, -1, fp32);         \
+    READ_TRAINED_WEIGHTS(rule, options_of, settings, kSize + 1, small); \
+    READ_TRAINED_WEIGHTS(rule, options_of, settings, kSize, coded);     \
+    assert_memory_equal(small, fp32, sizeof fp32);                      \
+    assert_true(memcmp(coded, fp32, sizeof fp32) != 0);                 \
+  } while (0)
+
+static void a_parameter_below_the_least_size_of_codes_keeps_fp32_moments(void** state) {
+  (void)state;
+  ASSERT_SMALL_FOLLOWS_FP32(adam, adamw, (options.moment1_dtype = first, options.moment2_dtype = second));
+  ASSERT_SMALL_FOLLOWS_FP32(adamw, adamw, (options.moment1_dtype = first, options.moment2_dtype = second));
+  ASSERT_SMALL_FOLLOWS_FP32(lion, lion, options.moment1_dtype = first);
+  ASSERT_SMALL_FOLLOWS_FP32(sgd, sgd, (options.momentum = 0.9, options.moment1_dtype = first));
+  ASSERT_SMALL_FOLLOWS_FP32(rmsprop, rmsprop, (options.centered = 1, options.moment1_dtype = first));
 }
 
 static void adam_and_lion_take_two_moments_and_one(void** state) {
@@ -163,6 +207,7 @@ static void rmsprop_takes_one_moment_and_one_more_for_momentum_and_for_the_mean(
     assert_ok(htone_rmsprop_options_init(&options));
     options.moment1_dtype = HTONE_I8;
     options.moment2_dtype = HTONE_U8;
+    options.min_8bit_size = 0;
     options.momentum = variant & 1 ? 0.9 : 0;
     options.centered = variant & 2;
     assert_ok(htone_optimizer_create_rmsprop(module, &options, &optimizer));
@@ -223,6 +268,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bf16_weights_stall_where_masters_do_not),
       cmocka_unit_test(every_form_takes_the_bytes_that_it_promises),
+      cmocka_unit_test(a_parameter_below_the_least_size_of_codes_keeps_fp32_moments),
       cmocka_unit_test(adam_and_lion_take_two_moments_and_one),
       cmocka_unit_test(adafactor_takes_a_row_and_a_column_for_a_matrix),
       cmocka_unit_test(rmsprop_takes_one_moment_and_one_more_for_momentum_and_for_the_mean),

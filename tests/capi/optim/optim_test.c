@@ -254,6 +254,7 @@ static void moments_of_8_bits_train(void** state) {
   options.weight_decay = 0;
   options.moment1_dtype = HTONE_I8;
   options.moment2_dtype = HTONE_U8;
+  options.min_8bit_size = 0;
   htone_optimizer* optimizer = make_adamw(module, &options);
   assert_ok(htone_tensor_fill(weights_of(module, 0), 1));
   for (int step = 0; step < 10; ++step) train_one_step(optimizer, module, ones());

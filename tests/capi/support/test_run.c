@@ -53,6 +53,7 @@ static htone_status make_adamw(Run* run, const RunKind* kind) {
   adamw.master_storage = kind->master_storage;
   adamw.moment1_dtype = kind->moment1_dtype;
   adamw.moment2_dtype = kind->moment2_dtype;
+  adamw.min_8bit_size = 0;
   adamw.lr = 1e-2;
   return htone_optimizer_create_adamw(run->model, &adamw, &run->optimizer);
 }
@@ -64,6 +65,7 @@ static htone_status make_rmsprop(Run* run, const RunKind* kind) {
   rmsprop.master_storage = kind->master_storage;
   rmsprop.moment1_dtype = kind->moment1_dtype;
   rmsprop.moment2_dtype = kind->moment2_dtype;
+  rmsprop.min_8bit_size = 0;
   rmsprop.epsilon = 1e-3;
   rmsprop.lr = 1e-4;
   rmsprop.momentum = 0.9;

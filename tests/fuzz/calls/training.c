@@ -64,6 +64,7 @@ static htone_status sgd_options_in(Machine* machine, htone_sgd_options* options)
   options->compute_dtype = dtype_in(machine);
   options->grad_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
+  options->min_8bit_size = byte(machine) % 4;
   options->master_storage = byte(machine) % 4;
   return status;
 }
@@ -77,6 +78,7 @@ static htone_status adamw_options_in(Machine* machine, int is_adam, htone_adamw_
   options->compute_dtype = dtype_in(machine);
   options->grad_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
+  options->min_8bit_size = byte(machine) % 4;
   options->moment2_dtype = dtype_in(machine);
   options->master_storage = byte(machine) % 4;
   return status;
@@ -89,6 +91,7 @@ static htone_status lion_options_in(Machine* machine, htone_lion_options* option
   options->weight_decay = number(machine);
   options->compute_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
+  options->min_8bit_size = byte(machine) % 4;
   options->master_storage = byte(machine) % 4;
   return status;
 }
@@ -102,6 +105,7 @@ static htone_status rmsprop_options_in(Machine* machine, htone_rmsprop_options* 
   options->centered = flag(machine);
   options->compute_dtype = dtype_in(machine);
   options->moment1_dtype = dtype_in(machine);
+  options->min_8bit_size = byte(machine) % 4;
   options->moment2_dtype = dtype_in(machine);
   options->master_storage = byte(machine) % 4;
   return status;

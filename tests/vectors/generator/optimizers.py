@@ -8,7 +8,7 @@ import random
 
 F32, BF16 = 2.0 ** -24, 2.0 ** -8  # largest relative error of one rounding
 FULL = {"name": "full", "master": "full", "compute_dtype": "f32", "grad_dtype": "f32", "moment1_dtype": "f32",
-        "moment2_dtype": "f32"}
+        "moment2_dtype": "f32", "min_8bit_size": 0}
 STORAGES = [
     FULL,
     dict(FULL, name="bf16-copy", compute_dtype="bf16"),

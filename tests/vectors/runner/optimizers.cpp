@@ -17,6 +17,7 @@ void apply_storage(const Json& storage, Options& options) {
   options.compute_dtype = dtype_of(storage["compute_dtype"]);
   options.grad_dtype = dtype_of(storage["grad_dtype"]);
   options.moment1_dtype = dtype_of(storage["moment1_dtype"]);
+  options.min_8bit_size = storage["min_8bit_size"];
   options.master_storage = master_of(storage);
 }
 
