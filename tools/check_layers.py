@@ -20,14 +20,13 @@ ARROWS = {
     "autograd": ("tensor",),
     "ops": ("autograd",),
     "nn": ("ops",),
-    "optim": ("ops", "comm"),
-    "checkpoint": ("tensor", "comm"),
+    "optim": ("ops",),
+    "checkpoint": ("tensor",),
     "data": ("tensor",),
     "offload": ("tensor",),
     "parallel": ("nn", "comm", "offload"),
     "analysis": ("nn", "optim", "checkpoint"),
-    "quant": ("nn", "optim"),
-    "trainer": ("analysis", "quant", "parallel", "checkpoint", "data"),
+    "trainer": ("analysis", "parallel", "checkpoint", "data"),
 }
 # Headers of one backend and of other projects, and the only folders that may see them.
 CONFINED = {
