@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Configures with README's command for GPUs, and gives nvcc one source of each folder of impl/cuda and impl/comm/nccl.
+"""Configures with the command of docs/gpu.md, and gives nvcc one source of each folder of impl/cuda and impl/comm/nccl.
 
 nvcc alone sees some errors. Code for a GPU takes it ten times as long as the check, so it makes none where it can do
 without, and the number of the commit chooses the sources: `tests/run cuda` compiles all. Prints what is skipped, and why.
@@ -34,9 +34,9 @@ def commit_number() -> int:
     return int(done.stdout) if done.returncode == 0 else 0
 
 
-def readme_command() -> list[str]:
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    return shlex.split(re.search(r"^(cmake --preset release -DHALFTONE_CUDA=ON.*)$", readme, re.M)[1], comments=True)
+def shown_command() -> list[str]:
+    page = (REPOSITORY / "docs/gpu.md").read_text(encoding="utf-8")
+    return shlex.split(re.search(r"^(cmake --preset release -DHALFTONE_CUDA=ON.*)$", page, re.M)[1], comments=True)
 
 
 def has_nccl() -> bool:
@@ -56,7 +56,7 @@ class Rooms(unittest.TestCase):
             options.append("-DHALFTONE_NCCL=ON")
         else:
             print("skipped: the plugin for NCCL, whose nccl.h is not installed")
-        run(cls.cmake, *readme_command()[1:], "-B", cls.build, *options)
+        run(cls.cmake, *shown_command()[1:], "-B", cls.build, *options)
 
     def rooms(self) -> dict[Path, list[str]]:
         """The objects that nvcc makes, by the folder of their sources."""
