@@ -1,5 +1,5 @@
-// The deferred device of tests/plugin, which runs work only when somebody waits for it, and its switches. Used from one
-// thread.
+// The deferred device of tests/plugin, which runs work only when the program waits for it, and its switches. Used from
+// one thread.
 #pragma once
 
 #include <dlfcn.h>

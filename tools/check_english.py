@@ -30,6 +30,9 @@ WORDS = [
     (r"leavings\b", "leftover files"),
     (r"verdicts?\b", "result of the check"),
     (r"what is not\b", "name the thing"),
+    (r"(some|no)body\b", "name it, or write the passive"),
+    (r"sets? out\b", "starts"),
+    (r"on (its|their) way\b", "in flight, in transit"),
 ]
 BANNED = [(re.compile(rf"\b{pattern}", re.I), instead) for pattern, instead in WORDS]
 

@@ -50,7 +50,7 @@ sealed class CallbackCall : Unpacker {
     return status;
   }
 
-  // Nobody waits for this call.
+  // No caller waits for this call.
   private static int Reported(Exception thrown) {
     Console.Error.WriteLine(thrown);
     return (int)Status.Callback;

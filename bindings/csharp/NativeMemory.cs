@@ -4,7 +4,7 @@ using System.Threading;
 namespace Halftone {
 
 /// <summary>
-/// Collects garbage when tensors that nobody uses any more may hold much native memory, which the collector does not
+/// Collects garbage when tensors that are no longer used may hold much native memory, which the collector does not
 /// see. New tensors are counted. After each Step bytes of them the library is asked for the bytes in use. Above the
 /// limit a collection runs, and the next limit is twice what is left in use then. A program that disposes of its
 /// tensors, or makes them in scopes, never comes to it. (GC.AddMemoryPressure does not see what a scope releases, and

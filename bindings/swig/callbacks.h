@@ -29,7 +29,7 @@ struct Result {
   enum class Kind { kNothing, kNumber, kInteger, kBytes, kTensors };
   Kind kind = Kind::kNothing;
   size_t tensor_count = 0;    // places for tensors
-  bool has_caller = true;     // false: nobody learns of an exception, so the language reports it itself
+  bool has_caller = true;     // false: no caller gets an exception, so the language reports it itself
   bool may_time_out = false;  // an exception that says so becomes HTONE_ERROR_TIMEOUT
   double number = 0;
   int64_t integer = 0;

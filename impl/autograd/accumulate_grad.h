@@ -1,6 +1,6 @@
 // The end of a graph: a leaf's gradient. Gradients of any float dtype arrive here and are written to or added to one
 // tensor of the leaf's own. Its first delivery allocates it, and zero_grad releases it, so that a forward has the
-// memory of the gradients for its activations. A gradient that somebody brings is only read.
+// memory of the gradients for its activations. A gradient that the caller brings is only read.
 #pragma once
 
 #include <atomic>
@@ -93,8 +93,8 @@ class AccumulateGrad : public Node {
   // REQUIRES: has_grad()
   const Tensor& grad() const noexcept { return shows_total() ? total_ : brought_.defined() ? brought_ : grad_; }
 
-  // The rank whose part of the gradient was not finite before ranks were reduced; -1 if none was, or nobody looked.
-  // Lasts until zero_grad.
+  // The rank whose part of the gradient was not finite before ranks were reduced; -1 if none was, or they were not
+  // compared. Lasts until zero_grad.
   int32_t not_finite_rank() const noexcept { return not_finite_rank_; }
   void set_not_finite_rank(int32_t rank) noexcept { not_finite_rank_ = rank; }
 
@@ -104,8 +104,8 @@ class AccumulateGrad : public Node {
 
   ContextDevice& device() const noexcept { return device_; }
 
-  // Drops the gradient: the next delivery is written, not added. The memory goes back to the allocator, unless somebody
-  // else refers to it: then the next delivery is written there. These are a caller that got the gradient and still
+  // Drops the gradient: the next delivery is written, not added. The memory goes back to the allocator, unless other
+  // code else refers to it: then the next delivery is written there. These are a caller that got the gradient and still
   // holds it, a flat buffer, and a recorded step, which knows the address. A gradient that was brought goes.
   void zero_grad() noexcept;
 

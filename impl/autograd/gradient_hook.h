@@ -1,4 +1,4 @@
-// Hooks on the gradient that arrives at a tensor, on its way through backward.
+// Hooks on the gradient that arrives at a tensor in backward.
 #pragma once
 
 #include <functional>

@@ -26,11 +26,11 @@ class ShardRanks : public RefCounted {
   // Writes every rank's `own`, 1-D, to `all`, one after another. Throws the errors of the group.
   virtual void gather(const Tensor& own, const Tensor& all) = 0;
   // Parameters whose weights travel together. An optimizer updates one set of them after another, the lowest number
-  // first, so that the weights of one are on their way while the next one is updated.
+  // first, so that the weights of one travel while the next one is updated.
   virtual size_t set_of(const Parameter&) const noexcept { return 0; }
-  // Waits until no message reads or writes weights, which somebody is about to change. Asks no other rank.
+  // Call before a change of weights. Waits until no message reads or writes them. Asks no other rank.
   virtual void settle() noexcept {}
-  // The shards of a set were changed: its weights may set out. Who reads them gets the error.
+  // Call after a change of the shards of a set. Starts the gather of its weights; a read of them throws its error.
   virtual void updated_set(size_t) noexcept {}
   // An optimizer has changed all the shards that it wants to. Throws the errors of the group.
   virtual void updated() = 0;
@@ -147,7 +147,7 @@ class Parameter final : public RefCounted {
   void settle() const noexcept {
     if (ranks_) ranks_->settle();
   }
-  // The place of the shard's state while nobody uses it; null: on the device. REQUIRES: sharded.
+  // The place of the shard's state while it is not used; null: on the device. REQUIRES: sharded.
   void set_state_memory(Ref<StateMemory> memory) noexcept { state_memory_ = std::move(memory); }
   const Ref<StateMemory>& state_memory() const noexcept { return state_memory_; }
   // The elements of the master, or of a moment, that are not in the device's memory now; null if they are.

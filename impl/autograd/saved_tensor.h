@@ -17,7 +17,7 @@ class SavedTensor {
   explicit SavedTensor(const Tensor& tensor);
 
   // The reference is valid while the backward of one node runs. Throws STATE where the tensor was written since, or was
-  // released and nobody restores it; and what recomputing or restoring it throws.
+  // released and no restorer brings it back; and what recomputing or restoring it throws.
   const Tensor& unpack() const;
   void reset() noexcept { *this = SavedTensor(); }
 

@@ -1,5 +1,5 @@
-// The place of the master weights and moments of some parameters while nobody uses them: host memory or a file, and not
-// the device (offload). Tensors over such state have a storage without memory, but while it is fetched. An
+// The place of the master weights and moments of some parameters while they are not used: host memory or a file, and
+// not the device (offload). Tensors over such state have a storage without memory, but while it is fetched. An
 // optimizer fetches, updates and puts back the state of one StateMemory after another. Used by one thread at a time.
 #pragma once
 

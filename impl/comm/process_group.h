@@ -50,7 +50,7 @@ struct GroupOptions {
   // The address or the interface that other machines reach this rank at, for groups over a network: "192.168.1.7" or
   // "eth0"; null takes the address of the machine's name, or the loopback. Read during creation alone.
   const char* interface = nullptr;
-  // Messages carry a checksum, and a message that was changed on its way is COMM. For groups over a network. A group
+  // Messages carry a checksum, and a message that was changed in transit is COMM. For groups over a network. A group
   // over NCCL compares the calls of all ranks instead, also those after its first ones.
   int32_t checks_data = 0;
   // The numbers by which messages name the group's ranks, `size` of them; null: the group's own. For the parts of a
@@ -88,7 +88,7 @@ struct LinkCost {
 };
 
 // Every operation returns at once with a handle in `out_work`, which is null on failure. Views are contiguous; their
-// memory must stay valid, and nobody may write it, until the operation is done. `in` and `out` may be the same
+// memory must stay valid, and must not be written, until the operation is done. `in` and `out` may be the same
 // elements, and must not overlap otherwise. Errors that a handle returns:
 //   COMM       ranks called different operations, counts, dtypes or hashes; the message names both ranks and calls
 //   PEER_LOST  a rank was destroyed or aborted

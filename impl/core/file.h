@@ -15,11 +15,11 @@ class File {
  public:
   // For reading. Throws IO, also for anything but a regular file.
   static File open(const Io& io, const std::string& path);
-  // For writing, empty. Throws IO, also for a link: the file that it points to may be somebody else's.
+  // For writing, empty. Throws IO, also for a link: the file that it points to may belong to another user.
   static File create(const Io& io, const std::string& path);
   // For writing, under a new name beside `path`, to be renamed to it. A file that has such a name already is left
-  // alone: it is somebody else's, or another save's to the same path. The file has the permissions of the one at
-  // `path`, if the table can copy them, before anything is written to it. Throws IO.
+  // alone: it belongs to another program, or to another save to the same path. The file has the permissions of the one
+  // at `path`, if the table can copy them, before anything is written to it. Throws IO.
   static File create_beside(const Io& io, const std::string& path);
   // For reading and writing, with its old content if it exists. Throws IO, also for a link.
   static File open_or_create(const Io& io, const std::string& path);

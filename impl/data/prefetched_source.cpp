@@ -22,7 +22,7 @@ PrefetchedSource::PrefetchedSource(Ref<const Source> source, Ref<Sampler> sample
   fail(status);
 }
 
-// A batch that nobody took returns its memory behind its copy.
+// A batch that was not taken returns its memory behind its copy.
 PrefetchedSource::~PrefetchedSource() {
   (void)copied_->wait_on(device_.device->stream());
   ahead_.reset();

@@ -1,5 +1,5 @@
 // A data set whose batches are copied to a device one batch ahead: while the device works on one batch, the next one is
-// on its way, through pinned memory and in a stream of its own. One thread at a time.
+// copied meanwhile, through pinned memory and in a stream of its own. One thread at a time.
 #pragma once
 
 #include <optional>

@@ -10,8 +10,8 @@ namespace halftone::nn {
 
 class Linear final : public Layer {
  public:
-  // Draws weight [out, in] and bias [out] from U(-1/sqrt(in), 1/sqrt(in)), PyTorch's default, each from a stream of its
-  // own of the context's seed.
+  // Draws weight [out, in] and bias [out] from U(-1/sqrt(in), 1/sqrt(in)), PyTorch's default, each from its own random
+  // sequence of the context.
   Linear(ContextDevice& device, int64_t in_features, int64_t out_features, bool bias, DType dtype);
 
   // Uses parameters that other modules may hold as well: tied weights. REQUIRES: weight [out, in]; bias [out] or null.

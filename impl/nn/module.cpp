@@ -38,8 +38,8 @@ class RunLevel : public RunningLayer {
         level_(outer_ == nullptr ? 1 : outer_->level_ + 1) {
     if (level_ > kMaxModuleDepth) {
       fail(Code::kInvalidArgument, "module",
-           "module would be number %d of the modules that run inside one another, %s %d", kMaxModuleDepth + 1,
-           "expected at most", kMaxModuleDepth);
+           "module would be number %d of the modules that run inside one another, expected at most %d",
+           kMaxModuleDepth + 1, kMaxModuleDepth);
     }
     innermost_ = this;
     scope().layer = this;

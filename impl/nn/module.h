@@ -116,7 +116,7 @@ class Module : public RefCounted {
   std::vector<NamedParameter> parameters() const { return contents()->parameters; }
   std::vector<NamedBuffer> buffers() const { return contents()->buffers; }
 
-  // Training is the mode a module is born in. The children take the same.
+  // A new module is in training mode. The call also applies to its children.
   void set_training(bool training);
   bool is_training() const noexcept { return is_training_; }
 

@@ -1,5 +1,5 @@
 // Reads and writes of one file that run beside the caller. A thread of the queue moves one piece of a transfer after
-// another; a caller that waits takes pieces as well, so that two cores copy while nobody computes. Used by one thread
+// another; a caller that waits takes pieces as well, so that two cores copy while neither computes. Used by one thread
 // at a time.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Transfer {
   bool is_write = false;
 
   // The queue's, guarded by its mutex:
-  size_t taken = 0;  // bytes that somebody moves or has moved
+  size_t taken = 0;  // bytes that a thread moves or has moved
   int pieces = 0;    // that are being moved
   std::exception_ptr error;
   Transfer* next = nullptr;
@@ -63,7 +63,7 @@ class FileQueue {
   const bool helps_;  // the caller takes pieces
   std::mutex mutex_;  // guards the members below and the transfers
   std::condition_variable changed_;
-  Transfer* first_ = nullptr;  // of those with bytes that nobody has taken
+  Transfer* first_ = nullptr;  // of those with bytes that no thread has taken
   bool is_writing_ = false;
   bool is_closed_ = false;
   std::thread thread_;

@@ -8,7 +8,7 @@
 namespace halftone::offload {
 namespace {
 
-// Transfers are in the order of the stream, so that nobody waits for them.
+// Transfers are in the order of the stream, so that no thread waits for them.
 class HostSlot final : public SwapSlot {
  public:
   HostSlot(Device& device, size_t bytes) : device_(device), bytes_(bytes) {

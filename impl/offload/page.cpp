@@ -54,7 +54,7 @@ void Page::start_fetch() {
   place_ = Place::kArriving;
 }
 
-// Content that is on its way out is still there.
+// Content that is being written out is still present.
 void Page::fetch() {
   start_fetch();
   if (place_ == Place::kHere) return;

@@ -1,4 +1,4 @@
-// A piece of state that is in the device's memory only while somebody uses it, and in a swap space otherwise. One
+// A piece of state that is in the device's memory only while it is used, and in a swap space otherwise. One
 // thread at a time.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Memory outside of a device, in which the state of training is kept while nobody uses it.
+// Memory outside of a device, in which the state of training is kept while it is not used.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ class Optimizer : public RefCounted, public UpdateRule {
   // On the device of the first group, owning none yet. Throws STATE for no parameters.
   explicit Optimizer(const ParameterGroup& first);
 
-  // Drops the gradients, with their memory where nobody shares it (AccumulateGrad::zero_grad), and all that is about
+  // Drops the gradients, with their memory if it is not shared (AccumulateGrad::zero_grad), and all that is about
   // them: the factor, and the result of the check.
   void zero_grad();
   // The schedule of the next step. A schedule of the caller's waits for the device. Its callback may freeze parameters,

@@ -65,7 +65,7 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group,
   return arrangement;
 }
 
-// Memory that somebody shares stays where it is, such as a part of a bucket. Else a gradient that is there now is
+// Shared memory stays where it is, such as a part of a bucket. Else a gradient that is there now is
 // converted, and backward allocates later ones. Ranks that share weights give memory to a whole gradient themselves.
 bool OwnedParameter::keeps_gradient(DType grad_dtype) const {
   const AccumulateGrad& gradient = parameter().accumulator();

@@ -70,7 +70,7 @@ class OwnedParameter {
   // Throws STATE where the parameter has an optimizer, or is frozen.
   OwnedParameter(const NamedParameter& named, int32_t group, const char* argument);
   OwnedParameter(OwnedParameter&&) = default;
-  // Gives the parameter free; nobody keeps its copy current any more.
+  // Gives the parameter free; its copy is no longer kept current.
   ~OwnedParameter();
 
   // The first, second and third moment.

@@ -40,7 +40,7 @@ struct PlannedBucket {
   DType dtype;
   std::vector<Slot> slots;
   int64_t size = 0;          // elements; in a plan a multiple of 256
-  bool needs_memory = true;  // at once; else somebody refills the storage before it is written
+  bool needs_memory = true;  // at once; else the storage is refilled before it is written
 };
 
 // `order` lists the gradients as backward completes them. A bucket holds gradients of one dtype and is closed when it

@@ -1,5 +1,5 @@
-// The small talk of ranks that hold one model: numbers and tensors that are exchanged at once, and the settings of
-// every operation. Each operation carries a hash of the model, the step and the purpose, so that ranks which are at
+// Control messages between the ranks of one model, which are exchanged at once, and the options of all their
+// operations. Each operation carries a hash of the model, the step and the purpose, so that ranks which are at
 // different places get an error instead of each other's data. Used by one thread at a time.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Offloaded masters while somebody reads them. Used by FlatWeights.
+// Offloaded masters while they are read. Used by FlatWeights.
 #pragma once
 
 #include <vector>

@@ -11,7 +11,7 @@
 
 namespace halftone::parallel {
 
-// The place of masters and moments while nobody uses them.
+// The place of masters and moments while they are not used.
 struct OffloadPlace {
   Ref<offload::SwapSpace> space;  // null: on the device
   int64_t page_size = 0;          // least elements of a page, but for the last one of a buffer

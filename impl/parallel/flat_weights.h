@@ -12,7 +12,7 @@ namespace halftone::parallel {
 
 class FlatWeights {
  public:
-  // Shares the parameters of the plan. `restorer` is called when somebody reads weights that are not there. All
+  // Shares the parameters of the plan. `restorer` is called when absent weights are read. All
   // arguments outlive this but for the last two. Throws OUT_OF_MEMORY and the errors of the group.
   FlatWeights(const std::vector<NamedParameter>& parameters, const FlatPlan& plan, const Exchange& exchange,
               bool keeps_whole, StorageRestorer* restorer, const Ref<ShardRanks>& ranks, const OffloadPlace& offload);

@@ -27,7 +27,7 @@ struct RankStatus {
     for (size_t i = 1; i < kNumbers; ++i) numbers[i] = static_cast<float>(digest >> kBits * (i - 1) & kMask);
     return numbers;
   }
-  // `numbers` were divided by `factor` on their way.
+  // `numbers` were divided by `factor` before they were sent.
   static RankStatus of(const float* numbers, int32_t factor) noexcept {
     const auto whole = [&](size_t i) { return std::lround(numbers[i] * static_cast<float>(factor)); };
     RankStatus status = {.state = static_cast<int32_t>(whole(0)), .digest = 0};

@@ -46,7 +46,7 @@ class ReductionHook : public RefCounted {
   // Returns how many reductions may be under way while backward fills the next bucket. Before more are, the oldest is
   // completed, so that its bucket's memory is free.
   virtual size_t most_open() const noexcept { return std::numeric_limits<size_t>::max(); }
-  // Called before somebody else than autograd writes to a bucket's memory. Throws OUT_OF_MEMORY.
+  // Called before code other than autograd writes to a bucket's memory. Throws OUT_OF_MEMORY.
   virtual void prepare(size_t) {}
   // Called when every bucket is reduced, and no rank has failed. `anywhere` tells for each parameter whether a rank has
   // a gradient of it; empty: all have. Returns true if the hook has brought the gradients to where they belong; else

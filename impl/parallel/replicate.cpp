@@ -268,8 +268,10 @@ Replicate::Step Replicate::tell_step(Step own) {
       step = told;
       if (own == Step::kNothing) rounds_ = rounds;
     } else if (step != told || rounds != static_cast<uint64_t>(all[static_cast<size_t>(root_) * 2 + 1])) {
-      fail(Code::kComm, "", "ranks %d and %d are not at the same step: %s", root_, rank,
-           "expected all ranks to run the same forwards and backwards while they have batches");
+      fail(Code::kComm, "",
+           "ranks %d and %d are not at the same step: expected all ranks to run the same forwards and backwards while "
+           "they have batches",
+           root_, rank);
     }
   }
   return step;

@@ -255,8 +255,8 @@ void Round::require_success(const std::vector<RankStatus>& statuses) {
     names += (names.empty() ? "" : ", ") + name + " on rank " + std::to_string(rank);
   }
   fail(Code::kState, "",
-       "backward reached no gradient of %s%s; set find_unused_parameters if a forward may leave out %s", names.c_str(),
-       missing > kShownNames ? ", ..." : "", "parameters");
+       "backward reached no gradient of %s%s; set find_unused_parameters if a forward may leave out parameters",
+       names.c_str(), missing > kShownNames ? ", ..." : "");
 }
 
 // A rank without a digest takes part in the steps of the others alone.

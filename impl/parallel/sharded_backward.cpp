@@ -16,7 +16,7 @@ struct Sharded::Backward final : RefCounted {
   const Ref<Sharded> owner;
 };
 
-// Weights that stay are on their way at most, and one rank alone may read them.
+// At most a gather of weights that stay is in flight, and one rank alone may read them.
 void Sharded::need(size_t unit) {
   if (!is_full()) return units_.wait(unit);
   if (scope().node == nullptr) return units_.need_in_forward(unit);

@@ -17,7 +17,7 @@ enum class Sharding : int32_t {
   kFull = 3        // ZeRO-3, FSDP: weights, too
 };
 
-// The place in which a rank keeps masters and moments while nobody uses them.
+// The place in which a rank keeps masters and moments while they are not used.
 enum class Offload : int32_t {
   kNone = 0,  // on the device
   kHost = 1,
@@ -28,7 +28,7 @@ struct ShardedOptions {
   Sharding sharding = Sharding::kFull;
   UnitRule units;                    // of kFull; the others have one unit
   DType weight_dtype = DType::kF32;  // of gathered weights of two or more dimensions; the others stay f32
-  std::optional<DType> wire_dtype;   // of gradients on their way; none: the gradients' own
+  std::optional<DType> wire_dtype;   // of gradients in messages; none: the gradients' own
   // The most of weights and gradients that are sent together, unless sharding is full; see pipelined.
   int64_t bucket_bytes = kBucketBytes;
   bool finds_unused = false;      // as ReplicateOptions

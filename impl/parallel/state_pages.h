@@ -1,5 +1,5 @@
 // The optimizer state of parameters that follow one another in a flat buffer, in pages that are on the device only
-// while somebody uses them: one page of master weights, and one for each moment. Used by FlatWeights and optimizers, by
+// while they are used: one page of master weights, and one for each moment. Used by FlatWeights and optimizers, by
 // one thread at a time.
 #pragma once
 

@@ -111,7 +111,7 @@ void WeightUnit::release() noexcept {
     try {
       flat.finish_copies();
     } catch (...) {
-      // Nobody reads them.
+      // They are not read.
     }
     flat.drop_masters();
   }

@@ -16,7 +16,7 @@ namespace halftone::parallel {
 class WeightUnit final : private StorageRestorer {
  public:
   // Shares the parameters that the plans name, one after another. If `keeps_whole`, the gathered weights stay, and are
-  // gathered again only when they were changed. `need` is called when somebody reads weights that are not there, and
+  // gathered again only when they were changed. `need` is called when absent weights are read, and
   // gathers them or throws. `parameters` and `exchange` outlive this. Throws OUT_OF_MEMORY. REQUIRES: `keeps_whole` if
   // a plan is lent.
   WeightUnit(const std::vector<NamedParameter>& parameters, std::vector<FlatPlan> plans, const Exchange& exchange,
@@ -24,7 +24,7 @@ class WeightUnit final : private StorageRestorer {
              std::function<void()> need);
 
   const std::vector<FlatPlan>& plans() const noexcept { return plans_; }
-  // True if the weights are there, or are on their way, as they are since the last change.
+  // True if the weights since the last change are present or being gathered.
   bool is_current() const;
   // True if the weights are in memory of the caller's.
   bool is_lent() const noexcept;

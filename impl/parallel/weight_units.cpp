@@ -33,7 +33,7 @@ void WeightUnits::start_next(Order& order, size_t unit) {
   const size_t next = order.next[unit];
   if (next == kNone || gathered_units() >= most_) return;
   units_[next].start_gather();
-  // Masters in a swap space set out one unit earlier.
+  // The fetch of masters from a swap space starts one unit earlier.
   if (order.next[next] != kNone) units_[order.next[next]].start_fetch();
 }
 
@@ -63,8 +63,8 @@ void WeightUnits::leave(size_t unit) noexcept {
 void WeightUnits::need_in_forward(size_t unit) {
   if (!is_in_forward_) {
     fail(Code::kState, "parameter",
-         "weights that ranks share are not gathered; run the forward of the sharded module on all ranks, or gather %s",
-         "them with htone_fsdp_gather_begin");
+         "weights that ranks share are not gathered; run the forward of the sharded module on all ranks, or call "
+         "htone_fsdp_gather_begin");
   }
   is_lent_[unit] = 1;
   units_[unit].gather();

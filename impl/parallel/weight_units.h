@@ -28,22 +28,22 @@ class WeightUnits final {
   // A forward of the unit begins, and ends; also one that backward runs again.
   void enter(size_t unit);
   void leave(size_t unit) noexcept;
-  // Somebody reads weights that are not there, outside backward. Throws STATE outside forward, too.
+  // Call where weights that are not present are read, outside backward. Throws STATE outside forward, too.
   void need_in_forward(size_t unit);
   // A backward begins; it reads weights that are not there; it has all gradients of a unit; it ends.
   void begin_backward() noexcept;
   void need_in_backward(size_t unit);
   void complete(size_t unit) noexcept;
   void end_backward() noexcept;
-  // Somebody has changed the weights of a unit: those that stay set out for the other ranks, and nobody waits for them
-  // before they are read. Who reads them gets the errors.
+  // Call after an update of the weights of a unit. If gathered weights are kept, starts the all-gather and returns;
+  // errors are thrown when the weights are read.
   void start_update(size_t unit) noexcept;
-  // Somebody has changed weights. Throws errors of those in memory of the caller's, which are there afterwards.
+  // Call after any change of weights. Waits for those in the caller's memory, and throws their errors.
   void update();
-  // Asks no other rank: waits for the weights of a unit that are on their way. Any thread. Throws the error of the
+  // Waits for an all-gather of the unit's weights that was started; starts none. Any thread. Throws the error of the
   // group.
   void wait(size_t unit) { units_[unit].wait(); }
-  // Before weights are changed: waits for all that are on their way.
+  // Call before weights are changed. Waits for all gathers that were started.
   void settle() noexcept;
   // Until the matching end, all weights are there.
   void begin_gather();

@@ -128,8 +128,8 @@ PageBlock* CachingAllocator::State::grow(Lock& lock, MemoryPool& pool, size_t si
   return pool.pages.take_from_new(data, bytes, size, std::move(segment), std::move(rest));
 }
 
-// The size of a new segment for small requests. A part of what the limit leaves, so that requests fit that together
-// nearly reach it.
+// The size of a new segment for small requests: a fraction of the bytes left under the limit, so that later requests
+// can still use the rest.
 size_t CachingAllocator::State::shared_size() const noexcept {
   int64_t memory = stats.reserved;
   if (stats.limit != 0) memory = std::min(memory, std::max<int64_t>(stats.limit - stats.reserved, 0));
@@ -214,7 +214,7 @@ void CachingAllocator::State::keep(std::vector<Pending>& list, const Allocation&
   }
 }
 
-// True if work lives whose recording's number is in (after, last].
+// True if a live recording has a number in (after, last].
 bool CachingAllocator::State::is_needed(uint32_t after, uint32_t last) const noexcept {
   return std::any_of(pools.begin(), pools.end(), [&](const std::unique_ptr<MemoryPool>& pool) {
     return !pool->is_retired && pool->number > after && pool->number <= last;
@@ -302,7 +302,7 @@ CachingAllocator::CachingAllocator(Device& device) : state_(std::make_unique<Sta
 
 CachingAllocator::~CachingAllocator() {
   State::Lock lock(state_->mutex);
-  (void)state_->collect_all(lock);  // nobody is left to hear of a fault
+  (void)state_->collect_all(lock);  // no caller is left that could get the error
   state_->release_cached(lock);
 }
 

@@ -16,7 +16,7 @@
 namespace halftone {
 
 // The purpose of an allocation; each is counted apart. Must match the HTONE_MEMORY_... constants in
-// capi/include/halftone/device.h; nothing allocates for HTONE_MEMORY_COMMUNICATION (5) yet.
+// capi/include/halftone/device.h.
 enum class Category : int32_t {
   kOther,
   kParameters,

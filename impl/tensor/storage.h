@@ -26,11 +26,11 @@ class RangeVersion final : public RefCounted {
 
 class Storage;
 
-// Brings the content of storages that have no memory: it was released, such as that of weights that ranks share, or
-// nobody has needed it yet.
+// Brings the content of storages that have no memory: it was released, such as that of weights that ranks share, or it
+// was not needed yet.
 class StorageRestorer {
  public:
-  // Throws STATE where this is not the time for it, and what else keeps the content away.
+  // Throws STATE outside forward and backward of the sharded module, and the errors of the gather.
   virtual void restore() = 0;
 
  protected:
@@ -122,8 +122,8 @@ class Storage final : public RefCounted {
   // that what backward saved is right again. Throws OUT_OF_MEMORY, and STATE while a graph is captured.
   void refill();
   bool is_released() const noexcept { return released_; }
-  // While there is a restorer, the content is not there, and who needs it has it restored. Null: the content is there,
-  // for every thread that reads null. REQUIRES: the restorer lives until it is replaced.
+  // While there is a restorer, the content is absent, and callers must call restore() first. Null means that it is
+  // present, for every thread that reads null. REQUIRES: the restorer lives until it is replaced.
   void set_restorer(StorageRestorer* restorer) noexcept { restorer_.store(restorer, std::memory_order_release); }
   StorageRestorer* restorer() const noexcept { return restorer_.load(std::memory_order_acquire); }
 

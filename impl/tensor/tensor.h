@@ -1,5 +1,5 @@
 // A tensor: shape and strides over shared storage. The class is a reference, as cheap to copy as a pointer. It knows
-// nothing of gradients: autograd attaches a GradientSource to a tensor, and nobody else reads it.
+// nothing of gradients: autograd attaches a GradientSource to a tensor, and only autograd reads it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Texts that the ranks of a group send to rank 0, and that rank 0 sends to them. Every rank calls these functions at
-// the same place. Before a text is on its way, all ranks have the memory for it.
+// the same place. Before a text is sent, all ranks have the memory for it.
 #pragma once
 
 #include <string>

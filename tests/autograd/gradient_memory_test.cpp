@@ -1,4 +1,4 @@
-// The memory of gradients: the first delivery allocates it, and zero_grad releases it, unless somebody else refers to
+// The memory of gradients: the first delivery allocates it, and zero_grad releases it, unless other code refers to
 // it.
 #include "autograd/accumulate_grad.h"
 #include "ops/ops.h"

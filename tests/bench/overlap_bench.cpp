@@ -11,7 +11,7 @@
 // "bound" is the same ratio of a step whose messages all run beside computation, as early as the kind of sharing lets
 // them: averages and sums of gradients while backward computes, weights of "optimizer" and "gradients" beside update
 // and forward, and those of "full" beside forward and backward. "updates" is the bound of a step of ddp that would also
-// update the weights of a bucket while the gradients of others are on their way.
+// update the weights of a bucket while the gradients of others are sent.
 //
 // Buckets have --bucket KiB, and the first one of ddp --first KiB; 0, the default, takes the library's own sizes. With
 // --sleep a layer sleeps for as many microseconds in forward, and for twice as many in backward: then other programs
@@ -117,7 +117,7 @@ class Contender {
     update_ = watch.seconds() - forward - backward_;
     if (waits_) settle();
   }
-  // Waits for the weights that are on their way since the last step.
+  // Waits for the weights whose gather the last step started.
   void settle() { model_->parameters().front().parameter->settle(); }
   // The averages of a step of ddp, of the gradients that are there.
   void communicate() {

@@ -1,4 +1,4 @@
-// Predicts how long the messages of one training step take, for groups and networks that nobody here has, by the model
+// Predicts how long the messages of one training step take, for groups and networks that are not at hand, by the model
 // of comm/collectives/algorithm.h:
 //   step_prediction
 // Prints the table of docs/many-processes.md. Each operation runs by the algorithm that a group would choose. Weights

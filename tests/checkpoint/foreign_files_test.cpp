@@ -116,23 +116,23 @@ TEST_F(ForeignFilesTest, S15_AFolderInThePlaceOfTensorsMakesItsCheckpointADamage
 TEST_F(ForeignFilesTest, S15_WhatALinkLeadsToIsNeverRemoved) {
   fs::create_directory(path("elsewhere"));
   for (const char* name : {"notes", "index.json", "rank-0-of-1.safetensors"}) {
-    write_file(path("elsewhere") + "/" + name, "of somebody else");
+    write_file(path("elsewhere") + "/" + name, "of another program");
   }
   fs::create_directory_symlink(path("elsewhere"), path("run/step-0"));
   Directory directory = open();
   for (int64_t step : {1, 2, 3}) save(directory, step);
   for (const char* name : {"notes", "index.json", "rank-0-of-1.safetensors"}) {
-    EXPECT_EQ(read_file(path("elsewhere") + "/" + name), "of somebody else") << name;
+    EXPECT_EQ(read_file(path("elsewhere") + "/" + name), "of another program") << name;
   }
 }
 
 TEST_F(ForeignFilesTest, S15_NothingIsSavedThroughALink) {
   fs::create_directory(path("elsewhere"));
-  write_file(path("elsewhere/index.json"), "of somebody else");
+  write_file(path("elsewhere/index.json"), "of another program");
   fs::create_directory_symlink(path("elsewhere"), path("run/step-2"));
   Directory directory = open();
   EXPECT_EQ(code_of([&] { save(directory, 2); }), Code::kIo);
-  EXPECT_EQ(read_file(path("elsewhere/index.json")), "of somebody else");
+  EXPECT_EQ(read_file(path("elsewhere/index.json")), "of another program");
   EXPECT_FALSE(fs::exists(path("elsewhere/rank-0-of-1.safetensors")));
 }
 
@@ -144,10 +144,10 @@ TEST_F(ForeignFilesTest, S15_WhatAFailedSaveLeftIsNotRemovedThroughALink) {
   EXPECT_EQ(code_of([&] { save(directory, 5); }), Code::kIo);
   files.refuse(false, false);
   fs::rename(path("run/step-5"), path("archive"));
-  write_file(path("archive/index.json"), "of somebody else");
+  write_file(path("archive/index.json"), "of another program");
   fs::create_directory_symlink(path("archive"), path("run/step-5"));
   save(directory, 6);
-  EXPECT_EQ(read_file(path("archive/index.json")), "of somebody else");
+  EXPECT_EQ(read_file(path("archive/index.json")), "of another program");
 }
 
 TEST_F(ForeignFilesTest, S15_FilesThatNoSaveWroteStayInTheFolderOfAnOldStep) {
@@ -163,14 +163,14 @@ TEST_F(ForeignFilesTest, S15_FilesThatNoSaveWroteStayInTheFolderOfAnOldStep) {
 }
 
 TEST_F(ForeignFilesTest, S15_ALinkInThePlaceOfTheLockFileIsRefused) {
-  write_file(path("precious"), "of somebody else");
+  write_file(path("precious"), "of another program");
   fs::create_symlink(path("precious"), path("run/.lock"));
   EXPECT_EQ(code_of([&] { open(); }), Code::kIo);
-  EXPECT_EQ(read_file(path("precious")), "of somebody else");
+  EXPECT_EQ(read_file(path("precious")), "of another program");
 }
 
 TEST_F(ForeignFilesTest, S15_NothingIsWrittenThroughALinkInThePlaceOfATemporaryFile) {
-  write_file(path("precious"), "of somebody else");
+  write_file(path("precious"), "of another program");
   fs::create_symlink(path("precious"), path("file.tmp"));
   save_safetensors(system_io(), path("file"), state(1), {});
   fs::create_directory(path("run/step-1"));
@@ -180,7 +180,7 @@ TEST_F(ForeignFilesTest, S15_NothingIsWrittenThroughALinkInThePlaceOfATemporaryF
   expect_state(*directory.load_latest(device()), 1);
   EXPECT_FALSE(fs::is_symlink(path("file")));
   EXPECT_TRUE(fs::is_symlink(path("file.tmp")));
-  EXPECT_EQ(read_file(path("precious")), "of somebody else");
+  EXPECT_EQ(read_file(path("precious")), "of another program");
 }
 
 // After a failed save that left no files, its step is treated like any other.

@@ -141,14 +141,14 @@ TEST_F(SafetensorsTest, S5_LeavesTheOldFileWhereTheNewOneCannotTakeItsPlace) {
 }
 
 TEST_F(SafetensorsTest, S15_AFileWhoseNameATemporaryFileMightHaveStays) {
-  write_file(path("file.tmp"), "of somebody else");
+  write_file(path("file.tmp"), "of another program");
   save(one_tensor(1));
   EXPECT_EQ(values(load().find("a")->tensor), (std::vector<double>{1}));
-  EXPECT_EQ(read_file(path("file.tmp")), "of somebody else");
+  EXPECT_EQ(read_file(path("file.tmp")), "of another program");
 }
 
 TEST_F(SafetensorsTest, S15_WhatTakesTheNameOfTheTemporaryFileStays) {
-  write_file(path("precious"), "of somebody else");
+  write_file(path("precious"), "of another program");
   MeddledFiles files;
   std::string taken;
   files.before_create([&](const std::string& temporary) {
@@ -158,7 +158,7 @@ TEST_F(SafetensorsTest, S15_WhatTakesTheNameOfTheTemporaryFileStays) {
   save_safetensors(files.io(), path("file"), one_tensor(1), {});
   EXPECT_EQ(values(load().find("a")->tensor), (std::vector<double>{1}));
   EXPECT_TRUE(std::filesystem::is_symlink(taken));
-  EXPECT_EQ(read_file(path("precious")), "of somebody else");
+  EXPECT_EQ(read_file(path("precious")), "of another program");
 }
 
 // Another save to the same path begins, and succeeds or fails, right before this one renames its file.
@@ -210,7 +210,7 @@ TEST_F(SafetensorsTest, S16_AReplacedFileKeepsItsMode) {
   }
 }
 
-// Nobody can open what the owner alone may read, not even while it is written.
+// No other user can open what the owner alone may read, not even while it is written.
 TEST_F(SafetensorsTest, S16_TheTemporaryFileIsNoMoreOpenThanTheOneItReplaces) {
   const FileMask mine(0);
   save(one_tensor(1));

@@ -246,7 +246,7 @@ TEST(GlooCreation, D13_NoPortListensWhenTheGroupIsFormed) {
       EXPECT_EQ(listens, 0);
     }
     EXPECT_GE(sockets, 3) << "two ranks and the store";
-    EXPECT_TRUE(barrier_of(*rank.group).ok()) << "nobody left before";
+    EXPECT_TRUE(barrier_of(*rank.group).ok()) << "no rank left before";
   });
 }
 

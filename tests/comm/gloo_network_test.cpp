@@ -113,7 +113,7 @@ TEST(GlooNetwork, D6_ADamagedMessageIsAnErrorThatNamesItsRanksWhereDataAreChecke
       // Ranks that have all of a broadcast need not wait for the others.
       if (rank.number != 1 && status.ok()) status = barrier_of(*rank.group);
       EXPECT_EQ(status.code, Code::kComm) << status.message;
-      EXPECT_TRUE(says(status, "from rank 0 to rank 1 was changed on its way")) << status.message;
+      EXPECT_TRUE(says(status, "from rank 0 to rank 1 was changed in transit")) << status.message;
     });
   }
 }

@@ -72,7 +72,7 @@ TEST(Launch, ReadsOpenMpisAndMpichsVariables) {
                                      {"MASTER_PORT", "1000"}});
   EXPECT_EQ(open_mpi.launcher, "mpirun");
   expect_place(open_mpi, 5, 8, 1, 4);
-  EXPECT_EQ(open_mpi.address, "") << "the ranks are on several machines, and nobody named one";
+  EXPECT_EQ(open_mpi.address, "") << "the ranks are on several machines, and none was named";
   const Launch mpich = launch_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MASTER_PORT", "1000"}});
   expect_place(mpich, 1, 2, 1, 2);
   EXPECT_EQ(mpich.address, "127.0.0.1:1000");

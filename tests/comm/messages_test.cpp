@@ -40,7 +40,7 @@ TEST(Messages, ARingPassesEveryRanksDataOn) {
 }
 
 TEST(Messages, ArriveInOrderBetweenOperationsOfAllRanks) {
-  constexpr int kMessages = 9;  // more than may be on their way
+  constexpr int kMessages = 9;  // more than may be in flight
   run_ranks(3, [&](Rank& rank) {
     for (int round = 0; round < 20; ++round) {
       for (int i = 0; i < kMessages; ++i) {

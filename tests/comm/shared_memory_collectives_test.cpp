@@ -163,7 +163,7 @@ TEST(SharedMemoryCollectives, LargeMessagesCrossBeforeAnybodyReceives) {
   ranks.expect_success();
 }
 
-// The sender is faster, and must not write over what nobody has read yet.
+// The sender is faster, and must not write over what was not read yet.
 TEST(SharedMemoryCollectives, ManyMessagesWaitForTheirReceiver) {
   SharedRanks ranks(2, [](Rank& rank) {
     if (rank.number() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -121,7 +121,7 @@ TEST_P(SharedMemoryLossTest, D1_AProcessThatIsKilledIsLostToAllOthersWhichGoOnWi
   }
 }
 
-// Nobody waits for the dead process, so that it is no more than a zombie.
+// No process waits for the dead one, so that it is no more than a zombie.
 TEST(SharedMemoryFailures, D1_AProcessWhoseParentDoesNotWaitForItIsLost) {
   SharedCount joined;
   SharedRanks ranks(

@@ -108,7 +108,7 @@ TEST(SharedMemoryDataArea, BlocksOfLargeMessagesAreUsedAgain) {
 TEST(SharedMemoryBell, ARingBeforeTheSleepIsNotMissed) {
   const Segment segment = Segment::create(2, kPageBytes);
   const uint32_t heard = listen(segment.control());
-  EXPECT_FALSE(sleep(segment.control(), heard, std::chrono::milliseconds(1))) << "nobody rang";
+  EXPECT_FALSE(sleep(segment.control(), heard, std::chrono::milliseconds(1))) << "no rank rang";
   ring(segment.control());
   EXPECT_TRUE(sleep(segment.control(), heard, std::chrono::seconds(60)));
   const uint32_t again = listen(segment.control());

@@ -24,7 +24,7 @@ class ConvOnCuda : public ConvOnCudaTest {
     return products() - before;
   }
 
-  // The products of cuBLASLt so far; 0 on a GPU, where nobody counts them.
+  // The products of cuBLASLt so far; 0 on a GPU, which counts none.
   static int64_t products() { return is_emulated() ? emulation_function<int64_t()>("cuda_emulation_products")() : 0; }
   static int64_t emulated(int64_t count) { return is_emulated() ? count : 0; }
 

@@ -32,7 +32,7 @@ Function* emulation_function(const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-// The waits for streams and events so far; 0 on a GPU, where nobody counts them.
+// The waits for streams and events so far; 0 on a GPU, which counts none.
 inline int64_t cuda_waits() { return is_emulated() ? emulation_function<int64_t()>("cuda_emulation_waits")() : 0; }
 
 }  // namespace halftone

@@ -51,8 +51,8 @@ class GemmOnCuda : public RoomTest {
     test.expect_right();
   }
 
-  // Runs a case of 16-bit numbers. Returns how many kernels and calls of libraries it takes; 0 on a GPU, where nobody
-  // counts them.
+  // Runs a case of 16-bit numbers. Returns how many kernels and calls of libraries it takes; 0 on a GPU, which
+  // counts none.
   int64_t work_of(const GemmShape& shape, const GemmExtras& extras) {
     GemmCase test(shape, {DType::kBF16, DType::kBF16, DType::kBF16}, Order::kRows, Order::kRows, Order::kRows, extras);
     DeviceCopies copies(cuda());

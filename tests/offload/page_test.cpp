@@ -1,4 +1,4 @@
-// Pieces of state that are on the device only while somebody uses them, in host memory and in files.
+// Pieces of state that are on the device only while they are used, in host memory and in files.
 #include "offload/page.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-// Every operation and its gradients on the deferred device, whose work runs only when somebody waits: the CPU's bits,
-// and no wait on the way.
+// Every operation and its gradients on the deferred device, whose work runs only when the program waits: the CPU's
+// bits, and no wait on the way.
 #include <string>
 
 #include "deferred_device.h"

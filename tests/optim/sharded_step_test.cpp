@@ -255,7 +255,7 @@ TEST_F(ShardedStepTest, AShardIsUpdatedFromItsReducedGradientAlone) {
   EXPECT_EQ(weight->master().shape(), Shape{kBlockSize});
   // Decay and a first step of AdamW against a positive gradient.
   for (const double value : values(weight->master())) ASSERT_NEAR(value, 1.0 - 1e-3 - 1e-2, 1e-6);
-  EXPECT_EQ(values(weight->weights()), std::vector<double>(4 * kBlockSize, 1.0)) << "nobody gathered the weights";
+  EXPECT_EQ(values(weight->weights()), std::vector<double>(4 * kBlockSize, 1.0)) << "the weights were not gathered";
   optimizer.zero_grad();
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
 }

@@ -1,4 +1,4 @@
-// Weights that stay on every rank are gathered after the step that changed them: nobody waits for them before they are
+// Weights that stay on every rank are gathered after the step that changed them: no rank waits for them before they are
 // read.
 #include <barrier>
 

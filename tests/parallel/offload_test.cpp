@@ -1,4 +1,4 @@
-// Ranks whose masters and moments are in host memory or in a file while nobody uses them.
+// Ranks whose masters and moments are in host memory or in a file while they are not used.
 #include <atomic>
 #include <cerrno>
 

@@ -9,7 +9,7 @@
 namespace halftone::parallel {
 namespace {
 
-// The first layer's hook, the last of backward, waits until the first bucket is on its way. If nothing was started
+// The first layer's hook, the last of backward, waits until the first bucket is sent. If nothing was started
 // before the end of backward, it waits in vain.
 TEST(Overlap, TheFirstBucketIsOnItsWayBeforeBackwardEnds) {
   run_ranks(2, [](Rank& rank) {

@@ -44,7 +44,7 @@ TEST(Unused, AParameterThatOneRankUsesGetsItsShareOnAllRanks) {
       for (const auto* layer : {&branches.a, &branches.b, &branches.c}) {
         for (const NamedParameter& named : (*layer)->parameters()) named.parameter->zero_grad();
       }
-      // Rank 0 uses a, the others b; nobody uses c.
+      // Rank 0 uses a, the others b; c is not used.
       branches.backward(rank, {rank.number() == 0 ? branches.a.get() : branches.b.get()});
       ASSERT_TRUE(Branches::weight(*branches.a).has_grad());
       ASSERT_TRUE(Branches::weight(*branches.b).has_grad());

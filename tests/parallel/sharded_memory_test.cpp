@@ -38,7 +38,7 @@ struct Expected {
   Sharding sharding;
   double parameters, gradients, state;  // in bytes a parameter
   double sent;                          // in a step, in bytes a parameter for each other rank's part
-  // Of weights and gradients on their way.
+  // For weights and gradients in messages.
   DType wire = DType::kF32;
   optim::Precision precision = {};
 };

@@ -79,7 +79,7 @@ void expect_like_replicated(int ranks, Sharding sharding, Choice choice) {
     const size_t last = weights.size() / kBranches * (kBranches - 1);
     EXPECT_TRUE(
         std::equal(weights.begin() + static_cast<long>(last), weights.end(), first.begin() + static_cast<long>(last)))
-        << "the update must leave what nobody used";
+        << "the update must leave what was not used";
   });
 }
 

@@ -44,7 +44,7 @@ struct HybridGroups {
   }
 };
 
-// Waits for the weights that are on their way since the last step, so that all its messages are counted.
+// Waits for the weights whose gather the last step started, so that all its messages are counted.
 inline void settle(const nn::Module& model) { model.parameters().front().parameter->settle(); }
 
 // The weights of a sharded model. Every rank calls it.

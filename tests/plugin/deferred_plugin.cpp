@@ -1,4 +1,4 @@
-// A plugin with devices "deferred:0" and "deferred:1", which compute as the CPU does, but only when somebody waits.
+// A plugin with devices "deferred:0" and "deferred:1", which compute as the CPU does, but only when the program waits.
 // Every kernel and transfer is queued with copies of its host arguments. The library that works on them cannot depend
 // on results being there early, and a test can count its waits. Memory is filled with NaN before and after its use.
 #include <algorithm>

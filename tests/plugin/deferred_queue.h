@@ -1,6 +1,6 @@
 // The order of work on the deferred device (deferred_plugin.cpp). Each stream has a queue of work that runs only when
-// somebody waits for it, so that code which forgets a wait or an event reads values that are not there yet. All members
-// are called under Machine::mutex, from any thread.
+// the program waits for it, so that code which forgets a wait or an event reads values that are not there yet. All
+// members are called under Machine::mutex, from any thread.
 #pragma once
 
 #include <atomic>

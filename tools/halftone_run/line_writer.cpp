@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kLongestLine = size_t{1} << 16;
 
-// Output that nobody reads any more is lost, as it is for a program of its own.
+// Output without a reader is lost, as it is for a program of its own.
 void write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());

@@ -81,7 +81,7 @@ int open_signals() {
   sigemptyset(&taken);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&taken, signal);
   sigprocmask(SIG_BLOCK, &taken, nullptr);
-  signal(SIGPIPE, SIG_IGN);  // output that nobody reads does not end the run
+  signal(SIGPIPE, SIG_IGN);  // output without a reader does not end the run
   const int file = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
   if (file < 0) fail("cannot wait for signals");
   return file;

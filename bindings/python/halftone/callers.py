@@ -42,7 +42,7 @@ def _bytes(size):
 
 
 def _are_unused(views, owned):
-    """Ends the views, and returns whether nobody has the memory. An array over a view, or a view of it, keeps it."""
+    """Ends the views. Returns true if no object keeps the memory: an array over a view, or a view of it, keeps it."""
     try:
         for view in views:
             view.release()

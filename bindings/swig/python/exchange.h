@@ -43,7 +43,7 @@ inline htone_tensor* borrow_view(PyObject* object, htone_device* device, htone_d
   return tensor;
 }
 
-// A capsule that nobody has taken runs the deleter itself.
+// A capsule that was not taken runs the deleter itself.
 template <class Managed>
 void drop_capsule(PyObject* capsule) {
   const char* name = std::is_same_v<Managed, DLManagedTensor> ? kCapsule : kVersionedCapsule;

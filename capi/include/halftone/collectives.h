@@ -3,8 +3,8 @@
  * the group, while the caller computes.
  *
  * An operation with an out_work returns at once, and htone_work_wait tells its result. With NULL the call waits itself.
- * Until the operation is done nobody may write its tensors, and its results must not be read. Tensors are contiguous,
- * on the group's device, and all ranks give the same dtypes and sizes. Results must not require a gradient.
+ * Until the operation is done its tensors must not be written, and its results must not be read. Tensors are
+ * contiguous, on the group's device, and all ranks give the same dtypes and sizes. Results must not require a gradient.
  *
  * Sums of f32, f16, bf16 and f8 are added in FP32, those of f64 in double, in one binary tree over the rank numbers,
  * and rounded once: bitwise the same on all ranks and in every run, and a sum of many small BF16 values loses none of

@@ -63,7 +63,7 @@ typedef enum htone_device_option {
 /** The purposes of memory; the index into htone_memory_stats.by_category. */
 typedef enum htone_memory_category {
   HTONE_MEMORY_OTHER = 0,                     /**< none of the others: constants, data, results of operations that were
-                                                   not recorded, gradients on their way through backward */
+                                                   not recorded, gradients within backward */
   HTONE_MEMORY_PARAMETERS = 1,                /**< weights, masters and low-precision copies */
   HTONE_MEMORY_GRADIENTS = 2,                 /**< gradients of parameters */
   HTONE_MEMORY_OPTIMIZER = 3,                 /**< moments and other state of optimizers */

@@ -33,7 +33,7 @@
  *   call that gets a tensor over the weights waits for them, and gets PEER_LOST or TIMEOUT if a rank is lost. An
  *   address from htone_tensor_data knows nothing of that: ask for it again after a step, before reading there.
  *
- * With `offload` a rank keeps masters and moments in host memory, or in a file, while nobody uses them, so that a
+ * With `offload` a rank keeps masters and moments in host memory, or in a file, while they are not used, so that a
  * model trains whose state exceeds the device's memory; one rank alone may do so (a group of kind "single"). Step
  * brings one part of them after another, and HTONE_SHARDING_FULL brings masters whenever it gathers a unit. Gradients
  * stay. The results have the same bits. If a step fails with IO, such as for a full disk, a part of the weights is
@@ -86,7 +86,7 @@ typedef enum htone_sharding {
   HTONE_SHARDING_MAX_ENUM = 0x7FFFFFFF /**< no value: fixes the size of the type */
 } htone_sharding;
 
-/** The places in which a rank keeps masters and moments while nobody uses them. */
+/** The places in which a rank keeps masters and moments while they are not used. */
 typedef enum htone_offload {
   HTONE_OFFLOAD_NONE = 0,             /**< on the device */
   HTONE_OFFLOAD_HOST = 1,             /**< in host memory, from which the device reads */

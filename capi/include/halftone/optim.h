@@ -110,7 +110,7 @@ HTONE_EXPORT htone_status htone_optimizer_release(htone_optimizer* optimizer);
 
 /** Drops every gradient, so that a parameter has none until a backward writes it anew. As in PyTorch's zero_grad, the
  * memory is released, so that a step's forward can use it; a new optimizer allocates no gradients either. Gradients
- * keep their memory where somebody else uses it: while the caller holds a tensor of htone_parameter_grad, in the
+ * keep their memory where other code uses it: while the caller holds a tensor of htone_parameter_grad, in the
  * buffers of data-parallel training (ddp.h, fsdp.h), and while a graph that was captured with them lives (graph.h).
  *
  * @param[in] optimizer borrowed.

@@ -118,7 +118,7 @@ HandleEntry& entry_of(Handle* handle, ArgumentName argument) {
 // Throws STATE naming `argument`.
 [[noreturn]] void fail_released(ArgumentName argument);
 
-// A tensor over weights that ranks share has no memory between their uses, and no content while they are on their way.
+// A tensor over weights that ranks share has no memory between their uses, and no content while they are gathered.
 inline void require_usable(const Tensor& tensor, ArgumentName argument) {
   const Storage& storage = *tensor.storage();
   if (storage.is_released()) [[unlikely]]

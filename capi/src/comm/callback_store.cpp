@@ -17,7 +17,7 @@ Status call(Function function, const char* name, const char* key, Arguments... a
   const htone_status status = ForeignFunction<std::remove_pointer_t<Function>>(function)(arguments...);
   if (status == HTONE_OK) return {};
   if (status == HTONE_ERROR_TIMEOUT) {
-    return Status::failure(Code::kTimeout, "nobody set \"%.64s\" until the deadline", key);
+    return Status::failure(Code::kTimeout, "no process set \"%.64s\" until the deadline", key);
   }
   if (status == HTONE_ERROR_BUFFER_TOO_SMALL) {
     return Status::failure(Code::kBufferTooSmall, "the value of \"%.64s\" is larger than the buffer", key);

@@ -33,8 +33,9 @@ class CallbackSchedule final : public optim::HostSchedule {
       throw Error(Code::kCallback, status, "", message);
     }
     if (!(factor >= 0.0 && std::isfinite(factor))) {
-      fail(Code::kInvalidArgument, "", "the schedule's callback gave factor=%g at position %lld, expected %s", factor,
-           static_cast<long long>(position), "a finite number of at least 0");
+      fail(Code::kInvalidArgument, "",
+           "the schedule's callback gave factor=%g at position %lld, expected a finite number of at least 0", factor,
+           static_cast<long long>(position));
     }
     return factor;
   }

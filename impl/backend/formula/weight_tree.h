@@ -1,6 +1,6 @@
 // Draws from weights with a tree of sums: a category is found from the root down, and a category that was taken leaves
-// the tree by new sums on its way to the root, so that no rounding error of a difference stays behind. Only additions
-// and comparisons of doubles, so every device gives equal results. For one thread at a time.
+// the tree by new sums from its leaf to the root, so that no rounding error of a difference stays behind. Only
+// additions and comparisons of doubles, so every device gives equal results. For one thread at a time.
 #pragma once
 
 #include <bit>

@@ -51,7 +51,7 @@ struct RunningUpdate {
   bool is_cumulative = false;   // the share is 1 / (batches so far + 1), which makes means over all batches
 };
 
-// [channels], f32 or f64 each, any strides; and the number of batches so far, one i64, null if nobody counts them.
+// [channels], f32 or f64 each, any strides; and the number of batches so far, one i64, null if they are not counted.
 struct RunningViews {
   View mean;
   View variance;

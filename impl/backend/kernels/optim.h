@@ -28,7 +28,7 @@ struct GradSlot {
   int32_t parameter;  // its number, reported with the result of the check
   int64_t size;
   int64_t first_block = 0;     // where the range begins in the parameter, in blocks of 256
-  int64_t* updates = nullptr;  // device memory: how many updates the parameter had; null: nobody counts them
+  int64_t* updates = nullptr;  // device memory: how many updates the parameter had; null: they are not counted
 };
 
 // A moment in memory: f32, bf16, or 8-bit codes (i8 if signed, u8 if not negative) with an FP32 scale for each block of

@@ -28,7 +28,7 @@ class Collectives {
  public:
   explicit Collectives(Transport& transport);
 
-  // Blocks until the operation is done, or for a send until its data is copied: then a message is on its way until the
+  // Blocks until the operation is done, or for a send until its data is copied: then a message is in flight until the
   // next operation of all ranks, or finish(). A failure aborts the group, and is returned by every later call.
   // REQUIRES: check_request(request) is OK
   Status run(const Request& request, Deadline deadline) noexcept;

@@ -34,7 +34,7 @@ Status Collectives::receive_trial(const Call& call, const Trials& trials, int i)
   return receive_into(call, trials.round - i, rank_after(-1), target);
 }
 
-// Two messages one after another: the second costs less, because nobody waits for it.
+// Two messages one after another: the second costs less, because no rank waits for it.
 Status Collectives::run_burst(const Call& call, Trials* trials) noexcept {
   Status status = drain_round(call);
   Clock::time_point times[5] = {Clock::now()};

@@ -8,7 +8,7 @@
 
 namespace halftone {
 
-// Ranks that wait for a rank that never came speak before those that wait for them.
+// Grace period: the ranks that wait for the missing rank report first, and those that wait for them report later.
 inline constexpr std::chrono::milliseconds kPatience{2000};
 
 struct OperationSlice {

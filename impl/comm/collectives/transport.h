@@ -19,7 +19,7 @@ struct Message {
 
 class Transport {
  public:
-  // Messages to one peer that may be on their way.
+  // Messages to one peer that may be in flight.
   static constexpr int kCapacity = 4;
 
   virtual ~Transport() = default;
@@ -35,7 +35,7 @@ class Transport {
 
   // Tells the number of the operation to which the following calls belong, or which comes next.
   virtual void begin(uint64_t operation) noexcept = 0;
-  // Offers a message without waiting. Nobody may write its data until drain() or withdraw() has returned.
+  // Offers a message without waiting. The caller may not write its data until drain() or withdraw() has returned.
   // REQUIRES: fewer than kCapacity messages to this peer since the last drain
   virtual Status send(int peer, const Message& message) noexcept = 0;
   // Tells before receive() how many bytes the peer's next message has if the ranks agree, and where the data may

@@ -125,7 +125,7 @@ bool Watch::sleep() noexcept {
   return !is_stopped_;
 }
 
-// The first notice stays: all ranks shall tell one reason.
+// Keeps the first notice, so that all ranks report the same cause.
 void Watch::publish() noexcept {
   Notice notice;
   {

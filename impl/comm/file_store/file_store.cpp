@@ -1,5 +1,5 @@
 // The store of ranks that share a file system: a folder with one file for each key. Readers look at the files again and
-// again, because another machine's changes wake nobody; writers take turns.
+// again, because another machine's changes wake no process; writers take turns.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -121,7 +121,7 @@ class FileStore final : public KeyValueStore {
     Pause pause(deadline);
     while (true) {
       if (std::optional<std::string> value = folder_.read(name)) return std::move(*value);
-      if (!pause.wait()) fail(Code::kTimeout, "key", "nobody set \"%.64s\" until the deadline", key);
+      if (!pause.wait()) fail(Code::kTimeout, "key", "no process set \"%.64s\" until the deadline", key);
     }
   }
 

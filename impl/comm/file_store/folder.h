@@ -43,7 +43,7 @@ class FolderLock {
   int64_t file_;
 };
 
-// Waits between looks at a folder, whose changes wake nobody: first briefly, later longer.
+// Waits between looks at a folder, whose changes wake no process: first briefly, later longer.
 class Pause {
  public:
   using Time = std::chrono::steady_clock::time_point;

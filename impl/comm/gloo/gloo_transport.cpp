@@ -255,7 +255,7 @@ Status GlooTransport::receive(int peer, Deadline deadline, Message* out) noexcep
   out->bytes = head.bytes;
   out->data = head.bytes <= kInlineBytes ? head.data : other.data_in != nullptr ? other.data_in->ptr : nullptr;
   if (checks_data_ && out->data != nullptr && checksum_of(out->data, out->bytes) != head.checksum) {
-    return Status::failure(Code::kComm, "a message of %lld bytes from rank %d to rank %d was changed on its way",
+    return Status::failure(Code::kComm, "a message of %lld bytes from rank %d to rank %d was changed in transit",
                            static_cast<long long>(head.bytes), names_[peer], names_[rank_]);
   }
   return call_gloo(peer, [&] { other.confirmations->send(peer, kConfirmationSlot, 0, 0); });
@@ -380,7 +380,7 @@ Notice GlooTransport::reason_to_leave() noexcept {
   return {operation_, rank_, failure_.ok() ? left : failure_};
 }
 
-// REQUIRES: use_ is held, or nobody else uses the transport
+// REQUIRES: use_ is held, or no other thread uses the transport
 void GlooTransport::close_all(const Notice& notice) noexcept {
   if (is_closed_) return;
   is_closed_ = true;

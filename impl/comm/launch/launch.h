@@ -24,9 +24,9 @@ struct Launch {
 using Variables = std::function<const char*(const char* name)>;
 
 // Variables win in this order: RANK and WORLD_SIZE (halftone-run, torchrun), Open MPI's, MPICH's, Slurm's. Throws
-// INVALID_ARGUMENT naming a variable whose value is not what it must be, or which is missing beside others.
+// INVALID_ARGUMENT naming a variable that is invalid, or missing while others of its launcher are set.
 Launch read_launch(const Variables& variables);
-// Reads the variables of this process, but for one that runs with more rights than its caller (secure_getenv).
+// Reads the environment with secure_getenv: setuid programs see no variables.
 Launch read_launch();
 
 // The first machine of a list of Slurm's: "node[07-09,12],gpu1" is node07.

@@ -24,8 +24,8 @@ class Board {
   // Compares a call with that of the rank that came to the same place first. Returns COMM, as compare(). Waits for no
   // rank. `rank` is this one.
   Status compare_call(const Request& request, const Header& own) noexcept;
-  // Tells that this rank has come to operation `position`, and gives the others time to tell the same. Returns those
-  // that do not; no more than a few.
+  // Publishes that this rank reached operation `position`, waits briefly, and returns ranks that have not published it;
+  // no more than a few.
   std::vector<int32_t> find_missing(uint64_t position) noexcept;
 
  private:

@@ -313,7 +313,7 @@ void NcclThread::fail(const Status& reason, uint64_t position) {
   }
   if (is_closed) return;  // leave() ends all
   Status own = reason;
-  if (reason.code == Code::kCancelled) {  // by abort(), while the operation was on its way to the device
+  if (reason.code == Code::kCancelled) {  // by abort(), before the operation reached the device
     const std::lock_guard lock(mutex_);
     if (abort_) own = *abort_;
   }

@@ -21,7 +21,7 @@ class DataArea {
 
   // Copies the data into the half in use. Returns OUT_OF_MEMORY.
   Status put(const void* data, size_t bytes, uint64_t* out_offset) noexcept;
-  // Goes over to half `index`, whose messages nobody reads any more.
+  // Goes over to half `index`, whose messages have all been read.
   void use_half(int index) noexcept;
 
  private:

@@ -167,8 +167,8 @@ Status SharedMemoryTransport::abort(const Status& reason) noexcept {
     has_reason_ = true;
   }
   SegmentControl& first = segment(0).control();
-  uint32_t nobody = 0;
-  first.failed_rank.compare_exchange_strong(nobody, static_cast<uint32_t>(rank_) + 1, std::memory_order_acq_rel);
+  uint32_t no_rank = 0;
+  first.failed_rank.compare_exchange_strong(no_rank, static_cast<uint32_t>(rank_) + 1, std::memory_order_acq_rel);
   const uint64_t operation = operation_.load(std::memory_order_relaxed);
   uint64_t failed = first.failed_operation.load(std::memory_order_relaxed);
   while (operation < failed &&

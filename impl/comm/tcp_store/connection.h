@@ -20,7 +20,6 @@ class StoreConnection {
   int descriptor() const noexcept { return socket_.descriptor(); }
   short events() const noexcept;
   bool is_authenticated() const noexcept { return is_authenticated_; }
-  bool is_waiting() const noexcept { return is_waiting_; }
   bool is_closed() const noexcept { return is_closed_; }
   // The end of the handshake, or of a wait for keys.
   bool has_deadline() const noexcept { return !is_authenticated_ || is_waiting_; }

@@ -166,7 +166,7 @@ Status Socket::wait_until_ready(short events, SocketDeadline deadline) noexcept 
   } while (ready < 0 && errno == EINTR);
   if (ready != 0) return {};
   Status status = Status::failure(Code::kTimeout, "the store sent nothing until the deadline");
-  status.native_code = ETIMEDOUT;  // unlike a key that nobody set
+  status.native_code = ETIMEDOUT;  // unlike a key that was not set
   return status;
 }
 

@@ -50,7 +50,7 @@ struct ListenAddress {
   std::string local;  // as this process reaches it
 };
 Status listen_at(const char* address, Socket* out, ListenAddress* out_bound);
-// Tries once. native_code is ECONNREFUSED where nobody listens.
+// Tries once. native_code is ECONNREFUSED where no process listens.
 Status connect_to(const char* address, SocketDeadline deadline, Socket* out);
 // Takes a waiting connection; a closed socket if there is none. `out_error` receives errno or 0.
 Socket accept_from(Socket& listener, int* out_error) noexcept;

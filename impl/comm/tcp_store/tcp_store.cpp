@@ -207,7 +207,7 @@ class TcpStore final : public KeyValueStore {
     return Status::failure(Code::kFormat, "the store sent a reply that is none");
   }
 
-  // A new store waits for its server; later, nobody at the address means that the server is gone.
+  // A new store waits for its server; later, a refused connection means that the server is gone.
   Status connect(bool waits_for_server, SocketDeadline deadline, Socket* out) {
     for (;;) {
       Status status = connect_to(address_.c_str(), deadline, out);

@@ -131,7 +131,7 @@ class MemoryStore final : public KeyValueStore {
     const CancellationGuard no_cancellation;
     const std::string name = key;
     if (changed_.wait_until(lock, deadline, [&] { return entries_.contains(name); })) return {};
-    return Status::failure(Code::kTimeout, "nobody set \"%.64s\" until the deadline", key);
+    return Status::failure(Code::kTimeout, "no process set \"%.64s\" until the deadline", key);
   }
 
   std::mutex mutex_;

@@ -99,7 +99,8 @@ class ParameterUpdate {
     return sum;
   }
 
-  // Calls f(i) for i below `count` on the pool; a task takes as many as make about a chunk, if each has `elements`.
+  // Calls f(i) for i below `count` on the pool. Each task handles enough items of `elements` elements to fill about one
+  // chunk.
   template <class F>
   static void for_each(ThreadPool& pool, int64_t count, int64_t elements, F&& f) {
     const int64_t per_task = std::max(kChunkSize / std::max(elements, int64_t{1}), int64_t{1});

@@ -17,8 +17,9 @@
 
 // A run in order: the caller writes the job, opens the gate, raises the epoch and takes chunks like the workers. A
 // worker that sees a new epoch enters through the gate (which counts the workers inside), takes chunks until none is
-// left, and leaves. When no chunk is left, the caller closes the gate and waits until nobody is inside. A worker that
-// comes later finds the gate closed and has read nothing of the job, so the next run may overwrite the job at once.
+// left, and leaves. When no chunk is left, the caller closes the gate and waits until no worker is inside. A worker
+// that comes later finds the gate closed and has read nothing of the job, so the next run may overwrite the job at
+// once.
 namespace halftone {
 namespace {
 
@@ -94,7 +95,7 @@ struct ThreadPool::State {
 };
 
 // Runs in a forked child, where only the forking thread exists. If another thread was inside a run, that run never ends
-// and nobody waits for it: reset the state so that the child can start threads of its own.
+// and no thread waits for it: reset the state so that the child can start threads of its own.
 void ThreadPool::State::forget_threads(void* pointer) noexcept {
   State& state = *static_cast<State*>(pointer);
   state.tried_to_start = false;

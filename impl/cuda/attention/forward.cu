@@ -9,7 +9,7 @@ namespace {
 struct Forward {
   AttentionShape shape;
   HeadRows q, k, v, mask, output;
-  Elements log_sums;  // null data if nobody wants them
+  Elements log_sums;  // null data if they are not needed
 };
 
 template <class C>

@@ -146,7 +146,7 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   const int end = visible_end_of_rows(rules, first, kRows);
   for (; tile.key < end; tile.key += kTiles.columns) {
     wait_for_copies();
-    __syncthreads();  // the tile is there, and nobody reads the one before
+    __syncthreads();  // the tile is written, and the one before is read no more
     if (tile.key + kTiles.columns < end) copy_stage(tile.key + kTiles.columns, next_stage);
     float scores[kTiles.blocks][kTiles.columns / 8][4];
     float slopes[kTiles.blocks][kTiles.columns / 8][4];
@@ -272,7 +272,7 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   float of_values[kTiles.blocks][kDepth / 8][4] = {};
   for (int i = 0; i < end; ++i) {
     wait_for_copies();
-    __syncthreads();  // the tile is there, and nobody reads the one before
+    __syncthreads();  // the tile is written, and the one before is read no more
     if (i + 1 < end) copy_queries_later<kDepth, kTiles.columns>(call, queries, i + 1, next_stage);
     const int member = i / queries.per_head;
     const ScoreTile tile = {.query = queries.first + i % queries.per_head * kTiles.columns,

@@ -12,7 +12,7 @@ namespace halftone::cuda {
 struct TensorForward {
   AttentionShape shape;
   HeadRows q, k, v, mask, output;
-  float* log_sums;   // null if nobody wants them
+  float* log_sums;   // null if they are not needed
   float multiplier;  // scale * log2(e)
 };
 
@@ -132,7 +132,7 @@ HALFTONE_KERNEL __launch_bounds__(kTensorThreads, 2)
   SharedAddress stage = stages, next_stage = stages + 2 * kTileBytes;
   for (; tile.key < end; tile.key += kTiles.columns) {
     wait_for_copies();
-    __syncthreads();  // the tile is there, and nobody reads the one before
+    __syncthreads();  // the tile is written, and the one before is read no more
     if (tile.key + kTiles.columns < end) copy_stage(tile.key + kTiles.columns, next_stage);
     float scores[kTiles.blocks][kTiles.columns / 8][4];
     multiply_rows<T, kDepth>(of_warp, stage, scores);

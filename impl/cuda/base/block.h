@@ -20,11 +20,6 @@ HALFTONE_DEVICE inline T reduce_warp(T value, F combine) {
   return value;
 }
 
-template <class T>
-HALFTONE_DEVICE inline T sum_warp(T value) {
-  return reduce_warp(value, Sum<T>());
-}
-
 // On every thread the reduction of the block's values; `none` is the value of a warp that does not exist.
 // REQUIRES: blockDim.x is a multiple of 32.
 template <class T, class F>

@@ -13,8 +13,8 @@ class RecordingState {
  public:
   // Returns false if a recording is under way.
   bool begin() noexcept {
-    const void* nobody = nullptr;
-    if (!recorder_.compare_exchange_strong(nobody, this_thread())) return false;
+    const void* no_thread = nullptr;
+    if (!recorder_.compare_exchange_strong(no_thread, this_thread())) return false;
     refused_ = {};
     return true;
   }

@@ -28,12 +28,10 @@ struct MemoryPool {
 
   PageHeap pages;
   SlabList slabs[kCellClassCount];
-  int64_t live = 0;  // allocations
-  // Of a recording: its number, counted from 1; whether its work runs no more; and the number of the last recording
-  // that may have used this memory, once nothing is allocated any more.
-  uint32_t number = 0;
-  bool is_retired = false;
-  uint32_t last_user = 0;
+  int64_t live = 0;         // allocations
+  uint32_t number = 0;      // of the recording that owns the pool, counted from 1
+  bool is_retired = false;  // the recording's work will not run again
+  uint32_t last_user = 0;   // once nothing is allocated: the last recording that may have used this memory
 };
 
 }  // namespace halftone

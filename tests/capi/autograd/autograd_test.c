@@ -77,7 +77,7 @@ static void backward_adds_until_the_gradient_is_zeroed(void** state) {
   assert_values(grad_of(x), 0, 1);
 }
 
-/* zero_grad releases the memory of a gradient, but not while somebody holds it. */
+/* zero_grad releases the memory of a gradient, but not while the caller holds it. */
 static void a_gradient_that_is_held_keeps_its_values_until_the_next_backward(void** state) {
   (void)state;
   htone_tensor *x = leaf(make_ramp(HTONE_F32, 1, 3)), *out = NULL;

@@ -1,5 +1,5 @@
-/* Training on the deferred device, which runs all work only when somebody waits for it: no step waits, and the weights
- * have the CPU's bits. */
+/* Training on the deferred device, which runs all work only when the program waits for it: no step waits, and the
+ * weights have the CPU's bits. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@ static htone_scope* begin_handles(void) {
   return scope;
 }
 
-/* A tensor that nobody keeps for the test. */
+/* A tensor that the test does not keep. */
 static htone_tensor* new_tensor(void) {
   static const int64_t shape[] = {2, 2};
   htone_tensor* tensor = NULL;

@@ -47,7 +47,7 @@ static void join_group(Rank* rank) {
   options.size = kRanks;
   options.timeout_seconds = 20;
   REQUIRE_OK(htone_group_create(rank->device, "threads", rank->store, &options, &rank->group));
-  REQUIRE_OK(htone_group_barrier(rank->group, NULL)); /* nobody leaves before all have come */
+  REQUIRE_OK(htone_group_barrier(rank->group, NULL)); /* no rank leaves before all have come */
 }
 
 static void open_checkpoint(Rank* rank) {

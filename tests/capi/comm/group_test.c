@@ -94,7 +94,7 @@ static void run_beside(ThreadRank* rank) {
     htone_work_release(works[i]);
     htone_tensor_release(tensors[i]);
   }
-  /* Nobody keeps the last one: its tensor stays until it is done. */
+  /* The last one is not kept: its tensor stays until it is done. */
   htone_tensor* dropped = numbers(rank, 1, (float[]){1});
   htone_work* work = NULL;
   REQUIRE_OK(htone_group_all_reduce(rank->group, HTONE_REDUCE_SUM, dropped, dropped, &work));
@@ -229,7 +229,7 @@ static void ranks_outside_the_group_are_refused(void** state) {
   }
 }
 
-/* As by mpirun, and as by nobody. */
+/* As by mpirun, and without a launcher. */
 static void a_launcher_tells_a_process_its_place(void** state) {
   (void)state;
   htone_launch launch = HTONE_LAUNCH_INIT;

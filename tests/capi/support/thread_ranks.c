@@ -26,7 +26,7 @@ static void* run_rank(void* argument) {
   options.size = rank.size;
   options.timeout_seconds = 20;
   REQUIRE_OK(htone_group_create(rank.device, "threads", start->store, &options, &rank.group));
-  REQUIRE_OK(htone_group_barrier(rank.group, NULL)); /* nobody leaves before all have come */
+  REQUIRE_OK(htone_group_barrier(rank.group, NULL)); /* no rank leaves before all have come */
   start->body(&rank);
   REQUIRE_OK(htone_group_release(rank.group));
   REQUIRE_OK(htone_device_release(rank.device));

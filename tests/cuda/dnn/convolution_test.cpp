@@ -1,5 +1,5 @@
 // Convolutions by cuDNN on the CUDA device, against a reference in double: where they go, and what happens if cuDNN
-// refuses or fails. On a GPU with cuDNN the values are checked, and nobody counts.
+// refuses or fails. On a GPU with cuDNN the values are checked, and nothing is counted.
 #include "chosen_cudnn.h"
 #include "conv_on_cuda.h"
 #include "emulated_cudnn.h"

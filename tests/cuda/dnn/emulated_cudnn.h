@@ -16,7 +16,7 @@ Function* dnn_emulation_function(const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-// A counter: calls, searches, contexts or live. 0 on a GPU, where nobody counts.
+// A counter: calls, searches, contexts or live. 0 on a GPU, which counts nothing.
 inline int64_t dnn_count(const char* name) {
   if (!is_emulated()) return 0;
   return dnn_emulation_function<int64_t()>((std::string("cudnn_emulation_") + name).c_str())();

@@ -1,6 +1,6 @@
 // A CUDA runtime on the CPU, for tests on machines without a GPU: the words of device code, and those functions of the
 // runtime that impl/cuda calls. It is found in place of NVIDIA's header where the sources of impl/cuda are compiled as
-// C++. The device's work runs only when somebody waits, in another order across streams
+// C++. The device's work runs only when the program waits, in another order across streams
 // (tests/plugin/deferred_queue.h), and the threads of a block run in turn, as fibers (block.h). Names, values and
 // behaviour are those of CUDA 13.
 #pragma once

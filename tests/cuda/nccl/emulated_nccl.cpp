@@ -351,7 +351,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-// Waits for what the rank's stream tries just now; afterwards nobody uses its memory.
+// Waits for what the rank's stream tries just now; afterwards its memory is not used.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   *comm->is_aborted = true;
   {

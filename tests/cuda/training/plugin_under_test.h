@@ -16,7 +16,7 @@ inline const char* gpu_plugin() { return std::getenv("HALFTONE_CUDA_PLUGIN"); }
 inline const char* plugin() { return gpu_plugin() != nullptr ? gpu_plugin() : CUDA_EMULATED_PLUGIN; }
 inline int step_count() { return gpu_plugin() != nullptr ? 50 : 6; }
 
-// A counter of the emulated runtime; 0 on a GPU, where nobody counts.
+// A counter of the emulated runtime; 0 on a GPU, which counts nothing.
 inline int64_t emulation_count(const char* name) {
   if (gpu_plugin() != nullptr) return 0;
   void* library = dlopen(CUDA_EMULATED_PLUGIN, RTLD_NOW);

@@ -33,7 +33,7 @@ final class CallbackCall extends Unpacker {
     return status;
   }
 
-  /** Nobody waits for this call, so the exception goes where those of threads go. */
+  /** No caller waits for this call, so the exception goes where those of threads go. */
   private static int reported(Throwable thrown) {
     Thread thread = Thread.currentThread();
     thread.getUncaughtExceptionHandler().uncaughtException(thread, thrown);

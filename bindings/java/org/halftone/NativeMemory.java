@@ -3,7 +3,7 @@ package org.halftone;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Collects garbage when tensors that nobody uses any more may hold much native memory, which the JVM does not see.
+ * Collects garbage when tensors that are no longer used may hold much native memory, which the JVM does not see.
  *
  * <p>New tensors are counted. After each {@link #STEP} bytes of them the library is asked for the bytes in use. Above
  * the limit a collection runs, and the next limit is twice what is left in use then. A program that closes its tensors,
