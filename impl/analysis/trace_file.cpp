@@ -89,15 +89,7 @@ class TraceWriter {
 }  // namespace
 
 void write_trace(const Io& io, const std::string& path, const Trace& trace) {
-  File file = File::create_beside(io, path);
-  try {
-    TraceWriter(file, trace).write();
-    file.close();
-    rename(io, file.path(), path);
-  } catch (...) {
-    remove_quietly(io, file.path());
-    throw;
-  }
+  replace_file(io, path, [&](File& file) { TraceWriter(file, trace).write(); });
 }
 
 }  // namespace halftone::analysis

@@ -146,15 +146,7 @@ void SafetensorsFile::require_bools(const unsigned char* bytes, size_t size, con
 void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata) {
   // Opened first: nothing that can run out of memory may follow the rename.
   File directory = File::open_directory(io, parent_of(path));
-  File file = File::create_beside(io, path);
-  try {
-    write_safetensors(file, state, metadata);
-    file.close();
-    rename(io, file.path(), path);
-  } catch (...) {
-    remove_quietly(io, file.path());
-    throw;
-  }
+  replace_file(io, path, [&](File& file) { write_safetensors(file, state, metadata); });
   directory.sync_entries();
   directory.close();
 }

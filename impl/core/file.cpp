@@ -34,6 +34,16 @@ bool is_in_use(const Io& io, const std::string& path) {
   return file != -ENOENT;
 }
 
+// O_PATH needs no permission, and does nothing to a device. Only the system's table copies permissions.
+void require_replaceable(const Io& io, const std::string& path) {
+  if (!io.copy_permissions) return;
+  const int64_t file = uninterrupted([&] { return io.open(io.user, path.c_str(), O_PATH, 0); });
+  if (file < 0) return;
+  const int64_t size = uninterrupted([&] { return io.size(io.user, file); });
+  io.close(io.user, file);
+  if (size == -EINVAL) fail(Code::kIo, "", "cannot replace %s: it is no regular file", path.c_str());
+}
+
 }  // namespace
 
 void fail_io(const char* attempt, const std::string& path, int64_t negative_errno) {
@@ -172,6 +182,19 @@ void File::forget() noexcept {
 void rename(const Io& io, const std::string& from, const std::string& to) {
   const int64_t result = uninterrupted([&] { return io.rename(io.user, from.c_str(), to.c_str()); });
   if (result < 0) fail_io("rename to", to, result);
+}
+
+void replace_file(const Io& io, const std::string& path, const std::function<void(File& file)>& write) {
+  require_replaceable(io, path);
+  File file = File::create_beside(io, path);
+  try {
+    write(file);
+    file.close();
+    rename(io, file.path(), path);
+  } catch (...) {
+    remove_quietly(io, file.path());
+    throw;
+  }
 }
 
 bool make_directory(const Io& io, const std::string& path) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "core/io.h"
@@ -63,6 +64,11 @@ class File {
 };
 
 void rename(const Io& io, const std::string& from, const std::string& to);
+// Writes a new file beside `path`, and renames it to that once it is whole; if that fails, the old file stays. Refuses
+// a device, FIFO, socket or directory before anything is written, also one that a link leads to: otherwise a program
+// with all rights would turn /dev/null into a file. A caller's table cannot tell them apart. Throws IO and the errors
+// of `write`.
+void replace_file(const Io& io, const std::string& path, const std::function<void(File& file)>& write);
 // Returns false if there is a directory of that name already.
 bool make_directory(const Io& io, const std::string& path);
 // Returns whether anything of that name can be opened for reading. Throws IO if that cannot be found out.

@@ -210,6 +210,19 @@ TEST_F(SafetensorsTest, S16_AReplacedFileKeepsItsMode) {
   }
 }
 
+// /dev/null is such a file of a program with all rights.
+TEST_F(SafetensorsTest, S19_AFileThatIsNoRegularOneIsNotReplaced) {
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  std::filesystem::create_symlink("fifo", path("link"));
+  std::filesystem::create_directory(path("folder"));
+  for (const char* name : {"fifo", "link", "folder"}) {
+    EXPECT_EQ(code_of([&] { save_safetensors(system_io(), path(name), one_tensor(1), {}); }), Code::kIo) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(std::filesystem::symlink_status(path("fifo"))));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(names().size(), 3u);
+}
+
 // No other user can open what the owner alone may read, not even while it is written.
 TEST_F(SafetensorsTest, S16_TheTemporaryFileIsNoMoreOpenThanTheOneItReplaces) {
   const FileMask mine(0);

@@ -215,7 +215,8 @@ HTONE_API htone_status htone_checkpoint_verify(htone_checkpoint* checkpoint, int
  * the read, write and execute bits of the file that it replaces, or of the file that a replaced link points to,
  * already while it is written. It belongs to the user who saves, not to the old owner. The group is kept if the system
  * allows it; otherwise the group keeps only the rights that everybody has. Access control lists are not kept. With a
- * custom htone_io the permissions are those that its `open` sets for a new file.
+ * custom htone_io the permissions are those that its `open` sets for a new file. A device, FIFO or socket at the path,
+ * such as /dev/null, is not replaced: IO.
  *
  * @param[in] context whose file table is used; borrowed.
  * @param[in] path of the file, UTF-8; its directory exists.

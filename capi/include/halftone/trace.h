@@ -53,8 +53,8 @@ HTONE_API htone_status htone_trace_start(const htone_trace_options* options);
 /** Ends the trace and writes it as JSON in Chrome's Trace Event Format: complete events (`"ph": "X"`) with the name of
  * the operation, or the path and kind of the module; the category operation, layer, backward or worker; the thread; and
  * begin and duration in microseconds from the start of the trace. `otherData.dropped_events` counts the events beyond
- * max_events. What had not ended yet is left out. A complete file replaces the one at the path. If the file cannot be
- * written, the trace goes on.
+ * max_events. What had not ended yet is left out. A complete file replaces the one at the path, which must be
+ * a regular one. If the file cannot be written, the trace goes on.
  *
  * @param[in] context its file functions write the file.
  * @param[in] path zero-terminated.

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "test_modules.h"
@@ -78,11 +79,26 @@ static void a_trace_that_cannot_be_written_goes_on(void** state) {
   remove(kPath);
 }
 
+static void s19_a_trace_does_not_replace_a_fifo(void** state) {
+  (void)state;
+  struct stat now;
+  htone_context* context = make_context(1, 1);
+  assert_int_equal(mkfifo(kPath, 0600), 0);
+  assert_ok(htone_trace_start(NULL));
+  assert_fails(htone_trace_stop(context, kPath), HTONE_ERROR_IO, "json: it is no regular file");
+  assert_int_equal(lstat(kPath, &now), 0);
+  assert_true(S_ISFIFO(now.st_mode));
+  remove(kPath);
+  assert_ok(htone_trace_stop(context, kPath));
+  remove(kPath);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_step_is_shown_with_its_layers_operations_and_gradients),
       cmocka_unit_test(events_beyond_the_limit_are_counted),
       cmocka_unit_test(a_trace_that_cannot_be_written_goes_on),
+      cmocka_unit_test(s19_a_trace_does_not_replace_a_fifo),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
