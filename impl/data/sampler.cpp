@@ -76,25 +76,30 @@ int64_t Sampler::samples_on_rank() const noexcept {
 }
 
 void Sampler::order_epoch() {
-  if (ordered_epoch_ == epoch()) return;
-  std::vector<int64_t> all = counted(samples_);
-  if (options_.shuffle)
-    shuffle(all.data(), samples_, {.seed = options_.seed, .sequence = static_cast<uint64_t>(epoch())});
-  std::vector<int64_t> order;
-  order.reserve(static_cast<size_t>(samples_on_rank()));
-  for (int64_t i = options_.rank; i < samples_; i += options_.world_size) {
-    const int64_t place = all[static_cast<size_t>(i)];
-    order.push_back(part_.empty() ? place : part_[static_cast<size_t>(place)]);
-  }
+  if (!options_.shuffle || ordered_epoch_ == epoch()) return;
+  order_ = {};
+  ordered_epoch_ = -1;
+  std::vector<int64_t> order = counted(samples_);
+  shuffle(order.data(), samples_, {.seed = options_.seed, .sequence = static_cast<uint64_t>(epoch())});
+  const int64_t own = samples_on_rank();
+  for (int64_t i = 0; i < own; ++i) order[static_cast<size_t>(i)] = order[static_cast<size_t>(place_of(i))];
+  order.resize(static_cast<size_t>(own));
+  order.shrink_to_fit();
   order_ = std::move(order);
   ordered_epoch_ = epoch();
+}
+
+int64_t Sampler::sample(int64_t i) const noexcept {
+  const int64_t place = options_.shuffle ? order_[static_cast<size_t>(i)] : place_of(i);
+  return part_.empty() ? place : part_[static_cast<size_t>(place)];
 }
 
 const std::vector<int64_t>& Sampler::peek() {
   order_epoch();
   const int64_t begin = batch() * options_.batch_size;
-  const int64_t end = std::min(begin + options_.batch_size, static_cast<int64_t>(order_.size()));
-  next_.assign(order_.begin() + begin, order_.begin() + end);
+  const int64_t size = std::min(options_.batch_size, samples_on_rank() - begin);
+  next_.resize(static_cast<size_t>(size));
+  for (int64_t i = 0; i < size; ++i) next_[static_cast<size_t>(i)] = sample(begin + i);
   return next_;
 }
 

@@ -19,7 +19,7 @@ struct Split {
   uint64_t seed = 0;
 };
 
-// An epoch's order is an array of this many 64-bit numbers at most: no process can address more.
+// A shuffled order is an array of this many 64-bit numbers at most: no process can address more.
 inline constexpr int64_t kMaxSamples = INT64_MAX / static_cast<int64_t>(sizeof(int64_t));
 
 struct SamplerOptions {
@@ -57,6 +57,10 @@ class Sampler final : public RefCounted {
 
  private:
   int64_t samples_on_rank() const noexcept;
+  // The place in the order of all ranks of this rank's i-th sample.
+  int64_t place_of(int64_t i) const noexcept { return options_.rank + i * options_.world_size; }
+  // This rank's i-th sample. REQUIRES: order_epoch() was called.
+  int64_t sample(int64_t i) const noexcept;
   void order_epoch();
 
   SamplerOptions options_;
@@ -65,7 +69,7 @@ class Sampler final : public RefCounted {
   int64_t batches_per_epoch_;
   int64_t cursor_ = 0;          // batches taken since the beginning
   int64_t ordered_epoch_ = -1;  // the epoch that order_ belongs to
-  std::vector<int64_t> order_;  // this rank's samples, in turn
+  std::vector<int64_t> order_;  // this rank's places of the shuffled order, in turn; empty without a shuffle
   std::vector<int64_t> next_;
 };
 

@@ -74,6 +74,16 @@ TEST(Sampler, PeekingTakesNothing) {
   EXPECT_NE(sampler.peek(), first);
 }
 
+// A list of the samples would need more memory than a process can address.
+TEST(Sampler, WithoutAShuffleTheCountTakesNoMemory) {
+  Sampler sampler({.count = kMaxSamples, .batch_size = 2, .rank = 1, .world_size = 3, .shuffle = false});
+  EXPECT_EQ(sampler.peek(), (std::vector<int64_t>{1, 4}));
+  EXPECT_EQ(sampler.following(), (std::vector<int64_t>{7, 10}));
+  sampler.set_cursor(sampler.batches_per_epoch() - 1);
+  EXPECT_EQ(sampler.peek().back(), kMaxSamples - 1 - (kMaxSamples - 2) % 3);
+  EXPECT_EQ(sampler.following(), (std::vector<int64_t>{1, 4}));
+}
+
 TEST(Sampler, RefusesWhatGivesNoBatch) {
   EXPECT_EQ(code_of([] { Sampler({.count = 5, .batch_size = 6, .drop_last = true}); }), Code::kInvalidArgument);
   EXPECT_EQ(code_of([] { Sampler({.count = 0, .batch_size = 6}); }), Code::kInvalidArgument);

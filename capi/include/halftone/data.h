@@ -34,7 +34,7 @@ typedef struct htone_sampler_options {
   uint32_t struct_size; /**< sizeof of this structure */
   int32_t shuffle;      /**< not 0: a new random order each epoch; default 1 */
   uint64_t seed;        /**< seed of the order; default 0 */
-  int64_t count;        /**< number of samples in the data set; 1 to 2^60 - 1 */
+  int64_t count;        /**< samples in the data set; 1 to 2^60 - 1; shuffling takes 8 bytes for each */
   int64_t batch_size;   /**< number of samples in a batch, on each rank; at least 1 */
   int32_t drop_last;    /**< not 0: leave out a last batch that is not full, as training wants it; default 0 */
   int32_t rank;         /**< rank of this process; default 0 */
