@@ -4,22 +4,26 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace halftone::optim {
 
 enum class Bounds { kNotNegative, kNotPositive, kAboveZero, kAtLeastOne, kFraction, kUnit, kFlag };
 
+// Updates compute in FP32, where a larger number is an infinity.
+inline bool fits_fp32(double value) noexcept { return std::fabs(value) <= std::numeric_limits<float>::max(); }
+
 // NaN fails every comparison, so it is within no bounds.
 inline bool is_within(double value, Bounds bounds) noexcept {
   switch (bounds) {
     case Bounds::kNotNegative:
-      return std::isfinite(value) && value >= 0.0;
+      return fits_fp32(value) && value >= 0.0;
     case Bounds::kNotPositive:
-      return std::isfinite(value) && value <= 0.0;
+      return fits_fp32(value) && value <= 0.0;
     case Bounds::kAboveZero:
-      return std::isfinite(value) && value > 0.0;
+      return fits_fp32(value) && static_cast<float>(value) > 0.0F;  // a smaller number is 0 there
     case Bounds::kAtLeastOne:
-      return std::isfinite(value) && value >= 1.0;
+      return fits_fp32(value) && value >= 1.0;
     case Bounds::kFraction:
       return value >= 0.0 && value < 1.0;
     case Bounds::kUnit:
@@ -30,17 +34,17 @@ inline bool is_within(double value, Bounds bounds) noexcept {
   return false;
 }
 
-// For messages: "lr=-1, expected a finite number of at least 0".
+// For messages: "lr=-1, expected a finite number of at least 0 in FP32".
 inline const char* text_of(Bounds bounds) noexcept {
   switch (bounds) {
     case Bounds::kNotNegative:
-      return "a finite number of at least 0";
+      return "a finite number of at least 0 in FP32";
     case Bounds::kNotPositive:
-      return "a finite number of at most 0";
+      return "a finite number of at most 0 in FP32";
     case Bounds::kAboveZero:
-      return "a finite number above 0";
+      return "a finite number above 0 in FP32";
     case Bounds::kAtLeastOne:
-      return "a finite number of at least 1";
+      return "a finite number of at least 1 in FP32";
     case Bounds::kFraction:
       return "a number in [0, 1)";
     case Bounds::kUnit:

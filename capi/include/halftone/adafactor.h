@@ -31,12 +31,12 @@ extern "C" {
 typedef struct htone_adafactor_options {
   uint32_t struct_size;      /**< sizeof of this structure */
   htone_dtype compute_dtype; /**< as in htone_adamw_options */
-  double lr;                 /**< default 1e-2; finite, at least 0 */
+  double lr;                 /**< default 1e-2; finite in FP32, at least 0 */
   double beta2_decay;     /**< weight of a new square in the means: t to this power; default -0.8; finite, at most 0 */
-  double epsilon1;        /**< smallest mean of row variances, smallest root of a variance; default 2^-23; above 0 */
-  double epsilon2;        /**< smallest RMS of the weights; default 1e-3; finite, at least 0 */
+  double epsilon1;        /**< least mean of row variances, least root of a variance; default 2^-23; above 0 in FP32 */
+  double epsilon2;        /**< smallest RMS of the weights; default 1e-3; finite in FP32, at least 0 */
   double clip_threshold;  /**< PyTorch's d; default 1; finite, at least 1 */
-  double weight_decay;    /**< decoupled; default 0; finite, at least 0 */
+  double weight_decay;    /**< decoupled; default 0; finite in FP32, at least 0 */
   htone_dtype grad_dtype; /**< as in htone_adamw_options */
   htone_master_storage master_storage; /**< as in htone_adamw_options */
 } htone_adafactor_options;

@@ -44,11 +44,11 @@ extern "C" {
 typedef struct htone_adamw_options {
   uint32_t struct_size;      /**< sizeof of this structure */
   htone_dtype compute_dtype; /**< dtype of the copy for autocast: HTONE_F32 (default, no copy), HTONE_BF16, HTONE_F16 */
-  double lr;                 /**< default 1e-3; finite, at least 0 */
+  double lr;                 /**< default 1e-3; finite in FP32, at least 0 */
   double beta1;              /**< default 0.9; in [0, 1) */
   double beta2;              /**< default 0.999; in [0, 1) */
-  double epsilon;            /**< default 1e-8; above 0 */
-  double weight_decay;       /**< decoupled; default 0.01; finite, at least 0 */
+  double epsilon;            /**< default 1e-8; above 0 in FP32 */
+  double weight_decay;       /**< decoupled; default 0.01; finite in FP32, at least 0 */
   htone_dtype grad_dtype;    /**< dtype of stored gradients: HTONE_F32 (default) or compute_dtype */
   htone_dtype
       moment1_dtype; /**< dtype of the first moment: HTONE_F32 (default), HTONE_BF16, or HTONE_I8 for 8-bit codes */

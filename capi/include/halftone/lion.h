@@ -27,10 +27,10 @@ extern "C" {
 typedef struct htone_lion_options {
   uint32_t struct_size;                /**< sizeof of this structure */
   htone_dtype compute_dtype;           /**< as in htone_adamw_options */
-  double lr;                           /**< default 1e-4; finite, at least 0 */
+  double lr;                           /**< default 1e-4; finite in FP32, at least 0 */
   double beta1;                        /**< decay of the direction; default 0.9; in [0, 1) */
   double beta2;                        /**< decay of the moment; default 0.99; in [0, 1) */
-  double weight_decay;                 /**< decoupled; default 0; finite, at least 0 */
+  double weight_decay;                 /**< decoupled; default 0; finite in FP32, at least 0 */
   htone_dtype grad_dtype;              /**< as in htone_adamw_options */
   htone_dtype moment1_dtype;           /**< as in htone_adamw_options */
   htone_master_storage master_storage; /**< as in htone_adamw_options */

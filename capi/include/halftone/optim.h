@@ -176,7 +176,7 @@ HTONE_API htone_status htone_optimizer_group_lr(htone_optimizer* optimizer, size
  *
  * @param[in] optimizer borrowed.
  * @param[in] index of the group, in the order of adding; below the group count.
- * @param[in] lr finite, at least 0.
+ * @param[in] lr finite in FP32, at least 0.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT.
  * @since 0.1
  */

@@ -29,10 +29,10 @@ extern "C" {
 typedef struct htone_rmsprop_options {
   uint32_t struct_size;      /**< sizeof of this structure */
   htone_dtype compute_dtype; /**< as in htone_adamw_options */
-  double lr;                 /**< default 1e-2; finite, at least 0 */
+  double lr;                 /**< default 1e-2; finite in FP32, at least 0 */
   double alpha;              /**< decay of the running means; default 0.99; in [0, 1) */
-  double epsilon;            /**< default 1e-8; above 0 */
-  double weight_decay;       /**< added to the gradient; default 0; finite, at least 0 */
+  double epsilon;            /**< default 1e-8; above 0 in FP32 */
+  double weight_decay;       /**< added to the gradient; default 0; finite in FP32, at least 0 */
   double momentum;           /**< default 0; in [0, 1) */
   int32_t centered;          /**< not 0: divides by the standard deviation of the gradient; default 0 */
   htone_dtype grad_dtype;    /**< as in htone_adamw_options */

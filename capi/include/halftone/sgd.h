@@ -26,10 +26,10 @@ extern "C" {
 typedef struct htone_sgd_options {
   uint32_t struct_size;                /**< sizeof of this structure */
   htone_dtype compute_dtype;           /**< as in htone_adamw_options */
-  double lr;                           /**< default 1e-3; finite, at least 0 */
+  double lr;                           /**< default 1e-3; finite in FP32, at least 0 */
   double momentum;                     /**< default 0; in [0, 1) */
   double dampening;                    /**< default 0; in [0, 1] */
-  double weight_decay;                 /**< added to the gradient; default 0; finite, at least 0 */
+  double weight_decay;                 /**< added to the gradient; default 0; finite in FP32, at least 0 */
   int32_t nesterov;                    /**< not 0: needs momentum above 0 and no dampening; default 0 */
   htone_dtype grad_dtype;              /**< as in htone_adamw_options */
   htone_dtype moment1_dtype;           /**< of the momentum buffer, as in htone_adamw_options */

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/call.h"
+#include "optim/group_setting.h"
 
 using namespace halftone;
 using namespace halftone::capi;
@@ -23,8 +24,9 @@ double value_bound(double value, ArgumentName name) {
 }
 
 double learning_rate(double lr) {
-  if (!(lr >= 0.0)) fail(Code::kInvalidArgument, "lr", "lr=%g, expected a number of at least 0", lr);
-  return finite_number(lr, "lr");
+  constexpr optim::Bounds kBounds = optim::Bounds::kNotNegative;
+  if (optim::is_within(lr, kBounds)) return lr;
+  fail(Code::kInvalidArgument, "lr", "lr=%g, expected %s", lr, optim::text_of(kBounds));
 }
 
 double group_lr(optim::Optimizer& optimizer, size_t index) {

@@ -99,7 +99,12 @@ static void settings_of_an_optimizer_have_bounds(void** state) {
   refuse_adamw(options, "options.lr=-1, expected a finite number of at least 0");
   options.lr = NAN;
   refuse_adamw(options, "options.lr=nan, expected a finite number of at least 0");
+  options.lr = 3.5e38;
+  refuse_adamw(options, "options.lr=3.5e+38, expected a finite number of at least 0 in FP32");
   options.lr = 0.1;
+  options.epsilon = 1e-46;
+  refuse_adamw(options, "options.epsilon=1e-46, expected a finite number above 0 in FP32");
+  options.epsilon = 1e-8;
   options.beta1 = 1;
   refuse_adamw(options, "options.beta1=1, expected a number in [0, 1)");
   options.beta1 = 0.9;

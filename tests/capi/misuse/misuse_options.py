@@ -1,6 +1,6 @@
 """Options structures for the misuse test: their place in the fixture, and wrong values of every field."""
 
-from misuse_values import EXTREMES, NOT_FINITE, STEPS
+from misuse_values import EXTREMES, NOT_FINITE, NOT_FP32, STEPS
 
 # Options structure: (member of the fixture, True if its first field alone is a complete structure).
 OPTIONS = {
@@ -95,39 +95,39 @@ FIELDS = {
     ("htone_conv3d_options", "dilation_w"): STEPS,
     ("htone_conv3d_options", "groups"): ["3"] + STEPS,
     ("htone_adafactor_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
-    ("htone_adafactor_options", "lr"): NOT_FINITE + ["-1.0"],
-    ("htone_adafactor_options", "beta2_decay"): NOT_FINITE + ["0.1"],
-    ("htone_adafactor_options", "epsilon1"): NOT_FINITE + ["0.0", "-1e-8"],
-    ("htone_adafactor_options", "epsilon2"): NOT_FINITE + ["-1e-3"],
-    ("htone_adafactor_options", "clip_threshold"): NOT_FINITE + ["0.9", "-1.0"],
-    ("htone_adafactor_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_adafactor_options", "lr"): NOT_FP32 + ["-1.0"],
+    ("htone_adafactor_options", "beta2_decay"): NOT_FP32 + ["0.1"],
+    ("htone_adafactor_options", "epsilon1"): NOT_FP32 + ["0.0", "-1e-8", "1e-46"],
+    ("htone_adafactor_options", "epsilon2"): NOT_FP32 + ["-1e-3"],
+    ("htone_adafactor_options", "clip_threshold"): NOT_FP32 + ["0.9", "-1.0"],
+    ("htone_adafactor_options", "weight_decay"): NOT_FP32 + ["-0.1"],
     ("htone_adafactor_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_adafactor_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
     ("htone_adamw_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
-    ("htone_adamw_options", "lr"): NOT_FINITE + ["-1.0"],
+    ("htone_adamw_options", "lr"): NOT_FP32 + ["-1.0"],
     ("htone_adamw_options", "beta1"): NOT_FINITE + ["1.0", "-0.1"],
     ("htone_adamw_options", "beta2"): NOT_FINITE + ["1.0", "-0.1"],
-    ("htone_adamw_options", "epsilon"): NOT_FINITE + ["0.0", "-1e-8"],
-    ("htone_adamw_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_adamw_options", "epsilon"): NOT_FP32 + ["0.0", "-1e-8", "1e-46"],
+    ("htone_adamw_options", "weight_decay"): NOT_FP32 + ["-0.1"],
     ("htone_adamw_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_adamw_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
     ("htone_adamw_options", "moment2_dtype"): ["-1", "200", "HTONE_I8", "HTONE_BF16", "HTONE_F64"],
     ("htone_adamw_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
     ("htone_adamw_options", "min_8bit_size"): ["-1", "INT64_MIN"],
     ("htone_lion_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
-    ("htone_lion_options", "lr"): NOT_FINITE + ["-1.0"],
+    ("htone_lion_options", "lr"): NOT_FP32 + ["-1.0"],
     ("htone_lion_options", "beta1"): NOT_FINITE + ["1.0", "-0.1"],
     ("htone_lion_options", "beta2"): NOT_FINITE + ["1.0", "-0.1"],
-    ("htone_lion_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_lion_options", "weight_decay"): NOT_FP32 + ["-0.1"],
     ("htone_lion_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_lion_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],
     ("htone_lion_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
     ("htone_lion_options", "min_8bit_size"): ["-1", "INT64_MIN"],
     ("htone_rmsprop_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
-    ("htone_rmsprop_options", "lr"): NOT_FINITE + ["-1.0"],
+    ("htone_rmsprop_options", "lr"): NOT_FP32 + ["-1.0"],
     ("htone_rmsprop_options", "alpha"): NOT_FINITE + ["1.0", "-0.1"],
-    ("htone_rmsprop_options", "epsilon"): NOT_FINITE + ["0.0", "-1e-8"],
-    ("htone_rmsprop_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_rmsprop_options", "epsilon"): NOT_FP32 + ["0.0", "-1e-8", "1e-46"],
+    ("htone_rmsprop_options", "weight_decay"): NOT_FP32 + ["-0.1"],
     ("htone_rmsprop_options", "momentum"): NOT_FINITE + ["1.0", "-0.1"],
     ("htone_rmsprop_options", "centered"): None,
     ("htone_rmsprop_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
@@ -136,10 +136,10 @@ FIELDS = {
     ("htone_rmsprop_options", "master_storage"): ["-1", "3", "INT32_MAX", "HTONE_MASTER_SPLIT", "HTONE_MASTER_NONE"],
     ("htone_rmsprop_options", "min_8bit_size"): ["-1", "INT64_MIN"],
     ("htone_sgd_options", "compute_dtype"): ["-1", "200", "HTONE_I8", "HTONE_F64", "HTONE_F8E5M2"],
-    ("htone_sgd_options", "lr"): NOT_FINITE + ["-1.0"],
+    ("htone_sgd_options", "lr"): NOT_FP32 + ["-1.0"],
     ("htone_sgd_options", "momentum"): NOT_FINITE + ["1.0", "-0.1"],
     ("htone_sgd_options", "dampening"): NOT_FINITE + ["1.1", "-0.1"],
-    ("htone_sgd_options", "weight_decay"): NOT_FINITE + ["-0.1"],
+    ("htone_sgd_options", "weight_decay"): NOT_FP32 + ["-0.1"],
     ("htone_sgd_options", "nesterov"): ["1"],  # without momentum
     ("htone_sgd_options", "grad_dtype"): ["-1", "200", "HTONE_BF16", "HTONE_F64"],  # compute_dtype is f32
     ("htone_sgd_options", "moment1_dtype"): ["-1", "200", "HTONE_F16", "HTONE_F64", "HTONE_U8"],

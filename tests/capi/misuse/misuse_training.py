@@ -26,7 +26,7 @@ TRAINING = {
     ("htone_linspace", "count"): Values("3", refuse(["-1"] + EXTREMES)),
     "final_factor": Values("0.5", FINITE + refuse(["-0.1", "1.1"])),
     "frozen": Values("0"),
-    "lr": Values("0.5", FINITE + refuse(["-0.1"])),
+    "lr": Values("0.5", FINITE + refuse(["-0.1", "3.5e38"])),
     "requires_grad": Values("0"),
     "retain_graph": Values("1"),
     "gamma": Values("0.5", FINITE + refuse(["0.0", "1.1", "-0.5"])),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 NOT_FINITE = ["NAN", "INFINITY", "-INFINITY"]
+NOT_FP32 = NOT_FINITE + ["3.5e38", "-3.5e38"]
 EXTREMES = ["INT64_MAX", "INT64_MIN"]
 STEPS = ["0", "-1"] + EXTREMES  # of windows
 
