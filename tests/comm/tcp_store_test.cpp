@@ -118,7 +118,8 @@ TEST(TcpStore, D11_AnAddressThatDoesNotResolveIsNamed) {
 }
 
 TEST(TcpStore, D11_AnAddressHasAPort) {
-  for (const char* address : {"", "127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:8a"}) {
+  for (const char* address :
+       {"", "127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:8a", "[::1", "::1]:80"}) {
     const Error error = error_of(tcp_options(address, true));
     EXPECT_EQ(error.code(), Code::kInvalidArgument) << address;
     EXPECT_NE(std::string(error.what()).find("address:port"), std::string::npos) << error.what();

@@ -50,7 +50,8 @@ Status parse(const char* address, HostPort* out) {
   }
   const bool is_number =
       !out->port.empty() && out->port.size() <= 5 && out->port.find_first_not_of("0123456789") == std::string::npos;
-  if (!out->host.empty() && is_number && std::stoi(out->port) <= 65535) return {};
+  const bool is_host = !out->host.empty() && out->host.find_first_of("[]") == std::string::npos;
+  if (is_host && is_number && std::stoi(out->port) <= 65535) return {};
   return Status::failure(Code::kInvalidArgument, "the address of a store is \"%.100s\", expected \"address:port\"",
                          text.c_str());
 }
