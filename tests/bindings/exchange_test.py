@@ -8,6 +8,7 @@ import os
 import sys
 import unittest
 from array import array
+from types import SimpleNamespace
 
 import halftone as ht
 
@@ -84,8 +85,36 @@ class Buffers(unittest.TestCase):
                 ht.from_buffer(np.zeros(2, dtype=dtype))
         with self.assertRaisesRegex(TypeError, "another byte order; halftone.tensor.. copies them"):
             ht.from_buffer(np.zeros(2, dtype=">f4"))
-        with self.assertRaisesRegex(TypeError, "elements of format 'Zd' have no dtype$"):
-            ht.from_buffer(np.zeros(2, dtype=complex))
+        fields = np.zeros(2, dtype=[("a", "f4"), ("b", "i4")])
+        for wrong, advice in ((np.zeros(2, dtype=complex), "format 'Zd' have no dtype; convert them .*astype"),
+                              (np.array([1, None]), "format 'O' have no dtype; convert them .*astype"),
+                              (fields, "take one field of them"),
+                              (np.zeros(2, dtype="M8[D]"), r"elements of datetime64\[D\] have no format; convert"),
+                              (range(3), "data is a range, expected numbers"), (None, "data is a NoneType, expected"),
+                              (ht.tensor(1.0), r"a Tensor has no buffer; halftone.from_dlpack\(\) may")):
+            for function in (ht.tensor, ht.from_buffer):
+                with self.assertRaisesRegex(TypeError, advice):
+                    function(wrong)
+        self.assertEqual(ht.from_buffer(fields["b"]).tolist(), [0, 0])
+
+    def test_of_dtypes_that_numpy_lacks_are_copied(self):
+        class Array:
+            """An array of the package ml_dtypes, which has no buffer."""
+
+            def __init__(self, name, values, dtype):
+                self.dtype, self.shape, self.values = SimpleNamespace(name=name), (1, len(values)), values
+                self.bits = dtype
+
+            def tobytes(self):
+                return np.array(self.values, self.bits).tobytes()
+
+        for name, values, bits, dtype in (("bfloat16", [0x3F80, 0xC000], "u2", "bf16"),
+                                          ("float8_e4m3fn", [0x38, 0xC0], "u1", "f8e4m3"),
+                                          ("float8_e5m2", [0x3C, 0xC0], "u1", "f8e5m2")):
+            made = ht.tensor(Array(name, values, bits))
+            self.assertEqual((str(made.dtype), made.to("f32").tolist()), (dtype, [[1.0, -2.0]]))
+            with self.assertRaisesRegex(TypeError, name + r" have no format; halftone.tensor\(\) copies them"):
+                ht.from_buffer(Array(name, values, bits))
 
     def test_of_unsigned_numbers_and_of_the_other_byte_order_are_copied_exactly(self):
         for dtype, wider, largest in (("u2", "i32", 2**16 - 1), ("u4", "i64", 2**32 - 1), ("u8", "i64", 2**63 - 1)):
@@ -102,6 +131,11 @@ class Buffers(unittest.TestCase):
         values = array("d", [0, 0])
         ht.tensor([1.5, 2.5], dtype="bf16").read(values)
         self.assertEqual(values.tolist(), [1.5, 2.5])
+        bits = array("H", [0, 0])
+        with self.assertRaisesRegex(TypeError, "read: elements of format 'H' have no dtype; name one"):
+            ht.tensor([1.5, 2.5]).read(bits)
+        ht.tensor([1.5, 2.5]).read(bits, "bf16")
+        self.assertEqual(bits.tolist(), [0x3FC0, 0x4020])
 
 
 class Numpy(unittest.TestCase):
@@ -215,6 +249,13 @@ class Capsules(unittest.TestCase):
         made = ht.from_dlpack(source)
         source[0] = 7
         self.assertEqual(made.tolist(), [7.0, 2.0])
+
+    def test_of_elements_without_a_dtype_are_refused_with_the_way_out(self):
+        for dtype in ("u2", "u4", "u8"):
+            with self.assertRaisesRegex(ht.HalftoneException, "which no dtype has; convert them first"):
+                ht.from_dlpack(np.zeros(2, dtype=dtype))
+        with self.assertRaisesRegex(ht.InvalidArgumentError, "negative stride.*copy the elements"):
+            ht.from_dlpack(np.zeros(2)[::-1])
 
     def test_of_both_versions_come_back(self):
         for version, name in ((None, "dltensor"), ((0, 8), "dltensor"), ((1, 0), "dltensor_versioned")):

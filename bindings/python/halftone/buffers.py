@@ -16,6 +16,8 @@ _MEMORY = {Dtype.BOOL: "B", Dtype.F16: "H"}
 # Numbers without a sign have no dtype of their own; a copy is wider, so that it holds all of them.
 _WIDER = {"H": Dtype.I32, "I": Dtype.I64, "L": Dtype.I64, "Q": Dtype.I64}
 _UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}  # array's letter for so many bytes
+# numpy dtypes of other packages, whose elements have no format.
+_NAMED = {"bfloat16": Dtype.BF16, "float8_e4m3fn": Dtype.F8E4M3, "float8_e5m2": Dtype.F8E5M2}
 _OTHER_ORDERS = ">!" if sys.byteorder == "little" else "<"
 _DL_CPU = 1
 _default_device = None
@@ -31,12 +33,38 @@ def default_device():
     return _default_device
 
 
+def _name_of(data):
+    return getattr(getattr(data, "dtype", None), "name", type(data).__name__)
+
+
+def _view(data):
+    """The buffer of data; a TypeError that names the way out if it has none."""
+    try:
+        return memoryview(data)
+    except ValueError:
+        no_format = True  # numpy has such elements
+    except TypeError:
+        no_format = _name_of(data) in _NAMED
+    if no_format:
+        copies = "halftone.tensor() copies them" if _name_of(data) in _NAMED else "convert them first"
+        raise TypeError(f"elements of {_name_of(data)} have no format; {copies}")
+    if hasattr(data, "__dlpack__"):
+        raise TypeError(f"a {type(data).__name__} has no buffer; halftone.from_dlpack() may share its memory")
+    raise TypeError(f"data is a {type(data).__name__}, expected numbers, lists of numbers or an object with a buffer")
+
+
+def _letter(view):
+    return view.format.lstrip("@=<" if sys.byteorder == "little" else "@=>!")
+
+
 def dtype_of(view):
-    letter = view.format.lstrip("@=<" if sys.byteorder == "little" else "@=>!")
+    letter = _letter(view)
     if letter in _DTYPES:
         return _DTYPES[letter]
-    advice = ""
-    if letter in _WIDER:
+    advice = "; convert them first, for instance by astype('float32')"
+    if view.format.startswith("T{"):
+        advice = "; take one field of them, such as data['name']"
+    elif letter in _WIDER:
         advice = f"; halftone.tensor() copies them as {_WIDER[letter].name.lower()}"
     elif view.format[:1] in _OTHER_ORDERS and letter[1:] in (*_DTYPES, *_WIDER):
         advice = ", since they are in another byte order; halftone.tensor() copies them"
@@ -87,8 +115,16 @@ def _from_numbers(data, device, wanted):
     return _generated.Tensor.from_bytes(device, dtype, shape, array(letter, values))
 
 
-def _copied(view):
-    """The dtype and the memory of a contiguous copy in this machine's byte order; numbers without a sign are wider."""
+def _copied(data):
+    """The dtype, the shape and the bytes of a copy in this machine's byte order; numbers without a sign are wider."""
+    if _name_of(data) in _NAMED:
+        return _NAMED[_name_of(data)], list(data.shape), data.tobytes()
+    view = _view(data)
+    dtype, content = _numbers_of(view)
+    return dtype, list(view.shape), content
+
+
+def _numbers_of(view):
     content = view if view.c_contiguous else view.tobytes()
     letter, swaps = view.format.lstrip("@=<>!"), view.format[:1] in _OTHER_ORDERS
     if letter not in _WIDER and not (swaps and letter in _DTYPES):
@@ -119,9 +155,8 @@ def tensor(data, dtype=None, device=None):
     if isinstance(data, (int, float, list, tuple)):
         made = _from_numbers(data, device, dtype)
     else:
-        view = memoryview(data)
-        kept, content = _copied(view)
-        made = _generated.Tensor.from_bytes(device, kept, list(view.shape), content)
+        kept, shape, content = _copied(data)
+        made = _generated.Tensor.from_bytes(device, kept, shape, content)
     return made if dtype is None else made.to(dtype)
 
 
@@ -133,7 +168,7 @@ def from_buffer(data, device=None):
     strides that are negative or no number of elements, and elements without a dtype cannot be shared; tensor() copies
     such a buffer.
     """
-    view = memoryview(data)
+    view = _view(data)
     dtype = dtype_of(view)
     for is_so, what in ((view.readonly, "is read-only"),
                         (any(stride < 0 for stride in view.strides), "has a negative stride"),
@@ -195,7 +230,9 @@ def read(owner, buffer, dtype=None):
     view = memoryview(buffer)
     if view.readonly or not view.c_contiguous:
         raise BufferError("read: the buffer is not writable and contiguous")
-    _generated.read_memory(owner, dtype_of(view) if dtype is None else dtype, buffer)
+    if dtype is None and _letter(view) not in _DTYPES:
+        raise TypeError(f"read: elements of format {view.format!r} have no dtype; name one: read(buffer, 'bf16')")
+    _generated.read_memory(owner, _DTYPES[_letter(view)] if dtype is None else dtype, buffer)
 
 
 def numbers(owner):
