@@ -285,6 +285,16 @@ class Hooks(Counted):
         layer(ht.tensor([[1.0, 2.0]])).sum().backward()
         self.assertEqual(seen, [[[1.0, 2.0]]])
 
+    def test_may_keep_their_arguments(self):
+        kept = []
+        with ht.scope():
+            layer = nn.ReLU()
+            layer.add_forward_hook(lambda module, inputs, outputs: kept.extend(inputs + outputs))
+            layer(ht.tensor([-1.0, 2.0]))
+        others = [ht.tensor([9.0, 9.0]) for _ in range(100)]
+        self.assertEqual([one.tolist() for one in kept], [[-1.0, 2.0], [0.0, 2.0]])
+        del others, kept
+
     def test_pass_exceptions_on(self):
         for kind in ("forward_pre_hook", "forward_hook", "gradient_hook", "post_accumulate_hook"):
             x, layer = variable([1.0, 2.0]), nn.Linear(2, 1)

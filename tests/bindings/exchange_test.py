@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import unittest
+import weakref
 from array import array
 from types import SimpleNamespace
 
@@ -249,6 +250,11 @@ class Capsules(unittest.TestCase):
         made = ht.from_dlpack(source)
         source[0] = 7
         self.assertEqual(made.tolist(), [7.0, 2.0])
+        freed = weakref.finalize(source, lambda: None)
+        del source
+        self.assertEqual((made[1:].tolist(), freed.alive), ([2.0], True))
+        del made
+        self.assertFalse(freed.alive)
 
     def test_of_elements_without_a_dtype_are_refused_with_the_way_out(self):
         for dtype in ("u2", "u4", "u8"):
