@@ -2,6 +2,7 @@
 // last reference to it.
 #pragma once
 
+#include <cstring>
 #include <string>
 
 #include "base/guard.h"
@@ -34,6 +35,23 @@ class NestedCallback {
   static thread_local constinit inline int depth_ = 0;
 };
 
+// The message of the error that a callback has returned as its status; empty if no call failed with it meanwhile.
+inline const char* reported_reason(htone_status status, uint64_t errors_before) noexcept {
+  return error_count() != errors_before && last_error().status == status ? last_error().message : "";
+}
+
+// Throws CALLBACK with the status that a callback returned. Where that is the error of a call that the callback made,
+// the message repeats the call's. Of callbacks that run inside one another it names the outermost and the innermost:
+// the reason comes last, and a message has room for few names. Not inlined: each callback has a frame on the stack.
+[[noreturn, gnu::noinline]] inline void fail_callback(const char* what, htone_status status, uint64_t errors_before) {
+  const char* reason = reported_reason(status, errors_before);
+  const std::string returned = " returned " + std::to_string(status) + " (" + htone_status_name(status) + ")";
+  const std::string link = returned + ": ";
+  const char* const inner = status == HTONE_ERROR_CALLBACK ? std::strstr(reason, link.c_str()) : nullptr;
+  if (inner != nullptr) reason = inner + link.size();
+  throw Error(Code::kCallback, status, "", (what + (*reason == '\0' ? returned : link + reason)).c_str());
+}
+
 template <class Function>
 class Callback final : public RefCounted {
  public:
@@ -45,14 +63,12 @@ class Callback final : public RefCounted {
   // Comes last: until the C function succeeds, `user` is its caller's.
   void set_destroy(void (*destroy)(void*)) noexcept { destroy_ = destroy; }
 
-  // Throws CALLBACK with the status that the callback returned. Where that is the error of a call that the callback
-  // made, the message repeats the call's. `what` names the callback.
+  // Throws CALLBACK with the status that the callback returned. `what` names the callback.
   template <class... Arguments>
   void call(const char* what, Arguments... arguments) const {
     const uint64_t errors_before = error_count();
     const htone_status status = run(arguments...);
-    if (status == HTONE_OK) return;
-    fail_callback(what, status, error_count() != errors_before);
+    if (status != HTONE_OK) fail_callback(what, status, errors_before);
   }
 
  private:
@@ -61,15 +77,6 @@ class Callback final : public RefCounted {
     const NestedCallback nested;
     const CallbackScope scopes;
     return function_(arguments..., user_);
-  }
-
-  // Not inlined: callbacks run inside one another, and each has a frame on the stack.
-  [[noreturn, gnu::noinline]] static void fail_callback(const char* what, htone_status status, bool had_errors) {
-    const char* const reason = had_errors && last_error().status == status ? last_error().message : "";
-    std::string message =
-        std::string(what) + " returned " + std::to_string(status) + " (" + htone_status_name(status) + ")";
-    if (*reason != '\0') message += std::string(": ") + reason;
-    throw Error(Code::kCallback, status, "", message.c_str());
   }
 
   ForeignFunction<std::remove_pointer_t<Function>> function_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/scope.h"
+#include "base/callback.h"
 
 namespace halftone::capi {
 namespace {
@@ -14,6 +14,7 @@ constexpr double kSecondsPerNanosecond = 1e-9;
 template <class Function, class... Arguments>
 Status call(Function function, const char* name, const char* key, Arguments... arguments) noexcept {
   const CallbackScope scopes;
+  const uint64_t errors_before = error_count();
   const htone_status status = ForeignFunction<std::remove_pointer_t<Function>>(function)(arguments...);
   if (status == HTONE_OK) return {};
   if (status == HTONE_ERROR_TIMEOUT) {
@@ -22,8 +23,9 @@ Status call(Function function, const char* name, const char* key, Arguments... a
   if (status == HTONE_ERROR_BUFFER_TOO_SMALL) {
     return Status::failure(Code::kBufferTooSmall, "the value of \"%.64s\" is larger than the buffer", key);
   }
-  Status failure = Status::failure(Code::kCallback, "the store's function %s returned %d (%s) for \"%.64s\"", name,
-                                   status, htone_status_name(status), key);
+  const char* const reason = reported_reason(status, errors_before);
+  Status failure = Status::failure(Code::kCallback, "the store's function %s returned %d (%s) for \"%.64s\"%s%s", name,
+                                   status, htone_status_name(status), key, *reason == '\0' ? "" : ": ", reason);
   failure.native_code = status;
   return failure;
 }

@@ -1,6 +1,6 @@
 #include "halftone/schedule.h"
 
-#include <cstdio>
+#include <string>
 
 #include "base/call.h"
 #include "base/callback.h"
@@ -25,12 +25,11 @@ class CallbackSchedule final : public optim::HostSchedule {
   double factor(int64_t position) const override {
     double factor = NAN;
     const NestedCallback nested;
+    const uint64_t errors_before = error_count();
     const htone_status status = callback_(position, &factor, user_);
     if (status != HTONE_OK) {
-      char message[96];
-      std::snprintf(message, sizeof message, "the schedule's callback returned %s at position %lld",
-                    htone_status_name(status), static_cast<long long>(position));
-      throw Error(Code::kCallback, status, "", message);
+      const std::string what = "the schedule's callback at position " + std::to_string(position);
+      fail_callback(what.c_str(), status, errors_before);
     }
     if (!(factor >= 0.0 && std::isfinite(factor))) {
       fail(Code::kInvalidArgument, "",

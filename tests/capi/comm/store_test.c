@@ -53,7 +53,8 @@ typedef struct Wrapped {
 
 static htone_status wrapped_set(void* user, const char* key, const void* data, size_t size) {
   Wrapped* wrapped = user;
-  return wrapped->fails ? HTONE_ERROR_IO : htone_store_set(wrapped->store, key, data, size);
+  return wrapped->fails ? htone_error_set(HTONE_ERROR_IO, "the disk is full")
+                        : htone_store_set(wrapped->store, key, data, size);
 }
 static htone_status wrapped_get(void* user, const char* key, double timeout_seconds, void* out, size_t capacity,
                                 size_t* out_size) {
@@ -115,7 +116,8 @@ static void a_store_of_the_callers_is_called_and_destroyed_once(void** state) {
   assert_int_equal(sum, 4);
   assert_fails(htone_store_get(store, "b", 0.01, value, sizeof value, &size), HTONE_ERROR_TIMEOUT, "b");
   wrapped.fails = 1;
-  assert_fails(htone_store_set(store, "a", "xyz", 4), HTONE_ERROR_CALLBACK, "store's function set");
+  assert_fails(htone_store_set(store, "a", "xyz", 4), HTONE_ERROR_CALLBACK,
+               "the store's function set returned 11 (IO) for \"a\": the disk is full");
   assert_int_equal(last_native_code(), HTONE_ERROR_IO);
   htone_group* group = NULL;
   htone_group_options options = HTONE_GROUP_OPTIONS_INIT;

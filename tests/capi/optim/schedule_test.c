@@ -80,7 +80,7 @@ static htone_status answer(int64_t position, double* out_factor, void* user) {
   ++host->calls;
   host->position = position;
   *out_factor = host->factor;
-  return host->status;
+  return host->status == HTONE_OK ? HTONE_OK : htone_error_set(host->status, "the user stopped it");
 }
 
 static void destroy_host(void* user) { ++((Host*)user)->destroyed; }
@@ -121,7 +121,8 @@ static void a_callback_that_fails_is_told_with_its_code(void** state) {
   host = (Host){.factor = 1, .status = HTONE_ERROR_CANCELLED};
   htone_schedule* schedule = keep_schedule(make_callback(&host));
   double factor = -1;
-  assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_ERROR_CALLBACK, "position 3");
+  assert_fails(htone_schedule_factor(schedule, 3, &factor), HTONE_ERROR_CALLBACK,
+               "the schedule's callback at position 3 returned 16 (CANCELLED): the user stopped it");
   assert_int_equal(last_native_code(), HTONE_ERROR_CANCELLED);
   host.status = HTONE_OK;
   static const double kWrong[] = {-0.5, NAN, INFINITY};
