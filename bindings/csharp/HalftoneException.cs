@@ -55,7 +55,7 @@ public sealed class DtypeMismatchException : InvalidArgumentException {
   internal DtypeMismatchException(string message, Exception cause) : base(Status.DtypeMismatch, message, cause) {}
 }
 
-/// <summary>The object was disposed of.</summary>
+/// <summary>The scope of the object has ended, or an object is null.</summary>
 public sealed class InvalidHandleException : HalftoneException {
   internal InvalidHandleException(string message, Exception cause) : base(Status.InvalidHandle, message, cause) {}
 }

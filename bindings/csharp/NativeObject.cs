@@ -9,8 +9,8 @@ enum Owned { Handle }
 
 /// <summary>
 /// An object of the library. It is released by Dispose, at the end of the Scope in which it was made, or some time
-/// after it became unreachable. Every use after its release is an InvalidHandleException: the library never reuses the
-/// value of a handle.
+/// after it became unreachable. A use after Dispose is an ObjectDisposedException, and one after the end of the scope an
+/// InvalidHandleException: the library never reuses the value of a handle.
 /// </summary>
 public abstract class NativeObject : IDisposable {
   private readonly IntPtr handle;
@@ -31,11 +31,16 @@ public abstract class NativeObject : IDisposable {
 
   internal abstract void Release(IntPtr handle);
 
-  internal IntPtr Handle => handle;
+  internal IntPtr Handle {
+    get {
+      if (Volatile.Read(ref isReleased) != 0) throw new ObjectDisposedException(GetType().Name);
+      return handle;
+    }
+  }
 
   /// <summary>The handle as an argument; the object is not collected during the call.</summary>
   internal static HandleRef Reference(NativeObject one) {
-    return new HandleRef(one, one == null ? IntPtr.Zero : one.handle);
+    return new HandleRef(one, one == null ? IntPtr.Zero : one.Handle);
   }
 
   private void ReleaseOnce() {

@@ -144,7 +144,7 @@ def fences(call: ManagedCall, shown: list[Shown]) -> str:
 
 
 def native_call(call: ManagedCall, shown: list[Shown]) -> str:
-    passed = (["handle"] if call.kind == "method" else []) + [item.passed for item in shown]
+    passed = (["handle()"] if call.kind == "method" else []) + [item.passed for item in shown]
     return f"NativeJNI.{call.flat_name()}({', '.join(passed)})"
 
 

@@ -110,6 +110,13 @@ static class ApiTest {
       x.Fill(5);
     }
     Same(array, 5, 5, 5);
+    var whole = Tensor.Wrap(device, array);
+    using (var view = whole.Slice(0, 0, 3, 1)) {
+      whole.Dispose();
+      GC.Collect();
+      view.Fill(6);
+    }
+    Same(array, 6, 6, 6);
     Suite.Raises(Status.InvalidArgument, "data has 12 bytes", () => Tensor.Wrap(device, array, 4));
   }
 

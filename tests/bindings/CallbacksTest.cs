@@ -104,7 +104,7 @@ static class CallbacksTest {
       made.Dispose();
       return new[] {made};
     });
-    Suite.Raises(Status.InvalidHandle, "", () => closed.Forward(Of(1)));
+    Suite.IsDisposed("Tensor", () => closed.Forward(Of(1)));
   }
 
   // In a method of its own: functions of one method share what they refer to, and the function must not refer to outer.
@@ -200,6 +200,22 @@ static class CallbacksTest {
     var linear = Module.Linear(device, 2, 1);
     linear.Parameter(0).AddPostAccumulateHook(parameter => Same(parameter.Grad, 1, 2));
     linear.Forward(Pair(1, 2)).Sum().Backward();
+  }
+
+  static void ArgumentsThatAHookKeepsStay() {
+    var kept = new List<Tensor>();
+    using (Scope.Begin()) {
+      var layer = Module.Relu();
+      layer.AddForwardHook((self, inputs, outputs) => {
+        kept.AddRange(inputs.Concat(outputs));
+        return null;
+      });
+      layer.Forward(Of(-1, 2));
+    }
+    var others = Enumerable.Range(0, 100).Select(_ => Of(9, 9)).ToArray();
+    Same(kept[0], -1, 2);
+    Same(kept[1], 0, 2);
+    foreach (var one in kept.Concat(others)) one.Dispose();
   }
 
   static void HooksPassExceptionsOn() {
@@ -463,6 +479,7 @@ static class CallbacksTest {
     suite.Test("FunctionsHaveTheirOwnBackward", FunctionsHaveTheirOwnBackward);
     suite.Test("FunctionsPassExceptionsOn", FunctionsPassExceptionsOn);
     suite.Test("HooksSeeAndReplace", HooksSeeAndReplace);
+    suite.Test("ArgumentsThatAHookKeepsStay", ArgumentsThatAHookKeepsStay);
     suite.Test("HooksPassExceptionsOn", HooksPassExceptionsOn);
     suite.Test("NoFunctionIsRefused", NoFunctionIsRefused);
     suite.Test("SchedulesAreFunctionsOfTheStep", SchedulesAreFunctionsOfTheStep);

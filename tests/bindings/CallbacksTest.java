@@ -34,6 +34,7 @@ import org.halftone.Row;
 import org.halftone.Sampler;
 import org.halftone.SamplerOptions;
 import org.halftone.Schedule;
+import org.halftone.Scope;
 import org.halftone.ShapeMismatchException;
 import org.halftone.StateDict;
 import org.halftone.Status;
@@ -148,7 +149,7 @@ public final class CallbacksTest {
       made.close();
       return new Tensor[] {made};
     });
-    Suite.raises(Status.INVALID_HANDLE, "", () -> closed.forward(tensor(1)));
+    Suite.isClosed("Tensor", () -> closed.forward(tensor(1)));
   }
 
   private static void exceptionsPassEveryLevel() throws Exception {
@@ -261,6 +262,22 @@ public final class CallbacksTest {
     linear.parameter(0).addPostAccumulateHook(parameter -> seen.add(Arrays.toString(parameter.grad().read())));
     linear.forward(Tensor.of(device, new float[] {1, 2}, 1, 2)).sum().backward();
     Suite.equal(seen.get(1), "[1.0, 2.0]");
+  }
+
+  private static void argumentsThatAHookKeepsStay() {
+    List<Tensor> kept = new ArrayList<>();
+    try (Scope scope = Scope.begin()) {
+      Module layer = Module.relu();
+      layer.addForwardHook((self, inputs, outputs) -> {
+        kept.addAll(List.of(inputs[0], outputs[0]));
+        return null;
+      });
+      layer.forward(tensor(-1, 2));
+    }
+    Tensor[] others = Stream.generate(() -> tensor(9, 9)).limit(100).toArray(Tensor[]::new);
+    same(kept.get(0), -1, 2);
+    same(kept.get(1), 0, 2);
+    Stream.concat(kept.stream(), Stream.of(others)).forEach(Tensor::close);
   }
 
   private interface Adding {
@@ -540,6 +557,7 @@ public final class CallbacksTest {
     suite.test("functionsHaveTheirOwnBackward", CallbacksTest::functionsHaveTheirOwnBackward);
     suite.test("functionsPassExceptionsOn", CallbacksTest::functionsPassExceptionsOn);
     suite.test("hooksSeeAndReplace", CallbacksTest::hooksSeeAndReplace);
+    suite.test("argumentsThatAHookKeepsStay", CallbacksTest::argumentsThatAHookKeepsStay);
     suite.test("hooksPassExceptionsOn", CallbacksTest::hooksPassExceptionsOn);
     suite.test("noFunctionIsRefused", CallbacksTest::noFunctionIsRefused);
     suite.test("schedulesAreFunctionsOfTheStep", CallbacksTest::schedulesAreFunctionsOfTheStep);

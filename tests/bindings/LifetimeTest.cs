@@ -228,10 +228,11 @@ static class LifetimeTest {
   static void ADisposedTensorLendsNothing() {
     var x = Tensor.From(device, new[] {1f});
     x.Dispose();
-    Suite.Raises(Status.InvalidHandle, "", () => x.AsSpan<float>());
-    Suite.Raises(Status.InvalidHandle, "", () => x.Lend<float>());
+    Suite.IsDisposed("Tensor", () => x.AsSpan<float>());
+    Suite.IsDisposed("Tensor", () => x.Lend<float>());
     Tensor scoped;
     using (Scope.Begin()) scoped = Tensor.From(device, new[] {1f});
+    Suite.Raises(Status.InvalidHandle, "", () => scoped.Lend<float>());
     Suite.Raises(Status.InvalidHandle, "", () => scoped.AsSpan<float>());
   }
 
@@ -239,8 +240,13 @@ static class LifetimeTest {
     var x = Tensor.From(device, new[] {1f});
     x.Dispose();
     x.Dispose();
-    Suite.Raises(Status.InvalidHandle, "htone_add_scalar", () => x.AddScalar(1));
-    Suite.Raises(Status.InvalidHandle, "", () => x.ToArray<float>());
+    Suite.IsDisposed("Tensor", () => x.AddScalar(1));
+    Suite.IsDisposed("Tensor", () => x.ToArray<float>());
+    Suite.IsDisposed("Tensor", () => Ops.Cat(new[] {x}, 0));
+    Suite.IsDisposed("Tensor", () => Ops.Keep(x));
+    var scaler = new GradScaler(device);
+    scaler.Dispose();
+    Suite.IsDisposed("GradScaler", () => scaler.Update());
   }
 
   static readonly List<Tensor> lost = new List<Tensor>();

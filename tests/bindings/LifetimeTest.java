@@ -133,8 +133,10 @@ public final class LifetimeTest {
     Tensor x = Tensor.of(device, new float[] {1});
     x.close();
     x.close();
-    Suite.raises(Status.INVALID_HANDLE, "htone_add_scalar", () -> x.addScalar(1));
-    Suite.raises(Status.INVALID_HANDLE, "", x::read);
+    Suite.isClosed("Tensor", () -> x.addScalar(1));
+    Suite.isClosed("Tensor", x::read);
+    Suite.isClosed("Tensor", () -> Halftone.cat(new Tensor[] {x}, 0));
+    Suite.isClosed("Tensor", () -> Halftone.keep(x));
   }
 
   public static void main(String[] arguments) throws InterruptedException {

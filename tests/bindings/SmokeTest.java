@@ -124,15 +124,15 @@ public final class SmokeTest {
     raises(HalftoneException.class, Status.DEVICE, "htone_device_create", () -> new Device("a\0b"));
   }
 
-  private static void closingTwiceIsHarmlessAndUseAfterCloseIsAnError(Device device) {
+  private static void closingTwiceIsHarmlessAndUseAfterCloseIsAnError(Device device) throws Exception {
     Tensor closed = new Tensor(device, Dtype.F32, 2);
     try (Tensor alive = new Tensor(device, Dtype.F32, 2)) {
       long before = Halftone.liveHandles();
       closed.close();
       closed.close();
       check(Halftone.liveHandles() == before - 1, "live handles " + Halftone.liveHandles());
-      raises(InvalidHandleException.class, Status.INVALID_HANDLE, "htone_tensor_fill", () -> closed.fill(1));
-      raises(InvalidHandleException.class, Status.INVALID_HANDLE, "htone_add", () -> alive.add(closed));
+      Suite.isClosed("Tensor", () -> closed.fill(1));
+      Suite.isClosed("Tensor", () -> alive.add(closed));
       raises(InvalidHandleException.class, Status.INVALID_HANDLE, "htone_add", () -> alive.add(null));
     }
   }

@@ -29,6 +29,17 @@ sealed class Suite {
     throw new Exception("nothing was thrown");
   }
 
+  /// <summary>Expects the exception of an object that was disposed of, with the name of its class.</summary>
+  public static void IsDisposed(string name, Action call) {
+    try {
+      call();
+    } catch (ObjectDisposedException error) {
+      Equal(error.ObjectName, name);
+      return;
+    }
+    throw new Exception("nothing was thrown");
+  }
+
   // Collects until at most so many are alive. One try may be too few: another thread may hold an object for a moment.
   static bool CollectedTo(long handles, int tries) {
     for (int i = 0; i < tries && Ops.LiveHandles() > handles; ++i) {

@@ -31,6 +31,17 @@ final class Suite {
     throw new AssertionError("nothing was thrown");
   }
 
+  /** Expects the exception of an object that was closed. */
+  static void isClosed(String name, Case call) throws Exception {
+    try {
+      call.run();
+    } catch (IllegalStateException error) {
+      equal(error.getMessage(), name + " is closed");
+      return;
+    }
+    throw new AssertionError("nothing was thrown");
+  }
+
   /** Cleaning runs on another thread, some time after the collection. */
   static boolean collectedTo(long handles) throws InterruptedException {
     for (int i = 0; i < 500 && Halftone.liveHandles() != handles; ++i) {

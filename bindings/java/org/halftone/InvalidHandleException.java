@@ -1,6 +1,6 @@
 package org.halftone;
 
-/** The object was closed. */
+/** The scope of the object has ended, or an object is null. */
 public final class InvalidHandleException extends HalftoneException {
   private static final long serialVersionUID = 1L;
 

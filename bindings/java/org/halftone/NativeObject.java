@@ -8,14 +8,15 @@ import java.util.function.LongFunction;
 
 /**
  * An object of the library. It is released by {@link #close}, at the end of the {@link Scope} in which it was made, or
- * some time after it became unreachable. Every use after its release is an {@link InvalidHandleException}: the library
- * never reuses the value of a handle.
+ * some time after it became unreachable. A use after {@link #close} is an {@link IllegalStateException}, and one after
+ * the end of the scope an {@link InvalidHandleException}: the library never reuses the value of a handle.
  */
 public abstract class NativeObject implements AutoCloseable {
   private static final Cleaner CLEANER = Cleaner.create();
 
-  final long handle;
+  private final long handle;
   private final Cleaner.Cleanable reference;
+  private volatile boolean isClosed;
 
   /** An object that owns its handle; {@code release} runs once. */
   NativeObject(long handle, LongConsumer release) {
@@ -32,15 +33,21 @@ public abstract class NativeObject implements AutoCloseable {
   /** Releases the object now; closing it again does nothing. */
   @Override
   public void close() {
+    isClosed = true;
     reference.clean();
   }
 
+  final long handle() {
+    if (isClosed) throw new IllegalStateException(getClass().getSimpleName() + " is closed");
+    return handle;
+  }
+
   static long handle(NativeObject object) {
-    return object == null ? 0 : object.handle;
+    return object == null ? 0 : object.handle();
   }
 
   static long[] handles(NativeObject... objects) {
-    return objects == null ? null : Arrays.stream(objects).mapToLong(NativeObject::handle).toArray();
+    return objects == null ? null : Arrays.stream(objects).mapToLong(one -> handle(one)).toArray();
   }
 
   static <T> T[] own(long[] handles, IntFunction<T[]> array, LongFunction<T> owner) {

@@ -84,7 +84,7 @@ abstract class TensorData extends NativeObject {
   /** Copies all elements, converted to {@code dtype}, to a direct buffer of any kind, from its position on. */
   public void read(Dtype dtype, Buffer buffer) {
     Buffer part = remaining(buffer);
-    NativeJNI.tensor_read_buffer(handle, dtype.value(), part, bytes(part));
+    NativeJNI.tensor_read_buffer(handle(), dtype.value(), part, bytes(part));
     Reference.reachabilityFence(this);
   }
 
@@ -138,7 +138,7 @@ abstract class TensorData extends NativeObject {
    * closed or unreachable, and its scope must not have ended.
    */
   public long dataAddress() {
-    long address = NativeJNI.tensor_data_address(handle);
+    long address = NativeJNI.tensor_data_address(handle());
     Reference.reachabilityFence(this);
     return address;
   }
@@ -154,12 +154,12 @@ abstract class TensorData extends NativeObject {
   }
 
   private void read(Dtype dtype, Object array) {
-    NativeJNI.tensor_read_numbers(handle, dtype.value(), array);
+    NativeJNI.tensor_read_numbers(handle(), dtype.value(), array);
     Reference.reachabilityFence(this);
   }
 
   private void write(Dtype dtype, Object array) {
-    NativeJNI.tensor_write_numbers(handle, dtype.value(), Objects.requireNonNull(array, "values"));
+    NativeJNI.tensor_write_numbers(handle(), dtype.value(), Objects.requireNonNull(array, "values"));
     Reference.reachabilityFence(this);
   }
 
