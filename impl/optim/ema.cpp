@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "ops/dispatch/in_place.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 
@@ -66,21 +67,39 @@ Tensor first_average(const Parameter& parameter) {
 }  // namespace
 
 Ema::Ema(std::vector<NamedParameter> parameters, const EmaSettings& settings, std::vector<AveragedBuffer> buffers)
-    : parameters_(std::move(parameters)), buffers_(std::move(buffers)), settings_(settings) {
+    : parameters_(std::move(parameters)), settings_(settings) {
   require_averageable(parameters_);
   std::vector<int64_t> sizes;
   for (const NamedParameter& named : parameters_) {
     averages_.push_back(first_average(*named.parameter));
     sizes.push_back(size_of_shard(*named.parameter));
   }
-  for (AveragedBuffer& buffer : buffers_) {
+  for (AveragedBuffer& buffer : buffers) {
+    if (!is_float(buffer.tensor.dtype())) {
+      counters_.push_back(buffer.tensor);
+      continue;
+    }
     require_averageable(buffer, device());
+    require_memory_of_its_own(buffer);
     buffer.average = converted(buffer.tensor, DType::kF32, Category::kOptimizer);
     sizes.push_back(buffer.tensor.numel());
+    buffers_.push_back(std::move(buffer));
   }
   saved_.resize(parameters_.size());
   slots_ = {device(), std::vector<UpdateSlot>(sizes.size())};
   chunks_ = {device(), plan_chunks(sizes)};
+}
+
+// One swap would exchange shared elements twice.
+void Ema::require_memory_of_its_own(const AveragedBuffer& buffer) const {
+  const auto require_apart = [&](const Tensor& other, const std::string& name) {
+    if (!share_memory(buffer.tensor, other)) return;
+    fail(Code::kUnsupported, "module", "buffer %s shares memory with %s", buffer.name.c_str(), name.c_str());
+  };
+  for (const NamedParameter& named : parameters_) {
+    if (!named.parameter->is_sharded()) require_apart(named.parameter->kept(), "parameter " + named.name);
+  }
+  for (const AveragedBuffer& other : buffers_) require_apart(other.tensor, "buffer " + other.name);
 }
 
 void Ema::require_in_place(const char* what) const {
@@ -123,10 +142,16 @@ Tensor Ema::read(size_t index) const {
 
 void Ema::swap() {
   for (const NamedParameter& named : parameters_) named.parameter->settle();
-  if (!swapped_) save_narrow();
+  if (!swapped_) {
+    save_counters();
+    save_narrow();
+  }
   std::vector<Tensor> narrowed = averages_in_narrow();
   launch("ema_swap", device(), &Kernels::optim, &OptimKernels::swap_average, slots());
-  if (swapped_) restore_narrow();
+  if (swapped_) {
+    restore_narrow();
+    restore_counters();
+  }
   for (size_t i = 0; i < narrowed.size(); ++i) {
     if (narrowed[i].defined()) averages_[i] = std::move(narrowed[i]);
   }
@@ -175,6 +200,18 @@ void Ema::restore_narrow() {
     copy(saved_[i], parameters_[i].parameter->kept());
     saved_[i] = Tensor();
   }
+}
+
+// Batches that run in training mode while swapped count for the averages alone.
+void Ema::save_counters() {
+  std::vector<Tensor> saved;
+  for (const Tensor& counter : counters_) saved.push_back(converted(counter, counter.dtype(), Category::kOptimizer));
+  saved_counters_ = std::move(saved);
+}
+
+void Ema::restore_counters() {
+  for (size_t i = 0; i < saved_counters_.size(); ++i) copy(saved_counters_[i], counters_[i]);
+  saved_counters_.clear();
 }
 
 }  // namespace halftone::optim

@@ -4,6 +4,11 @@
  * the data that recomputes them (torch.optim.swa_utils.update_bn). Averages of a parameter set do not: after a swap the
  * statistics are still those of the weights that train.
  *
+ * Such a pass is possible too: make averages from the module; swap; fill every layer's running_mean, running_var and
+ * num_batches_tracked with 0, 1 and 0; run batches in training mode in a no_grad scope. Layers with the option
+ * cumulative then have the means over these batches, others those that their momentum weighs. The second swap restores
+ * the statistics and counters of training, and the next one brings the recomputed statistics back.
+ *
  * @code
  * htone_ema* ema;
  * check(htone_ema_create_from_module(model, NULL, &ema));
@@ -61,15 +66,17 @@ HTONE_API htone_status htone_ema_create(htone_parameters* parameters, const hton
                                         htone_ema** out);
 
 /** Makes averages of all parameters of a module and of its floating-point buffers, such as running statistics. A swap
- * exchanges both; buffers of integers, such as batch counters, stay as they are. htone_ema_count and htone_ema_read are
- * about the parameters alone. A checkpoint saves the averages of buffers too, and one that lacks them does not load.
+ * exchanges both; buffers of integers, such as batch counters, have no average, and the second swap restores their
+ * values at the first. htone_ema_count and htone_ema_read are about the parameters alone. A checkpoint saves the
+ * averages of buffers too, and one that lacks them does not load.
  *
  * @param[in] module borrowed; its parameters are in f32, f16 or bf16, its floating-point buffers contiguous and in f32.
  *   Its parameters and buffers are retained; those that are added or replaced afterwards are not averaged.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the averages, in the order of the module's parameters; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE (no parameters), DTYPE_MISMATCH, DEVICE (they are on several),
- *   UNSUPPORTED (the state is offloaded, or a buffer is not contiguous or read-only), OUT_OF_MEMORY.
+ *   UNSUPPORTED (the state is offloaded, or a buffer is not contiguous, read-only or over the memory of a parameter or
+ *   another buffer), OUT_OF_MEMORY.
  * @source torch.optim.swa_utils.AveragedModel with use_buffers=True.
  * @since 0.1
  */

@@ -1,5 +1,9 @@
 #include "halftone/ema.h"
 
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "base/call.h"
 
 using namespace halftone;
@@ -19,17 +23,24 @@ Ref<optim::Ema> make_ema(const ParameterSet& parameters, const optim::EmaSetting
   return make_ref<optim::Ema>(parameters.items(), settings);
 }
 
-// Counters are no statistics: they stay those of training. A deferred module has its buffers once it is there.
+// Each once, though a layer may be on several paths.
+std::vector<optim::AveragedBuffer> distinct_buffers(const nn::Module& module) {
+  std::vector<optim::AveragedBuffer> result;
+  std::set<std::pair<const void*, int64_t>> met;
+  for (nn::NamedBuffer& buffer : module.buffers()) {
+    if (!met.emplace(buffer.tensor.data(), buffer.tensor.numel()).second) continue;
+    result.push_back({.name = std::move(buffer.name), .tensor = buffer.tensor});
+  }
+  return result;
+}
+
+// A deferred module has its buffers once it is there.
 Ref<optim::Ema> make_ema_of_module(const nn::Module& module, const optim::EmaSettings& settings) {
   std::vector<NamedParameter> parameters = ParameterSet(module.parameters()).items();
   for (const NamedParameter& named : parameters) {
     if (named.parameter->is_deferred()) named.parameter->materialize();
   }
-  std::vector<optim::AveragedBuffer> buffers;
-  for (nn::NamedBuffer& buffer : module.buffers()) {
-    if (is_float(buffer.tensor.dtype())) buffers.push_back({.name = std::move(buffer.name), .tensor = buffer.tensor});
-  }
-  return make_ref<optim::Ema>(std::move(parameters), settings, std::move(buffers));
+  return make_ref<optim::Ema>(std::move(parameters), settings, distinct_buffers(module));
 }
 
 Tensor average_at(const optim::Ema& ema, size_t index) {

@@ -25,13 +25,6 @@ struct Extent {
   const char* end;
 };
 
-// Compares addresses, because two storages may be over one buffer of the caller.
-bool share_memory(const Tensor& a, const Tensor& b) {
-  const Extent first(a), second(b);
-  const std::less<const char*> precedes;
-  return precedes(first.begin, second.end) && precedes(second.begin, first.end);
-}
-
 bool are_same_elements(const Tensor& a, const Tensor& b) {
   return a.data() == b.data() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
 }
@@ -46,6 +39,12 @@ bool broadcasts_to(const Shape& shape, const Shape& target) {
 }
 
 }  // namespace
+
+bool share_memory(const Tensor& a, const Tensor& b) {
+  const Extent first(a), second(b);
+  const std::less<const char*> precedes;
+  return precedes(first.begin, second.end) && precedes(second.begin, first.end);
+}
 
 void require_in_place(const Tensor& target, const Tensor& operand, const char* operand_name) {
   require_writable(target, "tensor");

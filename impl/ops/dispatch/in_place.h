@@ -5,6 +5,10 @@
 
 namespace halftone {
 
+// Compares addresses, because two storages may be over one buffer of the caller. A tensor's memory is that between its
+// first and its last element.
+bool share_memory(const Tensor& a, const Tensor& b);
+
 // Throws STATE unless `target` may be written, or if autograd would have to record the write: the target is a leaf that
 // requires a gradient, or `operand` requires one, while this thread records. The target's name is "tensor".
 void require_in_place(const Tensor& target, const Tensor& operand, const char* operand_name);

@@ -295,22 +295,80 @@ static void averages_of_parameters_leave_running_statistics(void** state) {
   assert_values(buffer_of(module, 0), 1e-7, 0.1, 0.1);
 }
 
+/* Each swap exchanges a buffer once, by however many paths the module reaches it. */
+static void statistics_of_a_layer_on_two_paths_are_averaged_once(void** state) {
+  (void)state;
+  htone_module* layer = make_batch_norm();
+  htone_ema* ema = make_ema_from(make_sequential(2, (htone_module*[]){layer, layer}), 0.5);
+  train_on(layer, 1);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(buffer_of(layer, 0), 0, 0, 0);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(buffer_of(layer, 0), 1e-7, 0.1, 0.1);
+}
+
+static void statistics_are_recomputed_for_the_averages_alone(void** state) {
+  (void)state;
+  const htone_batch_norm_options options = {
+      .struct_size = sizeof options, .affine = 1, .track_running_stats = 1, .cumulative = 1, .dtype = HTONE_F32};
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_batch_norm1d(test_device(), 2, &options, &module));
+  htone_ema* ema = make_ema_from(keep_module(module), 0.5);
+  htone_tensor *mean = buffer_of(module, 0), *var = buffer_of(module, 1), *count = buffer_of(module, 2);
+  train_on(module, 1);
+  train_on(module, 2);
+  assert_ok(htone_ema_swap(ema));
+  assert_ok(htone_tensor_fill(mean, 0));
+  assert_ok(htone_tensor_fill(var, 1));
+  assert_ok(htone_tensor_fill(count, 0));
+  for (int value = 5; value <= 9; ++value) train_on(module, value);
+  assert_values(mean, 1e-6, 7, 7);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(mean, 1e-7, 1.5, 1.5);
+  assert_values(count, 0, 2);
+  train_on(module, 3);
+  assert_values(mean, 1e-6, 2, 2);
+  assert_ok(htone_ema_swap(ema));
+  assert_values(mean, 1e-6, 7, 7);
+}
+
 static htone_status no_forward(htone_module* module, const htone_forward_call* call, void* user) {
   (void)module, (void)call, (void)user;
   return HTONE_ERROR_INTERNAL;
 }
 
+static htone_module* make_custom_over(htone_module* child) {
+  htone_module* module = NULL;
+  assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &module));
+  assert_ok(htone_module_add_child(keep_module(module), "linear", child));
+  return module;
+}
+
 static void buffers_that_cannot_be_averaged_are_named(void** state) {
   (void)state;
-  htone_module* module = NULL;
+  htone_module* module = make_custom_over(make_linear(test_device(), 2, 2, 0));
   htone_ema* ema = NULL;
-  assert_ok(htone_module_create_custom(no_forward, NULL, NULL, NULL, &module));
-  keep_module(module);
-  assert_ok(htone_module_add_child(module, "linear", make_linear(test_device(), 2, 2, 0)));
   assert_ok(htone_module_add_buffer(module, "seen", make_scalar(HTONE_I64, 7)));
   make_ema_from(module, 0.5);
   assert_ok(htone_module_add_buffer(module, "gain", make_scalar(HTONE_F16, 1)));
   assert_fails(htone_ema_create_from_module(module, NULL, &ema), HTONE_ERROR_DTYPE_MISMATCH, "buffer gain is f16");
+  assert_null(ema);
+}
+
+static void buffers_over_shared_memory_are_not_averaged(void** state) {
+  (void)state;
+  htone_module *linear = make_linear(test_device(), 2, 2, 0), *module = make_custom_over(linear);
+  htone_tensor *whole = make_tensor(HTONE_F32, (const double[]){1, 2, 3}, 1, 3), *part = NULL;
+  htone_ema* ema = NULL;
+  assert_ok(htone_slice(whole, 0, 0, 2, 1, &part));
+  assert_ok(htone_module_add_buffer(module, "whole", whole));
+  assert_ok(htone_module_add_buffer(module, "part", keep_tensor(part)));
+  assert_fails(htone_ema_create_from_module(module, NULL, &ema), HTONE_ERROR_UNSUPPORTED,
+               "buffer part shares memory with buffer whole");
+  module = make_custom_over(linear);
+  assert_ok(htone_module_add_buffer(module, "weights", weights_of(linear, 0)));
+  assert_fails(htone_ema_create_from_module(module, NULL, &ema), HTONE_ERROR_UNSUPPORTED,
+               "buffer weights shares memory with parameter linear.weight");
   assert_null(ema);
 }
 
@@ -328,7 +386,10 @@ int main(int argc, char** argv) {
       cmocka_unit_test(averages_need_parameters_of_at_most_32_bits),
       cmocka_unit_test(averages_of_a_module_have_its_running_statistics),
       cmocka_unit_test(averages_of_parameters_leave_running_statistics),
+      cmocka_unit_test(statistics_of_a_layer_on_two_paths_are_averaged_once),
+      cmocka_unit_test(statistics_are_recomputed_for_the_averages_alone),
       cmocka_unit_test(buffers_that_cannot_be_averaged_are_named),
+      cmocka_unit_test(buffers_over_shared_memory_are_not_averaged),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }
