@@ -81,6 +81,23 @@ TEST(ShardedRules, D26_AModelThatOneRankCannotShardIsToldOnAll) {
   }
 }
 
+// Ranks 2 and 3 are the second group.
+TEST(ShardedRules, D26_HybridShardingTellsAllGroupsOfAParameterOfAnotherDtype) {
+  const OwnedStore store = create_memory_store();
+  run_ranks(4, [&](Rank& world) {
+    const HybridGroups groups(world, *store);
+    const bool is_spoiled = world.number() == 3;
+    const auto model =
+        make_ref<nn::Linear>(world.device(), kFeatures, kHidden, true, is_spoiled ? DType::kBF16 : DType::kF32);
+    const Error error =
+        error_of([&] { Sharded::create(*groups.shards, groups.replicas.get(), *model, small_units(Sharding::kFull)); });
+    EXPECT_EQ(error.code(), is_spoiled ? Code::kDtypeMismatch : Code::kComm) << error.what();
+    EXPECT_TRUE(contains(error, is_spoiled ? "parameter weight is bf16" : "rank 3 has parameter weight ["))
+        << error.what();
+    EXPECT_TRUE(is_spoiled || contains(error, "] bf16 where rank 0 has parameter weight [")) << error.what();
+  });
+}
+
 TEST(ShardedRules, ABackwardThatFailsOnOneRankIsAnErrorOfAllWhichGoOn) {
   run_ranks(3, [](Rank& rank) {
     const Ref<nn::Module> model = make_perceptron(rank.device());
