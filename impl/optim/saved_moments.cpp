@@ -15,11 +15,11 @@ namespace halftone::optim {
 namespace {
 
 constexpr const char* kVersionName = "moment_codes";
-constexpr int64_t kVersion = 2;
+constexpr int64_t kVersion = 3;  // no release wrote 2
 
 bool is_coded(const StateTensor& entry) { return entry.dtype() == DType::kI8 || entry.dtype() == DType::kU8; }
 
-// True if the state has the codes of the version before: they were powers, 2 of a first moment and 4 of a second one.
+// True if the state has the codes of the first version: they were powers, 2 of a first moment and 4 of a second one.
 bool has_powers(const StateDict& state) {
   const StateScalar* version = state.find_scalar(kVersionName);
   if (version == nullptr) return true;
@@ -94,8 +94,8 @@ void add_converted(StateDict& result, const StateTensor& target, const StateTens
                    bool is_power) {
   const int64_t end = target.offset() + target.numel();
   const bool decodes = target.dtype() == DType::kF32;
-  const bool fits = is_coded(saved) && saved.global_shape() == target.global_shape() &&
-                    has_range(saved, target.offset(), end);
+  const bool fits =
+      is_coded(saved) && saved.global_shape() == target.global_shape() && has_range(saved, target.offset(), end);
   const bool has_scales = scales != nullptr && scales->dtype() == DType::kF32 &&
                           has_range(*scales, target.offset() / kBlockSize, (end + kBlockSize - 1) / kBlockSize);
   const bool recodes = is_power && target.dtype() == saved.dtype();

@@ -220,7 +220,7 @@ TEST_F(EarlierCodesTest, BecomeTheNearestCodes) {
       EXPECT_NEAR(decode_signed(static_cast<int8_t>(first[at]), static_cast<float>(scales1[at / kBlockSize])), wanted1,
                   std::fabs(wanted1) / 8 + 1e-7);
       EXPECT_NEAR(decode_unsigned(static_cast<uint8_t>(second[at]), static_cast<float>(scales2[at / kBlockSize])),
-                  wanted2, wanted2 / 8 + 1e-14);
+                  wanted2, wanted2 / 4 + 1e-12);
     }
   }
 }
@@ -239,7 +239,7 @@ TEST_F(EarlierCodesTest, AreReadByAnOptimizerThatKeepsMomentsInFp32) {
   }
 }
 
-// Codes of this version are decoded as such, and those of a later one are refused.
+// Codes of this version are decoded as such, and those of others are refused.
 TEST_F(EarlierCodesTest, AreToldFromOthersByTheirVersion) {
   const Ref<Optimizer> saved = make_optimizer(DType::kI8, DType::kU8);
   stage_state(*saved, earlier_state())();
@@ -251,7 +251,9 @@ TEST_F(EarlierCodesTest, AreToldFromOthersByTheirVersion) {
     EXPECT_EQ(values(state_of(*same).find(name)->tensor), values(now.find(name)->tensor));
   }
   EXPECT_NEAR(values(state_of(*wide).find("0.weight.moment1")->tensor)[130], first_moment(130), first_moment(130) / 8);
-  EXPECT_EQ(code_of([&] { stage_state(*same, changed(now, "moment_codes", int64_t{3})); }), Code::kFormat);
+  for (const int64_t version : {2, 4}) {
+    EXPECT_EQ(code_of([&] { stage_state(*same, changed(now, "moment_codes", version)); }), Code::kFormat);
+  }
 }
 
 // Ranks that share the update of a parameter each save their range of its moments, and load it from all of them.

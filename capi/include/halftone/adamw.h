@@ -33,9 +33,13 @@ extern "C" {
  * and weights without a master are rounded stochastically, keyed by the context's seed, the parameter's number in the
  * optimizer, the step and the element; BF16 first moments up to a beta1 of 0.9 are rounded to nearest.
  *
- * A code is at most an eighth above the one below it, in the lower half of the codes a quarter. First moments and roots
- * of second moments have codes down to 1e-7 of the block's largest. A first moment below a quarter of the least code
- * becomes 0. docs/pytorch.md shows the effect on weights.
+ * Codes are finest near the block's largest magnitude. They reach down to 7e-7 of it, and roots of second moments to
+ * 1e-6. A first moment's code is at most a 16th above the one below it; below a quarter of the largest an eighth, below
+ * 8e-3 a quarter. A root of a second moment is at most a 64th above the one below it; below half of the largest a 16th,
+ * below 7e-4 a quarter. A first moment below a quarter of the least code becomes 0. Weights whose gradients are 1e-2 to
+ * 1e-6 of the block's largest move as far as with FP32 moments to within 2 % in the mean, with a deviation of at most
+ * 8 %. Where all gradients of a block are of one size, ways differ by 6 %. docs/pytorch.md has the table. One huge
+ * gradient sets the scale of its block until its moments have decayed, also where it is bounded to 2^62.
  *
  * A parameter with fewer than min_8bit_size elements, such as a bias or the weight of a norm, keeps FP32 moments where
  * the options ask for codes. The size is that of the whole parameter, also where ranks share it. Larger parameters that

@@ -35,12 +35,7 @@ HWY_INLINE float scale_of(const float* HWY_RESTRICT tile, int64_t count) {
 
 using CodeFloats = hn::ScalableTag<float>;
 using CodeInts = hn::RebindToSigned<CodeFloats>;
-
-// Loads one vector's codes as integers.
-template <class Code>
-HWY_INLINE hn::Vec<CodeInts> load_codes(const Code* codes) {
-  return hn::PromoteTo(CodeInts(), hn::LoadU(hn::Rebind<Code, CodeInts>(), codes));
-}
+using CodeShorts = hn::Repartition<int16_t, CodeFloats>;
 
 // Stores four vectors of integers as bytes. The packs of AVX2 leave groups of four bytes out of order.
 template <class Code>
@@ -56,67 +51,75 @@ HWY_INLINE void store_codes(const hn::Vec<CodeInts> (&v)[4], Code* HWY_RESTRICT 
 #endif
 }
 
-// number_of_code
+// The upper 16 bits of number_of_code; the lower ones are 0.
 template <class Form>
-HWY_INLINE hn::Vec<CodeFloats> numbers_of_codes(hn::Vec<CodeInts> magnitude) {
-  const CodeInts di;
-  const auto above = hn::ShiftLeft<kCodeShift>(hn::Sub(magnitude, hn::Set(di, Form::kKnee)));
-  const auto below = hn::And(above, hn::BroadcastSignBit(above));
-  const auto bits = hn::Add(hn::Add(above, below), hn::Set(di, Form::kKneeBits));
-  return hn::BitCast(CodeFloats(), hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(di)), bits));
+HWY_INLINE hn::Vec<CodeShorts> bits_of_codes(hn::Vec<CodeShorts> magnitude) {
+  using Lines = CodeLines<Form>;
+  const CodeShorts d;
+  const auto high = hn::Add(hn::ShiftLeft<Form::kHighShift - 16>(magnitude), hn::Set(d, Lines::kHigh >> 16));
+  const auto middle = hn::Add(hn::ShiftLeft<Form::kMiddleShift - 16>(magnitude), hn::Set(d, Lines::kMiddle >> 16));
+  const auto low = hn::Add(hn::ShiftLeft<Form::kLowShift - 16>(magnitude), hn::Set(d, Lines::kLow >> 16));
+  const auto bits = hn::Min(high, hn::Min(middle, low));
+  return hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(d)), bits);
 }
 
-// coded_number
-HWY_INLINE hn::Vec<CodeFloats> coded_numbers(const float* HWY_RESTRICT values, float factor) {
-  const CodeFloats df;
-  return hn::Min(hn::Mul(hn::Abs(hn::LoadU(df, values)), hn::Set(df, factor)), hn::Set(df, kCodeTop));
+// The upper bits of decode_signed and decode_unsigned, for a scale of kCodeTop.
+HWY_INLINE hn::Vec<CodeShorts> decoded_bits(const int8_t* codes) {
+  const CodeShorts d;
+  const auto code = hn::PromoteTo(d, hn::LoadU(hn::Rebind<int8_t, CodeShorts>(), codes));
+  const auto sign = hn::And(code, hn::Set(d, INT16_MIN));
+  return hn::Or(bits_of_codes<SignedForm>(hn::Abs(code)), sign);
+}
+HWY_INLINE hn::Vec<CodeShorts> decoded_bits(const uint8_t* codes) {
+  return bits_of_codes<UnsignedForm>(hn::PromoteTo(CodeShorts(), hn::LoadU(hn::Rebind<uint8_t, CodeShorts>(), codes)));
 }
 
-// code_word
-HWY_INLINE hn::Vec<CodeInts> code_words(const uint16_t* HWY_RESTRICT words) {
-  return hn::Add(hn::ShiftLeft<kCodeShift - 16>(load_codes(words)), hn::Set(CodeInts(), 8));
+HWY_INLINE hn::Vec<CodeFloats> floats_of(hn::Vec<hn::Half<CodeShorts>> upper_bits) {
+  return hn::BitCast(CodeFloats(), hn::ShiftLeft<16>(hn::PromoteTo(CodeInts(), upper_bits)));
 }
 
-// code_of_number
+// place_of_number
 template <class Form>
-HWY_INLINE hn::Vec<CodeInts> codes_of_numbers(hn::Vec<CodeFloats> number, hn::Vec<CodeInts> word) {
+HWY_INLINE hn::Vec<CodeInts> places_of_numbers(hn::Vec<CodeFloats> number) {
+  using Lines = CodeLines<Form>;
   const CodeInts di;
-  const auto bits = hn::Sub(hn::BitCast(di, number), hn::Set(di, Form::kKneeBits));
-  const auto halved = hn::IfThenElse(hn::Lt(bits, hn::Zero(di)), hn::ShiftRight<1>(bits), bits);
-  return hn::Add(hn::ShiftRight<kCodeShift>(hn::Sub(halved, word)), hn::Set(di, Form::kKnee + 1));
+  const auto high = hn::BitCast(di, number);
+  const auto middle = hn::Add(hn::ShiftRight<Lines::kMiddleToHigh>(high), hn::Set(di, Lines::kFromMiddle));
+  const auto low = hn::Add(hn::ShiftRight<Lines::kLowToHigh>(high), hn::Set(di, Lines::kFromLow));
+  return hn::Max(high, hn::Max(middle, low));
 }
 
-HWY_INLINE hn::Vec<CodeFloats> decoded(const int8_t* codes, hn::Vec<CodeFloats> factor) {
-  const CodeFloats df;
-  const auto code = load_codes(codes);
-  const auto sign = hn::And(hn::BitCast(df, code), hn::SignBit(df));
-  return hn::Mul(factor, hn::Or(numbers_of_codes<SignedForm>(hn::Abs(code)), sign));
-}
-HWY_INLINE hn::Vec<CodeFloats> decoded(const uint8_t* codes, hn::Vec<CodeFloats> factor) {
-  return hn::Mul(factor, numbers_of_codes<UnsignedForm>(load_codes(codes)));
+// code_of_place
+template <class Form>
+HWY_INLINE hn::Vec<CodeInts> codes_of_places(hn::Vec<CodeInts> place, const uint16_t* HWY_RESTRICT words) {
+  const CodeInts di;
+  const auto word = hn::PromoteTo(di, hn::LoadU(hn::Rebind<uint16_t, CodeInts>(), words));
+  const auto down = hn::ShiftLeft<Form::kHighShift - 16>(word);
+  return hn::ShiftRight<Form::kHighShift>(hn::Sub(hn::Add(place, hn::Set(di, kRoundUp<Form>)), down));
 }
 
 // encode_signed and encode_unsigned; the pointer selects.
 HWY_INLINE hn::Vec<CodeInts> encoded(const float* values, float factor, const uint16_t* words, const int8_t*) {
   const CodeFloats df;
   const CodeInts di;
-  const auto number = coded_numbers(values, factor);
-  const auto word = code_words(words);
-  const auto first = hn::Set(df, SignedForm::kFirst);
-  const auto share = hn::Mul(hn::ConvertTo(df, word), hn::Set(df, SignedForm::kFirst * 0x1p-20f));
-  const auto is_first = hn::And(hn::Ge(number, hn::Set(df, kLeastPart * SignedForm::kFirst)), hn::Le(share, number));
-  const auto least = hn::IfThenElseZero(hn::RebindMask(di, is_first), hn::Set(di, 1));
-  const auto code =
-      hn::IfThenElse(hn::RebindMask(di, hn::Lt(number, first)), least, codes_of_numbers<SignedForm>(number, word));
-  const auto sign = hn::BroadcastSignBit(hn::BitCast(di, hn::LoadU(df, values)));
+  const auto value = hn::LoadU(df, values);
+  const auto number = hn::Mul(hn::Abs(value), hn::Set(df, factor));
+  const auto first = hn::Set(df, SignedForm::kFirst), least = hn::Set(df, kLeastPart * SignedForm::kFirst);
+  const auto part = hn::Min(hn::IfThenElseZero(hn::Ge(number, least), number), first);
+  const auto below = hn::BitCast(di, hn::Add(hn::Set(df, kZeroPlace), hn::Mul(part, hn::Set(df, kPartToPlace))));
+  const auto place = hn::Max(places_of_numbers<SignedForm>(number), below);
+  const auto code = codes_of_places<SignedForm>(place, words);
+  const auto sign = hn::BroadcastSignBit(hn::BitCast(di, value));
   return hn::Sub(hn::Xor(code, sign), sign);
 }
 HWY_INLINE hn::Vec<CodeInts> encoded(const float* values, float factor, const uint16_t* words, const uint8_t*) {
   const CodeFloats df;
   const CodeInts di;
-  const auto is_above = hn::RebindMask(di, hn::Gt(hn::LoadU(df, values), hn::Zero(df)));
+  const auto value = hn::LoadU(df, values);
+  const auto number = hn::Mul(hn::Abs(value), hn::Set(df, factor));
+  const auto is_above = hn::RebindMask(di, hn::Gt(value, hn::Zero(df)));
   const auto least = hn::IfThenElseZero(is_above, hn::Set(di, 1));
-  return hn::Max(codes_of_numbers<UnsignedForm>(coded_numbers(values, factor), code_words(words)), least);
+  return hn::Max(codes_of_places<UnsignedForm>(places_of_numbers<UnsignedForm>(number), words), least);
 }
 
 #endif
@@ -137,8 +140,13 @@ HWY_INLINE void decode_tile(const Code* HWY_RESTRICT codes, float scale, int64_t
   const CodeFloats df;
   const auto lanes = static_cast<int64_t>(hn::Lanes(df));
   const auto factor = hn::Set(df, from_code(scale));
-  in_vectors = count / lanes * lanes;
-  for (int64_t i = 0; i < in_vectors; i += lanes) hn::StoreU(decoded(codes + i, factor), df, tile + i);
+  const hn::Half<CodeShorts> half;
+  in_vectors = count / (2 * lanes) * (2 * lanes);
+  for (int64_t i = 0; i < in_vectors; i += 2 * lanes) {
+    const auto bits = decoded_bits(codes + i);
+    hn::StoreU(hn::Mul(factor, floats_of(hn::LowerHalf(half, bits))), df, tile + i);
+    hn::StoreU(hn::Mul(factor, floats_of(hn::UpperHalf(half, bits))), df, tile + i + lanes);
+  }
 #endif
   for (int64_t i = in_vectors; i < count; ++i) tile[i] = decode_code(codes[i], scale);
 }

@@ -32,14 +32,22 @@ double weight_step(const ParameterSpec& spec) {
 double moment1_rounding(DType dtype, double moment, double scale) {
   if (dtype == DType::kF32) return 0x1p-23 * std::fabs(moment);
   if (dtype == DType::kBF16) return 0x1p-8 * std::fabs(moment);
-  return 0.25 * scale * 0x1.8p-24;
+  return 0.25 * scale * 0x1.8p-21;
 }
 
-// From one code to the next, at the moment and one code beyond it. `knee` is the part of the scale from which on there
-// are 8 codes for each factor of 2, and 4 below.
-double code_step(double moment, double scale, double knee = 0x1p-8) {
-  const double part = 1.25 * std::max(std::fabs(moment) / scale, 0x1p-48);
-  return scale * std::ldexp(part < 2 * knee ? 0.25 : 0.125, std::ilogb(part));
+// The number of codes for each factor of 2: `top` from a quarter of the scale on, 8 from the knee on, `low` below it.
+struct Codes {
+  int top;
+  double knee;
+  int low;
+};
+constexpr Codes kFirstCodes = {16, 0x1p-7, 4}, kSecondCodes = {32, 0x1p-21, 2};
+
+// From one code to the next, at the moment and one code beyond it.
+double code_step(double moment, double scale, const Codes& codes) {
+  const double part = 1.5 * std::max(std::fabs(moment) / scale, 0x1p-40);
+  const int count = part >= 0.5 ? codes.top : part >= 2 * codes.knee ? 8 : codes.low;
+  return scale * std::ldexp(1.0 / count, std::ilogb(part));
 }
 
 // One element by the formulas in double, with a bound on the error of its storage. Errors of known size are added up.
@@ -75,7 +83,7 @@ struct Element {
 
   void round_first(const ParameterSpec& spec, double scale) {
     if (spec.moment1_dtype != DType::kI8) return;
-    const double step = code_step(std::fabs(m) + doubt_of_m(), scale);
+    const double step = code_step(std::fabs(m) + doubt_of_m(), scale, kFirstCodes);
     squares_m += step * step;
     ranges_m += step;
   }
@@ -93,7 +101,7 @@ struct Element {
   }
 
   void round_second(const Settings& s, const ParameterSpec& spec, double scale) {
-    const double apart = code_step(v, scale, 0x1p-16);
+    const double apart = code_step(v, scale, kSecondCodes);
     variance_v = s.beta2 * s.beta2 * variance_v + (spec.moment2_dtype == DType::kU8 ? apart * apart / 4 : 0);
   }
 

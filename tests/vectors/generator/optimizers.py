@@ -40,18 +40,30 @@ class Element:
         self.v_least = 0.0  # the stored v is at least this, which after many steps is more than v - v_off
 
 
-def code_step(value, scale, least):
-    """From one code to the next at a value. `least` is code 1 beside a scale of 1. There are 8 codes for each factor of 2,
-    and 4 below the root of two thirds of `least`.
+class Codes:
+    """The codes of a kind of moment beside a scale of 1: for each factor of 2 there are `top` from a quarter on, 8 from
+    the knee on, and `low` down to `least`, which is code 1.
     """
-    share = value / scale
-    steps = 8 if share * share >= least / 1.5 else 4
-    return scale * max(least, 2.0 ** math.floor(math.log2(share)) / steps) if share > 0 else scale * least
+
+    def __init__(self, top, knee, low, least):
+        self.top, self.knee, self.low, self.least = top, knee, low, least
+
+    def count(self, share):
+        return self.top if share >= 0.25 else 8 if share >= self.knee else self.low
+
+    def step(self, value, scale):
+        """From one code to the next at a value."""
+        share = value / scale
+        step = 2.0 ** math.floor(math.log2(share)) / self.count(share) if share > 0 else 0.0
+        return scale * max(self.least, step)
+
+
+FIRST, SECOND = Codes(16, 2.0 ** -7, 4, 1.5 * 2.0 ** -21), Codes(32, 2.0 ** -21, 2, 2.0 ** -40)
 
 
 def store_moments(elements, storage):
     """A block of codes uses its largest magnitude as the scale. The error of both moments is at most one step between
-    codes. The code below v is at least 4 fifths of v.
+    codes. With n codes for a factor of 2, the code below v is at least n / (n + 1) of v.
     """
     scale1 = max(abs(e.m) + e.m_off for e in elements)
     scale2 = max(e.v + e.v_off for e in elements)
@@ -59,10 +71,11 @@ def store_moments(elements, storage):
         if storage["moment1_dtype"] == "bf16":
             e.m_off += BF16 * (abs(e.m) + e.m_off)
         if storage["moment1_dtype"] == "i8" and scale1 > 0:
-            e.m_off += code_step(abs(e.m) + e.m_off, scale1, 1.5 * 2.0 ** -24)
+            e.m_off += FIRST.step(abs(e.m) + e.m_off, scale1)
         if storage["moment2_dtype"] == "u8" and scale2 > 0:
-            e.v_off += code_step(e.v + e.v_off, scale2, 1.5 * 2.0 ** -48)
-            e.v_least *= 0.8
+            e.v_off += SECOND.step(e.v + e.v_off, scale2)
+            count = SECOND.count(e.v_least / scale2)
+            e.v_least *= count / (count + 1)
 
 
 def sgd(elements, gradients, factor, lr, o, step):
