@@ -2,7 +2,8 @@
 """Checks that comments, documents and error messages are plain English: subject, verb, object, in the field's words.
 
 A comment must not open with a subordinate clause ("What ...", "Where ..."), and some words have a plainer or a more
-exact one. Prints each finding as FILE:LINE: TEXT; exits with 1 where there is one.
+exact one: a list for all texts, and a further one for those that users read, which are documents and the comments of
+public headers. Prints each finding as FILE:LINE: TEXT; exits with 1 where there is one.
 
   tools/check_english.py [PATH...]     folders or files; all of the tree by default
 """
@@ -34,7 +35,22 @@ WORDS = [
     (r"sets? out\b", "starts"),
     (r"on (its|their) way\b", "in flight, in transit"),
 ]
-BANNED = [(re.compile(rf"\b{pattern}", re.I), instead) for pattern, instead in WORDS]
+# A task takes time, memory, a lock or a part; it does not take its arguments.
+TAKEN = r"(part|places?|turns?|over|locks?|references?|some|long|longer|less|more|time|times|memory|" + \
+    r"(micro|milli)?seconds?|minutes?|hours?|steps?|ms|s|\w*bytes?|\w*bits|[KMG]iB)"
+# Further words, for texts that users read.
+WORDS_FOR_USERS = [
+    (r"(tell|tells|telling|told)\b", "reports, returns, says, distinguishes"),
+    (rf"takes? (?!(\S+ ){{0,4}}{TAKEN}\b)", "accepts, uses, gets, or the exact verb"),
+]
+
+
+def compiled(words: list[tuple[str, str]]) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(rf"\b{pattern}", re.I), instead) for pattern, instead in words]
+
+
+BANNED = compiled(WORDS)
+BANNED_FOR_USERS = compiled(WORDS + WORDS_FOR_USERS)
 
 C_TOKEN = re.compile(r'(?P<string>"(?:\\.|[^"\\\n])*")|\'(?:\\.|[^\'\\\n])\'|(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)', re.S)
 C_SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".i", ".java", ".cs", ".cu"}
@@ -117,12 +133,16 @@ def texts_of(path: Path) -> list[Text]:
     return []
 
 
-def findings(text: Text) -> list[str]:
+def is_for_users(path: Path) -> bool:
+    return path.suffix == ".md" or path.is_relative_to(REPOSITORY / "capi/include")
+
+
+def findings(text: Text, for_users: bool) -> list[str]:
     faults = []
     opening = OPENING.match(text.text) if text.is_comment else None
     if opening:
         faults.append(f'opens with "{opening[0]}"')
-    for pattern, instead in BANNED:
+    for pattern, instead in BANNED_FOR_USERS if for_users else BANNED:
         match = pattern.search(text.text)
         if match:
             faults.append(f'"{match[0]}": {instead}')
@@ -146,7 +166,7 @@ def main() -> int:
             continue
         for text in texts:
             comments += text.is_comment
-            for fault in findings(text):
+            for fault in findings(text, is_for_users(path)):
                 faults += 1
                 print(f"{path.relative_to(REPOSITORY)}:{text.line}: {fault}: {text.text[:100]}")
     print(f"{comments} comments, {faults} findings")

@@ -5,11 +5,12 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-from check_english import REPOSITORY, comments_of_c, comments_of_script, findings, paragraphs_of, tracked_files  # noqa: E402
+from check_english import (  # noqa: E402
+    REPOSITORY, comments_of_c, comments_of_script, findings, is_for_users, paragraphs_of, tracked_files)
 
 
-def faults(texts):
-    return [(text.line, fault) for text in texts for fault in findings(text)]
+def faults(texts, for_users=False):
+    return [(text.line, fault) for text in texts for fault in findings(text, for_users)]
 
 
 class CheckEnglish(unittest.TestCase):
@@ -28,6 +29,24 @@ class CheckEnglish(unittest.TestCase):
         self.assertEqual(len(faults(comments_of_c('fail("it answered 3"); /* Answers\n * nothing. */\n'))), 2)
         self.assertEqual(len(faults(comments_of_script("# The host's table.\nrun  # to the bit\n"))), 2)
         self.assertEqual(len(faults(paragraphs_of("It stands in a file.\n"))), 1)
+
+    def test_further_words_are_found_in_texts_for_users_alone(self):
+        for line in ("The call tells its result.", "It was told.", "A layer takes two inputs.", "Release takes NULL."):
+            self.assertTrue(faults(paragraphs_of(line), for_users=True), line)
+            self.assertEqual(faults(paragraphs_of(line)), [], line)
+
+    def test_idioms_are_found(self):
+        for line in ("Nobody waits.", "Somebody waits.", "A rank sets out weights.", "They are set out.", "It is on its way."):
+            self.assertEqual(len(faults(paragraphs_of(line))), 1, line)
+
+    def test_time_memory_part_and_place_may_be_taken(self):
+        for line in ("A step takes about 3 ms.", "It takes as long as ten messages.", "Values take half the memory.",
+                     "Each rank takes part.", "It takes place once.", "The first run takes some", "A save takes the lock."):
+            self.assertEqual(faults(paragraphs_of(line), for_users=True), [], line)
+
+    def test_documents_and_public_headers_are_for_users(self):
+        names = ("README.md", "docs/gpu.md", "capi/include/halftone/nn.h", "impl/nn/linear.h", "tests/run")
+        self.assertEqual([is_for_users(REPOSITORY / name) for name in names], [True, True, True, False, False])
 
     def test_host_against_device_is_the_term_of_the_field(self):
         self.assertEqual(faults(comments_of_c("// Copies host memory; a host-device function.\n")), [])

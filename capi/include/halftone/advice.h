@@ -1,6 +1,6 @@
 /** @file
  * How long the operations of a process group take, and which algorithm each runs by. A group measures in its first
- * operation what a message between two ranks costs, chooses by a model of that, and tells its numbers here. A program
+ * operation what a message between two ranks costs, chooses by a model of that, and has its numbers here. A program
  * can ask for groups that it does not have, to plan how many processes are worth their messages.
  *
  * The model: an operation is a number of rounds. In a round a rank sends one message or several, one after another, and
@@ -88,7 +88,7 @@ HTONE_EXPORT htone_status htone_link_cost_init(htone_link_cost* cost);
  */
 HTONE_API htone_status htone_group_read_link_cost(htone_group* group, htone_link_cost* out_cost);
 
-/** Predicts how long an operation of the group takes by an algorithm.
+/** Predicts the time of an operation of the group by an algorithm.
  *
  * @param[in] group borrowed.
  * @param[in] operation of all ranks.
@@ -102,7 +102,7 @@ HTONE_API htone_status htone_group_read_link_cost(htone_group* group, htone_link
 HTONE_API htone_status htone_group_predict(htone_group* group, htone_collective operation, htone_algorithm algorithm,
                                            int64_t bytes, double* out_seconds);
 
-/** Tells by which algorithm the group runs an operation: by the one that is predicted to be the fastest.
+/** Returns by which algorithm the group runs an operation: by the one that is predicted to be the fastest.
  *
  * @param[in] group borrowed.
  * @param[in] operation of all ranks.

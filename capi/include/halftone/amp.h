@@ -1,5 +1,5 @@
 /** @file
- * Autocast: the choice of operations that compute in a low-precision dtype. Inside a scope, matrix products take their
+ * Autocast: the choice of operations that compute in a low-precision dtype. Inside a scope, matrix products read their
  * inputs in the policy's dtype, losses, softmax and sums return FP32, and mixed elementwise operations return the
  * widest input. Weights are only read: their gradients have the dtype that the optimizer asked for.
  *

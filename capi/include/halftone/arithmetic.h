@@ -2,7 +2,7 @@
  * Arithmetic of two tensors, or of a tensor and a number, element by element.
  *
  * As in PyTorch a number does not change the dtype of a float tensor: 0.1 beside a bf16 tensor gives bf16. An integer
- * tensor takes whole numbers, and keeps its dtype as beside Python's int.
+ * tensor accepts whole numbers, and keeps its dtype as beside Python's int.
  *
  * @code
  * check(htone_mul_scalar(x, 2, &y));

@@ -45,7 +45,7 @@ typedef struct htone_attention_options {
 HTONE_EXPORT htone_status htone_attention_options_init(htone_attention_options* options);
 
 /** Attends: each query gives the mean of the values, weighted by softmax(scale * query key + mask) over the keys. The
- * scores are never stored: forward and backward take them block by block, in memory that grows with the number of
+ * scores are never stored: forward and backward compute them block by block, in memory that grows with the number of
  * queries and of keys, not with their product. A query that sees no key gives 0 and gradients of 0. The value of a key
  * that is hidden still counts 0 times, so it must be finite.
  *

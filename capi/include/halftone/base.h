@@ -20,7 +20,7 @@
  *  - The lists of errors leave out the prefix HTONE_ERROR_.
  *  - The example of a header is a part of a program that has begun a scope of handles and made a context, a device (the
  *    CPU), a tensor x, f32 [2, 3] of 1 to 6, a linear layer model from 3 to 2 features, and loss, the sum of its output
- *    for x. y, values, number, count and optimizer take results. check ends the program at a failed call.
+ *    for x. y, values, number, count and optimizer receive results. check ends the program at a failed call.
  *
  * @code
  * htone_error_info info = HTONE_ERROR_INFO_INIT;

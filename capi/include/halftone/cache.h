@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 /** Makes an empty cache for a causal transformer: [layers, 2, batch, kv_heads, positions, depth], keys before values.
- * It is a tensor as any other. A forward takes it, or a view of its first positions (htone_slice along dimension 4), as
+ * It is a tensor as any other. A forward reads it, or a view of its first positions (htone_slice along dimension 4), as
  * the third input: it writes keys and values of its tokens to the last positions of the view and attends to all of
  * them, so positions - time of them come from earlier calls. A shorter view later drops the last tokens again.
  *
@@ -48,7 +48,7 @@ extern "C" {
  * @param[in] batch number of rows, at least 1.
  * @param[in] positions most tokens of a row, at least 1; at most the positions of a model that learns them.
  * @param[in] dtype HTONE_F32, HTONE_F64, HTONE_F16 or HTONE_BF16. Keys and values are rounded to it. If it is not the
- *   dtype in which attention computes, each call converts the whole view: under autocast take the policy's dtype.
+ *   dtype in which attention computes, each call converts the whole view: under autocast use the policy's dtype.
  * @param[out] out zeros; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: another kind of module), UNSUPPORTED (a model that is not causal),
  *   OUT_OF_MEMORY.

@@ -3,7 +3,7 @@
  *
  * DIR/step-N/ holds rank-0-of-1.safetensors, which other programs can read, and index.json with a checksum of
  * everything. Ranks that write together have a file each, rank-R-of-N.safetensors. A save writes under temporary names,
- * syncs, and renames the index last; a load takes the highest step of which every byte verifies. Both go from tensor to
+ * syncs, and renames the index last; a load uses the highest step of which every byte verifies. Both go from tensor to
  * tensor: beside the live state they need memory for one tensor at most. The two newest are kept. If power fails or the
  * process dies at any instant, the previous checkpoint is complete. A file is read, never mapped, and every byte of it
  * is treated as hostile; nothing in it is ever executed. Files of others in the directory are neither written nor

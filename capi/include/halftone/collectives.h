@@ -2,7 +2,7 @@
  * The operations of a process group. Every rank calls them in the same order. They run one after another on a thread of
  * the group, while the caller computes.
  *
- * An operation with an out_work returns at once, and htone_work_wait tells its result. With NULL the call waits itself.
+ * With an out_work an operation returns at once, and htone_work_wait returns its result. With NULL the call waits.
  * Until the operation is done its tensors must not be written, and its results must not be read. Tensors are
  * contiguous, on the group's device, and all ranks give the same dtypes and sizes. Results must not require a gradient.
  *
@@ -156,7 +156,7 @@ HTONE_API htone_status htone_group_barrier(htone_group* group, htone_work** out_
  */
 HTONE_API htone_status htone_work_wait(htone_work* work);
 
-/** Tells if an operation is done, also if it has failed.
+/** Returns whether an operation is done, also if it has failed.
  *
  * @param[in] work borrowed.
  * @param[out] out_done 1 if it is done, else 0.

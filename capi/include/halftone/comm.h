@@ -46,8 +46,8 @@ typedef struct htone_group_options {
   double timeout_seconds;   /**< of the creation and of each operation, more than 0; default 60 */
   double heartbeat_seconds; /**< gloo, nccl: a rank without a sign of life for three times as long is lost; 0: only
                                operations notice lost ranks; default 5. The other kinds notice at once. */
-  const char* name;         /**< tells the groups of one store apart; NULL means "world" */
-  /** The address or the interface that other machines reach this rank at: "192.168.1.7" or "eth0". NULL takes the
+  const char* name;         /**< distinguishes the groups of one store; NULL means "world" */
+  /** The address or the interface that other machines reach this rank at: "192.168.1.7" or "eth0". NULL means the
    * address of the machine's name, or the loopback.
    */
   const char* interface_name;
@@ -88,7 +88,7 @@ HTONE_API htone_status htone_group_create(htone_device* device, const char* kind
 
 /** Splits a group into groups of the ranks that gave the same color, in the order of their keys, and of their ranks
  * where keys are equal. Every rank of the group calls it. The group stays usable.
- * Functions take and return the new group's own numbers of ranks. Messages name a rank by its number in the group that
+ * Arguments and results are the new group's own numbers of ranks. Messages name a rank by its number in the group that
  * was created and not split. The groups of a rank that were split from one group fail together: when one fails, the
  * others that exist then return its reason.
  *
@@ -172,7 +172,7 @@ HTONE_EXPORT htone_status htone_group_counters_init(htone_group_counters* counte
 HTONE_API htone_status htone_group_read_counters(htone_group* group, htone_group_counters* out_counters);
 
 /** Returns the last 64 operations of this rank as text, one line each, the oldest first: number, call, state and times.
- * After an error it tells what each rank was doing; the last 8 of them go to the log as well (htone_log_set_callback).
+ * After an error it shows what each rank was doing; the last 8 of them go to the log as well (htone_log_set_callback).
  *
  * @param[in] group borrowed.
  * @param[out] out caller's memory for the text and its end.

@@ -1,6 +1,6 @@
 /** @file
  * The context: threads, devices, memory, files, time and seed of everything that is made in it. A program may have
- * several; no operation takes tensors of two contexts. Objects keep their context alive, so it may be released before
+ * several; no operation accepts tensors of two contexts. Objects keep their context alive, so it may be released before
  * them.
  *
  * @code

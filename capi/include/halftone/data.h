@@ -56,7 +56,7 @@ HTONE_EXPORT htone_status htone_sampler_options_init(htone_sampler_options* opti
 
 /** Makes a sampler. The order of epoch e is a permutation that depends only on (seed, e, count). By default every
  * sample is taken once an epoch, so the last batch may be smaller, and ranks may have different numbers of samples and
- * batches. Set drop_last where batches must be full, and for ranks that train together: then every rank takes the same
+ * batches. Set drop_last where batches must be full, and for ranks that train together: then every rank gets the same
  * number of full batches, and the samples that are left over are others in each epoch.
  *
  * @param[in] options not optional, since it has count and batch_size.
@@ -102,7 +102,7 @@ HTONE_API htone_status htone_sampler_batches_per_epoch(htone_sampler* sampler, i
  */
 HTONE_API htone_status htone_sampler_position(htone_sampler* sampler, int64_t* out_epoch, int64_t* out_batch);
 
-/** Takes the next batch of sample indices; after the last of an epoch the next epoch begins.
+/** Returns the next batch of sample indices; after the last of an epoch the next epoch begins.
  *
  * @param[in] sampler borrowed.
  * @param[out] out_indices [*out_count] sample indices.

@@ -47,7 +47,7 @@ typedef htone_status (*htone_load_fn)(size_t index_count, const int64_t* indices
  * @param[in] sampler retained; shared, so that taking a batch moves it.
  * @param[in] count number of tensors in a batch; at least 1.
  * @param[in] rows [count]; the tensors' dtypes and the shapes of their rows; copied.
- * @param[in] callback fills the rows; must not take a batch of this source.
+ * @param[in] callback fills the rows; must not ask this source for a batch.
  * @param[in] user handed to callback; optional.
  * @param[in] destroy called once with `user` after the last use of the source, from any thread; optional. On failure
  *   it does not run.

@@ -14,9 +14,9 @@
  *
  * Optimizers have the same settings on all ranks: kind, groups, learning rates, storage, schedule and its position,
  * clipping. Backward compares those that its rank has then, without a message of its own. A difference is COMM on all
- * ranks, which names a rank and the setting; on a GPU a later backward tells it, and names the ranks alone. The norm of
- * a clip and the factor of a schedule of the caller's are those of the last step. After htone_ddp_join_begin has ended,
- * numbers of steps are not compared.
+ * ranks, which names a rank and the setting; on a GPU a later backward reports it and names the ranks alone. The norm
+ * of a clip and the factor of a schedule of the caller's are those of the last step. After htone_ddp_join_begin has
+ * ended, numbers of steps are not compared.
  *
  * With a gradient scaler, an infinity or NaN on one rank reaches the averages of all, so that all skip the step;
  * htone_optimizer_outcome names the rank.
@@ -118,7 +118,7 @@ HTONE_EXPORT htone_status htone_ddp_options_init(htone_ddp_options* options);
  * @param[in] group over the memory of the module's device; retained.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (no parameter that takes a gradient), DEVICE, COMM (a
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED, STATE (no parameter requires a gradient), DEVICE, COMM (a
  *   rank has another model or other options; names the rank and the first difference), PEER_LOST, TIMEOUT,
  *   OUT_OF_MEMORY.
  * @since 0.1
@@ -184,8 +184,8 @@ HTONE_API htone_status htone_ddp_no_sync_begin(htone_ddp* ddp, htone_scope** out
  */
 HTONE_API htone_status htone_ddp_join_begin(htone_ddp* ddp, int32_t divides_by_active);
 
-/** Tells that this rank has no more batches. It takes part in the averages of the others until all ranks have come
- * here, and then takes the weights and buffers of a rank that came last. Its gradients are empty afterwards.
+/** Reports that this rank has no more batches. It takes part in the averages of the others until all ranks have come
+ * here, and then receives the weights and buffers of a rank that came last. Its gradients are empty afterwards.
  *
  * @param[in] ddp borrowed.
  * @errors INVALID_HANDLE, STATE (join was not begun, or parameters without a gradient), COMM, PEER_LOST, TIMEOUT,
@@ -205,8 +205,8 @@ HTONE_API htone_status htone_ddp_join_end(htone_ddp* ddp);
  */
 HTONE_API htone_status htone_ddp_check_weights(htone_ddp* ddp);
 
-/** Tells that a parameter's gradient is complete, for programs that compute gradients without htone_tensor_backward. A
- * gradient in memory of the caller's own is copied into its bucket, and the average is copied back.
+/** Reports that a parameter's gradient is complete, for programs that compute gradients without htone_tensor_backward.
+ * A gradient in memory of the caller's own is copied into its bucket, and the average is copied back.
  *
  * @param[in] ddp borrowed.
  * @param[in] parameter borrowed; has a gradient.

@@ -183,7 +183,7 @@ HTONE_API htone_status htone_device_memory_stats(htone_device* device, htone_mem
  */
 HTONE_API htone_status htone_device_reset_peak_memory(htone_device* device);
 
-/** Bounds the memory that the library takes from the device; a request beyond it is OUT_OF_MEMORY.
+/** Bounds the memory that the library reserves on the device; a request beyond it is OUT_OF_MEMORY.
  *
  * @param[in] device borrowed.
  * @param[in] bytes the bound on reserved bytes; 0 removes it. Memory that is already in use stays.

@@ -105,7 +105,7 @@ HTONE_API htone_status htone_eye(htone_device* device, htone_dtype dtype, int64_
  * @param[in] classes length of the vectors, at least 1.
  * @param[out] out shape of indices and then [classes], i64; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (an index outside), DTYPE_MISMATCH, OUT_OF_MEMORY.
- * @source torch.nn.functional.one_hot, which can also take classes from the largest index.
+ * @source torch.nn.functional.one_hot, which can also derive classes from the largest index.
  * @since 0.1
  */
 HTONE_API htone_status htone_one_hot(htone_tensor* indices, int64_t classes, htone_tensor** out);

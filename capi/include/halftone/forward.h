@@ -1,6 +1,6 @@
 /** @file
  * Modules with several inputs and outputs: a mask, a second sequence or a state is an input as any other. A module
- * takes a fixed number of inputs, of which those from some position on may be absent, and gives a fixed number of
+ * has a fixed number of inputs, of which those from some position on may be absent, and returns a fixed number of
  * outputs, of which the first is its main result. htone_module_forward (nn.h) is the short form for one input and the
  * first output.
  *
@@ -31,7 +31,7 @@ extern "C" {
 typedef struct htone_forward_call {
   uint32_t struct_size;         /**< size of this structure in the library */
   uint32_t reserved;            /**< 0 */
-  size_t input_count;           /**< the number of inputs that the module takes, with those that are absent */
+  size_t input_count;           /**< the number of inputs that the module has, with those that are absent */
   size_t output_count;          /**< the number of outputs that the module gives */
   htone_tensor* const* inputs;  /**< [input_count]: NULL if an input is absent */
   htone_tensor* const* outputs; /**< [output_count] in a forward hook, NULL in other callbacks */
@@ -41,15 +41,15 @@ typedef struct htone_forward_call {
 } htone_forward_call;
 
 /** Runs a module with several inputs or outputs. A module of modules one after another gives all inputs to its first
- * module and returns the outputs of its last; each module between takes the first output of the one before it.
+ * module and returns the outputs of its last; each module between reads the first output of the one before it.
  *
  * @param[in] module borrowed.
- * @param[in] input_count number of inputs; those that the module takes beyond these are absent.
+ * @param[in] input_count number of inputs; those that the module has beyond these are absent.
  * @param[in] inputs [input_count]; optional where the module allows it: then NULL means an absent input; borrowed.
  * @param[in] policy optional; autocast for this call, in place of the thread's scope; borrowed.
  * @param[in] output_count number of outputs wanted, from the first on; at least 1.
  * @param[out] out_outputs [output_count]; owned by the caller.
- * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: counts that the module does not take or give, and a NULL for an input
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT (also: counts that the module does not have, and a NULL for an input
  *   that it requires), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY, as documented for the
  *   module's operations; CALLBACK (a hook or a module of the caller failed).
  * @since 0.1
@@ -58,7 +58,7 @@ HTONE_API htone_status htone_module_forward_n(htone_module* module, size_t input
                                               htone_autocast_policy* policy, size_t output_count,
                                               htone_tensor** out_outputs);
 
-/** Returns how many inputs a module takes.
+/** Returns how many inputs a module has.
  *
  * @param[in] module borrowed.
  * @param[out] out_required the number of inputs that must be present: the first ones.

@@ -149,7 +149,7 @@ HTONE_EXPORT htone_status htone_fsdp_options_init(htone_fsdp_options* options);
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, UNSUPPORTED (full sharding of a parameter over the caller's memory),
- *   DTYPE_MISMATCH, STATE (no parameter that takes a gradient; a parameter has an optimizer, or is sharded already),
+ *   DTYPE_MISMATCH, STATE (no parameter requires a gradient; a parameter has an optimizer, or is sharded already),
  *   DEVICE, COMM (a rank has another model or other options; names the rank and the first difference), PEER_LOST,
  *   TIMEOUT, OUT_OF_MEMORY, IO (of offload_path). After the last four the module may be shared in part: make it anew.
  * @source Rajbhandari et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.
@@ -186,7 +186,7 @@ HTONE_API htone_status htone_fsdp_create_from_parameters(htone_parameters* param
  */
 HTONE_API htone_status htone_fsdp_set_output_dtype(htone_fsdp* fsdp, htone_dtype dtype);
 
-/** Tells that a parameter's gradient is complete, for programs that compute gradients without htone_tensor_backward.
+/** Reports that a parameter's gradient is complete, for programs that compute gradients without htone_tensor_backward.
  * The gradient is copied, and stays as it is where the caller brought it (htone_parameter_set_grad). The optimizer gets
  * this rank's part of the average. It replaces the one before; with `deterministic` it is added until zero_grad.
  *

@@ -61,7 +61,7 @@ HTONE_EXPORT htone_status htone_generate_options_init(htone_generate_options* op
  * logits of the last position are cut to top_k, then to top_p. Row r draws from the numbers (seed, r), so equal logits
  * give equal tokens on every machine. The module runs in the mode that it has: set it to evaluation mode before
  * (htone_module_set_training). A htone_module_create_transformer continues prompts of different lengths in one batch,
- * with padding of any token before the shorter ones and options.mask: padding is hidden and takes no learned or rotary
+ * with padding of any token before the shorter ones and options.mask: padding is hidden and has no learned or rotary
  * position, so each row is continued as its prompt alone, but for the rounding of logits and the numbers of its row.
  * While rows with their padding are longer than learned positions, the model runs all tokens for each new one.
  *

@@ -1,5 +1,5 @@
 /** @file
- * The generator of random numbers that every context has. A draw, such as a fill or a dropout, takes the next sequence
+ * The generator of random numbers that every context has. A draw, such as a fill or a dropout, uses the next sequence
  * of the context's seed; which numbers it gives depends on the two alone. In the forward of a model that ranks train
  * together they depend on the rank or the microbatch, too (ddp.h).
  *

@@ -92,7 +92,7 @@ HTONE_API htone_status htone_graph_capture(htone_device* device, htone_step_fn c
  */
 HTONE_API htone_status htone_graph_replay(htone_graph* graph);
 
-/** Tells whether a replay repeats recorded work, or calls the function.
+/** Returns whether a replay repeats recorded work, or calls the function.
  *
  * @param[in] graph borrowed.
  * @param[out] out_recorded 1 if the device has recorded the step, else 0; caller's memory.

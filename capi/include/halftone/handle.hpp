@@ -83,7 +83,7 @@ class UniqueHandle {
    */
   UniqueHandle(UniqueHandle&& other) noexcept : object_(other.release()) {}
 
-  /** Releases the reference and takes that of another handle.
+  /** Releases the reference and moves that of another handle here.
    *
    * @param[in] other empty afterwards.
    * @return this handle.
@@ -162,7 +162,7 @@ class Handle : public UniqueHandle<T> {
     return *this;
   }
 
-  /** Releases the reference and takes that of another handle.
+  /** Releases the reference and moves that of another handle here.
    *
    * @param[in] other empty afterwards.
    * @return this handle.
@@ -260,7 +260,7 @@ template <typename Result, typename Call, typename... Arguments>
   return result;
 }
 
-/** Returns the objects of handles, for functions that take an array.
+/** Returns the objects of handles, for functions with an array parameter.
  *
  * @param[in] handles any number.
  * @return their objects, which are valid while the handles are.

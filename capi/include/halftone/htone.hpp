@@ -42,7 +42,7 @@ class Tensor : public Handle<htone_tensor> {
   template <typename T>
   [[nodiscard]] static Tensor from(const Device& device, const std::vector<int64_t>& shape,
                                    const std::vector<T>& values) {
-    // create_copy cannot know how many values there are; write takes their number and checks it.
+    // create_copy cannot know how many values there are; write gets their number and checks it.
     Tensor tensor = make<Tensor>(htone_tensor_create_full, device, dtype_of<T>(), static_cast<int32_t>(shape.size()),
                                  shape.data(), 0.0);
     const T none = T();

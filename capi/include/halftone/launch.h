@@ -42,7 +42,7 @@ typedef struct htone_launch {
  */
 HTONE_EXPORT htone_status htone_launch_init(htone_launch* launch);
 
-/** Tells which of how many processes this one is, by the environment variables that launchers set: RANK, WORLD_SIZE,
+/** Returns which of how many processes this one is, by the environment variables that launchers set: RANK, WORLD_SIZE,
  * LOCAL_RANK and LOCAL_WORLD_SIZE; those of Open MPI (OMPI_COMM_WORLD_RANK and so on), of MPICH (PMI_RANK) and of Slurm
  * (SLURM_PROCID). Without them the process is the only one.
  *

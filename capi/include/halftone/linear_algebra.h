@@ -26,7 +26,7 @@ extern "C" {
  * @autocast low precision.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, OUT_OF_MEMORY.
  * @precision products and sums in FP32 (f64: double), one rounding; error at most k eps times the sum of |a| |b|. bf16
- *   may take subnormal elements and sums as zero: 2 k 2^-126 max(1, |a|, |b|) more.
+ *   may treat subnormal elements and sums as zero: 2 k 2^-126 max(1, |a|, |b|) more.
  * @since 0.1
  */
 HTONE_API htone_status htone_matmul(htone_tensor* a, htone_tensor* b, htone_tensor** out);
@@ -90,7 +90,7 @@ HTONE_API htone_status htone_activation_linear(htone_tensor* input, htone_tensor
 /** Multiplies two tensors and sums over dimensions, as an equation such as "bij,bjk->bik" says: each letter names a
  * dimension of a, of b and of the result, and products are summed over the letters that the result lacks. The work is
  * done by htone_matmul; operands are copied if their strides do not merge. Of one tensor ("ij->ji", "bij->b") it is
- * a sum and a permutation. A letter that one tensor has twice takes its diagonal: "ii->i", and "ii->" is the trace.
+ * a sum and a permutation. A letter that one tensor has twice means its diagonal: "ii->i", and "ii->" is the trace.
  *
  * @param[in] equation letters, one for each dimension of a, a comma, those of b, then "->" and those of the result;
  *   without "->" the result has what "..." covers and then the letters that occur once, in alphabetical order. "..."

@@ -137,7 +137,7 @@ HTONE_API htone_status htone_module_create_tanh(htone_module** out);
 HTONE_API htone_status htone_module_create_flatten(htone_module** out);
 
 /** Makes a module that turns raw data into floats: input * scale + offset, as htone_rescale, for every input that it
- * takes.
+ * has.
  *
  * @param[in] scale,offset finite; 1/255 and 0 map bytes to [0, 1].
  * @param[out] out the module; owned by the caller.
@@ -180,7 +180,7 @@ HTONE_EXPORT htone_status htone_module_release(htone_module* module);
  * statistics, so the caller must order such calls.
  *
  * @param[in] module borrowed.
- * @param[in] input the first input; those that the module may take besides (forward.h) are absent; borrowed.
+ * @param[in] input the first input; those that the module may have besides (forward.h) are absent; borrowed.
  * @param[in] policy optional; autocast for this call, in place of the thread's scope; borrowed.
  * @param[out] out the first output; owned by the caller.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE, STATE, UNSUPPORTED, OUT_OF_MEMORY,

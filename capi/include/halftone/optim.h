@@ -37,7 +37,7 @@ typedef struct htone_optimizer htone_optimizer;
  * bf16 part, htone_parameter_read in HTONE_F32 joins the two.
  *
  * Weights without a master are only kept in compute_dtype, HTONE_BF16 or HTONE_F16. They are rounded to nearest when
- * the optimizer takes them, or were already made in that dtype. Each update rounds them stochastically, so that in the
+ * the optimizer gets them, or were already made in that dtype. Each update rounds them stochastically, so that in the
  * mean they move as FP32 weights would; rounding to nearest would lose every update below half a step. Beyond the
  * largest finite number they become infinite with the probability that corresponds to their distance.
  *

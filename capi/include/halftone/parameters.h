@@ -46,7 +46,7 @@ HTONE_API htone_status htone_parameter_create(const char* name, htone_tensor* te
  *
  * @param[in] device borrowed.
  * @param[in] name of 1 to 4096 bytes of UTF-8 without control characters; copied.
- * @param[in] dtype of the weights: HTONE_F32, HTONE_F64, HTONE_F16 or HTONE_BF16. Optimizers take f32 weights, and
+ * @param[in] dtype of the weights: HTONE_F32, HTONE_F64, HTONE_F16 or HTONE_BF16. Optimizers accept f32 weights, and
  *   16-bit weights under HTONE_MASTER_NONE.
  * @param[in] ndim number of dimensions, at most HTONE_MAX_NDIM.
  * @param[in] shape [ndim] sizes; optional if ndim is 0.

@@ -48,7 +48,7 @@ typedef struct htone_pool_options {
  */
 HTONE_EXPORT htone_status htone_pool_options_init(htone_pool_options* options);
 
-/** Takes the largest element of each window of a line. A NaN is larger than all; the gradient goes to the first of
+/** Returns the largest element of each window of a line. A NaN is larger than all; the gradient goes to the first of
  * equal maxima.
  *
  * @param[in] input [n, c, l], float; n may be 0; borrowed.
@@ -64,7 +64,7 @@ HTONE_EXPORT htone_status htone_pool_options_init(htone_pool_options* options);
 HTONE_API htone_status htone_max_pool1d(htone_tensor* input, int64_t kernel_w, const htone_pool_options* options,
                                         htone_tensor** out);
 
-/** Takes the largest element of each window of an image: as htone_max_pool1d along both height and width.
+/** Returns the largest element of each window of an image: as htone_max_pool1d along both height and width.
  *
  * @param[in] input [n, c, h, w], float; n may be 0; borrowed.
  * @param[in] kernel_h,kernel_w the window's sizes, at least 1.
@@ -133,8 +133,8 @@ HTONE_API htone_status htone_adaptive_avg_pool1d(htone_tensor* input, int64_t re
 HTONE_API htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t result_h, int64_t result_w,
                                                  htone_tensor** out);
 
-/** Takes the largest element of each of as many windows of a line as asked for, those of htone_adaptive_avg_pool1d. NaN
- * and equal maxima as in htone_max_pool1d.
+/** Returns the largest element of each of as many windows of a line as asked for, those of htone_adaptive_avg_pool1d.
+ * NaN and equal maxima as in htone_max_pool1d.
  *
  * @param[in] input [n, c, l], float; n may be 0; borrowed.
  * @param[in] result_w 1 to 2^31 - 1.
@@ -146,7 +146,7 @@ HTONE_API htone_status htone_adaptive_avg_pool2d(htone_tensor* input, int64_t re
  */
 HTONE_API htone_status htone_adaptive_max_pool1d(htone_tensor* input, int64_t result_w, htone_tensor** out);
 
-/** Takes the largest element of each of as many windows of an image as asked for: as htone_adaptive_max_pool1d along
+/** Returns the largest element of each of as many windows of an image as asked for: as htone_adaptive_max_pool1d along
  * both height and width.
  *
  * @param[in] input [n, c, h, w], float; n may be 0; borrowed.

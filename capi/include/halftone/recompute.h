@@ -10,7 +10,7 @@
  * twice, from their inputs; backward is STATE if they save other tensors the second time.
  *
  * - Hooks of the modules inside a marked module run in both forwards; those of the marked module itself run in the
- *   first alone. htone_is_recomputing tells a callback which forward runs.
+ *   first alone. A callback learns from htone_is_recomputing which forward runs.
  * - Inside a marked module the marks of other modules have no effect: the outermost one decides.
  * - A marked module is kept until its backward has run, or its results are released.
  * - Where neither a custom module nor a hook is inside, the second forward ends with the last tensor that backward

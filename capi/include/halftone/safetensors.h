@@ -123,7 +123,7 @@ HTONE_API htone_status htone_state_dict_text_key(htone_state_dict* state_dict, s
  * @param[in] state_dict borrowed.
  * @param[in] key of a text that is there.
  * @param[out] out_text caller's memory; always ends with a zero byte. A text of a file may have others before it,
- *   which out_length tells.
+ *   which out_length shows.
  * @param[in] capacity bytes at out_text.
  * @param[out] out_length the length without the zero byte at the end, also where the buffer is too small.
  * @errors INVALID_HANDLE, INVALID_ARGUMENT (no text of that key), BUFFER_TOO_SMALL.

@@ -130,8 +130,8 @@ HTONE_EXPORT htone_status htone_plateau_options_init(htone_plateau_options* opti
  */
 HTONE_API htone_status htone_schedule_create_plateau(const htone_plateau_options* options, htone_schedule** out);
 
-/** Tells a schedule of htone_schedule_create_plateau, or a warm-up before one, how well training goes: usually once an
- * epoch, with the loss on held-out data. The next step uses the rate that follows.
+/** Reports to a schedule of htone_schedule_create_plateau, or a warm-up before one, how well training goes: usually
+ * once an epoch, with the loss on held-out data. The next step uses the rate that follows.
  *
  * @param[in] schedule borrowed; no optimizer that uses it steps meanwhile.
  * @param[in] metric the number; NaN is no improvement.

@@ -183,7 +183,7 @@ HTONE_API htone_status htone_reshape(htone_tensor* input, int32_t ndim, const in
  */
 HTONE_API htone_status htone_transpose(htone_tensor* input, int64_t dim0, int64_t dim1, htone_tensor** out);
 
-/** Takes every step-th index of [start, end) of one dimension; shares storage.
+/** Selects every step-th index of [start, end) of one dimension; shares storage.
  *
  * @param[in] input at least one dimension, any dtype; borrowed.
  * @param[in] dim the dimension, negative from the end.

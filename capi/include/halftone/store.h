@@ -1,6 +1,6 @@
 /** @file
  * Stores: small key-value stores in which the ranks of process groups find each other. A store may also hold what the
- * ranks of a program tell each other outside of collectives, such as the number of a run. Safe from any thread.
+ * ranks of a program exchange outside of collectives, such as the number of a run. Safe from any thread.
  *
  * @code
  * htone_store* store;
@@ -71,7 +71,7 @@ HTONE_EXPORT htone_status htone_tcp_store_options_init(htone_tcp_store_options* 
  *
  * @param[in] context borrowed.
  * @param[in] address of the server, "address:port": an IPv4 address, an IPv6 address in brackets, or a name. The
- *   server listens there; port 0 takes a free one, and the entry "store/address" has the address in use.
+ *   server listens there; port 0 means a free one, and the entry "store/address" has the address in use.
  * @param[in] secret equal on all sides; optional, but required unless the address is that of the loopback.
  * @param[in] options optional; NULL means the defaults.
  * @param[out] out the store; owned by the caller.

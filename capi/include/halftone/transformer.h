@@ -1,6 +1,6 @@
 /** @file
  * Transformers: attention of several heads, blocks, and whole models over tokens, such as GPT-2 or an encoder. They
- * take a mask and a cache of keys and values as further inputs of htone_module_forward_n, and positions. Names of parts
+ * accept a mask, a cache of keys and values, and positions as further inputs of htone_module_forward_n. Names of parts
  * and parameters are those of GPT-2's published tensors: wte, wpe, h.0.ln_1, h.0.attn.c_attn, h.0.attn.c_proj,
  * h.0.ln_2, h.0.mlp.c_fc, h.0.mlp.c_proj, ln_f. GPT-2 stores its matrices c_attn, c_fc and c_proj as [in, out]; here
  * weights are [out, in], so they are transposed when such a file is read.
@@ -59,8 +59,8 @@ HTONE_EXPORT htone_status htone_multihead_attention_options_init(htone_multihead
  * sequence attends to itself; without a value the key's sequence gives the values. The mask is that of
  * htone_scaled_dot_product_attention and broadcasts to [batch, heads, queries, keys]. The cache is one layer of that of
  * htone_module_create_transformer, [2, batch, kv_heads, positions, depth], where depth is width / heads and keys are
- * positions; only causal attention of a sequence to itself takes one. Positions, i64 or i32, broadcast to
- * [batch, queries]; only rotary attention of a sequence to itself takes them. The output is [batch, queries, width].
+ * positions; only causal attention of a sequence to itself accepts one. Positions, i64 or i32, broadcast to
+ * [batch, queries]; only rotary attention of a sequence to itself accepts them. The output is [batch, queries, width].
  *
  * @param[in] device of the parameters; borrowed.
  * @param[in] width features of a position; a multiple of heads, at most 2^24.
@@ -178,11 +178,11 @@ HTONE_API htone_status htone_module_create_transformer_block(htone_device* devic
  * it is an encoder. Its inputs are tokens [batch, time], i64 or i32, and three that may be absent. A mask broadcasts to
  * [batch, heads, time, time]: [batch, 1, 1, time] hides padding. A cache, of htone_transformer_cache, is for causal
  * models: [layers, 2, batch, kv_heads, positions, depth], in f64, f32, f16 or bf16, where depth is width / heads. The
- * tokens take its last `time` positions, to which their keys and values are written, follow the positions before these,
+ * tokens use its last `time` positions, to which their keys and values are written, follow the positions before these,
  * and attend to all; a mask then broadcasts to [batch, heads, time, positions]. A forward that fails may have written
  * to the last positions. A cache is for inference: call the module in a scope of htone_no_grad_begin. Positions, i64
- * or i32, broadcast to [batch, time]; a model with HTONE_POSITION_NONE takes none. Without them a row's first token, in
- * the cache if there is one, has position 0. With padding before a row's tokens, hidden by the mask, pass positions
+ * or i32, broadcast to [batch, time]; a model with HTONE_POSITION_NONE accepts none. Without them a row's first token,
+ * in the cache if there is one, has position 0. With padding before a row's tokens, hidden by the mask, pass positions
  * that begin with 0 at the first token; the padding may have any, in [0, options.positions) where they are learned. The
  * output is [batch, time, vocabulary], or [batch, time, width] without a head.
  *
