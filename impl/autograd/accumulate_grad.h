@@ -105,7 +105,7 @@ class AccumulateGrad : public Node {
   ContextDevice& device() const noexcept { return device_; }
 
   // Drops the gradient: the next delivery is written, not added. The memory goes back to the allocator, unless other
-  // code else refers to it: then the next delivery is written there. These are a caller that got the gradient and still
+  // code refers to it: then the next delivery is written there. These are a caller that got the gradient and still
   // holds it, a flat buffer, and a recorded step, which knows the address. A gradient that was brought goes.
   void zero_grad() noexcept;
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Compiles the program of each guide against an installed prefix, runs it, and compares its output with the guide's.
-Checks that all documents only name functions and types that the headers declare.
+Checks that all documents only name functions and types that the headers declare, and that their links lead to files.
 
 The C blocks of a guide are one program, in their order; its text blocks are the output.
 
@@ -21,6 +21,8 @@ GUIDES = ("autocast-and-scaling.md", "checkpoints.md", "first-model.md", "fp8.md
           "own-gradients.md", "ownership-and-threads.md")
 HEADERS = REPOSITORY / "capi/include/halftone"
 NAME = re.compile(r"\bhtone_[a-z0-9][a-z0-9_]*")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
+CODE = re.compile(r"^```.*?^```|`[^`]*`", re.S | re.M)
 
 
 def blocks(text: str, language: str) -> str:
@@ -51,6 +53,15 @@ class Guides(unittest.TestCase):
             with self.subTest(document=document.name):
                 named = set(NAME.findall(document.read_text(encoding="utf-8")))
                 self.assertEqual(sorted(named - declared), [])
+
+    def test_links_lead_to_files(self):
+        patterns = ("*.md", "docs/*.md", "bindings/*.md", "tests/**/*.md")
+        documents = [path for pattern in patterns for path in REPOSITORY.glob(pattern)]
+        links = [(document, link) for document in documents
+                 for link in LINK.findall(CODE.sub("", document.read_text(encoding="utf-8")))]
+        self.assertGreater(len(links), 30)
+        self.assertEqual([f"{document.relative_to(REPOSITORY)}: {link}" for document, link in links
+                          if not (document.parent / link).exists()], [])
 
 
 if __name__ == "__main__":
