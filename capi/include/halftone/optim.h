@@ -128,7 +128,7 @@ HTONE_API htone_status htone_optimizer_zero_grad(htone_optimizer* optimizer);
  * @errors INVALID_HANDLE, STATE (no parameter has a gradient; gradients are invalid since a failed backward; they are
  *   those of a loss that a gradient scaler made, and were not unscaled), CALLBACK and INVALID_ARGUMENT (from the
  *   callback of a schedule; no weight changes then), NOT_FINITE (under HTONE_GRADIENT_GUARD_ERROR; no weight changes
- *   then), IO and OUT_OF_MEMORY (of offloaded state; fsdp.h tells which weights change then).
+ *   then), IO and OUT_OF_MEMORY (of offloaded state; fsdp.h says which weights change then).
  * @since 0.1
  */
 HTONE_API htone_status htone_optimizer_step(htone_optimizer* optimizer);
