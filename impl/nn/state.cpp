@@ -36,6 +36,7 @@ struct Target {
   const Tensor& tensor() const { return parameter ? parameter->kept() : buffer; }
   const Shape& shape() const { return parameter ? parameter->shape() : buffer.shape(); }
   int64_t begin() const { return parameter ? parameter->kept_begin() : 0; }
+  // A sharded parameter needs its shard alone.
   BoxRange held() const { return {.box = nullptr, .begin = begin(), .end = begin() + tensor().numel()}; }
   DType dtype() const { return parameter && parameter->is_split() ? DType::kF32 : tensor().dtype(); }
   void write(const Tensor& values) const {
@@ -81,9 +82,6 @@ void require_all_names(const Module& module, const StateDict& state, const char*
        missing.text().c_str(), unexpected.text().c_str());
 }
 
-// A sharded parameter needs its shard alone.
-bool holds(const StateTensor& entry, const Target& target) { return contains(entry.held(), target.held()); }
-
 // A tied weight is loaded once.
 std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& state, const TiedNames& names,
                            const char* argument) {
@@ -94,7 +92,7 @@ std::vector<Pair> pairs_of(const std::vector<Target>& targets, const StateDict& 
     const StateTensor* entry = names.find(state, target.name);
     if (entry == nullptr || (target.parameter && !met.insert(target.parameter.get()).second)) continue;
     const Shape& expected = target.shape();
-    if (entry->global_shape() != expected || !holds(*entry, target)) {
+    if (entry->global_shape() != expected || !contains(entry->held(), target.held())) {
       shapes.add(target.name + " " + ShapeText(entry->shape()).text + " for " + ShapeText(expected).text);
     } else if (is_float(entry->dtype()) != is_float(target.dtype())) {
       dtypes.add(target.name + " " + name_of(entry->dtype()) + " for " + name_of(target.dtype()));
