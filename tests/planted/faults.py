@@ -142,9 +142,9 @@ AUTOGRAD = [
     Fault("retained_graph", "impl/autograd/engine.cpp",
           "!retain_graph_ && !node.is_leaf()", "(!retain_graph_ || capture_ != nullptr) && !node.is_leaf()",
           "gradients of inputs do not retain the graph although asked"),
-    Fault("nested_recompute", "impl/autograd/recompute.cpp",
-          "scope().recompute = outer_;", "scope().recompute = nullptr;",
-          "after a nested region the outer one keeps its tensors instead of making them again"),
+    Fault("statistics_twice", "impl/ops/norm/batch_norm.cpp",
+          "!running.mean.defined() || is_recomputing()", "!running.mean.defined()",
+          "a batch norm that is recomputed moves its statistics twice"),
     Fault("stale_copy", "impl/autograd/parameter.cpp",
           "has_copy && is_current()", "has_copy",
           "a narrow copy of a weight is used after the weight was written"),
@@ -206,7 +206,7 @@ PARALLEL = [
           "++no_sync_depth_;", "no_sync_depth_ = 1;",
           "the end of an inner no_sync ends the outer one"),
     Fault("error_after_overflow", "impl/parallel/power_sgd.cpp",
-          "*matrix.memory = {};", ";",
+          "!matrix.is_finite", "false",
           "a gradient that overflowed stays in the error of PowerSGD"),
 ]
 
