@@ -8,6 +8,7 @@
 
 #include "autograd/parameter.h"
 #include "autograd/scope.h"
+#include "ops/dispatch/record.h"
 #include "ops/ops.h"
 #include "room_fixture.h"
 #include "sanitizers.h"
@@ -115,6 +116,23 @@ TEST_F(EngineTest, InvalidGradientsStaySoWhateverIsAddedUntilZeroGrad) {
   backward(ops::sum(ops::mul(x, w), {}, false));
   EXPECT_EQ(grad(w), (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(calls, 2);
+}
+
+struct GivesNoGradient final : Node {
+  const char* name() const noexcept override { return "gives_no_gradient"; }
+  void backward(const std::vector<Tensor>&, InputGrads&) override {}
+  void release_saved() noexcept override {}
+};
+
+TEST_F(EngineTest, AHookRunsOnlyInABackwardThatGivesAGradient) {
+  const Tensor w = leaf({1}, {3});
+  int calls = 0;
+  accumulator_of(w)->post_accumulate_hooks().add([&](AccumulateGrad&) { ++calls; });
+  backward(ops::mul(w, w));
+  const Tensor result = tensor({1}, {1});
+  record<GivesNoGradient>(result, {&w});
+  backward(result);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(EngineTest, AGradientThatIsBroughtIsValidAfterAFailure) {
