@@ -241,6 +241,18 @@ TEST(Collectives, TheSumsOfEveryRunAreBitwiseEqual) {
   }
 }
 
+// The sum of two ranks comes before the third. In FP32 1 is lost beside 1e8.
+TEST(Collectives, TheThirdRankIsAddedToTheSumOfTheOthers) {
+  run_ranks(3, [](Rank& rank) {
+    HostTensor data(DType::kF32, {1});
+    data.set(0, rank.number() == 2 ? 1 : rank.number() == 1 ? -1e8 : 1e8);
+    EXPECT_TRUE(result_of([&](Work** w) {
+                  return rank.group->all_reduce({}, ReduceOp::kSum, data.view(), data.view(), w);
+                }).ok());
+    EXPECT_EQ(data.get(0), 1);
+  });
+}
+
 // 2048 + 1 is 2048 in FP16. A sum that rounds to FP16 at each rank would lose every 1.
 TEST(Collectives, SixteenBitSumsRoundOnce) {
   run_ranks(4, [](Rank& rank) {
