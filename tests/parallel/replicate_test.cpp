@@ -146,6 +146,8 @@ TEST(Replicate, WithoutSyncGradientsStayOnTheRankUntilTheNextBackward) {
   run_ranks(2, [&](Rank& rank) {
     const Trainee trainee(rank);
     trainee.replica->begin_no_sync();
+    trainee.replica->begin_no_sync();
+    trainee.replica->end_no_sync();  // the outer one goes on
     const int64_t before = rank.group->counters().bytes_sent;
     trainee.backward(0);
     trainee.backward(1);

@@ -95,6 +95,25 @@ TEST(ShardedPrecision, GradientsSentInBf16) {
   expect_like_one_rank(recipe, 2e-2);
 }
 
+// Gradients are divided by the number of all ranks before they are sent, not by that of the ranks that share.
+TEST(ShardedPrecision, GradientsSentInBf16ToReplicas) {
+  const Task task = perceptron();
+  const std::vector<float> expected = train_whole(task, make_sgd);
+  const OwnedStore store = create_memory_store();
+  run_ranks(4, [&](Rank& world) {
+    const HybridGroups groups(world, *store);
+    const Ref<nn::Module> model = task.make_model(world.device());
+    ShardedOptions options = small_units(Sharding::kFull);
+    options.wire_dtype = DType::kBF16;
+    const Ref<Sharded> sharded = Sharded::create(*groups.shards, groups.replicas.get(), *model, options);
+    const Ref<optim::Optimizer> optimizer = make_sgd(*model);
+    for (int step = 0; step < kShardedSteps; ++step) {
+      plain_step(task, *model, world.device(), *optimizer, Part::of(step, world.number(), 4));
+    }
+    EXPECT_LT(relative_difference(gathered_weights(*sharded, *model), expected), 1e-3);
+  });
+}
+
 TEST(ShardedPrecision, SplitMastersWithNarrowMoments) {
   Recipe recipe = {.options = {},
                    .precision = {.compute_dtype = DType::kBF16,

@@ -93,7 +93,10 @@ TEST(SyncBatchNorm, EqualPartsAreLikeOneBatch) { expect_like_one_rank({2, 4, 6, 
 
 TEST(SyncBatchNorm, PartsOfDifferentSizesAreLikeOneBatch) { expect_like_one_rank({1, 6, 8}); }
 
-TEST(SyncBatchNorm, ARankWithoutImagesTakesPart) { expect_like_one_rank({3, 3, 7}); }
+TEST(SyncBatchNorm, ARankWithoutImagesTakesPart) {
+  expect_like_one_rank({3, 3, 7});
+  expect_like_one_rank({0, 3, 7});
+}
 
 TEST(SyncBatchNorm, OneRankIsLikeTheLayerAlone) { expect_like_one_rank({5}); }
 
