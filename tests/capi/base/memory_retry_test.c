@@ -18,6 +18,7 @@ typedef struct Work {
   /* The result of the call: one of these two. */
   htone_tensor* made;
   htone_module* made_module;
+  int hook_calls;
 } Work;
 
 typedef htone_status (*Call)(Work* work);
@@ -40,6 +41,24 @@ static htone_status run_forward(Work* work) {
 }
 static htone_status unscale(Work* work) { return htone_grad_scaler_unscale(work->scaler, work->optimizer); }
 static htone_status step(Work* work) { return htone_grad_scaler_step(work->scaler, work->optimizer); }
+
+static htone_status count_call(htone_module* module, const htone_forward_call* call, void* user) {
+  (void)module;
+  (void)call;
+  ++*(int*)user;
+  return HTONE_OK;
+}
+
+/* The scope needs memory for the handle when the hook is there. A hook outlives its handle. */
+static htone_status add_hook(Work* work) {
+  htone_scope* scope = NULL;
+  htone_hook* hook = NULL;
+  htone_status status = htone_handles_begin(&scope);
+  if (status != HTONE_OK) return status;
+  status = htone_module_add_forward_hook(work->model, count_call, &work->hook_calls, NULL, &hook);
+  assert_ok(htone_scope_end(scope));
+  return status;
+}
 
 /* Dropout draws numbers and batch norm counts; the linear layer after them may still fail. */
 static htone_module* make_model(htone_device* device) {
@@ -143,10 +162,13 @@ static htone_status set_state_anew(const Work* work) {
   return htone_grad_scaler_set_state(work->scaler, &saved);
 }
 
-/* Includes the next random numbers: the failed call must not have drawn any. */
+/* Includes the calls of hooks, and the next random numbers: the failed call must not have drawn any. */
 static uint64_t end_of(Work* work) {
-  htone_tensor* next = NULL;
+  htone_tensor *next = NULL, *out = NULL;
   uint64_t hash = print_of(work);
+  assert_ok(htone_module_forward(work->model, work->tensor, NULL, &out));
+  assert_ok(htone_tensor_release(out));
+  hash += (uint64_t)work->hook_calls;
   assert_ok(htone_randperm(work->device, 50, &next));
   mix(&hash, next);
   assert_ok(htone_tensor_release(next));
@@ -214,11 +236,17 @@ static void m1_a_failed_step_or_unscale_leaves_the_scaler_ready(void** state) {
   expect_retries("htone_grad_scaler_step", step);
 }
 
+static void m1_a_hook_whose_handle_found_no_memory_is_not_called(void** state) {
+  (void)state;
+  expect_retries("htone_module_add_forward_hook", add_hook);
+}
+
 int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(m1_a_repeated_call_draws_the_numbers_of_the_failed_one),
       cmocka_unit_test(m1_a_failed_forward_has_moved_no_statistics_and_drawn_no_mask),
       cmocka_unit_test(m1_a_failed_step_or_unscale_leaves_the_scaler_ready),
+      cmocka_unit_test(m1_a_hook_whose_handle_found_no_memory_is_not_called),
   };
   return run_program(argc, argv, tests, COUNT_OF(tests));
 }

@@ -70,5 +70,7 @@ TRAINING = {
     "every": Values("1", refuse(["-1", "INT64_MIN"])),
     "total_steps": Values("10", refuse(["0", "-1", "INT64_MIN"])),
     "user": Values("NULL"),
-    ("htone_optimizer_set_grad_value_limit", "value"): Values("1.0", refuse(["NAN", "0.0", "-1.0", "-INFINITY"])),
+    # 1e-46 is 0 in FP32.
+    ("htone_optimizer_set_grad_value_limit", "value"): Values("1.0",
+                                                              refuse(["NAN", "0.0", "1e-46", "-1.0", "-INFINITY"])),
 }
