@@ -25,7 +25,7 @@ ARROWS = {
     "data": ("tensor",),
     "offload": ("tensor",),
     "parallel": ("nn", "comm", "offload"),
-    "analysis": ("checkpoint",),
+    "analysis": ("core",),
     "trainer": ("nn", "optim", "comm", "checkpoint", "data"),
 }
 # Headers of one backend and of other projects, and the only folders that may see them.

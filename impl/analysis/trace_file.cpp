@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "checkpoint/json.h"
 #include "core/file.h"
+#include "core/text/json_writer.h"
 
 namespace halftone::analysis {
 
@@ -53,7 +53,7 @@ class TraceWriter {
  private:
   void add_thread(int32_t thread, const std::string& name) {
     begin("M", thread, "thread_name");
-    text_ += ",\"args\":{\"name\":" + checkpoint::quoted(name) + "}}";
+    text_ += ",\"args\":{\"name\":" + quoted(name) + "}}";
   }
 
   void add(const TraceEvent& event) {
@@ -69,7 +69,7 @@ class TraceWriter {
     text_ += std::exchange(separator_, ",\n");
     text_ += "{\"ph\":\"";
     text_ += phase;
-    text_ += "\",\"pid\":" + process_ + ",\"tid\":" + std::to_string(thread) + ",\"name\":" + checkpoint::quoted(name);
+    text_ += "\",\"pid\":" + process_ + ",\"tid\":" + std::to_string(thread) + ",\"name\":" + quoted(name);
   }
 
   void flush() {

@@ -1,6 +1,6 @@
 #include "autograd/parameter_set.h"
 
-#include "core/glob.h"
+#include "core/text/glob.h"
 
 namespace halftone {
 

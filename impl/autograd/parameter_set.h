@@ -27,7 +27,7 @@ class ParameterSet final : public RefCounted {
   // Returns false, and changes nothing, where the set holds the parameter already.
   bool add(const NamedParameter& named);
 
-  // In the same order, those whose name matches the pattern (core/glob.h), or the others.
+  // In the same order, those whose name matches the pattern (core/text/glob.h), or the others.
   Ref<ParameterSet> selected(const char* pattern) const { return filtered(pattern, true); }
   Ref<ParameterSet> excluded(const char* pattern) const { return filtered(pattern, false); }
 

@@ -4,13 +4,12 @@
 
 namespace halftone::checkpoint {
 
-void FileText::refill() {
-  filled_ = static_cast<size_t>(std::min<uint64_t>(left_, sizeof buffer_));
-  file_.read(offset_, buffer_, filled_);
-  checksum_.add(buffer_, filled_);
-  offset_ += filled_;
-  left_ -= filled_;
-  next_ = 0;
+size_t FileText::read(uint64_t offset, char* buffer, size_t size) {
+  const auto filled = static_cast<size_t>(std::min<uint64_t>(end_ - offset, size));
+  if (filled == 0) return 0;
+  file_.read(offset, buffer, filled);
+  checksum_.add(buffer, filled);
+  return filled;
 }
 
 }  // namespace halftone::checkpoint

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "checkpoint/json_reader.h"
 #include "checkpoint/safetensors_entries.h"
+#include "core/text/json_reader.h"
 
 namespace halftone::checkpoint {
 

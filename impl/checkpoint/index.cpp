@@ -7,10 +7,11 @@
 
 #include "checkpoint/checksum.h"
 #include "checkpoint/coverage.h"
-#include "checkpoint/json.h"
+#include "checkpoint/index_json.h"
 #include "checkpoint/memory_file.h"
 #include "checkpoint/safetensors_header.h"
 #include "core/error.h"
+#include "core/text/json_writer.h"
 
 namespace halftone::checkpoint {
 
@@ -25,7 +26,7 @@ constexpr size_t kPieceBytes = 1 << 16;
 
 // ---- Writing
 
-void write(const IndexFile& file, JsonText& json) {
+void write(const IndexFile& file, JsonWriter& json) {
   json.begin('{');
   json.add("name", file.name);
   json.add("size", static_cast<int64_t>(file.size));
@@ -34,7 +35,7 @@ void write(const IndexFile& file, JsonText& json) {
 }
 
 // A double is written as its bits: exact, and independent of the locale.
-void write(const NamedScalar& scalar, JsonText& json) {
+void write(const NamedScalar& scalar, JsonWriter& json) {
   json.begin('{');
   json.add("name", scalar.name);
   if (const auto* integer = std::get_if<int64_t>(&scalar.value)) {
@@ -47,13 +48,13 @@ void write(const NamedScalar& scalar, JsonText& json) {
   json.end('}');
 }
 
-void write(const char* key, const Shape& sizes, JsonText& json) {
+void write(const char* key, const Shape& sizes, JsonWriter& json) {
   json.begin(key, '[');
   for (int64_t size : sizes) json.add(size);
   json.end(']');
 }
 
-void write(const Box& box, JsonText& json) {
+void write(const Box& box, JsonWriter& json) {
   json.begin("box", '{');
   write("view", box.view, json);
   write("begin", box.begin, json);
@@ -61,7 +62,7 @@ void write(const Box& box, JsonText& json) {
   json.end('}');
 }
 
-void write(const TensorPart& part, JsonText& json) {
+void write(const TensorPart& part, JsonWriter& json) {
   json.begin('{');
   json.add("file", static_cast<int64_t>(part.file));
   json.add("begin", part.begin);
@@ -71,7 +72,7 @@ void write(const TensorPart& part, JsonText& json) {
   json.end('}');
 }
 
-void write(const IndexTensor& tensor, JsonText& json) {
+void write(const IndexTensor& tensor, JsonWriter& json) {
   json.begin('{');
   json.add("name", tensor.name);
   json.add("dtype", std::string(safetensors_name(tensor.dtype)));
@@ -83,7 +84,7 @@ void write(const IndexTensor& tensor, JsonText& json) {
 }
 
 template <class Item>
-void write(const char* key, const std::vector<Item>& items, JsonText& json) {
+void write(const char* key, const std::vector<Item>& items, JsonWriter& json) {
   json.begin(key, '[');
   for (const Item& item : items) write(item, json);
   json.end(']');
@@ -309,7 +310,7 @@ std::string serialize(const Index& index) {
   const bool has_boxes = std::any_of(index.tensors.begin(), index.tensors.end(), [&](const IndexTensor& tensor) {
     return std::any_of(tensor.parts.begin(), tensor.parts.end(), has_box);
   });
-  JsonText json;
+  JsonWriter json;
   json.begin('{');
   json.add("format", std::string(kFormatName));
   json.add("version", has_boxes ? kFormatVersion : int64_t{1});

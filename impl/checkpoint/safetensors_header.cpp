@@ -6,9 +6,9 @@
 #include "checkpoint/checksum.h"
 #include "checkpoint/file_text.h"
 #include "checkpoint/header_parser.h"
-#include "checkpoint/json.h"
-#include "checkpoint/json_reader.h"
 #include "core/error.h"
+#include "core/text/json_reader.h"
+#include "core/text/json_writer.h"
 
 namespace halftone::checkpoint {
 

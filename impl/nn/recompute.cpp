@@ -9,7 +9,7 @@
 #include "autograd/saved_tensor.h"
 #include "autograd/scope.h"
 #include "core/error.h"
-#include "core/glob.h"
+#include "core/text/glob.h"
 #include "ops/dispatch/autocast.h"
 
 namespace halftone::nn {

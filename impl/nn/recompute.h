@@ -9,7 +9,7 @@ namespace halftone::nn {
 
 // The modules that a rule is about: a module itself or at any depth in it, each once.
 struct RecomputeRule {
-  const char* path = nullptr;  // a pattern for the path (core/glob.h); null: any
+  const char* path = nullptr;  // a pattern for the path (core/text/glob.h); null: any
   const char* kind = nullptr;  // null: any
   int64_t every = 1;           // marks the first that fit and each every-th from there on; 0: removes the marks of all
 };

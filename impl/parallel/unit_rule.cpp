@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/glob.h"
+#include "core/text/glob.h"
 
 namespace halftone::parallel {
 namespace {

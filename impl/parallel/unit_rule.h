@@ -11,7 +11,7 @@
 namespace halftone::parallel {
 
 struct UnitRule {
-  std::optional<std::string> path;  // a pattern for the path (core/glob.h); none: any
+  std::optional<std::string> path;  // a pattern for the path (core/text/glob.h); none: any
   std::optional<std::string> kind;  // none: any
   int64_t least_elements = 1;       // of the parameters that no unit inside the module has
 };

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "tensor/factory.h"
 #include "tensor/launch.h"
 

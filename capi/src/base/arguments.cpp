@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/objects.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "ops/dispatch/check.h"
 
 namespace halftone::capi {

@@ -10,7 +10,7 @@
 
 #include "base/argument_name.h"
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "parameter_names.h"
 
 namespace halftone::capi {

@@ -7,7 +7,7 @@
 #include "checkpoint/load_arguments.h"
 #include "checkpoint/memory_file.h"
 #include "checkpoint/open_safetensors.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "trainer/module_file.h"
 
 using namespace halftone;

@@ -1,4 +1,4 @@
-// Reads JSON (RFC 8259) from a file and reports each token to a handler. Every byte is treated as hostile: the reader
+// Reads JSON (RFC 8259) and reports each token to a handler. Every byte is treated as hostile: the reader
 // does not recurse, and the only text that it holds is the string that it reads, never a number or blanks. It refuses
 // every byte that JSON does not allow, such as a zero byte or a byte order mark. One thread at a time.
 //
@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <string>
 
-#include "checkpoint/file_text.h"
+#include "core/text/byte_source.h"
 
-namespace halftone::checkpoint {
+namespace halftone {
 
 class JsonHandler {
  public:
@@ -35,7 +35,7 @@ class JsonHandler {
 };
 
 // Reads one value, with spaces behind it and nothing else. Lists and objects may be nested 8 deep. Throws FORMAT naming
-// the first byte of the file that is no JSON in UTF-8. Exceptions of the handler pass through.
-void read_json(FileText& text, JsonHandler& handler);
+// the first byte of the text that is no JSON in UTF-8. Exceptions of the handler pass through.
+void read_json(ByteSource& text, JsonHandler& handler);
 
-}  // namespace halftone::checkpoint
+}  // namespace halftone

@@ -1,12 +1,15 @@
 // The JSON reader reports every token of RFC 8259 and refuses everything else, wherever its buffer ends.
-#include "checkpoint/json_reader.h"
+#include "core/text/json_reader.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "checkpoint/file_fixture.h"
+#include "core/error.h"
 
-namespace halftone::checkpoint {
+namespace halftone {
 namespace {
 
 // Writes the events down.
@@ -32,23 +35,41 @@ class Transcript final : public JsonHandler {
   std::string text_;
 };
 
-class JsonReaderTest : public FileTest {
- protected:
-  std::string read(const std::string& json, size_t limit = 100) {
-    write_file(path("json"), json);
-    const File file = File::open(system_io(), path("json"));
-    FileText text(file, 0, file.size());
-    Transcript transcript;
-    transcript.limit = limit;
-    read_json(text, transcript);
-    return transcript.written();
+// Fills the buffer with at most `piece` bytes at a time.
+class Pieces final : public ByteSource {
+ public:
+  Pieces(const std::string& text, size_t piece) : ByteSource(0), text_(text), piece_(piece) { refill(); }
+  const std::string& name() const noexcept override { return name_; }
+
+ private:
+  size_t read(uint64_t offset, char* buffer, size_t size) override {
+    return text_.copy(buffer, std::min(piece_, size), offset);
   }
-  Code code(const std::string& json) {
-    return code_of([&] { read(json); });
-  }
+
+  const std::string name_ = "the text";
+  const std::string& text_;
+  const size_t piece_;
 };
 
-TEST_F(JsonReaderTest, ReportsEveryKindOfToken) {
+std::string read(const std::string& json, size_t limit = 100, size_t piece = 8192) {
+  Pieces text(json, piece);
+  Transcript transcript;
+  transcript.limit = limit;
+  read_json(text, transcript);
+  return transcript.written();
+}
+
+// kOk if the reader accepts the text.
+Code code(const std::string& json) {
+  try {
+    read(json);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return Code::kOk;
+}
+
+TEST(JsonReader, ReportsEveryKindOfToken) {
   EXPECT_EQ(read("{\"a\" : [ true,false\t,null\r\n], \"b\":{}, \"c\":[]}  "),
             "{ a: [ literal literal literal ] b: { } c: [ ] } ");
   EXPECT_EQ(read("[0,-0,7,-7,18446744073709551615,-9223372036854775808]"),
@@ -56,13 +77,13 @@ TEST_F(JsonReaderTest, ReportsEveryKindOfToken) {
   EXPECT_EQ(read("[18446744073709551616,1.0,1e0,-0.5E-3,1E+400]"), "[ other other other other other ] ");
 }
 
-TEST_F(JsonReaderTest, DecodesEscapes) {
+TEST(JsonReader, DecodesEscapes) {
   EXPECT_EQ(read(R"("\"\\\/\b\f\n\r\t")"), "'\"\\/\b\f\n\r\t' ");
   EXPECT_EQ(read(R"("\u0041\u00e4\u20AC\ud83d\ude00")"), "'A\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80' ");
   EXPECT_EQ(read(R"("\u0000")"), std::string("'\0' ", 4));
 }
 
-TEST_F(JsonReaderTest, RefusesWhatJsonHasNot) {
+TEST(JsonReader, RefusesWhatJsonHasNot) {
   const std::vector<std::string> texts = {"",
                                           " ",
                                           "{",
@@ -101,32 +122,38 @@ TEST_F(JsonReaderTest, RefusesWhatJsonHasNot) {
   for (const std::string& text : texts) EXPECT_EQ(code(text), Code::kFormat) << text;
 }
 
-TEST_F(JsonReaderTest, RefusesWhatIsNoUtf8) {
+TEST(JsonReader, RefusesWhatIsNoUtf8) {
   for (const char* bytes :
        {"\x80", "\xc3", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xff"}) {
     EXPECT_EQ(code(std::string("\"").append(bytes).append("\"")), Code::kFormat) << bytes;
   }
 }
 
-TEST_F(JsonReaderTest, StopsAtEightLevels) {
+TEST(JsonReader, StopsAtEightLevels) {
   EXPECT_EQ(code(std::string(8, '[') + std::string(8, ']')), Code::kOk);
   EXPECT_EQ(code(std::string(9, '[') + std::string(9, ']')), Code::kFormat);
 }
 
-TEST_F(JsonReaderTest, KeepsOneByteMoreThanTheLimitOfALongText) {
+TEST(JsonReader, KeepsOneByteMoreThanTheLimitOfALongText) {
   EXPECT_EQ(read("[\"four\",\"fives\",\"sixsix\"]", 4), "[ 'four' 'fives' 'sixsi' ] ");
 }
 
-// The buffer holds 8192 bytes.
-TEST_F(JsonReaderTest, ReadsTokensAcrossTheEndOfTheBuffer) {
+TEST(JsonReader, ReadsTokensAcrossTheEndsOfThePieces) {
   const std::string value = R"({"key":[-12345,"\ud83d\ude00)"
                             "\xf0\x9f\x98\x80"
                             R"(",true]})";
   const std::string expected = read(value);
-  for (size_t blanks = 8192 - value.size(); blanks <= 8192; ++blanks) {
-    EXPECT_EQ(read(std::string(blanks, ' ') + value), expected) << blanks;
+  for (size_t piece = 1; piece < value.size(); ++piece) EXPECT_EQ(read(value, 100, piece), expected) << piece;
+}
+
+TEST(JsonReader, NamesTheByteThatIsNoJson) {
+  try {
+    read("{\"a\": x}", 100, 3);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the text: no JSON in UTF-8 at byte 6 (0x78): no JSON value begins so");
   }
 }
 
 }  // namespace
-}  // namespace halftone::checkpoint
+}  // namespace halftone

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/file_text.h"
+#include "core/text/byte_source.h"
 
 namespace halftone::checkpoint {
 
@@ -31,28 +31,6 @@ using TakeItem = std::function<void(JsonValue& object, const std::string& list, 
 // Reads an object of JSON in UTF-8. Passes each such item to `take` when it is complete, then drops it: these lists are
 // empty in the result. Throws FORMAT if the text is no such object, has a key twice, is nested deeper than an index, or
 // if an item is larger than any in an index. Exceptions of `take` pass through.
-JsonValue parse_json(FileText& text, const TakeItem& take);
-
-// Writes JSON from front to back, without a space.
-class JsonText {
- public:
-  void begin(char bracket);  // { or [, as an item or at the top
-  void begin(const char* key, char bracket);
-  void end(char bracket) { text_ += bracket; }
-  void add(const char* key, int64_t value);
-  void add(const char* key, const std::string& value);
-  void add(int64_t item);
-
-  const std::string& text() const noexcept { return text_; }
-
- private:
-  void separate();
-  void name(const char* key);
-
-  std::string text_;
-};
-
-// A JSON string, with its quotes. Throws FORMAT if the text is no UTF-8.
-std::string quoted(const std::string& text);
+JsonValue parse_json(ByteSource& text, const TakeItem& take);
 
 }  // namespace halftone::checkpoint

@@ -1,13 +1,13 @@
-#include "checkpoint/json_reader.h"
+#include "core/text/json_reader.h"
 
 #include <cstdio>
 #include <string_view>
 #include <utility>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 
-namespace halftone::checkpoint {
+namespace halftone {
 
 namespace {
 
@@ -36,14 +36,14 @@ void append_utf8(uint32_t code_point, std::string& text) {
 
 class JsonReader {
  public:
-  JsonReader(FileText& text, JsonHandler& handler) : text_(text), handler_(handler) {}
+  JsonReader(ByteSource& text, JsonHandler& handler) : text_(text), handler_(handler) {}
 
   void read() {
     begin_value();
     while (depth_ > 0) continue_innermost();
     // The safetensors format pads a header with spaces. Other bytes here could hide data that only some programs see.
     while (current() == ' ') advance();
-    if (current() != FileText::kEnd) refuse("only spaces may follow the last brace");
+    if (current() != ByteSource::kEnd) refuse("only spaces may follow the last brace");
   }
 
  private:
@@ -64,8 +64,8 @@ class JsonReader {
 
   [[noreturn]] void refuse_at(uint64_t position, int byte, const char* reason) const {
     char value[8] = "the end";
-    if (byte != FileText::kEnd) std::snprintf(value, sizeof value, "0x%02x", static_cast<unsigned>(byte));
-    fail(Code::kFormat, "", "%s: no JSON in UTF-8 at byte %llu (%s): %s", text_.path().c_str(),
+    if (byte != ByteSource::kEnd) std::snprintf(value, sizeof value, "0x%02x", static_cast<unsigned>(byte));
+    fail(Code::kFormat, "", "%s: no JSON in UTF-8 at byte %llu (%s): %s", text_.name().c_str(),
          static_cast<unsigned long long>(position), value, reason);
   }
 
@@ -183,7 +183,7 @@ class JsonReader {
 
   void character(std::string& value) {
     const int c = current();
-    if (c < 0x20) refuse(c == FileText::kEnd ? "a text without an end" : "a control character in a text");
+    if (c < 0x20) refuse(c == ByteSource::kEnd ? "a text without an end" : "a control character in a text");
     if (c == '\\') return escape(value);
     if (c >= 0x80) return sequence(value);
     value += static_cast<char>(c);
@@ -236,7 +236,7 @@ class JsonReader {
     return value;
   }
 
-  FileText& text_;
+  ByteSource& text_;
   JsonHandler& handler_;
   bool is_object_[kMaxDepth] = {};  // of the open lists and objects
   int depth_ = 0;
@@ -245,6 +245,6 @@ class JsonReader {
 
 }  // namespace
 
-void read_json(FileText& text, JsonHandler& handler) { JsonReader(text, handler).read(); }
+void read_json(ByteSource& text, JsonHandler& handler) { JsonReader(text, handler).read(); }
 
-}  // namespace halftone::checkpoint
+}  // namespace halftone

@@ -1,12 +1,10 @@
-#include "checkpoint/json.h"
+#include "checkpoint/index_json.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
-#include "checkpoint/json_reader.h"
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text/json_reader.h"
 
 namespace halftone::checkpoint {
 
@@ -82,22 +80,6 @@ class TreeBuilder final : public JsonHandler {
   size_t values_before_item_ = 0;
 };
 
-// The two characters that JSON escapes, and control characters.
-void append_escaped(char c, std::string& text) {
-  constexpr char kControls[] = "\b\t\n\f\r", kLetters[] = "btnfr";
-  for (size_t i = 0; i < sizeof kLetters - 1; ++i) {
-    if (c == kControls[i]) return void(text.append({'\\', kLetters[i]}));
-  }
-  if (static_cast<unsigned char>(c) < 0x20) {
-    char digits[8];
-    std::snprintf(digits, sizeof digits, "\\u%04x", static_cast<unsigned>(c));
-    text += digits;
-    return;
-  }
-  if (c == '"' || c == '\\') text += '\\';
-  text += c;
-}
-
 }  // namespace
 
 JsonValue* JsonValue::find(const char* key) noexcept {
@@ -107,54 +89,11 @@ JsonValue* JsonValue::find(const char* key) noexcept {
   return nullptr;
 }
 
-JsonValue parse_json(FileText& text, const TakeItem& take) {
+JsonValue parse_json(ByteSource& text, const TakeItem& take) {
   JsonValue root;
-  TreeBuilder builder(root, take, text.path());
+  TreeBuilder builder(root, take, text.name());
   read_json(text, builder);
   return root;
-}
-
-void JsonText::begin(char bracket) {
-  separate();
-  text_ += bracket;
-}
-
-void JsonText::begin(const char* key, char bracket) {
-  name(key);
-  text_ += bracket;
-}
-
-void JsonText::add(const char* key, int64_t value) {
-  name(key);
-  text_ += std::to_string(value);
-}
-
-void JsonText::add(const char* key, const std::string& value) {
-  name(key);
-  text_ += quoted(value);
-}
-
-void JsonText::add(int64_t item) {
-  separate();
-  text_ += std::to_string(item);
-}
-
-void JsonText::separate() {
-  if (!text_.empty() && text_.back() != '{' && text_.back() != '[') text_ += ',';
-}
-
-void JsonText::name(const char* key) {
-  separate();
-  text_.append("\"").append(key).append("\":");
-}
-
-std::string quoted(const std::string& text) {
-  if (!is_utf8(text.data(), text.size())) {
-    fail(Code::kFormat, "", "a name or a text for a checkpoint or a safetensors file is no UTF-8");
-  }
-  std::string result = "\"";
-  for (char c : text) append_escaped(c, result);
-  return result += '"';
 }
 
 }  // namespace halftone::checkpoint
