@@ -17,25 +17,20 @@ std::string form_of(DType dtype, const Shape& shape) {
 }  // namespace
 
 RecomputePass::RecomputePass(const Ref<RecomputeRegion>& region)
-    : region_(region), outer_(scope().recompute), tape_(region->keys_, KeyTape::Mode::kRecord) {
-  scope().recompute = this;
+    : region_(region), current_(scope().recompute, this), tape_(region->keys_, KeyTape::Mode::kRecord) {
   region->is_running_ = true;
 }
 
 RecomputePass::RecomputePass(const Ref<RecomputeRegion>& region, std::vector<SavedValue>& made)
     : region_(region),
       made_(&made),
-      outer_(scope().recompute),
+      current_(scope().recompute, this),
       tape_(region->keys_, KeyTape::Mode::kReplay),
       missing_(region->made_count_) {
-  scope().recompute = this;
   region->is_running_ = true;
 }
 
-RecomputePass::~RecomputePass() {
-  region_->is_running_ = false;
-  scope().recompute = outer_;
-}
+RecomputePass::~RecomputePass() { region_->is_running_ = false; }
 
 bool RecomputePass::takes(const SavedValue& value, uint64_t& index) {
   index = count_++;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/thread.h"
 #include "runtime/key_tape.h"
 #include "tensor/tensor.h"
 
@@ -84,7 +85,7 @@ class RecomputePass {
 
   const Ref<RecomputeRegion> region_;
   std::vector<SavedValue>* const made_ = nullptr;  // of a second run
-  RecomputePass* const outer_;
+  const ThreadGuard<RecomputePass*> current_;
   const StorageMark mark_;
   KeyTape tape_;
   uint64_t count_ = 0;      // tensors saved so far

@@ -4,8 +4,6 @@
 
 namespace halftone {
 
-thread_local constinit CallLog* CallLog::current_ = nullptr;
-
 void CallLog::Steps::push_front(std::unique_ptr<Step> step) noexcept {
   if (first_ == nullptr) last_ = step.get();
   step->next = std::move(first_);
@@ -42,7 +40,7 @@ std::unique_ptr<CallLog::Step> CallLog::Steps::pop() noexcept {
 }
 
 CallLog::~CallLog() {
-  current_ = outer_;
+  thread().call_log = outer_;  // the actions are not part of this call
   if (!has_succeeded_) {
     for_failure_.run();
   } else if (outer_ == nullptr) {

@@ -6,30 +6,24 @@
 #pragma once
 
 #include <memory>
-#include <utility>
+
+#include "core/thread.h"
 
 namespace halftone {
 
 class CallLog {
  public:
-  CallLog() noexcept : outer_(current_) { current_ = this; }
+  CallLog() noexcept : outer_(thread().call_log) { thread().call_log = this; }
   // Runs the actions for success, in the order of their registration, if succeed() was called. Else it runs those for
   // failure, the last one first.
   ~CallLog();
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
-  // Until the end of a block, calls of this thread are outermost ones: a function that they are made from is complete
+  // Makes calls of this thread outermost ones until the end of a block: a function that they are made from is complete
   // by parts.
-  class Suspension {
-   public:
-    Suspension() noexcept : suspended_(std::exchange(current_, nullptr)) {}
-    ~Suspension() { current_ = suspended_; }
-    Suspension(const Suspension&) = delete;
-    Suspension& operator=(const Suspension&) = delete;
-
-   private:
-    CallLog* const suspended_;
+  struct Suspension {
+    const ThreadGuard<CallLog*> none{thread().call_log, nullptr};
   };
 
   // Must be called when the call has succeeded.
@@ -39,9 +33,10 @@ class CallLog {
   // dropped. If there is no memory to register it, it runs at once, and OUT_OF_MEMORY is thrown.
   template <class Action>
   static void on_failure(const Action& action) {
-    if (current_ == nullptr) return;
+    CallLog* const log = thread().call_log;
+    if (log == nullptr) return;
     try {
-      current_->for_failure_.push_front(std::make_unique<StepOf<Action>>(action));
+      log->for_failure_.push_front(std::make_unique<StepOf<Action>>(action));
     } catch (...) {
       action();
       throw;
@@ -52,8 +47,9 @@ class CallLog {
   // one of the calls around it fails. Outside of a call it runs at once. Throws OUT_OF_MEMORY, and then it never runs.
   template <class Action>
   static void on_success(const Action& action) {
-    if (current_ == nullptr) return action();
-    current_->for_success_.push_back(std::make_unique<StepOf<Action>>(action));
+    CallLog* const log = thread().call_log;
+    if (log == nullptr) return action();
+    log->for_success_.push_back(std::make_unique<StepOf<Action>>(action));
   }
 
  private:
@@ -89,9 +85,7 @@ class CallLog {
     Step* last_ = nullptr;  // REQUIRES: first_, if it is read
   };
 
-  static thread_local constinit CallLog* current_;
-
-  CallLog* outer_;
+  CallLog* const outer_;
   Steps for_failure_;
   Steps for_success_;
   bool has_succeeded_ = false;

@@ -14,11 +14,8 @@
 namespace halftone {
 
 constinit std::atomic<bool> internal::is_tracing{false};
-thread_local constinit const char* TraceSpan::innermost_ = nullptr;
 
 namespace {
-
-thread_local constinit const char* thread_name = "thread";
 
 int32_t this_thread() noexcept {
   thread_local const auto number = static_cast<int32_t>(syscall(SYS_gettid));
@@ -78,7 +75,7 @@ void resume_trace(Trace trace) {
   set_on(current, true);
 }
 
-void name_trace_thread(const char* name) noexcept { thread_name = name; }
+void name_trace_thread(const char* name) noexcept { thread().name = name; }
 
 const char* trace_name(const std::string& name) noexcept {
   try {
@@ -94,12 +91,12 @@ void TraceSpan::begin(TraceKind kind, const char* name) noexcept {
   begin_ns_ = now();
   kind_ = kind;
   name_ = name != nullptr ? name : "work";
-  outer_ = std::exchange(innermost_, name_);
+  outer_ = std::exchange(thread().trace_span, name_);
 }
 
 void TraceSpan::end() noexcept {
   const int64_t end_ns = now();
-  innermost_ = outer_;
+  thread().trace_span = outer_;
   Recorder& current = recorder();
   const std::lock_guard lock(current.mutex);
   Trace& trace = current.trace;
@@ -110,7 +107,7 @@ void TraceSpan::end() noexcept {
     return;
   }
   try {
-    trace.threads.try_emplace(this_thread(), thread_name);
+    trace.threads.try_emplace(this_thread(), thread().name);
     trace.events.push_back({name_, kind_, this_thread(), begin_ns_, end_ns});
   } catch (...) {
     ++trace.dropped;

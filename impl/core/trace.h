@@ -9,6 +9,8 @@
 #include <map>
 #include <string>
 
+#include "core/thread.h"
+
 namespace halftone {
 
 enum class TraceKind : uint8_t {
@@ -74,13 +76,11 @@ class TraceSpan {
   TraceSpan& operator=(const TraceSpan&) = delete;
 
   // The innermost span of this thread; null without a trace. The pool's threads take it over from their caller.
-  static const char* innermost() noexcept { return innermost_; }
+  static const char* innermost() noexcept { return thread().trace_span; }
 
  private:
   void begin(TraceKind kind, const char* name) noexcept;
   void end() noexcept;
-
-  static thread_local constinit const char* innermost_;
 
   const char* name_ = nullptr;
   const char* outer_;

@@ -32,24 +32,13 @@ ForkMutex& contents_mutex() {
 class RunLevel : public RunningLayer {
  public:
   explicit RunLevel(const Module& module)
-      : module_(module),
-        outer_(innermost_),
-        layer_around_(scope().layer),
-        level_(outer_ == nullptr ? 1 : outer_->level_ + 1) {
+      : module_(module), innermost_(scope().layer, this), level_(outer() == nullptr ? 1 : outer()->level_ + 1) {
     if (level_ > kMaxModuleDepth) {
       fail(Code::kInvalidArgument, "module",
            "module would be number %d of the modules that run inside one another, expected at most %d",
            kMaxModuleDepth + 1, kMaxModuleDepth);
     }
-    innermost_ = this;
-    scope().layer = this;
   }
-  ~RunLevel() {
-    innermost_ = outer_;
-    scope().layer = layer_around_;
-  }
-  RunLevel(const RunLevel&) = delete;
-  RunLevel& operator=(const RunLevel&) = delete;
 
   // In traces: the path and the kind, "0.fc1 (linear)"; for the outermost module its kind.
   std::string name() const {
@@ -65,25 +54,24 @@ class RunLevel : public RunningLayer {
   // The names from the outermost module to this one: "0.fc1"; of one that is held several times, the first. A module
   // that is no child of the one around it begins a path of its own. Empty for the outermost.
   std::string path() const override {
-    if (outer_ == nullptr) return {};
-    const Module& parent = outer_->module_;
+    if (outer() == nullptr) return {};
+    const Module& parent = outer()->module_;
     for (size_t i = 0; const Module* child = parent.child(i); ++i) {
       if (child != &module_) continue;
-      const std::string lead = outer_->path();
+      const std::string lead = outer()->path();
       return lead.empty() ? parent.child_name(i) : lead + "." + parent.child_name(i);
     }
     return {};
   }
 
  private:
-  const Module& module_;
-  const RunLevel* outer_;
-  const RunningLayer* layer_around_;
-  int level_;
-  static thread_local constinit const RunLevel* innermost_;
-};
+  // Every running layer is a RunLevel.
+  const RunLevel* outer() const noexcept { return static_cast<const RunLevel*>(innermost_.outer()); }
 
-thread_local constinit const RunLevel* RunLevel::innermost_ = nullptr;
+  const Module& module_;
+  const ThreadGuard<const RunningLayer*> innermost_;
+  const int level_;
+};
 
 // A module whose forward runs again, without the modules that were around it the first time.
 class RepeatedLevel final : public RunLevel {
@@ -229,7 +217,7 @@ void Module::run_padded(std::span<const Tensor> inputs, std::span<Tensor> output
 }
 
 void Module::forward_with_hooks(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  const ForwardKeys::Guard keys;  // hooks may change them for this forward
+  const ForwardKeysGuard keys;  // hooks may change them for this forward
   std::vector<Tensor> replaced;
   if (forward_pre_hooks_) {
     replaced.assign(inputs.begin(), inputs.end());

@@ -17,7 +17,7 @@ constexpr uint64_t kOfDraw = 2;
 }  // namespace
 
 ForwardKeys* ForwardKeys::of(const Context& context) noexcept {
-  const Guard* const guard = Guard::innermost_;
+  const ForwardKeysGuard* const guard = thread().forward_keys;
   if (guard == nullptr || !guard->keys_ || &guard->keys_->context_ != &context) return nullptr;
   return guard->keys_.get();
 }

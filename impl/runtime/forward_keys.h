@@ -10,6 +10,7 @@
 
 #include "core/philox.h"
 #include "core/ref.h"
+#include "core/thread.h"
 
 namespace halftone {
 
@@ -23,25 +24,9 @@ class ForwardKeys final : public RefCounted {
   ForwardKeys(const Context& context, Kind kind, int32_t rank) noexcept
       : context_(context), kind_(kind), rank_(static_cast<uint64_t>(rank)) {}
 
-  // Restores, at the end of a block, the keys that this thread takes.
-  class Guard {
-   public:
-    Guard() noexcept : outer_(innermost_), keys_(outer_ == nullptr ? nullptr : outer_->keys_) { innermost_ = this; }
-    ~Guard() { innermost_ = outer_; }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-
-   private:
-    friend class ForwardKeys;
-    static thread_local constinit inline Guard* innermost_ = nullptr;
-
-    Guard* const outer_;
-    Ref<ForwardKeys> keys_;
-  };
-
   // From here to the end of the innermost guard this thread takes these keys. REQUIRES: there is a guard; by
   // microbatch, one has begun.
-  void take() noexcept { Guard::innermost_->keys_ = Ref<ForwardKeys>::share(this); }
+  void take() noexcept;
   bool is_in_microbatch() const noexcept { return is_in_microbatch_; }
   void begin_microbatch(uint64_t number) noexcept {
     is_in_microbatch_ = true;
@@ -73,5 +58,21 @@ class ForwardKeys final : public RefCounted {
   uint64_t microbatch_ = 0;
   uint64_t draws_ = 0;  // in this microbatch
 };
+
+// Restores, at the end of a block, the keys that this thread takes.
+class ForwardKeysGuard {
+ public:
+  ForwardKeysGuard() noexcept : innermost_(thread().forward_keys, this) {
+    if (innermost_.outer() != nullptr) keys_ = innermost_.outer()->keys_;
+  }
+
+ private:
+  friend class ForwardKeys;
+
+  Ref<ForwardKeys> keys_;
+  const ThreadGuard<ForwardKeysGuard*> innermost_;
+};
+
+inline void ForwardKeys::take() noexcept { thread().forward_keys->keys_ = Ref<ForwardKeys>::share(this); }
 
 }  // namespace halftone

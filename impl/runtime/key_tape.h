@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/philox.h"
+#include "core/thread.h"
 
 namespace halftone {
 
@@ -16,35 +17,30 @@ class KeyTape {
 
   // Until the end of a block, Context::next_key of this thread adds its keys to `keys`, or returns them in turn and
   // leaves the generator alone. A replay that needs more keys than there are takes new ones.
-  KeyTape(std::vector<PhiloxKey>& keys, Mode mode) noexcept : keys_(keys), mode_(mode), outer_(current_) {
-    current_ = this;
-  }
-  ~KeyTape() { current_ = outer_; }
-  KeyTape(const KeyTape&) = delete;
-  KeyTape& operator=(const KeyTape&) = delete;
+  KeyTape(std::vector<PhiloxKey>& keys, Mode mode) noexcept
+      : keys_(keys), mode_(mode), current_(thread().key_tape, this) {}
 
   // A replay took as many keys as were recorded.
   bool is_at_end() const noexcept { return taken_ == keys_.size(); }
 
   // The key that a replay of this thread returns next; null where a new one is to be taken.
   static const PhiloxKey* replayed() noexcept {
-    KeyTape* const tape = current_;
+    KeyTape* const tape = thread().key_tape;
     if (tape == nullptr || tape->mode_ == Mode::kRecord) return nullptr;
     const size_t next = tape->taken_++;
     return next < tape->keys_.size() ? &tape->keys_[next] : nullptr;
   }
   // Called with each new key. Throws OUT_OF_MEMORY.
   static void record(const PhiloxKey& key) {
-    if (current_ != nullptr && current_->mode_ == Mode::kRecord) current_->keys_.push_back(key);
+    const KeyTape* const tape = thread().key_tape;
+    if (tape != nullptr && tape->mode_ == Mode::kRecord) tape->keys_.push_back(key);
   }
 
  private:
-  static thread_local constinit inline KeyTape* current_ = nullptr;
-
   std::vector<PhiloxKey>& keys_;
   const Mode mode_;
   size_t taken_ = 0;  // by a replay
-  KeyTape* const outer_;
+  const ThreadGuard<KeyTape*> current_;
 };
 
 }  // namespace halftone

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/philox.h"
+#include "core/thread.h"
 
 namespace halftone {
 
@@ -12,24 +13,18 @@ class RecordedKeys {
  public:
   // Until the end of a block, keys of `context` refer to `word`, device memory that outlives the recorded work.
   RecordedKeys(const Context& context, const ReplayedKey* word) noexcept
-      : context_(context), word_(word), outer_(current_) {
-    current_ = this;
-  }
-  ~RecordedKeys() { current_ = outer_; }
-  RecordedKeys(const RecordedKeys&) = delete;
-  RecordedKeys& operator=(const RecordedKeys&) = delete;
+      : context_(context), word_(word), current_(thread().recorded_keys, this) {}
 
   // Null outside of a recording.
   static const ReplayedKey* word_of(const Context& context) noexcept {
-    return current_ != nullptr && &current_->context_ == &context ? current_->word_ : nullptr;
+    const RecordedKeys* const keys = thread().recorded_keys;
+    return keys != nullptr && &keys->context_ == &context ? keys->word_ : nullptr;
   }
 
  private:
-  static thread_local constinit inline RecordedKeys* current_ = nullptr;
-
   const Context& context_;
   const ReplayedKey* const word_;
-  RecordedKeys* const outer_;
+  const ThreadGuard<RecordedKeys*> current_;
 };
 
 }  // namespace halftone

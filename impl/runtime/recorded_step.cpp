@@ -10,7 +10,7 @@ namespace halftone {
 
 RecordedStep::RecordedStep(ContextDevice& device, const std::function<void()>& function)
     : device_(device), context_(Ref<Context>::share(device.context)) {
-  if (current_ != nullptr) fail(Code::kState, "", "a graph is captured already; a capture inside it is not possible");
+  if (current() != nullptr) fail(Code::kState, "", "a graph is captured already; a capture inside it is not possible");
   memory_ = device.allocator->allocate(sizeof(Words), Category::kWorkspace);
   try {
     record(function);
@@ -66,10 +66,7 @@ void RecordedStep::call(const std::function<void()>& function) {
   const auto* key = static_cast<const ReplayedKey*>(memory_.data);
   const RecordedKeys keys(*context_, key);
   const CallLog::Suspension own_logs;
-  struct Current {
-    explicit Current(RecordedStep* step) { current_ = step; }
-    ~Current() { current_ = nullptr; }
-  } const current(this);
+  const ThreadGuard current(thread().recorded_step, this);
   struct Sequences {
     RecordedStep& step;
     ~Sequences() { step.sequences_ = step.context_->sequences_taken() - step.first_sequence_; }
@@ -88,7 +85,7 @@ void RecordedStep::run() {
 }
 
 void RecordedStep::replay() {
-  if (current_ != nullptr) fail(Code::kState, "", "a graph is captured; replay after the capture");
+  if (current() != nullptr) fail(Code::kState, "", "a graph is captured; replay after the capture");
   for (const Registered& entry : states_) entry.state->check();
   words_.key.advance = context_->take_sequences(sequences_) - first_sequence_;
   run();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/thread.h"
 #include "runtime/context.h"
 #include "runtime/recorded_keys.h"
 
@@ -41,7 +42,7 @@ class RecordedStep final : public RefCounted {
   void replay();
 
   // The recording of this thread; null if there is none.
-  static RecordedStep* current() noexcept { return current_; }
+  static RecordedStep* current() noexcept { return thread().recorded_step; }
   ContextDevice& device() const noexcept { return device_; }
   // True if the memory was allocated by this recording: it is this step's own.
   bool owns(const Allocation& allocation) const noexcept;
@@ -74,8 +75,6 @@ class RecordedStep final : public RefCounted {
   void run();
   void abandon() noexcept;
   void free_work() noexcept;
-
-  static thread_local constinit inline RecordedStep* current_ = nullptr;
 
   ContextDevice& device_;
   Ref<Context> context_;

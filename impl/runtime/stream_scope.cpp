@@ -4,15 +4,20 @@
 
 namespace halftone {
 
-StreamScope::StreamScope(ContextDevice& device, Stream& stream) : device_(device), stream_(stream), outer_(innermost_) {
-  check(device.device->create_event(&event_));
-  innermost_ = this;
+namespace {
+
+Event* new_event(ContextDevice& device) {
+  Event* event = nullptr;
+  check(device.device->create_event(&event));
+  return event;
 }
 
-StreamScope::~StreamScope() {
-  innermost_ = outer_;
-  event_->destroy();
-}
+}  // namespace
+
+StreamScope::StreamScope(ContextDevice& device, Stream& stream)
+    : device_(device), stream_(stream), event_(new_event(device)), innermost_(thread().stream_scope, this) {}
+
+StreamScope::~StreamScope() { event_->destroy(); }
 
 void StreamScope::follow_default_stream() {
   check(event_->record(device_.device->stream()));

@@ -6,6 +6,7 @@
 // Storage::record_stream: tensors from outside that the scope reads, and its results where another stream reads them.
 #pragma once
 
+#include "core/thread.h"
 #include "runtime/context.h"
 
 namespace halftone {
@@ -25,18 +26,16 @@ class StreamScope {
 
   // This thread's innermost scope of the device, or null.
   static StreamScope* innermost(const ContextDevice& device) noexcept {
-    StreamScope* scope = innermost_;
-    while (scope != nullptr && &scope->device_ != &device) scope = scope->outer_;
+    StreamScope* scope = thread().stream_scope;
+    while (scope != nullptr && &scope->device_ != &device) scope = scope->innermost_.outer();
     return scope;
   }
 
  private:
-  static thread_local constinit inline StreamScope* innermost_ = nullptr;
-
   ContextDevice& device_;
   Stream& stream_;
-  Event* event_ = nullptr;
-  StreamScope* outer_;
+  Event* const event_;
+  const ThreadGuard<StreamScope*> innermost_;
 };
 
 // The stream for this thread's work on the device.

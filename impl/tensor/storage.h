@@ -9,6 +9,7 @@
 
 #include "core/foreign_function.h"
 #include "core/ref.h"
+#include "core/thread.h"
 #include "runtime/recorded_step.h"
 
 namespace halftone {
@@ -41,20 +42,13 @@ class StorageRestorer {
 // inner mark is not covered by the outer one.
 class StorageMark {
  public:
-  StorageMark() noexcept : outer_(current_) { current_ = number_; }
-  ~StorageMark() { current_ = outer_; }
-  StorageMark(const StorageMark&) = delete;
-  StorageMark& operator=(const StorageMark&) = delete;
-
   bool covers(const Storage& storage) const noexcept;
 
  private:
-  friend class Storage;
   static uint64_t next_number() noexcept;
-  static thread_local constinit inline uint64_t current_ = 0;  // 0: none
 
   const uint64_t number_ = next_number();
-  const uint64_t outer_;
+  const ThreadGuard<uint64_t> current_{thread().storage_mark, number_};
 };
 
 // The memory that a storage had when it was lent by its address, as to another library.
@@ -154,7 +148,7 @@ class Storage final : public RefCounted {
   std::atomic<StorageRestorer*> restorer_{nullptr};
   std::atomic<uint64_t> writes_{0};
   std::atomic<uint64_t> whole_writes_{0};
-  uint64_t mark_ = StorageMark::current_;
+  uint64_t mark_ = thread().storage_mark;
 };
 
 inline bool StorageMark::covers(const Storage& storage) const noexcept { return storage.mark_ == number_; }

@@ -20,13 +20,13 @@ TEST(ForwardKeys, KeysBelongToTheInnermostGuardAndToOneContext) {
   const auto other = make_ref<Context>(ContextOptions{.seed = 5});
   const auto keys = make_ref<ForwardKeys>(*context, Kind::kByRank, 1);
   EXPECT_EQ(context->next_key().seed, 5u);
-  const ForwardKeys::Guard outer;
+  const ForwardKeysGuard outer;
   {
-    const ForwardKeys::Guard inner;
+    const ForwardKeysGuard inner;
     keys->take();
     EXPECT_NE(context->next_key().seed, 5u);
     EXPECT_EQ(other->next_key().seed, 5u);
-    const ForwardKeys::Guard nested;
+    const ForwardKeysGuard nested;
     EXPECT_NE(context->next_key().seed, 5u);
   }
   EXPECT_EQ(context->next_key().seed, 5u);
@@ -36,7 +36,7 @@ TEST(ForwardKeys, ACallThatFailsReturnsTheDrawsOfItsMicrobatch) {
   const auto context = make_ref<Context>(ContextOptions{.seed = 5});
   const auto keys = make_ref<ForwardKeys>(*context, Kind::kByMicrobatch, 0);
   keys->begin_microbatch(3);
-  const ForwardKeys::Guard guard;
+  const ForwardKeysGuard guard;
   keys->take();
   PhiloxKey failed[2], again[2];
   {
@@ -54,7 +54,7 @@ TEST(ForwardKeys, ARecordingRefusesKeysThatItCannotReplay) {
   const auto context = make_ref<Context>(ContextOptions{.seed = 5});
   const ReplayedKey word = {};
   const RecordedKeys recording(*context, &word);
-  const ForwardKeys::Guard guard;
+  const ForwardKeysGuard guard;
   make_ref<ForwardKeys>(*context, Kind::kByRank, 0)->take();
   EXPECT_EQ(context->next_key().replayed, &word);
   const auto keys = make_ref<ForwardKeys>(*context, Kind::kByMicrobatch, 0);
