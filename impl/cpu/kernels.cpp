@@ -19,6 +19,7 @@ const Kernels& kernels() noexcept {
       .index = kIndexKernels,
       .select = kSelectKernels,
       .random = kRandomKernels,
+      .statistics = kStatisticsKernels,
       .optim = kOptimKernels,
   };
   return table;

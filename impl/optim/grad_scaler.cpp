@@ -16,9 +16,12 @@ GradScaler::GradScaler(ContextDevice& device, const ScalerSettings& settings, fl
   ScalerState initial;
   initial.scale = initial_scale;
   initial.hysteresis_left = settings.hysteresis;
+  initial.wants_histogram = wants_histogram(settings, initial) ? 1 : 0;
   state_ = from_host(device, DType::kU8, {static_cast<int64_t>(sizeof initial)}, &initial, Category::kOptimizer);
   scale_ = Tensor(state_.storage(), DType::kF32, {}, {}, 0);
-  if (settings.histogram_limit > 0.0) counts_ = full(device, DType::kI64, {kExponentBins}, 0.0, Category::kOptimizer);
+  if (settings.histogram_limit <= 0.0) return;
+  const TensorSummary none;
+  gradients_ = from_host(device, DType::kU8, {static_cast<int64_t>(sizeof none)}, &none, Category::kOptimizer);
 }
 
 // A step that was prepared here must not find the scale of a scaler that is gone.
@@ -53,7 +56,7 @@ void GradScaler::require_device(const Optimizer& optimizer) const {
 // Makes room first, so that an optimizer that is unscaled is always in the list.
 void GradScaler::unscale_gradients(Optimizer& optimizer) {
   make_room(optimizers_, 1);
-  if (counts_.defined()) optimizer.count_exponents(settings_, device_state(), counts());
+  if (gradients_.defined()) optimizer.summarize_gradients(&device_state()->wants_histogram, gradients());
   optimizer.unscale(*this, device_state());
   optimizers_.push_back(Ref<Optimizer>::share(&optimizer));
 }
@@ -100,7 +103,8 @@ void GradScaler::step(Optimizer& optimizer) {
 void GradScaler::update() {
   if (!enabled_) return;
   if (!awaits_update()) fail(Code::kState, "scaler", "no optimizer was unscaled or stepped since the last update");
-  launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state(), counts());
+  launch("update_scale", device(), &Kernels::optim, &OptimKernels::update_scale, settings_, device_state(),
+         gradients());
   end_orders();
   if (settings_.at_minimum == AtMinimum::kError && state().collapsed != 0) {
     fail(Code::kState, "scaler", "the scale is at its minimum of %g and a gradient is still not finite",
@@ -118,7 +122,9 @@ ScalerState GradScaler::state() const {
 
 void GradScaler::set_state(const ScalerState& state) {
   if (awaits_update()) fail(Code::kState, "scaler", "scaler waits for its update; set the state after it");
-  write_from_host(state_, DType::kU8, &state);
+  ScalerState written = state;
+  written.wants_histogram = wants_histogram(settings_, state) ? 1 : 0;
+  write_from_host(state_, DType::kU8, &written);
 }
 
 }  // namespace halftone::optim

@@ -47,13 +47,15 @@ class GradScaler final : public RefCounted {
   void end_orders() noexcept;
   ContextDevice& device() const { return state_.device(); }
   ScalerState* device_state() const { return static_cast<ScalerState*>(state_.data()); }
-  int64_t* counts() const { return counts_.defined() ? static_cast<int64_t*>(counts_.data()) : nullptr; }
+  TensorSummary* gradients() const {
+    return gradients_.defined() ? static_cast<TensorSummary*>(gradients_.data()) : nullptr;
+  }
 
   ScalerSettings settings_;
   bool enabled_;
-  Tensor state_;   // one ScalerState, in bytes
-  Tensor scale_;   // its first member, as a scalar
-  Tensor counts_;  // i64, of gradients by exponent since the last update; undefined without a histogram
+  Tensor state_;      // one ScalerState, in bytes
+  Tensor scale_;      // its first member, as a scalar
+  Tensor gradients_;  // one TensorSummary of those since the last update, in bytes; undefined without a histogram
   // Those unscaled since the last update, most of them stepped as well. Each knows its stage, so that the calls for
   // many optimizers take linear time; the memory stays, so that a steady step allocates nothing.
   std::vector<Ref<Optimizer>> optimizers_;

@@ -243,10 +243,10 @@ void Optimizer::unscale(const GradScaler& by, ScalerState* scaler) {
   order_.unscale(by);
 }
 
-void Optimizer::count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts) {
+void Optimizer::summarize_gradients(const int32_t* condition, TensorSummary* summary) {
   const Plan& plan = current_plan();
-  launch("grad_exponents", device(), &Kernels::optim, &OptimKernels::grad_exponents, plan.list(plan.grads), settings,
-         scaler, counts);
+  launch("grad_summary", device(), &Kernels::statistics, &StatisticsKernels::summarize_gradients, plan.list(plan.grads),
+         condition, summary);
 }
 
 void Optimizer::end_order(const GradScaler& scaler) {

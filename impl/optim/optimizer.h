@@ -59,8 +59,8 @@ class Optimizer : public RefCounted, public UpdateRule {
   // Pass 1 over the gradients: from here to the step their factor is 1/scale, and the result of the check for finite
   // gradients holds.
   void unscale(const GradScaler& by, ScalerState* scaler);
-  // Adds the gradients to a scaler's histogram, where its next update wants one.
-  void count_exponents(const ScalerSettings& settings, const ScalerState* scaler, int64_t* counts);
+  // Adds the gradients to a summary unless *condition, in device memory, is 0.
+  void summarize_gradients(const int32_t* condition, TensorSummary* summary);
   // Updates the weights after unscale.
   void step_unscaled(const Schedule& schedule);
   // The scaler was updated, or is destroyed: takes an unscale back whose step is not to come.

@@ -9,7 +9,6 @@
 #include "backend/formula/block_code.h"
 #include "backend/formula/box_muller.h"
 #include "backend/formula/elu.h"
-#include "backend/formula/exponent_histogram.h"
 #include "backend/formula/gelu.h"
 #include "backend/formula/grad_scaler.h"
 #include "backend/formula/hyperbolic_tangent.h"

@@ -183,30 +183,46 @@ TEST_F(NormOnCuda, AddsPartsOfParametersInTheOrderOfTheTree) {
   expect_same_sum(single);
 }
 
-// ---- Exponents
+// ---- Summaries
 
-TEST_F(GradCheckOnCuda, ExponentsAreCountedIfTheNextUpdateUsesThem) {
+TEST_F(GradCheckOnCuda, GradientsAreSummarizedWhereTheConditionIsMet) {
   Gradients gradients = some_gradients();
   gradients.tensors[5].set(0, kInfinity);
   gradients.tensors[5].set(1, kNan);
   gradients.tensors[5].set(2, 0);
   gradients.plan();
-  ScalerSettings settings;
-  settings.histogram_limit = 100;
-  for (const int64_t interval : {int64_t{1}, int64_t{5}}) {
-    settings.growth_interval = interval;
-    ScalerState scaler;
-    std::vector<int64_t> cpu(kExponentBins, 2), gpu = cpu;
-    ASSERT_TRUE(cpu_kernels().grad_exponents(cpu_stream(), gradients.here(), settings, &scaler, cpu.data()).ok());
+  for (const int32_t condition : {0, 1}) {
+    TensorSummary cpu, gpu;
+    cpu.exponents[3] = gpu.exponents[3] = 2;
+    const StatisticsKernels& here = device().device->kernels().statistics;
+    ASSERT_TRUE(here.summarize_gradients(cpu_stream(), gradients.here(), &condition, &cpu).ok());
     DeviceCopies copies(cuda());
-    int64_t* const counts = copies.send(gpu.data(), gpu.size());
-    ASSERT_TRUE(
-        copies.kernels()
-            .optim.grad_exponents(copies.stream(), gradients.there(copies), settings, copies.lend(&scaler, 1), counts)
-            .ok());
+    TensorSummary* const there = copies.send(&gpu, 1);
+    const StatisticsKernels& kernels = copies.kernels().statistics;
+    const int32_t* const lent = copies.lend(&condition, 1);
+    ASSERT_TRUE(kernels.summarize_gradients(copies.stream(), gradients.there(copies), lent, there).ok());
     ASSERT_TRUE(copies.fetch().ok());
     EXPECT_EQ(gpu, cpu);
-    EXPECT_EQ(gpu[127] > 2, interval == 1);
+    EXPECT_EQ(gpu.extremes.nans, condition);
+  }
+}
+
+TEST_F(GradCheckOnCuda, ViewsAreSummarizedAsOnTheCpu) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E5M2}) {
+    for (const Shape& strides : {Shape{33, 1}, Shape{40, 1}, Shape{1, 300}, Shape{0, 1}}) {
+      HostTensor tensor(dtype, {300, 33}, strides);
+      tensor.fill_uniform(-2, 2, 1);
+      tensor.set(7, 0);
+      tensor.set(8, kInfinity);
+      tensor.set(9, kNan);
+      TensorSummary cpu, gpu;
+      ASSERT_TRUE(device().device->kernels().statistics.summarize(cpu_stream(), tensor.view(), &cpu).ok());
+      DeviceCopies copies(cuda());
+      TensorSummary* const there = copies.send(&gpu, 1);
+      ASSERT_TRUE(copies.kernels().statistics.summarize(copies.stream(), copies.send(tensor), there).ok());
+      ASSERT_TRUE(copies.fetch().ok());
+      EXPECT_EQ(gpu, cpu) << name_of(dtype);
+    }
   }
 }
 
@@ -215,61 +231,66 @@ TEST_F(GradCheckOnCuda, ExponentsAreCountedIfTheNextUpdateUsesThem) {
 struct States {
   OptimizerState optimizer = {.step = 4, .grad_norm_squared = 9, .grad_factor = 0.5f, .offending_parameter = 3};
   ScalerState scaler;
-  std::vector<int64_t> counts = std::vector<int64_t>(kExponentBins, 1);
+  TensorSummary gradients;
+
+  States() {
+    for (int64_t& count : gradients.exponents) count = 1;
+  }
 };
 
 class StatesOnCuda : public GradCheckOnCuda, public testing::WithParamInterface<float> {
  protected:
-  using Call = std::function<Status(const OptimKernels&, Stream&, OptimizerState*, ScalerState*, int64_t*)>;
+  using Call = std::function<Status(const OptimKernels&, Stream&, OptimizerState*, ScalerState*, TensorSummary*)>;
 
   void expect_same(const Call& call) {
     States cpu, gpu;
     cpu.optimizer.found_inf = gpu.optimizer.found_inf = GetParam();
     cpu.scaler.found_inf = gpu.scaler.found_inf = GetParam();
-    ASSERT_TRUE(call(cpu_kernels(), cpu_stream(), &cpu.optimizer, &cpu.scaler, cpu.counts.data()).ok());
+    ASSERT_TRUE(call(cpu_kernels(), cpu_stream(), &cpu.optimizer, &cpu.scaler, &cpu.gradients).ok());
     DeviceCopies copies(cuda());
     OptimizerState* const optimizer = copies.send(&gpu.optimizer, 1);
     ScalerState* const scaler = copies.send(&gpu.scaler, 1);
-    int64_t* const counts = copies.send(gpu.counts.data(), gpu.counts.size());
-    ASSERT_TRUE(call(copies.kernels().optim, copies.stream(), optimizer, scaler, counts).ok());
+    TensorSummary* const gradients = copies.send(&gpu.gradients, 1);
+    ASSERT_TRUE(call(copies.kernels().optim, copies.stream(), optimizer, scaler, gradients).ok());
     ASSERT_TRUE(copies.fetch().ok());
     EXPECT_EQ(std::memcmp(&cpu.optimizer, &gpu.optimizer, sizeof cpu.optimizer), 0);
     EXPECT_EQ(std::memcmp(&cpu.scaler, &gpu.scaler, sizeof cpu.scaler), 0);
-    EXPECT_EQ(cpu.counts, gpu.counts);
+    EXPECT_EQ(cpu.gradients, gpu.gradients);
   }
 };
 
 TEST_P(StatesOnCuda, ChangeAsOnTheCpu) {
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
     return k.accept_gradients(s, o);
   });
   for (const double max_norm : {2.0, 4.0}) {
-    expect_same([=](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+    expect_same([=](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
       return k.guard_norm(s, {.max_norm = max_norm, .max_ratio = 2, .decay = 0.9}, o);
     });
   }
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
     return k.set_clip_value(s, 0.25f, o);
   });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
     const Schedule cosine = {.kind = ScheduleKind::kCosine, .total_steps = 10, .final_factor = 0.1, .warmup_steps = 2};
     return k.begin_step(s, cosine, {}, o);
   });
-  expect_same(
-      [](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) { return k.end_step(s, o); });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState* scaler, int64_t*) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
+    return k.end_step(s, o);
+  });
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState* scaler, TensorSummary*) {
     return k.unscale(s, scaler, o);
   });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, int64_t*) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
     return k.clip_by_norm(s, 0.7, o);
   });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState*, ScalerState* scaler, int64_t* counts) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState*, ScalerState* scaler, TensorSummary* gradients) {
     ScalerSettings settings;
     settings.growth_interval = 1;
     settings.histogram_limit = 1000;
-    return k.update_scale(s, settings, scaler, counts);
+    return k.update_scale(s, settings, scaler, gradients);
   });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState*, ScalerState* scaler, int64_t*) {
+  expect_same([](const OptimKernels& k, Stream& s, OptimizerState*, ScalerState* scaler, TensorSummary*) {
     return k.update_scale(s, ScalerSettings(), scaler, nullptr);
   });
 }

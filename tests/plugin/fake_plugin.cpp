@@ -92,6 +92,7 @@ constexpr Kernels kKernels = {
     .index = {},
     .select = {},
     .random = {},
+    .statistics = {},
     .optim = {},
 };
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "backend/formula/exponent_histogram.h"
 #include "backend/formula/optimizer_state.h"
+#include "backend/formula/tensor_summary.h"
 #include "core/host_device.h"
 
 namespace halftone {
@@ -42,9 +42,9 @@ struct ScalerState {
   float found_inf = 0.0f;      // 1 where any optimizer since the last update met Inf or NaN
   int64_t growth_tracker = 0;  // finite steps since the last overflow or growth, see grow
   int32_t hysteresis_left = 1;
-  int32_t collapsed = 0;  // 1 where the last update found the scale at its minimum and had to lower it
-  float ceiling = 0.0f;   // what fit_scale must not pass since an overflow; 0: nothing but the maximum
-  int32_t reserved = 0;
+  int32_t collapsed = 0;        // 1 where the last update found the scale at its minimum and had to lower it
+  float ceiling = 0.0f;         // what fit_scale must not pass since an overflow; 0: nothing but the maximum
+  int32_t wants_histogram = 0;  // 1 if the next update uses the gradients' histogram, by wants_histogram()
 };
 
 // scale * factor before the one rounding to FP32; a product of two FP32 numbers is exact in double.
@@ -123,6 +123,7 @@ HALFTONE_HOST_DEVICE inline void update_scale(const ScalerSettings& settings, Sc
     grow(settings, state, counts);
   }
   state.found_inf = 0.0f;
+  state.wants_histogram = wants_histogram(settings, state) ? 1 : 0;
 }
 
 // After pass 1 over an optimizer's gradients: the update undoes the scale, and the scaler remembers found_inf.

@@ -20,6 +20,7 @@
 #include "backend/kernels/reduce.h"
 #include "backend/kernels/resample.h"
 #include "backend/kernels/select.h"
+#include "backend/kernels/statistics.h"
 
 namespace halftone {
 
@@ -37,6 +38,7 @@ struct Kernels {
   IndexKernels index;
   SelectKernels select;
   RandomKernels random;
+  StatisticsKernels statistics;
   OptimKernels optim;
 };
 

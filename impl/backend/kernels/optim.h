@@ -91,11 +91,9 @@ struct OptimKernels {
   // formula/grad_scaler.h on the device, so that a step never waits for the device.
   Status (*unscale)(Stream&, ScalerState* scaler, OptimizerState* state) noexcept;
   Status (*clip_by_norm)(Stream&, double max_norm, OptimizerState* state) noexcept;
-  // `counts` has kExponentBins elements, all 0 afterwards; null if the settings want no histogram.
-  Status (*update_scale)(Stream&, const ScalerSettings& settings, ScalerState* scaler, int64_t* counts) noexcept;
-  // Adds every gradient to the bins of formula/exponent_histogram.h if the next update uses them.
-  Status (*grad_exponents)(Stream&, const MultiTensor<GradSlot>&, const ScalerSettings& settings,
-                           const ScalerState* scaler, int64_t* counts) noexcept;
+  // `gradients` is TensorSummary() afterwards; null if the settings want no histogram.
+  Status (*update_scale)(Stream&, const ScalerSettings& settings, ScalerState* scaler,
+                         TensorSummary* gradients) noexcept;
   // The updates. `groups` is device memory.
   Status (*adamw)(Stream&, const MultiTensor<UpdateSlot>&, const AdamwGroup* groups,
                   const OptimizerState* state) noexcept;

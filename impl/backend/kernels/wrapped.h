@@ -20,6 +20,7 @@ constexpr auto group_of(const LossKernels*) { return &Kernels::loss; }
 constexpr auto group_of(const IndexKernels*) { return &Kernels::index; }
 constexpr auto group_of(const SelectKernels*) { return &Kernels::select; }
 constexpr auto group_of(const RandomKernels*) { return &Kernels::random; }
+constexpr auto group_of(const StatisticsKernels*) { return &Kernels::statistics; }
 constexpr auto group_of(const OptimKernels*) { return &Kernels::optim; }
 
 // Every entry is Wrapper<&Group::entry>::run, of the entry's own type.
@@ -139,6 +140,11 @@ constexpr Kernels wrapped_kernels() {
               .dropout = Wrapper<&RandomKernels::dropout>::run,
               .permutation = Wrapper<&RandomKernels::permutation>::run,
           },
+      .statistics =
+          {
+              .summarize = Wrapper<&StatisticsKernels::summarize>::run,
+              .summarize_gradients = Wrapper<&StatisticsKernels::summarize_gradients>::run,
+          },
       .optim =
           {
               .grad_norm = Wrapper<&OptimKernels::grad_norm>::run,
@@ -151,7 +157,6 @@ constexpr Kernels wrapped_kernels() {
               .unscale = Wrapper<&OptimKernels::unscale>::run,
               .clip_by_norm = Wrapper<&OptimKernels::clip_by_norm>::run,
               .update_scale = Wrapper<&OptimKernels::update_scale>::run,
-              .grad_exponents = Wrapper<&OptimKernels::grad_exponents>::run,
               .adamw = Wrapper<&OptimKernels::adamw>::run,
               .adam = Wrapper<&OptimKernels::adam>::run,
               .lion = Wrapper<&OptimKernels::lion>::run,

@@ -6,7 +6,6 @@
 #include "cpu/kernel_groups.h"
 #include "cpu/optim/adafactor.h"
 #include "cpu/optim/average.h"
-#include "cpu/optim/grad_exponents.h"
 #include "cpu/optim/grad_norm.h"
 #include "cpu/optim/split_master.h"
 #include "cpu/optim/update.h"
@@ -60,9 +59,9 @@ Status clip_by_norm(Stream&, double max_norm, OptimizerState* state) noexcept {
   return {};
 }
 
-Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler, int64_t* counts) noexcept {
-  halftone::update_scale(settings, *scaler, counts);
-  if (counts != nullptr) std::fill_n(counts, kExponentBins, 0);
+Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler, TensorSummary* gradients) noexcept {
+  halftone::update_scale(settings, *scaler, gradients != nullptr ? gradients->exponents : nullptr);
+  if (gradients != nullptr) *gradients = TensorSummary();
   return {};
 }
 
@@ -79,7 +78,6 @@ const OptimKernels kOptimKernels = {
     .unscale = unscale,
     .clip_by_norm = clip_by_norm,
     .update_scale = update_scale,
-    .grad_exponents = grad_exponents,
     .adamw = adamw,
     .adam = adam,
     .lion = lion,

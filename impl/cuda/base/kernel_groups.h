@@ -18,6 +18,7 @@ extern const LossKernels kLossKernels;
 extern const IndexKernels kIndexKernels;
 extern const SelectKernels kSelectKernels;
 extern const RandomKernels kRandomKernels;
+extern const StatisticsKernels kStatisticsKernels;
 extern const OptimKernels kOptimKernels;
 
 // The whole table.

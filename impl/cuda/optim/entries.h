@@ -17,9 +17,8 @@ Status begin_step(Stream& stream, const Schedule& schedule, const MultiTensor<Gr
 Status end_step(Stream& stream, OptimizerState* state) noexcept;
 Status unscale(Stream& stream, ScalerState* scaler, OptimizerState* state) noexcept;
 Status clip_by_norm(Stream& stream, double max_norm, OptimizerState* state) noexcept;
-Status update_scale(Stream& stream, const ScalerSettings& settings, ScalerState* scaler, int64_t* counts) noexcept;
-Status grad_exponents(Stream& stream, const MultiTensor<GradSlot>& gradients, const ScalerSettings& settings,
-                      const ScalerState* scaler, int64_t* counts) noexcept;
+Status update_scale(Stream& stream, const ScalerSettings& settings, ScalerState* scaler,
+                    TensorSummary* gradients) noexcept;
 Status adamw(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
              const OptimizerState* state) noexcept;
 Status adam(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,

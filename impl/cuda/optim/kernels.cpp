@@ -14,7 +14,6 @@ const OptimKernels kOptimKernels = {
     .unscale = unscale,
     .clip_by_norm = clip_by_norm,
     .update_scale = update_scale,
-    .grad_exponents = grad_exponents,
     .adamw = adamw,
     .adam = adam,
     .lion = lion,

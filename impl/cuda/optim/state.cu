@@ -56,10 +56,10 @@ struct ClipByNorm {
 struct UpdateScale {
   ScalerSettings settings;
   ScalerState* scaler;
-  int64_t* counts;
+  TensorSummary* gradients;
   HALFTONE_DEVICE void operator()() const {
-    halftone::update_scale(settings, *scaler, counts);
-    for (int i = 0; counts != nullptr && i < kExponentBins; ++i) counts[i] = 0;
+    halftone::update_scale(settings, *scaler, gradients != nullptr ? gradients->exponents : nullptr);
+    if (gradients != nullptr) *gradients = TensorSummary();
   }
 };
 
@@ -100,8 +100,9 @@ Status clip_by_norm(Stream& stream, double max_norm, OptimizerState* state) noex
   return run(stream, ClipByNorm{max_norm, state});
 }
 
-Status update_scale(Stream& stream, const ScalerSettings& settings, ScalerState* scaler, int64_t* counts) noexcept {
-  return run(stream, UpdateScale{settings, scaler, counts});
+Status update_scale(Stream& stream, const ScalerSettings& settings, ScalerState* scaler,
+                    TensorSummary* gradients) noexcept {
+  return run(stream, UpdateScale{settings, scaler, gradients});
 }
 
 }  // namespace halftone::cuda

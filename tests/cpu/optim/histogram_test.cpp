@@ -1,4 +1,4 @@
-// Counts gradients by exponent, and chooses the scale from the counts.
+// The scale that counts of gradients by exponent ask for.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,11 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/chunks.h"
 #include "cpu/device.h"
 #include "cpu/kernel_groups.h"
-#include "host_tensor.h"
-#include "instruction_sets.h"
 
 namespace halftone {
 namespace {
@@ -20,84 +17,6 @@ using Counts = std::array<int64_t, kExponentBins>;
 
 // A limit of 2^11, and a scale that every step fits to it.
 ScalerSettings fitted_each_step() { return {.growth_interval = 1, .histogram_limit = 2048}; }
-
-Counts counted(const std::vector<const HostTensor*>& gradients, int threads = 1, int64_t growth_tracker = 0,
-               const ScalerSettings& settings = fitted_each_step()) {
-  std::vector<GradSlot> slots;
-  std::vector<int64_t> sizes;
-  for (const HostTensor* gradient : gradients) {
-    slots.push_back({gradient->data(), gradient->view().dtype, static_cast<int32_t>(slots.size()), gradient->numel()});
-    sizes.push_back(gradient->numel());
-  }
-  const std::vector<Chunk> chunks = plan_chunks(sizes);
-  ThreadPool pool(threads);
-  cpu::CpuStream stream(pool);
-  ScalerState state;
-  state.growth_tracker = growth_tracker;
-  // A guard after the last bin, and counts that start above 0.
-  std::vector<int64_t> bins(kExponentBins + 1, 1000);
-  const MultiTensor<GradSlot> list = {slots.data(), chunks.data(), static_cast<int64_t>(slots.size()),
-                                      static_cast<int64_t>(chunks.size())};
-  EXPECT_TRUE(cpu::kOptimKernels.grad_exponents(stream, list, settings, &state, bins.data()).ok());
-  EXPECT_EQ(bins.back(), 1000);
-  Counts counts;
-  for (size_t e = 0; e < counts.size(); ++e) counts[e] = bins[e] - 1000;
-  return counts;
-}
-
-// Counts the values, not their bit patterns.
-Counts reference(const std::vector<const HostTensor*>& gradients) {
-  Counts counts = {};
-  for (const HostTensor* gradient : gradients) {
-    for (int64_t i = 0; i < gradient->numel(); ++i) {
-      const double value = gradient->get(i);
-      if (value == 0.0 || !std::isfinite(value)) continue;
-      ++counts[static_cast<size_t>(std::max(0, std::ilogb(value) + 127))];
-    }
-  }
-  return counts;
-}
-
-// Magnitudes over the whole range of the dtype, zeros of both signs, Inf and NaN.
-HostTensor wild_gradient(DType dtype, int64_t size, uint32_t seed) {
-  HostTensor gradient(dtype, {size});
-  gradient.fill_uniform(-1, 1, seed);
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double special[] = {0.0, -0.0, kInfinity, -kInfinity, std::nan(""), 0x1p-149, -0x1p-24, 65504, 3e38};
-  for (int64_t i = 0; i < size; ++i) {
-    const int64_t kind = i % 23;
-    if (kind < 9) gradient.set(i, special[kind]);
-    if (kind >= 14) gradient.set(i, std::ldexp(gradient.get(i), static_cast<int>(i * 7 % 280) - 150));
-  }
-  return gradient;
-}
-
-TEST(GradExponents, CountWhatIsFiniteAndNotZeroForEveryDtypeAndSize) {
-  for_each_instruction_set([] {
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-      for (const int64_t size : {int64_t{0}, int64_t{1}, int64_t{63}, int64_t{257}, 2 * kChunkSize + 1}) {
-        const HostTensor gradient = wild_gradient(dtype, size, 3);
-        ASSERT_EQ(counted({&gradient}), reference({&gradient})) << name_of(dtype) << " " << size;
-      }
-    }
-  });
-}
-
-TEST(GradExponents, AddUpOverAListOnAnyNumberOfThreads) {
-  const HostTensor a = wild_gradient(DType::kF32, 5 * kChunkSize + 5, 1), b = wild_gradient(DType::kBF16, 257, 2);
-  const HostTensor c = wild_gradient(DType::kF16, 2 * kChunkSize, 3), none(DType::kF32, {0});
-  const Counts expected = reference({&a, &b, &none, &c});
-  for (const int threads : {1, 2, 7}) EXPECT_EQ(counted({&a, &b, &none, &c}, threads), expected) << threads;
-}
-
-TEST(GradExponents, AreCountedOnlyWhereTheNextUpdateMovesTheScale) {
-  const HostTensor gradient = wild_gradient(DType::kF32, 100, 1);
-  ScalerSettings settings = {.growth_interval = 10, .histogram_limit = 2048};
-  EXPECT_EQ(counted({&gradient}, 1, 8, settings), Counts{});
-  EXPECT_EQ(counted({&gradient}, 1, 9, settings), reference({&gradient}));
-  settings.histogram_limit = 0;
-  EXPECT_EQ(counted({&gradient}, 1, 9, settings), Counts{});
-}
 
 // The counts of these magnitudes, as the rule defines them.
 Counts counts_of(const std::vector<double>& magnitudes) {
@@ -184,15 +103,35 @@ TEST(HistogramScale, RisesToWhereNoCeilingIsNeeded) {
   EXPECT_EQ(state.ceiling, 0.0f);
 }
 
+TEST(HistogramScale, WantsCountsOnlyWhereTheNextUpdateMovesTheScale) {
+  ScalerSettings settings = {.growth_interval = 3, .histogram_limit = 2048};
+  ScalerState state;
+  const Counts counts = counts_of({1.0});
+  std::vector<int> wants;
+  for (int step = 0; step < 7; ++step) {
+    update_scale(settings, state, counts.data());
+    wants.push_back(state.wants_histogram);
+  }
+  EXPECT_EQ(wants, (std::vector<int>{0, 1, 0, 0, 1, 0, 0}));
+  settings.histogram_limit = 0;
+  for (int step = 0; step < 7; ++step) {
+    update_scale(settings, state);
+    EXPECT_EQ(state.wants_histogram, 0) << step;
+  }
+}
+
 TEST(HistogramScale, LeavesNoCountsBehind) {
   ThreadPool pool(1);
   cpu::CpuStream stream(pool);
   ScalerState state;
   for (const float found_inf : {0.0f, 1.0f}) {
-    Counts counts = counts_of({1.0, 3.0});
+    TensorSummary gradients;
+    gradients.exponents[127] = 2;
+    gradients.extremes.zeros = 5;
+    gradients.extremes.add(magnitude_of(3.0f));
     state.found_inf = found_inf;
-    EXPECT_TRUE(cpu::kOptimKernels.update_scale(stream, fitted_each_step(), &state, counts.data()).ok());
-    EXPECT_EQ(counts, Counts{});
+    EXPECT_TRUE(cpu::kOptimKernels.update_scale(stream, fitted_each_step(), &state, &gradients).ok());
+    EXPECT_EQ(gradients, TensorSummary());
   }
   EXPECT_TRUE(cpu::kOptimKernels.update_scale(stream, {}, &state, nullptr).ok());
 }
