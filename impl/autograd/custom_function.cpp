@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "autograd/anomaly.h"
 #include "autograd/gradient_spec.h"
 #include "autograd/node.h"
+#include "autograd/observer.h"
 #include "autograd/saved_tensor.h"
 #include "autograd/scope.h"
 #include "core/error.h"
@@ -50,11 +50,11 @@ struct CustomBackward final : Node {
   void release_saved() noexcept override { saved.clear(); }
 };
 
-void check_results(const CustomFunction& function, const std::vector<Tensor>& results,
+void watch_results(const CustomFunction& function, const std::vector<Tensor>& results,
                    const std::vector<Tensor>& inputs) {
   std::vector<const Tensor*> given;
   for (const Tensor& input : inputs) given.push_back(&input);
-  for (const Tensor& result : results) check_result(function.name(), result, given);
+  for (const Tensor& result : results) watch_result(function.name(), result, given);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::vector<Tensor> record_custom(const Ref<CustomFunction>& function, const Cus
   }
   std::vector<Tensor> results;
   for (const Tensor& output : application.outputs) results.push_back(output.detach());
-  if (in_anomaly_mode()) check_results(*function, results, application.inputs);
+  if (is_watched()) watch_results(*function, results, application.inputs);
   if (!scope().grad_enabled || std::none_of(application.inputs.begin(), application.inputs.end(), requires_grad)) {
     return results;
   }

@@ -14,6 +14,7 @@ class Engine;            // autograd/engine.cpp
 class ForwardKeysGuard;  // runtime/forward_keys.h
 class KeyTape;           // runtime/key_tape.h
 class Node;              // autograd/node.h
+class Observer;          // autograd/observer.h
 class RecomputePass;     // autograd/recompute.h
 class RecomputedTensors;
 class RecordedKeys;  // runtime/recorded_keys.h
@@ -35,7 +36,7 @@ struct Modes {
   const AutocastPolicy* autocast = nullptr;  // borrowed; the open scope keeps it
 };
 
-// What autograd, operations and modules read, by scope() of autograd/scope.h.
+// The part that autograd, operations and modules read, by scope() of autograd/scope.h.
 struct Scope : Modes {
   Anomaly anomaly = Anomaly::kNothing;
   bool defers_weights = false;          // modules are made without memory for their weights
@@ -51,6 +52,7 @@ struct Thread {
   Scope scope;
   const char* name = "thread";            // in traces
   const char* trace_span = nullptr;       // the name of the innermost span; null without a trace
+  Observer* observer = nullptr;           // of results; null: none
   CallLog* call_log = nullptr;            // of the call of the C API under way
   RecordedStep* recorded_step = nullptr;  // the recording under way
   RecordedKeys* recorded_keys = nullptr;  // its random keys

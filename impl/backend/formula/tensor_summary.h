@@ -44,7 +44,7 @@ struct Extremes {
   bool operator==(const Extremes&) const = default;
 };
 
-// Of elements as FP32: every other float is exact there, but f64, which is rounded to nearest.
+// Elements count as FP32, which holds every smaller float exactly; f64 is rounded to nearest.
 struct TensorSummary {
   int64_t exponents[kExponentBins] = {};
   Extremes<int64_t> extremes;

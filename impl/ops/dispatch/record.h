@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "autograd/anomaly.h"
+#include "autograd/observer.h"
 #include "autograd/saved_tensor.h"
 #include "autograd/scope.h"
 
@@ -22,8 +22,8 @@ void connect(Ref<Node> node, const Tensor& result, std::span<const Tensor* const
 // `op` names the operation where the node's name is not known before it is filled.
 template <class BackwardNode>
 BackwardNode* record(const Tensor& result, std::span<const Tensor* const> inputs, const char* op = nullptr) {
-  if (in_anomaly_mode()) [[unlikely]]
-    check_result(op != nullptr ? op : make_ref<BackwardNode>()->name(), result, inputs);
+  if (is_watched()) [[unlikely]]
+    watch_result(op != nullptr ? op : make_ref<BackwardNode>()->name(), result, inputs);
   if (!should_record(inputs)) return nullptr;
   Ref<BackwardNode> node = make_ref<BackwardNode>();
   BackwardNode* recorded = node.get();

@@ -177,9 +177,9 @@ ops::SumAndNorm apply_row_norm_to_sum(Op op, const RowNorm& norm, const NormOper
   Tensor result = empty(x.device(), operands.result.value_or(autocast_unary(op, sum).result), x.shape());
   call.launch_forward({x.view(), residual.view(), sum.view()}, norm_compute_dtype(sum.dtype()), statistics, result);
   const Tensor* const inputs[] = {&x, &operands.weight, &operands.bias, &residual};
-  if (in_anomaly_mode()) {
-    check_result(name_of(op), sum, inputs);
-    check_result(name_of(op), result, inputs);
+  if (is_watched()) {
+    watch_result(name_of(op), sum, inputs);
+    watch_result(name_of(op), result, inputs);
   }
   if (!should_record(inputs)) return {sum, result};
   Ref<RowNormBackward> node = make_ref<RowNormBackward>(2u);

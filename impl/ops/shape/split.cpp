@@ -62,6 +62,9 @@ Ranges plan_ranges(const Tensor& input, int dim, std::span<const int64_t> sizes)
 
 void record_parts(const Tensor& input, Ranges ranges, std::span<const Tensor> parts) {
   const Tensor* const inputs[] = {&input};
+  if (is_observed()) {
+    for (const Tensor& part : parts) show_result("split", part, inputs);
+  }
   if (!should_record(inputs)) return;
   Ref<SplitBackward> node = make_ref<SplitBackward>(parts.size());
   node->ranges = std::move(ranges);
