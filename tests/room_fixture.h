@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "autograd/accumulate_grad.h"
 #include "autograd/engine.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "core/error.h"
 #include "tensor/factory.h"
 

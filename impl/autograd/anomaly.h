@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "autograd/scope.h"
 
 namespace halftone {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autograd/gradient_spec.h"
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "autograd/observer.h"
 #include "autograd/saved_tensor.h"
 #include "autograd/scope.h"

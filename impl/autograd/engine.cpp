@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/accumulate_grad.h"
 #include "autograd/anomaly.h"
-#include "autograd/capture.h"
+#include "autograd/graph/capture.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "autograd/recompute.h"
 #include "autograd/scope.h"
 #include "core/error.h"
@@ -165,7 +165,7 @@ class Engine {
     const TraceSpan span(TraceKind::kBackward, [&] { return node.name(); });
     scope().node = &node;
     if (capture_ == nullptr) {
-      InputGrads inputs(node.edges_, input_grads_);
+      InputGrads inputs(node.edges_, input_grads_, !in_anomaly_mode());
       return node.backward(grads_, inputs);
     }
     InputGrads inputs(node.edges_, input_grads_, is_needed_);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "autograd/gradient_spec.h"
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "core/error.h"
 
 namespace halftone {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "autograd/hook_list.h"
+#include "autograd/graph/hook_list.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

@@ -9,60 +9,18 @@
 #include <string>
 #include <utility>
 
-#include "autograd/accumulate_grad.h"
-#include "autograd/deferred_weights.h"
-#include "autograd/leaf_tensor.h"
-#include "autograd/state_memory.h"
+#include "autograd/leaf/accumulate_grad.h"
+#include "autograd/placement/master_memory.h"
+#include "autograd/placement/shard.h"
+#include "autograd/placement/shard_ranks.h"
+#include "autograd/placement/state_memory.h"
+#include "autograd/update_rule.h"
+#include "autograd/weights/deferred_weights.h"
+#include "autograd/weights/leaf_tensor.h"
 
 namespace halftone {
 
 class Parameter;
-
-// The ranks that share the update of a parameter, as its optimizer sees them. Every rank calls these functions at the
-// same places.
-class ShardRanks : public RefCounted {
- public:
-  virtual int32_t size() const noexcept = 0;
-  // Writes every rank's `own`, 1-D, to `all`, one after another. Throws the errors of the group.
-  virtual void gather(const Tensor& own, const Tensor& all) = 0;
-  // Parameters whose weights travel together. An optimizer updates one set of them after another, the lowest number
-  // first, so that the weights of one travel while the next one is updated.
-  virtual size_t set_of(const Parameter&) const noexcept { return 0; }
-  // Call before a change of weights. Waits until no message reads or writes them. Asks no other rank.
-  virtual void settle() noexcept {}
-  // Call after a change of the shards of a set. Starts the gather of its weights; a read of them throws its error.
-  virtual void updated_set(size_t) noexcept {}
-  // An optimizer has changed all the shards that it wants to. Throws the errors of the group.
-  virtual void updated() = 0;
-};
-
-// A setting of an optimizer, as a number or a word.
-struct UpdateSetting {
-  size_t group;
-  const char* name;
-  double value = 0;
-  const char* word = nullptr;  // in place of the number
-};
-
-// The optimizer of a parameter, as the ranks see it that compare their settings.
-class UpdateRule {
- public:
-  // Appends the settings that must be equal on all ranks; waits for no device. `with_position`: also the number of
-  // steps, which decides a schedule's factor.
-  virtual void list_settings(bool with_position, std::vector<UpdateSetting>& to) const = 0;
-
- protected:
-  ~UpdateRule() = default;
-};
-
-// A range of the flattened parameter: what an optimizer updates here.
-struct Shard {
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
-// kShared: the master lives in the caller's buffer, so it must not be moved or replaced.
-enum class MasterMemory { kOwn, kShared };
 
 // The end of graphs at a parameter: the accumulator of its gradient, which all leaf tensors of the parameter share. A
 // graph refers to it and not to the parameter, because the parameter keeps leaf tensors and would otherwise keep itself

@@ -13,7 +13,7 @@ class CallLog;           // core/call_log.h
 class Engine;            // autograd/engine.cpp
 class ForwardKeysGuard;  // runtime/forward_keys.h
 class KeyTape;           // runtime/key_tape.h
-class Node;              // autograd/node.h
+class Node;              // autograd/graph/node.h
 class Observer;          // autograd/observer.h
 class RecomputePass;     // autograd/recompute.h
 class RecomputedTensors;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autograd/hook_list.h"
+#include "autograd/graph/hook_list.h"
 #include "autograd/parameter_set.h"
 #include "core/dead_list.h"
 

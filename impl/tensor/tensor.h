@@ -9,7 +9,7 @@
 
 namespace halftone {
 
-// The receiver of a tensor's gradient: an operation's node or a leaf's accumulator (autograd/node.h).
+// The receiver of a tensor's gradient: an operation's node or a leaf's accumulator (autograd/graph/node.h).
 class GradientSource : public RefCounted {};
 
 class Tensor {

@@ -1,6 +1,6 @@
 // The memory of gradients: the first delivery allocates it, and zero_grad releases it, unless other code refers to
 // it.
-#include "autograd/accumulate_grad.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "ops/ops.h"
 #include "room_fixture.h"
 

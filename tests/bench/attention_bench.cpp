@@ -12,8 +12,8 @@
 #include <limits>
 #include <vector>
 
-#include "autograd/accumulate_grad.h"
 #include "autograd/engine.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "autograd/scope.h"
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"

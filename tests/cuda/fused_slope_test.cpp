@@ -1,8 +1,8 @@
 // The backward of activation_linear on a CUDA device whose products may end in cuBLASLt's GELU.
 #include <cmath>
 
-#include "autograd/accumulate_grad.h"
 #include "autograd/engine.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "cuda_device.h"
 #include "ops/matmul/matmul.h"
 #include "room_fixture.h"

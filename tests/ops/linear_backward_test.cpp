@@ -1,6 +1,6 @@
 // The gradient of a bias comes from the product that gives the weight's, which reads the same matrix.
-#include "autograd/accumulate_grad.h"
 #include "autograd/engine.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "ops/matmul/matmul.h"
 #include "probe_device.h"
 #include "room_fixture.h"

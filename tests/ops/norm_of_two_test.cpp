@@ -3,8 +3,8 @@
 #include <cmath>
 #include <functional>
 
-#include "autograd/accumulate_grad.h"
 #include "autograd/engine.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "ops/norm/norms.h"
 #include "room_fixture.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/accumulate_grad.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "backend/chunks.h"
 
 namespace halftone {

@@ -124,16 +124,16 @@ OPS = [
 ]
 
 AUTOGRAD = [
-    Fault("brought_gradient", "impl/autograd/accumulate_grad.cpp",
+    Fault("brought_gradient", "impl/autograd/leaf/accumulate_grad.cpp",
           "state_ == State::kValid && brought_.storage() != grad_.storage()", "false",
           "a gradient that the caller set is lost when another is added to it"),
-    Fault("valid_after_failure", "impl/autograd/accumulate_grad.cpp",
+    Fault("valid_after_failure", "impl/autograd/leaf/accumulate_grad.cpp",
           "!is_invalid()", "true",
           "a gradient is valid again when something is added after a failed backward"),
-    Fault("hook_without_gradient", "impl/autograd/accumulate_grad.cpp",
+    Fault("hook_without_gradient", "impl/autograd/leaf/accumulate_grad.cpp",
           "std::exchange(is_delivered_, false)", "is_delivered_",
           "a hook of a parameter runs again in a backward that gives it no gradient"),
-    Fault("frozen_gradient", "impl/autograd/accumulate_grad.cpp",
+    Fault("frozen_gradient", "impl/autograd/leaf/accumulate_grad.cpp",
           "grads[0].defined() && !frozen_", "grads[0].defined()",
           "a parameter that is frozen after forward gets a gradient"),
     Fault("earlier_version", "impl/autograd/saved_tensor.cpp",

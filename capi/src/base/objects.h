@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "autograd/custom_function.h"
-#include "autograd/hook_list.h"
+#include "autograd/graph/hook_list.h"
 #include "autograd/parameter_set.h"
 #include "base/argument_name.h"
 #include "base/given_handles.h"

@@ -1,6 +1,6 @@
 #include "halftone/collectives.h"
 
-#include "autograd/accumulate_grad.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "base/call.h"
 
 using namespace halftone;

@@ -1,7 +1,7 @@
 // The operands of all convolutions, and their checks. Messages name the arguments of the C API.
 #pragma once
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "ops/conv/conv_kind.h"
 #include "tensor/tensor.h"
 

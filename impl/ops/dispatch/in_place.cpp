@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "autograd/accumulate_grad.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "core/error.h"
 #include "ops/dispatch/broadcast.h"
 #include "ops/dispatch/record.h"

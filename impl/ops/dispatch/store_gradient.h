@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "tensor/factory.h"
 
 namespace halftone {

@@ -1,7 +1,7 @@
 // Functions of one input: one kernel call forward, and one backward that takes the gradient and the kept tensor.
 #pragma once
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "autograd/saved_tensor.h"
 #include "backend/kernels/kernels.h"
 #include "ops/dispatch/op.h"

@@ -1,6 +1,6 @@
 #include "ops/fp8/check.h"
 
-#include "autograd/accumulate_grad.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "core/error.h"
 #include "ops/dispatch/check.h"
 

@@ -1,7 +1,7 @@
 // Calls the backend's GEMM with its scratch memory; used by matmul and linear.
 #pragma once
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "backend/kernels/kernels.h"
 #include "tensor/tensor.h"
 

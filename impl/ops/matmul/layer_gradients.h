@@ -1,7 +1,7 @@
 // The gradients of a linear layer's parameters, for backward of operations that contain one.
 #pragma once
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "tensor/tensor.h"
 
 namespace halftone {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 #include "autograd/saved_tensor.h"
 
 namespace halftone {

@@ -1,5 +1,5 @@
 // batch_norm: one row for each channel of the input, whose first two dimensions are viewed swapped.
-#include "autograd/accumulate_grad.h"
+#include "autograd/leaf/accumulate_grad.h"
 #include "autograd/recompute.h"
 #include "core/call_log.h"
 #include "core/error.h"

@@ -1,15 +1,12 @@
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 
-#include "autograd/scope.h"
 #include "core/dead_list.h"
 
 namespace halftone {
 
-// In anomaly mode every gradient takes the way on which it is checked.
 GradSink InputGrads::sink(int input) const {
-  if (scope().anomaly != Anomaly::kNothing) return {};
   Node* node = edges_[input].node.get();
-  return node != nullptr && is_needed_ == nullptr ? node->offer_sink() : GradSink{};
+  return node != nullptr && has_sinks_ ? node->offer_sink() : GradSink{};
 }
 
 void InputGrads::stored(int input) const { edges_[input].node->mark_delivered(); }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/hook_list.h"
+#include "autograd/graph/hook_list.h"
 #include "core/inline_list.h"
 #include "tensor/tensor.h"
 
@@ -38,7 +38,9 @@ struct GradSink {
 // The results of a node's backward: one gradient for each edge.
 class InputGrads {
  public:
-  InputGrads(const Edges& edges, std::vector<Tensor>& grads) : edges_(edges), grads_(grads) {}
+  // Without `has_sinks` every gradient goes through the engine, which checks it in anomaly mode.
+  InputGrads(const Edges& edges, std::vector<Tensor>& grads, bool has_sinks)
+      : edges_(edges), grads_(grads), has_sinks_(has_sinks) {}
   // In a run that returns gradients no gradient goes into a leaf, and `is_needed` selects the nodes that get one.
   using NeededFn = bool(const Node& node);
   InputGrads(const Edges& edges, std::vector<Tensor>& grads, const std::function<NeededFn>& is_needed)
@@ -52,14 +54,15 @@ class InputGrads {
 
   // Memory for the gradient of an input that is a leaf, to be written as `store` says by a kernel that converts to its
   // dtype; followed by stored(). Undefined where the input is no leaf, a frozen one, or one whose hooks want to see the
-  // gradient first.
+  // gradient first, and without sinks.
   GradSink sink(int input) const;
   void stored(int input) const;
 
  private:
   const Edges& edges_;
   std::vector<Tensor>& grads_;
-  const std::function<NeededFn>* is_needed_ = nullptr;  // null: every node, and leaves take their gradients
+  const std::function<NeededFn>* is_needed_ = nullptr;  // null: every node
+  bool has_sinks_ = false;
 };
 
 class Node : public GradientSource {

@@ -1,4 +1,4 @@
-#include "autograd/deferred_weights.h"
+#include "autograd/weights/deferred_weights.h"
 
 #include <utility>
 

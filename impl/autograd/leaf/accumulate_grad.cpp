@@ -1,4 +1,4 @@
-#include "autograd/accumulate_grad.h"
+#include "autograd/leaf/accumulate_grad.h"
 
 #include <limits>
 #include <new>

@@ -1,4 +1,4 @@
-#include "autograd/capture.h"
+#include "autograd/graph/capture.h"
 
 #include <algorithm>
 

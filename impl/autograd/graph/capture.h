@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 
 namespace halftone {
 

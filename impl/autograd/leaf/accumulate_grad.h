@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "autograd/node.h"
+#include "autograd/graph/node.h"
 
 namespace halftone {
 
