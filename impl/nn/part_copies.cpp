@@ -29,9 +29,10 @@ Ref<Module> PartCopies::module(const Module& source, const std::string& name) {
 Ref<Parameter> PartCopies::parameter(const Ref<Parameter>& source) {
   if (!source) return nullptr;
   if (const auto known = parameters_.find(source.get()); known != parameters_.end()) return known->second;
-  source->materialize();
-  const Tensor weights = source->is_split() ? source->read(DType::kF32) : source->weights();
-  Ref<Parameter> made = make_ref<Parameter>(source->name(), in_own_memory(weights));
+  const Weights& weights = source->weights();
+  weights.materialize();
+  const Tensor values = weights.is_split() ? weights.read(DType::kF32) : weights.tensor();
+  Ref<Parameter> made = make_ref<Parameter>(source->name(), in_own_memory(values));
   made->set_frozen(source->is_frozen());
   parameters_.emplace(source.get(), made);
   return made;

@@ -54,7 +54,7 @@ class ModuleRegion final : public RecomputeRegion {
         fail(Code::kState, "tensor", "%s was %s after the forward of %s, which is recomputed",
              weights.parameter->name(), weights.is_frozen ? "made trainable" : "frozen", place().c_str());
       }
-      if (saved.storage() == weights.parameter->weights().storage()) continue;
+      if (saved.storage() == weights.parameter->weights().tensor().storage()) continue;
       fail(Code::kState, "tensor", "the weights of %s were replaced after the forward of %s, which is recomputed",
            weights.parameter->name(), place().c_str());
     }

@@ -18,9 +18,9 @@ class SplitWeights final : public StateReader {
   explicit SplitWeights(Ref<Parameter> parameter) : parameter_(std::move(parameter)) {}
 
   DType dtype() const noexcept override { return DType::kF32; }
-  const Shape& shape() const noexcept override { return parameter_->kept().shape(); }
-  ContextDevice& device() const noexcept override { return parameter_->kept().device(); }
-  void read(int64_t begin, const Tensor& target) const override { parameter_->join_range(begin, target); }
+  const Shape& shape() const noexcept override { return parameter_->weights().kept().shape(); }
+  ContextDevice& device() const noexcept override { return parameter_->weights().kept().device(); }
+  void read(int64_t begin, const Tensor& target) const override { parameter_->weights().read_range(begin, target); }
 
  private:
   Ref<Parameter> parameter_;
@@ -33,12 +33,12 @@ struct Target {
   Tensor buffer;
 
   // The shard of a sharded parameter, all of any other.
-  const Tensor& tensor() const { return parameter ? parameter->kept() : buffer; }
+  const Tensor& tensor() const { return parameter ? parameter->weights().kept() : buffer; }
   const Shape& shape() const { return parameter ? parameter->shape() : buffer.shape(); }
-  int64_t begin() const { return parameter ? parameter->kept_begin() : 0; }
+  int64_t begin() const { return parameter ? parameter->placement().shard().begin : 0; }
   // A sharded parameter needs its shard alone.
   BoxRange held() const { return {.box = nullptr, .begin = begin(), .end = begin() + tensor().numel()}; }
-  DType dtype() const { return parameter && parameter->is_split() ? DType::kF32 : tensor().dtype(); }
+  DType dtype() const { return parameter && parameter->weights().is_split() ? DType::kF32 : tensor().dtype(); }
   void write(const Tensor& values) const {
     if (parameter) return parameter->write(values);
     copy(values, buffer);
@@ -47,7 +47,7 @@ struct Target {
   void add_written(std::unordered_set<const Storage*>& written) const {
     written.insert(tensor().storage().get());
     if (!parameter) return;
-    for (const Tensor* part : {&parameter->compute(), &parameter->remainder()}) {
+    for (const Tensor* part : {&parameter->weights().compute(), &parameter->weights().remainder()}) {
       if (part->defined()) written.insert(part->storage().get());
     }
   }
@@ -56,7 +56,7 @@ struct Target {
 std::vector<Target> targets_of(const Module& module) {
   std::vector<Target> targets;
   for (NamedParameter& named : module.parameters()) {
-    if (named.parameter->is_deferred()) named.parameter->materialize();
+    if (!named.parameter->is_sharded()) named.parameter->weights().materialize();
     targets.push_back({std::move(named.name), std::move(named.parameter), Tensor()});
   }
   for (NamedBuffer& named : module.buffers()) targets.push_back({std::move(named.name), nullptr, named.tensor});
@@ -118,25 +118,27 @@ Tensor unwritten(const Pair& pair, const std::unordered_set<const Storage*>& wri
 }
 
 void stage_tensor(const Target& target, const Tensor& values, StagedLoad& load) {
-  load.add([target, values = target.parameter ? target.parameter->writable(values) : values] { target.write(values); });
+  const Tensor fitting = target.parameter ? writable(target.parameter->weights(), values) : values;
+  load.add([target, fitting] { target.write(fitting); });
 }
 
 void stage_reader(const Target& target, const StateTensor& values, StagedLoad& load) {
   const Ref<Parameter>& parameter = target.parameter;
   if (!parameter) return load.add_read(values, 0, target.buffer);
   const int64_t begin = target.begin();
-  if (!parameter->is_split() && !parameter->offloaded(parameter->kept())) {
-    return load.add_read(values, begin, parameter->master(), [parameter] { parameter->update_copy(); });
+  const Tensor& kept = target.tensor();
+  if (!parameter->weights().is_split() && !parameter->placement().store_of(kept)) {
+    return load.add_read(values, begin, kept, [parameter] { parameter->weights().update_copy(); });
   }
-  load.add_write({.entry = values, .place = begin, .shape = parameter->kept().shape()}, parameter->device(),
-                 DType::kF32, [parameter](const Tensor& read) { parameter->write(read); });
+  load.add_write({.entry = values, .place = begin, .shape = kept.shape()}, parameter->device(), DType::kF32,
+                 [parameter](const Tensor& read) { parameter->write(read); });
 }
 
 StagedLoad stage(const std::vector<Pair>& pairs) {
   std::unordered_set<const Storage*> written;
   for (const Pair& pair : pairs) {
     pair.target.add_written(written);
-    if (pair.target.parameter) pair.target.parameter->settle();
+    if (pair.target.parameter) pair.target.parameter->placement().settle();
   }
   StagedLoad load;
   for (const Pair& pair : pairs) {
@@ -148,7 +150,8 @@ StagedLoad stage(const std::vector<Pair>& pairs) {
   }
   // Parameters may share a storage: a write to one makes the copies of the others look stale.
   for (const Pair& pair : pairs) {
-    if (const Ref<Parameter>& parameter = pair.target.parameter) load.add([parameter] { parameter->mark_current(); });
+    const Ref<Parameter>& parameter = pair.target.parameter;
+    if (parameter) load.add([parameter] { parameter->weights().mark_current(); });
   }
   return load;
 }
@@ -159,10 +162,10 @@ StateDict state_of(const Module& module) {
   StateDict state;
   for (const Target& target : targets_of(module)) {
     StateTensor entry = {.name = target.name};
-    if (target.parameter && target.parameter->is_split()) {
+    if (target.parameter && target.parameter->weights().is_split()) {
       entry.reader = make_ref<SplitWeights>(target.parameter);
     } else if (target.parameter) {
-      entry.reader = target.parameter->offloaded(target.tensor());
+      entry.reader = target.parameter->placement().store_of(target.tensor());
     }
     if (!entry.reader) entry.tensor = target.tensor().detach();
     if (target.parameter && target.parameter->is_sharded()) {

@@ -14,9 +14,10 @@ struct Size {
   int64_t bytes = 0;
 
   void add(const Parameter& parameter) {
-    elements += parameter.weights().numel();
-    for (const Tensor* part : {&parameter.master(), &parameter.compute(), &parameter.remainder()}) {
-      if (part->defined()) bytes += part->numel() * static_cast<int64_t>(size_of(part->dtype()));
+    const Weights& weights = parameter.weights();
+    elements += weights.tensor().numel();
+    for (const Tensor& part : {weights.master(), weights.compute(), weights.remainder()}) {
+      if (part.defined()) bytes += part.numel() * static_cast<int64_t>(size_of(part.dtype()));
     }
   }
 };
@@ -52,8 +53,9 @@ class Summary {
     std::string parameters;
     for (const NamedParameter& named : own) {
       const Parameter& parameter = *named.parameter;
-      parameters += (parameters.empty() ? "" : ", ") + named.name + " " + name_of(parameter.weights().dtype()) + " " +
-                    ShapeText(parameter.weights().shape()).text;
+      parameters += (parameters.empty() ? "" : ", ") + named.name + " " +
+                    name_of(parameter.weights().tensor().dtype()) + " " +
+                    ShapeText(parameter.weights().tensor().shape()).text;
       size.add(parameter);
       if (!counted_.insert(&parameter).second) continue;
       total_.add(parameter);

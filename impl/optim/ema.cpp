@@ -13,16 +13,16 @@ namespace halftone::optim {
 
 namespace {
 
-bool is_narrow(const Parameter& parameter) { return !parameter.is_split() && parameter.kept().dtype() != DType::kF32; }
+bool is_narrow(const Weights& weights) { return !weights.is_split() && weights.kept().dtype() != DType::kF32; }
 
 void require_averageable(const std::vector<NamedParameter>& parameters) {
   if (parameters.empty()) fail(Code::kState, "parameters", "parameters holds no parameter to average");
   for (const NamedParameter& named : parameters) {
-    if (named.parameter->kept().dtype() == DType::kF64) {
+    if (named.parameter->weights().kept().dtype() == DType::kF64) {
       fail(Code::kDtypeMismatch, "parameters", "parameter %s is f64, expected f32, f16 or bf16", named.name.c_str());
     }
-    if (named.parameter->is_deferred()) named.parameter->materialize();
-    if (named.parameter->state_memory()) {
+    if (!named.parameter->is_sharded()) named.parameter->weights().materialize();
+    if (named.parameter->placement().state_memory()) {
       fail(Code::kUnsupported, "parameters", "the state of parameter %s is offloaded; averages need it in memory",
            named.name.c_str());
     }
@@ -43,7 +43,10 @@ void require_averageable(const AveragedBuffer& buffer, const ContextDevice& devi
   }
 }
 
-int64_t size_of_shard(const Parameter& parameter) { return parameter.shard().end - parameter.shard().begin; }
+int64_t size_of_shard(const Parameter& parameter) {
+  const Shard& shard = parameter.placement().shard();
+  return shard.end - shard.begin;
+}
 
 UpdateSlot slot_of(const AveragedBuffer& buffer) {
   UpdateSlot slot = {};
@@ -56,10 +59,11 @@ UpdateSlot slot_of(const AveragedBuffer& buffer) {
 
 // A sharded parameter has its shard averaged: 1-D, unless it is all of the parameter.
 Tensor first_average(const Parameter& parameter) {
-  if (!parameter.is_sharded()) return converted(parameter.read(DType::kF32), DType::kF32, Category::kOptimizer);
+  if (!parameter.is_sharded())
+    return converted(parameter.weights().read(DType::kF32), DType::kF32, Category::kOptimizer);
   const int64_t size = size_of_shard(parameter);
   const Tensor made = empty(parameter.device(), DType::kF32, {size}, Category::kOptimizer);
-  parameter.read_shard(made);
+  parameter.weights().read_range(0, made);
   const Shape& whole = parameter.shape();
   return size == numel(whole) ? made.as_strided(whole, contiguous_strides(whole), 0) : made;
 }
@@ -97,7 +101,7 @@ void Ema::require_memory_of_its_own(const AveragedBuffer& buffer) const {
     fail(Code::kUnsupported, "module", "buffer %s shares memory with %s", buffer.name.c_str(), name.c_str());
   };
   for (const NamedParameter& named : parameters_) {
-    if (!named.parameter->is_sharded()) require_apart(named.parameter->kept(), "parameter " + named.name);
+    if (!named.parameter->is_sharded()) require_apart(named.parameter->weights().kept(), "parameter " + named.name);
   }
   for (const AveragedBuffer& other : buffers_) require_apart(other.tensor, "buffer " + other.name);
 }
@@ -110,10 +114,10 @@ MultiTensor<UpdateSlot> Ema::slots() {
   slots_.change([this](std::vector<UpdateSlot>& slots) {
     for (size_t i = 0; i < parameters_.size(); ++i) {
       Parameter& parameter = *parameters_[i].parameter;
-      if (averages_[i].numel() != size_of_shard(parameter) || parameter.state_memory()) {
+      if (averages_[i].numel() != size_of_shard(parameter) || parameter.placement().state_memory()) {
         fail(Code::kState, "ema", "parameter %s was sharded after its average was made", parameters_[i].name.c_str());
       }
-      parameter.drop_stale_remainder();
+      parameter.weights().drop_stale_remainder();
       slots[i] = weights_slot(parameter);
       slots[i].moment1 = {.data = averages_[i].data(), .scales = nullptr, .dtype = DType::kF32};
     }
@@ -141,7 +145,7 @@ Tensor Ema::read(size_t index) const {
 }
 
 void Ema::swap() {
-  for (const NamedParameter& named : parameters_) named.parameter->settle();
+  for (const NamedParameter& named : parameters_) named.parameter->placement().settle();
   if (!swapped_) {
     save_counters();
     save_narrow();
@@ -155,9 +159,9 @@ void Ema::swap() {
   for (size_t i = 0; i < narrowed.size(); ++i) {
     if (narrowed[i].defined()) averages_[i] = std::move(narrowed[i]);
   }
-  for (const NamedParameter& named : parameters_) named.parameter->mark_updated();
+  for (const NamedParameter& named : parameters_) named.parameter->weights().mark_updated();
   for (const AveragedBuffer& buffer : buffers_) buffer.tensor.bump_version();
-  for (const NamedParameter& named : parameters_) named.parameter->mark_current();
+  for (const NamedParameter& named : parameters_) named.parameter->weights().mark_current();
   swapped_ = !swapped_;
   tell_ranks();
 }
@@ -166,7 +170,7 @@ void Ema::swap() {
 void Ema::tell_ranks() const {
   std::unordered_set<const ShardRanks*> told;
   for (const NamedParameter& named : parameters_) {
-    const Ref<ShardRanks>& ranks = named.parameter->ranks();
+    const Ref<ShardRanks>& ranks = named.parameter->placement().ranks();
     if (ranks && told.insert(ranks.get()).second) ranks->updated();
   }
 }
@@ -175,9 +179,9 @@ void Ema::tell_ranks() const {
 void Ema::save_narrow() {
   std::vector<Tensor> saved(parameters_.size());
   for (size_t i = 0; i < saved.size(); ++i) {
-    const Parameter& parameter = *parameters_[i].parameter;
-    if (!is_narrow(parameter)) continue;
-    saved[i] = converted(parameter.kept(), parameter.kept().dtype(), Category::kOptimizer);
+    const Weights& weights = parameters_[i].parameter->weights();
+    if (!is_narrow(weights)) continue;
+    saved[i] = converted(weights.kept(), weights.kept().dtype(), Category::kOptimizer);
   }
   saved_ = std::move(saved);
 }
@@ -187,9 +191,9 @@ void Ema::save_narrow() {
 std::vector<Tensor> Ema::averages_in_narrow() const {
   std::vector<Tensor> averages(parameters_.size());
   for (size_t i = 0; i < averages.size(); ++i) {
-    const Parameter& parameter = *parameters_[i].parameter;
-    if (!swapped_ || saved_[i].defined() || !is_narrow(parameter)) continue;
-    averages[i] = converted(parameter.kept(), DType::kF32, Category::kOptimizer);
+    const Weights& weights = parameters_[i].parameter->weights();
+    if (!swapped_ || saved_[i].defined() || !is_narrow(weights)) continue;
+    averages[i] = converted(weights.kept(), DType::kF32, Category::kOptimizer);
   }
   return averages;
 }
@@ -197,7 +201,7 @@ std::vector<Tensor> Ema::averages_in_narrow() const {
 void Ema::restore_narrow() {
   for (size_t i = 0; i < saved_.size(); ++i) {
     if (!saved_[i].defined()) continue;
-    copy(saved_[i], parameters_[i].parameter->kept());
+    copy(saved_[i], parameters_[i].parameter->weights().kept());
     saved_[i] = Tensor();
   }
 }

@@ -21,10 +21,10 @@ ContextDevice& device_of(const ParameterGroup& group) {
 // Master weights are f32, as modules make them; without a master they may be in their 16 bits already.
 void require_trainable(const NamedParameter& named, const ContextDevice& device, const ParameterGroup& group) {
   const Parameter& parameter = *named.parameter;
-  const DType dtype = parameter.kept().dtype();
+  const DType dtype = parameter.weights().kept().dtype();
   const Precision& wanted = group.precision;
   const bool is_narrow = wanted.master == Master::kNone && dtype == wanted.compute_dtype;
-  if (!parameter.is_split() && dtype != DType::kF32 && !is_narrow) {
+  if (!parameter.weights().is_split() && dtype != DType::kF32 && !is_narrow) {
     fail(Code::kDtypeMismatch, group.argument, "%s: parameter %s is %s, expected f32%s", group.argument,
          named.name.c_str(), name_of(dtype), wanted.master == Master::kNone ? " or compute_dtype" : " master weights");
   }
@@ -32,11 +32,11 @@ void require_trainable(const NamedParameter& named, const ContextDevice& device,
     fail(Code::kDevice, group.argument, "%s: parameter %s is on another device than the first", group.argument,
          named.name.c_str());
   }
-  if (parameter.state_memory() && wanted.master != Master::kFull) {
+  if (parameter.placement().state_memory() && wanted.master != Master::kFull) {
     fail(Code::kUnsupported, group.argument, "%s: the state of parameter %s is offloaded: expected master_storage full",
          group.argument, named.name.c_str());
   }
-  if (parameter.is_shared() && wanted.master != Master::kFull) {
+  if (parameter.placement().is_memory_shared() && wanted.master != Master::kFull) {
     fail(Code::kUnsupported, group.argument,
          "%s: parameter %s was made over a tensor, whose memory stays its master: expected master_storage full, or a "
          "parameter made by htone_parameter_create_new",
@@ -45,7 +45,7 @@ void require_trainable(const NamedParameter& named, const ContextDevice& device,
 }
 
 void require_whole(const NamedParameter& named, const ParameterGroup& group) {
-  const Shard& shard = named.parameter->shard();
+  const Shard& shard = named.parameter->placement().shard();
   const bool is_whole = shard.begin == 0 && shard.end == numel(named.parameter->shape());
   if (is_whole && !named.parameter->is_sharded()) return;
   fail(Code::kUnsupported, group.argument,
@@ -63,9 +63,9 @@ Optimizer::Optimizer(const ParameterGroup& first) {
 
 // All ranks of one group check all gradients of an optimizer together.
 void Optimizer::require_same_ranks(const ParameterGroup& group) const {
-  const Ref<ShardRanks>& first = parameters_.empty() ? group.parameters.front().parameter->ranks() : ranks_;
+  const Ref<ShardRanks>& first = parameters_.empty() ? group.parameters.front().parameter->placement().ranks() : ranks_;
   for (const NamedParameter& named : group.parameters) {
-    if (named.parameter->ranks() == first) continue;
+    if (named.parameter->placement().ranks() == first) continue;
     fail(Code::kUnsupported, group.argument,
          "%s: parameter %s is not of the sharded model that the first one is of; expected an optimizer for each model",
          group.argument, named.name.c_str());
@@ -90,10 +90,10 @@ void Optimizer::own(const ParameterGroup& group, int32_t number, const Moments& 
   make_room(update_counts_, 1);
   const Tensor counts = full(device(), DType::kI64, {static_cast<int64_t>(owned.size())}, 0.0, Category::kOptimizer);
   // From here on nothing fails: a group is taken whole or not at all.
-  ranks_ = group.parameters.front().parameter->ranks();
+  ranks_ = group.parameters.front().parameter->placement().ranks();
   for (size_t i = 0; i < owned.size(); ++i) {
     owned[i].install(std::move(arrangements[i]), static_cast<int64_t*>(counts.data()) + i);
-    owned[i].parameter().set_rule(this);
+    owned[i].parameter().owner().set_rule(this);
     parameters_.push_back(std::move(owned[i]));
   }
   update_counts_.push_back(counts);
@@ -104,7 +104,7 @@ void Optimizer::zero_grad() {
   order_.bypass();
   for (const OwnedParameter& owned : parameters_) {
     owned.parameter().zero_grad();
-    owned.parameter().set_shard_grad({});
+    owned.parameter().placement().set_shard_grad({});
   }
 }
 
@@ -182,15 +182,15 @@ void Optimizer::update_weights(const Schedule& schedule) {
   if (RecordedUpdate* update = recorded_update()) {
     for (size_t i : plan.parameters) update->add(parameters_[i].parameter());
   }
-  for (size_t i : plan.parameters) parameters_[i].parameter().drop_stale_remainder();
+  for (size_t i : plan.parameters) parameters_[i].parameter().weights().drop_stale_remainder();
   remember_ranks(plan);
   if (schedule_.host) schedule_factor_ = schedule.final_factor;
   guard_norm();
   launch("step", device(), &Kernels::optim, &OptimKernels::begin_step, schedule, plan.list(plan.grads), state());
   const auto update_listed = [&](const MultiTensor<UpdateSlot>& slots) { update(slots, plan.partial_sums(), state()); };
   const auto mark_updated = [&](size_t set, const std::vector<size_t>& numbers) {
-    for (size_t i : numbers) parameters_[i].parameter().mark_updated();
-    for (size_t i : numbers) parameters_[i].parameter().mark_current();
+    for (size_t i : numbers) parameters_[i].parameter().weights().mark_updated();
+    for (size_t i : numbers) parameters_[i].parameter().weights().mark_current();
     if (ranks_) ranks_->updated_set(set);
   };
   if (plan.windows.empty()) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "autograd/weights/representation.h"
 #include "backend/chunks.h"
 #include "core/error.h"
 #include "tensor/factory.h"
@@ -10,16 +11,8 @@ namespace halftone::optim {
 
 namespace {
 
-// The address where the parameter's shard begins in a tensor whose first element is `first`; null where there is none.
-void* at_shard(const Parameter& parameter, const Tensor& tensor, int64_t first) {
-  if (!tensor.defined()) return nullptr;
-  const int64_t skipped = parameter.shard().begin - first;
-  return static_cast<char*>(tensor.data()) + skipped * static_cast<int64_t>(size_of(tensor.dtype()));
-}
-
-void* in_weights(const Parameter& parameter, const Tensor& tensor) {
-  return at_shard(parameter, tensor, parameter.kept_begin());
-}
+// Null where there is no tensor.
+void* data_of(const Tensor& tensor) { return tensor.defined() ? tensor.data() : nullptr; }
 
 }  // namespace
 
@@ -34,7 +27,7 @@ OwnedParameter::OwnedParameter(const NamedParameter& named, int32_t group, const
   if (named.parameter->is_frozen()) {
     fail(Code::kState, argument, "%s: parameter %s is frozen", argument, named.name.c_str());
   }
-  if (!named.parameter->claim()) {
+  if (!named.parameter->owner().claim()) {
     fail(Code::kState, argument, "%s: parameter %s belongs to an optimizer already", argument, named.name.c_str());
   }
   named_.parameter = named.parameter;  // from here on the destructor gives it free
@@ -43,18 +36,18 @@ OwnedParameter::OwnedParameter(const NamedParameter& named, int32_t group, const
 
 OwnedParameter::~OwnedParameter() {
   if (!named_.parameter) return;  // moved from
-  if (!parameter().is_split()) parameter().set_compute(Tensor());
-  parameter().unclaim();
+  if (!parameter().weights().is_split()) parameter().weights().set_compute(Tensor());
+  parameter().owner().release();
 }
 
 OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group, const Moments& kept) const {
   const Precision& precision = group.precision;
-  if (parameter().is_deferred()) parameter().materialize();
+  if (!parameter().is_sharded()) parameter().weights().materialize();
   Arrangement arrangement = {.grad = {},
                              .grad_dtype = precision.grad_dtype,
                              .weights = weights_in(precision),
                              .moments = zero_moments(group, kept)};
-  const Tensor& shard_grad = parameter().shard_grad();
+  const Tensor& shard_grad = parameter().placement().shard_grad();
   if (parameter().is_sharded() && shard_grad.defined() && shard_grad.dtype() != precision.grad_dtype) {
     fail(Code::kState, group.argument, "%s: parameter %s has a gradient in another dtype than grad_dtype; call %s",
          group.argument, name(), "zero_grad first");
@@ -75,15 +68,16 @@ bool OwnedParameter::keeps_gradient(DType grad_dtype) const {
 
 void OwnedParameter::install(Arrangement arrangement, int64_t* updates) noexcept {
   parameter().accumulator().take_memory(std::move(arrangement.grad), arrangement.grad_dtype);
-  parameter().install(std::move(arrangement.weights));
+  parameter().weights().install(std::move(arrangement.weights));
   moments_ = std::move(arrangement.moments);
   updates_ = updates;
 }
 
-Parameter::Representation OwnedParameter::weights_in(const Precision& precision) const {
-  if (precision.master == Master::kSplit) return parameter().split_representation();
-  if (precision.master == Master::kNone) return parameter().narrow_representation(precision.compute_dtype);
-  return parameter().whole_representation(precision.compute_dtype);
+WeightRepresentation OwnedParameter::weights_in(const Precision& precision) const {
+  const Weights& weights = parameter().weights();
+  if (precision.master == Master::kSplit) return split_representation(weights);
+  if (precision.master == Master::kNone) return narrow_representation(weights, precision.compute_dtype);
+  return whole_representation(weights, precision.compute_dtype);
 }
 
 OwnedParameter::MomentList OwnedParameter::zero_moments(const ParameterGroup& group, const Moments& kept) const {
@@ -112,7 +106,7 @@ OwnedParameter::MomentList OwnedParameter::zero_moments(const ParameterGroup& gr
 
 Moment OwnedParameter::zero_moment(const ParameterGroup& group, int32_t number, DType dtype, const Shape& shape) const {
   const auto zeros = [&](DType kind, int64_t size, bool is_scales) {
-    if (const Ref<StateMemory>& memory = parameter().state_memory()) {
+    if (const Ref<StateMemory>& memory = parameter().placement().state_memory()) {
       return memory->zeros(parameter(), {.moment = number, .is_scales = is_scales}, kind, size);
     }
     if (!group.moment_memory) return full(parameter().device(), kind, {size}, 0.0, Category::kOptimizer);
@@ -129,33 +123,35 @@ Moment OwnedParameter::zero_moment(const ParameterGroup& group, int32_t number, 
 }
 
 ChunkRange OwnedParameter::range() const {
-  const Shard& shard = parameter().shard();
+  const Shard& shard = parameter().placement().shard();
   return {.size = shard.end - shard.begin,
           .first_block = shard.begin / kBlockSize,
           .ends_parameter = shard.end == numel(parameter().shape())};
 }
 
 const void* OwnedParameter::grad_address() const {
-  const Tensor& reduced = parameter().shard_grad();
-  return reduced.defined() ? reduced.data() : at_shard(parameter(), parameter().grad(), 0);
+  const Tensor& reduced = parameter().placement().shard_grad();
+  return reduced.defined() ? reduced.data() : parameter().grad().data();
 }
 
 DType OwnedParameter::grad_dtype() const {
-  const Tensor& reduced = parameter().shard_grad();
+  const Tensor& reduced = parameter().placement().shard_grad();
   return reduced.defined() ? reduced.dtype() : parameter().grad().dtype();
 }
 
 UpdateSlot weights_slot(const Parameter& parameter) {
-  const bool has_master = parameter.master().defined() && parameter.master().dtype() == DType::kF32;
-  const Tensor& compute = has_master ? parameter.compute() : parameter.kept();
+  const Weights& weights = parameter.weights();
+  const Shard& shard = parameter.placement().shard();
+  const bool has_master = !weights.is_split() && weights.kept().dtype() == DType::kF32;
+  const Tensor& compute = has_master ? weights.compute() : weights.kept();
   UpdateSlot slot = {};
-  slot.master = has_master ? static_cast<float*>(in_weights(parameter, parameter.master())) : nullptr;
-  slot.compute = in_weights(parameter, compute);
+  slot.master = has_master ? static_cast<float*>(data_of(weights.kept())) : nullptr;
+  slot.compute = data_of(compute);
   slot.compute_dtype = compute.defined() ? compute.dtype() : DType::kF32;
-  slot.remainder = static_cast<int16_t*>(in_weights(parameter, parameter.remainder()));
-  slot.size = parameter.shard().end - parameter.shard().begin;
+  slot.remainder = static_cast<int16_t*>(data_of(weights.remainder()));
+  slot.size = shard.end - shard.begin;
   slot.seed = parameter.device().context->seed();
-  slot.first_block = parameter.shard().begin / kBlockSize;
+  slot.first_block = shard.begin / kBlockSize;
   return slot;
 }
 

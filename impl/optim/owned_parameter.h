@@ -79,7 +79,7 @@ class OwnedParameter {
   struct Arrangement {
     Tensor grad;  // undefined: the next backward allocates it
     DType grad_dtype;
-    Parameter::Representation weights;
+    WeightRepresentation weights;
     MomentList moments;
   };
   // Allocates it, with moments of zeros; the parameter stays as it is. Throws OUT_OF_MEMORY.
@@ -106,7 +106,7 @@ class OwnedParameter {
   bool keeps_gradient(DType grad_dtype) const;
   MomentList zero_moments(const ParameterGroup& group, const Moments& kept) const;
   Moment zero_moment(const ParameterGroup& group, int32_t number, DType dtype, const Shape& shape) const;
-  Parameter::Representation weights_in(const Precision& precision) const;
+  WeightRepresentation weights_in(const Precision& precision) const;
 
   NamedParameter named_;
   int32_t group_;

@@ -24,14 +24,15 @@ Schedule RecordedUpdate::schedule(const ScheduleRule& rule) {
 
 // The function would drop the remainder in its first run, and a replay would do so in each.
 void RecordedUpdate::add(Parameter& parameter) {
-  if (parameter.is_split() && !parameter.is_current()) {
+  const Weights& weights = parameter.weights();
+  if (weights.is_split() && !weights.is_current()) {
     fail(Code::kState, "optimizer", "parameter %s was written since the last step; step once before the capture",
          parameter.name());
   }
   updated_.push_back({.parameter = Ref<Parameter>::share(&parameter),
-                      .kept = address_of(parameter.kept()),
-                      .compute = address_of(parameter.compute()),
-                      .was_current = parameter.is_current()});
+                      .kept = address_of(weights.kept()),
+                      .compute = address_of(weights.compute()),
+                      .was_current = weights.is_current()});
 }
 
 void RecordedUpdate::upload_later(std::function<void()> upload, std::function<void()> drop) {
@@ -41,22 +42,22 @@ void RecordedUpdate::upload_later(std::function<void()> upload, std::function<vo
 
 void RecordedUpdate::check() const {
   for (const Updated& entry : updated_) {
-    const Parameter& parameter = *entry.parameter;
-    if (entry.kept == address_of(parameter.kept()) && entry.compute == address_of(parameter.compute())) continue;
+    const Weights& weights = entry.parameter->weights();
+    if (entry.kept == address_of(weights.kept()) && entry.compute == address_of(weights.compute())) continue;
     fail(Code::kState, "", "parameter %s has other memory than when the graph was captured; capture again",
-         parameter.name());
+         entry.parameter->name());
   }
 }
 
 void RecordedUpdate::prepare() {
   if (upload_) upload_();
   upload_ = drop_ = nullptr;
-  for (const Updated& entry : updated_) entry.parameter->drop_stale_remainder();
+  for (const Updated& entry : updated_) entry.parameter->weights().drop_stale_remainder();
   if (number_ >= 0) step_.set_number(number_, rule_.at(position_()).final_factor);
 }
 
 void RecordedUpdate::settle() noexcept {
-  for (const Updated& entry : updated_) entry.parameter->mark_current();
+  for (const Updated& entry : updated_) entry.parameter->weights().mark_current();
 }
 
 // The weights are as before, so copies that were current still are; others must not count as current.
@@ -64,9 +65,9 @@ void RecordedUpdate::abandon() noexcept {
   if (drop_) drop_();
   for (const Updated& entry : updated_) {
     if (entry.was_current) {
-      entry.parameter->mark_current();
+      entry.parameter->weights().mark_current();
     } else {
-      entry.parameter->mark_updated();
+      entry.parameter->weights().mark_updated();
     }
   }
 }

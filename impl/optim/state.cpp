@@ -46,13 +46,14 @@ std::string of_group(size_t group, const char* name) { return "group." + std::to
 // A moment of the range of the parameter that is updated here. It has a scale for each block of the range, which begins
 // at a block. Factored moments have shapes of their own, and are always of the whole parameter.
 void add_moment(StateDict& state, const std::string& name, const Moment& moment, const Parameter& parameter) {
-  const Shard& shard = parameter.shard();
+  const Shard& shard = parameter.placement().shard();
   const int64_t size = numel(parameter.shape());
   const bool is_whole = shard.begin == 0 && shard.end == size;
   const auto blocks = [](int64_t count) { return (count + kBlockSize - 1) / kBlockSize; };
   const auto add = [&](const std::string& part, const Tensor& tensor, const Shape& global_shape, int64_t begin) {
     if (!tensor.defined()) return;
-    StateTensor entry = {.name = part, .tensor = {}, .range = nullptr, .reader = parameter.offloaded(tensor)};
+    StateTensor entry = {
+        .name = part, .tensor = {}, .range = nullptr, .reader = parameter.placement().store_of(tensor)};
     if (!entry.reader) entry.tensor = tensor;
     if (!is_whole)
       entry.range = std::make_shared<StateRange>(StateRange{.global_shape = global_shape, .offset = begin});

@@ -23,8 +23,8 @@ DeviceArray<UpdateSlot> slots_of(ContextDevice& device, const std::vector<OwnedP
 
 // The window of a parameter, made if it is the first one there.
 UpdateWindow& window_for(std::vector<UpdateWindow>& windows, const Parameter& parameter) {
-  StateMemory* const memory = parameter.state_memory().get();
-  const size_t set = parameter.ranks() ? parameter.ranks()->set_of(parameter) : 0;
+  StateMemory* const memory = parameter.placement().state_memory().get();
+  const size_t set = parameter.placement().ranks() ? parameter.placement().ranks()->set_of(parameter) : 0;
   const auto same = std::find_if(windows.begin(), windows.end(), [&](const UpdateWindow& window) {
     return window.memory == memory && window.set == set;
   });

@@ -23,7 +23,8 @@ FlatMemory FlatSharing::share(const OffloadPlace& offload) const {
   } else {
     share_offloaded(memory);
   }
-  for (size_t i = 0; i < memory.pages.size(); ++i) parameter_of(plan_.slots[i]).set_state_memory(memory.pages[i]);
+  for (size_t i = 0; i < memory.pages.size(); ++i)
+    parameter_of(plan_.slots[i]).placement().set_state_memory(memory.pages[i]);
   return memory;
 }
 
@@ -58,7 +59,7 @@ Shard FlatSharing::shard_of_slot(const PlannedBucket::Slot& slot) const {
 void FlatSharing::share_lent() const {
   for (const PlannedBucket::Slot& slot : plan_.slots) {
     Parameter& parameter = parameter_of(slot);
-    const Tensor whole = parameter.master();
+    const Tensor whole = parameter.weights().master();
     exchange_.broadcast_from_first(whole, exchange_.options(Purpose::kWeights));
     whole.bump_version();
     const Shard shard = shard_of_slot(slot);
@@ -100,9 +101,9 @@ void FlatSharing::share_slot(const PlannedBucket::Slot& slot, const Tensor& kept
   const Shape& shape = parameter.shape();
   const Shard shard = shard_of_slot(slot);
   const Tensor whole = gathered.as_strided(shape, contiguous_strides(shape), slot.begin);
-  parameter.materialize();
-  exchange_.broadcast_from_first(parameter.master(), exchange_.options(Purpose::kWeights));
-  const Tensor master = parameter.master();
+  parameter.weights().materialize();
+  exchange_.broadcast_from_first(parameter.weights().master(), exchange_.options(Purpose::kWeights));
+  const Tensor master = parameter.weights().master();
   copy(master, whole);
   if (kept.data() != static_cast<char*>(whole.data()) + shard.begin * static_cast<int64_t>(size_of(whole.dtype()))) {
     copy(range_of(master, shard.begin, shard.end), kept);

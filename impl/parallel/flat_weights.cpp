@@ -42,7 +42,7 @@ FlatWeights::~FlatWeights() {
 
 uint64_t FlatWeights::version() const {
   uint64_t sum = 0;
-  for (const auto& slot : plan_.slots) sum += parameters_[slot.parameter].parameter->kept().version();
+  for (const auto& slot : plan_.slots) sum += parameters_[slot.parameter].parameter->weights().kept().version();
   return sum;
 }
 
@@ -70,11 +70,11 @@ void FlatWeights::write_own() const {
   for (size_t i = 0; i < plan_.slots.size(); ++i) {
     const PlannedBucket::Slot& slot = plan_.slots[i];
     const Parameter& parameter = *parameters_[slot.parameter].parameter;
-    const Shard& shard = parameter.shard();
+    const Shard& shard = parameter.placement().shard();
     if (shard.begin == shard.end) continue;
     masters.need(i);
     const Tensor target = range_of(memory_.gathered, slot.begin + shard.begin, slot.begin + shard.end);
-    if (parameter.kept().data() != target.data()) parameter.read_shard(target);
+    if (parameter.weights().kept().data() != target.data()) parameter.weights().read_range(0, target);
   }
 }
 
@@ -122,7 +122,7 @@ void FlatWeights::gather_lent(const CallOptions& options) {
   write_own();
   exchange_.start_all_gather(memory_.own, memory_.gathered, options).wait();
   for (const PlannedBucket::Slot& slot : plan_.slots) {
-    const Tensor& whole = parameters_[slot.parameter].parameter->weights();
+    const Tensor& whole = parameters_[slot.parameter].parameter->weights().tensor();
     copy(memory_.gathered.as_strided(whole.shape(), contiguous_strides(whole.shape()), slot.begin), whole);
   }
 }

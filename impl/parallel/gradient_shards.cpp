@@ -113,7 +113,7 @@ void GradientShards::begin(bool replaces) {
 bool GradientShards::has_sum(size_t index) const {
   const auto& slots = buckets_->buckets()[index].slots;
   return std::any_of(slots.begin(), slots.end(), [&](const GradientBuckets::Slot& slot) {
-    return parameters_[slot.parameter].parameter->shard_grad().defined();
+    return parameters_[slot.parameter].parameter->placement().shard_grad().defined();
   });
 }
 
@@ -199,10 +199,10 @@ void GradientShards::give(size_t index, const Tensor& sum, const std::vector<uin
   const int64_t first = sum.numel() * exchange_.rank();
   for (const GradientBuckets::Slot& slot : buckets_->buckets()[index].slots) {
     Parameter& parameter = *parameters_[slot.parameter].parameter;
-    if (!anywhere.empty() && anywhere[slot.parameter] == 0 && !parameter.shard_grad().defined()) continue;
-    const Shard& shard = parameter.shard();
+    if (!anywhere.empty() && anywhere[slot.parameter] == 0 && !parameter.placement().shard_grad().defined()) continue;
+    const Shard& shard = parameter.placement().shard();
     const int64_t begin = slot.view.offset() + shard.begin - first, size = shard.end - shard.begin;
-    parameter.set_shard_grad(size == 0 ? range_of(sum, 0, 0) : range_of(sum, begin, begin + size));
+    parameter.placement().set_shard_grad(size == 0 ? range_of(sum, 0, 0) : range_of(sum, begin, begin + size));
   }
 }
 
@@ -212,7 +212,7 @@ bool GradientShards::deliver(const std::vector<uint8_t>& anywhere) {
 }
 
 void GradientShards::drop() noexcept {
-  for (const NamedParameter& named : parameters_) named.parameter->set_shard_grad({});
+  for (const NamedParameter& named : parameters_) named.parameter->placement().set_shard_grad({});
 }
 
 }  // namespace halftone::parallel

@@ -68,7 +68,7 @@ std::vector<std::string> signature_of(const std::vector<NamedParameter>& paramet
   for (const NamedParameter& named : parameters) {
     const Parameter& parameter = *named.parameter;
     const char* kind = parameter.is_frozen() ? "frozen parameter" : "parameter";
-    lines.push_back(line_of(kind, named.name, parameter.shape(), parameter.weights().dtype()));
+    lines.push_back(line_of(kind, named.name, parameter.shape(), parameter.weights().tensor().dtype()));
   }
   for (const nn::NamedBuffer& buffer : buffers) {
     lines.push_back(line_of("buffer", buffer.name, buffer.tensor.shape(), buffer.tensor.dtype()));

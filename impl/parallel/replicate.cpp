@@ -60,7 +60,7 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, std::vector<Na
     if (!parameters_.empty()) return;
     fail(Code::kState, "parameters", "every parameter is frozen, so that none takes a gradient");
   });
-  for (const NamedParameter& named : all_) named.parameter->materialize();
+  for (const NamedParameter& named : all_) named.parameter->weights().materialize();
   compare_models();
   broadcast_weights(exchange_, all_, 0);
   broadcast_buffers(exchange_, module_buffers_, 0, 0);

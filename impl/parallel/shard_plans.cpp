@@ -48,7 +48,7 @@ std::vector<FlatPlan> plan_weights(const std::vector<NamedParameter>& all, const
   std::vector<FlatParameter> sizes;
   for (const NamedParameter& named : all) {
     const Shape& shape = named.parameter->shape();
-    const bool is_lent = named.parameter->is_shared();
+    const bool is_lent = named.parameter->placement().is_memory_shared();
     sizes.push_back({.numel = numel(shape),
                      .dtype = shape.rank() >= 2 && !is_lent ? options.weight_dtype : DType::kF32,
                      .is_frozen = named.parameter->is_frozen(),

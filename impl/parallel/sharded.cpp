@@ -19,14 +19,14 @@ class Claims {
  public:
   explicit Claims(const std::vector<NamedParameter>& parameters) {
     for (const NamedParameter& named : parameters) {
-      if (!named.parameter->claim()) {
+      if (!named.parameter->owner().claim()) {
         fail(Code::kState, "module", "parameter %s has an optimizer; shard the module first", named.name.c_str());
       }
       claimed_.push_back(named.parameter);
     }
   }
   ~Claims() {
-    for (const Ref<Parameter>& parameter : claimed_) parameter->unclaim();
+    for (const Ref<Parameter>& parameter : claimed_) parameter->owner().release();
   }
 
  private:
@@ -137,15 +137,15 @@ void Sharded::require_shareable() const {
     const Parameter& parameter = *named.parameter;
     const char* name = named.name.c_str();
     if (parameter.is_sharded()) fail(Code::kState, "module", "parameter %s is sharded already", name);
-    if (parameter.is_shared() && is_full()) {
+    if (parameter.placement().is_memory_shared() && is_full()) {
       fail(Code::kUnsupported, "module",
            "parameter %s was made over a tensor, whose memory stays its master: expected sharding optimizer or "
            "gradients",
            name);
     }
-    if (parameter.is_split() || parameter.master().dtype() != DType::kF32) {
+    if (parameter.weights().is_split() || parameter.weights().master().dtype() != DType::kF32) {
       fail(Code::kDtypeMismatch, "module", "parameter %s is %s, expected f32 weights", name,
-           name_of(parameter.weights().dtype()));
+           name_of(parameter.weights().kept().dtype()));
     }
   }
 }

@@ -29,7 +29,7 @@ StepSettings StepSettings::of(const std::vector<NamedParameter>& parameters, boo
   StepSettings settings = {.of_rules = {}, .rows = rows};
   const UpdateRule* last = nullptr;
   for (const NamedParameter& named : parameters) {
-    const UpdateRule* const rule = named.parameter->rule();
+    const UpdateRule* const rule = named.parameter->owner().rule();
     if (rule != nullptr && rule != last) rule->list_settings(with_position, settings.of_rules);
     last = rule;
   }

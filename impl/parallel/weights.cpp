@@ -44,8 +44,8 @@ ContextDevice& device_of(const std::vector<NamedParameter>& parameters) {
 void compare_weights(const Exchange& exchange, const std::vector<NamedParameter>& parameters) {
   std::vector<int64_t> sums;
   for (const NamedParameter& named : parameters) {
-    uint64_t sum = checksum_of(named.parameter->weights(), 0);
-    if (named.parameter->is_split()) sum = checksum_of(named.parameter->remainder(), sum);
+    uint64_t sum = checksum_of(named.parameter->weights().tensor(), 0);
+    if (named.parameter->weights().is_split()) sum = checksum_of(named.parameter->weights().remainder(), sum);
     sums.push_back(static_cast<int64_t>(sum));
   }
   const std::vector<int64_t> all = exchange.gather(sums, exchange.options(Purpose::kCheck));
@@ -59,19 +59,19 @@ void compare_weights(const Exchange& exchange, const std::vector<NamedParameter>
 void broadcast_weights(const Exchange& exchange, const std::vector<NamedParameter>& parameters, int32_t root) {
   std::vector<Tensor> tensors;
   for (const NamedParameter& named : parameters) {
-    tensors.push_back(named.parameter->weights());
-    if (named.parameter->is_split()) tensors.push_back(named.parameter->remainder());
+    tensors.push_back(named.parameter->weights().tensor());
+    if (named.parameter->weights().is_split()) tensors.push_back(named.parameter->weights().remainder());
   }
   broadcast_all(exchange, tensors, root, exchange.options(Purpose::kWeights));
   // The copies in 16 bits follow the masters.
   for (const NamedParameter& named : parameters) {
-    if (named.parameter->is_split()) {
-      named.parameter->mark_updated();
+    if (named.parameter->weights().is_split()) {
+      named.parameter->weights().mark_updated();
     } else {
-      named.parameter->update_copy();
+      named.parameter->weights().update_copy();
     }
   }
-  for (const NamedParameter& named : parameters) named.parameter->mark_current();
+  for (const NamedParameter& named : parameters) named.parameter->weights().mark_current();
 }
 
 void broadcast_buffers(const Exchange& exchange, const std::vector<nn::NamedBuffer>& buffers, int32_t root,

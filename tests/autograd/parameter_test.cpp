@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "ops/ops.h"
+#include "representations.h"
 #include "room_fixture.h"
 
 namespace halftone {
@@ -26,42 +27,42 @@ TEST_F(ParameterTest, AllLeavesShareOneGradient) {
 
 TEST_F(ParameterTest, ReadsTheCopyOnlyWhileItIsCurrent) {
   const Ref<Parameter> weight = parameter({1, 2});
-  weight->set_compute(converted(weight->master(), DType::kBF16));
-  EXPECT_EQ(weight->read(DType::kBF16).data(), weight->compute().data());
-  fill(weight->master(), 5);
-  const Tensor fresh = weight->read(DType::kBF16);
-  EXPECT_NE(fresh.data(), weight->compute().data());
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
+  EXPECT_EQ(weight->weights().read(DType::kBF16).data(), weight->weights().compute().data());
+  fill(weight->weights().master(), 5);
+  const Tensor fresh = weight->weights().read(DType::kBF16);
+  EXPECT_NE(fresh.data(), weight->weights().compute().data());
   EXPECT_EQ(values(fresh), (std::vector<double>{5, 5}));
 }
 
 TEST_F(ParameterTest, SplitsIntoBf16AndARemainderAndJoinsToTheBit) {
   const std::vector<double> exact = {0.3f, -0.7f, 1.0, 1e-30f, 0.0};
   const Ref<Parameter> weight = parameter(exact);
-  weight->split();
-  EXPECT_TRUE(weight->is_split());
-  EXPECT_FALSE(weight->master().defined());
-  EXPECT_EQ(weight->weights().dtype(), DType::kBF16);
-  EXPECT_EQ(weight->remainder().dtype(), DType::kI16);
-  EXPECT_EQ(values(weight->weights())[0], 0.30078125);
-  EXPECT_EQ(values(weight->read(DType::kF32)), exact);
-  EXPECT_EQ(values(weight->read(DType::kF64)), exact);
-  weight->split();  // a second split changes nothing
-  weight->join();
-  EXPECT_FALSE(weight->is_split());
-  EXPECT_EQ(values(weight->master()), exact);
-  EXPECT_FALSE(weight->compute().defined());
-  weight->join();
-  EXPECT_EQ(values(weight->master()), exact);
+  split(weight->weights());
+  EXPECT_TRUE(weight->weights().is_split());
+  EXPECT_FALSE(weight->weights().master().defined());
+  EXPECT_EQ(weight->weights().tensor().dtype(), DType::kBF16);
+  EXPECT_EQ(weight->weights().remainder().dtype(), DType::kI16);
+  EXPECT_EQ(values(weight->weights().tensor())[0], 0.30078125);
+  EXPECT_EQ(values(weight->weights().read(DType::kF32)), exact);
+  EXPECT_EQ(values(weight->weights().read(DType::kF64)), exact);
+  split(weight->weights());  // a second split changes nothing
+  join(weight->weights());
+  EXPECT_FALSE(weight->weights().is_split());
+  EXPECT_EQ(values(weight->weights().master()), exact);
+  EXPECT_FALSE(weight->weights().compute().defined());
+  join(weight->weights());
+  EXPECT_EQ(values(weight->weights().master()), exact);
 }
 
 TEST_F(ParameterTest, ARemainderCountsOnlyWhileItIsCurrent) {
   const Ref<Parameter> weight = parameter({0.3});
-  weight->split();
-  fill(weight->weights(), 2.0);
-  EXPECT_EQ(values(weight->read(DType::kF32)), (std::vector<double>{2}));
-  weight->drop_stale_remainder();
-  EXPECT_EQ(values(weight->remainder()), (std::vector<double>{0}));
-  EXPECT_EQ(values(weight->read(DType::kF32)), (std::vector<double>{2}));
+  split(weight->weights());
+  fill(weight->weights().tensor(), 2.0);
+  EXPECT_EQ(values(weight->weights().read(DType::kF32)), (std::vector<double>{2}));
+  weight->weights().drop_stale_remainder();
+  EXPECT_EQ(values(weight->weights().remainder()), (std::vector<double>{0}));
+  EXPECT_EQ(values(weight->weights().read(DType::kF32)), (std::vector<double>{2}));
 }
 
 TEST_F(ParameterTest, ALeafFromBeforeASplitIsStale) {
@@ -69,7 +70,7 @@ TEST_F(ParameterTest, ALeafFromBeforeASplitIsStale) {
   for (const bool splits : {true, false}) {
     const Tensor leaf = weight->leaf();
     const Tensor y = ops::sum(ops::mul(leaf, leaf), {}, false);
-    splits ? weight->split() : weight->join();
+    splits ? split(weight->weights()) : join(weight->weights());
     EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
     weight->zero_grad();
   }
@@ -79,16 +80,16 @@ TEST_F(ParameterTest, NarrowsToSixteenBitsWhateverItWas) {
   for (const bool splits : {false, true}) {
     for (const DType dtype : {DType::kBF16, DType::kF16}) {
       const Ref<Parameter> weight = parameter({0.3, -0.7});
-      if (splits) weight->split();
-      weight->narrow(dtype);
-      EXPECT_FALSE(weight->is_split());
-      EXPECT_FALSE(weight->compute().defined());
-      EXPECT_EQ(weight->weights().dtype(), dtype);
-      EXPECT_EQ(weight->leaf().data(), weight->master().data());
-      EXPECT_EQ(values(weight->weights()), values(tensor({2}, {0.3f, -0.7f}, dtype)));
-      const void* data = weight->weights().data();
-      weight->narrow(dtype);
-      EXPECT_EQ(weight->weights().data(), data);
+      if (splits) split(weight->weights());
+      narrow(weight->weights(), dtype);
+      EXPECT_FALSE(weight->weights().is_split());
+      EXPECT_FALSE(weight->weights().compute().defined());
+      EXPECT_EQ(weight->weights().tensor().dtype(), dtype);
+      EXPECT_EQ(weight->leaf().data(), weight->weights().master().data());
+      EXPECT_EQ(values(weight->weights().tensor()), values(tensor({2}, {0.3f, -0.7f}, dtype)));
+      const void* data = weight->weights().tensor().data();
+      narrow(weight->weights(), dtype);
+      EXPECT_EQ(weight->weights().tensor().data(), data);
     }
   }
 }
@@ -111,9 +112,9 @@ TEST_F(ParameterTest, KeepsOneLeafForAllForwards) {
   const Ref<Parameter> weight = parameter({1, 2});
   const Tensor leaf = weight->leaf();
   EXPECT_TRUE(weight->leaf().is_same(leaf));
-  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
   const Tensor copy = weight->leaf_in(DType::kBF16);
-  EXPECT_EQ(copy.data(), weight->compute().data());
+  EXPECT_EQ(copy.data(), weight->weights().compute().data());
   EXPECT_TRUE(weight->leaf_in(DType::kBF16).is_same(copy));
   EXPECT_TRUE(weight->leaf_in(DType::kF32).is_same(weight->leaf()));
   EXPECT_FALSE(weight->leaf_in(DType::kF16).is_same(weight->leaf_in(DType::kF16))) << "a cast is not kept";
@@ -129,40 +130,40 @@ TEST_F(ParameterTest, LeavesFollowTheRepresentation) {
     EXPECT_TRUE(weight->leaf().is_same(weight->leaf_in(weights.dtype())));
     EXPECT_TRUE(requires_grad(weight->leaf()));
   };
-  expect_leaf_over(weight->master());
+  expect_leaf_over(weight->weights().master());
   for (int i = 0; i < 2; ++i) {
-    weight->set_compute(converted(weight->master(), DType::kBF16));
-    expect_leaf_over(weight->master());
-    EXPECT_EQ(weight->leaf_in(DType::kBF16).data(), weight->compute().data());
+    weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
+    expect_leaf_over(weight->weights().master());
+    EXPECT_EQ(weight->leaf_in(DType::kBF16).data(), weight->weights().compute().data());
   }
-  weight->set_compute(Tensor());
-  EXPECT_EQ(values(weight->leaf_in(DType::kBF16)), values(converted(weight->master(), DType::kBF16)));
-  weight->split();
-  expect_leaf_over(weight->compute());
-  weight->join();
-  expect_leaf_over(weight->master());
-  weight->narrow(DType::kF16);
-  expect_leaf_over(weight->master());
+  weight->weights().set_compute(Tensor());
+  EXPECT_EQ(values(weight->leaf_in(DType::kBF16)), values(converted(weight->weights().master(), DType::kBF16)));
+  split(weight->weights());
+  expect_leaf_over(weight->weights().compute());
+  join(weight->weights());
+  expect_leaf_over(weight->weights().master());
+  narrow(weight->weights(), DType::kF16);
+  expect_leaf_over(weight->weights().master());
 }
 
 TEST_F(ParameterTest, AKeptLeafDoesNotKeepFormerTensors) {
   const Ref<Parameter> weight = parameter(std::vector<double>(1024, 0.5));
   const auto bytes = [&] { return device().allocator->stats().current; };
   const int64_t before = bytes();
-  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
   weight->leaf();
   weight->leaf_in(DType::kBF16);
-  weight->set_compute(Tensor());
+  weight->weights().set_compute(Tensor());
   EXPECT_EQ(bytes(), before);
   weight->leaf();
-  weight->narrow(DType::kBF16);
+  narrow(weight->weights(), DType::kBF16);
   EXPECT_EQ(bytes(), before - 2 * 1024);
 }
 
 TEST_F(ParameterTest, AChangedNewLeafLeavesTheKeptOneAsItIs) {
   const Ref<Parameter> weight = parameter({1, 2});
   const Tensor given = weight->new_leaf();
-  EXPECT_EQ(given.data(), weight->master().data());
+  EXPECT_EQ(given.data(), weight->weights().master().data());
   EXPECT_EQ(given.gradient_source(), weight->leaf().gradient_source());
   set_requires_grad(given, false);
   EXPECT_TRUE(requires_grad(weight->leaf()));
@@ -171,7 +172,7 @@ TEST_F(ParameterTest, AChangedNewLeafLeavesTheKeptOneAsItIs) {
   EXPECT_FALSE(requires_grad(frozen));
   set_requires_grad(frozen, true);
   EXPECT_FALSE(requires_grad(weight->leaf()));
-  EXPECT_FALSE(requires_grad(weight->master()));
+  EXPECT_FALSE(requires_grad(weight->weights().master()));
 }
 
 TEST_F(ParameterTest, AGraphOutlivesItsParameter) {
@@ -189,7 +190,7 @@ TEST_F(ParameterTest, AGraphOutlivesItsParameter) {
 TEST_F(ParameterTest, AGraphKeepsTheWeightsThatItNeedsAndNoMore) {
   const int64_t before = device().allocator->stats().current;
   Ref<Parameter> weight = parameter(std::vector<double>(1024, 0.5));
-  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
   const Tensor y = ops::mul(weight->leaf(), weight->leaf());
   weight = nullptr;
   EXPECT_EQ(device().allocator->stats().current - before, 2 * 4 * 1024) << "the master and y";
@@ -217,7 +218,7 @@ TEST_F(ParameterTest, ThreadsThatStartTogetherGetOneLeaf) {
   std::vector<Ref<Parameter>> weights;
   for (int i = 0; i < kParameters; ++i) {
     weights.push_back(parameter({1, 2}));
-    weights.back()->set_compute(converted(weights.back()->master(), DType::kBF16));
+    weights.back()->weights().set_compute(converted(weights.back()->weights().master(), DType::kBF16));
   }
   std::atomic<int> arrived = 0;
   std::vector<Tensor> leaves[2], copies[2];
@@ -255,10 +256,10 @@ TEST_F(ParameterTest, AThreadMayReleaseTheParameterWhileAnotherOneReadsItsLeaf) 
 
 TEST_F(ParameterTest, BelongsToOneOwnerAtATime) {
   const Ref<Parameter> weight = parameter({1});
-  EXPECT_TRUE(weight->claim());
-  EXPECT_FALSE(weight->claim());
-  weight->unclaim();
-  EXPECT_TRUE(weight->claim());
+  EXPECT_TRUE(weight->owner().claim());
+  EXPECT_FALSE(weight->owner().claim());
+  weight->owner().release();
+  EXPECT_TRUE(weight->owner().claim());
 }
 
 }  // namespace

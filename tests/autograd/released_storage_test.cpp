@@ -26,8 +26,8 @@ class ReleasedStorageTest : public RoomTest {
     const Tensor unit = empty(device(), DType::kBF16, {2 * kWidth * kWidth}, Category::kParameters);
     const Tensor part = unit.as_strided({kWidth, kWidth}, {kWidth, 1}, kWidth * kWidth);
     Ref<Parameter> made = weight();
-    copy(made->master(), part);
-    made->set_compute(part);
+    copy(made->weights().master(), part);
+    made->weights().set_compute(part);
     return made;
   }
   Tensor loss(const Ref<Parameter>& weight, const Tensor& x, const AutocastPolicy* policy = nullptr) {
@@ -53,16 +53,16 @@ TEST_F(ReleasedStorageTest, BackwardThroughRefilledWeightsGivesTheSameGradients)
   accumulator_of(x)->zero_grad();
 
   const Ref<Parameter> sharded = weight();
-  const Tensor saved = converted(sharded->master(), DType::kF32);
+  const Tensor saved = converted(sharded->weights().master(), DType::kF32);
   const Tensor y = loss(sharded, x);
-  Storage& unit = *sharded->master().storage();
+  Storage& unit = *sharded->weights().master().storage();
   const int64_t before = bytes();
   unit.release_memory();
   EXPECT_EQ(bytes(), before - 2 * kWidth * kWidth * 4);
-  EXPECT_EQ(sharded->master().data(), nullptr);
+  EXPECT_EQ(sharded->weights().master().data(), nullptr);
   const Tensor taken = full(device(), DType::kF32, {2 * kWidth * kWidth}, 77.0);  // the block is used meanwhile
   unit.refill();
-  write_back(saved, sharded->master());
+  write_back(saved, sharded->weights().master());
   run_backward(y, Tensor(), false);
   EXPECT_EQ(values(sharded->grad()), expected);
   EXPECT_EQ(grad(x), expected_input);
@@ -80,15 +80,15 @@ TEST_F(ReleasedStorageTest, BackwardThroughARefilledCopyGivesTheSameGradients) {
   accumulator_of(x)->zero_grad();
 
   const Ref<Parameter> sharded = weight_with_copy();
-  const Tensor saved = converted(sharded->compute(), DType::kBF16);
+  const Tensor saved = converted(sharded->weights().compute(), DType::kBF16);
   const Tensor y = loss(sharded, x, &policy);
-  Storage& unit = *sharded->compute().storage();
+  Storage& unit = *sharded->weights().compute().storage();
   const int64_t before = bytes();
   unit.release_memory();
   EXPECT_EQ(bytes(), before - 2 * kWidth * kWidth * 2);
   const Tensor taken = full(device(), DType::kBF16, {2 * kWidth * kWidth}, 77.0);
   unit.refill();
-  write_back(saved, sharded->compute());
+  write_back(saved, sharded->weights().compute());
   run_backward(y, Tensor(), false);
   EXPECT_EQ(values(sharded->grad()), expected);
   EXPECT_EQ(grad(x), expected_input);
@@ -101,14 +101,14 @@ TEST_F(ReleasedStorageTest, AForwardAfterTheRefillReadsTheNewMemory) {
   const Ref<Parameter> sharded = weight_with_copy();
   const Tensor x = input();
   const std::vector<double> expected = values(loss(sharded, x, &policy));
-  const Tensor saved = converted(sharded->compute(), DType::kBF16);
-  Storage& unit = *sharded->compute().storage();
+  const Tensor saved = converted(sharded->weights().compute(), DType::kBF16);
+  Storage& unit = *sharded->weights().compute().storage();
   unit.release_memory();
   const Tensor taken = full(device(), DType::kBF16, {2 * kWidth * kWidth}, 77.0);
   unit.refill();
-  EXPECT_NE(sharded->compute().data(), taken.data());
-  write_back(saved, sharded->compute());
-  EXPECT_EQ(sharded->leaf_in(DType::kBF16).data(), sharded->compute().data());
+  EXPECT_NE(sharded->weights().compute().data(), taken.data());
+  write_back(saved, sharded->weights().compute());
+  EXPECT_EQ(sharded->leaf_in(DType::kBF16).data(), sharded->weights().compute().data());
   EXPECT_EQ(values(loss(sharded, x, &policy)), expected);
 }
 
@@ -118,7 +118,7 @@ TEST_F(ReleasedStorageTest, BackwardThroughAReleasedCopyIsRefused) {
   set_requires_grad(x, true);
   const Ref<Parameter> sharded = weight_with_copy();
   const Tensor y = loss(sharded, x, &policy);
-  sharded->compute().storage()->release_memory();
+  sharded->weights().compute().storage()->release_memory();
   EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
 }
 
@@ -128,10 +128,10 @@ TEST_F(ReleasedStorageTest, ACopyThatIsWrittenAfterTheRefillIsSeen) {
   set_requires_grad(x, true);
   const Ref<Parameter> sharded = weight_with_copy();
   const Tensor y = loss(sharded, x, &policy);
-  sharded->compute().storage()->release_memory();
-  sharded->compute().storage()->refill();
+  sharded->weights().compute().storage()->release_memory();
+  sharded->weights().compute().storage()->refill();
   sharded->write(full(device(), DType::kF32, {kWidth, kWidth}, 1.0));
-  sharded->mark_current();
+  sharded->weights().mark_current();
   EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
 }
 
@@ -142,9 +142,9 @@ TEST_F(ReleasedStorageTest, AWriteToAnotherCopyOfTheStorageIsNotSeen) {
   set_requires_grad(x, true);
   const Ref<Parameter> written = weight_with_copy();
   const Ref<Parameter> read = weight();
-  const Tensor part = written->compute().as_strided({kWidth, kWidth}, {kWidth, 1}, 0);
-  copy(read->master(), part);
-  read->set_compute(part);
+  const Tensor part = written->weights().compute().as_strided({kWidth, kWidth}, {kWidth, 1}, 0);
+  copy(read->weights().master(), part);
+  read->weights().set_compute(part);
   const Tensor y = loss(read, x, &policy);
   written->write(full(device(), DType::kF32, {kWidth, kWidth}, 1.0));
   EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kOk);
@@ -156,7 +156,7 @@ TEST_F(ReleasedStorageTest, BackwardThroughReleasedWeightsIsRefused) {
   set_requires_grad(x, true);
   const Ref<Parameter> sharded = weight();
   const Tensor y = loss(sharded, x);
-  sharded->master().storage()->release_memory();
+  sharded->weights().master().storage()->release_memory();
   EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
 }
 
@@ -165,15 +165,15 @@ TEST_F(ReleasedStorageTest, AWriteAfterTheRefillIsStillSeen) {
   set_requires_grad(x, true);
   const Ref<Parameter> sharded = weight();
   const Tensor y = loss(sharded, x);
-  sharded->master().storage()->release_memory();
-  sharded->master().storage()->refill();
-  fill(sharded->master(), 1.0);
+  sharded->weights().master().storage()->release_memory();
+  sharded->weights().master().storage()->refill();
+  fill(sharded->weights().master(), 1.0);
   EXPECT_EQ(code_of([&] { run_backward(y, Tensor(), false); }), Code::kState);
 }
 
 TEST_F(ReleasedStorageTest, ReleasingTwiceAndRefillingTwiceChangeNothing) {
   const Ref<Parameter> sharded = weight();
-  Storage& unit = *sharded->master().storage();
+  Storage& unit = *sharded->weights().master().storage();
   const int64_t before = bytes();
   unit.release_memory();
   unit.release_memory();

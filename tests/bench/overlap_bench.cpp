@@ -118,7 +118,7 @@ class Contender {
     if (waits_) settle();
   }
   // Waits for the weights whose gather the last step started.
-  void settle() { model_->parameters().front().parameter->settle(); }
+  void settle() { model_->parameters().front().parameter->placement().settle(); }
   // The averages of a step of ddp, of the gradients that are there.
   void communicate() {
     for (const NamedParameter& named : model_->parameters()) replica_->mark_ready(*named.parameter);

@@ -119,7 +119,7 @@ Ref<optim::Optimizer> make_adamw(const nn::Module& model) {
 std::vector<float> weights_of(const nn::Module& model) {
   std::vector<float> all;
   for (const NamedParameter& named : model.parameters()) {
-    const Tensor& master = named.parameter->master();
+    const Tensor& master = named.parameter->weights().master();
     std::vector<float> values(static_cast<size_t>(master.numel()));
     read_to_host(master, DType::kF32, values.data());
     all.insert(all.end(), values.begin(), values.end());

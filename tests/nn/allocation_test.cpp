@@ -23,7 +23,7 @@ class AllocationTest : public RoomTest {
   // Keeps the copies that an optimizer would keep.
   static void make_copies(const Module& layer) {
     for (const NamedParameter& named : layer.parameters()) {
-      named.parameter->set_compute(converted(named.parameter->master(), DType::kBF16));
+      named.parameter->weights().set_compute(converted(named.parameter->weights().master(), DType::kBF16));
     }
   }
   static int64_t allocations_in_forward(const Layer& layer, const Tensor& input, const AutocastPolicy* policy) {

@@ -15,7 +15,7 @@ TEST_F(LinearTest, DrawsWeightsWithinTheBoundAndFillsTheRange) {
   const Linear layer(device(), 64, 512, true, DType::kF32);
   const double bound = 1.0 / 8.0;
   for (const NamedParameter& named : layer.parameters()) {
-    const std::vector<double> drawn = values(named.parameter->master());
+    const std::vector<double> drawn = values(named.parameter->weights().master());
     const auto [low, high] = std::minmax_element(drawn.begin(), drawn.end());
     EXPECT_GE(*low, -bound);
     EXPECT_LE(*high, bound);
@@ -31,14 +31,16 @@ TEST_F(LinearTest, DrawsWeightsWithinTheBoundAndFillsTheRange) {
 TEST_F(LinearTest, EveryLayerAndEveryTensorDrawsFromItsOwnStream) {
   const Linear first(device(), 4, 4, true, DType::kF32);
   const Linear second(device(), 4, 4, true, DType::kF32);
-  EXPECT_NE(values(first.parameters()[0].parameter->master()), values(second.parameters()[0].parameter->master()));
+  EXPECT_NE(values(first.parameters()[0].parameter->weights().master()),
+            values(second.parameters()[0].parameter->weights().master()));
 }
 
 TEST_F(LinearTest, OneSeedGivesOneModel) {
   const Linear here(device(), 4, 4, true, DType::kF32);
   const Ref<Context> other = make_ref<Context>(options());
   const Linear there(other->device("cpu"), 4, 4, true, DType::kF32);
-  EXPECT_EQ(values(here.parameters()[0].parameter->master()), values(there.parameters()[0].parameter->master()));
+  EXPECT_EQ(values(here.parameters()[0].parameter->weights().master()),
+            values(there.parameters()[0].parameter->weights().master()));
 }
 
 TEST_F(LinearTest, NamesTellThePlaceInNestedSequentials) {

@@ -184,10 +184,11 @@ TEST_F(RecomputeRulesTest, A38_WritesBetweenForwardAndBackwardAreRefused) {
                  "backward of tanh needs a tensor of shape [5, 6], which was written");
   // No operation saves a bias, but the forward reads it again.
   const Ref<Parameter> bias = model->find("0.0")->contents()->parameters[1].parameter;
-  expect_refused(loss_then([&](const Tensor&) { fill(bias->weights(), 1.0); }), "needs bias [10], which was written");
+  expect_refused(loss_then([&](const Tensor&) { fill(bias->weights().tensor(), 1.0); }),
+                 "needs bias [10], which was written");
   expect_refused(loss_then([&](const Tensor&) {
-                   bias->write(bias->writable(tensor({10}, std::vector<double>(10))));
-                   bias->mark_current();
+                   bias->write(writable(bias->weights(), tensor({10}, std::vector<double>(10))));
+                   bias->weights().mark_current();
                  }),
                  "bias [10]");
   expect_refused(loss_then([&](const Tensor&) { bias->set_frozen(true); }),

@@ -3,6 +3,7 @@
 #include "nn/linear.h"
 #include "nn/sequential.h"
 #include "ops/ops.h"
+#include "representations.h"
 #include "room_fixture.h"
 
 namespace halftone::nn {
@@ -49,38 +50,38 @@ TEST_F(StateTest, ListsParametersThenBuffersOverLiveMemory) {
   std::vector<std::string> names;
   for (const StateTensor& entry : state.tensors()) names.push_back(entry.name);
   EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "1.mean", "1.count"}));
-  fill(module->parameters()[1].parameter->master(), 7);
+  fill(module->parameters()[1].parameter->weights().master(), 7);
   EXPECT_EQ(values(state.find("0.bias")->tensor), (std::vector<double>{7, 7, 7}));
 }
 
 TEST_F(StateTest, LoadsEverythingAndBringsCopiesUpToDate) {
   const Ref<Module> from = model(), to = model();
   const Ref<Parameter> weight = to->parameters()[0].parameter;
-  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
   fill(from->buffers()[1].tensor, 11);
   load_state(*to, state_of(*from), true);
   EXPECT_EQ(all_values(*to), all_values(*from));
-  EXPECT_EQ(weight->read(DType::kBF16).data(), weight->compute().data());
-  EXPECT_EQ(values(weight->compute()), values(converted(weight->master(), DType::kBF16)));
+  EXPECT_EQ(weight->weights().read(DType::kBF16).data(), weight->weights().compute().data());
+  EXPECT_EQ(values(weight->weights().compute()), values(converted(weight->weights().master(), DType::kBF16)));
 }
 
 TEST_F(StateTest, SplitWeightsAreJoinedAndSplitAgainBitForBit) {
   const Ref<Module> from = model(), to = model();
   const std::vector<double> expected = all_values(*from);
-  from->parameters()[0].parameter->split();
+  split(from->parameters()[0].parameter->weights());
   EXPECT_EQ(all_values(*from), expected);
-  to->parameters()[0].parameter->split();
+  split(to->parameters()[0].parameter->weights());
   load_state(*to, state_of(*from), true);
   EXPECT_EQ(all_values(*to), expected);
-  to->parameters()[0].parameter->join();
+  join(to->parameters()[0].parameter->weights());
   EXPECT_EQ(all_values(*to), expected);
 }
 
 // A saved model of split weights would be in memory twice otherwise.
 TEST_F(StateTest, SplitWeightsAreJoinedWhenTheyAreRead) {
   const Ref<Module> module = model();
-  const std::vector<double> expected = values(module->parameters()[0].parameter->master());
-  module->parameters()[0].parameter->split();
+  const std::vector<double> expected = values(module->parameters()[0].parameter->weights().master());
+  split(module->parameters()[0].parameter->weights());
   const StateDict state = state_of(*module);
   const StateTensor* weight = state.find("0.weight");
   ASSERT_FALSE(weight->tensor.defined());
@@ -96,7 +97,7 @@ TEST_F(StateTest, SplitWeightsAreJoinedWhenTheyAreRead) {
 TEST_F(StateTest, SplitWeightsLoadedIntoTheirOwnModuleStay) {
   const Ref<Module> module = model();
   const std::vector<double> expected = all_values(*module);
-  module->parameters()[0].parameter->split();
+  split(module->parameters()[0].parameter->weights());
   load_state(*module, state_of(*module), true);
   EXPECT_EQ(all_values(*module), expected);
 }
@@ -105,7 +106,7 @@ TEST_F(StateTest, WeightsOfOtherFloatsConvert) {
   const Ref<Module> module = model();
   StateDict state;
   state.add("0.bias", tensor({3}, {1.5, -2, 0.25}, DType::kF16));
-  module->parameters()[0].parameter->split();
+  split(module->parameters()[0].parameter->weights());
   state.add("0.weight", ops::transpose(tensor({2, 3}, {1, 3, 5, 2, 4, 6}, DType::kF64), 0, 1));
   load_state(*module, state, false);
   EXPECT_EQ(values(state_of(*module).find("0.bias")->tensor), (std::vector<double>{1.5, -2, 0.25}));
@@ -117,7 +118,8 @@ TEST_F(StateTest, ValuesAreTakenBeforeTheFirstWrite) {
   std::vector<Ref<Module>> layers = {make_ref<Linear>(device(), 2, 2, false, DType::kF32),
                                      make_ref<Linear>(device(), 2, 2, false, DType::kF32)};
   const Sequential module(std::move(layers));
-  const Tensor first = module.parameters()[0].parameter->master(), second = module.parameters()[1].parameter->master();
+  const Tensor first = module.parameters()[0].parameter->weights().master(),
+               second = module.parameters()[1].parameter->weights().master();
   write_from_host(first, DType::kF64, std::vector<double>{1, 2, 3, 4}.data());
   write_from_host(second, DType::kF64, std::vector<double>{5, 6, 7, 8}.data());
   StateDict state;
@@ -134,7 +136,7 @@ TEST_F(StateTest, AStateOfAnotherContextIsLoaded) {
   const Ref<Context> other = make_ref<Context>(options());
   const Linear from(other->device("cpu"), 2, 3, true, DType::kF32);
   const Linear to(device(), 2, 3, true, DType::kF32);
-  fill(from.parameters()[1].parameter->master(), 9);
+  fill(from.parameters()[1].parameter->weights().master(), 9);
   load_state(to, state_of(from), true);
   EXPECT_EQ(all_values(to), all_values(from));
 }

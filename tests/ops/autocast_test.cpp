@@ -27,9 +27,9 @@ TEST_F(AutocastTest, EveryOperationHasARowAndAName) {
 
 TEST_F(AutocastTest, AParameterEntersWithoutACastNode) {
   const Ref<Parameter> weight = make_ref<Parameter>("weight", tensor({1, 2}, {1, 2}));
-  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
   const Tensor read = autocast_read(weight->leaf(), DType::kBF16);
-  EXPECT_EQ(read.data(), weight->compute().data());
+  EXPECT_EQ(read.data(), weight->weights().compute().data());
   EXPECT_EQ(read.gradient_source().get(), &weight->accumulator());
 }
 
@@ -39,10 +39,10 @@ TEST_F(AutocastTest, ACopyThatIsCurrentCountsNoBytes) {
   scope().autocast = &policy_;
   autocast_read(weight->leaf(), DType::kBF16);
   EXPECT_EQ(policy_.cast_bytes().parameters, 4);
-  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
   autocast_read(weight->leaf(), DType::kBF16);
   EXPECT_EQ(policy_.cast_bytes().parameters, 4);
-  fill(weight->master(), 5.0);
+  fill(weight->weights().master(), 5.0);
   autocast_read(weight->leaf(), DType::kBF16);
   EXPECT_EQ(policy_.cast_bytes().parameters, 8);
   EXPECT_EQ(policy_.cast_bytes().tensors, 0);
@@ -65,7 +65,7 @@ TEST_F(AutocastTest, ALeafWithoutItsParameterIsCast) {
 // The frozen parameter's gradient is dropped; the result requires one, as it does outside autocast.
 TEST_F(AutocastTest, ALeafFromBeforeAFreezeKeepsItsSource) {
   const Ref<Parameter> weight = make_ref<Parameter>("weight", tensor({1, 2}, {1, 2}));
-  weight->set_compute(converted(weight->master(), DType::kBF16));
+  weight->weights().set_compute(converted(weight->weights().master(), DType::kBF16));
   const Tensor before = weight->leaf();
   weight->set_frozen(true);
   EXPECT_TRUE(requires_grad(autocast_read(before, DType::kBF16)));

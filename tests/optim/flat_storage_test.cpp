@@ -1,6 +1,7 @@
 // Parameters that are ranges of one flat buffer, as sharding keeps them.
 #include <cmath>
 
+#include "autograd/weights/representation.h"
 #include "optim/adamw.h"
 #include "room_fixture.h"
 
@@ -25,11 +26,11 @@ class FlatStorageTest : public RoomTest {
     std::vector<Ref<Parameter>> made;
     for (int64_t k = 0; k < 2; ++k) {
       made.push_back(make_ref<Parameter>(k == 0 ? "a" : "b", tensor({kSize}, exact_weights())));
-      Parameter::Representation split = made.back()->split_representation();
+      WeightRepresentation split = split_representation(made.back()->weights());
       const Tensor part = buffer.as_strided({kSize}, {1}, k * kSize);
-      copy(split.compute, part);
-      split.compute = part;
-      made.back()->install(split);
+      copy(split.kept, part);
+      split.kept = part;
+      made.back()->weights().install(split);
     }
     return made;
   }
@@ -59,12 +60,12 @@ TEST_F(FlatStorageTest, AStepOfOneSplitParameterLeavesTheOthersRemainderValid) {
   AdamW optimizer(group(parameters, Master::kSplit), kSettings);
   parameters[0]->accumulator().accumulate(gradient());
   optimizer.step();
-  EXPECT_EQ(values(parameters[1]->read(DType::kF32)), exact_weights());
+  EXPECT_EQ(values(parameters[1]->weights().read(DType::kF32)), exact_weights());
 
   parameters[0]->zero_grad();
   parameters[1]->accumulator().accumulate(gradient());
   optimizer.step();
-  const std::vector<double> updated = values(parameters[1]->read(DType::kF32));
+  const std::vector<double> updated = values(parameters[1]->weights().read(DType::kF32));
   const std::vector<double> before = exact_weights();
   for (size_t i = 0; i < before.size(); ++i) ASSERT_NEAR(before[i] - updated[i], 7.5e-4, 1e-3) << i;
   // Equal gradients, so equal updates but for the rounding of FP32.
@@ -78,29 +79,29 @@ TEST_F(FlatStorageTest, AStepOfOneParameterLeavesTheOthersCopyCurrent) {
   AdamW optimizer(group(parameters, Master::kFull), kSettings);
   parameters[0]->accumulator().accumulate(gradient());
   optimizer.step();
-  EXPECT_EQ(parameters[1]->read(DType::kBF16).data(), parameters[1]->compute().data());
-  EXPECT_EQ(parameters[0]->read(DType::kBF16).data(), parameters[0]->compute().data());
+  EXPECT_EQ(parameters[1]->weights().read(DType::kBF16).data(), parameters[1]->weights().compute().data());
+  EXPECT_EQ(parameters[0]->weights().read(DType::kBF16).data(), parameters[0]->weights().compute().data());
 }
 
 TEST_F(FlatStorageTest, AWriteToTheWholeBufferMakesEveryCopyStale) {
   const auto parameters = full_parameters();
   AdamW optimizer(group(parameters, Master::kFull), kSettings);
-  const Tensor whole(parameters[0]->master().storage(), DType::kF32, {2 * kSize}, {1}, 0);
+  const Tensor whole(parameters[0]->weights().master().storage(), DType::kF32, {2 * kSize}, {1}, 0);
   fill(whole, 3.0);
   for (const auto& parameter : parameters) {
-    EXPECT_NE(parameter->read(DType::kBF16).data(), parameter->compute().data());
-    EXPECT_EQ(values(parameter->read(DType::kBF16))[7], 3.0);
+    EXPECT_NE(parameter->weights().read(DType::kBF16).data(), parameter->weights().compute().data());
+    EXPECT_EQ(values(parameter->weights().read(DType::kBF16))[7], 3.0);
   }
 }
 
 TEST_F(FlatStorageTest, AWriteToARangeIsSeenByTensorsOverTheWhole) {
   const auto parameters = full_parameters();
-  const Tensor whole(parameters[0]->master().storage(), DType::kF32, {2 * kSize}, {1}, 0);
+  const Tensor whole(parameters[0]->weights().master().storage(), DType::kF32, {2 * kSize}, {1}, 0);
   const uint64_t before = whole.version();
-  const uint64_t other = parameters[1]->master().version();
-  fill(parameters[0]->master(), 3.0);
+  const uint64_t other = parameters[1]->weights().master().version();
+  fill(parameters[0]->weights().master(), 3.0);
   EXPECT_NE(whole.version(), before);
-  EXPECT_EQ(parameters[1]->master().version(), other);
+  EXPECT_EQ(parameters[1]->weights().master().version(), other);
 }
 
 }  // namespace

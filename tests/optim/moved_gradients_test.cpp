@@ -41,7 +41,8 @@ class MovedGradientsTest : public RoomTest {
   }
   static std::vector<std::vector<double>> weights_of(const Training& training) {
     std::vector<std::vector<double>> weights;
-    for (const Ref<Parameter>& parameter : training.parameters) weights.push_back(values(parameter->read(DType::kF32)));
+    for (const Ref<Parameter>& parameter : training.parameters)
+      weights.push_back(values(parameter->weights().read(DType::kF32)));
     return weights;
   }
   // Tensors in the places of the released gradients, so that the next ones are elsewhere.

@@ -10,6 +10,7 @@
 #include "optim/rmsprop.h"
 #include "optim/sgd.h"
 #include "optim/shared_parameter.h"
+#include "representations.h"
 #include "room_fixture.h"
 
 namespace halftone::optim {
@@ -41,11 +42,11 @@ class OptimizerTest : public RoomTest {
   // Everything about a parameter that a failure must not change.
   struct Look {
     explicit Look(const Parameter& parameter)
-        : weights(values(parameter.read(DType::kF32))),
+        : weights(values(parameter.weights().read(DType::kF32))),
           grad(values(parameter.grad())),
-          dtype(parameter.weights().dtype()),
+          dtype(parameter.weights().tensor().dtype()),
           grad_dtype(parameter.grad().dtype()),
-          address(parameter.weights().data()) {}
+          address(parameter.weights().tensor().data()) {}
     bool operator==(const Look&) const = default;
 
     std::vector<double> weights, grad;
@@ -83,7 +84,7 @@ class OptimizerTest : public RoomTest {
       give_gradient(alone, gradient);
       one.step();
     }
-    EXPECT_EQ(values(late->master()), values(alone->master())) << Rule::kName;
+    EXPECT_EQ(values(late->weights().master()), values(alone->weights().master())) << Rule::kName;
     EXPECT_EQ(both.update_counts(), (std::vector<int64_t>{23, 3}));
   }
 
@@ -106,7 +107,7 @@ class OptimizerTest : public RoomTest {
     for (const char* name : {"first", "second", "third"}) {
       weights.push_back(parameter(name, std::vector<double>(kCount, 1.001f)));
       give_gradient(weights.back(), 0.3);
-      if (starts_split) weights.back()->split();
+      if (starts_split) split(weights.back()->weights());
     }
     GroupedOptimizer<Rule> other(group({parameter("other", {1})}, {DType::kF32}), settings);
     const std::vector<Look> before = look_at(weights);
@@ -134,9 +135,9 @@ TEST_F(OptimizerTest, TheUpdateWritesMasterAndCopyInOnePass) {
   Sgd optimizer(group({weight}, {DType::kBF16}), kSgd);
   give_gradient(weight, 0.01);
   optimizer.step();
-  EXPECT_EQ(weight->read(DType::kBF16).data(), weight->compute().data());
-  EXPECT_EQ(values(weight->compute()), values(converted(weight->master(), DType::kBF16)));
-  EXPECT_NEAR(values(weight->master())[0], 0.995, 1e-7);
+  EXPECT_EQ(weight->weights().read(DType::kBF16).data(), weight->weights().compute().data());
+  EXPECT_EQ(values(weight->weights().compute()), values(converted(weight->weights().master(), DType::kBF16)));
+  EXPECT_NEAR(values(weight->weights().master())[0], 0.995, 1e-7);
 }
 
 TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
@@ -146,11 +147,11 @@ TEST_F(OptimizerTest, ParametersWithoutAGradientStay) {
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
   give_gradient(used, 1);
   optimizer.step();
-  EXPECT_EQ(values(used->master()), (std::vector<double>{0.5}));
-  EXPECT_EQ(values(unused->master()), (std::vector<double>{1}));
+  EXPECT_EQ(values(used->weights().master()), (std::vector<double>{0.5}));
+  EXPECT_EQ(values(unused->weights().master()), (std::vector<double>{1}));
   give_gradient(unused, 1);
   optimizer.step();
-  EXPECT_EQ(values(unused->master()), (std::vector<double>{0.5}));
+  EXPECT_EQ(values(unused->weights().master()), (std::vector<double>{0.5}));
 }
 
 // M7
@@ -160,11 +161,11 @@ TEST_F(OptimizerTest, InvalidGradientsAreRefusedUntilZeroGrad) {
   give_gradient(weight, 1);
   weight->accumulator().invalidate();
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
-  EXPECT_EQ(values(weight->master()), (std::vector<double>{1}));
+  EXPECT_EQ(values(weight->weights().master()), (std::vector<double>{1}));
   optimizer.zero_grad();
   give_gradient(weight, 1);
   optimizer.step();
-  EXPECT_EQ(values(weight->master()), (std::vector<double>{0.5}));
+  EXPECT_EQ(values(weight->weights().master()), (std::vector<double>{0.5}));
 }
 
 TEST_F(OptimizerTest, AStepBetweenForwardAndBackwardIsNoticed) {
@@ -182,9 +183,9 @@ TEST_F(OptimizerTest, AnotherOptimizerMayFollowWhenTheFirstIsGone) {
   {
     const AdamW first(group({weight}, {DType::kBF16}), kAdamw);
     EXPECT_EQ(code_of([&] { Sgd(group({weight}, {DType::kF32}), kSgd); }), Code::kState);
-    EXPECT_TRUE(weight->compute().defined());
+    EXPECT_TRUE(weight->weights().compute().defined());
   }
-  EXPECT_FALSE(weight->compute().defined());
+  EXPECT_FALSE(weight->weights().compute().defined());
   const Sgd second(group({weight}, {DType::kF32}), kSgd);
 }
 
@@ -192,7 +193,7 @@ TEST_F(OptimizerTest, AnotherOptimizerMayFollowWhenTheFirstIsGone) {
 TEST_F(OptimizerTest, AFailedCreationFreesTheParameters) {
   const Ref<Parameter> weight = parameter("weight", {1});
   EXPECT_EQ(code_of([&] { AdamW(group({weight, weight}, {DType::kF32}), kAdamw); }), Code::kState);
-  EXPECT_TRUE(weight->claim());
+  EXPECT_TRUE(weight->owner().claim());
 }
 
 constexpr Precision kForms[] = {{DType::kBF16, DType::kF32, DType::kF32, Master::kNone},
@@ -224,7 +225,7 @@ TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {
   EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
   EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
   EXPECT_EQ(optimizer.step_count(), 0);
-  EXPECT_EQ(values(weight->master()), (std::vector<double>{1, 1}));
+  EXPECT_EQ(values(weight->weights().master()), (std::vector<double>{1, 1}));
 }
 
 // AdamW stores an FP32 master, two FP32 moments and an FP32 gradient: 16 bytes per parameter, and 2 for a BF16 copy.
@@ -268,11 +269,11 @@ constexpr Precision kSplit = {DType::kBF16, DType::kBF16, DType::kBF16, Master::
 TEST_F(OptimizerTest, SplitWeightsReadAsTheyDidAndAreUpdatedAsMastersAre) {
   const std::vector<double> start = {1.0, -2.0, 0.3, 1e-3};
   const Ref<Parameter> whole = parameter("whole", start), split = parameter("split", start);
-  const std::vector<double> before = values(split->master());
+  const std::vector<double> before = values(split->weights().master());
   AdamW first(group({whole}, {DType::kBF16, DType::kBF16, DType::kBF16, Master::kFull}), kAdamw);
   AdamW second(group({split}, kSplit), kAdamw);
-  EXPECT_FALSE(split->master().defined());
-  EXPECT_EQ(values(split->read(DType::kF32)), before);
+  EXPECT_FALSE(split->weights().master().defined());
+  EXPECT_EQ(values(split->weights().read(DType::kF32)), before);
   for (int step = 0; step < 5; ++step) {
     for (const auto& [weight, optimizer] : {std::pair(whole, &first), std::pair(split, &second)}) {
       optimizer->zero_grad();
@@ -280,32 +281,32 @@ TEST_F(OptimizerTest, SplitWeightsReadAsTheyDidAndAreUpdatedAsMastersAre) {
       optimizer->step();
     }
   }
-  EXPECT_EQ(values(split->read(DType::kF32)), values(whole->master()));
+  EXPECT_EQ(values(split->weights().read(DType::kF32)), values(whole->weights().master()));
   EXPECT_EQ(split->leaf().dtype(), DType::kBF16);
-  EXPECT_EQ(split->leaf().data(), split->compute().data());
+  EXPECT_EQ(split->leaf().data(), split->weights().compute().data());
 }
 
 TEST_F(OptimizerTest, WeightsStaySplitUntilAnOptimizerTakesThemWhole) {
   const Ref<Parameter> weight = parameter("weight", {0.3, -0.7});
-  const std::vector<double> before = values(weight->master());
+  const std::vector<double> before = values(weight->weights().master());
   { const Sgd first(group({weight}, kSplit), kSgd); }
-  EXPECT_TRUE(weight->is_split());
+  EXPECT_TRUE(weight->weights().is_split());
   { const Sgd second(group({weight}, kSplit), kSgd); }
-  EXPECT_EQ(values(weight->read(DType::kF32)), before);
+  EXPECT_EQ(values(weight->weights().read(DType::kF32)), before);
   const Sgd third(group({weight}, {DType::kF32}), kSgd);
-  EXPECT_FALSE(weight->is_split());
-  EXPECT_FALSE(weight->compute().defined());
-  EXPECT_EQ(values(weight->master()), before);
+  EXPECT_FALSE(weight->weights().is_split());
+  EXPECT_FALSE(weight->weights().compute().defined());
+  EXPECT_EQ(values(weight->weights().master()), before);
 }
 
 TEST_F(OptimizerTest, ARemainderIsDroppedWhereSomebodyElseWroteTheWeights) {
   const Ref<Parameter> weight = parameter("weight", {0.3, -0.7});
   Sgd optimizer(group({weight}, kSplit), kSgd);
   fill(weight->leaf(), 2.0);
-  EXPECT_EQ(values(weight->read(DType::kF32)), (std::vector<double>{2, 2}));
+  EXPECT_EQ(values(weight->weights().read(DType::kF32)), (std::vector<double>{2, 2}));
   give_gradient(weight, 0.25);
   optimizer.step();
-  EXPECT_EQ(values(weight->read(DType::kF32)), (std::vector<double>{1.875, 1.875}));
+  EXPECT_EQ(values(weight->weights().read(DType::kF32)), (std::vector<double>{1.875, 1.875}));
 }
 
 TEST_F(OptimizerTest, AGraphOverTheMasterIsNoticedWhenItIsSplit) {
@@ -375,7 +376,7 @@ TEST_F(OptimizerTest, EightBitMomentsTrain) {
     give_gradient(weight, 1);
     optimizer.step();
   }
-  for (const double value : values(weight->master())) ASSERT_NEAR(value, 0.5, 0.02);
+  for (const double value : values(weight->weights().master())) ASSERT_NEAR(value, 0.5, 0.02);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ class ShardedStepTest : public RoomTest {
     GroupedOptimizer<Rule> optimizer(group, settings);
     int64_t remainder_bytes = 0;
     for (const NamedParameter& named : group.parameters) {
-      if (named.parameter->is_split()) remainder_bytes += 2 * named.parameter->remainder().numel();
+      if (named.parameter->weights().is_split()) remainder_bytes += 2 * named.parameter->weights().remainder().numel();
     }
     constexpr size_t kCounted = sizeof(OptimizerState) + std::size(kSizes) * sizeof(int64_t);
     EXPECT_EQ(bytes() - before - remainder_bytes, result.moment_bytes + static_cast<int64_t>(kCounted));
@@ -123,7 +123,8 @@ class ShardedStepTest : public RoomTest {
         if (!thread_ranks) {
           parameter.accumulator().accumulate(grad);
         } else {
-          parameter.set_shard_grad(converted(range_of(grad, parameter.shard()), precision.grad_dtype));
+          parameter.placement().set_shard_grad(
+              converted(range_of(grad, parameter.placement().shard()), precision.grad_dtype));
         }
       }
       scaler.unscale(optimizer);
@@ -139,9 +140,9 @@ class ShardedStepTest : public RoomTest {
       optimizer.zero_grad();
     }
     for (const NamedParameter& named : group.parameters) {
-      const Shard& shard = named.parameter->shard();
+      const Shard& shard = named.parameter->placement().shard();
       const Tensor own = empty(device, DType::kF32, {shard.end - shard.begin}, Category::kWorkspace);
-      named.parameter->read_shard(own);
+      named.parameter->weights().read_range(0, own);
       result.weights.emplace_back(static_cast<size_t>(own.numel()));
       read_to_host(own, DType::kF32, result.weights.back().data());
     }
@@ -225,7 +226,7 @@ TEST_F(ShardedStepTest, TheNormGuardDecidesEquallyOnAllRanks) {
       for (size_t k = 0; k < 2; ++k) {
         const Ref<Parameter>& parameter = group.parameters[k].parameter;
         const double value = is_large && rank == 1 ? static_cast<double>(10 + k) : 1.0;
-        parameter->set_shard_grad(full(device, DType::kF32, {kSize / kRanks}, value));
+        parameter->placement().set_shard_grad(full(device, DType::kF32, {kSize / kRanks}, value));
       }
       optimizer.step();
       const Optimizer::Outcome outcome = optimizer.outcome();
@@ -249,13 +250,14 @@ TEST_F(ShardedStepTest, AShardIsUpdatedFromItsReducedGradientAlone) {
   AdamW optimizer({.parameters = {{"weight", weight}}, .precision = {}}, kSettings);
   weight->accumulator().accumulate(full(device(), DType::kF32, {4 * kBlockSize}, -3.0));
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
-  weight->set_shard_grad(full(device(), DType::kF32, {kBlockSize}, 2.0));
+  weight->placement().set_shard_grad(full(device(), DType::kF32, {kBlockSize}, 2.0));
   optimizer.step();
   EXPECT_EQ(values(weight->grad())[0], -3.0);
-  EXPECT_EQ(weight->master().shape(), Shape{kBlockSize});
+  EXPECT_EQ(weight->weights().master().shape(), Shape{kBlockSize});
   // Decay and a first step of AdamW against a positive gradient.
-  for (const double value : values(weight->master())) ASSERT_NEAR(value, 1.0 - 1e-3 - 1e-2, 1e-6);
-  EXPECT_EQ(values(weight->weights()), std::vector<double>(4 * kBlockSize, 1.0)) << "the weights were not gathered";
+  for (const double value : values(weight->weights().master())) ASSERT_NEAR(value, 1.0 - 1e-3 - 1e-2, 1e-6);
+  EXPECT_EQ(values(weight->weights().tensor()), std::vector<double>(4 * kBlockSize, 1.0))
+      << "the weights were not gathered";
   optimizer.zero_grad();
   EXPECT_EQ(code_of([&] { optimizer.step(); }), Code::kState);
 }
@@ -285,12 +287,12 @@ TEST_F(ShardedStepTest, WeightsThatAreNotGatheredAreNotRead) {
   Meeting meeting(1);
   const Ref<Parameter> weight = make_ref<Parameter>("weight", full(device(), DType::kF32, {kBlockSize}, 1.0));
   share(weight, {.begin = 0, .end = kBlockSize}, make_ref<ThreadRanks>(meeting, 0));
-  weight->weights().storage()->set_restorer(&restorer);
+  weight->weights().tensor().storage()->set_restorer(&restorer);
   EXPECT_EQ(code_of([&] { static_cast<void>(weight->leaf()); }), Code::kState);
   EXPECT_EQ(code_of([&] { static_cast<void>(weight->leaf_in(DType::kBF16)); }), Code::kState);
-  EXPECT_EQ(code_of([&] { static_cast<void>(weight->read(DType::kF32)); }), Code::kState);
-  weight->weights().storage()->set_restorer(nullptr);
-  EXPECT_EQ(values(weight->read(DType::kF32)), std::vector<double>(kBlockSize, 1.0));
+  EXPECT_EQ(code_of([&] { static_cast<void>(weight->weights().read(DType::kF32)); }), Code::kState);
+  weight->weights().tensor().storage()->set_restorer(nullptr);
+  EXPECT_EQ(values(weight->weights().read(DType::kF32)), std::vector<double>(kBlockSize, 1.0));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ inline Tensor range_of(const Tensor& whole, const Shard& shard) {
 
 // The parameter keeps a copy of the shard, and operations go on reading its former weights.
 inline void share(const Ref<Parameter>& parameter, const Shard& shard, Ref<ShardRanks> ranks) {
-  const Tensor gathered = parameter->master();
+  const Tensor gathered = parameter->weights().master();
   parameter->share(shard, converted(range_of(gathered, shard), DType::kF32), gathered, std::move(ranks));
 }
 

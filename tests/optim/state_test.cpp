@@ -279,7 +279,7 @@ class ShardedMomentsTest : public RoomTest {
     for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(i % 31) - 11;
     const Tensor whole = from_host(weight.device(), DType::kF32, weight.shape(), gradient.data());
     weight.accumulator().accumulate(whole);
-    if (weight.is_sharded()) weight.set_shard_grad(optim::range_of(whole, weight.shard()));
+    if (weight.is_sharded()) weight.placement().set_shard_grad(optim::range_of(whole, weight.placement().shard()));
     optimizer.step();
     optimizer.zero_grad();
   }

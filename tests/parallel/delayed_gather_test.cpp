@@ -24,7 +24,7 @@ void run_backward_on(const nn::Module& model, Rank& rank, int step) {
 std::vector<float> weights_read_alone(const nn::Module& model) {
   std::vector<float> all;
   for (const NamedParameter& named : parameters_once(model)) {
-    const std::vector<float> values = values_of(named.parameter->read(DType::kF32));
+    const std::vector<float> values = values_of(named.parameter->weights().read(DType::kF32));
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
@@ -75,7 +75,7 @@ TEST_P(DelayedGather, BuffersSetOutInTheOrderOfTheModel) {
     settle(*trained.model);
     std::vector<const void*> expected, sent;
     for (const NamedParameter& named : parameters_once(*trained.model)) {
-      const void* const buffer = named.parameter->weights().storage()->data();
+      const void* const buffer = named.parameter->weights().tensor().storage()->data();
       if (expected.empty() || expected.back() != buffer) expected.push_back(buffer);
     }
     const std::vector<SlowGroup::Span> spans = trained.slow.spans();
@@ -92,10 +92,10 @@ TEST_P(DelayedGather, AForwardBeginsBeforeTheLastWeightsArrive) {
     run_backward_on(*trained.model, rank, 0);
     trained.slow.hold();
     trained.optimizer->step();
-    EXPECT_NE(trained.model->parameters().back().parameter->weights().storage()->restorer(), nullptr);
+    EXPECT_NE(trained.model->parameters().back().parameter->weights().tensor().storage()->restorer(), nullptr);
     bool is_last_there = true;
     const_cast<nn::Module*>(trained.model->child(0))->forward_hooks().add([&](auto&&...) {
-      is_last_there = trained.model->parameters().back().parameter->weights().storage()->restorer() == nullptr;
+      is_last_there = trained.model->parameters().back().parameter->weights().tensor().storage()->restorer() == nullptr;
     });
     trained.slow.let_go();
     run_backward_on(*trained.model, rank, 1);

@@ -156,7 +156,7 @@ inline std::vector<float> values_of(const Tensor& tensor) {
 inline std::vector<float> weights_of(const nn::Module& model) {
   std::vector<float> all;
   for (const NamedParameter& named : model.parameters()) {
-    const std::vector<float> values = values_of(named.parameter->master());
+    const std::vector<float> values = values_of(named.parameter->weights().master());
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;

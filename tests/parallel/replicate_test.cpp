@@ -216,11 +216,12 @@ TEST(Replicate, RanksBeginWithTheWeightsOfRankZeroAndTheirCopies) {
     group.precision.grad_dtype = DType::kBF16;
     const Ref<optim::Optimizer> optimizer = make_ref<optim::Sgd>(
         group, SgdGroup{.lr = 0.1, .momentum = 0, .dampening = 0, .weight_decay = 0, .nesterov = 0, .reserved = 0});
-    fill(weight->master(), rank.number());
+    fill(weight->weights().master(), rank.number());
     const Trainee trainee(rank, {}, model);
-    EXPECT_EQ(values_of(weight->master()), std::vector<float>(static_cast<size_t>(numel(weight->shape())), 0.0f));
-    EXPECT_TRUE(weight->keeps(DType::kBF16)) << "the copy is current";
-    EXPECT_EQ(values_of(weight->compute()), values_of(weight->master()));
+    EXPECT_EQ(values_of(weight->weights().master()),
+              std::vector<float>(static_cast<size_t>(numel(weight->shape())), 0.0f));
+    EXPECT_TRUE(weight->weights().keeps(DType::kBF16)) << "the copy is current";
+    EXPECT_EQ(values_of(weight->weights().compute()), values_of(weight->weights().master()));
   });
 }
 
@@ -230,9 +231,9 @@ TEST(Replicate, FrozenParametersTakeNoPartInBackward) {
     const Ref<nn::Module> model = make_perceptron(rank.device());
     const Ref<Parameter> weight = model->parameters()[0].parameter;
     weight->set_frozen(true);
-    fill(weight->master(), rank.number() + 1);
+    fill(weight->weights().master(), rank.number() + 1);
     const Trainee trainee(rank, small_buckets(), model);
-    EXPECT_EQ(values_of(weight->master())[0], 1.0f);
+    EXPECT_EQ(values_of(weight->weights().master())[0], 1.0f);
     trainee.backward();
     EXPECT_FALSE(weight->has_grad());
     EXPECT_TRUE(trainee.parameter(1).has_grad());
@@ -245,7 +246,7 @@ TEST(Replicate, D22_WeightsThatDifferOnOneRankAreNamedOnAllRanks) {
     const Ref<nn::Module> model = make_perceptron(rank.device());
     const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, small_buckets());
     EXPECT_NO_THROW(replica->check_weights());
-    const Tensor weight = model->parameters()[2].parameter->master();
+    const Tensor weight = model->parameters()[2].parameter->weights().master();
     if (rank.number() == 2) static_cast<uint8_t*>(weight.data())[5] ^= 1;
     const Error error = error_of([&] { replica->check_weights(); });
     EXPECT_EQ(error.code(), Code::kComm);

@@ -28,7 +28,7 @@ inline std::vector<float> train_alone(const Task& task, MakeOptimizer make_optim
 inline std::vector<float> train_replicated(Rank& rank, const Task& task, MakeOptimizer make_optimizer) {
   const Ref<nn::Module> model = task.make_model(rank.device());
   // Only rank 0 has the model's weights.
-  if (rank.number() > 0) fill(model->parameters()[0].parameter->master(), 1.0 + rank.number());
+  if (rank.number() > 0) fill(model->parameters()[0].parameter->weights().master(), 1.0 + rank.number());
   if (task.has_batch_norm) synchronize_batch_norm(*model, *rank.group);
   const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, small_buckets());
   const Ref<optim::Optimizer> optimizer = make_optimizer(*model);

@@ -107,7 +107,7 @@ TEST(ShardedAverages, ARankKeepsAndSavesItsPartAlone) {
     for (size_t i = 0; i < ema.size(); ++i) {
       const StateTensor& entry = *state.find(std::to_string(i) + "." + ema.name(i));
       EXPECT_EQ(entry.global_shape(), ema.parameter(i).shape());
-      EXPECT_EQ(entry.numel(), ema.parameter(i).shard().end - ema.parameter(i).shard().begin);
+      EXPECT_EQ(entry.numel(), ema.parameter(i).placement().shard().end - ema.parameter(i).placement().shard().begin);
       kept += ema.average(i).numel();
       whole += numel(ema.parameter(i).shape());
     }

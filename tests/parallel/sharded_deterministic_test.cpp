@@ -36,7 +36,7 @@ std::vector<float> train_on(int ranks, const Task& task, MakeOptimizer make_opti
       const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, options);
       train(rank, task, *model, make_optimizer);
       for (const NamedParameter& named : parameters_once(*model)) {
-        const std::vector<float> values = values_of(named.parameter->master());
+        const std::vector<float> values = values_of(named.parameter->weights().master());
         weights.insert(weights.end(), values.begin(), values.end());
       }
       return;
@@ -80,7 +80,7 @@ TEST(ShardedDeterministic, HybridShardingHasTheSameBits) {
   run_ranks(4, [&](Rank& world) {
     const HybridGroups groups(world, *store);
     const Ref<nn::Module> model = task.make_model(world.device());
-    if (world.number() > 0) fill(model->parameters()[0].parameter->master(), 3.0);
+    if (world.number() > 0) fill(model->parameters()[0].parameter->weights().master(), 3.0);
     ShardedOptions options = small_units(Sharding::kFull);
     options.is_deterministic = true;
     const Ref<Sharded> sharded = Sharded::create(*groups.shards, groups.replicas.get(), *model, options);

@@ -100,7 +100,7 @@ void train_over_own_weights(Rank& rank, ShardedOptions options, const std::vecto
   }
   expect_close(program.own_weights(), expected);
   EXPECT_EQ(bytes_of(rank, Category::kParameters), 0) << "the weights are the program's alone";
-  EXPECT_EQ(program.parameters[0].parameter->weights().data(), program.weights[0]->data());
+  EXPECT_EQ(program.parameters[0].parameter->weights().tensor().data(), program.weights[0]->data());
   if (options.sharding == Sharding::kOptimizer || ranks == 1) return;
   const int64_t all = 4 * (kMatrix * kMatrix + kVector);
   EXPECT_LE(bytes_of(rank, Category::kGradients), all / ranks + 4 * 4 * 256);
@@ -138,7 +138,7 @@ TEST(ShardedLent, SumsOfDeterministicRoundsAreAdded) {
         for (const NamedParameter& named : program.parameters) sharded->mark_ready(*named.parameter);
         sharded->finish();
       }
-      const Tensor& sum = program.parameters[0].parameter->shard_grad();
+      const Tensor& sum = program.parameters[0].parameter->placement().shard_grad();
       if (sum.numel() > 0) {
         EXPECT_EQ(values_of(sum)[0], 10.0f);
       }
@@ -158,7 +158,8 @@ TEST(ShardedLent, FullyShardedWeightsAreReadInAScope) {
       const auto read = [&] {
         sharded->begin_gather();
         std::vector<std::vector<float>> all;
-        for (const NamedParameter& named : program.parameters) all.push_back(values_of(named.parameter->weights()));
+        for (const NamedParameter& named : program.parameters)
+          all.push_back(values_of(named.parameter->weights().tensor()));
         sharded->end_gather();
         return all;
       };

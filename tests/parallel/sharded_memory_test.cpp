@@ -196,7 +196,7 @@ TEST(ShardedPeak, CreationNeverHoldsTheWholeModel) {
     const Ref<nn::Module> whole = make_layers(other->device("cpu"));
     std::vector<float> expected;
     for (const NamedParameter& named : parameters_once(*whole)) {
-      const std::vector<float> values = values_of(named.parameter->weights());
+      const std::vector<float> values = values_of(named.parameter->weights().tensor());
       expected.insert(expected.end(), values.begin(), values.end());
     }
     EXPECT_EQ(gathered_weights(*sharded, *model), expected);

@@ -155,9 +155,9 @@ TEST(ShardedPrecision, StorageHasTheDtypesThatWereAskedFor) {
     for (const NamedParameter& named : model->parameters()) {
       const Parameter& parameter = *named.parameter;
       const bool is_matrix = parameter.shape().rank() == 2;
-      EXPECT_EQ(parameter.weights().dtype(), is_matrix ? DType::kBF16 : DType::kF32) << named.name;
-      EXPECT_EQ(parameter.master().dtype(), DType::kF32) << named.name;
-      EXPECT_EQ(parameter.shard_grad().dtype(), DType::kF32) << named.name;
+      EXPECT_EQ(parameter.weights().tensor().dtype(), is_matrix ? DType::kBF16 : DType::kF32) << named.name;
+      EXPECT_EQ(parameter.weights().master().dtype(), DType::kF32) << named.name;
+      EXPECT_EQ(parameter.placement().shard_grad().dtype(), DType::kF32) << named.name;
       // One flat buffer for each, of a part of 256 elements, once in forward and once in backward.
       gathered += 2 * 256 * (is_matrix ? 2 : 4);
       reduced += 256 * 2;

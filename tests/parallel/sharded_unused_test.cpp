@@ -107,7 +107,7 @@ TEST(ShardedUnused, GroupsThatReplicateTellEachOther) {
     for (size_t i = 0; i < 2 * kBranches; ++i) {
       EXPECT_EQ(branches.model->parameters()[i].parameter->has_shard_grad(), i < 4) << i;
     }
-    const Tensor& grad = branches.model->parameters()[0].parameter->shard_grad();
+    const Tensor& grad = branches.model->parameters()[0].parameter->placement().shard_grad();
     if (grad.numel() > 0) {
       EXPECT_NEAR(values_of(grad)[0], 0.15f, 1e-6f);
     }

@@ -45,14 +45,14 @@ struct HybridGroups {
 };
 
 // Waits for the weights whose gather the last step started, so that all its messages are counted.
-inline void settle(const nn::Module& model) { model.parameters().front().parameter->settle(); }
+inline void settle(const nn::Module& model) { model.parameters().front().parameter->placement().settle(); }
 
 // The weights of a sharded model. Every rank calls it.
 inline std::vector<float> gathered_weights(Sharded& sharded, const nn::Module& model) {
   sharded.begin_gather();
   std::vector<float> all;
   for (const NamedParameter& named : parameters_once(model)) {
-    const std::vector<float> values = values_of(named.parameter->weights());
+    const std::vector<float> values = values_of(named.parameter->weights().tensor());
     all.insert(all.end(), values.begin(), values.end());
   }
   sharded.end_gather();
@@ -70,7 +70,7 @@ inline std::vector<float> train_sharded(Rank& rank, const Task& task, MakeOptimi
                                         const ShardedOptions& options) {
   const Ref<nn::Module> model = task.make_model(rank.device());
   // Only rank 0 has the model's weights.
-  if (rank.number() > 0) fill(model->parameters()[0].parameter->master(), 1.0 + rank.number());
+  if (rank.number() > 0) fill(model->parameters()[0].parameter->weights().master(), 1.0 + rank.number());
   const Ref<Sharded> sharded = shard(rank, *model, options);
   const Ref<optim::Optimizer> optimizer = make_optimizer(*model);
   for (int step = 0; step < kShardedSteps; ++step) {
@@ -90,7 +90,7 @@ inline std::vector<float> train_whole(const Task& task, MakeOptimizer make_optim
   }
   std::vector<float> all;
   for (const NamedParameter& named : parameters_once(*model)) {
-    const std::vector<float> values = values_of(named.parameter->master());
+    const std::vector<float> values = values_of(named.parameter->weights().master());
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;

@@ -17,7 +17,7 @@ Ref<nn::BatchNorm> make_layer(ContextDevice& device) {
       make_ref<nn::BatchNorm>(device, kChannels, DType::kF32, nn::BatchNormOptions{.most_rank = 4},
                               nn::Affine::make(device, {kChannels}, DType::kF32, true, true));
   const float weights[] = {0.5f, 2.0f, -1.5f};
-  write_from_host(layer->parameters()[0].parameter->master(), DType::kF32, weights);
+  write_from_host(layer->parameters()[0].parameter->weights().master(), DType::kF32, weights);
   return layer;
 }
 

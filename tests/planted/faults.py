@@ -145,8 +145,8 @@ AUTOGRAD = [
     Fault("statistics_twice", "impl/ops/norm/batch_norm.cpp",
           "!running.mean.defined() || is_recomputing()", "!running.mean.defined()",
           "a batch norm that is recomputed moves its statistics twice"),
-    Fault("stale_copy", "impl/autograd/parameter.cpp",
-          "has_copy && is_current()", "has_copy",
+    Fault("stale_copy", "impl/autograd/weights/weight_copies.cpp",
+          "copy.format == format && copy.version == version", "copy.format == format",
           "a narrow copy of a weight is used after the weight was written"),
 ]
 

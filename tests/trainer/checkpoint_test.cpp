@@ -51,7 +51,7 @@ class CheckpointTest : public testing::Test {
     std::vector<double> weights() const {
       std::vector<double> all;
       for (const NamedParameter& named : model->parameters()) {
-        const Tensor read = named.parameter->read(DType::kF32);
+        const Tensor read = named.parameter->weights().read(DType::kF32);
         std::vector<double> own(static_cast<size_t>(read.numel()));
         read_to_host(read, DType::kF64, own.data());
         all.insert(all.end(), own.begin(), own.end());

@@ -39,7 +39,7 @@ struct TrainingRank {
                             GroupOptions{.rank = rank, .size = size, .timeout_ns = 10'000 * kMillisecond});
     model = make_ref<nn::Linear>(device, 4, 3, true, DType::kF32);
     for (const NamedParameter& named : model->parameters()) {
-      fill(named.parameter->master(), 1);  // the ranks begin alike
+      fill(named.parameter->weights().master(), 1);  // the ranks begin alike
     }
     optimizer = make_ref<optim::Sgd>(
         optim::ParameterGroup{.parameters = model->parameters(), .precision = {}},
@@ -65,7 +65,7 @@ struct TrainingRank {
   }
   std::vector<float> weights() const {
     std::vector<float> all(12);
-    read_to_host(model->parameters()[0].parameter->read(DType::kF32), DType::kF32, all.data());
+    read_to_host(model->parameters()[0].parameter->weights().read(DType::kF32), DType::kF32, all.data());
     return all;
   }
 

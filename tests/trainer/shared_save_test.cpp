@@ -46,8 +46,8 @@ Ref<optim::Optimizer> make_optimizer(const ShardedRank& rank, const optim::Preci
 
 void take_step(const ShardedRank& rank, optim::Optimizer& optimizer) {
   for (const optim::OwnedParameter& owned : optimizer.parameters()) {
-    const Shard& shard = owned.parameter().shard();
-    owned.parameter().set_shard_grad(numbered_range(rank.device(), DType::kF32, 5, shard.begin, shard.end));
+    const Shard& shard = owned.parameter().placement().shard();
+    owned.parameter().placement().set_shard_grad(numbered_range(rank.device(), DType::kF32, 5, shard.begin, shard.end));
   }
   optimizer.step();
   optimizer.zero_grad();

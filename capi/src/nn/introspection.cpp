@@ -116,13 +116,14 @@ htone_status htone_parameter_name(htone_parameter* parameter, char* out_name, si
 
 htone_status htone_parameter_shape(htone_parameter* parameter, int64_t* out_shape, int32_t capacity,
                                    int32_t* out_ndim) {
-  return Pure([](const Parameter& own) { return own.weights().shape(); }, parameter,
+  return Pure([](const Parameter& own) { return own.weights().tensor().shape(); }, parameter,
               sizes(out_shape, capacity, out_ndim));
 }
 
 htone_status htone_parameter_dtype(htone_parameter* parameter, htone_dtype* out_dtype) {
-  return Pure([](const Parameter& own) { return own.is_split() ? DType::kF32 : own.weights().dtype(); }, parameter,
-              out_dtype);
+  return Pure(
+      [](const Parameter& own) { return own.weights().is_split() ? DType::kF32 : own.weights().tensor().dtype(); },
+      parameter, out_dtype);
 }
 
 htone_status htone_parameter_grad(htone_parameter* parameter, htone_tensor** out) {

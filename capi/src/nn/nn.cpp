@@ -35,12 +35,12 @@ Ref<nn::Module> make_linear(ContextDevice& device, const Shape& weight, const ht
 }
 
 Ref<nn::Module> make_tied_linear(const Ref<Parameter>& weight, const Ref<Parameter>& bias) {
-  const Shape& shape = weight->weights().shape();
+  const Shape& shape = weight->weights().tensor().shape();
   if (shape.rank() != 2) {
     fail(Code::kShapeMismatch, "weight", "weight %s, expected [out_features, in_features]", ShapeText(shape).text);
   }
-  if (bias && bias->weights().shape() != Shape{shape[0]}) {
-    fail(Code::kShapeMismatch, "bias", "bias %s, expected [%lld]", ShapeText(bias->weights().shape()).text,
+  if (bias && bias->weights().tensor().shape() != Shape{shape[0]}) {
+    fail(Code::kShapeMismatch, "bias", "bias %s, expected [%lld]", ShapeText(bias->weights().tensor().shape()).text,
          static_cast<long long>(shape[0]));
   }
   return make_ref<nn::Linear>(weight, bias);

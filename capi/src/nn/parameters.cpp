@@ -95,7 +95,8 @@ htone_status htone_parameter_tensor(htone_parameter* parameter, htone_tensor** o
 }
 
 htone_status htone_parameter_read(htone_parameter* parameter, htone_dtype dtype, htone_tensor** out) {
-  return Call(&Parameter::read, parameter, as<weight_dtype>(dtype), out);
+  return Call([](const Parameter& own, DType wanted) { return own.weights().read(wanted); }, parameter,
+              as<weight_dtype>(dtype), out);
 }
 
 htone_status htone_parameter_set_frozen(htone_parameter* parameter, int32_t frozen) {

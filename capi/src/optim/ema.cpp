@@ -38,7 +38,7 @@ std::vector<optim::AveragedBuffer> distinct_buffers(const nn::Module& module) {
 Ref<optim::Ema> make_ema_of_module(const nn::Module& module, const optim::EmaSettings& settings) {
   std::vector<NamedParameter> parameters = ParameterSet(module.parameters()).items();
   for (const NamedParameter& named : parameters) {
-    if (named.parameter->is_deferred()) named.parameter->materialize();
+    if (!named.parameter->is_sharded()) named.parameter->weights().materialize();
   }
   return make_ref<optim::Ema>(std::move(parameters), settings, distinct_buffers(module));
 }

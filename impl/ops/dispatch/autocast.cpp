@@ -18,7 +18,7 @@ Tensor autocast_read(const Tensor& tensor, DType dtype) {
     if (under_autocast()) (scope().autocast->cast_bytes().*kind).fetch_add(bytes, std::memory_order_relaxed);
   };
   if (const Ref<Parameter> parameter = parameter_of(tensor)) {
-    if (!parameter->keeps(dtype)) count(&AutocastPolicy::CastBytes::parameters);
+    if (!parameter->weights().keeps(dtype)) count(&AutocastPolicy::CastBytes::parameters);
     return parameter->leaf_in(dtype);
   }
   count(&AutocastPolicy::CastBytes::tensors);
