@@ -148,7 +148,8 @@ class Engine {
     input_grads_.assign(node.edges_.size(), Tensor());
     const bool reached =
         node.is_leaf() || std::any_of(grads_.begin(), grads_.end(), [](const Tensor& grad) { return grad.defined(); });
-    if (is_scaled_ && node.is_leaf() && capture_ == nullptr) static_cast<AccumulateGrad&>(node).mark_scaled();
+    if (is_scaled_ && node.is_leaf() && capture_ == nullptr)
+      static_cast<AccumulateGrad&>(node).gradient().mark_scaled();
     if (reached) backward(node);
     recomputed_.end_node();
     if (in_anomaly_mode()) check_gradients(node, input_grads_);

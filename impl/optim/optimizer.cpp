@@ -223,7 +223,7 @@ RecordedUpdate* Optimizer::recorded_update() const {
 void Optimizer::remember_ranks(const Plan& plan) {
   not_finite_ranks_.clear();
   for (size_t i : plan.parameters) {
-    const int32_t rank = parameters_[i].parameter().accumulator().not_finite_rank();
+    const int32_t rank = parameters_[i].parameter().accumulator().gradient().not_finite_rank();
     if (rank >= 0) not_finite_ranks_.emplace_back(i, rank);
   }
 }
@@ -376,7 +376,7 @@ void Optimizer::write_state(const OptimizerState& state) { write_from_host(state
 void Optimizer::require_gradients() const {
   bool has_gradient = false;
   for (const OwnedParameter& owned : parameters_) {
-    if (owned.parameter().accumulator().is_invalid()) {
+    if (owned.parameter().accumulator().gradient().is_invalid()) {
       fail(Code::kState, "optimizer", "the gradient of %s is invalid since a failed backward; call zero_grad",
            owned.name());
     }
@@ -411,7 +411,7 @@ Optimizer::PlanState Optimizer::plan_state() const {
   bool has_moved = false;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i].parameter();
-    if (parameter.accumulator().is_invalid()) return PlanState::kOther;
+    if (parameter.accumulator().gradient().is_invalid()) return PlanState::kOther;
     if (!parameter.has_shard_grad()) continue;
     if (next == plan_.parameters.size() || plan_.parameters[next] != i) return PlanState::kOther;
     const GradSlot& slot = plan_.grads.host()[next++];

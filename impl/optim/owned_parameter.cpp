@@ -53,7 +53,7 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group,
          group.argument, name(), "zero_grad first");
   }
   if (keeps_gradient(precision.grad_dtype)) {
-    arrangement.grad = parameter().accumulator().memory_in(precision.grad_dtype);
+    arrangement.grad = parameter().accumulator().memory().in(precision.grad_dtype);
   }
   return arrangement;
 }
@@ -62,12 +62,12 @@ OwnedParameter::Arrangement OwnedParameter::arrange(const ParameterGroup& group,
 // converted, and backward allocates later ones. Ranks that share weights give memory to a whole gradient themselves.
 bool OwnedParameter::keeps_gradient(DType grad_dtype) const {
   const AccumulateGrad& gradient = parameter().accumulator();
-  if (!gradient.has_memory()) return false;
-  return gradient.grad_dtype() == grad_dtype || (gradient.has_grad() && !parameter().is_sharded());
+  if (!gradient.memory().exists()) return false;
+  return gradient.memory().dtype() == grad_dtype || (gradient.has_grad() && !parameter().is_sharded());
 }
 
 void OwnedParameter::install(Arrangement arrangement, int64_t* updates) noexcept {
-  parameter().accumulator().take_memory(std::move(arrangement.grad), arrangement.grad_dtype);
+  parameter().accumulator().memory().take(std::move(arrangement.grad), arrangement.grad_dtype);
   parameter().weights().install(std::move(arrangement.weights));
   moments_ = std::move(arrangement.moments);
   updates_ = updates;

@@ -26,7 +26,7 @@ void GradientBuckets::lay_out(std::vector<size_t> order) {
   for (const Bucket& bucket : made) {
     for (const Slot& slot : bucket.slots) {
       AccumulateGrad& leaf = parameters_[slot.parameter].parameter->accumulator();
-      if (!leaf.is_frozen()) leaf.take_memory(slot.view, slot.view.dtype());
+      if (!leaf.is_frozen()) leaf.memory().take(slot.view, slot.view.dtype());
     }
   }
   order_ = std::move(order);
@@ -37,7 +37,7 @@ void GradientBuckets::lay_out(std::vector<size_t> order) {
 std::vector<GradientBuckets::Bucket> GradientBuckets::make_buckets(const std::vector<size_t>& order) const {
   std::vector<GradientSize> gradients;
   for (const NamedParameter& named : parameters_) {
-    gradients.push_back({named.parameter->accumulator().grad_dtype(), numel(named.parameter->shape())});
+    gradients.push_back({named.parameter->accumulator().memory().dtype(), numel(named.parameter->shape())});
   }
   std::vector<Bucket> made;
   for (const PlannedBucket& planned : planner_(gradients, order)) {
@@ -60,7 +60,7 @@ GradientBuckets::Bucket GradientBuckets::make_bucket(const PlannedBucket& planne
     const Tensor view = bucket.flat.as_strided(shape, contiguous_strides(shape), begin);
     view.set_range(make_ref<RangeVersion>());
     AccumulateGrad& leaf = parameters_[parameter].parameter->accumulator();
-    if (leaf.has_grad() && leaf.has_memory()) copy(leaf.allocate(), view);
+    if (leaf.has_grad() && leaf.memory().exists()) copy(leaf.memory().tensor(), view);
     bucket.slots.push_back({parameter, view});
   }
   return bucket;
@@ -70,8 +70,8 @@ bool GradientBuckets::is_current() const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     AccumulateGrad& leaf = parameters_[i].parameter->accumulator();
     if (leaf.is_frozen()) continue;
-    if (!leaf.has_memory() || leaf.grad_dtype() != view_of(i).dtype()) return false;
-    const Tensor& memory = leaf.allocate();  // its address may be null: memory may be released between steps
+    if (!leaf.memory().exists() || leaf.memory().dtype() != view_of(i).dtype()) return false;
+    const Tensor& memory = leaf.memory().tensor();  // its address may be null: memory may be released between steps
     if (memory.storage() != view_of(i).storage() || memory.offset() != view_of(i).offset()) return false;
   }
   return true;

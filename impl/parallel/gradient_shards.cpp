@@ -65,7 +65,7 @@ GradientShards::GradientShards(const std::vector<NamedParameter>& parameters, co
     : parameters_(parameters), exchange_(exchange), rule_(rule) {}
 
 GradientShards::~GradientShards() {
-  for (const NamedParameter& named : parameters_) named.parameter->accumulator().set_memory_owner(nullptr);
+  for (const NamedParameter& named : parameters_) named.parameter->accumulator().memory().set_owner(nullptr);
 }
 
 std::string GradientShards::name() const {
@@ -94,7 +94,7 @@ void GradientShards::follow(const GradientBuckets& buckets) {
     bool is_filled = false;
     for (const GradientBuckets::Slot& slot : buckets.buckets()[i].slots) {
       AccumulateGrad& leaf = parameters_[slot.parameter].parameter->accumulator();
-      leaf.set_memory_owner(&memory);
+      leaf.memory().set_owner(&memory);
       is_filled = is_filled || leaf.has_grad();
     }
     if (!rule_.keeps_buckets && !is_filled) buckets.buckets()[i].flat.storage()->release_memory();
@@ -164,7 +164,7 @@ void GradientShards::take(size_t index, const Tensor& reduced) {
   add_up(index, reduced);
   for (const GradientBuckets::Slot& slot : buckets_->buckets()[index].slots) {
     AccumulateGrad& leaf = parameters_[slot.parameter].parameter->accumulator();
-    if (!leaf.is_brought()) leaf.mark_taken();
+    if (!leaf.gradient().is_brought()) leaf.gradient().mark_taken();
   }
   if (!rule_.keeps_buckets) parts_[index].own.storage()->release_memory();
 }

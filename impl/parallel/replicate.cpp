@@ -146,8 +146,9 @@ Ref<Round> Replicate::make_round() {
   ++rounds_;
   if (is_synced() && is_joining_) tell_step(Step::kBackward);
   if (!buckets_->is_current()) buckets_->lay_out(std::vector<size_t>(buckets_->order()));
-  const bool goes_on = std::any_of(parameters_.begin(), parameters_.end(),
-                                   [](const auto& named) { return named.parameter->accumulator().has_total(); });
+  const bool goes_on = std::any_of(parameters_.begin(), parameters_.end(), [](const auto& named) {
+    return named.parameter->accumulator().gradient().has_total();
+  });
   if (sums_ && !goes_on) sums_->reset();
   StepSettings settings;
   if (is_synced()) settings = StepSettings::of(parameters_, !has_joined_, forwards_.take_rows());
@@ -195,7 +196,7 @@ void Replicate::take_totals() {
     const Tensor total = sums_->total(index);
     for (const auto& [parameter, view] : buckets_->buckets()[index].slots) {
       AccumulateGrad& leaf = parameters_[parameter].parameter->accumulator();
-      if (leaf.has_grad()) leaf.bring_total(total.as_strided(view.shape(), view.strides(), view.offset()));
+      if (leaf.has_grad()) leaf.gradient().bring_total(total.as_strided(view.shape(), view.strides(), view.offset()));
     }
   }
 }

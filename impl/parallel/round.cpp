@@ -121,7 +121,7 @@ void Round::start_rest() {
 void Round::look_for_not_finite(const GradientBuckets::Bucket& bucket) {
   if (parts_.late != nullptr) return;
   const bool is_scaled = std::any_of(bucket.slots.begin(), bucket.slots.end(),
-                                     [&](const auto& slot) { return leaf(slot.parameter).has_scaled_grad(); });
+                                     [&](const auto& slot) { return leaf(slot.parameter).gradient().has_scaled(); });
   if (!is_scaled || is_finite(bucket.flat)) return;
   for (const GradientBuckets::Slot& slot : bucket.slots) {
     if (is_ready_[slot.parameter] == 0 || is_finite(slot.view)) continue;
@@ -274,10 +274,10 @@ void Round::name_not_finite(size_t ranks) {
   not_finite_.resize((parts_.parameters.size() + kBitsOfNumber - 1) / kBitsOfNumber);
   const std::vector<int64_t> all = parts_.exchange.gather(not_finite_, options(Purpose::kNames));
   for (size_t parameter = 0; parameter < parts_.parameters.size(); ++parameter) {
-    for (size_t rank = 0; rank < ranks && leaf(parameter).not_finite_rank() < 0; ++rank) {
+    for (size_t rank = 0; rank < ranks && leaf(parameter).gradient().not_finite_rank() < 0; ++rank) {
       const int64_t number = all[rank * not_finite_.size() + parameter / kBitsOfNumber];
       if ((static_cast<uint64_t>(number) & bit_of(parameter)) == 0) continue;
-      leaf(parameter).set_not_finite_rank(static_cast<int32_t>(rank));
+      leaf(parameter).gradient().set_not_finite_rank(static_cast<int32_t>(rank));
     }
   }
 }
@@ -299,10 +299,10 @@ void Round::deliver(const std::vector<uint8_t>& anywhere) {
 void Round::give_back(size_t parameter) {
   AccumulateGrad& target = leaf(parameter);
   if (!target.grad().storage()->is_read_only()) return copy(parts_.buckets.view_of(parameter), target.grad());
-  const int32_t rank = target.not_finite_rank();
+  const int32_t rank = target.gradient().not_finite_rank();
   target.zero_grad();
   target.mark_stored();
-  target.set_not_finite_rank(rank);
+  target.gradient().set_not_finite_rank(rank);
 }
 
 // Returns for each parameter whether a rank used it.

@@ -69,7 +69,7 @@ TEST_F(EngineTest, NoticesAWriteBetweenForwardAndBackward) {
   const Tensor y = ops::mul(x, factor);
   fill(factor, 7);
   EXPECT_EQ(code_of([&] { backward(y); }), Code::kState);
-  EXPECT_TRUE(accumulator_of(x)->is_invalid());
+  EXPECT_TRUE(accumulator_of(x)->gradient().is_invalid());
   accumulator_of(x)->zero_grad();
   backward(ops::mul(x, factor));
   EXPECT_EQ(grad(x), (std::vector<double>{7}));
@@ -87,7 +87,7 @@ TEST_F(EngineTest, AFailureInTheMiddleLeavesTheLeavesInvalidAndTheGraphUsable) {
             }),
             Code::kOutOfMemory);
   EXPECT_EQ(code_of([&] { backward(y, true); }), Code::kOutOfMemory);
-  EXPECT_TRUE(accumulator_of(x)->is_invalid());
+  EXPECT_TRUE(accumulator_of(x)->gradient().is_invalid());
   taken.clear();
   device().allocator->set_limit(0);
   accumulator_of(x)->zero_grad();
@@ -106,11 +106,11 @@ TEST_F(EngineTest, InvalidGradientsStaySoWhateverIsAddedUntilZeroGrad) {
   EXPECT_EQ(calls, 1);
   accumulator.invalidate();
   backward(ops::sum(ops::linear(x, w, Tensor()), {}, false));  // the product stores into the gradient directly
-  EXPECT_TRUE(accumulator.is_invalid());
+  EXPECT_TRUE(accumulator.gradient().is_invalid());
   backward(ops::sum(ops::mul(x, w), {}, false));  // the product hands over a tensor
-  EXPECT_TRUE(accumulator.is_invalid());
+  EXPECT_TRUE(accumulator.gradient().is_invalid());
   accumulator.accumulate(x);
-  EXPECT_TRUE(accumulator.is_invalid());
+  EXPECT_TRUE(accumulator.gradient().is_invalid());
   EXPECT_EQ(calls, 1);
   accumulator.zero_grad();
   backward(ops::sum(ops::mul(x, w), {}, false));
@@ -205,7 +205,7 @@ TEST_F(EndOfBackwardTest, ACallbackThatThrowsFailsBackward) {
     call_at_end_of_backward([&is_later_called, copy = later_lives] { is_later_called = true; });
   });
   EXPECT_EQ(code_of([&] { backward(ops::mul(x, x)); }), Code::kPeerLost);
-  EXPECT_TRUE(accumulator_of(x)->is_invalid());
+  EXPECT_TRUE(accumulator_of(x)->gradient().is_invalid());
   EXPECT_FALSE(is_later_called);
   EXPECT_EQ(later_lives.use_count(), 1) << "the callback must be destroyed before backward returns";
   first->remove();

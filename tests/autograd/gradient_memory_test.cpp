@@ -31,7 +31,7 @@ TEST_F(GradientMemoryTest, BackwardAllocatesItAndZeroGradReleasesIt) {
     EXPECT_EQ(gradient_bytes(), 4 * kSize) << step;
     EXPECT_EQ(grad(x), all(5)) << step;
     accumulator_of(x)->zero_grad();
-    EXPECT_FALSE(accumulator_of(x)->has_memory()) << step;
+    EXPECT_FALSE(accumulator_of(x)->memory().exists()) << step;
   }
 }
 
@@ -86,7 +86,7 @@ TEST_F(GradientMemoryTest, OfTheTensorItselfStaysToo) {
   backward(x, 2);
   const Tensor same = accumulator_of(x)->grad();
   accumulator_of(x)->zero_grad();
-  EXPECT_TRUE(accumulator_of(x)->has_memory());
+  EXPECT_TRUE(accumulator_of(x)->memory().exists());
   backward(x, 3);
   EXPECT_EQ(values(same), all(3));
 }
@@ -94,7 +94,7 @@ TEST_F(GradientMemoryTest, OfTheTensorItselfStaysToo) {
 TEST_F(GradientMemoryTest, OfAFlatBufferStays) {
   const Tensor x = make_leaf();
   const Tensor flat = full(device(), DType::kF32, {2 * kSize}, 0.0);
-  accumulator_of(x)->take_memory(flat.as_strided({kSize}, {1}, kSize), DType::kF32);
+  accumulator_of(x)->memory().take(flat.as_strided({kSize}, {1}, kSize), DType::kF32);
   backward(x, 2);
   accumulator_of(x)->zero_grad();
   backward(x, 3);
@@ -110,15 +110,15 @@ class Owner final : public GradientMemory {
 TEST_F(GradientMemoryTest, WithAnOwnerStays) {
   const Tensor x = make_leaf();
   Owner owner;
-  accumulator_of(x)->set_memory_owner(&owner);
+  accumulator_of(x)->memory().set_owner(&owner);
   backward(x, 2);
   accumulator_of(x)->zero_grad();
-  EXPECT_TRUE(accumulator_of(x)->has_memory());
+  EXPECT_TRUE(accumulator_of(x)->memory().exists());
   backward(x, 3);
   EXPECT_EQ(owner.calls, 2);
-  accumulator_of(x)->set_memory_owner(nullptr);
+  accumulator_of(x)->memory().set_owner(nullptr);
   accumulator_of(x)->zero_grad();
-  EXPECT_FALSE(accumulator_of(x)->has_memory());
+  EXPECT_FALSE(accumulator_of(x)->memory().exists());
 }
 
 // M7

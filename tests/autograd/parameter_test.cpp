@@ -98,7 +98,7 @@ TEST_F(ParameterTest, AFrozenOneHasNoSourceNoSinkAndNoGradient) {
   const Ref<Parameter> weight = parameter({1, 2});
   const Tensor before = weight->leaf();
   const Tensor y = ops::sum(before, {}, false);
-  weight->accumulator().allocate();
+  weight->accumulator().memory().allocate();
   weight->set_frozen(true);
   EXPECT_FALSE(requires_grad(weight->leaf()));
   run_backward(y, Tensor(), false);

@@ -189,7 +189,7 @@ class RecomputeMemoryTest : public RecomputeTest {
     if (rule.kind != nullptr) set_recompute(*model, rule);
     const Tensor input = tokens();
     const CachingAllocator& allocator = *device().allocator;
-    for (const NamedParameter& named : model->parameters()) named.parameter->accumulator().allocate();
+    for (const NamedParameter& named : model->parameters()) named.parameter->accumulator().memory().allocate();
     const int64_t before = allocator.stats().current;
     device().allocator->reset_peak();
     const Tensor loss = forward(*model, input, nullptr);
@@ -231,7 +231,7 @@ TEST_F(RecomputeMemoryTest, ARetainedGraphKeepsNothingMore) {
   EXPECT_EQ(footprint(10, blocks, true).peak - footprint(2, blocks, true).peak, 8 * kInput);
   const Ref<Module> model = gpt(4);
   set_recompute(*model, blocks);
-  for (const NamedParameter& named : model->parameters()) named.parameter->accumulator().allocate();
+  for (const NamedParameter& named : model->parameters()) named.parameter->accumulator().memory().allocate();
   const Tensor loss = forward(*model, tokens(), nullptr);
   const int64_t kept = device().allocator->stats().current;
   run_backward(loss, {}, true);
@@ -251,7 +251,7 @@ TEST_F(RecomputeMemoryTest, WhatNoGradientNeedsDoesNotGatherDuringBackward) {
   const auto peak_of = [&](int layers) {
     const Tensor x = noise({1000});
     set_requires_grad(x, true);
-    accumulator_of(x)->allocate();
+    accumulator_of(x)->memory().allocate();
     std::vector<Ref<Module>> modules;
     for (int i = 0; i < layers; ++i) modules.push_back(make_ref<Wasteful>());
     for (const Ref<Module>& module : modules) module->set_recompute(true);

@@ -244,7 +244,7 @@ TEST(Reduction, ManyRanksLoseNothingInBf16) {
       replica->finish();
       return values_of(weight.grad());
     };
-    EXPECT_EQ(weight.accumulator().grad_dtype(), DType::kBF16);
+    EXPECT_EQ(weight.accumulator().memory().dtype(), DType::kBF16);
     const size_t count = static_cast<size_t>(kLarge * kLarge);
     EXPECT_EQ(average(std::vector<float>(count, 64.0f))[3], 64.0f) << "64 ranks of 64 equal terms each";
     std::vector<float> own(count);

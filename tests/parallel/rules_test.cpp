@@ -90,7 +90,7 @@ TEST(Unused, WithoutTheOptionAllRanksNameTheParametersAndTheRank) {
     EXPECT_TRUE(contains(error, "1.weight on rank 1, 1.bias on rank 1")) << error.what();
     EXPECT_FALSE(contains(error, "rank 0")) << error.what();
     EXPECT_TRUE(contains(error, "find_unused_parameters")) << error.what();
-    EXPECT_TRUE(Branches::weight(*branches.a).accumulator().is_invalid());
+    EXPECT_TRUE(Branches::weight(*branches.a).accumulator().gradient().is_invalid());
     // The group and the replica go on.
     for (const auto* layer : {&branches.a, &branches.b, &branches.c}) {
       for (const NamedParameter& named : (*layer)->parameters()) named.parameter->zero_grad();

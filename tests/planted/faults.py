@@ -124,10 +124,10 @@ OPS = [
 ]
 
 AUTOGRAD = [
-    Fault("brought_gradient", "impl/autograd/leaf/accumulate_grad.cpp",
-          "state_ == State::kValid && brought_.storage() != grad_.storage()", "false",
+    Fault("brought_gradient", "impl/autograd/leaf/leaf_gradient.cpp",
+          "is_valid && lent_.storage() != memory.storage()", "false",
           "a gradient that the caller set is lost when another is added to it"),
-    Fault("valid_after_failure", "impl/autograd/leaf/accumulate_grad.cpp",
+    Fault("valid_after_failure", "impl/autograd/leaf/leaf_gradient.cpp",
           "!is_invalid()", "true",
           "a gradient is valid again when something is added after a failed backward"),
     Fault("hook_without_gradient", "impl/autograd/leaf/accumulate_grad.cpp",

@@ -12,7 +12,7 @@ namespace {
 Tensor grad_of(const Tensor& tensor) {
   const AccumulateGrad* accumulator = accumulator_of(tensor);
   if (accumulator == nullptr) fail(Code::kState, "tensor", "tensor is no leaf that requires a gradient");
-  if (accumulator->is_invalid()) {
+  if (accumulator->gradient().is_invalid()) {
     fail(Code::kState, "tensor", "tensor's gradient is invalid since a failed backward; zero it first");
   }
   if (!accumulator->has_grad()) fail(Code::kState, "tensor", "tensor has no gradient; run backward first");

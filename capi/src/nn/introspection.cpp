@@ -49,7 +49,7 @@ Ref<Parameter> parameter_named(const nn::Module& module, const char* name) {
 }
 
 Tensor gradient(const Parameter& parameter) {
-  if (parameter.accumulator().is_invalid()) {
+  if (parameter.accumulator().gradient().is_invalid()) {
     fail(Code::kState, "parameter", "the gradient of %s is invalid since a failed backward; zero it first",
          parameter.name());
   }

@@ -53,7 +53,7 @@ void set_grad(Parameter& parameter, const Tensor& gradient) {
 
 void accumulate_grad(Parameter& parameter, const Tensor& gradient) {
   require_gradient(parameter, gradient);
-  if (parameter.accumulator().is_invalid()) {
+  if (parameter.accumulator().gradient().is_invalid()) {
     fail(Code::kState, "parameter", "the gradient of %s is invalid since a failed backward; zero it first",
          parameter.name());
   }
