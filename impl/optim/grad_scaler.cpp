@@ -30,7 +30,7 @@ GradScaler::~GradScaler() { end_orders(); }
 void GradScaler::end_orders() noexcept {
   for (const Ref<Optimizer>& optimizer : optimizers_) {
     try {
-      optimizer->end_order(*this);
+      optimizer->gradients().end_order(*this);
     } catch (const Error&) {
       // The device has failed; it will say so at the next step.
     }
@@ -56,8 +56,8 @@ void GradScaler::require_device(const Optimizer& optimizer) const {
 // Makes room first, so that an optimizer that is unscaled is always in the list.
 void GradScaler::unscale_gradients(Optimizer& optimizer) {
   make_room(optimizers_, 1);
-  if (gradients_.defined()) optimizer.summarize_gradients(&device_state()->wants_histogram, gradients());
-  optimizer.unscale(*this, device_state());
+  if (gradients_.defined()) optimizer.gradients().summarize(&device_state()->wants_histogram, gradients());
+  optimizer.gradients().unscale(*this, device_state());
   optimizers_.push_back(Ref<Optimizer>::share(&optimizer));
 }
 

@@ -40,7 +40,7 @@ class GradScaler final : public RefCounted {
   void set_state(const ScalerState& state);
 
  private:
-  StepStage stage(const Optimizer& optimizer) const noexcept { return optimizer.order().stage(*this); }
+  StepStage stage(const Optimizer& optimizer) const noexcept { return optimizer.gradients().order().stage(*this); }
   void require_device(const Optimizer& optimizer) const;
   void require_steppable(const Optimizer& optimizer) const;
   void unscale_gradients(Optimizer& optimizer);

@@ -29,7 +29,7 @@ class GroupedOptimizer final : public Optimizer {
     all.push_back(settings);
     DeviceArray<Group> groups(device(), std::move(all));
     make_room(precisions_, 1);
-    own(group, static_cast<int32_t>(groups_.size()), Rule::moments(settings));
+    own(group, Rule::moments(settings));
     groups_ = std::move(groups);
     precisions_.push_back(group.precision);
   }

@@ -112,14 +112,14 @@ void stage_plateau(StagedLoad& load, const Optimizer& optimizer, const StateDict
 
 // A state without it is of a run without a guard on the norm: the mean begins anew.
 void stage_mean_norm(StagedLoad& load, Optimizer& optimizer, const StateDict& state) {
-  Optimizer::MeanNorm loaded;
+  MeanNorm loaded;
   if (state.find_scalar("norm_guard.mean") != nullptr) {
     loaded = {.mean = scalar_in<double>(state, "norm_guard.mean"), .count = count_in(state, "norm_guard.count")};
     if (!(loaded.mean >= 0.0 && std::isfinite(loaded.mean))) {
       fail(Code::kFormat, "", "norm_guard.mean=%g is no norm", loaded.mean);
     }
   }
-  load.add([&optimizer, loaded] { optimizer.set_mean_norm(loaded); });
+  load.add([&optimizer, loaded] { optimizer.gradients().set_mean_norm(loaded); });
 }
 
 StateDict averages_of(const Ema& ema) {
@@ -145,7 +145,7 @@ void require_same_kind(const Optimizer& optimizer, const StateDict& state, const
 }  // namespace
 
 StateDict state_of(const Optimizer& optimizer) {
-  if (optimizer.order().is_unscaled())
+  if (optimizer.gradients().order().is_unscaled())
     fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
   StateDict state = moments_of(optimizer);
   add_code_version(state);
@@ -158,7 +158,7 @@ StateDict state_of(const Optimizer& optimizer) {
   const std::vector<int64_t> counts = optimizer.update_counts();
   for (size_t i = 0; i < counts.size(); ++i) state.add(count_name(optimizer, i), counts[i]);
   if (const Ref<PlateauSchedule> plateau = plateau_of(optimizer)) add_plateau(state, plateau->state());
-  if (const Optimizer::MeanNorm mean = optimizer.mean_norm(); mean.count > 0) {
+  if (const MeanNorm mean = optimizer.gradients().mean_norm(); mean.count > 0) {
     state.add("norm_guard.mean", mean.mean);
     state.add("norm_guard.count", mean.count);
   }
@@ -229,7 +229,7 @@ LoadReport compare_parameters(const Optimizer& optimizer, const StateDict& state
 }
 
 StagedLoad stage_state(Optimizer& optimizer, const StateDict& state, const LoadOptions& options, LoadReport* report) {
-  if (optimizer.order().is_unscaled())
+  if (optimizer.gradients().order().is_unscaled())
     fail(Code::kState, "optimizer", "the optimizer is between unscale and step or update");
   require_same_kind(optimizer, state, options);
   const int64_t step = count_in(state, "step");

@@ -118,18 +118,18 @@ class Optimizer {
   void adamw(Stream& stream) {
     cpu::kOptimKernels.begin_step(stream, {}, {}, &state_);
     cpu::kOptimKernels.adamw(stream, list(updates_), &kAdamw, &state_);
-    cpu::kOptimKernels.end_step(stream, &state_);
+    cpu::kOptimKernels.edit_state(stream, {.kind = StateEditKind::kEndStep}, &state_);
   }
   void sgd(Stream& stream) {
     cpu::kOptimKernels.begin_step(stream, {}, {}, &state_);
     cpu::kOptimKernels.sgd(stream, list(updates_), &kSgd, &state_);
-    cpu::kOptimKernels.end_step(stream, &state_);
+    cpu::kOptimKernels.edit_state(stream, {.kind = StateEditKind::kEndStep}, &state_);
   }
   void check(Stream& stream) {
     cpu::kOptimKernels.grad_norm(stream, list(grads_), partials_.data(), &state_);
     cpu::kOptimKernels.sum_norm(stream, nodes_.data(), partials_.data(), static_cast<int64_t>(nodes_.size()), &state_);
-    cpu::kOptimKernels.unscale(stream, &scaler_, &state_);
-    cpu::kOptimKernels.clip_by_norm(stream, 1.0, &state_);
+    cpu::kOptimKernels.edit_state(stream, {.kind = StateEditKind::kUnscale, .scaler = &scaler_}, &state_);
+    cpu::kOptimKernels.edit_state(stream, {.kind = StateEditKind::kClipByNorm, .value = 1.0}, &state_);
   }
 
  private:

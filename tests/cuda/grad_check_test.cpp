@@ -260,29 +260,25 @@ class StatesOnCuda : public GradCheckOnCuda, public testing::WithParamInterface<
 };
 
 TEST_P(StatesOnCuda, ChangeAsOnTheCpu) {
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
-    return k.accept_gradients(s, o);
-  });
-  for (const double max_norm : {2.0, 4.0}) {
-    expect_same([=](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
-      return k.guard_norm(s, {.max_norm = max_norm, .max_ratio = 2, .decay = 0.9}, o);
+  const NormGuard narrow = {.max_norm = 2, .max_ratio = 2, .decay = 0.9};
+  const NormGuard wide = {.max_norm = 4, .max_ratio = 2, .decay = 0.9};
+  const StateEdit edits[] = {{.kind = StateEditKind::kAcceptGradients},
+                             {.kind = StateEditKind::kGuardNorm, .guard = narrow},
+                             {.kind = StateEditKind::kGuardNorm, .guard = wide},
+                             {.kind = StateEditKind::kSetClipValue, .value = 0.25},
+                             {.kind = StateEditKind::kClipByNorm, .value = 0.7},
+                             {.kind = StateEditKind::kUnscale},
+                             {.kind = StateEditKind::kEndStep}};
+  for (const StateEdit& edit : edits) {
+    expect_same([&](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState* scaler, TensorSummary*) {
+      StateEdit with_scaler = edit;
+      with_scaler.scaler = scaler;
+      return k.edit_state(s, with_scaler, o);
     });
   }
   expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
-    return k.set_clip_value(s, 0.25f, o);
-  });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
     const Schedule cosine = {.kind = ScheduleKind::kCosine, .total_steps = 10, .final_factor = 0.1, .warmup_steps = 2};
     return k.begin_step(s, cosine, {}, o);
-  });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
-    return k.end_step(s, o);
-  });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState* scaler, TensorSummary*) {
-    return k.unscale(s, scaler, o);
-  });
-  expect_same([](const OptimKernels& k, Stream& s, OptimizerState* o, ScalerState*, TensorSummary*) {
-    return k.clip_by_norm(s, 0.7, o);
   });
   expect_same([](const OptimKernels& k, Stream& s, OptimizerState*, ScalerState* scaler, TensorSummary* gradients) {
     ScalerSettings settings;

@@ -68,7 +68,7 @@ class OptimizerTest : public RoomTest {
     const Ref<Parameter> early = parameter("early", {1}), late = parameter("late", {1, 2}),
                          alone = parameter("a", {1, 2});
     GroupedOptimizer<Rule> both(group({early, late}, {}), settings), one(group({alone}, {}), settings);
-    both.set_guard(Optimizer::Guard::kSkip);
+    both.gradients().set_guard(GradientGuard::kSkip);
     const auto step = [&](double gradient, bool has_late) {
       both.zero_grad();
       give_gradient(early, gradient);
@@ -222,8 +222,8 @@ TEST_F(OptimizerTest, GradNormLooksWithoutChangingAnything) {
   const Ref<Parameter> weight = parameter("weight", {1, 1});
   Sgd optimizer(group({weight}, {DType::kF32}), kSgd);
   give_gradient(weight, 3);
-  EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
-  EXPECT_NEAR(optimizer.grad_norm(), 3 * std::sqrt(2.0), 1e-6);
+  EXPECT_NEAR(optimizer.gradients().norm(), 3 * std::sqrt(2.0), 1e-6);
+  EXPECT_NEAR(optimizer.gradients().norm(), 3 * std::sqrt(2.0), 1e-6);
   EXPECT_EQ(optimizer.step_count(), 0);
   EXPECT_EQ(values(weight->weights().master()), (std::vector<double>{1, 1}));
 }

@@ -128,8 +128,8 @@ class ShardedStepTest : public RoomTest {
         }
       }
       scaler.unscale(optimizer);
-      optimizer.clip_grad_norm(1.0);
-      result.norm = step == 2 ? optimizer.grad_norm() : 0;
+      optimizer.gradients().clip_norm(1.0);
+      result.norm = step == 2 ? optimizer.gradients().norm() : 0;
       scaler.step(optimizer);
       const Optimizer::Outcome outcome = optimizer.outcome();
       EXPECT_EQ(outcome.skipped, step == 1);
@@ -221,7 +221,7 @@ TEST_F(ShardedStepTest, TheNormGuardDecidesEquallyOnAllRanks) {
       group.parameters.push_back({name, parameter});
     }
     AdamW optimizer(group, kSettings);
-    optimizer.set_norm_guard({.max_ratio = 2, .decay = 0.5, .warmup_steps = 1});
+    optimizer.gradients().set_norm_guard({.max_ratio = 2, .decay = 0.5, .warmup_steps = 1});
     for (const bool is_large : {false, true}) {
       for (size_t k = 0; k < 2; ++k) {
         const Ref<Parameter>& parameter = group.parameters[k].parameter;

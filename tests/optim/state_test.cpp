@@ -93,13 +93,13 @@ TEST_F(OptimizerStateTest, F27_RatesThatNoStepCanTakeAreRefused) {
 TEST_F(OptimizerStateTest, TheMeanOfNormsIsLoadedAndAStateWithoutItBeginsAnew) {
   const StateDict without = state_of(*optimizer_);
   EXPECT_EQ(without.find_scalar("norm_guard.mean"), nullptr);
-  optimizer_->set_mean_norm({.mean = 2.5, .count = 7});
+  optimizer_->gradients().set_mean_norm({.mean = 2.5, .count = 7});
   const StateDict with = state_of(*optimizer_);
   stage_state(*optimizer_, without)();
-  EXPECT_EQ(optimizer_->mean_norm().count, 0);
+  EXPECT_EQ(optimizer_->gradients().mean_norm().count, 0);
   stage_state(*optimizer_, with)();
-  EXPECT_EQ(optimizer_->mean_norm().mean, 2.5);
-  EXPECT_EQ(optimizer_->mean_norm().count, 7);
+  EXPECT_EQ(optimizer_->gradients().mean_norm().mean, 2.5);
+  EXPECT_EQ(optimizer_->gradients().mean_norm().count, 7);
   for (double mean : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_EQ(code_of_state("norm_guard.mean", mean), Code::kFormat) << mean;
   }

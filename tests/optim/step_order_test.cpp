@@ -49,7 +49,7 @@ class StepOrderTest : public RoomTest {
         optimizer_->zero_grad();
         return give_gradient();
       case Call::kClip:
-        return optimizer_->clip_grad_norm(1);
+        return optimizer_->gradients().clip_norm(1);
     }
   }
 
@@ -115,7 +115,7 @@ TEST_F(StepOrderTest, EveryCallInEveryStageMovesOrIsRefused) {
     EXPECT_EQ(stage(), row.to);
     EXPECT_EQ(optimizer_->order().is_unscaled(), row.to == kUnscaled);
     optimizer_->zero_grad();
-    EXPECT_EQ(optimizer_->grad_factor(), 1);  // in every stage, also after a clip
+    EXPECT_EQ(optimizer_->gradients().factor(), 1);  // in every stage, also after a clip
     give_gradient();
   }
 }
@@ -137,14 +137,14 @@ TEST_F(StepOrderTest, AScalerTakesTheOptimizerOfAnother) {
   other->unscale(*optimizer_);
   scaler_->update();  // it has stepped the optimizer, and what the other one has begun stays
   EXPECT_EQ(optimizer_->order().stage(*other), StepStage::kUnscaled);
-  EXPECT_EQ(optimizer_->grad_factor(), 1 / kScale);
+  EXPECT_EQ(optimizer_->gradients().factor(), 1 / kScale);
 }
 
 TEST_F(StepOrderTest, AScalerThatIsDestroyedTakesItsFactorBack) {
   for (const StepStage stage : {StepStage::kUnscaled, StepStage::kBypassed, StepStage::kStepped}) {
     go_to(stage);
     scaler_ = make_scaler();
-    EXPECT_EQ(optimizer_->grad_factor(), 1);
+    EXPECT_EQ(optimizer_->gradients().factor(), 1);
     EXPECT_FALSE(optimizer_->order().is_unscaled());
     EXPECT_EQ(message_of(Call::kScalerStep), "");
   }

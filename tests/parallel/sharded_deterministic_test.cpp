@@ -18,7 +18,7 @@ void train(Rank& rank, const Task& task, nn::Module& model, MakeOptimizer make_o
       const Part part = Part::of(step, round * ranks + rank.number(), kMicrobatches);
       run_backward_of(ops::rescale(task.loss(model, rank.device(), part), 1.0 / kMicrobatches, 0.0));
     }
-    optimizer->clip_grad_norm(0.3);
+    optimizer->gradients().clip_norm(0.3);
     optimizer->step();
   }
 }

@@ -39,7 +39,7 @@ std::vector<float> train(Rank& rank, const Recipe& recipe) {
       run_backward_of(scaler.scale(ops::rescale(task.loss(*model, rank.device(), part), share, 0.0)));
     }
     scaler.unscale(optimizer);
-    optimizer.clip_grad_norm(0.5);
+    optimizer.gradients().clip_norm(0.5);
     scaler.step(optimizer);
     EXPECT_FALSE(optimizer.outcome().skipped);
     scaler.update();

@@ -74,7 +74,7 @@ TEST(StepSettings, SchedulesPositionsAndClipsAreCompared) {
   rule.schedule.warmup_steps = 8;
   expect_told([&](optim::AdamW& optimizer) { optimizer.set_schedule(rule); }, "warmup_steps=8", "warmup_steps=0");
   expect_told([](optim::AdamW& optimizer) { optimizer.set_step_count(7); }, "step=7", "step=1");
-  expect_told([](optim::AdamW& optimizer) { optimizer.set_clip_value(0.5); }, "clip_grad_value=0.5", "value=0");
+  expect_told([](optim::AdamW& optimizer) { optimizer.gradients().set_clip_value(0.5); }, "clip_grad_value=0.5", "value=0");
 }
 
 TEST(StepSettings, KindsAndDtypesOfOptimizersAreCompared) {

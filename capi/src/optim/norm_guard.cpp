@@ -30,8 +30,12 @@ NormGuard norm_guard(const htone_norm_guard_options* options) {
           .skips = given.report_only != 0 ? 0 : 1};
 }
 
+void set_norm_guard(optim::Optimizer& optimizer, const NormGuard& guard) {
+  optimizer.gradients().set_norm_guard(guard);
+}
+
 }  // namespace
 
 htone_status htone_optimizer_set_norm_guard(htone_optimizer* optimizer, const htone_norm_guard_options* options) {
-  return Call(&optim::Optimizer::set_norm_guard, optimizer, as<norm_guard>(options));
+  return Call(set_norm_guard, optimizer, as<norm_guard>(options));
 }

@@ -41,9 +41,17 @@ void set_group_lr(optim::Optimizer& optimizer, size_t index, double lr) {
 
 void step(optim::Optimizer& optimizer) { optimizer.step(); }
 
+double grad_norm(optim::Optimizer& optimizer) { return optimizer.gradients().norm(); }
+
+double grad_factor(const optim::Optimizer& optimizer) { return optimizer.gradients().factor(); }
+
+void set_clip_value(optim::Optimizer& optimizer, double value) { optimizer.gradients().set_clip_value(value); }
+
+void set_guard(optim::Optimizer& optimizer, optim::GradientGuard guard) { optimizer.gradients().set_guard(guard); }
+
 void clip_grad_norm(optim::Optimizer& optimizer, double max_norm, bool error_if_nonfinite) {
-  if (error_if_nonfinite) optimizer.require_finite();
-  optimizer.clip_grad_norm(max_norm);
+  if (error_if_nonfinite) optimizer.gradients().require_finite();
+  optimizer.gradients().clip_norm(max_norm);
 }
 
 htone_step_outcome outcome_of(const optim::Optimizer& optimizer) {
@@ -60,14 +68,14 @@ htone_step_outcome outcome_of(const optim::Optimizer& optimizer) {
   return result;
 }
 
-optim::Optimizer::Guard checked_guard(htone_gradient_guard guard) {
+optim::GradientGuard checked_guard(htone_gradient_guard guard) {
   switch (guard) {
     case HTONE_GRADIENT_GUARD_NONE:
-      return optim::Optimizer::Guard::kNone;
+      return optim::GradientGuard::kNone;
     case HTONE_GRADIENT_GUARD_SKIP:
-      return optim::Optimizer::Guard::kSkip;
+      return optim::GradientGuard::kSkip;
     case HTONE_GRADIENT_GUARD_ERROR:
-      return optim::Optimizer::Guard::kError;
+      return optim::GradientGuard::kError;
     default:
       fail(Code::kInvalidArgument, "guard", "guard=%d, expected one of HTONE_GRADIENT_GUARD_...", guard);
   }
@@ -106,11 +114,11 @@ htone_status htone_optimizer_step_count(htone_optimizer* optimizer, int64_t* out
 }
 
 htone_status htone_optimizer_grad_norm(htone_optimizer* optimizer, double* out_norm) {
-  return Call(&optim::Optimizer::grad_norm, optimizer, out_norm);
+  return Call(grad_norm, optimizer, out_norm);
 }
 
 htone_status htone_optimizer_grad_factor(htone_optimizer* optimizer, double* out_factor) {
-  return Pure(&optim::Optimizer::grad_factor, optimizer, out_factor);
+  return Pure(grad_factor, optimizer, out_factor);
 }
 
 htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double max_norm, int32_t error_if_nonfinite) {
@@ -118,11 +126,11 @@ htone_status htone_optimizer_clip_grad_norm(htone_optimizer* optimizer, double m
 }
 
 htone_status htone_optimizer_set_grad_value_limit(htone_optimizer* optimizer, double value) {
-  return Call(&optim::Optimizer::set_clip_value, optimizer, as<value_bound>(value));
+  return Call(set_clip_value, optimizer, as<value_bound>(value));
 }
 
 htone_status htone_optimizer_set_gradient_guard(htone_optimizer* optimizer, htone_gradient_guard guard) {
-  return Call(&optim::Optimizer::set_guard, optimizer, as<checked_guard>(guard));
+  return Call(set_guard, optimizer, as<checked_guard>(guard));
 }
 
 htone_status htone_optimizer_outcome(htone_optimizer* optimizer, htone_step_outcome* out_outcome) {

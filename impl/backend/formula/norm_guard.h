@@ -1,6 +1,6 @@
 // The guard on the norm of an optimizer's gradients: a limit of its own, and one relative to the running mean of the
-// norms of steps that were taken. Every backend's guard_norm calls it, once a step, after the check of the gradients
-// and before the update. Pure functions, safe from any thread.
+// norms of steps that were taken. formula/state_edit.h calls it once a step, after the check of the gradients and before
+// the update. Pure functions, safe from any thread.
 #pragma once
 
 #include <cmath>

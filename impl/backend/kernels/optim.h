@@ -4,9 +4,9 @@
 
 #include "backend/device.h"
 #include "backend/formula/grad_scaler.h"
-#include "backend/formula/norm_guard.h"
 #include "backend/formula/norm_tree.h"
 #include "backend/formula/optimizer_state.h"
+#include "backend/formula/state_edit.h"
 #include "backend/view.h"
 
 namespace halftone {
@@ -77,21 +77,14 @@ struct OptimKernels {
   // state->grad_norm_squared = the sum of all partials by formula/norm_tree.h. `nodes` is device memory.
   Status (*sum_norm)(Stream&, const NormNode* nodes, const double* partials, int64_t count,
                      OptimizerState* state) noexcept;
-  // found_inf = 0: gradients that are not finite reach the weights.
-  Status (*accept_gradients)(Stream&, OptimizerState* state) noexcept;
-  // formula/norm_guard.h on the device. REQUIRES: the norm of the gradients.
-  Status (*guard_norm)(Stream&, const NormGuard& guard, OptimizerState* state) noexcept;
-  Status (*set_clip_value)(Stream&, float value, OptimizerState* state) noexcept;
+  // formula/state_edit.h on the device, so that a step never waits for it.
+  Status (*edit_state)(Stream&, const StateEdit& edit, OptimizerState* state) noexcept;
   // Advances step and schedule position unless found_inf is set, computes the step's factors, and keeps its outcome.
   // Then the count of each slot is one more, too.
   Status (*begin_step)(Stream&, const Schedule& schedule, const MultiTensor<GradSlot>& counted,
                        OptimizerState* state) noexcept;
-  // Ends the step: resets the gradient factor and the result of the check for the next one.
-  Status (*end_step)(Stream&, OptimizerState* state) noexcept;
-  // formula/grad_scaler.h on the device, so that a step never waits for the device.
-  Status (*unscale)(Stream&, ScalerState* scaler, OptimizerState* state) noexcept;
-  Status (*clip_by_norm)(Stream&, double max_norm, OptimizerState* state) noexcept;
-  // `gradients` is TensorSummary() afterwards; null if the settings want no histogram.
+  // formula/grad_scaler.h on the device, too. `gradients` is TensorSummary() afterwards; null if the settings want no
+  // histogram.
   Status (*update_scale)(Stream&, const ScalerSettings& settings, ScalerState* scaler,
                          TensorSummary* gradients) noexcept;
   // The updates. `groups` is device memory.

@@ -9,14 +9,9 @@ Status grad_norm(Stream& stream, const MultiTensor<GradSlot>& gradients, double*
                  OptimizerState* state) noexcept;
 Status sum_norm(Stream& stream, const NormNode* nodes, const double* partials, int64_t count,
                 OptimizerState* state) noexcept;
-Status accept_gradients(Stream& stream, OptimizerState* state) noexcept;
-Status guard_norm(Stream& stream, const NormGuard& guard, OptimizerState* state) noexcept;
-Status set_clip_value(Stream& stream, float value, OptimizerState* state) noexcept;
+Status edit_state(Stream& stream, const StateEdit& change, OptimizerState* state) noexcept;
 Status begin_step(Stream& stream, const Schedule& schedule, const MultiTensor<GradSlot>& counted,
                   OptimizerState* state) noexcept;
-Status end_step(Stream& stream, OptimizerState* state) noexcept;
-Status unscale(Stream& stream, ScalerState* scaler, OptimizerState* state) noexcept;
-Status clip_by_norm(Stream& stream, double max_norm, OptimizerState* state) noexcept;
 Status update_scale(Stream& stream, const ScalerSettings& settings, ScalerState* scaler,
                     TensorSummary* gradients) noexcept;
 Status adamw(Stream& stream, const MultiTensor<UpdateSlot>& tensors, const AdamwGroup* groups,
