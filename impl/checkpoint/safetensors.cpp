@@ -151,8 +151,4 @@ void save_safetensors(const Io& io, const std::string& path, const StateDict& st
   directory.close();
 }
 
-StateDict load_safetensors(const Io& io, const std::string& path, ContextDevice& device) {
-  return SafetensorsFile(io, path).read_all(device);
-}
-
 }  // namespace halftone::checkpoint

@@ -65,7 +65,6 @@ class SafetensorsFile {
 // Writes the file under a new name, syncs it and renames it to `path`, so that an old file there stays complete until
 // the new one is. The new file keeps the old one's permissions.
 void save_safetensors(const Io& io, const std::string& path, const StateDict& state, const Metadata& metadata);
-StateDict load_safetensors(const Io& io, const std::string& path, ContextDevice& device);
 
 // The size of the file that write_safetensors writes. Throws as it does.
 uint64_t safetensors_size(const StateDict& state, const Metadata& metadata);

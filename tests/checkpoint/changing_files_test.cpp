@@ -116,7 +116,7 @@ TEST_F(ChangingFilesTest, F20_AFileIsReadAsItWasWhenItWasOpened) {
           std::filesystem::rename(path("other"), path("file"));
         }
       });
-      const StateDict loaded = load_safetensors(files.io(), path("file"), device());
+      const StateDict loaded = SafetensorsFile(files.io(), path("file")).read_all(device());
       EXPECT_EQ(values(loaded.find("a")->tensor), (std::vector<double>{1, 1, 1}));
       has_changed = files.has_changed();
     }

@@ -172,7 +172,7 @@ TEST_F(CrashTest, S7_AFileThatIsReplacedHoldsTheOldBytesOrTheNew) {
   for (size_t done = first; done <= files.journal().size(); ++done) {
     for_each_state({}, files, done, [&](const Disk& disk) {
       MemoryFiles left(disk);
-      const StateDict loaded = load_safetensors(left.io(), "/file", device());
+      const StateDict loaded = SafetensorsFile(left.io(), "/file").read_all(device());
       const double step = values(loaded.find("weight")->tensor)[0];
       EXPECT_EQ(values(loaded.find("half")->tensor)[0], step);
       found.insert(step);

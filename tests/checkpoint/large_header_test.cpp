@@ -58,7 +58,7 @@ class LargeHeaderTest : public FileTest {
 
   int load_all() {
     try {
-      const StateDict state = load_safetensors(system_io(), path("large"), device());
+      const StateDict state = SafetensorsFile(system_io(), path("large")).read_all(device());
       const StateTensor* last = state.find(name(kTensors - 1));
       return state.tensors().size() == kTensors && last != nullptr && last->tensor.numel() == 1 ? 0 : 1;
     } catch (const Error&) {

@@ -24,11 +24,11 @@ class SafetensorsFaultsTest : public NumberedStates<RoomTest> {
     // After the rename, only the sync of the directory can still fail.
     const bool is_renamed = renames(files) == 2;
     EXPECT_TRUE(failed || is_renamed);
-    expect_state(load_safetensors(files.io(), "/file", device()), is_renamed ? 2 : 1);
+    expect_state(SafetensorsFile(files.io(), "/file").read_all(device()), is_renamed ? 2 : 1);
     EXPECT_EQ(files.disk().nodes[0].entries.size(), 1u) << files.disk().listing();
     EXPECT_EQ(files.open_files(), 0);
     save_safetensors(files.io(), "/file", state(3), {});
-    expect_state(load_safetensors(files.io(), "/file", device()), 3);
+    expect_state(SafetensorsFile(files.io(), "/file").read_all(device()), 3);
     return reached && !HasFailure();
   }
 
@@ -72,7 +72,7 @@ TEST_F(SafetensorsFaultsTest, S18_ADirectoryThatCannotBeSyncedFailsNoSave) {
   save_safetensors(files.io(), "/file", state(1), {});
   files.refuse_directory_syncs(EINVAL);
   EXPECT_TRUE(saves(files, 0));
-  expect_state(load_safetensors(files.io(), "/file", device()), 2);
+  expect_state(SafetensorsFile(files.io(), "/file").read_all(device()), 2);
   files.refuse_directory_syncs(EIO);
   EXPECT_FALSE(saves(files, EIO));
 }
@@ -82,7 +82,7 @@ TEST_F(SafetensorsFaultsTest, S4_InterruptedCallsAndSingleBytesComplete) {
   files.move_single_bytes();
   files.interrupt_every_call();
   save_safetensors(files.io(), "/file", state(4), {});
-  expect_state(load_safetensors(files.io(), "/file", device()), 4);
+  expect_state(SafetensorsFile(files.io(), "/file").read_all(device()), 4);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr DType kEveryDtype[] = {DType::kF64, DType::kF32, DType::kF16, DType::k
 class SafetensorsTest : public FileTest {
  protected:
   void save(const StateDict& state) { save_safetensors(system_io(), path("file"), state, {}); }
-  StateDict load() { return load_safetensors(system_io(), path("file"), device()); }
+  StateDict load() { return SafetensorsFile(system_io(), path("file")).read_all(device()); }
   StateDict one_tensor(double value) {
     StateDict state;
     state.add("a", tensor({1}, {value}));

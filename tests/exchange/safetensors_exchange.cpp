@@ -57,7 +57,7 @@ bool is_right(const StateDict& state, const Described& expected) {
 }
 
 bool check_file(ContextDevice& device, const std::string& path) {
-  const StateDict state = checkpoint::load_safetensors(system_io(), path, device);
+  const StateDict state = checkpoint::SafetensorsFile(system_io(), path).read_all(device);
   const std::vector<Described> tensors = every_tensor();
   bool all_right = state.tensors().size() == tensors.size();
   for (const Described& tensor : tensors) {
