@@ -178,9 +178,12 @@ OPTIM = [
     Fault("plateau_patience", "impl/optim/plateau.cpp",
           "state_.failures <= settings_.patience", "state_.failures < settings_.patience",
           "a plateau ends one report too early"),
-    Fault("block_of_chunk", "impl/optim/optimizer.cpp",
+    Fault("block_of_chunk", "impl/optim/step_plan.cpp",
           "slot.first_block + chunk.begin / kBlockSize", "chunk.begin / kBlockSize",
           "the norm of a sharded gradient is added up in another order than the whole one"),
+    Fault("average_of_buffers", "impl/optim/ema.cpp",
+          "slots[parameters_.size() + i] = slot_of(buffers_[i]);", "slots[parameters_.size() + i].size = 0;",
+          "averages of buffers stay as they began"),
 ]
 
 PARALLEL = [
@@ -208,6 +211,9 @@ PARALLEL = [
     Fault("error_after_overflow", "impl/parallel/power_sgd.cpp",
           "!matrix.is_finite", "false",
           "a gradient that overflowed stays in the error of PowerSGD"),
+    Fault("refused_on_one_rank", "impl/parallel/model_signature.cpp",
+          "compare_signatures(exchange, lines);", ";",
+          "a rank that refuses its model leaves the others waiting"),
 ]
 
 CHECKPOINT = [
@@ -229,6 +235,9 @@ CHECKPOINT = [
     Fault("header_padding", "impl/checkpoint/safetensors_header.cpp",
           "(text.size() + 7) / 8 * 8", "text.size()",
           "the data of a file begin at any byte"),
+    Fault("boxes_with_gaps", "impl/checkpoint/coverage.cpp",
+          "boxes.size() == 1 : are_grid(boxes)", "boxes.size() == 1 : true",
+          "a tensor of which the ranks hold overlapping boxes, or not all, is saved"),
 ]
 
 CAPI = [
