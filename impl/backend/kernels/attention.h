@@ -81,4 +81,12 @@ struct AttentionKernels {
   Status (*rotate)(Stream&, const Rotary& rotary, const View& x, const View& positions, const View& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_ATTENTION_ENTRIES(X)   \
+  X(AttentionKernels, workspace)        \
+  X(AttentionKernels, forward)          \
+  X(AttentionKernels, backward)         \
+  X(AttentionKernels, backward_of_mask) \
+  X(AttentionKernels, rotate)
+
 }  // namespace halftone

@@ -39,4 +39,9 @@ struct ConvKernels {
   Status (*run)(Stream&, ConvPass pass, const ConvArgs& args, void* workspace) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_CONV_ENTRIES(X) \
+  X(ConvKernels, workspace)      \
+  X(ConvKernels, run)
+
 }  // namespace halftone

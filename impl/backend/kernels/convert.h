@@ -25,4 +25,13 @@ struct ConvertKernels {
   Status (*quantize_scale)(Stream&, const View& amax, double largest, const View& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_CONVERT_ENTRIES(X) \
+  X(ConvertKernels, cast)           \
+  X(ConvertKernels, fill)           \
+  X(ConvertKernels, arange)         \
+  X(ConvertKernels, abs_max)        \
+  X(ConvertKernels, quantize)       \
+  X(ConvertKernels, quantize_scale)
+
 }  // namespace halftone

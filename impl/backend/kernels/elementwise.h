@@ -122,4 +122,16 @@ struct ElementwiseKernels {
   Status (*affine)(Stream&, double scale, double shift, const View& x, const View& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_ELEMENTWISE_ENTRIES(X)      \
+  X(ElementwiseKernels, unary)               \
+  X(ElementwiseKernels, binary)              \
+  X(ElementwiseKernels, ternary)             \
+  X(ElementwiseKernels, compare)             \
+  X(ElementwiseKernels, clamp)               \
+  X(ElementwiseKernels, clamp_backward)      \
+  X(ElementwiseKernels, activation)          \
+  X(ElementwiseKernels, activation_backward) \
+  X(ElementwiseKernels, affine)
+
 }  // namespace halftone

@@ -64,4 +64,9 @@ struct GemmKernels {
   Status (*run)(Stream&, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_GEMM_ENTRIES(X) \
+  X(GemmKernels, schedule)       \
+  X(GemmKernels, run)
+
 }  // namespace halftone

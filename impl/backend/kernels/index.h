@@ -34,4 +34,11 @@ struct IndexKernels {
   Status (*triangle)(Stream&, Triangle kept, int64_t diagonal, const View& in, const View& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_INDEX_ENTRIES(X) \
+  X(IndexKernels, check_range)    \
+  X(IndexKernels, gather)         \
+  X(IndexKernels, scatter_add)    \
+  X(IndexKernels, triangle)
+
 }  // namespace halftone

@@ -33,4 +33,11 @@ struct LossKernels {
                               const View& targets, const View& positive_weight, const View& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_LOSS_ENTRIES(X) \
+  X(LossKernels, loss)           \
+  X(LossKernels, loss_backward)  \
+  X(LossKernels, logistic)       \
+  X(LossKernels, logistic_backward)
+
 }  // namespace halftone

@@ -123,4 +123,18 @@ struct NormKernels {
   Status (*update_running)(Stream&, const RunningUpdate&, const RunningViews& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_NORM_ENTRIES(X)         \
+  X(NormKernels, softmax)                \
+  X(NormKernels, log_softmax)            \
+  X(NormKernels, softmax_backward)       \
+  X(NormKernels, log_softmax_backward)   \
+  X(NormKernels, cross_entropy)          \
+  X(NormKernels, cross_entropy_backward) \
+  X(NormKernels, nll)                    \
+  X(NormKernels, nll_backward)           \
+  X(NormKernels, row_norm)               \
+  X(NormKernels, row_norm_backward)      \
+  X(NormKernels, update_running)
+
 }  // namespace halftone

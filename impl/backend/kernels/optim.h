@@ -110,4 +110,22 @@ struct OptimKernels {
   Status (*join_master)(Stream&, const View& high, const View& remainder, const View& out_master) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_OPTIM_ENTRIES(X) \
+  X(OptimKernels, grad_norm)      \
+  X(OptimKernels, sum_norm)       \
+  X(OptimKernels, edit_state)     \
+  X(OptimKernels, begin_step)     \
+  X(OptimKernels, update_scale)   \
+  X(OptimKernels, adamw)          \
+  X(OptimKernels, adam)           \
+  X(OptimKernels, lion)           \
+  X(OptimKernels, rmsprop)        \
+  X(OptimKernels, sgd)            \
+  X(OptimKernels, adafactor)      \
+  X(OptimKernels, average)        \
+  X(OptimKernels, swap_average)   \
+  X(OptimKernels, split_master)   \
+  X(OptimKernels, join_master)
+
 }  // namespace halftone

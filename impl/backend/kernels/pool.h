@@ -31,4 +31,11 @@ struct PoolKernels {
   Status (*average_backward)(Stream&, const PoolArgs& args) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_POOL_ENTRIES(X) \
+  X(PoolKernels, max)            \
+  X(PoolKernels, max_backward)   \
+  X(PoolKernels, average)        \
+  X(PoolKernels, average_backward)
+
 }  // namespace halftone

@@ -28,4 +28,11 @@ struct RandomKernels {
   Status (*permutation)(Stream&, PhiloxKey key, const View& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_RANDOM_ENTRIES(X) \
+  X(RandomKernels, uniform)        \
+  X(RandomKernels, normal)         \
+  X(RandomKernels, dropout)        \
+  X(RandomKernels, permutation)
+
 }  // namespace halftone

@@ -58,9 +58,9 @@ struct ReduceKernels {
   // deviations from it, both of scaled elements where squares leave double's range. Equal elements give exactly 0, no
   // elements give NaN. means is f64; means and out have one shape and are contiguous.
   Status (*variance)(Stream&, const Variance& variance, const View& in, const View& means, const View& out) noexcept;
-  // grad_in = factor * grad * (in - means), in double. For standard deviations, which are null otherwise, the difference
-  // is divided by `deviations`, and grad_in is 0 for a deviation of 0. grad, means and deviations have the shape of out
-  // in `variance`.
+  // grad_in = factor * grad * (in - means), in double. For standard deviations, which are null otherwise, the
+  // difference is divided by `deviations`, and grad_in is 0 for a deviation of 0. grad, means and deviations have the
+  // shape of out in `variance`.
   Status (*variance_backward)(Stream&, double factor, const View& grad, const View& in, const View& means,
                               const View& deviations, const View& grad_in) noexcept;
   // out = log(sum of exp(in)), dimensions as in sum, in FP32 (f64: double) after subtracting the largest element.
@@ -70,5 +70,24 @@ struct ReduceKernels {
   // shape.
   Status (*log_sum_exp_backward)(Stream&, const View& grad, const View& in, const View& grad_in) noexcept;
 };
+
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_REDUCE_ENTRIES(X)              \
+  X(ReduceKernels, sum)                         \
+  X(ReduceKernels, accuracy)                    \
+  X(ReduceKernels, min_max)                     \
+  X(ReduceKernels, min_max_backward)            \
+  X(ReduceKernels, index_of)                    \
+  X(ReduceKernels, one_hot)                     \
+  X(ReduceKernels, product)                     \
+  X(ReduceKernels, cumulative_sum)              \
+  X(ReduceKernels, cumulative_product)          \
+  X(ReduceKernels, cumulative_product_backward) \
+  X(ReduceKernels, vector_norm)                 \
+  X(ReduceKernels, vector_norm_backward)        \
+  X(ReduceKernels, variance)                    \
+  X(ReduceKernels, variance_backward)           \
+  X(ReduceKernels, log_sum_exp)                 \
+  X(ReduceKernels, log_sum_exp_backward)
 
 }  // namespace halftone

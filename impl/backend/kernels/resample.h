@@ -30,4 +30,9 @@ struct ResampleKernels {
   Status (*backward)(Stream&, const ResampleArgs& args) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_RESAMPLE_ENTRIES(X) \
+  X(ResampleKernels, forward)        \
+  X(ResampleKernels, backward)
+
 }  // namespace halftone

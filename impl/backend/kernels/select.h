@@ -44,4 +44,12 @@ struct SelectKernels {
   Status (*nonzero)(Stream&, const View& mask, const View& out) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_SELECT_ENTRIES(X)  \
+  X(SelectKernels, order_workspace) \
+  X(SelectKernels, order)           \
+  X(SelectKernels, draw_workspace)  \
+  X(SelectKernels, draw_categories) \
+  X(SelectKernels, nonzero)
+
 }  // namespace halftone

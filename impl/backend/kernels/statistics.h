@@ -19,4 +19,9 @@ struct StatisticsKernels {
                                 TensorSummary* summary) noexcept;
 };
 
+// All entries (backend/kernels/entry.h).
+#define HALFTONE_STATISTICS_ENTRIES(X) \
+  X(StatisticsKernels, summarize)      \
+  X(StatisticsKernels, summarize_gradients)
+
 }  // namespace halftone

@@ -1,14 +1,11 @@
-// The functions of IndexKernels, each defined in the file of its name.
+// The functions of the table kIndexKernels, documented there. Safe from any thread.
 #pragma once
 
+#include "backend/kernels/entry.h"
 #include "backend/kernels/index.h"
 
 namespace halftone::cpu {
 
-Status check_indices(Stream& stream, const char* name, const View& indices, int64_t bound) noexcept;
-Status gather(Stream& stream, int dim, const View& in, const View& index, const View& out) noexcept;
-Status scatter_add(Stream& stream, const Indexed& indexed, const View& source, const View& index,
-                   const View& out) noexcept;
-Status triangle(Stream& stream, Triangle kept, int64_t diagonal, const View& in, const View& out) noexcept;
+HALFTONE_INDEX_ENTRIES(HALFTONE_DECLARE_ENTRY)
 
 }  // namespace halftone::cpu

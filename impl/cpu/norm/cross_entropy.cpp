@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/norm/cross_entropy.cpp"
-#include "cpu/norm/cross_entropy.h"
+#include "cpu/norm/entries.h"
 
 #include "backend/formula/softmax.h"
 #include "cpu/device.h"

@@ -2,7 +2,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/norm/nll.cpp"
 #include "cpu/device.h"
-#include "cpu/norm/cross_entropy.h"
+#include "cpu/norm/entries.h"
 #include "cpu/rows/class_rows.h"
 #include "cpu/rows/rows.h"
 #include "hwy/foreach_target.h"

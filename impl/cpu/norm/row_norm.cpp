@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/norm/row_norm.cpp"
-#include "cpu/norm/row_norm.h"
+#include "cpu/norm/entries.h"
 
 #include "cpu/device.h"
 #include "cpu/norm/column_norm.h"

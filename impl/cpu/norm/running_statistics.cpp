@@ -1,4 +1,4 @@
-#include "cpu/norm/running_statistics.h"
+#include "cpu/norm/entries.h"
 
 #include <limits>
 

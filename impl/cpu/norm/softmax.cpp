@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/norm/softmax.cpp"
-#include "cpu/norm/softmax.h"
+#include "cpu/norm/entries.h"
 
 #include "backend/formula/softmax.h"
 #include "cpu/device.h"

@@ -7,7 +7,7 @@
 // always summed by one thread. So the bits do not depend on the number of threads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/optim/adafactor.cpp"
-#include "cpu/optim/adafactor.h"
+#include "cpu/optim/entries.h"
 
 #include <algorithm>
 

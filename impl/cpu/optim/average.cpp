@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/optim/average.cpp"
-#include "cpu/optim/average.h"
+#include "cpu/optim/entries.h"
 
 #include <algorithm>
 

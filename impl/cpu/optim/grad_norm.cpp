@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/optim/grad_norm.cpp"
-#include "cpu/optim/grad_norm.h"
+#include "cpu/optim/entries.h"
 
 #include <bit>
 

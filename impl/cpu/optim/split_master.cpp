@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/optim/split_master.cpp"
-#include "cpu/optim/split_master.h"
+#include "cpu/optim/entries.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/optim/update.cpp"
-#include "cpu/optim/update.h"
+#include "cpu/optim/entries.h"
 
 #include "backend/formula/adamw.h"
 #include "backend/formula/lion.h"

@@ -8,8 +8,7 @@
 #include "backend/formula/box_muller.h"
 #include "cpu/device.h"
 #include "cpu/kernel_groups.h"
-#include "cpu/random/dropout.h"
-#include "cpu/random/permutation.h"
+#include "cpu/random/entries.h"
 #include "cpu/simd/ranges.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -88,6 +87,8 @@ namespace {
 HWY_EXPORT(draw_uniform);
 HWY_EXPORT(draw_normal);
 
+}  // namespace
+
 Status uniform(Stream& stream, PhiloxKey key, double low, double high, const View& out) noexcept {
   HWY_DYNAMIC_DISPATCH(draw_uniform)(pool_of(stream), key, low, high, out);
   return {};
@@ -98,14 +99,7 @@ Status normal(Stream& stream, PhiloxKey key, double mean, double std, const View
   return {};
 }
 
-}  // namespace
-
-const RandomKernels kRandomKernels = {
-    .uniform = uniform,
-    .normal = normal,
-    .dropout = dropout,
-    .permutation = permutation,
-};
+const RandomKernels kRandomKernels = {HALFTONE_RANDOM_ENTRIES(HALFTONE_ENTRY_ROW)};
 
 }  // namespace halftone::cpu
 #endif

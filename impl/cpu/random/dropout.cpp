@@ -2,7 +2,7 @@
 #define HWY_TARGET_INCLUDE "cpu/random/dropout.cpp"
 // Dropout. Integer comparison decides which elements are dropped, and each product is rounded once, so every
 // instruction set gives the same bits.
-#include "cpu/random/dropout.h"
+#include "cpu/random/entries.h"
 
 #include <algorithm>
 #include <cmath>

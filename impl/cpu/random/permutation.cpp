@@ -1,4 +1,4 @@
-#include "cpu/random/permutation.h"
+#include "cpu/random/entries.h"
 
 #include <numeric>
 

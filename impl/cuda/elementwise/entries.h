@@ -1,21 +1,12 @@
-// The entries of the elementwise kernels, one source for each. elementwise.h of the seam gives their contracts.
+// The functions of the table kElementwiseKernels, documented there. Safe from any thread.
 #pragma once
 
 #include "backend/kernels/elementwise.h"
+#include "backend/kernels/entry.h"
 
 namespace halftone::cuda {
 
-Status unary(Stream& stream, UnaryOp op, const View& x, const View& out) noexcept;
-Status binary(Stream& stream, BinaryOp op, const View& a, const View& b, const View& out) noexcept;
-Status ternary(Stream& stream, TernaryOp op, const View& a, const View& b, const View& c, const View& out) noexcept;
-Status compare(Stream& stream, CompareOp op, const View& a, const View& b, const View& out) noexcept;
-Status clamp(Stream& stream, const Bounds& bounds, const View& x, const View& out) noexcept;
-Status clamp_backward(Stream& stream, const Bounds& bounds, const View& grad_output, const View& x,
-                      const View& out) noexcept;
-Status activation(Stream& stream, const Activation& activation, const View& x, const View& out) noexcept;
-Status activation_backward(Stream& stream, const Activation& activation, const View& grad_output, const View& x,
-                           const View& out) noexcept;
-Status affine(Stream& stream, double scale, double shift, const View& x, const View& out) noexcept;
+HALFTONE_ELEMENTWISE_ENTRIES(HALFTONE_DECLARE_ENTRY)
 
 // Calls f.operator()<op>() for the operation `wanted` of an enumeration that ends with kEnd, or returns UNSUPPORTED.
 template <class Op, int first = 0, class F>

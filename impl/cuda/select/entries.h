@@ -1,17 +1,11 @@
-// The entries of the kernels that choose elements; select.h of the seam gives their contracts.
+// The functions of the table kSelectKernels, documented there. Safe from any thread.
 #pragma once
 
-#include <cstddef>
-
+#include "backend/kernels/entry.h"
 #include "backend/kernels/select.h"
 
 namespace halftone::cuda {
 
-size_t order_workspace(Stream& stream, const SortOrder& order, const View& in, const View& out) noexcept;
-Status order(Stream& stream, const SortOrder& order, const View& in, void* workspace, const View& out) noexcept;
-size_t draw_workspace(Stream& stream, const View& weights) noexcept;
-Status draw_categories(Stream& stream, const CategoryDraws& draws, const View& weights, void* workspace,
-                       const View& out) noexcept;
-Status nonzero(Stream& stream, const View& mask, const View& out) noexcept;
+HALFTONE_SELECT_ENTRIES(HALFTONE_DECLARE_ENTRY)
 
 }  // namespace halftone::cuda

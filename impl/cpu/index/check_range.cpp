@@ -25,7 +25,7 @@ struct PlaceText {
 
 }  // namespace
 
-Status check_indices(Stream& stream, const char* name, const View& indices, int64_t bound) noexcept {
+Status check_range(Stream& stream, const char* name, const View& indices, int64_t bound) noexcept {
   const auto* values = static_cast<const int64_t*>(indices.data);
   FirstFault first;
   for_each_range(pool_of(stream), indices.numel(), [&](int64_t begin, int64_t end) {

@@ -1,15 +1,10 @@
+// The entries that change one small struct, or follow a list of sums.
 #include <algorithm>
 
 #include "backend/formula/schedule.h"
-#include "cpu/kernel_groups.h"
-#include "cpu/optim/adafactor.h"
-#include "cpu/optim/average.h"
-#include "cpu/optim/grad_norm.h"
-#include "cpu/optim/split_master.h"
-#include "cpu/optim/update.h"
+#include "cpu/optim/entries.h"
 
 namespace halftone::cpu {
-namespace {
 
 Status sum_norm(Stream&, const NormNode* nodes, const double* partials, int64_t count, OptimizerState* state) noexcept {
   NormTree tree;
@@ -37,25 +32,5 @@ Status update_scale(Stream&, const ScalerSettings& settings, ScalerState* scaler
   if (gradients != nullptr) *gradients = TensorSummary();
   return {};
 }
-
-}  // namespace
-
-const OptimKernels kOptimKernels = {
-    .grad_norm = grad_norm,
-    .sum_norm = sum_norm,
-    .edit_state = edit_state,
-    .begin_step = begin_step,
-    .update_scale = update_scale,
-    .adamw = adamw,
-    .adam = adam,
-    .lion = lion,
-    .rmsprop = rmsprop,
-    .sgd = sgd,
-    .adafactor = adafactor,
-    .average = average,
-    .swap_average = swap_average,
-    .split_master = split_master,
-    .join_master = join_master,
-};
 
 }  // namespace halftone::cpu
