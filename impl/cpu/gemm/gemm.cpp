@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "cpu/gemm/gemm.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
+#include "backend/geometry/gemm_operands.h"
 #include "cpu/device.h"
 #include "cpu/gemm/dot.h"
 #include "cpu/gemm/dot_choice.h"
@@ -41,8 +42,6 @@ namespace {
 HWY_EXPORT(plan_for_tile);
 HWY_EXPORT(multiply);
 
-bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
-
 // A product with k = 0 is computed as a column times a row of zeros: its operands may have no memory and are not read.
 // 8-bit floats stay such, because their products have scales.
 GemmArgs of_zeros(GemmArgs args) {
@@ -68,29 +67,21 @@ GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   return schedule_gemm(pool_of(stream), Threads::kPool, args);
 }
 
-// f64 cannot be mixed with other dtypes.
-bool mixes_f64(const GemmArgs& args) {
-  const bool wide = args.c.dtype == DType::kF64;
-  const auto differs = [&](const View& view) { return view.data != nullptr && (view.dtype == DType::kF64) != wide; };
-  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual) || differs(args.sum) ||
-         differs(args.argument) || differs(args.sums_of_a);
-}
-
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
-  if (is_empty(args)) {
+  if (has_no_result(args)) {
     if (args.scales.amax != nullptr) *args.scales.amax = 0;
     return {};
   }
-  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
-  gemm(pool_of(stream), args, schedule, workspace);
-  return {};
+  const Status operands = refuse_mixed_f64(args);
+  if (operands.ok()) gemm(pool_of(stream), args, schedule, workspace);
+  return operands;
 }
 
 }  // namespace
 
 GemmSchedule schedule_gemm(ThreadPool& pool, Threads threads, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
-  if (args.c.dtype == DType::kF64 || is_empty(args)) return schedule;
+  if (args.c.dtype == DType::kF64 || has_no_result(args)) return schedule;
   GemmPlan plan = HWY_DYNAMIC_DISPATCH(plan_for_tile)(has_depth(args) ? args : of_zeros(args));
   plan.is_small |= threads == Threads::kCaller;
   const size_t workers = plan.is_small ? 1 : static_cast<size_t>(pool.width());
@@ -100,7 +91,7 @@ GemmSchedule schedule_gemm(ThreadPool& pool, Threads threads, const GemmArgs& ar
 }
 
 void gemm(ThreadPool& pool, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
-  if (is_empty(args)) return;
+  if (has_no_result(args)) return;
   if (args.c.dtype == DType::kF64) return gemm_f64(pool, args);
   if (!has_depth(args)) return gemm(pool, of_zeros(args), schedule, workspace);
   HWY_DYNAMIC_DISPATCH(multiply)(pool, args, plan_in(schedule), static_cast<float*>(workspace));

@@ -1,29 +1,12 @@
 #include <cinttypes>
 
+#include "backend/geometry/place_text.h"
 #include "cpu/device.h"
 #include "cpu/index/entries.h"
 #include "cpu/simd/ranges.h"
 #include "cpu/threads/first_fault.h"
 
 namespace halftone::cpu {
-
-namespace {
-
-// The position of element i in the tensor, for messages; empty for a scalar.
-struct PlaceText {
-  PlaceText(const Shape& shape, int64_t i) {
-    if (shape.rank() == 0) return;
-    Shape place = shape;
-    for (int d = shape.rank() - 1; d >= 0; --d) {
-      place[d] = i % shape[d];
-      i /= shape[d];
-    }
-    std::snprintf(text, sizeof text, "%s", ShapeText(place).text);
-  }
-  char text[sizeof ShapeText::text] = "";
-};
-
-}  // namespace
 
 Status check_range(Stream& stream, const char* name, const View& indices, int64_t bound) noexcept {
   const auto* values = static_cast<const int64_t*>(indices.data);

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "backend/geometry/repeated.h"
 #include "cpu/device.h"
 #include "cpu/reduce/entries.h"
-#include "cpu/rows/repeated.h"
 #include "cpu/simd/ranges.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

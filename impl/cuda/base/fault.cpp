@@ -3,24 +3,9 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "backend/geometry/place_text.h"
+
 namespace halftone::cuda {
-namespace {
-
-// The position of element i in the tensor; empty for a scalar.
-struct PlaceText {
-  PlaceText(const Shape& shape, int64_t i) {
-    if (shape.rank() == 0) return;
-    Shape place = shape;
-    for (int d = shape.rank() - 1; d >= 0; --d) {
-      place[d] = i % shape[d];
-      i /= shape[d];
-    }
-    std::snprintf(text, sizeof text, "%s", ShapeText(place).text);
-  }
-  char text[sizeof ShapeText::text] = "";
-};
-
-}  // namespace
 
 Fault possible_fault(FaultKind kind, const char* name, const Shape& shape, int64_t bound) noexcept {
   Fault fault;

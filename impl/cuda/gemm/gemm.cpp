@@ -1,6 +1,7 @@
 // The table's entries: cuBLASLt where it takes the product, else the kernel of our own.
 #include <cstring>
 
+#include "backend/geometry/gemm_operands.h"
 #include "cuda/base/kernel_groups.h"
 #include "cuda/base/stream.h"
 #include "cuda/gemm/fp8.h"
@@ -17,16 +18,6 @@ struct Choices {
   bool uses_lt = false;
 };
 static_assert(sizeof(Choices) <= sizeof(GemmSchedule::choices));
-
-bool is_empty(const GemmArgs& args) { return args.c.shape[0] == 0 || args.c.shape[1] == 0; }
-
-// f64 cannot be mixed with other dtypes.
-bool mixes_f64(const GemmArgs& args) {
-  const bool wide = args.c.dtype == DType::kF64;
-  const auto differs = [&](const View& view) { return view.data != nullptr && (view.dtype == DType::kF64) != wide; };
-  return differs(args.a) || differs(args.b) || differs(args.bias) || differs(args.residual) || differs(args.sum) ||
-         differs(args.argument) || differs(args.sums_of_a);
-}
 
 // cuBLASLt writes to the memory of sums and of a forward's argument, which it takes as it takes what it reads.
 LtPointers pointers_of(const GemmArgs& args, const LtPlan& plan, void* result) {
@@ -54,7 +45,7 @@ bool choose(const DeviceState& device, const GemmArgs& args, Choices* choices, L
 GemmSchedule schedule(Stream& stream, const GemmArgs& args) noexcept {
   GemmSchedule schedule;
   if (size_of(args.a.dtype) == 1) return schedule_fp8(stream, args);
-  if (is_empty(args)) return schedule;
+  if (has_no_result(args)) return schedule;
   Choices choices;
   LtPlan plan;
   choices.uses_lt = choose(device_of(stream), args, &choices, &plan);
@@ -87,8 +78,8 @@ Status add_up_rows(Stream& stream, const GemmArgs& args) noexcept {
 
 Status run(Stream& stream, const GemmArgs& args, const GemmSchedule& schedule, void* workspace) noexcept {
   if (size_of(args.a.dtype) == 1) return run_fp8(stream, args, schedule, workspace);
-  if (is_empty(args)) return {};
-  if (mixes_f64(args)) return Status::failure(Code::kUnsupported, "a matrix product cannot mix f64 with other dtypes");
+  if (has_no_result(args)) return {};
+  if (Status operands = refuse_mixed_f64(args); !operands.ok()) return operands;
   Choices choices;
   std::memcpy(&choices, schedule.choices, sizeof choices);
   const LtPlan plan = choices.uses_lt ? lt_plan(args, choices.options) : LtPlan();

@@ -1,7 +1,7 @@
+#include "backend/geometry/repeated.h"
 #include "cuda/base/launch.h"
 #include "cuda/reduce/combine.h"
 #include "cuda/reduce/entries.h"
-#include "cuda/reduce/repeated.h"
 #include "cuda/reduce/spread.h"
 
 namespace halftone::cuda {

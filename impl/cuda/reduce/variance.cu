@@ -2,11 +2,11 @@
 #include <limits>
 
 #include "backend/formula/set_moments.h"
+#include "backend/geometry/repeated.h"
 #include "cuda/base/map.h"
 #include "cuda/reduce/combine.h"
 #include "cuda/reduce/entries.h"
 #include "cuda/reduce/fold.h"
-#include "cuda/reduce/repeated.h"
 
 namespace halftone::cuda {
 namespace {

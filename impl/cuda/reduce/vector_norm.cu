@@ -1,11 +1,11 @@
 #include <cmath>
 
 #include "backend/formula/vector_norm.h"
+#include "backend/geometry/repeated.h"
 #include "cuda/base/map.h"
 #include "cuda/reduce/combine.h"
 #include "cuda/reduce/entries.h"
 #include "cuda/reduce/fold.h"
-#include "cuda/reduce/repeated.h"
 
 namespace halftone::cuda {
 namespace {
