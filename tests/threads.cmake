@@ -26,6 +26,6 @@ function(halftone_keep_thread_tests list)
     endforeach()
   endforeach()
   # Asks how many bytes ranks hold, not how their threads meet.
-  list(FILTER kept EXCLUDE REGEX "/parallel/sharded_memory_test\\.cpp$")
+  list(FILTER kept EXCLUDE REGEX "/parallel/shard/sharded_memory_test\\.cpp$")
   set(${list} ${kept} PARENT_SCOPE)
 endfunction()

@@ -8,7 +8,7 @@ set(HALFTONE_SEPARATE_TESTS
     "cpu/elementwise/(binary|compare|tail_accuracy|ternary|unary)_test" "cpu/(norm/[a-z_]+|random/random|reduce/product)_test"
     "cpu/optim/(adafactor|adamw|block_code|histogram|rmsprop|sgd|stochastic_rounding|storage)_test"
     "ops/cases/(join|matmul|norm|range|pool|view)_cases" "ops/gemm_schedule_test"
-    "parallel/(gloo_training|replicate|sharded_[a-z]+|training)_test" "trainer/shared_save_faults_test")
+    "parallel/[a-z]+/(gloo_training|replicate|sharded_[a-z]+|training)_test" "trainer/shared_save_faults_test")
 
 function(halftone_unite_tests room sources)
   if(NOT HALFTONE_UNITY OR NOT room IN_LIST HALFTONE_UNITED_ROOMS)

@@ -16,7 +16,7 @@ struct BatchNormOptions {
   int most_rank = 3;
 };
 
-// The normalisation of a layer in training by the batches of many ranks. parallel/sync_batch_norm.h has one.
+// The normalisation of a layer in training by the batches of many ranks. parallel/replicate/sync_batch_norm.h has one.
 class BatchNormSync : public RefCounted {
  public:
   // As ops::batch_norm in training. `input` has the layer's channels.

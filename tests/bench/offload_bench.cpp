@@ -23,7 +23,7 @@
 #include "nn/transformer/transformer.h"
 #include "ops/ops.h"
 #include "optim/adamw.h"
-#include "parallel/sharded.h"
+#include "parallel/shard/sharded.h"
 #include "tensor/factory.h"
 
 namespace halftone {

@@ -39,8 +39,8 @@
 #include "nn/sequential.h"
 #include "ops/ops.h"
 #include "optim/adamw.h"
-#include "parallel/replicate.h"
-#include "parallel/sharded.h"
+#include "parallel/replicate/replicate.h"
+#include "parallel/shard/sharded.h"
 #include "parallel/slow_group.h"
 #include "tensor/factory.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/collectives/algorithm.h"
-#include "parallel/bucket_plan.h"
+#include "parallel/rounds/bucket_plan.h"
 
 namespace halftone {
 namespace {

@@ -17,7 +17,7 @@
 #include "ops/ops.h"
 #include "optim/adamw.h"
 #include "optim/sgd.h"
-#include "parallel/replicate.h"
+#include "parallel/replicate/replicate.h"
 #include "tensor/factory.h"
 
 namespace halftone::parallel {

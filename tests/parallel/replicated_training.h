@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "parallel/sync_batch_norm.h"
+#include "parallel/replicate/sync_batch_norm.h"
 #include "replicas.h"
 
 namespace halftone::parallel {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "parallel/sharded.h"
+#include "parallel/shard/sharded.h"
 #include "replicas.h"
 
 namespace halftone::parallel {

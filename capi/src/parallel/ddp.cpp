@@ -5,9 +5,9 @@
 #include "base/call.h"
 #include "base/callback.h"
 #include "base/scope.h"
-#include "parallel/power_sgd.h"
-#include "parallel/replicate.h"
-#include "parallel/sync_batch_norm.h"
+#include "parallel/replicate/power_sgd.h"
+#include "parallel/replicate/replicate.h"
+#include "parallel/replicate/sync_batch_norm.h"
 
 using namespace halftone;
 using namespace halftone::capi;

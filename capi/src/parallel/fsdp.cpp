@@ -7,7 +7,7 @@
 
 #include "base/call.h"
 #include "base/scope.h"
-#include "parallel/sharded.h"
+#include "parallel/shard/sharded.h"
 
 using namespace halftone;
 using namespace halftone::capi;

@@ -1,6 +1,6 @@
 // The weights of a parameter that was made without memory: the first reader has them allocated and drawn. So a model
-// can be described whole, and made one parameter at a time while ranks share it (parallel/sharded.h). Any thread may
-// read.
+// can be described whole, and made one parameter at a time while ranks share it (parallel/shard/sharded.h). Any thread
+// may read.
 #pragma once
 
 #include <functional>

@@ -27,7 +27,7 @@ Tensor apply_row_norm(Op op, const RowNorm& norm, const NormOperands& operands, 
 ops::SumAndNorm apply_row_norm_to_sum(Op op, const RowNorm& norm, const NormOperands& operands, const Tensor& residual,
                                       int64_t channels);
 
-// The parts of it, for a normalisation over the batches of many ranks (parallel/sync_batch_norm.cpp).
+// The parts of it, for a normalisation over the batches of many ranks (parallel/replicate/sync_batch_norm.cpp).
 
 // The tensor as a view in the order of the rows; a null view if it is undefined.
 View rows_of(const Tensor& tensor, bool by_channel);

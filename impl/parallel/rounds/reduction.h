@@ -1,0 +1,72 @@
+// The way in which ranks average one bucket of gradients: the communication hooks of Replicate. Averages are started
+// while backward computes, in the order of the buckets, and completed at its end. Used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parallel/mesh/exchange.h"
+#include "parallel/rounds/gradient_buckets.h"
+
+namespace halftone::parallel {
+
+// The average of one bucket in one backward. The destructor waits for the operations under way.
+class Reduction {
+ public:
+  virtual ~Reduction() = default;
+  // Waits for the operation under way and starts the next one. Returns true when the bucket holds the average. Throws
+  // the operation's error.
+  virtual bool advance() = 0;
+};
+
+struct ReductionCall {
+  const Exchange& exchange;
+  const GradientBuckets::Bucket& bucket;
+  size_t index;   // of the bucket
+  uint64_t step;  // the number of the backward
+
+  CallOptions options(uint64_t stage = 0) const noexcept {
+    return exchange.options(Purpose::kBucket, step, mixed(index, stage));
+  }
+};
+
+class ReductionHook : public RefCounted {
+ public:
+  // Compared among ranks: the kind and its settings.
+  virtual std::string name() const = 0;
+  virtual std::unique_ptr<Reduction> start(const ReductionCall& call) = 0;
+  // Returns the factor that recovers a sum from a result of the elements behind the gradients; 0 if such elements are
+  // not reduced, and the states of the ranks have to be exchanged apart.
+  virtual int32_t status_factor(const Exchange& exchange) const noexcept { return exchange.size(); }
+  // Returns how many reductions may be under way while backward fills the next bucket. Before more are, the oldest is
+  // completed, so that its bucket's memory is free.
+  virtual size_t most_open() const noexcept { return std::numeric_limits<size_t>::max(); }
+  // Called before code other than autograd writes to a bucket's memory. Throws OUT_OF_MEMORY.
+  virtual void prepare(size_t) {}
+  // Called when every bucket is reduced, and no rank has failed. `anywhere` tells for each parameter whether a rank has
+  // a gradient of it; empty: all have. Returns true if the hook has brought the gradients to where they belong; else
+  // they belong into the leaves.
+  virtual bool deliver(const std::vector<uint8_t>& anywhere) {
+    static_cast<void>(anywhere);
+    return false;
+  }
+};
+
+// The average in the dtype of the gradients.
+Ref<ReductionHook> average();
+
+// The average in f16 or bf16: gradients are divided by the number of ranks before they are rounded, so that the sum
+// does not overflow.
+Ref<ReductionHook> narrow_average(DType dtype);
+
+// The caller's: `reduce` replaces a bucket, 1-D, by its average, with any operations of the group, and waits for them.
+// It is called in backward when the bucket is whole.
+using BucketFunction = std::function<void(const Tensor& bucket, size_t index)>;
+Ref<ReductionHook> callers_average(BucketFunction reduce);
+
+}  // namespace halftone::parallel

@@ -1,0 +1,150 @@
+#include "parallel/shard/flats/flat_weights.h"
+
+#include <exception>
+#include <utility>
+
+#include "parallel/shard/flats/fetched_masters.h"
+#include "parallel/shard/flats/flat.h"
+#include "tensor/factory.h"
+#include "tensor/launch.h"
+
+namespace halftone::parallel {
+namespace {
+
+// A storage has memory while this lives.
+class FilledStorage {
+ public:
+  explicit FilledStorage(Storage& storage) : storage_(storage) { storage_.refill(); }
+  ~FilledStorage() { storage_.release_memory(); }
+  FilledStorage(const FilledStorage&) = delete;
+  FilledStorage& operator=(const FilledStorage&) = delete;
+
+ private:
+  Storage& storage_;
+};
+
+}  // namespace
+
+FlatWeights::FlatWeights(const std::vector<NamedParameter>& parameters, const FlatPlan& plan, const Exchange& exchange,
+                         bool keeps_whole, StorageRestorer* restorer, const Ref<ShardRanks>& ranks,
+                         const OffloadPlace& offload)
+    : parameters_(parameters),
+      plan_(plan),
+      exchange_(exchange),
+      restorer_(restorer),
+      has_one_copy_(keeps_whole && plan.dtype == DType::kF32),
+      memory_(FlatSharing(parameters, plan, exchange, has_one_copy_, ranks).share(offload)) {}
+
+FlatWeights::~FlatWeights() {
+  work_.reset();  // waits
+  end_gather();
+}
+
+uint64_t FlatWeights::version() const {
+  uint64_t sum = 0;
+  for (const auto& slot : plan_.slots) sum += parameters_[slot.parameter].parameter->weights().kept().version();
+  return sum;
+}
+
+int64_t FlatWeights::offloaded_bytes() const noexcept {
+  int64_t bytes = 0;
+  const auto& pages = memory_.pages;
+  for (size_t i = 0; i < pages.size(); ++i) {
+    if (i == 0 || pages[i] != pages[i - 1]) bytes += pages[i]->byte_count();
+  }
+  return bytes;
+}
+
+void FlatWeights::start_gather(const CallOptions& options) {
+  memory_.gathered.storage()->refill();
+  memory_.gathered.storage()->set_restorer(restorer_);
+  if (copies_masters()) return start_copies();
+  write_own();
+  work_.emplace(exchange_.start_all_gather(memory_.own, memory_.gathered, options));
+}
+
+// The optimizer may keep its weights in this very memory.
+void FlatWeights::write_own() const {
+  clear_gaps();
+  FetchedMasters masters(memory_.pages);
+  for (size_t i = 0; i < plan_.slots.size(); ++i) {
+    const PlannedBucket::Slot& slot = plan_.slots[i];
+    const Parameter& parameter = *parameters_[slot.parameter].parameter;
+    const Shard& shard = parameter.placement().shard();
+    if (shard.begin == shard.end) continue;
+    masters.need(i);
+    const Tensor target = range_of(memory_.gathered, slot.begin + shard.begin, slot.begin + shard.end);
+    if (parameter.weights().kept().data() != target.data()) parameter.weights().read_range(0, target);
+  }
+}
+
+// Counts as no write.
+void FlatWeights::clear_gaps() const {
+  for (const Tensor& gap : memory_.gaps) {
+    launch("gather_weights", gap.device(), &Kernels::convert, &ConvertKernels::fill, 0.0, gap.view());
+  }
+}
+
+bool FlatWeights::copies_masters() const noexcept {
+  return !memory_.pages.empty() && exchange_.size() == 1 && plan_.dtype == DType::kF32 && !plan_.is_lent &&
+         !has_one_copy_;
+}
+
+// Pages and buffers round the sizes of parameters up to the same blocks.
+void FlatWeights::start_copies() {
+  clear_gaps();
+  is_copying_ = true;
+  for (size_t i = 0; i < plan_.slots.size(); ++i) {
+    StatePages& pages = *memory_.pages[i];
+    if (i > 0 && memory_.pages[i - 1].get() == &pages) continue;
+    const int64_t begin = plan_.slots[i].begin;
+    pages.start_copy_masters(range_of(memory_.gathered, begin, begin + pages.size()));
+  }
+}
+
+// Waits for all of them, also if one has failed.
+void FlatWeights::finish_copies() {
+  if (!std::exchange(is_copying_, false)) return;
+  std::exception_ptr error;
+  for (const Ref<StatePages>& pages : memory_.pages) {
+    try {
+      pages->finish_copy_masters();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+// The memory of the buffer is there only meanwhile.
+void FlatWeights::gather_lent(const CallOptions& options) {
+  const FilledStorage filled(*memory_.gathered.storage());
+  write_own();
+  exchange_.start_all_gather(memory_.own, memory_.gathered, options).wait();
+  for (const PlannedBucket::Slot& slot : plan_.slots) {
+    const Tensor& whole = parameters_[slot.parameter].parameter->weights().tensor();
+    copy(memory_.gathered.as_strided(whole.shape(), contiguous_strides(whole.shape()), slot.begin), whole);
+  }
+}
+
+void FlatWeights::wait() {
+  std::optional<StartedWork> work = std::exchange(work_, std::nullopt);
+  if (work) work->wait();
+}
+
+void FlatWeights::start_fetch() {
+  if (copies_masters()) return;
+  for (const Ref<StatePages>& pages : memory_.pages) pages->start_fetch_masters();
+}
+
+void FlatWeights::drop_masters() noexcept {
+  for (const Ref<StatePages>& pages : memory_.pages) pages->drop_masters();
+}
+
+void FlatWeights::release() noexcept {
+  work_.reset();  // waits
+  memory_.gathered.storage()->set_restorer(restorer_);
+  memory_.gathered.storage()->release_memory();
+}
+
+}  // namespace halftone::parallel
