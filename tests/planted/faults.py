@@ -205,7 +205,7 @@ PARALLEL = [
     Fault("root_of_large_batch", "impl/parallel/replicate/sync_batch_norm.cpp",
           "moments.squares / std::sqrt(moments.count)", "moments.squares",
           "variances over ranks whose squares leave FP64 are not divided by the count"),
-    Fault("nested_no_sync", "impl/parallel/replicate/replicate.cpp",
+    Fault("nested_no_sync", "impl/parallel/rounds/gradient_engine.cpp",
           "++no_sync_depth_;", "no_sync_depth_ = 1;",
           "the end of an inner no_sync ends the outer one"),
     Fault("error_after_overflow", "impl/parallel/replicate/power_sgd.cpp",

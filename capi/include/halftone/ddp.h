@@ -210,8 +210,8 @@ HTONE_API htone_status htone_ddp_check_weights(htone_ddp* ddp);
  *
  * @param[in] ddp borrowed.
  * @param[in] parameter borrowed; has a gradient.
- * @errors INVALID_HANDLE, STATE (not a parameter of this model, no gradient, or marked already), COMM, PEER_LOST,
- *   TIMEOUT, OUT_OF_MEMORY.
+ * @errors INVALID_HANDLE, STATE (not a parameter of this model, no gradient, marked already, or a backward is under
+ *   way), COMM, PEER_LOST, TIMEOUT, OUT_OF_MEMORY.
  * @since 0.1
  */
 HTONE_API htone_status htone_ddp_mark_ready(htone_ddp* ddp, htone_parameter* parameter);

@@ -1,5 +1,5 @@
-// The way in which ranks average one bucket of gradients: the communication hooks of Replicate. Averages are started
-// while backward computes, in the order of the buckets, and completed at its end. Used by one thread at a time.
+// The way in which ranks reduce one bucket of gradients: the communication hooks of GradientEngine. Reductions are
+// started while backward computes, in the order of the buckets, and completed at its end. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +46,15 @@ class ReductionHook : public RefCounted {
   // Returns how many reductions may be under way while backward fills the next bucket. Before more are, the oldest is
   // completed, so that its bucket's memory is free.
   virtual size_t most_open() const noexcept { return std::numeric_limits<size_t>::max(); }
+  // Called when buckets were laid out. They outlive this hook, or the next call.
+  virtual void follow(const GradientBuckets&) {}
+  // A round begins. `is_by_hand`: the caller marks its gradients; else they are those of a backward.
+  virtual void begin(bool is_by_hand) { static_cast<void>(is_by_hand); }
+  // A round has failed: its gradients are not those of all ranks.
+  virtual void drop() noexcept {}
   // Called before code other than autograd writes to a bucket's memory. Throws OUT_OF_MEMORY.
   virtual void prepare(size_t) {}
-  // Called when every bucket is reduced, and no rank has failed. `anywhere` tells for each parameter whether a rank has
+  // Called when every bucket is reduced, and no rank has failed. `anywhere`: for each parameter, true if a rank has
   // a gradient of it; empty: all have. Returns true if the hook has brought the gradients to where they belong; else
   // they belong into the leaves.
   virtual bool deliver(const std::vector<uint8_t>& anywhere) {

@@ -42,11 +42,12 @@ uint64_t bit_of(size_t parameter) { return uint64_t{1} << parameter % kBitsOfNum
 
 }  // namespace
 
-Round::Round(const RoundParts& parts, uint64_t number, bool is_synced, StepSettings settings)
+Round::Round(const RoundParts& parts, uint64_t number, bool is_synced, StepSettings settings, double factor)
     : parts_(parts),
       number_(number),
       is_synced_(is_synced),
       settings_(std::move(settings)),
+      factor_(factor),
       is_ready_(parts.parameters.size()) {
   for (const GradientBuckets::Bucket& bucket : parts_.buckets.buckets()) waiting_.push_back(bucket.slots.size());
 }

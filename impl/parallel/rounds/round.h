@@ -1,5 +1,5 @@
-// One backward of a replica: collects the gradients that are complete, starts the reduction of each bucket when it is
-// whole, in the order of the buckets, and completes all of them at the end. Used by Replicate.
+// One backward of a model: collects the gradients that are complete, starts the reduction of each bucket when it is
+// whole, in the order of the buckets, and completes all of them at the end. Used by GradientEngine.
 //
 // The last bucket carries the status of each rank in this backward (rank_status.h), so that all ranks learn of a
 // failure, a missing gradient or other settings without a message of their own. A rank whose backward fails takes part
@@ -16,7 +16,7 @@
 
 namespace halftone::parallel {
 
-// The objects that the rounds of one replica share. They outlive the rounds.
+// The objects that the rounds of one model share. They outlive the rounds.
 struct RoundParts {
   const std::vector<NamedParameter>& parameters;
   const GradientBuckets& buckets;
@@ -27,14 +27,19 @@ struct RoundParts {
   LateStates* late;  // null where each backward waits for the states of the ranks
 };
 
+// The part of a round that depends on the ranks which have batches.
+struct RoundRule {
+  double factor = 1.0;         // multiplies the averages, for ranks that take no part
+  bool compares_steps = true;  // of the optimizers; ranks that had different numbers of batches differ in them
+};
+
 class Round final : public RefCounted {
  public:
-  // `number` counts the backwards of this replica. A round that is not synced leaves gradients to this rank. `settings`
-  // are compared with those of the other ranks.
-  Round(const RoundParts& parts, uint64_t number, bool is_synced, StepSettings settings = {});
+  // `number` counts the backwards of this model. A round that is not synced leaves gradients to this rank. `settings`
+  // are compared with those of the other ranks. `factor` multiplies the averages.
+  Round(const RoundParts& parts, uint64_t number, bool is_synced, StepSettings settings = {}, double factor = 1.0);
   ~Round() override;
 
-  uint64_t number() const noexcept { return number_; }
   bool is_synced() const noexcept { return is_synced_; }
   // The gradient of a parameter is complete. Throws STATE for one that was complete before, and errors of the group.
   void mark_ready(size_t parameter);
@@ -46,9 +51,6 @@ class Round final : public RefCounted {
   void shadow();
   // In the order of arrival.
   const std::vector<size_t>& arrived() const noexcept { return arrived_; }
-
-  // Multiplies the averages, for ranks that take no part.
-  void set_factor(double factor) noexcept { factor_ = factor; }
 
  private:
   // A gradient without contribution of this rank.
@@ -84,9 +86,9 @@ class Round final : public RefCounted {
   const uint64_t number_;
   const bool is_synced_;
   const StepSettings settings_;
+  const double factor_;
   bool is_over_ = false;
   int32_t state_ = 0;
-  double factor_ = 1.0;
   std::vector<int64_t> not_finite_;  // parameters of this rank, a bit for each; empty if there are none
   std::vector<uint8_t> is_ready_;
   std::vector<size_t> arrived_;

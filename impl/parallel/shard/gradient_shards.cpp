@@ -101,8 +101,8 @@ void GradientShards::follow(const GradientBuckets& buckets) {
   }
 }
 
-void GradientShards::begin(bool replaces) {
-  if (replaces && !rule_.is_deterministic) drop();
+void GradientShards::begin(bool is_by_hand) {
+  if (is_by_hand && !rule_.is_deterministic) drop();
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (has_sum(i)) return;
   }

@@ -1,6 +1,6 @@
 // The gradients of parameters that ranks share: each bucket is reduced, and each rank gets its part of it, which its
-// optimizer uses. Gradients of several backwards are added after they are reduced. Used by Sharded, by one thread at a
-// time.
+// optimizer uses. Gradients of several backwards are added after they are reduced. The hook of
+// Sharded. Used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +27,18 @@ class GradientShards final : public ReductionHook {
   GradientShards(const std::vector<NamedParameter>& parameters, const Exchange& exchange, const GradientRule& rule);
   ~GradientShards() override;
 
-  // Takes over the memory of buckets that were laid out anew. They outlive this, or the next call.
-  void follow(const GradientBuckets& buckets);
-  // A backward begins. `replaces`: its gradients take the place of those of earlier ones, unless sums are
-  // deterministic.
-  void begin(bool replaces);
-
   std::string name() const override;
   std::unique_ptr<Reduction> start(const ReductionCall& call) override;
   // Ranks exchange their states apart.
   int32_t status_factor(const Exchange&) const noexcept override { return 0; }
   size_t most_open() const noexcept override { return rule_.keeps_buckets ? ReductionHook::most_open() : 1; }
+  // Takes over the memory of the buckets.
+  void follow(const GradientBuckets& buckets) override;
+  // Gradients that the caller marks replace those of earlier rounds, unless sums are deterministic.
+  void begin(bool is_by_hand) override;
+  void drop() noexcept override;
   void prepare(size_t index) override;
   bool deliver(const std::vector<uint8_t>& anywhere) override;
-  // Drops all gradients: a backward has failed, so that they are not those of all ranks.
-  void drop() noexcept;
 
  private:
   class PartReduction;

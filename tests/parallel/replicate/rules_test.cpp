@@ -294,6 +294,25 @@ TEST(MarkReady, TwiceOrWithoutGradientOrOfAStrangerIsAnError) {
   });
 }
 
+TEST(MarkReady, ABackwardAndMarkedGradientsExcludeEachOther) {
+  run_ranks(1, [](Rank& rank) {
+    const Ref<nn::Module> model = make_perceptron(rank.device());
+    const Ref<Parameter> last = model->parameters()[3].parameter;
+    const Ref<Replicate> replica = make_ref<Replicate>(*rank.group, model, small_buckets());
+    const auto loss = [&] { return perceptron_loss(*model, rank.device(), Part::of(0, 0, 1)); };
+    {
+      const Ref<Hook> marks = last->post_accumulate_hooks().add([&](AccumulateGrad&) { replica->mark_ready(*last); });
+      EXPECT_TRUE(contains(error_of([&] { run_backward_of(loss()); }), "a backward is under way"));
+      marks->remove();
+    }
+    for (const NamedParameter& named : model->parameters()) named.parameter->zero_grad();
+    run_backward_of(loss());
+    for (const NamedParameter& named : model->parameters()) replica->mark_ready(*named.parameter);
+    EXPECT_TRUE(contains(error_of([&] { run_backward_of(loss()); }), "finish them before a backward"));
+    replica->finish();
+  });
+}
+
 // One gradient of one rank overflows, in every third step.
 TEST(NotFinite, D15_AnInfinityOnOneRankSkipsTheStepOfAllAndNamesTheRank) {
   std::vector<std::vector<float>> weights(3);
