@@ -12,8 +12,6 @@
 
 namespace halftone::parallel {
 
-inline constexpr size_t kFrozen = ~size_t{0};  // in place of the number of a parameter that takes no gradient
-
 // Units are chosen where weights are released; else the model is one.
 UnitRule unit_rule_of(const ShardedOptions& options);
 

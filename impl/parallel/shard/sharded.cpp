@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograd/scope.h"
 #include "offload/file_space.h"
 #include "offload/host_space.h"
 #include "ops/dispatch/cast.h"
-#include "parallel/mesh/model_signature.h"
-#include "parallel/mesh/weights.h"
 #include "parallel/shard/shard_plans.h"
-#include "tensor/factory.h"
 
 namespace halftone::parallel {
 namespace {
@@ -33,6 +31,23 @@ class Claims {
   std::vector<Ref<Parameter>> claimed_;
 };
 
+void give_first_buffers(const Exchange& exchange, const std::vector<nn::NamedBuffer>& buffers) {
+  for (const nn::NamedBuffer& buffer : buffers) {
+    exchange.broadcast_from_first(buffer.tensor, exchange.options(Purpose::kBuffers));
+    buffer.tensor.bump_version();
+  }
+}
+
+OffloadPlace place_of(const ShardedOptions& options, ContextDevice& device) {
+  OffloadPlace place = {.space = nullptr,
+                        .page_size = options.offload_page / static_cast<int64_t>(size_of(DType::kF32))};
+  if (options.offload == Offload::kHost) place.space = make_ref<offload::HostSpace>(device);
+  if (options.offload == Offload::kFile) {
+    place.space = make_ref<offload::FileSpace>(device, options.offload_directory);
+  }
+  return place;
+}
+
 }  // namespace
 
 // The engine as optimizers see it. Parameters own this, and the engine owns parameters.
@@ -41,9 +56,9 @@ class Sharded::Ranks final : public ShardRanks {
   explicit Ranks(Sharded& engine) : engine_(&engine) {}
   void forget_engine() noexcept { engine_ = nullptr; }
 
-  int32_t size() const noexcept override { return engine_ == nullptr ? 1 : engine_->exchange_.size(); }
+  int32_t size() const noexcept override { return engine_ == nullptr ? 1 : engine_->exchange().size(); }
   void gather(const Tensor& own, const Tensor& all) override {
-    Exchange& exchange = engine().exchange_;
+    const Exchange& exchange = engine().exchange();
     exchange.start_all_gather(own, all, exchange.options(Purpose::kGradientCheck)).wait();
   }
   size_t set_of(const Parameter& parameter) const noexcept override {
@@ -70,70 +85,49 @@ Ref<Sharded> Sharded::create(ProcessGroup& group, ProcessGroup* replicas, nn::Mo
                              const ShardedOptions& options, std::vector<Ref<RefCounted>> owners) {
   auto made = Ref<Sharded>::adopt(
       new Sharded(group, replicas, module.parameters(), module.buffers(), options, std::move(owners)));
-  const Claims claims(made->all_);
-  const std::vector<Unit> units = choose_units(module, made->all_, unit_rule_of(options));
-  made->make_units(units);
+  const std::vector<Unit> units = choose_units(module, made->all(), unit_rule_of(options));
+  made->share(units);
   made->add_hooks(module, units);
-  made->make_buckets();
   return made;
 }
 
 Ref<Sharded> Sharded::create(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
                              const ShardedOptions& options, std::vector<Ref<RefCounted>> owners) {
   auto made = Ref<Sharded>::adopt(new Sharded(group, replicas, parameters, {}, options, std::move(owners)));
-  const Claims claims(made->all_);
   Unit unit = {.module = nullptr, .path = "", .parameters = {}};
-  for (size_t i = 0; i < made->all_.size(); ++i) unit.parameters.push_back(i);
-  made->make_units({unit});
-  made->make_buckets();
+  for (size_t i = 0; i < made->all().size(); ++i) unit.parameters.push_back(i);
+  made->share({unit});
   return made;
 }
 
 Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
                  const std::vector<nn::NamedBuffer>& buffers, const ShardedOptions& options,
                  std::vector<Ref<RefCounted>> owners)
-    : owners_(std::move(owners)),
+    : GradientEngine(group, replicas, parameters,
+                     {.name = "fsdp",
+                      .finds_unused = options.finds_unused,
+                      .is_deterministic = options.is_deterministic,
+                      .compares_batches = options.compares_batches},
+                     std::move(owners)),
       options_(options),
-      all_(ParameterSet(parameters).items()),
-      exchange_(group, device_of(all_), replicas),
-      forwards_(exchange_, options_.is_deterministic, options_.compares_batches),
       ranks_(make_ref<Ranks>(*this)),
-      units_(!is_full(), options_.most_units) {
-  check_with_ranks(exchange_, signature_of(all_, buffers), [this] { require_shareable(); });
-  if (options_.is_deterministic) exchange_.set_deterministic();
-  if (LateStates::suits(exchange_.device())) {
-    late_ = std::make_unique<LateStates>(exchange_.device(), exchange_.rank(), exchange_.size());
-  }
-  for (const NamedParameter& named : all_) {
-    trained_.push_back(named.parameter->is_frozen() ? kFrozen : parameters_.size());
-    if (named.parameter->is_frozen()) continue;
-    index_of_.emplace(named.parameter.get(), parameters_.size());
-    parameters_.push_back(named);
-  }
-  gradients_ = make_ref<GradientShards>(parameters_, exchange_,
-                                        GradientRule{.keeps_buckets = options_.sharding == Sharding::kOptimizer,
-                                                     .is_deterministic = options_.is_deterministic,
-                                                     .wire = options_.wire_dtype});
-  used_.resize(parameters_.size());
-  unit_of_.resize(parameters_.size());
-  compare_models(buffers);
-  broadcast_buffers(buffers);
-  add_gradient_hooks();
+      units_(!is_full(), options_.most_units),
+      unit_of_(this->parameters().size()) {
+  check_model(buffers, [this] { require_shareable(); });
+  for (const NamedParameter& named : all()) trained_.push_back(index_of(*named.parameter));
+  use_hook(make_ref<GradientShards>(this->parameters(), exchange(),
+                                    GradientRule{.keeps_buckets = options_.sharding == Sharding::kOptimizer,
+                                                 .is_deterministic = options_.is_deterministic,
+                                                 .wire = options_.wire_dtype}));
+  compare_models();
+  give_first_buffers(exchange(), buffers);
 }
 
-// Works of the group may still write to memory that the units have.
-Sharded::~Sharded() {
-  ranks_->forget_engine();
-  for (const Ref<Hook>& hook : hooks_) hook->remove();
-}
+Sharded::~Sharded() { ranks_->forget_engine(); }
 
 void Sharded::require_shareable() const {
-  const Claims free(all_);
-  const auto is_frozen = [](const NamedParameter& named) { return named.parameter->is_frozen(); };
-  if (std::all_of(all_.begin(), all_.end(), is_frozen)) {
-    fail(Code::kState, "module", "every parameter is frozen, so that none takes a gradient");
-  }
-  for (const NamedParameter& named : all_) {
+  const Claims free(all());
+  for (const NamedParameter& named : all()) {
     const Parameter& parameter = *named.parameter;
     const char* name = named.name.c_str();
     if (parameter.is_sharded()) fail(Code::kState, "module", "parameter %s is sharded already", name);
@@ -151,11 +145,8 @@ void Sharded::require_shareable() const {
 }
 
 std::string Sharded::settings() const {
-  std::string text = "options: sharding ";
-  text += std::to_string(static_cast<int32_t>(options_.sharding));
-  text.append(", weights in ").append(name_of(options_.weight_dtype)).append(", ").append(gradients_->name());
-  if (options_.finds_unused) text += ", find_unused_parameters";
-  if (options_.compares_batches) text += ", check_batch_sizes";
+  std::string text = "sharding " + std::to_string(static_cast<int32_t>(options_.sharding));
+  text.append(", weights in ").append(name_of(options_.weight_dtype)).append(", ").append(hook().name());
   if (!is_full()) return text.append(", buckets of ").append(std::to_string(options_.bucket_bytes)).append(" bytes");
   const UnitRule& rule = options_.units;
   text.append(", units of path ").append(rule.path.value_or("any")).append(", kind ").append(rule.kind.value_or("any"));
@@ -163,42 +154,22 @@ std::string Sharded::settings() const {
   return text.append(std::to_string(options_.most_units)).append(" at once");
 }
 
-void Sharded::compare_models(const std::vector<nn::NamedBuffer>& buffers) {
-  std::vector<std::string> lines = signature_of(all_, buffers);
-  lines.push_back(settings());
-  compare_signatures(exchange_, lines);
-  exchange_.set_model(hash_of(lines));
-}
-
-void Sharded::broadcast_buffers(const std::vector<nn::NamedBuffer>& buffers) {
-  for (const nn::NamedBuffer& buffer : buffers) {
-    exchange_.broadcast_from_first(buffer.tensor, exchange_.options(Purpose::kBuffers));
-    buffer.tensor.bump_version();
-  }
-}
-
-OffloadPlace Sharded::offload_place() const {
-  OffloadPlace place = {.space = nullptr,
-                        .page_size = options_.offload_page / static_cast<int64_t>(size_of(DType::kF32))};
-  if (options_.offload == Offload::kHost) place.space = make_ref<offload::HostSpace>(exchange_.device());
-  if (options_.offload == Offload::kFile) {
-    place.space = make_ref<offload::FileSpace>(exchange_.device(), options_.offload_directory);
-  }
-  return place;
-}
-
 // Weights that stay travel buffer by buffer: each one is a unit.
-void Sharded::make_units(const std::vector<Unit>& units) {
-  const OffloadPlace offload = offload_place();
+void Sharded::share(const std::vector<Unit>& units) {
+  const Claims claims(all());
+  const OffloadPlace offload = place_of(options_, exchange().device());
   for (const Unit& unit : units) {
-    std::vector<FlatPlan> plans = plan_weights(all_, unit.parameters, options_, exchange_.size());
+    std::vector<FlatPlan> plans = plan_weights(all(), unit.parameters, options_, exchange().size());
     if (is_full()) {
       add_unit(std::move(plans), offload);
     } else {
       for (FlatPlan& plan : plans) add_unit({std::move(plan)}, offload);
     }
   }
-  waiting_.resize(units_.size());
+  const auto plan = [this](const auto& gradients, const auto&) {
+    return plan_gradients(units_, gradients, trained_, parameters(), options_.sharding == Sharding::kOptimizer);
+  };
+  make_buckets(plan, 0);
 }
 
 void Sharded::add_unit(std::vector<FlatPlan> plans, const OffloadPlace& offload) {
@@ -208,50 +179,50 @@ void Sharded::add_unit(std::vector<FlatPlan> plans, const OffloadPlace& offload)
       if (!plan.is_frozen) unit_of_[trained_[slot.parameter]] = number;
     }
   }
-  units_.add(all_, std::move(plans), exchange_, ranks_, offload, [this, number] { need(number); });
+  units_.add(all(), std::move(plans), exchange(), ranks_, offload, [this, number] { need(number); });
 }
 
 size_t Sharded::set_of(const Parameter& parameter) const noexcept {
-  const auto found = index_of_.find(&parameter);
-  return is_full() || found == index_of_.end() ? 0 : unit_of_[found->second];
-}
-
-void Sharded::make_buckets() {
-  buckets_ = std::make_unique<GradientBuckets>(
-      parameters_,
-      [this](const auto& gradients, const auto&) {
-        return plan_gradients(units_, gradients, trained_, parameters_, options_.sharding == Sharding::kOptimizer);
-      },
-      0);
-  gradients_->follow(*buckets_);
-}
-
-void Sharded::add_gradient_hooks() {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    hooks_.push_back(
-        parameters_[i].parameter->post_accumulate_hooks().add([this, i](AccumulateGrad&) { on_gradient(i); }));
-  }
+  const size_t index = index_of(parameter);
+  return is_full() || index == kUntrained ? 0 : unit_of_[index];
 }
 
 void Sharded::add_hooks(nn::Module& module, const std::vector<Unit>& units) {
+  watch_forwards(module);
   // The model's hook is the owner, so that this object goes with the model.
-  module.forward_pre_hooks().add(
-      [owner = Ref<Sharded>::share(this)](const nn::Module& model, std::span<const Tensor> inputs, std::span<Tensor>) {
-        owner->forwards_.enter(model, inputs);
-        owner->units_.enter(0);
-      });
-  hooks_.push_back(module.forward_hooks().add(
+  module.forward_pre_hooks().add([owner = Ref<Sharded>::share(this)](const nn::Module&, std::span<const Tensor>,
+                                                                     std::span<Tensor>) { owner->units_.enter(0); });
+  keep(module.forward_hooks().add(
       [this](const nn::Module&, std::span<const Tensor>, std::span<const Tensor> outputs, std::span<Tensor> changed) {
         units_.leave(0);
         convert(outputs, changed);
       }));
   for (size_t i = 1; i < units.size(); ++i) {
-    hooks_.push_back(units[i].module->forward_pre_hooks().add(
+    keep(units[i].module->forward_pre_hooks().add(
         [this, i](const nn::Module&, std::span<const Tensor>, std::span<Tensor>) { units_.enter(i); }));
-    hooks_.push_back(units[i].module->forward_hooks().add([this, i](const nn::Module&, std::span<const Tensor>,
-                                                                    std::span<const Tensor>,
-                                                                    std::span<Tensor>) { units_.leave(i); }));
+    keep(units[i].module->forward_hooks().add([this, i](const nn::Module&, std::span<const Tensor>,
+                                                        std::span<const Tensor>,
+                                                        std::span<Tensor>) { units_.leave(i); }));
   }
+}
+
+// At most a gather of weights that stay is in flight, and one rank alone may read them.
+void Sharded::need(size_t unit) {
+  if (!is_full()) return units_.wait(unit);
+  if (scope().node == nullptr) return units_.need_in_forward(unit);
+  enter_backward();
+  units_.need_in_backward(unit);
+}
+
+void Sharded::begin_backward() {
+  units_.begin_backward();
+  waiting_.assign(units_.size(), 0);
+  for (const size_t unit : unit_of_) ++waiting_[unit];
+}
+
+void Sharded::complete(size_t parameter) noexcept {
+  const size_t unit = unit_of_[parameter];
+  if (--waiting_[unit] == 0) units_.complete(unit);
 }
 
 void Sharded::convert(std::span<const Tensor> outputs, std::span<Tensor> replacements) const {

@@ -122,6 +122,23 @@ TEST(ShardedRules, ABackwardThatFailsOnOneRankIsAnErrorOfAllWhichGoOn) {
 }
 
 // Sums of backwards that were reduced each, and of those that were added on the ranks first.
+// The backward needs absent weights before it has a gradient.
+TEST(ShardedRules, ABackwardIsRefusedUntilMarkedGradientsAreFinished) {
+  run_ranks(1, [](Rank& rank) {
+    const Ref<nn::Module> model = make_perceptron(rank.device());
+    const Ref<Sharded> sharded = shard(rank, *model, small_units(Sharding::kFull));
+    Parameter& first = *model->parameters()[0].parameter;
+    const Tensor loss = perceptron_loss(*model, rank.device(), Part::of(0, 0, 1));
+    fill(first.accumulator().sink().tensor, 1.0);
+    first.accumulator().mark_stored();
+    sharded->mark_ready(first);
+    EXPECT_TRUE(contains(error_of([&] { run_backward_of(loss); }), "finish them before a backward"));
+    EXPECT_TRUE(contains(error_of([&] { sharded->finish(); }), "0.bias on rank 0"));
+    run_backward_of(perceptron_loss(*model, rank.device(), Part::of(0, 0, 1)));
+    EXPECT_TRUE(first.has_shard_grad());
+  });
+}
+
 TEST(ShardedRules, GradientsOfSeveralBackwardsAreAdded) {
   for (const Sharding sharding : kShardings) {
     SCOPED_TRACE(static_cast<int>(sharding));
