@@ -200,7 +200,7 @@ PARALLEL = [
           "rank >= 0 && index < numbers_.size()", "false",
           "errors of a split group name ranks by their place in the group"),
     Fault("narrow_replicas", "impl/parallel/shard/gradient_shards.cpp",
-          "static_cast<double>(exchange_.size()) * exchange_.replica_count()", "static_cast<double>(exchange_.size())",
+          "exchange_.model_size()", "exchange_.size()",
           "a narrow average of shards does not divide by the replicas"),
     Fault("root_of_large_batch", "impl/parallel/replicate/sync_batch_norm.cpp",
           "moments.squares / std::sqrt(moments.count)", "moments.squares",

@@ -8,43 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "comm/owned.h"
-#include "core/error.h"
-#include "runtime/stream_scope.h"
-#include "tensor/tensor.h"
+#include "parallel/mesh/mesh.h"
+#include "parallel/mesh/started_work.h"
 
 namespace halftone::parallel {
 
-// An operation of a group with the memory that it uses. The destructor waits for it.
-class StartedWork {
- public:
-  // start(&work) returns a Status. Throws it.
-  template <class Start>
-  StartedWork(ContextDevice& device, std::vector<Tensor> memory, Start&& start)
-      : device_(&device), memory_(std::move(memory)) {
-    Work* started = nullptr;
-    check(start(&started));
-    work_ = OwnedWork(started);
-  }
-  StartedWork(StartedWork&&) = default;
-  StartedWork& operator=(StartedWork&&) = delete;
-  ~StartedWork() {
-    if (work_) static_cast<void>(work_->wait());
-  }
-
-  // Work that this thread queues from now on runs after the operation. Throws the operation's error.
-  void wait() {
-    const OwnedWork work = std::move(work_);
-    if (work) check(work->wait_on(current_stream(*device_)));
-  }
-
- private:
-  ContextDevice* device_;
-  std::vector<Tensor> memory_;
-  OwnedWork work_;
-};
-
-// The part of a hash that tells why ranks communicate.
+// The part of a hash that names the reason of a message.
 enum class Purpose : uint64_t {
   kModel,
   kWeights,
@@ -63,19 +32,17 @@ enum class Purpose : uint64_t {
 
 class Exchange {
  public:
-  // `replicas`: the ranks that have this rank's number in other groups like `group`, which hold the same model; null if
-  // there is one group alone.
-  Exchange(ProcessGroup& group, ContextDevice& device, ProcessGroup* replicas = nullptr)
-      : group_(group), device_(device), replicas_(replicas) {}
+  Exchange(Mesh mesh, ContextDevice& device) : mesh_(std::move(mesh)), device_(device) {}
 
-  ProcessGroup& group() const noexcept { return group_; }
   ContextDevice& device() const noexcept { return device_; }
-  int32_t rank() const noexcept { return group_.rank(); }
-  int32_t size() const noexcept { return group_.size(); }
-  int32_t replica_count() const noexcept { return replicas_ == nullptr ? 1 : replicas_->size(); }
-  // This rank among all, also those of the replicas, in the order of gather().
-  int32_t global_rank() const noexcept { return replicas_ == nullptr ? rank() : replicas_->rank() * size() + rank(); }
-  int32_t global_size() const noexcept { return size() * replica_count(); }
+  bool has(Axis axis) const noexcept { return mesh_.find(axis) != nullptr; }
+  // REQUIRES: has(axis)
+  ProcessGroup& group(Axis axis = Axis::kData) const noexcept { return *mesh_.find(axis); }
+  int32_t rank(Axis axis = Axis::kData) const noexcept { return mesh_.rank(axis); }
+  int32_t size(Axis axis = Axis::kData) const noexcept { return mesh_.size(axis); }
+  // This rank among all that hold the model, in the order of gather().
+  int32_t model_rank() const noexcept;
+  int32_t model_size() const noexcept;
 
   // Belongs to every hash from now on.
   void set_model(uint64_t hash) noexcept { model_ = hash; }
@@ -85,25 +52,25 @@ class Exchange {
 
   // The numbers of every rank of the group in turn, f32, on the device. Waits for nothing.
   Tensor start_states(std::span<const float> own, const CallOptions& options) const;
-  // Waits for the values of all ranks, also of the replicas: those of rank 0 first, those of the first group before
-  // those of the next. Every rank gives as many.
+  // These three wait. All ranks that hold the model call them, and pass as many values.
+  // Returns the values of all ranks: those of rank 0 first, those of the first group before those of the next.
   std::vector<int64_t> gather(std::span<const int64_t> own, const CallOptions& options) const;
-  StartedWork start_broadcast(const Tensor& tensor, int32_t root, const CallOptions& options) const;
-  StartedWork start_all_reduce(const Tensor& tensor, ReduceOp op, const CallOptions& options) const;
-  // `own` is this rank's part of `all`.
-  StartedWork start_all_gather(const Tensor& own, const Tensor& all, const CallOptions& options) const;
-  StartedWork start_reduce_scatter(const Tensor& all, const Tensor& own, ReduceOp op, const CallOptions& options) const;
-  // Over the replicas. REQUIRES: there are some.
-  StartedWork start_replicas_all_reduce(const Tensor& tensor, ReduceOp op, const CallOptions& options) const;
-  // From rank 0 of the first group to all ranks. Waits.
+  void all_reduce(const Tensor& tensor, ReduceOp op, const CallOptions& options) const;
   void broadcast_from_first(const Tensor& tensor, const CallOptions& options) const;
 
- private:
-  std::vector<int64_t> gather_in(ProcessGroup& group, std::span<const int64_t> own, const CallOptions& options) const;
+  // REQUIRES: has(axis)
+  StartedWork start_broadcast(const Tensor& tensor, int32_t root, const CallOptions& options,
+                              Axis axis = Axis::kData) const;
+  StartedWork start_all_reduce(const Tensor& tensor, ReduceOp op, const CallOptions& options,
+                               Axis axis = Axis::kData) const;
+  // `own` is this rank's part of `all`.
+  StartedWork start_all_gather(const Tensor& own, const Tensor& all, const CallOptions& options,
+                               Axis axis = Axis::kData) const;
+  StartedWork start_reduce_scatter(const Tensor& all, const Tensor& own, ReduceOp op, const CallOptions& options) const;
 
-  ProcessGroup& group_;
+ private:
+  const Mesh mesh_;
   ContextDevice& device_;
-  ProcessGroup* replicas_;
   uint64_t model_ = 0;
   bool is_deterministic_ = false;
 };

@@ -6,7 +6,7 @@ namespace halftone::parallel {
 namespace {
 
 Ref<ForwardKeys> keys_of(const Exchange& exchange, ForwardKeys::Kind kind) {
-  return make_ref<ForwardKeys>(*exchange.device().context, kind, exchange.global_rank());
+  return make_ref<ForwardKeys>(*exchange.device().context, kind, exchange.model_rank());
 }
 
 }  // namespace
@@ -22,9 +22,9 @@ void ForwardWatch::enter(const nn::Module& module, std::span<const Tensor> input
   if (is_training && counts_rows_ && !inputs.empty() && inputs[0].shape().rank() > 0) rows_ += inputs[0].shape()[0];
   if (!is_training || !by_microbatch_) return by_rank_->take();
   if (!by_microbatch_->is_in_microbatch()) {
-    const auto ranks = static_cast<uint64_t>(exchange_.global_size());
+    const auto ranks = static_cast<uint64_t>(exchange_.model_size());
     const uint64_t first = exchange_.device().context->take_microbatches(ranks);
-    by_microbatch_->begin_microbatch(first + static_cast<uint64_t>(exchange_.global_rank()));
+    by_microbatch_->begin_microbatch(first + static_cast<uint64_t>(exchange_.model_rank()));
   }
   by_microbatch_->take();
 }

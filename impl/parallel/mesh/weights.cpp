@@ -11,10 +11,14 @@ namespace {
 
 void broadcast_all(const Exchange& exchange, const std::vector<Tensor>& tensors, int32_t root,
                    const CallOptions& options) {
-  std::vector<StartedWork> works;
-  works.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) works.push_back(exchange.start_broadcast(tensor, root, options));
-  for (StartedWork& work : works) work.wait();
+  for (const Axis axis : kModelAxes) {
+    if (!exchange.has(axis)) continue;
+    const int32_t first = axis == Axis::kData ? root : 0;
+    std::vector<StartedWork> works;
+    works.reserve(tensors.size());
+    for (const Tensor& tensor : tensors) works.push_back(exchange.start_broadcast(tensor, first, options, axis));
+    for (StartedWork& work : works) work.wait();
+  }
 }
 
 // A change of any bit changes the sum: every word is mixed with those before it.

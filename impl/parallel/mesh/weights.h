@@ -11,7 +11,7 @@ namespace halftone::parallel {
 // The device of all parameters. Throws STATE for no parameter, DEVICE for one on another device.
 ContextDevice& device_of(const std::vector<NamedParameter>& parameters);
 
-// Every rank calls it. Throws the group's errors.
+// `root` is a rank of the first group of Axis::kData. Every rank calls it. Throws the group's errors.
 void broadcast_weights(const Exchange& exchange, const std::vector<NamedParameter>& parameters, int32_t root);
 void broadcast_buffers(const Exchange& exchange, const std::vector<nn::NamedBuffer>& buffers, int32_t root,
                        uint64_t step);

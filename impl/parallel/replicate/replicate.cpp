@@ -18,7 +18,7 @@ Replicate::Replicate(ProcessGroup& group, const std::vector<NamedParameter>& par
 
 Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, const std::vector<NamedParameter>& parameters,
                      ReplicateOptions options, Ref<RefCounted> owner)
-    : GradientEngine(group, nullptr, parameters,
+    : GradientEngine(group, parameters,
                      {.name = "ddp",
                       .finds_unused = options.finds_unused,
                       .is_deterministic = options.is_deterministic,

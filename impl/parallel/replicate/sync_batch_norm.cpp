@@ -53,9 +53,7 @@ class StatisticsExchange final : public RefCounted {
     const Tensor in = to_device(exchange_.device(), DType::kF64, {count}, own);
     const Tensor out = empty(exchange_.device(), DType::kF64, {count * exchange_.size()});
     const CallOptions options = exchange_.options(Purpose::kStatistics, calls_++);
-    StartedWork(exchange_.device(), {in, out}, [&](Work** work) {
-      return exchange_.group().all_gather(options, in.view(), out.view(), work);
-    }).wait();
+    exchange_.start_all_gather(in, out, options).wait();
     return to_host(out);
   }
   size_t size() const noexcept { return static_cast<size_t>(exchange_.size()); }

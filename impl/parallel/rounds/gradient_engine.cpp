@@ -16,13 +16,12 @@ struct GradientEngine::Backward final : RefCounted {
   const Ref<GradientEngine> owner;
 };
 
-GradientEngine::GradientEngine(ProcessGroup& group, ProcessGroup* replicas,
-                               const std::vector<NamedParameter>& parameters, const EngineOptions& options,
-                               std::vector<Ref<RefCounted>> owners)
+GradientEngine::GradientEngine(const Mesh& mesh, const std::vector<NamedParameter>& parameters,
+                               const EngineOptions& options, std::vector<Ref<RefCounted>> owners)
     : owners_(std::move(owners)),
       options_(options),
       all_(ParameterSet(parameters).items()),
-      exchange_(group, device_of(all_), replicas),
+      exchange_(mesh, device_of(all_)),
       forwards_(exchange_, options_.is_deterministic, options_.compares_batches) {
   for (const NamedParameter& named : all_) {
     if (named.parameter->is_frozen()) continue;

@@ -42,9 +42,9 @@ class GradientEngine : public RefCounted {
  protected:
   static constexpr size_t kUntrained = ~size_t{0};
 
-  // The owners keep the groups alive. `replicas`: as Exchange. Throws STATE for no parameter, DEVICE.
-  GradientEngine(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
-                 const EngineOptions& options, std::vector<Ref<RefCounted>> owners);
+  // The owners keep the groups of the mesh alive. Throws STATE for no parameter, DEVICE.
+  GradientEngine(const Mesh& mesh, const std::vector<NamedParameter>& parameters, const EngineOptions& options,
+                 std::vector<Ref<RefCounted>> owners);
   ~GradientEngine() override;
 
   // An engine is made by these four calls, in this order, which every rank makes. `require_suitable` throws if this

@@ -311,10 +311,7 @@ std::vector<uint8_t> Round::reduce_used() {
   const auto count = static_cast<int64_t>(parts_.used.size());
   const Tensor used =
       from_host(parts_.exchange.device(), DType::kU8, {count}, parts_.used.data(), Category::kCommunication);
-  parts_.exchange.start_all_reduce(used, ReduceOp::kMax, options(Purpose::kUsed)).wait();
-  if (parts_.exchange.replica_count() > 1) {
-    parts_.exchange.start_replicas_all_reduce(used, ReduceOp::kMax, options(Purpose::kUsed)).wait();
-  }
+  parts_.exchange.all_reduce(used, ReduceOp::kMax, options(Purpose::kUsed));
   std::vector<uint8_t> anywhere(parts_.used.size());
   read_to_host(used, DType::kU8, anywhere.data());
   return anywhere;

@@ -32,9 +32,9 @@ class GradientShards::PartReduction final : public Reduction {
 
   bool advance() override {
     work_->wait();
-    if (call_.exchange.replica_count() > 1 && !is_among_replicas_) {
+    if (call_.exchange.size(Axis::kReplicas) > 1 && !is_among_replicas_) {
       is_among_replicas_ = true;
-      work_.emplace(call_.exchange.start_replicas_all_reduce(own_, op(), call_.options(1)));
+      work_.emplace(call_.exchange.start_all_reduce(own_, op(), call_.options(1), Axis::kReplicas));
       return false;
     }
     shards_.take(call_.index, own_);
@@ -153,9 +153,8 @@ Tensor GradientShards::wire_of(const Tensor& flat) const {
     return flat.dtype() == *rule_.wire ? flat : converted(flat, *rule_.wire, Category::kCommunication);
   }
   const Tensor made = empty(flat.device(), *rule_.wire, flat.shape(), Category::kCommunication);
-  const double ranks = static_cast<double>(exchange_.size()) * exchange_.replica_count();
-  launch("divide_gradients", flat.device(), &Kernels::elementwise, &ElementwiseKernels::affine, 1.0 / ranks, 0.0,
-         flat.view(), made.view());
+  launch("divide_gradients", flat.device(), &Kernels::elementwise, &ElementwiseKernels::affine,
+         1.0 / exchange_.model_size(), 0.0, flat.view(), made.view());
   return made;
 }
 

@@ -7,6 +7,7 @@
 #include "offload/file_space.h"
 #include "offload/host_space.h"
 #include "ops/dispatch/cast.h"
+#include "parallel/mesh/weights.h"
 #include "parallel/shard/shard_plans.h"
 
 namespace halftone::parallel {
@@ -30,13 +31,6 @@ class Claims {
  private:
   std::vector<Ref<Parameter>> claimed_;
 };
-
-void give_first_buffers(const Exchange& exchange, const std::vector<nn::NamedBuffer>& buffers) {
-  for (const nn::NamedBuffer& buffer : buffers) {
-    exchange.broadcast_from_first(buffer.tensor, exchange.options(Purpose::kBuffers));
-    buffer.tensor.bump_version();
-  }
-}
 
 OffloadPlace place_of(const ShardedOptions& options, ContextDevice& device) {
   OffloadPlace place = {.space = nullptr,
@@ -84,7 +78,7 @@ class Sharded::Ranks final : public ShardRanks {
 Ref<Sharded> Sharded::create(ProcessGroup& group, ProcessGroup* replicas, nn::Module& module,
                              const ShardedOptions& options, std::vector<Ref<RefCounted>> owners) {
   auto made = Ref<Sharded>::adopt(
-      new Sharded(group, replicas, module.parameters(), module.buffers(), options, std::move(owners)));
+      new Sharded({group, replicas}, module.parameters(), module.buffers(), options, std::move(owners)));
   const std::vector<Unit> units = choose_units(module, made->all(), unit_rule_of(options));
   made->share(units);
   made->add_hooks(module, units);
@@ -93,17 +87,17 @@ Ref<Sharded> Sharded::create(ProcessGroup& group, ProcessGroup* replicas, nn::Mo
 
 Ref<Sharded> Sharded::create(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
                              const ShardedOptions& options, std::vector<Ref<RefCounted>> owners) {
-  auto made = Ref<Sharded>::adopt(new Sharded(group, replicas, parameters, {}, options, std::move(owners)));
+  auto made = Ref<Sharded>::adopt(new Sharded({group, replicas}, parameters, {}, options, std::move(owners)));
   Unit unit = {.module = nullptr, .path = "", .parameters = {}};
   for (size_t i = 0; i < made->all().size(); ++i) unit.parameters.push_back(i);
   made->share({unit});
   return made;
 }
 
-Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
+Sharded::Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters,
                  const std::vector<nn::NamedBuffer>& buffers, const ShardedOptions& options,
                  std::vector<Ref<RefCounted>> owners)
-    : GradientEngine(group, replicas, parameters,
+    : GradientEngine(mesh, parameters,
                      {.name = "fsdp",
                       .finds_unused = options.finds_unused,
                       .is_deterministic = options.is_deterministic,
@@ -120,7 +114,7 @@ Sharded::Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<
                                                  .is_deterministic = options_.is_deterministic,
                                                  .wire = options_.wire_dtype}));
   compare_models();
-  give_first_buffers(exchange(), buffers);
+  broadcast_buffers(exchange(), buffers, 0, 0);
 }
 
 Sharded::~Sharded() { ranks_->forget_engine(); }

@@ -47,9 +47,8 @@ class Sharded final : public GradientEngine {
  private:
   class Ranks;
 
-  Sharded(ProcessGroup& group, ProcessGroup* replicas, const std::vector<NamedParameter>& parameters,
-          const std::vector<nn::NamedBuffer>& buffers, const ShardedOptions& options,
-          std::vector<Ref<RefCounted>> owners);
+  Sharded(const Mesh& mesh, const std::vector<NamedParameter>& parameters, const std::vector<nn::NamedBuffer>& buffers,
+          const ShardedOptions& options, std::vector<Ref<RefCounted>> owners);
 
   std::string settings() const override;
   void begin_backward() override;
