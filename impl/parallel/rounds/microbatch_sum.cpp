@@ -14,27 +14,22 @@ void add_into(const Tensor& a, const Tensor& b, const Tensor& target) {
          b.view(), target.view());
 }
 
-class RoundSum final : public Reduction {
+// The sum goes to the bucket as well, for the states of the ranks.
+class RoundSum final : public WireReduction {
  public:
   RoundSum(const ReductionCall& call, MicrobatchSums& sums)
-      : sums_(sums),
-        bucket_(call.index),
-        flat_(call.bucket.flat),
-        wire_(converted(flat_, DType::kF32, Category::kCommunication)),
-        work_(call.exchange.start_all_reduce(wire_, ReduceOp::kSum, call.options())) {}
+      : WireReduction(call, converted(call.bucket.flat, DType::kF32, Category::kCommunication), ReduceOp::kSum),
+        sums_(sums),
+        bucket_(call.index) {}
   bool advance() override {
-    work_.wait();
-    copy(wire_, flat_);  // for the states of the ranks
-    sums_.add(bucket_, wire_);
-    return true;
+    const bool is_complete = WireReduction::advance();
+    sums_.add(bucket_, wire());
+    return is_complete;
   }
 
  private:
   MicrobatchSums& sums_;
   const size_t bucket_;
-  const Tensor flat_;
-  const Tensor wire_;
-  StartedWork work_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Sums of microbatches whose bits do not depend on the number of ranks. The microbatch of rank r in round i has the
 // number i * size + r. Ranks are added in f32 in one binary tree, and rounds in a binary tree above it: a counter of at
-// most log2(rounds) + 1 buffers. For powers of two both are one tree over the microbatches. Used by Replicate.
+// most log2(rounds) + 1 buffers. For powers of two both are one tree over the microbatches. Used by Replicate and
+// GradientShards.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "parallel/rounds/reduction.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,61 +10,18 @@
 namespace halftone::parallel {
 namespace {
 
-class Average final : public Reduction {
- public:
-  explicit Average(const ReductionCall& call)
-      : work_(call.exchange.start_all_reduce(call.bucket.flat, ReduceOp::kAverage, call.options())) {}
-  bool advance() override {
-    work_.wait();
-    return true;
-  }
-
- private:
-  StartedWork work_;
-};
-
 class AverageHook final : public ReductionHook {
  public:
-  std::string name() const override { return "average"; }
-  std::unique_ptr<Reduction> start(const ReductionCall& call) override { return std::make_unique<Average>(call); }
-};
-
-// flat / size in another dtype.
-Tensor divided(const Tensor& flat, int32_t size, DType dtype) {
-  const Tensor made = empty(flat.device(), dtype, flat.shape(), Category::kCommunication);
-  launch("narrow_average", flat.device(), &Kernels::elementwise, &ElementwiseKernels::affine, 1.0 / size, 0.0,
-         flat.view(), made.view());
-  return made;
-}
-
-class NarrowAverage final : public Reduction {
- public:
-  NarrowAverage(const ReductionCall& call, DType dtype)
-      : flat_(call.bucket.flat),
-        wire_(divided(flat_, call.exchange.size(), dtype)),
-        work_(call.exchange.start_all_reduce(wire_, ReduceOp::kSum, call.options())) {}
-  bool advance() override {
-    work_.wait();
-    copy(wire_, flat_);
-    return true;
-  }
-
- private:
-  const Tensor flat_;
-  const Tensor wire_;
-  StartedWork work_;
-};
-
-class NarrowAverageHook final : public ReductionHook {
- public:
-  explicit NarrowAverageHook(DType dtype) : dtype_(dtype) {}
-  std::string name() const override { return std::string("average in ") + name_of(dtype_); }
+  explicit AverageHook(std::optional<DType> wire) : wire_(wire) {}
+  std::string name() const override { return wire_ ? std::string("average in ") + name_of(*wire_) : "average"; }
   std::unique_ptr<Reduction> start(const ReductionCall& call) override {
-    return std::make_unique<NarrowAverage>(call, dtype_);
+    const Tensor& flat = call.bucket.flat;
+    if (!wire_) return std::make_unique<WireReduction>(call, flat, ReduceOp::kAverage);
+    return std::make_unique<WireReduction>(call, divided(flat, call.exchange.size(), *wire_), ReduceOp::kSum);
   }
 
  private:
-  const DType dtype_;
+  const std::optional<DType> wire_;
 };
 
 class Reduced final : public Reduction {
@@ -93,13 +51,26 @@ class CallersHook final : public ReductionHook {
 
 }  // namespace
 
-Ref<ReductionHook> average() { return make_ref<AverageHook>(); }
+bool WireReduction::advance() {
+  work_.wait();
+  if (wire_.storage() != flat_.storage()) copy(wire_, flat_);
+  return true;
+}
+
+Tensor divided(const Tensor& flat, int32_t ranks, DType dtype) {
+  const Tensor made = empty(flat.device(), dtype, flat.shape(), Category::kCommunication);
+  launch("divide_gradients", flat.device(), &Kernels::elementwise, &ElementwiseKernels::affine, 1.0 / ranks, 0.0,
+         flat.view(), made.view());
+  return made;
+}
+
+Ref<ReductionHook> average() { return make_ref<AverageHook>(std::nullopt); }
 
 Ref<ReductionHook> narrow_average(DType dtype) {
   if (dtype != DType::kF16 && dtype != DType::kBF16) {
     fail(Code::kDtypeMismatch, "options", "an average in %s, expected f16 or bf16", name_of(dtype));
   }
-  return make_ref<NarrowAverageHook>(dtype);
+  return make_ref<AverageHook>(dtype);
 }
 
 Ref<ReductionHook> callers_average(BucketFunction reduce) { return make_ref<CallersHook>(std::move(reduce)); }

@@ -152,10 +152,7 @@ Tensor GradientShards::wire_of(const Tensor& flat) const {
   if (!is_narrow(*rule_.wire)) {
     return flat.dtype() == *rule_.wire ? flat : converted(flat, *rule_.wire, Category::kCommunication);
   }
-  const Tensor made = empty(flat.device(), *rule_.wire, flat.shape(), Category::kCommunication);
-  launch("divide_gradients", flat.device(), &Kernels::elementwise, &ElementwiseKernels::affine,
-         1.0 / exchange_.model_size(), 0.0, flat.view(), made.view());
-  return made;
+  return divided(flat, exchange_.model_size(), *rule_.wire);
 }
 
 // From here on a delivery begins a gradient of its own. A gradient in memory of the caller's stays there.
