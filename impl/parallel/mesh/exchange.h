@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -75,12 +76,16 @@ class Exchange {
   bool is_deterministic_ = false;
 };
 
-// Joins a number to a hash (the finalizer of MurmurHash3).
+// Joins a number, or the characters of a text, to a hash (the finalizer of MurmurHash3).
 constexpr uint64_t mixed(uint64_t hash, uint64_t number) noexcept {
   uint64_t value = hash ^ (number + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2));
   value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdu;
   value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53u;
   return value ^ (value >> 33);
+}
+constexpr uint64_t mixed(uint64_t hash, std::string_view text) noexcept {
+  for (const char character : text) hash = mixed(hash, static_cast<unsigned char>(character));
+  return hash;
 }
 
 }  // namespace halftone::parallel

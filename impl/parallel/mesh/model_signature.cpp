@@ -9,9 +9,6 @@
 namespace halftone::parallel {
 namespace {
 
-constexpr uint64_t kFnvBasis = 0xcbf29ce484222325u;
-constexpr uint64_t kFnvPrime = 0x100000001b3u;
-
 std::string line_of(const char* kind, const std::string& name, const Shape& shape, DType dtype) {
   return std::string(kind) + " " + name + " " + ShapeText(shape).text + " " + name_of(dtype);
 }
@@ -77,11 +74,8 @@ std::vector<std::string> signature_of(const std::vector<NamedParameter>& paramet
 }
 
 uint64_t hash_of(const std::vector<std::string>& signature) noexcept {
-  uint64_t hash = kFnvBasis;
-  for (const std::string& line : signature) {
-    for (const char character : line) hash = (hash ^ static_cast<unsigned char>(character)) * kFnvPrime;
-    hash = (hash ^ '\n') * kFnvPrime;
-  }
+  uint64_t hash = signature.size();
+  for (const std::string& line : signature) hash = mixed(mixed(hash, line.size()), line);
   return hash;
 }
 

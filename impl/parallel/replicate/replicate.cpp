@@ -32,7 +32,7 @@ Replicate::Replicate(ProcessGroup& group, Ref<nn::Module> module, const std::vec
   if (sums_ && options_.hook) fail(Code::kInvalidArgument, "options", "a deterministic replica accepts no hook");
   use_hook(sums_ ? Ref<ReductionHook>(sums_) : options_.hook ? options_.hook : average());
   check_model(module_buffers_, [] {});
-  for (const NamedParameter& named : all()) named.parameter->materialize();
+  for (const NamedParameter& named : all()) named.parameter->weights().materialize();
   compare_models();
   broadcast_weights(exchange(), all(), 0);
   take_root_buffers();
@@ -81,8 +81,9 @@ void Replicate::take_root_buffers() { broadcast_buffers(exchange(), module_buffe
 
 RoundRule Replicate::begin_round() {
   if (is_joining_ && is_synced()) exchange_step(Step::kBackward);
-  const bool goes_on = std::any_of(parameters().begin(), parameters().end(),
-                                   [](const auto& named) { return named.parameter->accumulator().has_total(); });
+  const bool goes_on = std::any_of(parameters().begin(), parameters().end(), [](const auto& named) {
+    return named.parameter->accumulator().gradient().has_total();
+  });
   if (sums_ && !goes_on) sums_->reset();
   const bool divides = is_joining_ && divides_by_active_ && active_ > 0;
   return {.factor = divides ? 1.0 * exchange().size() / active_ : 1.0, .compares_steps = !has_joined_};
@@ -98,7 +99,7 @@ void Replicate::take_totals() {
     const Tensor total = sums_->total(index);
     for (const auto& [parameter, view] : buckets().buckets()[index].slots) {
       AccumulateGrad& leaf = parameters()[parameter].parameter->accumulator();
-      if (leaf.has_grad()) leaf.bring_total(total.as_strided(view.shape(), view.strides(), view.offset()));
+      if (leaf.has_grad()) leaf.gradient().bring_total(total.as_strided(view.shape(), view.strides(), view.offset()));
     }
   }
 }

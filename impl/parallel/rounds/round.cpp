@@ -30,6 +30,19 @@ bool is_finite(const Tensor& tensor) {
        static_cast<unsigned long long>(number), error.what());
 }
 
+// "1.weight, 1.bias, ..."
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShownNames); ++i) text.append(i > 0 ? ", " : "").append(names[i]);
+  return names.size() > kShownNames ? text + ", ..." : text;
+}
+
+[[noreturn]] void fail_missing(const std::string& names) {
+  fail(Code::kState, "",
+       "backward reached no gradient of %s; set find_unused_parameters if a forward may leave out parameters",
+       names.c_str());
+}
+
 int32_t union_of(const std::vector<RankStatus>& statuses) {
   int32_t all = 0;
   for (const RankStatus& status : statuses) all |= status.state;
@@ -173,15 +186,11 @@ void Round::send_states() {
                                    : parts_.exchange.start_states(own_status().numbers(), options(Purpose::kStates));
   parts_.late->add(number_, states, factor > 0 ? factor : 1);
   if ((state_ & kMissing) == 0) return;
-  std::string names;
-  for (size_t i = 0, missing = 0; i < is_ready_.size(); ++i) {
-    if (is_ready_[i] != 0 || ++missing > kShownNames) continue;
-    names.append(missing > 1 ? ", " : "").append(parts_.parameters[i].name);
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < is_ready_.size(); ++i) {
+    if (is_ready_[i] == 0) missing.push_back(parts_.parameters[i].name);
   }
-  fail(
-      Code::kState, "",
-      "backward reached no gradient of %s on rank %d; set find_unused_parameters if a forward may leave out parameters",
-      names.c_str(), parts_.exchange.rank());
+  fail_missing(listed(missing) + " on rank " + std::to_string(parts_.exchange.rank()));
 }
 
 // All ranks leave this with success, or all with an error; where the states come late, only those that caused it.
@@ -247,17 +256,13 @@ void Round::require_success(const std::vector<RankStatus>& statuses) {
     fail(Code::kComm, "", "backward %llu of rank %zu failed, so that the gradients of all ranks are not reduced",
          static_cast<unsigned long long>(number_), rank);
   }
-  std::string names;
-  size_t missing = 0;
+  std::vector<std::string> missing;
   for (size_t i = 0; i < all.size(); ++i) {
     const size_t rank = i / ready.size();
-    if (all[i] != 0 || (statuses[rank].state & kMissing) == 0 || ++missing > kShownNames) continue;
-    const std::string& name = parts_.parameters[i % ready.size()].name;
-    names += (names.empty() ? "" : ", ") + name + " on rank " + std::to_string(rank);
+    if (all[i] != 0 || (statuses[rank].state & kMissing) == 0) continue;
+    missing.push_back(parts_.parameters[i % ready.size()].name + " on rank " + std::to_string(rank));
   }
-  fail(Code::kState, "",
-       "backward reached no gradient of %s%s; set find_unused_parameters if a forward may leave out parameters",
-       names.c_str(), missing > kShownNames ? ", ..." : "");
+  fail_missing(listed(missing));
 }
 
 // A rank without a digest takes part in the steps of the others alone.

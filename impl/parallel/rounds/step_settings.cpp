@@ -17,11 +17,6 @@ std::string line_of(const UpdateSetting& setting) {
          (setting.word != nullptr ? setting.word : number);
 }
 
-uint64_t with_text(uint64_t hash, const char* text) noexcept {
-  for (; *text != '\0'; ++text) hash = mixed(hash, static_cast<unsigned char>(*text));
-  return hash;
-}
-
 }  // namespace
 
 // Parameters of one optimizer follow one another, so each optimizer is listed once, or a few times on all ranks alike.
@@ -40,9 +35,9 @@ uint32_t StepSettings::digest() const noexcept {
   if (of_rules.empty() && rows == 0) return 0;
   uint64_t hash = static_cast<uint64_t>(rows);
   for (const UpdateSetting& setting : of_rules) {
-    hash = with_text(mixed(hash, setting.group), setting.name);
-    hash =
-        setting.word != nullptr ? with_text(hash, setting.word) : mixed(hash, std::bit_cast<uint64_t>(setting.value));
+    hash = mixed(mixed(hash, setting.group), std::string_view(setting.name));
+    hash = setting.word != nullptr ? mixed(hash, std::string_view(setting.word))
+                                   : mixed(hash, std::bit_cast<uint64_t>(setting.value));
   }
   return static_cast<uint32_t>(1 + hash % kDigestLimit);
 }

@@ -16,8 +16,9 @@ PlannedBucket bucket_of(const FlatPlan& plan, const std::vector<GradientSize>& g
     const size_t parameter = trained[slot.parameter];
     if (bucket.slots.empty()) bucket.dtype = gradients[parameter].dtype;
     if (bucket.dtype != gradients[parameter].dtype) {
-      fail(Code::kUnsupported, "optimizer", "the gradients of %s and %s, which are reduced together, have %s",
-           parameters[bucket.slots[0].parameter].name.c_str(), parameters[parameter].name.c_str(), "different dtypes");
+      fail(Code::kUnsupported, "optimizer",
+           "the gradients of %s and %s have different dtypes, but are reduced together; expected one dtype",
+           parameters[bucket.slots[0].parameter].name.c_str(), parameters[parameter].name.c_str());
     }
     bucket.slots.push_back({parameter, slot.begin});
   }

@@ -1,5 +1,6 @@
 #include "parallel/shard/flats/state_pages.h"
 
+#include "backend/chunks.h"
 #include "core/error.h"
 #include "parallel/rounds/bucket_plan.h"
 #include "parallel/shard/flats/flat.h"
