@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/view.h"
+#include "comm/group/request.h"
 #include "comm/work.h"
 
 namespace halftone {
@@ -22,15 +22,6 @@ class GroupListener {
  protected:
   ~GroupListener() = default;
 };
-
-// Floats are added in FP32 (f64: in double) in one binary tree over the rank numbers, and rounded once; kAverage
-// divides the sum by the number of ranks before it is rounded. Results are bitwise equal on all ranks and in all runs.
-// Integers are added modulo 2^bits. kAverage takes floats alone, and kSum no bool. A NaN wins in kMin and kMax.
-//
-// Groups of the kind "nccl" keep this promise in operations that ask for it (CallOptions::is_deterministic). In the
-// others they leave sums and averages of floats to NCCL, which adds in an order of its own and may round in between:
-// the results are equal on all ranks, but may differ between runs.
-enum class ReduceOp : int32_t { kSum, kAverage, kMin, kMax };
 
 inline constexpr int64_t kDefaultGroupTimeoutNs = 60'000'000'000;
 inline constexpr int64_t kDefaultHeartbeatNs = 5'000'000'000;
@@ -87,9 +78,7 @@ struct LinkCost {
   int32_t is_shared = 0;  // a message to all ranks takes as long as to one, as in memory that they share
 };
 
-// Every operation returns at once with a handle in `out_work`, which is null on failure. Views are contiguous; their
-// memory must stay valid, and must not be written, until the operation is done. `in` and `out` may be the same
-// elements, and must not overlap otherwise. Errors that a handle returns:
+// Errors that a handle returns:
 //   COMM       ranks called different operations, counts, dtypes or hashes; the message names both ranks and calls
 //   PEER_LOST  a rank was destroyed or aborted
 //   TIMEOUT    a rank did not take part in time; the message names it
@@ -105,29 +94,50 @@ class ProcessGroup {
   virtual int32_t rank() const noexcept = 0;
   virtual int32_t size() const noexcept = 0;
 
+  // Starts an operation and returns at once with a handle in `out_work`, which is null on failure. Views are
+  // contiguous; their memory must stay valid, and must not be written, until the operation is done. `in` and `out` may
+  // be the same elements, and must not overlap otherwise. The functions below say what each operation does.
+  virtual Status start(const CallOptions& options, const Request& request, Work** out_work) noexcept = 0;
+
   // The reduction of all ranks' `in`, on every rank.
-  virtual Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                            Work** out_work) noexcept = 0;
+  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                    Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kAllReduce, .reduce_op = op, .in = in, .out = out}, out_work);
+  }
   // All ranks' `in`, one after another: out has size() * in.numel() elements. In place, `in` is this rank's part of
   // `out`.
-  virtual Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept = 0;
+  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kAllGather, .in = in, .out = out}, out_work);
+  }
   // Part rank() of the reduction: in has size() * out.numel() elements. In place, `out` is this rank's part of `in`.
-  virtual Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                                Work** out_work) noexcept = 0;
+  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
+                        Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kReduceScatter, .reduce_op = op, .in = in, .out = out}, out_work);
+  }
   // Replaces `data` by that of rank `root`.
-  virtual Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept = 0;
+  Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kBroadcast, .peer = root, .in = data, .out = data}, out_work);
+  }
   // Part r of `out` becomes part rank() of rank r's `in`. Both have the same number of elements, which size() divides,
   // and must not overlap.
-  virtual Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept = 0;
+  Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
+  }
   // Sends `data` to rank `peer`, which calls receive. Done when the memory may be written again, which may be before
   // the peer has received it. A rank's messages to one peer arrive in the order of the calls; to rank() itself is
   // INVALID_ARGUMENT. Over NCCL it is done when the peer has received it, so two ranks that exchange messages agree on
   // who sends first.
-  virtual Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept = 0;
+  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
+  }
   // Replaces `data` by that of the next send of rank `peer` to this rank, which has the same dtype and count.
-  virtual Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept = 0;
+  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kReceive, .peer = peer, .in = data, .out = data}, out_work);
+  }
   // Done when every rank has called it.
-  virtual Status barrier(const CallOptions& options, Work** out_work) noexcept = 0;
+  Status barrier(const CallOptions& options, Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kBarrier}, out_work);
+  }
 
   // Makes every operation that this rank has not finished return PEER_LOST, on every rank, with this rank and the
   // reason.

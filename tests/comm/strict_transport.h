@@ -69,7 +69,7 @@ struct StrictRank {
   Collectives& collectives;
 
   Status run(const Request& request, int64_t timeout_ns = kDefaultGroupTimeoutNs) {
-    return collectives.run(request, deadline(timeout_ns));
+    return collectives.run(request, 0, deadline(timeout_ns));
   }
   static Deadline deadline(int64_t timeout_ns) {
     return std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);

@@ -59,33 +59,12 @@ class SlowGroup final : public ProcessGroup {
   const char* kind() const noexcept override { return group_.kind(); }
   int32_t rank() const noexcept override { return group_.rank(); }
   int32_t size() const noexcept override { return group_.size(); }
-  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                    Work** out_work) noexcept override {
-    return delay(2 * bytes_of(in) / size(), out.data, out_work,
-                 [=, this](Work** work) { return group_.all_reduce(options, op, in, out, work); });
+  Status start(const CallOptions& options, const Request& request, Work** out_work) noexcept override {
+    const double bytes = bytes_of_ring(request);
+    if (bytes < 0) return group_.start(options, request, out_work);
+    return delay(bytes, request.out.data, out_work,
+                 [=, this](Work** work) { return group_.start(options, request, work); });
   }
-  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return delay(bytes_of(in), out.data, out_work,
-                 [=, this](Work** work) { return group_.all_gather(options, in, out, work); });
-  }
-  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                        Work** out_work) noexcept override {
-    return delay(bytes_of(out), out.data, out_work,
-                 [=, this](Work** work) { return group_.reduce_scatter(options, op, in, out, work); });
-  }
-  Status broadcast(const CallOptions& o, int32_t root, const View& data, Work** work) noexcept override {
-    return group_.broadcast(o, root, data, work);
-  }
-  Status all_to_all(const CallOptions& o, const View& in, const View& out, Work** work) noexcept override {
-    return group_.all_to_all(o, in, out, work);
-  }
-  Status send(const CallOptions& o, int32_t peer, const View& data, Work** work) noexcept override {
-    return group_.send(o, peer, data, work);
-  }
-  Status receive(const CallOptions& o, int32_t peer, const View& data, Work** work) noexcept override {
-    return group_.receive(o, peer, data, work);
-  }
-  Status barrier(const CallOptions& o, Work** work) noexcept override { return group_.barrier(o, work); }
   void abort(const char* reason) noexcept override { group_.abort(reason); }
   void fail(const Status& reason) noexcept override { group_.fail(reason); }
   GroupCounters counters() const noexcept override { return group_.counters(); }
@@ -126,8 +105,21 @@ class SlowGroup final : public ProcessGroup {
     const std::shared_ptr<State> state_;
   };
 
-  double bytes_of(const View& view) const {
-    return static_cast<double>(view.numel()) * static_cast<double>(size_of(view.dtype));
+  // Bytes that a rank sends to each other rank; -1 for operations that are not slow.
+  double bytes_of_ring(const Request& request) const {
+    const auto bytes = [](const View& view) {
+      return static_cast<double>(view.numel()) * static_cast<double>(size_of(view.dtype));
+    };
+    switch (request.operation) {
+      case Operation::kAllReduce:
+        return 2 * bytes(request.in) / size();
+      case Operation::kAllGather:
+        return bytes(request.in);
+      case Operation::kReduceScatter:
+        return bytes(request.out);
+      default:
+        return -1;
+    }
   }
 
   // `bytes` go to each other rank.

@@ -35,21 +35,13 @@ class FakeGroup final : public ProcessGroup {
   int32_t rank() const noexcept override { return 0; }
   int32_t size() const noexcept override { return 1; }
 
-  Status all_reduce(const CallOptions&, ReduceOp, const View& in, const View& out, Work** out_work) noexcept override {
+  Status start(const CallOptions&, const Request& request, Work** out_work) noexcept override {
     *out_work = nullptr;
-    if (in.dtype != DType::kF32 || out.dtype != DType::kF32) return unsupported();
-    *out_work = new (std::nothrow) FakeWork(in, out);
+    if (request.operation != Operation::kAllReduce || request.in.dtype != DType::kF32) return unsupported();
+    if (request.out.dtype != DType::kF32) return unsupported();
+    *out_work = new (std::nothrow) FakeWork(request.in, request.out);
     return *out_work != nullptr ? Status{} : Status::failure(Code::kOutOfMemory, "no memory for an operation");
   }
-  Status all_gather(const CallOptions&, const View&, const View&, Work**) noexcept override { return unsupported(); }
-  Status reduce_scatter(const CallOptions&, ReduceOp, const View&, const View&, Work**) noexcept override {
-    return unsupported();
-  }
-  Status broadcast(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
-  Status all_to_all(const CallOptions&, const View&, const View&, Work**) noexcept override { return unsupported(); }
-  Status send(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
-  Status receive(const CallOptions&, int32_t, const View&, Work**) noexcept override { return unsupported(); }
-  Status barrier(const CallOptions&, Work**) noexcept override { return unsupported(); }
   void abort(const char*) noexcept override {}
   void fail(const Status&) noexcept override {}
   GroupCounters counters() const noexcept override { return {}; }

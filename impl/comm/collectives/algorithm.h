@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "comm/collectives/request.h"
+#include "comm/process_group.h"
 
 namespace halftone {
 

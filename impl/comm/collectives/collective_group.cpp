@@ -28,50 +28,13 @@ void CollectiveGroup::fail(const Status& reason) noexcept {
   if (owner_.is_here()) transport_->abort(reason);
 }
 
-Status CollectiveGroup::all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                                   Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kAllReduce, .reduce_op = op, .in = in, .out = out}, out_work);
-}
-
-Status CollectiveGroup::all_gather(const CallOptions& options, const View& in, const View& out,
-                                   Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kAllGather, .in = in, .out = out}, out_work);
-}
-
-Status CollectiveGroup::reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                                       Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kReduceScatter, .reduce_op = op, .in = in, .out = out}, out_work);
-}
-
-Status CollectiveGroup::broadcast(const CallOptions& options, int32_t root, const View& data,
-                                  Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kBroadcast, .peer = root, .in = data, .out = data}, out_work);
-}
-
-Status CollectiveGroup::all_to_all(const CallOptions& options, const View& in, const View& out,
-                                   Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
-}
-
-Status CollectiveGroup::send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
-}
-
-Status CollectiveGroup::receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kReceive, .peer = peer, .in = data, .out = data}, out_work);
-}
-
-Status CollectiveGroup::barrier(const CallOptions& options, Work** out_work) noexcept {
-  return submit(options, {.operation = Operation::kBarrier}, out_work);
-}
-
 size_t CollectiveGroup::describe_operations(char* out, size_t capacity) const noexcept {
   if (owner_.is_here()) return thread_.recorder().describe(out, capacity);
   if (capacity > 0) out[0] = '\0';
   return 0;
 }
 
-Status CollectiveGroup::submit(const CallOptions& options, const Request& request, Work** out_work) noexcept {
+Status CollectiveGroup::start(const CallOptions& options, const Request& request, Work** out_work) noexcept {
   *out_work = nullptr;
   if (!owner_.is_here()) {
     return Status::failure(Code::kState, "the group belongs to process %d, and this is a child of it", owner_.id());
@@ -81,9 +44,7 @@ Status CollectiveGroup::submit(const CallOptions& options, const Request& reques
   if (options.stream != nullptr) {
     if (Status status = options.stream->synchronize(); !status.ok()) return status;
   }
-  Request call = request;
-  call.hash = options.hash;
-  Ref<PendingWork> work = Ref<PendingWork>::adopt(new (std::nothrow) PendingWork(call));
+  Ref<PendingWork> work = Ref<PendingWork>::adopt(new (std::nothrow) PendingWork(request, options.hash));
   if (!work) return Status::failure(Code::kOutOfMemory, "no memory for an operation of a group");
   if (Status status = thread_.submit(work); !status.ok()) return status;
   *out_work = work.detach();

@@ -20,16 +20,7 @@ class CollectiveGroup final : public ProcessGroup {
   int32_t rank() const noexcept override { return transport_->rank(); }
   int32_t size() const noexcept override { return transport_->size(); }
 
-  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                    Work** out_work) noexcept override;
-  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override;
-  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                        Work** out_work) noexcept override;
-  Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override;
-  Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override;
-  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override;
-  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override;
-  Status barrier(const CallOptions& options, Work** out_work) noexcept override;
+  Status start(const CallOptions& options, const Request& request, Work** out_work) noexcept override;
   void abort(const char* reason) noexcept override;
   void fail(const Status& reason) noexcept override;
   GroupCounters counters() const noexcept override { return collectives_.counters(); }
@@ -38,7 +29,6 @@ class CollectiveGroup final : public ProcessGroup {
 
  private:
   int own_name() const noexcept { return transport_->names()[rank()]; }
-  Status submit(const CallOptions& options, const Request& request, Work** out_work) noexcept;
 
   const OwnerProcess owner_;
   const char* kind_;

@@ -21,9 +21,10 @@ Collectives::Collectives(Transport& transport)
   letters_.reserve(static_cast<size_t>(size_) * kMaxLetters);
 }
 
-Status Collectives::run(const Request& request, Deadline deadline) noexcept {
+Status Collectives::run(const Request& request, uint64_t hash, Deadline deadline) noexcept {
   if (has_two_ranks(request.operation)) {
     const Call call{.request = request,
+                    .hash = hash,
                     .rank = rank_,
                     .sequence = 0,
                     .deadline = deadline,
@@ -32,7 +33,7 @@ Status Collectives::run(const Request& request, Deadline deadline) noexcept {
     return status.ok() ? status : fail(status);
   }
   transport_.begin(++sequence_);
-  Status status = run_slices(request, deadline);
+  Status status = run_slices(request, hash, deadline);
   if (!status.ok()) return fail(status);
   transport_.begin(sequence_ + 1);
   traffic_.count_operation();
@@ -61,10 +62,10 @@ int64_t Collectives::slice_count(const Request& request, Algorithm algorithm) co
 }
 
 // The first slice runs in any case: ranks without elements compare their calls, too.
-Status Collectives::run_slices(const Request& request, Deadline deadline) noexcept {
+Status Collectives::run_slices(const Request& request, uint64_t hash, Deadline deadline) noexcept {
   const bool is_divided = request.operation == Operation::kAllToAll;
   const int64_t count = is_divided ? request.count() / size_ : request.count();
-  Call call{.request = request, .rank = rank_, .sequence = sequence_, .deadline = deadline, .slice = {}};
+  Call call{.request = request, .hash = hash, .rank = rank_, .sequence = sequence_, .deadline = deadline, .slice = {}};
   if (Status status = measure_once(call); !status.ok()) return status;
   call.algorithm = algorithm_for(request);
   const int64_t longest = slice_count(request, call.algorithm);
@@ -188,7 +189,7 @@ Status Collectives::send(const Call& call) noexcept {
   if (letter.data == nullptr) return Status::failure(Code::kOutOfMemory, "no memory for a message of a group");
   copy_bytes(message.data, letter.data.get(), message.bytes);
   message.data = letter.data.get();
-  message.header = header_of(call.request, rank_, ++sent_[static_cast<size_t>(peer)], 0);
+  message.header = header_of(call.request, call.hash, rank_, ++sent_[static_cast<size_t>(peer)]);
   letters_.push_back(std::move(letter));  // has room
   Status status = transport_.send(peer, message);
   if (status.ok()) traffic_.count_sent(message.bytes);
@@ -199,6 +200,7 @@ Status Collectives::send(const Call& call) noexcept {
 Status Collectives::receive(const Call& call) noexcept {
   const int peer = call.request.peer;
   const Call numbered{.request = call.request,
+                      .hash = call.hash,
                       .rank = rank_,
                       .sequence = ++received_[static_cast<size_t>(peer)],
                       .deadline = call.deadline,

@@ -29,9 +29,9 @@ class Collectives {
   explicit Collectives(Transport& transport);
 
   // Blocks until the operation is done, or for a send until its data is copied: then a message is in flight until the
-  // next operation of all ranks, or finish(). A failure aborts the group, and is returned by every later call.
-  // REQUIRES: check_request(request) is OK
-  Status run(const Request& request, Deadline deadline) noexcept;
+  // next operation of all ranks, or finish(). A failure aborts the group, and is returned by every later call. `hash`
+  // as in CallOptions. REQUIRES: check_request(request) is OK
+  Status run(const Request& request, uint64_t hash, Deadline deadline) noexcept;
   // Waits until the transport needs nothing of this rank's memory for the messages that it has sent. Comes last.
   void finish(Deadline deadline) noexcept;
   // Safe from any thread.
@@ -64,7 +64,7 @@ class Collectives {
 
   Algorithm algorithm_for(const Request& request) const noexcept;
   int64_t slice_count(const Request& request, Algorithm algorithm) const noexcept;
-  Status run_slices(const Request& request, Deadline deadline) noexcept;
+  Status run_slices(const Request& request, uint64_t hash, Deadline deadline) noexcept;
   Status run_rounds(const Call& call) noexcept;
   Status all_reduce(const Call& call) noexcept;
   Status reduce_scatter(const Call& call) noexcept;

@@ -81,7 +81,7 @@ void FlightRecorder::tell_failure(const Status& failure, int32_t rank) const noe
 
 // Returns the bytes of the whole line.
 size_t FlightRecorder::describe(const Entry& entry, char* out, size_t capacity) const noexcept {
-  const CallText call(header_of(entry.request, entry.rank, entry.number, 0), names_);
+  const CallText call(header_of(entry.request, 0, entry.rank, entry.number), names_);
   const double called = milliseconds(entry.called - begin_);
   const auto print = [&](const char* format, auto... values) {
     return static_cast<size_t>(std::snprintf(out, capacity, format, entry.number, called, call.text, values...));

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include "comm/collectives/request.h"
+#include "comm/collectives/operands.h"
 #include "comm/rank_names.h"
 
 namespace halftone {

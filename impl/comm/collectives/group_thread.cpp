@@ -96,7 +96,7 @@ Ref<PendingWork> GroupThread::next() noexcept {
 
 Status GroupThread::run(const PendingWork& work) noexcept {
   if (!is_closed()) {
-    Status status = collectives_.run(work.request(), deadline_after(timeout_ns_));
+    Status status = collectives_.run(work.request(), work.hash(), deadline_after(timeout_ns_));
     if (status.ok() || !is_closed()) return status;
   }
   return Status::failure(Code::kCancelled, "the group was destroyed before the operation was done");

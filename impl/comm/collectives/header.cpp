@@ -16,8 +16,8 @@ bool has_reduction(Operation operation) {
 
 }  // namespace
 
-Header header_of(const Request& request, int32_t rank, uint64_t sequence, int32_t round) noexcept {
-  Header header{.sequence = sequence, .hash = request.hash, .operation = request.operation, .round = round};
+Header header_of(const Request& request, uint64_t hash, int32_t rank, uint64_t sequence, int32_t round) noexcept {
+  Header header{.sequence = sequence, .hash = hash, .operation = request.operation, .round = round};
   if (request.operation == Operation::kBarrier) return header;
   header.count = request.count();
   header.dtype = request.in.dtype;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "comm/collectives/request.h"
+#include "comm/collectives/operands.h"
 #include "comm/rank_names.h"
 
 namespace halftone {
@@ -22,7 +22,7 @@ struct Header {
 };
 
 // The header of a message that `rank` sends, or expects.
-Header header_of(const Request& request, int32_t rank, uint64_t sequence, int32_t round) noexcept;
+Header header_of(const Request& request, uint64_t hash, int32_t rank, uint64_t sequence, int32_t round = 0) noexcept;
 
 // Returns COMM with both ranks and both calls unless the headers are equal, or those of a send and its receive.
 Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer, const RankNames& names) noexcept;

@@ -16,6 +16,7 @@ struct OperationSlice {
   static constexpr uint32_t kMaxRounds = 2 * kMaxGroupSize;
 
   const Request& request;
+  uint64_t hash;
   int32_t rank;
   uint64_t sequence;
   Deadline deadline;
@@ -26,7 +27,7 @@ struct OperationSlice {
   // The numbers wrap around.
   Header header(int32_t round) const {
     const uint32_t first = static_cast<uint32_t>(slice_number) * kMaxRounds;
-    return header_of(request, rank, sequence, static_cast<int32_t>(first + static_cast<uint32_t>(round)));
+    return header_of(request, hash, rank, sequence, static_cast<int32_t>(first + static_cast<uint32_t>(round)));
   }
   // The slice within the elements of rank `index`, of `count` each, that are one after another.
   Part part_of_rank(int index, int64_t count) const {

@@ -5,7 +5,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "comm/collectives/request.h"
+#include "comm/group/request.h"
+#include "comm/work.h"
 #include "core/owner_process.h"
 #include "core/ref.h"
 
@@ -13,7 +14,7 @@ namespace halftone {
 
 class PendingWork final : public RefCounted, public Work {
  public:
-  explicit PendingWork(const Request& request) : request_(request) {}
+  PendingWork(const Request& request, uint64_t hash) : request_(request), hash_(hash) {}
 
   void destroy() noexcept override { release(); }
   bool is_done() noexcept override;
@@ -22,6 +23,7 @@ class PendingWork final : public RefCounted, public Work {
   Status wait_on(Stream&) noexcept override { return wait(); }
 
   const Request& request() const noexcept { return request_; }
+  uint64_t hash() const noexcept { return hash_; }  // CallOptions::hash
   // Called once, by the group.
   void finish(const Status& result) noexcept;
 
@@ -31,6 +33,7 @@ class PendingWork final : public RefCounted, public Work {
  private:
   const OwnerProcess owner_;
   const Request request_;
+  const uint64_t hash_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_done_ = false;

@@ -40,33 +40,19 @@ class LocalGroup final : public ProcessGroup {
   int32_t rank() const noexcept override { return rank_; }
   int32_t size() const noexcept override { return size_; }
 
-  // A reduction of equal values is left to be one of them.
-  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                    Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kAllReduce, .reduce_op = op, .in = in, .out = out}, out_work);
-  }
-  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kAllGather, .in = in, .out = out}, out_work);
-  }
-  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                        Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kReduceScatter, .reduce_op = op, .in = in, .out = out}, out_work);
-  }
-  Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kBroadcast, .peer = root, .in = data, .out = data}, out_work);
-  }
-  Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
-  }
-  // The check refuses every peer of a single rank.
-  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
-  }
-  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kReceive, .peer = peer, .in = data, .out = data}, out_work);
-  }
-  Status barrier(const CallOptions& options, Work** out_work) noexcept override {
-    return run(options, {.operation = Operation::kBarrier}, out_work);
+  Status start(const CallOptions& options, const Request& request, Work** out_work) noexcept override {
+    *out_work = nullptr;
+    if (!failure_.ok()) return failure_;
+    if (Status status = check_request(request, rank_, size_); !status.ok()) return status;
+    if (options.stream != nullptr) {
+      if (Status status = options.stream->synchronize(); !status.ok()) return status;
+    }
+    if (request.operation != Operation::kBarrier) move(request);
+    recorder_.record_end(recorder_.record_call(request, rank_), {});
+    traffic_.count_operation();
+    if (const int64_t sent = bytes_sent_by_rings(request, rank_, size_); sent > 0) traffic_.count_sent(sent);
+    *out_work = &done;
+    return {};
   }
 
   void abort(const char* reason) noexcept override {
@@ -84,21 +70,7 @@ class LocalGroup final : public ProcessGroup {
   }
 
  private:
-  Status run(const CallOptions& options, const Request& request, Work** out_work) noexcept {
-    *out_work = nullptr;
-    if (!failure_.ok()) return failure_;
-    if (Status status = check_request(request, rank_, size_); !status.ok()) return status;
-    if (options.stream != nullptr) {
-      if (Status status = options.stream->synchronize(); !status.ok()) return status;
-    }
-    if (request.operation != Operation::kBarrier) move(request);
-    recorder_.record_end(recorder_.record_call(request, rank_), {});
-    traffic_.count_operation();
-    if (const int64_t sent = bytes_sent_by_rings(request, rank_, size_); sent > 0) traffic_.count_sent(sent);
-    *out_work = &done;
-    return {};
-  }
-
+  // A reduction of equal values is left to be one of them.
   void move(const Request& request) const noexcept {
     const size_t bytes = std::min(bytes_of(request.in), bytes_of(request.out));
     if (bytes == 0 || (kind_ == kMeta && bytes > kLargestContent)) return;

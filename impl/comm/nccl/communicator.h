@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/collectives/request.h"
+#include "comm/collectives/operands.h"
 #include "comm/nccl/nccl_functions.h"
 
 namespace halftone::nccl {

@@ -19,7 +19,8 @@ class NcclGroup final : public ProcessGroup {
   NcclGroup(const NcclFunctions& nccl, const GroupOptions& options)
       : rank_(options.rank), size_(options.size), device_(options.device->index()), thread_(nccl, options) {}
 
-  Status start(const GroupOptions& options, const ncclUniqueId& id, Clock::time_point deadline) {
+  // As NcclThread::start.
+  Status connect(const GroupOptions& options, const ncclUniqueId& id, Clock::time_point deadline) {
     return thread_.start(options, id, deadline);
   }
 
@@ -33,32 +34,7 @@ class NcclGroup final : public ProcessGroup {
   int32_t rank() const noexcept override { return rank_; }
   int32_t size() const noexcept override { return size_; }
 
-  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                    Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kAllReduce, .reduce_op = op, .in = in, .out = out}, out_work);
-  }
-  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kAllGather, .in = in, .out = out}, out_work);
-  }
-  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                        Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kReduceScatter, .reduce_op = op, .in = in, .out = out}, out_work);
-  }
-  Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kBroadcast, .peer = root, .in = data, .out = data}, out_work);
-  }
-  Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
-  }
-  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
-  }
-  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kReceive, .peer = peer, .in = data, .out = data}, out_work);
-  }
-  Status barrier(const CallOptions& options, Work** out_work) noexcept override {
-    return submit(options, {.operation = Operation::kBarrier}, out_work);
-  }
+  Status start(const CallOptions& options, const Request& request, Work** out_work) noexcept override;
 
   void abort(const char* reason) noexcept override {
     fail(Status::failure(Code::kPeerLost, "rank %d aborted the group: %s", thread_.names()[rank_], reason));
@@ -79,7 +55,6 @@ class NcclGroup final : public ProcessGroup {
   }
 
  private:
-  Status submit(const CallOptions& options, const Request& request, Work** out_work) noexcept;
   Status mark_ready(const CallOptions& options, NcclWork& work) const noexcept;
 
   const OwnerProcess owner_;
@@ -89,17 +64,15 @@ class NcclGroup final : public ProcessGroup {
   NcclThread thread_;
 };
 
-Status NcclGroup::submit(const CallOptions& options, const Request& request, Work** out_work) noexcept {
+Status NcclGroup::start(const CallOptions& options, const Request& request, Work** out_work) noexcept {
   *out_work = nullptr;
   if (!owner_.is_here()) {
     return Status::failure(Code::kState, "the group belongs to process %d, and this is a child of it", owner_.id());
   }
   if (Status status = check_request(request, rank_, size_); !status.ok()) return status;
-  Request call = request;
-  call.hash = options.hash;
   Status result;
   const Status thrown = guarded([&] {
-    const Ref<NcclWork> work = make_ref<NcclWork>(call, options.is_deterministic != 0, device_);
+    const Ref<NcclWork> work = make_ref<NcclWork>(request, options.hash, options.is_deterministic != 0, device_);
     result = mark_ready(options, *work);
     if (result.ok()) result = thread_.submit(work);
     if (result.ok()) *out_work = Ref<NcclWork>(work).detach();
@@ -178,7 +151,7 @@ Status make_group(const NcclFunctions& nccl, const GroupOptions& options, Proces
   ncclUniqueId id;
   Status status = exchange_id(nccl, options, roster, &id);
   auto group = std::make_unique<NcclGroup>(nccl, options);
-  if (status.ok()) status = group->start(options, id, deadline);
+  if (status.ok()) status = group->connect(options, id, deadline);
   if (!status.ok()) return options.size > 1 ? roster.blame(status) : status;
   if (options.size > 1) roster.finish();
   *out = group.release();

@@ -211,7 +211,8 @@ Status NcclThread::compare_calls(const std::vector<Ref<NcclWork>>& works) {
   for (const Ref<NcclWork>& work : works) {
     const uint64_t sequence = is_message(*work) ? work->message : work->position;
     if (sequence > kComparedCalls && !checks_all_calls_) continue;
-    Status status = board_.compare_call(work->request(), header_of(work->request(), seat_.rank, sequence, 0));
+    Status status =
+        board_.compare_call(work->request(), header_of(work->request(), work->hash(), seat_.rank, sequence));
     if (!status.ok()) return status;
   }
   return {};
@@ -257,7 +258,7 @@ Status NcclThread::trouble_of(NcclWork& work) {
 
 Status NcclThread::timeout_of(const NcclWork& work) {
   const uint64_t sequence = is_message(work) ? work.message : work.position;
-  const Header header = header_of(work.request(), seat_.rank, sequence, 0);
+  const Header header = header_of(work.request(), work.hash(), seat_.rank, sequence);
   if (Status status = board_.compare_call(work.request(), header); !status.ok()) return status;
   const HeaderText call(header, names_);
   std::vector<int32_t> missing;

@@ -5,8 +5,9 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "comm/collectives/request.h"
+#include "comm/group/request.h"
 #include "comm/nccl/cuda_call.h"
+#include "comm/work.h"
 #include "core/owner_process.h"
 #include "core/ref.h"
 
@@ -14,8 +15,8 @@ namespace halftone::nccl {
 
 class NcclWork final : public RefCounted, public Work {
  public:
-  NcclWork(const Request& request, bool is_deterministic, int device)
-      : request_(request), is_deterministic_(is_deterministic), ready_(device), done_(device) {}
+  NcclWork(const Request& request, uint64_t hash, bool is_deterministic, int device)
+      : request_(request), hash_(hash), is_deterministic_(is_deterministic), ready_(device), done_(device) {}
 
   void destroy() noexcept override { release(); }
   bool is_done() noexcept override;
@@ -25,6 +26,7 @@ class NcclWork final : public RefCounted, public Work {
   Status wait_on(Stream& stream) noexcept override;
 
   const Request& request() const noexcept { return request_; }
+  uint64_t hash() const noexcept { return hash_; }  // CallOptions::hash
   bool is_deterministic() const noexcept { return is_deterministic_; }
   // The point of the caller's stream that the operation comes after.
   CudaPoint& ready() noexcept { return ready_; }
@@ -44,6 +46,7 @@ class NcclWork final : public RefCounted, public Work {
  private:
   const OwnerProcess owner_;
   const Request request_;
+  const uint64_t hash_;
   const bool is_deterministic_;
   CudaPoint ready_;
   CudaPoint done_;

@@ -92,49 +92,27 @@ class HostOperandGroup final : public ProcessGroup {
   int32_t rank() const noexcept override { return rank_; }
   int32_t size() const noexcept override { return size_; }
 
-  Status all_reduce(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                    Work** out_work) noexcept override {
-    return run(options, in, out, out_work, [&](ProcessGroup& group, const auto& call, auto&&... rest) {
-      return group.all_reduce(call, op, rest...);
-    });
-  }
-  Status all_gather(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return run(options, in, out, out_work,
-               [&](ProcessGroup& group, const auto& call, auto&&... rest) { return group.all_gather(call, rest...); });
-  }
-  Status reduce_scatter(const CallOptions& options, ReduceOp op, const View& in, const View& out,
-                        Work** out_work) noexcept override {
-    return run(options, in, out, out_work, [&](ProcessGroup& group, const auto& call, auto&&... rest) {
-      return group.reduce_scatter(call, op, rest...);
-    });
-  }
-  Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept override {
-    return run(options, in, out, out_work,
-               [&](ProcessGroup& group, const auto& call, auto&&... rest) { return group.all_to_all(call, rest...); });
-  }
-  Status broadcast(const CallOptions& options, int32_t root, const View& data, Work** out_work) noexcept override {
-    return run(options, data, data, out_work,
-               [&](ProcessGroup& group, const auto& call, const View&, const View& on, Work** work) {
-                 return group.broadcast(call, root, on, work);
-               });
-  }
-  Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
-    return run(options, data, data, out_work,
-               [&](ProcessGroup& group, const auto& call, const View&, const View& on, Work** work) {
-                 return group.send(call, peer, on, work);
-               });
-  }
-  Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept override {
-    return run(options, data, data, out_work,
-               [&](ProcessGroup& group, const auto& call, const View&, const View& on, Work** work) {
-                 return group.receive(call, peer, on, work);
-               });
-  }
-  Status barrier(const CallOptions& options, Work** out_work) noexcept override {
+  Status start(const CallOptions& options, const Request& request, Work** out_work) noexcept override {
     *out_work = nullptr;
     ProcessGroup* group = nullptr;
     if (Status status = find(&group); !status.ok()) return status;
-    return group->barrier(options, out_work);
+    if (request.operation == Operation::kBarrier) return group->start(options, request, out_work);
+    ContextDevice& device = gpu(*context_, rank_);
+    CallOptions call = options;
+    call.stream = &device.device->stream();
+    call.is_deterministic = 1;
+    // Operands that the group refuses have no copies.
+    if (!is_contiguous(request.in) || !is_contiguous(request.out)) return group->start(call, request, out_work);
+    auto work = std::make_unique<CopiedWork>(device, request.in, request.out);
+    Request moved = request;
+    moved.in = work->in(request.in);
+    moved.out = work->out(request.out);
+    Work* started = nullptr;
+    Status status = group->start(call, moved, &started);
+    if (!status.ok()) return status;
+    work->set(started);
+    *out_work = work.release();
+    return {};
   }
 
   void abort(const char* reason) noexcept override {
@@ -167,26 +145,6 @@ class HostOperandGroup final : public ProcessGroup {
     } catch (const Error& error) {
       return Status::failure(error.code(), "%s", error.what());
     }
-  }
-
-  template <class Start>
-  Status run(const CallOptions& options, const View& in, const View& out, Work** out_work, Start&& start) noexcept {
-    *out_work = nullptr;
-    ProcessGroup* group = nullptr;
-    if (Status status = find(&group); !status.ok()) return status;
-    ContextDevice& device = gpu(*context_, rank_);
-    // Operands that the group refuses have no copies.
-    CallOptions call = options;
-    call.stream = &device.device->stream();
-    call.is_deterministic = 1;
-    if (!is_contiguous(in) || !is_contiguous(out)) return start(*group, call, in, out, out_work);
-    auto work = std::make_unique<CopiedWork>(device, in, out);
-    Work* started = nullptr;
-    Status status = start(*group, call, work->in(in), work->out(out), &started);
-    if (!status.ok()) return status;
-    work->set(started);
-    *out_work = work.release();
-    return {};
   }
 
   const Ref<Context> context_;

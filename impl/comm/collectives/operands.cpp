@@ -1,4 +1,4 @@
-#include "comm/collectives/request.h"
+#include "comm/collectives/operands.h"
 
 #include <functional>
 

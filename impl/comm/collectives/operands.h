@@ -1,35 +1,14 @@
-// One operation as a rank calls it, with the checks that every group makes before it starts one. Used by the groups on
-// the caller's thread and on their own. Pure functions.
+// The operands of a request: the checks that every group makes before it starts one, and where its parts are. Used by
+// the groups on the caller's thread and on their own. Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
-#include "comm/process_group.h"
+#include "comm/group/request.h"
+#include "core/status.h"
 
 namespace halftone {
-
-enum class Operation : int32_t {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast,
-  kAllToAll,
-  kBarrier,
-  kSend,     // of `in`, which is `out` as well
-  kReceive,  // into `out`, which is `in` as well
-};
-
-struct Request {
-  Operation operation = Operation::kBarrier;
-  ReduceOp reduce_op = ReduceOp::kSum;  // read by kAllReduce and kReduceScatter
-  int32_t peer = 0;                     // the root of kBroadcast, the other rank of kSend and kReceive
-  View in = {};                         // kBarrier has no operands
-  View out = {};
-  uint64_t hash = 0;
-
-  // Elements that one rank contributes, or receives from a reduction.
-  int64_t count() const { return operation == Operation::kReduceScatter ? out.numel() : in.numel(); }
-};
 
 // Two ranks take part in these, all ranks in the others.
 inline bool has_two_ranks(Operation operation) {
@@ -56,7 +35,7 @@ inline std::byte* address_of(const View& view, int64_t element) {
 // The bytes of operands that a rank sends, if parts go from each rank to the next.
 int64_t bytes_sent_by_rings(const Request& request, int32_t rank, int32_t size) noexcept;
 
-// Returns INVALID_ARGUMENT, DTYPE_MISMATCH or SHAPE_MISMATCH for operands that the operation does not take.
+// Returns INVALID_ARGUMENT, DTYPE_MISMATCH or SHAPE_MISMATCH for operands that the operation does not accept.
 Status check_request(const Request& request, int32_t rank, int32_t size) noexcept;
 
 }  // namespace halftone
