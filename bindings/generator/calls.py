@@ -160,7 +160,12 @@ class Builder:
         self.call.results.append((mine, argument["name"], "handles"))
 
     def add_numbers(self, argument: dict) -> None:
-        self.take(argument, "const Integers&", "data_of({0})")
+        if argument["type"] != "const int32_t*":
+            self.take(argument, "const Integers&", "data_of({0})")
+            return
+        name = self.parameter_name(argument)
+        self.call.setup.append(f'const auto c_{name} = narrowed("{self.function["name"]}", "{name}", {name});')
+        self.take(argument, "const Integers&", "data_of(c_{0})")
 
     def add_callback(self, argument: dict) -> None:
         """From its success on the library owns the function (swig/callbacks.h)."""

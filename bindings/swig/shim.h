@@ -51,6 +51,16 @@ const Element* data_of(const std::vector<Element>& elements) {
   return elements.empty() ? nullptr : elements.data();
 }
 
+// Numbers of 32 bits in C.
+inline std::vector<int32_t> narrowed(const char* function, const char* name, const Integers& numbers) {
+  for (int64_t number : numbers) {
+    if (number != int32_t(number)) {
+      refuse(function, std::string(name) + " has " + std::to_string(number) + ", which has more than 32 bits");
+    }
+  }
+  return std::vector<int32_t>(numbers.begin(), numbers.end());
+}
+
 inline std::vector<const char*> pointers_of(const Texts& texts) {
   std::vector<const char*> pointers;
   for (const std::string& text : texts) pointers.push_back(text.c_str());

@@ -123,16 +123,24 @@ class ProcessGroup {
   Status all_to_all(const CallOptions& options, const View& in, const View& out, Work** out_work) noexcept {
     return start(options, {.operation = Operation::kAllToAll, .in = in, .out = out}, out_work);
   }
-  // Sends `data` to rank `peer`, which calls receive. Done when the memory may be written again, which may be before
-  // the peer has received it. A rank's messages to one peer arrive in the order of the calls; to rank() itself is
-  // INVALID_ARGUMENT. Over NCCL it is done when the peer has received it, so two ranks that exchange messages agree on
-  // who sends first.
+  // Messages to and from other ranks, done when all of them are: a send when the peer has received it. A rank's
+  // messages to one peer arrive in the order of its calls, and of the transfers of one call. The transfers of a batch
+  // do not wait for each other otherwise, so their order cannot deadlock. To rank() itself is INVALID_ARGUMENT.
+  Status batch(const CallOptions& options, const Transfer* transfers, int32_t count, Work** out_work) noexcept {
+    return start(options, {.operation = Operation::kMessages, .transfers = transfers, .transfer_count = count},
+                 out_work);
+  }
+  // A batch of one message. Done when the memory may be written again, which may be before the peer has received it.
+  // Over NCCL it is done when the peer has received it. So two ranks that exchange messages over NCCL call one batch
+  // each, or agree on who sends first.
   Status send(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
-    return start(options, {.operation = Operation::kSend, .peer = peer, .in = data, .out = data}, out_work);
+    const Transfer message{.direction = Operation::kSend, .peer = peer, .data = data};
+    return batch(options, &message, 1, out_work);
   }
   // Replaces `data` by that of the next send of rank `peer` to this rank, which has the same dtype and count.
   Status receive(const CallOptions& options, int32_t peer, const View& data, Work** out_work) noexcept {
-    return start(options, {.operation = Operation::kReceive, .peer = peer, .in = data, .out = data}, out_work);
+    const Transfer message{.direction = Operation::kReceive, .peer = peer, .data = data};
+    return batch(options, &message, 1, out_work);
   }
   // Done when every rank has called it.
   Status barrier(const CallOptions& options, Work** out_work) noexcept {

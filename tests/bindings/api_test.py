@@ -46,6 +46,13 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(ht.InvalidArgumentError, "htone_roll: shifts has 1 entries, expected 2"):
             x.roll([0, 1], [1])
 
+    def test_numbers_that_have_32_bits_in_c_are_not_cut(self):
+        group, x = ht.Group(ht.default_device(), "single"), ht.tensor([1.0])
+        with self.assertRaisesRegex(ht.InvalidArgumentError, "peers has 4294967296, which has more than 32 bits"):
+            group.batch([1 << 32], [ht.Direction.SEND], [x])
+        with self.assertRaisesRegex(ht.InvalidArgumentError, "peers=0 is this rank"):
+            group.batch([0], [ht.Direction.SEND], [x])
+
     def test_bytes_must_fill_the_shape(self):
         with self.assertRaisesRegex(ht.InvalidArgumentError, "data has 7 bytes, expected 8"):
             ht.Tensor.from_bytes(ht.default_device(), "f32", [2], bytes(7))

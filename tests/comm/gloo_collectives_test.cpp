@@ -1,6 +1,7 @@
 // Every operation of a group of processes gives the bits of a group of threads.
 #include <cstring>
 
+#include "batches.h"
 #include "gloo_ranks.h"
 #include "host_tensor.h"
 #include "rotation.h"
@@ -144,6 +145,28 @@ TEST(GlooCollectives, TwoRanksSendAndReceive) {
         EXPECT_TRUE(other.bytes() == expected.bytes());
       }
     }
+  });
+}
+
+// Small messages travel in their heads, large ones do not.
+TEST(GlooCollectives, BatchesCrossInAnyOrder) {
+  for (const int size : {2, 3, 4}) {
+    const GlooRanks ranks(size, [](GlooRank& rank) {
+      rank.join(rank.options());
+      expect_crossing_batches(*rank.group, {0, 3, 20'000});
+    });
+  }
+}
+
+// The groups end at once: nothing that a peer needs is left behind.
+TEST(GlooCollectives, TheOtherRanksOfABatchDoNotWaitForEachOther) {
+  const GlooRanks three(3, [](GlooRank& rank) {
+    rank.join(rank.options());
+    expect_that_peers_do_not_wait_for_each_other(*rank.group);
+  });
+  const GlooRanks two(2, [](GlooRank& rank) {
+    rank.join(rank.options());
+    expect_that_cuts_may_differ(*rank.group);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <map>
 
+#include "batches.h"
 #include "gloo_ranks.h"
 #include "host_tensor.h"
 
@@ -33,6 +34,7 @@ const std::map<std::string, std::function<Status(ProcessGroup& group)>> kOperati
        return result_of([&](Work** work) { return group.all_gather({}, view_of(own), view_of(all), work); });
      }},
     {"barrier", [](ProcessGroup& group) { return barrier_of(group); }},
+    {"batch", [](ProcessGroup& group) { return CrossingBatch(group, 30'000, 6, 2).run(); }},
     {"broadcast",
      [](ProcessGroup& group) {
        std::vector<float> values(300'000);
@@ -95,7 +97,7 @@ TEST_P(GlooKillTest, D1_AKilledRankIsNamedByAllOthersWhichFormANewGroup) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, GlooKillTest,
-                         testing::Values("all_gather", "all_reduce", "barrier", "broadcast", "reduce_scatter"),
+                         testing::Values("all_gather", "all_reduce", "barrier", "batch", "broadcast", "reduce_scatter"),
                          [](const testing::TestParamInfo<std::string>& info) { return info.param; });
 
 // One rank still waits for another when the third is killed: it does not wait until the deadline.

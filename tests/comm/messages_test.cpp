@@ -182,7 +182,7 @@ TEST(FlightRecorder, TellsTheLastOperationsWithTheirCalls) {
 TEST(FlightRecorder, KeepsTheLastSixtyFour) {
   FlightRecorder recorder;
   for (int i = 0; i < 100; ++i) {
-    const uint64_t number = recorder.record_call({}, 0);
+    const uint64_t number = recorder.record_call({});
     if (i < 98) recorder.record_start(number);
     if (i < 97) recorder.record_end(number, {});
   }

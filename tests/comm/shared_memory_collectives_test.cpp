@@ -1,6 +1,7 @@
 // Every operation over shared memory, between processes: bitwise equal to the group of threads.
 #include <initializer_list>
 
+#include "batches.h"
 #include "host_tensor.h"
 #include "sanitizers.h"
 #include "shared_memory_ranks.h"
@@ -192,6 +193,21 @@ TEST(SharedMemoryCollectives, ARankMayLeaveAfterItsLastOperation) {
     });
     ranks.expect_success();
   }
+}
+
+// Together more than the two halves of a segment's data.
+TEST(SharedMemoryCollectives, BatchesCrossInAnyOrder) {
+  for (const int size : {2, 3, 4}) {
+    SharedRanks ranks(size, [](Rank& rank) { expect_crossing_batches(*rank.group, {0, 3, 1001, 100'000}); });
+    ranks.expect_success();
+  }
+}
+
+TEST(SharedMemoryCollectives, TheOtherRanksOfABatchDoNotWaitForEachOther) {
+  SharedRanks three(3, [](Rank& rank) { expect_that_peers_do_not_wait_for_each_other(*rank.group); });
+  three.expect_success();
+  SharedRanks two(2, [](Rank& rank) { expect_that_cuts_may_differ(*rank.group); });
+  two.expect_success();
 }
 
 TEST(SharedMemoryCollectives, RanksMayBeThreads) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "batches.h"
 #include "host_tensor.h"
 #include "sanitizers.h"
 #include "shared_memory_ranks.h"
@@ -54,7 +55,8 @@ const Call kCalls[] = {{"all_reduce", [](ProcessGroup& group) { return all_reduc
                        {"all_gather", all_gather},
                        {"broadcast", broadcast},
                        {"reduce_scatter", reduce_scatter},
-                       {"barrier", barrier_of}};
+                       {"barrier", barrier_of},
+                       {"batch", [](ProcessGroup& group) { return CrossingBatch(group, 30'000, 6, 2).run(); }}};
 
 // A number that all processes of a test see.
 class SharedCount {

@@ -49,6 +49,13 @@ class StrictTransport final : public Transport {
     sent_.assign(sent_.size(), 0);
     return status;
   }
+  bool is_ready(const Awaited& awaited) noexcept override { return transport_.is_ready(awaited); }
+  Status await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept override {
+    return transport_.await_any(awaited, deadline);
+  }
+  Status await_released(int peer, Deadline deadline) noexcept override {
+    return transport_.await_released(peer, deadline);
+  }
   void withdraw() noexcept override { transport_.withdraw(); }
   Status abort(const Status& reason) noexcept override { return transport_.abort(reason); }
   void leave() noexcept override { transport_.leave(); }

@@ -48,6 +48,13 @@ typedef enum htone_reduce_op {
   HTONE_REDUCE_OP_MAX_ENUM = 0x7FFFFFFF /**< not an operation: fixes the size of the type */
 } htone_reduce_op;
 
+/** The direction of a message. */
+typedef enum htone_direction {
+  HTONE_DIRECTION_SEND = 1,             /**< from this rank */
+  HTONE_DIRECTION_RECEIVE = 2,          /**< to this rank */
+  HTONE_DIRECTION_MAX_ENUM = 0x7FFFFFFF /**< not a direction: fixes the size of the type */
+} htone_direction;
+
 /** Reduces the tensors of all ranks. Every rank receives the result.
  *
  * @param[in] group borrowed.
@@ -114,9 +121,30 @@ HTONE_API htone_status htone_group_broadcast(htone_group* group, int32_t root, h
 HTONE_API htone_status htone_group_all_to_all(htone_group* group, htone_tensor* in, htone_tensor* out,
                                               htone_work** out_work);
 
-/** Sends a tensor to one rank, which calls htone_group_receive. The messages of one rank to another arrive in the order
- * of the calls. The operation is done when the tensor may be written again, which is before it has arrived; after two
- * messages that were not received it waits.
+/** Exchanges messages with other ranks: tensors that are sent and tensors that are received. The operation is done when
+ * all messages are, a message that is sent when it was received. The messages of one rank to another arrive in the
+ * order of the calls, and of the entries of one call. Otherwise the messages of a batch do not wait for each other, so
+ * no order of entries can deadlock. The other ranks may divide the same messages into calls in another way.
+ *
+ * @param[in] group borrowed.
+ * @param[in] count number of messages; 0 does nothing.
+ * @param[in] peers [count] the other rank of each message.
+ * @param[in] directions [count] the htone_direction of each message.
+ * @param[in] tensors [count]; any shapes and dtypes, kept until the operation is done. Those that are received are
+ *   written, and must not overlap the others.
+ * @param[out] out_work as in htone_group_all_reduce; optional.
+ * @errors INVALID_HANDLE, INVALID_ARGUMENT, STATE, COMM, PEER_LOST, TIMEOUT, OUT_OF_MEMORY.
+ * @since 0.1
+ */
+HTONE_API htone_status htone_group_batch(htone_group* group, size_t count, const int32_t* peers,
+                                         const int32_t* directions, htone_tensor* const* tensors,
+                                         htone_work** out_work);
+
+/** Sends a tensor to one rank, which calls htone_group_receive or htone_group_batch. The messages of one rank to
+ * another arrive in the order of the calls. The operation is done when the tensor may be written again, which is before
+ * it has arrived; after two messages that were not received it waits. In a group of the kind "nccl" it is done when the
+ * tensor has arrived: there two ranks that exchange tensors call htone_group_batch, or agree on which of them sends
+ * first.
  *
  * @param[in] group borrowed.
  * @param[in] peer another rank.

@@ -37,19 +37,53 @@ void require_rank(const Group& group, int32_t rank, const char* argument) {
   }
 }
 
-void require_peer(const Group& group, int32_t peer) {
-  require_rank(group, peer, "peer");
-  if (peer == group.process_group().rank()) fail(Code::kInvalidArgument, "peer", "peer=%d is this rank", peer);
+void require_peer(const Group& group, int32_t peer, const char* argument) {
+  require_rank(group, peer, argument);
+  if (peer != group.process_group().rank()) return;
+  fail(Code::kInvalidArgument, argument, "%s=%d is this rank", argument, peer);
 }
+
+// The batch of a call, whose arrays have `count` entries.
+class Batch {
+ public:
+  Batch(const Group& group, size_t count, const int32_t* peers, const int32_t* directions,
+        htone_tensor* const* tensors) {
+    if (count > INT32_MAX) fail(Code::kInvalidArgument, "count", "count=%zu is too large", count);
+    if (count == 0) return;
+    require_memory(peers, "peers");
+    require_memory(directions, "directions");
+    const std::vector<Tensor> all = held_objects(count, tensors, "tensors");
+    for (size_t i = 0; i < count; ++i) add(group, peers[i], directions[i], all[i]);
+  }
+
+  const std::vector<Transfer>& transfers() const noexcept { return transfers_; }
+  const GroupTensors& tensors() const noexcept { return tensors_; }
+
+ private:
+  void add(const Group& group, int32_t peer, int32_t direction, const Tensor& tensor) {
+    if (direction != HTONE_DIRECTION_SEND && direction != HTONE_DIRECTION_RECEIVE) {
+      fail(Code::kInvalidArgument, "directions", "directions has %d, which is no htone_direction", direction);
+    }
+    require_peer(group, peer, "peers");
+    const bool sends = direction == HTONE_DIRECTION_SEND;
+    sends ? require_device(group, tensor, "tensors") : require_result(group, tensor, "tensors");
+    (sends ? tensors_.sent : tensors_.received).push_back(tensor);
+    transfers_.push_back(
+        {.direction = sends ? Operation::kSend : Operation::kReceive, .peer = peer, .data = tensor.view()});
+  }
+
+  std::vector<Transfer> transfers_;
+  GroupTensors tensors_;
+};
 
 // Starts an operation, start(options, &work). Its handle goes to the caller, who waits here without one.
 template <class Start>
-void run(const Ref<Group>& group, const Tensor& in, const Tensor& out, htone_work** out_work, Start&& start) {
+void run(const Ref<Group>& group, GroupTensors tensors, htone_work** out_work, Start&& start) {
   const CallOptions options{
       .stream = &group->device().device->stream(), .hash = 0, .is_deterministic = group->is_deterministic() ? 1 : 0};
   Work* started = nullptr;
   check(start(options, &started));
-  const Ref<GroupWork> work = make_ref<GroupWork>(group, OwnedWork(started), in, out);
+  const Ref<GroupWork> work = make_ref<GroupWork>(group, OwnedWork(started), std::move(tensors));
   if (out_work == nullptr) {
     work->wait();
   } else {
@@ -68,7 +102,7 @@ htone_status run_into(htone_group* group, htone_tensor* in, htone_tensor* out, h
         const auto written = hold(out, "out");
         require_device(*shared, *read, "in");
         require_result(*shared, *written, "out");
-        run(shared.reference(), *read, *written, out_work, [&](const CallOptions& options, Work** work) {
+        run(shared.reference(), {.in = *read, .out = *written}, out_work, [&](const CallOptions& options, Work** work) {
           return start(shared->process_group(), options, read->view(), written->view(), work);
         });
       },
@@ -88,7 +122,7 @@ htone_status run_on(htone_group* group, htone_tensor* tensor, bool writes, htone
         } else {
           require_device(*shared, *data, "tensor");
         }
-        run(shared.reference(), *data, writes ? *data : Tensor(), out_work,
+        run(shared.reference(), {.in = *data, .out = writes ? *data : Tensor()}, out_work,
             [&](const CallOptions& options, Work** work) { return start(*shared, options, data->view(), work); });
       },
       function);
@@ -137,7 +171,7 @@ htone_status htone_group_broadcast(htone_group* group, int32_t root, htone_tenso
 htone_status htone_group_send(htone_group* group, int32_t peer, htone_tensor* tensor, htone_work** out_work) {
   return run_on(group, tensor, false, out_work, __func__,
                 [&](const Group& ranks, const CallOptions& options, const View& data, Work** work) {
-                  require_peer(ranks, peer);
+                  require_peer(ranks, peer, "peer");
                   return ranks.process_group().send(options, peer, data, work);
                 });
 }
@@ -145,15 +179,26 @@ htone_status htone_group_send(htone_group* group, int32_t peer, htone_tensor* te
 htone_status htone_group_receive(htone_group* group, int32_t peer, htone_tensor* tensor, htone_work** out_work) {
   return run_on(group, tensor, true, out_work, __func__,
                 [&](const Group& ranks, const CallOptions& options, const View& data, Work** work) {
-                  require_peer(ranks, peer);
+                  require_peer(ranks, peer, "peer");
                   return ranks.process_group().receive(options, peer, data, work);
                 });
+}
+
+htone_status htone_group_batch(htone_group* group, size_t count, const int32_t* peers, const int32_t* directions,
+                               htone_tensor* const* tensors, htone_work** out_work) {
+  return guard([&] {
+    const auto shared = hold(group, "group");
+    const Batch batch(*shared, count, peers, directions, tensors);
+    run(shared.reference(), batch.tensors(), out_work, [&](const CallOptions& options, Work** work) {
+      return shared->process_group().batch(options, batch.transfers().data(), static_cast<int32_t>(count), work);
+    });
+  });
 }
 
 htone_status htone_group_barrier(htone_group* group, htone_work** out_work) {
   return guard([&] {
     const auto shared = hold(group, "group");
-    run(shared.reference(), Tensor(), Tensor(), out_work,
+    run(shared.reference(), {}, out_work,
         [&](const CallOptions& options, Work** work) { return shared->process_group().barrier(options, work); });
   });
 }

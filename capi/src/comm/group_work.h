@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "comm/group.h"
 #include "core/error.h"
@@ -10,14 +11,23 @@
 
 namespace halftone::capi {
 
+// The tensors of one operation. Either list has those of a batch.
+struct GroupTensors {
+  Tensor in;
+  Tensor out;
+  std::vector<Tensor> sent;
+  std::vector<Tensor> received;
+};
+
 class GroupWork final : public RefCounted {
  public:
-  GroupWork(Ref<Group> group, OwnedWork work, Tensor in, Tensor out)
-      : group_(std::move(group)), work_(std::move(work)), in_(std::move(in)), out_(std::move(out)) {}
+  GroupWork(Ref<Group> group, OwnedWork work, GroupTensors tensors)
+      : group_(std::move(group)), work_(std::move(work)), tensors_(std::move(tensors)) {}
   ~GroupWork() override {
     if (work_->is_done()) return;
     try {
-      group_->keep(std::move(work_), std::make_shared<std::pair<Tensor, Tensor>>(in_, out_));
+      auto memory = std::make_shared<GroupTensors>(std::move(tensors_));
+      group_->keep(std::move(work_), std::move(memory));
     } catch (const std::bad_alloc&) {
       static_cast<void>(work_->wait());  // then the memory may go
     }
@@ -27,15 +37,15 @@ class GroupWork final : public RefCounted {
   // Throws the operation's error.
   void wait() const {
     const Status status = work_->wait();
-    if (out_.defined()) out_.bump_version();
+    if (tensors_.out.defined()) tensors_.out.bump_version();
+    for (const Tensor& tensor : tensors_.received) tensor.bump_version();
     check(status);
   }
 
  private:
   const Ref<Group> group_;
   OwnedWork work_;
-  const Tensor in_;
-  const Tensor out_;
+  GroupTensors tensors_;
 };
 
 }  // namespace halftone::capi

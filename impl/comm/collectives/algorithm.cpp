@@ -38,11 +38,9 @@ Exchange direct(Operation operation, double size, bool is_shared) {
       return {.rounds = 1, .messages = others, .operands = is_shared && others > 1 ? 1 : others};
     case Operation::kBarrier:
       return {.rounds = 1, .messages = others, .operands = 0};
-    case Operation::kSend:
-    case Operation::kReceive:
-      return {.rounds = 1, .messages = 1, .operands = 1};
+    default:
+      return kNone;
   }
-  return kNone;
 }
 
 Exchange tree(Operation operation, int64_t bytes, int32_t size) {

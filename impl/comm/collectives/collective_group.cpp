@@ -1,7 +1,9 @@
 #include "comm/collectives/collective_group.h"
 
-#include <new>
 #include <utility>
+
+#include "comm/collectives/operands.h"
+#include "comm/guarded.h"
 
 namespace halftone {
 
@@ -44,11 +46,13 @@ Status CollectiveGroup::start(const CallOptions& options, const Request& request
   if (options.stream != nullptr) {
     if (Status status = options.stream->synchronize(); !status.ok()) return status;
   }
-  Ref<PendingWork> work = Ref<PendingWork>::adopt(new (std::nothrow) PendingWork(request, options.hash));
-  if (!work) return Status::failure(Code::kOutOfMemory, "no memory for an operation of a group");
-  if (Status status = thread_.submit(work); !status.ok()) return status;
-  *out_work = work.detach();
-  return {};
+  Status result;
+  const Status thrown = guarded([&] {
+    Ref<PendingWork> work = make_ref<PendingWork>(request, options.hash);
+    result = thread_.submit(work);
+    if (result.ok()) *out_work = work.detach();
+  });
+  return thrown.ok() ? result : thrown;
 }
 
 }  // namespace halftone

@@ -22,14 +22,8 @@ Collectives::Collectives(Transport& transport)
 }
 
 Status Collectives::run(const Request& request, uint64_t hash, Deadline deadline) noexcept {
-  if (has_two_ranks(request.operation)) {
-    const Call call{.request = request,
-                    .hash = hash,
-                    .rank = rank_,
-                    .sequence = 0,
-                    .deadline = deadline,
-                    .slice = {.begin = 0, .count = request.count()}};
-    Status status = request.operation == Operation::kSend ? send(call) : receive(call);
+  if (request.operation == Operation::kMessages) {
+    Status status = run_messages(request, hash, deadline);
     return status.ok() ? status : fail(status);
   }
   transport_.begin(++sequence_);
@@ -65,7 +59,7 @@ int64_t Collectives::slice_count(const Request& request, Algorithm algorithm) co
 Status Collectives::run_slices(const Request& request, uint64_t hash, Deadline deadline) noexcept {
   const bool is_divided = request.operation == Operation::kAllToAll;
   const int64_t count = is_divided ? request.count() / size_ : request.count();
-  Call call{.request = request, .hash = hash, .rank = rank_, .sequence = sequence_, .deadline = deadline, .slice = {}};
+  Call call{.request = request, .hash = hash, .sequence = sequence_, .deadline = deadline, .slice = {}};
   if (Status status = measure_once(call); !status.ok()) return status;
   call.algorithm = algorithm_for(request);
   const int64_t longest = slice_count(request, call.algorithm);
@@ -116,8 +110,7 @@ Status Collectives::run_rounds(const Call& call) noexcept {
       return all_to_all(call);
     case Operation::kBarrier:
       return is_tree ? barrier_by_tree(call) : barrier(call);
-    case Operation::kSend:
-    case Operation::kReceive:
+    default:
       break;
   }
   return Status::failure(Code::kInternal, "an unknown operation");
@@ -176,44 +169,6 @@ Status Collectives::barrier(const Call& call) noexcept {
   return status.ok() ? copy_round(call, 0, [](int) { return Message{}; }) : status;
 }
 
-// The copy lets two ranks send to each other before either receives.
-Status Collectives::send(const Call& call) noexcept {
-  const int peer = call.request.peer;
-  const auto is_to_peer = [&](const Letter& letter) { return letter.peer == peer; };
-  if (std::count_if(letters_.begin(), letters_.end(), is_to_peer) == kMaxLetters) {
-    if (Status status = drain(call.deadline); !status.ok()) return status;
-  }
-  Message message = call.part(call.request.in, call.slice);
-  Letter letter{.data = std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[static_cast<size_t>(message.bytes)]),
-                .peer = peer};
-  if (letter.data == nullptr) return Status::failure(Code::kOutOfMemory, "no memory for a message of a group");
-  copy_bytes(message.data, letter.data.get(), message.bytes);
-  message.data = letter.data.get();
-  message.header = header_of(call.request, call.hash, rank_, ++sent_[static_cast<size_t>(peer)]);
-  letters_.push_back(std::move(letter));  // has room
-  Status status = transport_.send(peer, message);
-  if (status.ok()) traffic_.count_sent(message.bytes);
-  if (status.ok()) traffic_.count_operation();
-  return status;
-}
-
-Status Collectives::receive(const Call& call) noexcept {
-  const int peer = call.request.peer;
-  const Call numbered{.request = call.request,
-                      .hash = call.hash,
-                      .rank = rank_,
-                      .sequence = ++received_[static_cast<size_t>(peer)],
-                      .deadline = call.deadline,
-                      .slice = call.slice};
-  const Message target = call.part(call.request.out, call.slice);
-  Message message;
-  if (Status status = receive(numbered, 0, peer, target, &message); !status.ok()) return status;
-  copy_bytes(message.data, const_cast<void*>(target.data), target.bytes);
-  release_held();
-  traffic_.count_operation();
-  return {};
-}
-
 // data(peer) is the message for a peer.
 template <class Data>
 Status Collectives::send_to_all(const Call& call, int32_t round, Data&& data) noexcept {
@@ -227,16 +182,17 @@ Status Collectives::send_to_all(const Call& call, int32_t round, Data&& data) no
   return {};
 }
 
+Status Collectives::receive(const Call& call, int32_t round, int peer, const Message& place, Message* out) noexcept {
+  return receive(call.header(round), call.deadline, peer, place, out);
+}
+
 // The message is held until it is released. Its size is checked as well: it may come from another process. `place`
 // tells the size, and where the data may arrive.
-Status Collectives::receive(const Call& call, int32_t round, int peer, const Message& place, Message* out) noexcept {
-  const Header own = call.header(round);
+Status Collectives::receive(const Header& own, Deadline deadline, int peer, const Message& place,
+                            Message* out) noexcept {
   transport_.expect(peer, const_cast<void*>(place.data), place.bytes);
-  const Status status = transport_.receive(peer, call.deadline, out);
-  if (status.code == Code::kTimeout) {
-    return Status::failure(Code::kTimeout, "rank %d waited for rank %d in %s until the deadline", names_[rank_],
-                           names_[peer], HeaderText(own, names_).text);
-  }
+  const Status status = transport_.receive(peer, deadline, out);
+  if (status.code == Code::kTimeout) return timeout_of(peer, own);
   if (!status.ok()) return status;
   is_held_[static_cast<size_t>(peer)] = true;
   traffic_.count_received(out->bytes);
@@ -245,6 +201,11 @@ Status Collectives::receive(const Call& call, int32_t round, int peer, const Mes
   return Status::failure(Code::kComm, "rank %d sent %lld bytes in %s, expected %lld", names_[peer],
                          static_cast<long long>(out->bytes), HeaderText(own, names_).text,
                          static_cast<long long>(place.bytes));
+}
+
+Status Collectives::timeout_of(int peer, const Header& own) const noexcept {
+  return Status::failure(Code::kTimeout, "rank %d waited for rank %d in %s until the deadline", names_[rank_],
+                         names_[peer], HeaderText(own, names_).text);
 }
 
 // Gets part `own` of all ranks' inputs and reduces them into `out`.

@@ -17,6 +17,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/collectives/operation_slice.h"
@@ -28,9 +29,9 @@ class Collectives {
  public:
   explicit Collectives(Transport& transport);
 
-  // Blocks until the operation is done, or for a send until its data is copied: then a message is in flight until the
-  // next operation of all ranks, or finish(). A failure aborts the group, and is returned by every later call. `hash`
-  // as in CallOptions. REQUIRES: check_request(request) is OK
+  // Blocks until the operation is done, or for a send alone until its data is copied: then a message is in flight until
+  // the next operation of all ranks, or finish(). A failure aborts the group, and is returned by every later call.
+  // `hash` as in CallOptions. REQUIRES: check_request(request) is OK
   Status run(const Request& request, uint64_t hash, Deadline deadline) noexcept;
   // Waits until the transport needs nothing of this rank's memory for the messages that it has sent. Comes last.
   void finish(Deadline deadline) noexcept;
@@ -48,6 +49,11 @@ class Collectives {
   struct Letter {
     std::unique_ptr<std::byte[]> data;
     int peer;
+  };
+  struct Batch {
+    std::span<const Transfer> transfers;
+    uint64_t hash;
+    Deadline deadline;
   };
   // Messages that measure, and the shortest times.
   struct Trials {
@@ -72,14 +78,14 @@ class Collectives {
   Status broadcast(const Call& call) noexcept;
   Status all_to_all(const Call& call) noexcept;
   Status barrier(const Call& call) noexcept;
-  Status send(const Call& call) noexcept;
-  Status receive(const Call& call) noexcept;
   Status drain(Deadline deadline) noexcept;
   Status fail(const Status& reason) noexcept;
 
   template <class Data>
   Status send_to_all(const Call& call, int32_t round, Data&& data) noexcept;
   Status receive(const Call& call, int32_t round, int peer, const Message& place, Message* out) noexcept;
+  Status receive(const Header& own, Deadline deadline, int peer, const Message& place, Message* out) noexcept;
+  Status timeout_of(int peer, const Header& own) const noexcept;
   Status reduce_round(const Call& call, Part own, void* out) noexcept;
   template <class Place>
   Status copy_round(const Call& call, int32_t round, Place&& place) noexcept;
@@ -91,6 +97,15 @@ class Collectives {
   Status send_to(const Call& call, int32_t round, int peer, Message message) noexcept;
   Status receive_into(const Call& call, int32_t round, int peer, const Message& target) noexcept;
   Status drain_round(const Call& call) noexcept;
+  // messages.cpp
+  Status run_messages(const Request& request, uint64_t hash, Deadline deadline) noexcept;
+  Status send_copy(const Batch& batch) noexcept;
+  Status exchange(const Batch& batch) noexcept;
+  Status exchange_with_ready(const Batch& batch, size_t* left) noexcept;
+  Status await_peer(const Batch& batch) noexcept;
+  Status await_received(int peer, Deadline deadline) noexcept;
+  Status send(const Transfer& transfer, uint64_t hash, Message message) noexcept;
+  Status receive(const Transfer& transfer, const Batch& batch) noexcept;
   // tree.cpp
   Status disseminate(const Call& call, std::byte* table, int64_t entry_bytes) noexcept;
   Status gather_table(const Call& call, std::byte** out_table, int64_t* out_bytes) noexcept;
@@ -123,6 +138,8 @@ class Collectives {
   std::vector<uint64_t> sent_;       // messages to each rank
   std::vector<uint64_t> received_;   // and from each
   std::vector<Letter> letters_;
+  std::vector<bool> is_over_;           // the transfers of a batch
+  std::vector<Awaited> awaited_;        // by the others
   std::unique_ptr<std::byte[]> table_;  // of all ranks' operands in a tree; messages point into it until a drain
   int64_t table_bytes_ = 0;
   std::optional<Algorithm> forced_;

@@ -6,7 +6,6 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "comm/collectives/header.h"
 #include "core/log.h"
 
 namespace halftone {
@@ -22,13 +21,12 @@ double milliseconds(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-uint64_t FlightRecorder::record_call(const Request& request, int32_t rank) noexcept {
+uint64_t FlightRecorder::record_call(const Request& request) noexcept {
   const std::lock_guard lock(mutex_);
   ++last_;
   Entry& entry = entries_[last_ % kEntries];
   entry.number = last_;
-  entry.request = request;
-  entry.rank = rank;
+  entry.call = CallRecord(request);
   entry.state = State::kWaiting;
   entry.called = Clock::now();
   return last_;
@@ -81,7 +79,7 @@ void FlightRecorder::tell_failure(const Status& failure, int32_t rank) const noe
 
 // Returns the bytes of the whole line.
 size_t FlightRecorder::describe(const Entry& entry, char* out, size_t capacity) const noexcept {
-  const CallText call(header_of(entry.request, 0, entry.rank, entry.number), names_);
+  const RecordText call(entry.call, names_);
   const double called = milliseconds(entry.called - begin_);
   const auto print = [&](const char* format, auto... values) {
     return static_cast<size_t>(std::snprintf(out, capacity, format, entry.number, called, call.text, values...));

@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include "comm/collectives/operands.h"
-#include "comm/rank_names.h"
+#include "comm/collectives/call_record.h"
 
 namespace halftone {
 
@@ -16,7 +15,7 @@ class FlightRecorder {
   explicit FlightRecorder(const RankNames& names = {}) : names_(names) {}
 
   // Returns the operation's number, from 1.
-  uint64_t record_call(const Request& request, int32_t rank) noexcept;
+  uint64_t record_call(const Request& request) noexcept;
   void record_start(uint64_t number) noexcept;
   void record_end(uint64_t number, const Status& result) noexcept;
 
@@ -32,8 +31,7 @@ class FlightRecorder {
   enum class State { kWaiting, kRunning, kEnded };
   struct Entry {
     uint64_t number = 0;
-    Request request;
-    int32_t rank = 0;
+    CallRecord call;
     State state = State::kWaiting;
     Status result;
     Clock::time_point called, started, ended;

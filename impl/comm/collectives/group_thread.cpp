@@ -26,7 +26,7 @@ Status GroupThread::submit(const Ref<PendingWork>& work) noexcept {
   if (!is_started_) {
     if (Status status = start(); !status.ok()) return status;
   }
-  work->number = recorder_.record_call(work->request(), rank_);
+  work->number = recorder_.record_call(work->request());
   PendingWork* entry = Ref<PendingWork>(work).detach();
   (first_ == nullptr ? first_ : last_->next) = entry;
   last_ = entry;

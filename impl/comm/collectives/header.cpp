@@ -6,9 +6,12 @@
 namespace halftone {
 namespace {
 
-constexpr const char* kOperationNames[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                           "all_to_all", "barrier",    "send",           "receive"};
+constexpr const char* kOperationNames[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all",
+                                           "barrier",    "send",       "receive",        "batch"};
 constexpr const char* kReductionNames[] = {"sum", "average", "min", "max"};
+
+// Others belong to an operation of all ranks.
+bool has_two_ranks(Operation operation) { return operation == Operation::kSend || operation == Operation::kReceive; }
 
 bool has_reduction(Operation operation) {
   return operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
@@ -16,16 +19,23 @@ bool has_reduction(Operation operation) {
 
 }  // namespace
 
-Header header_of(const Request& request, uint64_t hash, int32_t rank, uint64_t sequence, int32_t round) noexcept {
+Header header_of(const Request& request, uint64_t hash, uint64_t sequence, int32_t round) noexcept {
   Header header{.sequence = sequence, .hash = hash, .operation = request.operation, .round = round};
   if (request.operation == Operation::kBarrier) return header;
   header.count = request.count();
   header.dtype = request.in.dtype;
-  if (request.operation == Operation::kBroadcast || request.operation == Operation::kSend)
-    header.argument = request.peer;
-  if (request.operation == Operation::kReceive) header.argument = rank;
+  if (request.operation == Operation::kBroadcast) header.argument = request.peer;
   if (has_reduction(request.operation)) header.argument = static_cast<int32_t>(request.reduce_op);
   return header;
+}
+
+Header header_of(const Transfer& transfer, uint64_t hash, int32_t rank, uint64_t number) noexcept {
+  return {.sequence = number,
+          .hash = hash,
+          .count = transfer.data.numel(),
+          .operation = transfer.direction,
+          .dtype = transfer.data.dtype,
+          .argument = transfer.direction == Operation::kSend ? transfer.peer : rank};
 }
 
 CallText::CallText(const Header& header, const RankNames& names) noexcept {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "comm/collectives/operands.h"
+#include "comm/group/request.h"
 #include "comm/rank_names.h"
 
 namespace halftone {
@@ -21,8 +21,11 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
-// The header of a message that `rank` sends, or expects.
-Header header_of(const Request& request, uint64_t hash, int32_t rank, uint64_t sequence, int32_t round = 0) noexcept;
+// The header of a message of an operation of all ranks.
+Header header_of(const Request& request, uint64_t hash, uint64_t sequence, int32_t round = 0) noexcept;
+
+// The header of the message `number` between two ranks, from 1 on in each direction.
+Header header_of(const Transfer& transfer, uint64_t hash, int32_t rank, uint64_t number) noexcept;
 
 // Returns COMM with both ranks and both calls unless the headers are equal, or those of a send and its receive.
 Status compare(int own_rank, const Header& own, int peer_rank, const Header& peer, const RankNames& names) noexcept;

@@ -1,5 +1,6 @@
 #include "comm/collectives/operands.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace halftone {
@@ -22,17 +23,9 @@ Status check_reduction(ReduceOp op, DType dtype) {
   return {};
 }
 
-Status check_peer(const Request& request, int32_t rank, int32_t size) {
-  const bool is_broadcast = request.operation == Operation::kBroadcast;
-  if (!is_broadcast && !has_two_ranks(request.operation)) return {};
-  const char* name = is_broadcast ? "root" : "peer";
-  if (request.peer < 0 || request.peer >= size) {
-    return Status::failure(Code::kInvalidArgument, "%s is %d, expected 0 to %d", name, request.peer, size - 1);
-  }
-  if (!is_broadcast && request.peer == rank) {
-    return Status::failure(Code::kInvalidArgument, "peer is %d, which is this rank", rank);
-  }
-  return {};
+Status check_rank(const char* name, int32_t peer, int32_t size) {
+  if (peer >= 0 && peer < size) return {};
+  return Status::failure(Code::kInvalidArgument, "%s is %d, expected 0 to %d", name, peer, size - 1);
 }
 
 Status check_counts(const Request& request, int32_t size) {
@@ -61,18 +54,73 @@ const void* in_place_address(const Request& request, int32_t rank) {
   return request.operation == Operation::kAllToAll ? nullptr : request.out.data;
 }
 
-Status check_overlap(const Request& request, int32_t rank) {
+bool overlap(const View& a, const View& b) {
   const std::less<const void*> before;
-  const bool is_apart = !before(request.out.data, address_of(request.in, request.in.numel())) ||
-                        !before(request.in.data, address_of(request.out, request.out.numel()));
-  if (is_apart || request.in.data == in_place_address(request, rank)) return {};
+  return before(b.data, address_of(a, a.numel())) && before(a.data, address_of(b, b.numel()));
+}
+
+Status check_overlap(const Request& request, int32_t rank) {
+  if (!overlap(request.in, request.out) || request.in.data == in_place_address(request, rank)) return {};
   return Status::failure(Code::kInvalidArgument, "in and out overlap, but are not in place");
+}
+
+Status check_transfer(const Transfer& transfer, int32_t rank, int32_t size) {
+  if (transfer.direction != Operation::kSend && transfer.direction != Operation::kReceive) {
+    return Status::failure(Code::kInvalidArgument, "direction is %d, which is neither send nor receive",
+                           static_cast<int>(transfer.direction));
+  }
+  if (!is_valid(transfer.data.dtype)) return Status::failure(Code::kDtypeMismatch, "data has no valid dtype");
+  if (!is_contiguous(transfer.data)) return Status::failure(Code::kInvalidArgument, "data is not contiguous");
+  if (transfer.peer == rank) return Status::failure(Code::kInvalidArgument, "peer is %d, which is this rank", rank);
+  return check_rank("peer", transfer.peer, size);
+}
+
+// A message that arrives writes while the others are read and written.
+Status check_apart(std::span<const Transfer> transfers) {
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const bool writes =
+          transfers[i].direction == Operation::kReceive || transfers[j].direction == Operation::kReceive;
+      if (!writes || !overlap(transfers[i].data, transfers[j].data)) continue;
+      return Status::failure(Code::kInvalidArgument, "messages %zu and %zu of the batch overlap", j, i);
+    }
+  }
+  return {};
+}
+
+Status check_transfers(const Request& request, int32_t rank, int32_t size) {
+  if (request.transfer_count < 0 || (request.transfer_count > 0 && request.transfers == nullptr)) {
+    return Status::failure(Code::kInvalidArgument, "a batch of %d messages has no messages", request.transfer_count);
+  }
+  const std::span<const Transfer> transfers = transfers_of(request);
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    const Status status = check_transfer(transfers[i], rank, size);
+    if (status.ok()) continue;
+    if (transfers.size() == 1) return status;
+    return Status::failure(status.code, "message %zu of a batch: %.200s", i, status.message);
+  }
+  return check_apart(transfers);
 }
 
 }  // namespace
 
+int64_t bytes_of_transfers(const Request& request, Operation direction) noexcept {
+  int64_t bytes = 0;
+  for (const Transfer& transfer : transfers_of(request)) {
+    if (transfer.direction == direction) bytes += bytes_of(transfer.data);
+  }
+  return bytes;
+}
+
+int64_t messages_sent_by(const Request& request) noexcept {
+  if (request.operation != Operation::kMessages) return 1;
+  const auto transfers = transfers_of(request);
+  return std::count_if(transfers.begin(), transfers.end(),
+                       [](const Transfer& transfer) { return transfer.direction == Operation::kSend; });
+}
+
 int64_t bytes_sent_by_rings(const Request& request, int32_t rank, int32_t size) noexcept {
-  const int64_t in = request.in.numel() * static_cast<int64_t>(size_of(request.in.dtype)), others = size - 1;
+  const int64_t in = bytes_of(request.in), others = size - 1;
   switch (request.operation) {
     case Operation::kAllReduce:
       return 2 * in / size * others;
@@ -83,8 +131,8 @@ int64_t bytes_sent_by_rings(const Request& request, int32_t rank, int32_t size) 
       return in / size * others;
     case Operation::kBroadcast:
       return rank == request.peer ? in * others : 0;
-    case Operation::kSend:
-      return in;
+    case Operation::kMessages:
+      return bytes_of_transfers(request, Operation::kSend);
     default:
       return 0;
   }
@@ -92,6 +140,11 @@ int64_t bytes_sent_by_rings(const Request& request, int32_t rank, int32_t size) 
 
 Status check_request(const Request& request, int32_t rank, int32_t size) noexcept {
   if (request.operation == Operation::kBarrier) return {};
+  if (request.operation == Operation::kMessages) return check_transfers(request, rank, size);
+  if (request.operation < Operation::kAllReduce || request.operation > Operation::kBarrier) {
+    return Status::failure(Code::kInvalidArgument, "operation is %d, which no group has",
+                           static_cast<int>(request.operation));
+  }
   if (!is_valid(request.in.dtype) || request.in.dtype != request.out.dtype) {
     return Status::failure(Code::kDtypeMismatch, "in is %s and out is %s", name_of(request.in.dtype),
                            name_of(request.out.dtype));
@@ -99,7 +152,9 @@ Status check_request(const Request& request, int32_t rank, int32_t size) noexcep
   if (!is_contiguous(request.in) || !is_contiguous(request.out)) {
     return Status::failure(Code::kInvalidArgument, "%s is not contiguous", is_contiguous(request.in) ? "out" : "in");
   }
-  if (Status status = check_peer(request, rank, size); !status.ok()) return status;
+  if (request.operation == Operation::kBroadcast) {
+    if (Status status = check_rank("root", request.peer, size); !status.ok()) return status;
+  }
   if (reduces(request.operation)) {
     if (Status status = check_reduction(request.reduce_op, request.in.dtype); !status.ok()) return status;
   }

@@ -4,15 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "comm/group/request.h"
 #include "core/status.h"
 
 namespace halftone {
 
-// Two ranks take part in these, all ranks in the others.
-inline bool has_two_ranks(Operation operation) {
-  return operation == Operation::kSend || operation == Operation::kReceive;
+inline std::span<const Transfer> transfers_of(const Request& request) {
+  return {request.transfers, static_cast<size_t>(request.transfer_count)};
 }
 
 // A range of elements.
@@ -31,6 +31,14 @@ inline Part part_of(int64_t count, int64_t parts, int64_t index) {
 inline std::byte* address_of(const View& view, int64_t element) {
   return static_cast<std::byte*>(view.data) + element * static_cast<int64_t>(size_of(view.dtype));
 }
+
+inline int64_t bytes_of(const View& view) { return view.numel() * static_cast<int64_t>(size_of(view.dtype)); }
+
+// The bytes of the messages that go in this direction.
+int64_t bytes_of_transfers(const Request& request, Operation direction) noexcept;
+
+// The messages that a group counts which does not send them itself: the sends of a batch, or one.
+int64_t messages_sent_by(const Request& request) noexcept;
 
 // The bytes of operands that a rank sends, if parts go from each rank to the next.
 int64_t bytes_sent_by_rings(const Request& request, int32_t rank, int32_t size) noexcept;

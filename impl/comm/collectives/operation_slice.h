@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "comm/collectives/algorithm.h"
+#include "comm/collectives/operands.h"
 #include "comm/collectives/transport.h"
 
 namespace halftone {
@@ -17,7 +18,6 @@ struct OperationSlice {
 
   const Request& request;
   uint64_t hash;
-  int32_t rank;
   uint64_t sequence;
   Deadline deadline;
   Part slice;  // of the elements that one rank contributes or receives
@@ -27,7 +27,7 @@ struct OperationSlice {
   // The numbers wrap around.
   Header header(int32_t round) const {
     const uint32_t first = static_cast<uint32_t>(slice_number) * kMaxRounds;
-    return header_of(request, hash, rank, sequence, static_cast<int32_t>(first + static_cast<uint32_t>(round)));
+    return header_of(request, hash, sequence, static_cast<int32_t>(first + static_cast<uint32_t>(round)));
   }
   // The slice within the elements of rank `index`, of `count` each, that are one after another.
   Part part_of_rank(int index, int64_t count) const {

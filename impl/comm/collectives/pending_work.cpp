@@ -4,6 +4,11 @@
 
 namespace halftone {
 
+PendingWork::PendingWork(const Request& request, uint64_t hash)
+    : transfers_(request.transfers, request.transfers + request.transfer_count), request_(request), hash_(hash) {
+  request_.transfers = transfers_.data();
+}
+
 // In a child of fork() nothing runs the operation, and the mutex may be locked for ever.
 bool PendingWork::is_done() noexcept {
   if (!owner_.is_here()) return true;

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <vector>
 
 #include "comm/group/request.h"
 #include "comm/work.h"
@@ -14,7 +15,8 @@ namespace halftone {
 
 class PendingWork final : public RefCounted, public Work {
  public:
-  PendingWork(const Request& request, uint64_t hash) : request_(request), hash_(hash) {}
+  // Copies the request's transfers. Throws OUT_OF_MEMORY.
+  PendingWork(const Request& request, uint64_t hash);
 
   void destroy() noexcept override { release(); }
   bool is_done() noexcept override;
@@ -32,7 +34,8 @@ class PendingWork final : public RefCounted, public Work {
 
  private:
   const OwnerProcess owner_;
-  const Request request_;
+  std::vector<Transfer> transfers_;
+  Request request_;
   const uint64_t hash_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -13,9 +13,9 @@ class Traffic {
   // Messages in between are not counted.
   void pause() noexcept { is_paused_ = true; }
   void resume() noexcept { is_paused_ = false; }
-  void count_sent(int64_t bytes) noexcept {
+  void count_sent(int64_t bytes, int64_t messages = 1) noexcept {
     if (is_paused_) return;
-    add(messages_sent_, 1);
+    add(messages_sent_, messages);
     add(bytes_sent_, bytes);
   }
   void count_received(int64_t bytes) noexcept {

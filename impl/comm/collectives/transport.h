@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 
 #include "comm/collectives/header.h"
 
@@ -15,6 +16,14 @@ struct Message {
   Header header;
   const void* data = nullptr;
   int64_t bytes = 0;
+};
+
+// A need of a batch of messages, which waits for a peer.
+struct Awaited {
+  int peer;
+  bool is_message;  // the peer's next message; else room to send it one more
+
+  bool operator==(const Awaited&) const = default;
 };
 
 class Transport {
@@ -36,7 +45,7 @@ class Transport {
   // Tells the number of the operation to which the following calls belong, or which comes next.
   virtual void begin(uint64_t operation) noexcept = 0;
   // Offers a message without waiting. The caller may not write its data until drain() or withdraw() has returned.
-  // REQUIRES: fewer than kCapacity messages to this peer since the last drain
+  // REQUIRES: fewer than kCapacity messages to this peer since the last drain, or is_ready() for room
   virtual Status send(int peer, const Message& message) noexcept = 0;
   // Tells before receive() how many bytes the peer's next message has if the ranks agree, and where the data may
   // arrive; null leaves that to the transport. A network uses it, which saves a copy.
@@ -49,6 +58,13 @@ class Transport {
   // messages to each peer: until the peers have released them, or for as long as a transport that copies them needs.
   // Errors as receive.
   virtual Status drain(Deadline deadline) noexcept = 0;
+  // For batches, which exchange messages with whichever peer is ready. Returns true if receive() has the message, or
+  // send() the room, without waiting.
+  virtual bool is_ready(const Awaited& awaited) noexcept = 0;
+  // Waits until one is ready. Errors as receive. REQUIRES: `awaited` is not empty
+  virtual Status await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept = 0;
+  // Waits until the peer has released every message of this rank to it. Errors as receive.
+  virtual Status await_released(int peer, Deadline deadline) noexcept = 0;
   // Takes the messages of this rank back, and waits until no peer reads one. REQUIRES: the group was aborted
   virtual void withdraw() noexcept = 0;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "comm/gloo/sigpipe_guard.h"
 #include "core/foreign_function.h"
@@ -15,26 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Gloo matches messages of one slot in their order.
-enum Slot : uint64_t { kHeadSlot, kDataSlot, kConfirmationSlot, kGoodbyeSlot, kHelloSlot, kSilentSlot };
-
-// Data up to this size travels in the head, which saves it a round trip.
-constexpr int64_t kInlineBytes = 4096;
 constexpr std::chrono::milliseconds kRetryInterval{1};
-constexpr uint64_t kGoodbyeMark = 0x6c6c6577657261ff;
-
-struct Head {
-  Header header;
-  int64_t bytes;
-  uint64_t checksum;
-  std::byte data[kInlineBytes];
-};
-constexpr int64_t kHeadBytes = offsetof(Head, data);
-
-struct Goodbye {
-  uint64_t mark = 0;
-  Notice notice;
-};
+// A rank that waits for several peers looks for their messages this often: more and more rarely.
+constexpr std::chrono::microseconds kFirstPause{20};
+constexpr std::chrono::microseconds kLongestPause{1000};
 
 uint64_t checksum_of(const void* data, int64_t bytes) {
   return bytes > 0 ? XXH3_64bits(data, static_cast<size_t>(bytes)) : 0;
@@ -50,46 +35,6 @@ bool is_known(const Header& header) {
 
 }  // namespace
 
-// The connection to one rank, used by one thread at a time.
-struct GlooTransport::Peer {
-  explicit Peer(Mesh& mesh)
-      : heads_in(new Head[kCapacity]),
-        heads_out(new Head[kCapacity]),
-        heads_received(mesh.createUnboundBuffer(heads_in.get(), sizeof(Head) * kCapacity)),
-        heads_sent(mesh.createUnboundBuffer(heads_out.get(), sizeof(Head) * kCapacity)),
-        confirmations(mesh.createUnboundBuffer(nullptr, 0)),
-        goodbye_received(mesh.createUnboundBuffer(&goodbye_in, sizeof goodbye_in)),
-        goodbye_sent(mesh.createUnboundBuffer(&goodbye_out, sizeof goodbye_out)),
-        hello(mesh.createUnboundBuffer(nullptr, 0)),
-        silence(mesh.createUnboundBuffer(nullptr, 0)) {}
-
-  const Head& head() const { return heads_in[taken % kCapacity]; }
-
-  std::unique_ptr<Head[]> heads_in;
-  std::unique_ptr<Head[]> heads_out;
-  Goodbye goodbye_in;
-  Goodbye goodbye_out;
-  const std::unique_ptr<MeshBuffer> heads_received;
-  const std::unique_ptr<MeshBuffer> heads_sent;
-  const std::unique_ptr<MeshBuffer> confirmations;
-  const std::unique_ptr<MeshBuffer> goodbye_received;
-  const std::unique_ptr<MeshBuffer> goodbye_sent;
-  const std::unique_ptr<MeshBuffer> hello;
-  const std::unique_ptr<MeshBuffer> silence;  // waits for a message that never comes, so it learns of the end
-  bool is_gone = false;
-
-  uint64_t sent = 0;
-  uint64_t confirmed = 0;
-  std::unique_ptr<MeshBuffer> data_out[kCapacity];
-
-  uint64_t taken = 0;  // heads that were received and released
-  void* place = nullptr;
-  int64_t expected = -1;  // bytes of the next message; -1 if unknown
-  std::unique_ptr<MeshBuffer> data_in;
-  std::unique_ptr<std::byte[]> scratch;
-  int64_t scratch_bytes = 0;
-};
-
 GlooTransport::GlooTransport(std::shared_ptr<Mesh> mesh, const GroupOptions& options)
     : rank_(options.rank),
       size_(options.size),
@@ -98,7 +43,7 @@ GlooTransport::GlooTransport(std::shared_ptr<Mesh> mesh, const GroupOptions& opt
       mesh_(std::move(mesh)) {
   peers_.resize(static_cast<size_t>(size_));
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer != rank_) peers_[static_cast<size_t>(peer)] = std::make_unique<Peer>(*mesh_);
+    if (peer != rank_) peers_[static_cast<size_t>(peer)] = std::make_unique<GlooPeer>(*mesh_, peer);
   }
 }
 
@@ -109,22 +54,10 @@ GlooTransport::~GlooTransport() {
   close_all(reason_to_leave());
 }
 
-// The hello comes last: a rank that has it knows that the peer waits for all kinds of messages, so a goodbye that it
-// sends from now on arrives.
 Status GlooTransport::start(const GroupOptions& options, Deadline deadline) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
-    Peer& other = peer_at(peer);
-    Status status = call_gloo(peer, [&] {
-      for (size_t i = 0; i < kCapacity; ++i) {
-        other.heads_received->recv(peer, kHeadSlot, i * sizeof(Head), sizeof(Head));
-        other.confirmations->recv(peer, kConfirmationSlot, 0, 0);
-      }
-      other.goodbye_received->recv(peer, kGoodbyeSlot, 0, sizeof(Goodbye));
-      other.silence->recv(peer, kSilentSlot, 0, 0);
-      other.hello->recv(peer, kHelloSlot, 0, 0);
-      other.hello->send(peer, kHelloSlot, 0, 0);
-    });
+    Status status = call_gloo(peer, [&] { peer_at(peer).await_messages(); });
     if (!status.ok()) return status;
   }
   for (int peer = 0; peer < size_; ++peer) {
@@ -175,11 +108,7 @@ Status GlooTransport::await(int peer, MeshBuffer& receiver, Deadline deadline) n
     examine();
     if (Status status = failure(); !status.ok()) return status;
     // The end of a connection comes after all that was sent before, which the next wait finds.
-    if (was_gone) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_.ok()) return failure_;  // it left because of a later operation's
-      return Status::failure(Code::kPeerLost, "rank %d left the group", names_[peer]);
-    }
+    if (was_gone) return reason_of_leaving(peer);
     was_gone = peer_at(peer).is_gone;
     if (was_gone) continue;
     if (is_late) {
@@ -190,13 +119,19 @@ Status GlooTransport::await(int peer, MeshBuffer& receiver, Deadline deadline) n
   }
 }
 
+Status GlooTransport::reason_of_leaving(int peer) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;  // it left because of a later operation's
+  return Status::failure(Code::kPeerLost, "rank %d left the group", names_[peer]);
+}
+
 // Looks for connections that have ended. A reason that a rank gave goes before a connection that just ended.
 void GlooTransport::examine() noexcept {
   std::vector<int>::size_type unexplained = 0;
   int lost = -1;
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_ || peer_at(peer).is_gone || !Alarm::has_ended(*peer_at(peer).silence)) continue;
-    Peer& other = peer_at(peer);
+    GlooPeer& other = peer_at(peer);
     other.is_gone = true;
     if (other.goodbye_in.mark == kGoodbyeMark) {
       take_notice(other.goodbye_in.notice);
@@ -219,34 +154,20 @@ void GlooTransport::take_notice(const Notice& notice) noexcept {
 Status GlooTransport::send(int peer, const Message& message) noexcept {
   const std::lock_guard use(use_);
   if (Status status = failure(); !status.ok()) return status;
-  Peer& other = peer_at(peer);
-  const size_t index = other.sent % kCapacity;
-  Head& head = other.heads_out[index];
-  head.header = message.header;
-  head.bytes = message.bytes;
-  head.checksum = checks_data_ ? checksum_of(message.data, message.bytes) : 0;
-  const bool is_inline = message.bytes <= kInlineBytes;
-  if (is_inline && message.bytes > 0) std::memcpy(head.data, message.data, static_cast<size_t>(message.bytes));
-  const size_t head_bytes = static_cast<size_t>(kHeadBytes + (is_inline ? message.bytes : 0));
-  ++other.sent;
-  return call_gloo(peer, [&] {
-    other.heads_sent->send(peer, kHeadSlot, index * sizeof(Head), head_bytes);
-    if (is_inline) return;
-    const size_t bytes = static_cast<size_t>(message.bytes);
-    other.data_out[index] = mesh_->createUnboundBuffer(const_cast<void*>(message.data), bytes);
-    other.data_out[index]->send(peer, kDataSlot, 0, bytes);
-  });
+  const uint64_t checksum = checks_data_ ? checksum_of(message.data, message.bytes) : 0;
+  ++peer_at(peer).sent;
+  return call_gloo(peer, [&] { peer_at(peer).send(message, checksum); });
 }
 
 void GlooTransport::expect(int peer, void* place, int64_t bytes) noexcept {
-  Peer& other = peer_at(peer);
+  GlooPeer& other = peer_at(peer);
   other.place = place;
   other.expected = bytes;
 }
 
 Status GlooTransport::receive(int peer, Deadline deadline, Message* out) noexcept {
   const std::lock_guard use(use_);
-  Peer& other = peer_at(peer);
+  GlooPeer& other = peer_at(peer);
   Status status = receive_head(peer, deadline);
   if (status.ok()) status = receive_data(peer, deadline);
   if (!status.ok()) return status;
@@ -262,14 +183,15 @@ Status GlooTransport::receive(int peer, Deadline deadline, Message* out) noexcep
 }
 
 Status GlooTransport::receive_head(int peer, Deadline deadline) noexcept {
-  Peer& other = peer_at(peer);
-  Status status = await(peer, *other.heads_received, deadline);
+  GlooPeer& other = peer_at(peer);
+  Status status;
+  if (!std::exchange(other.has_head, false)) status = await(peer, *other.heads_received, deadline);
   return status.ok() ? start_data(peer) : status;
 }
 
 // Data of another size than expected stays where it is: the comparison of the calls finds the difference.
 Status GlooTransport::start_data(int peer) noexcept {
-  Peer& other = peer_at(peer);
+  GlooPeer& other = peer_at(peer);
   const Head& head = other.head();
   if (!is_known(head.header) || head.bytes < 0) {
     return Status::failure(Code::kComm, "rank %d sent a message that no operation sends", names_[peer]);
@@ -289,43 +211,83 @@ Status GlooTransport::start_data(int peer) noexcept {
 }
 
 Status GlooTransport::receive_data(int peer, Deadline deadline) noexcept {
-  Peer& other = peer_at(peer);
+  GlooPeer& other = peer_at(peer);
   return other.data_in != nullptr ? await(peer, *other.data_in, deadline) : Status{};
 }
 
 void GlooTransport::release(int peer) noexcept {
   const std::lock_guard use(use_);
-  Peer& other = peer_at(peer);
+  GlooPeer& other = peer_at(peer);
   other.data_in.reset();
   other.place = nullptr;
   other.expected = -1;
   if (is_closed_) return;
   const size_t index = other.taken++ % kCapacity;
   // A failure shows in the next call.
-  call_gloo(peer, [&] { other.heads_received->recv(peer, kHeadSlot, index * sizeof(Head), sizeof(Head)); });
+  call_gloo(peer, [&] { other.await_head(index); });
 }
 
 Status GlooTransport::drain(Deadline deadline) noexcept {
   const std::lock_guard use(use_);
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
-    if (Status status = drain(peer, deadline); !status.ok()) return status;
+    const Status status = await_confirmations(peer, deadline);
+    // A peer that has left after this operation needs nothing more.
+    const bool has_left = status.code == Code::kPeerLost && peer_at(peer).is_gone && failure().ok();
+    if (!status.ok() && !has_left) return status;
+    peer_at(peer).forget_sent();
   }
   return {};
 }
 
-Status GlooTransport::drain(int peer, Deadline deadline) noexcept {
-  Peer& other = peer_at(peer);
+Status GlooTransport::await_confirmations(int peer, Deadline deadline) noexcept {
+  GlooPeer& other = peer_at(peer);
   while (other.confirmed < other.sent) {
     Status status = await(peer, *other.confirmations, deadline);
-    if (status.code == Code::kPeerLost && other.is_gone && failure().ok()) break;  // it left after this operation
     if (!status.ok()) return status;
     ++other.confirmed;
-    status = call_gloo(peer, [&] { other.confirmations->recv(peer, kConfirmationSlot, 0, 0); });
+    status = call_gloo(peer, [&] { other.await_next_confirmation(); });
     if (!status.ok()) return status;
   }
-  for (auto& data : other.data_out) data.reset();
   return {};
+}
+
+Status GlooTransport::await_released(int peer, Deadline deadline) noexcept {
+  const std::lock_guard use(use_);
+  Status status = await_confirmations(peer, deadline);
+  if (status.ok()) peer_at(peer).forget_sent();
+  return status;
+}
+
+// Gloo keeps messages that the peer does not await yet.
+bool GlooTransport::is_ready(const Awaited& awaited) noexcept {
+  return !awaited.is_message || peer_at(awaited.peer).has_message();
+}
+
+Status GlooTransport::await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept {
+  const std::lock_guard use(use_);
+  if (awaited.size() > 1) return await_one_of(awaited, deadline);
+  GlooPeer& other = peer_at(awaited[0].peer);
+  Status status = await(awaited[0].peer, *other.heads_received, deadline);
+  other.has_head = status.ok();
+  return status;
+}
+
+// Gloo can wait for one peer alone.
+Status GlooTransport::await_one_of(std::span<const Awaited> awaited, Deadline deadline) noexcept {
+  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    if (Status status = failure(); !status.ok()) return status;
+    const auto is_gone = [&](const Awaited& each) { return peer_at(each.peer).is_gone; };
+    const auto gone = std::find_if(awaited.begin(), awaited.end(), is_gone);
+    if (std::any_of(awaited.begin(), awaited.end(), [&](const Awaited& each) { return is_ready(each); })) return {};
+    if (gone != awaited.end()) return reason_of_leaving(gone->peer);
+    if (Clock::now() >= deadline) {
+      return Status::failure(Code::kTimeout, "rank %d waited for rank %d until the deadline", names_[rank_],
+                             names_[awaited[0].peer]);
+    }
+    std::this_thread::sleep_for(pause);
+    examine();
+  }
 }
 
 void GlooTransport::withdraw() noexcept {
@@ -333,7 +295,7 @@ void GlooTransport::withdraw() noexcept {
   for (const auto& peer : peers_) {
     if (peer == nullptr) continue;
     peer->data_in.reset();
-    for (auto& data : peer->data_out) data.reset();
+    peer->forget_sent();
   }
 }
 
@@ -396,7 +358,7 @@ void GlooTransport::close_all(const Notice& notice) noexcept {
 void GlooTransport::say_goodbye(const Notice& notice) noexcept {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
-    Peer& other = peer_at(peer);
+    GlooPeer& other = peer_at(peer);
     other.goodbye_out = {.mark = kGoodbyeMark, .notice = notice};
     try {
       other.goodbye_sent->send(peer, kGoodbyeSlot, 0, sizeof(Goodbye));

@@ -14,6 +14,7 @@
 #include "comm/collectives/transport.h"
 #include "comm/control/watch.h"
 #include "comm/gloo/alarm.h"
+#include "comm/gloo/gloo_peer.h"
 
 namespace halftone {
 
@@ -36,16 +37,17 @@ class GlooTransport final : public Transport, private Watch::Listener {
   Status receive(int peer, Deadline deadline, Message* out) noexcept override;
   void release(int peer) noexcept override;
   Status drain(Deadline deadline) noexcept override;
+  bool is_ready(const Awaited& awaited) noexcept override;
+  Status await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept override;
+  Status await_released(int peer, Deadline deadline) noexcept override;
   void withdraw() noexcept override;
   Status abort(const Status& reason) noexcept override;
   void leave() noexcept override;
 
  private:
-  struct Peer;
-
   void on_notice(const Notice& notice) noexcept override;
 
-  Peer& peer_at(int peer) noexcept { return *peers_[static_cast<size_t>(peer)]; }
+  GlooPeer& peer_at(int peer) noexcept { return *peers_[static_cast<size_t>(peer)]; }
   bool has_failed() const noexcept { return failed_operation_ <= operation_; }  // REQUIRES: mutex_ is held
   Status failure() noexcept;
   template <class Action>
@@ -56,7 +58,9 @@ class GlooTransport final : public Transport, private Watch::Listener {
   Status receive_head(int peer, Deadline deadline) noexcept;
   Status start_data(int peer) noexcept;
   Status receive_data(int peer, Deadline deadline) noexcept;
-  Status drain(int peer, Deadline deadline) noexcept;
+  Status await_one_of(std::span<const Awaited> awaited, Deadline deadline) noexcept;
+  Status await_confirmations(int peer, Deadline deadline) noexcept;
+  Status reason_of_leaving(int peer) noexcept;
   Notice reason_to_leave() noexcept;
   void close_all(const Notice& notice) noexcept;
   void say_goodbye(const Notice& notice) noexcept;
@@ -66,10 +70,10 @@ class GlooTransport final : public Transport, private Watch::Listener {
   const RankNames names_;
   const bool checks_data_;
   std::shared_ptr<Mesh> mesh_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // null for this rank
-  std::mutex use_;                            // held in calls that use the connections
-  bool is_closed_ = false;                    // under use_
-  std::mutex mutex_;                          // guards the members below; held briefly
+  std::vector<std::unique_ptr<GlooPeer>> peers_;  // null for this rank
+  std::mutex use_;                                // held in calls that use the connections
+  bool is_closed_ = false;                        // under use_
+  std::mutex mutex_;                              // guards the members below; held briefly
   uint64_t operation_ = 1;
   uint64_t failed_operation_ = UINT64_MAX;  // the first that fails
   Status failure_;

@@ -15,8 +15,9 @@ enum class Operation : int32_t {
   kBroadcast,
   kAllToAll,
   kBarrier,
-  kSend,     // of `in`, which is `out` as well
-  kReceive,  // into `out`, which is `in` as well
+  kSend,  // one message: a request has these two in its transfers alone
+  kReceive,
+  kMessages,  // a batch of messages between pairs of ranks
 };
 
 // Floats are added in FP32 (f64: in double) in one binary tree over the rank numbers, and rounded once; kAverage
@@ -28,12 +29,21 @@ enum class Operation : int32_t {
 // the results are equal on all ranks, but may differ between runs.
 enum class ReduceOp : int32_t { kSum, kAverage, kMin, kMax };
 
+// One message of a batch.
+struct Transfer {
+  Operation direction = Operation::kSend;  // or kReceive
+  int32_t peer = 0;                        // the other rank
+  View data = {};                          // read by kSend, written by kReceive
+};
+
 struct Request {
   Operation operation = Operation::kBarrier;
   ReduceOp reduce_op = ReduceOp::kSum;  // read by kAllReduce and kReduceScatter
-  int32_t peer = 0;                     // the root of kBroadcast, the other rank of kSend and kReceive
-  View in = {};                         // kBarrier has no operands
+  int32_t peer = 0;                     // the root of kBroadcast
+  View in = {};                         // kBarrier and kMessages have neither
   View out = {};
+  const Transfer* transfers = nullptr;  // of kMessages; start() copies them
+  int32_t transfer_count = 0;
 
   // Elements that one rank contributes, or receives from a reduction.
   int64_t count() const { return operation == Operation::kReduceScatter ? out.numel() : in.numel(); }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "comm/collectives/flight_recorder.h"
+#include "comm/collectives/operands.h"
 #include "comm/collectives/traffic.h"
 #include "comm/groups.h"
 #include "comm/guarded.h"
@@ -28,8 +29,6 @@ constexpr const char* kMeta = "meta";
 // Operands up to this size have content on the device "meta", such as what ranks compare.
 constexpr size_t kLargestContent = 4096;
 
-size_t bytes_of(const View& view) noexcept { return static_cast<size_t>(view.numel()) * size_of(view.dtype); }
-
 class LocalGroup final : public ProcessGroup {
  public:
   LocalGroup(const char* kind, const GroupOptions& options)
@@ -47,10 +46,12 @@ class LocalGroup final : public ProcessGroup {
     if (options.stream != nullptr) {
       if (Status status = options.stream->synchronize(); !status.ok()) return status;
     }
-    if (request.operation != Operation::kBarrier) move(request);
-    recorder_.record_end(recorder_.record_call(request, rank_), {});
+    if (request.operation != Operation::kBarrier && request.operation != Operation::kMessages) move(request);
+    recorder_.record_end(recorder_.record_call(request), {});
     traffic_.count_operation();
-    if (const int64_t sent = bytes_sent_by_rings(request, rank_, size_); sent > 0) traffic_.count_sent(sent);
+    if (const int64_t sent = bytes_sent_by_rings(request, rank_, size_); sent > 0) {
+      traffic_.count_sent(sent, messages_sent_by(request));
+    }
     *out_work = &done;
     return {};
   }
@@ -72,7 +73,7 @@ class LocalGroup final : public ProcessGroup {
  private:
   // A reduction of equal values is left to be one of them.
   void move(const Request& request) const noexcept {
-    const size_t bytes = std::min(bytes_of(request.in), bytes_of(request.out));
+    const size_t bytes = static_cast<size_t>(std::min(bytes_of(request.in), bytes_of(request.out)));
     if (bytes == 0 || (kind_ == kMeta && bytes > kLargestContent)) return;
     const auto part = [bytes](const View& view, int32_t rank) {
       return static_cast<char*>(view.data) + static_cast<size_t>(rank) * bytes;

@@ -45,38 +45,38 @@ bool Board::read_notice(Notice* out) noexcept {
 }
 
 // Messages of two ranks have numbers of their own.
-std::string Board::key_of_call(const Request& request, const Header& header) const {
+std::string Board::key_of_call(const Header& header, int32_t peer) const {
   std::string text = key("call");
-  if (has_two_ranks(request.operation)) {
-    const bool is_sender = request.operation == Operation::kSend;
-    text.append("/").append(std::to_string(is_sender ? rank_ : request.peer));
-    text.append("-").append(std::to_string(is_sender ? request.peer : rank_));
+  const bool is_sender = header.operation == Operation::kSend;
+  if (is_sender || header.operation == Operation::kReceive) {
+    text.append("/").append(std::to_string(is_sender ? rank_ : peer));
+    text.append("-").append(std::to_string(is_sender ? peer : rank_));
   }
   return text.append("/").append(std::to_string(header.sequence));
 }
 
 // A store that fails tells nothing about the calls.
-Status Board::compare_call(const Request& request, const Header& own) noexcept {
+Status Board::compare_call(const Header& own, int32_t peer) noexcept {
   if (store_ == nullptr) return {};
   const Call call{.rank = rank_, .header = own};
-  const std::string place = key_of_call(request, own);
+  const std::string place = key_of_call(own, peer);
   int32_t swapped = 0;
   if (!store_->compare_set(place.c_str(), {}, {.data = &call, .bytes = sizeof call}, &swapped).ok()) return {};
   if (swapped == 1) {
     Header old = own;
     old.sequence -= std::min(old.sequence, kKeptCalls);
     int32_t existed = 0;
-    if (old.sequence > 0) static_cast<void>(store_->remove(key_of_call(request, old).c_str(), &existed));
+    if (old.sequence > 0) static_cast<void>(store_->remove(key_of_call(old, peer).c_str(), &existed));
     return {};
   }
   Call first{};
   size_t bytes = 0;
   const Status status = store_->get(place.c_str(), 0, &first, sizeof first, &bytes);
   if (!status.ok() || bytes != sizeof first || first.rank == rank_) return {};
-  const int32_t peer = static_cast<int32_t>(first.rank);
-  // compare() takes the receiver's side.
-  if (own.operation == Operation::kSend) return compare(peer, first.header, rank_, own, names_);
-  return compare(rank_, own, peer, first.header, names_);
+  const int32_t other = static_cast<int32_t>(first.rank);
+  // compare() expects the receiver first.
+  if (own.operation == Operation::kSend) return compare(other, first.header, rank_, own, names_);
+  return compare(rank_, own, other, first.header, names_);
 }
 
 std::vector<int32_t> Board::find_missing(uint64_t position) noexcept {

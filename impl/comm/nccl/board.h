@@ -22,15 +22,15 @@ class Board {
   // Returns false if there is none.
   bool read_notice(Notice* out) noexcept;
   // Compares a call with that of the rank that came to the same place first. Returns COMM, as compare(). Waits for no
-  // rank. `rank` is this one.
-  Status compare_call(const Request& request, const Header& own) noexcept;
+  // rank. `peer` is the other rank of a message.
+  Status compare_call(const Header& own, int32_t peer) noexcept;
   // Publishes that this rank reached operation `position`, waits briefly, and returns ranks that have not published it;
   // no more than a few.
   std::vector<int32_t> find_missing(uint64_t position) noexcept;
 
  private:
   std::string key(const char* kind) const { return name_ + "/" + kind; }
-  std::string key_of_call(const Request& request, const Header& header) const;
+  std::string key_of_call(const Header& header, int32_t peer) const;
 
   KeyValueStore* const store_;
   const std::string name_;

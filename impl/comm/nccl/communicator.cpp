@@ -60,8 +60,6 @@ bool run_apart(Action action) noexcept {
   }
 }
 
-int64_t bytes_of(const View& view) { return view.numel() * static_cast<int64_t>(size_of(view.dtype)); }
-
 // True for the dtypes that NCCL reduces as this library promises. It has no i16 and, in 2.20, no floats of 8 bits.
 bool is_native(ReduceOp op, DType dtype) {
   const bool is_extreme = op == ReduceOp::kMin || op == ReduceOp::kMax;
@@ -227,6 +225,7 @@ Status Communicator::queue(const Request& request, bool is_deterministic, const 
   const CurrentDevice current(seat_.device);
   const Request& r = request;
   if (r.operation == Operation::kBarrier) return barrier(patience);
+  if (r.operation == Operation::kMessages) return queue_messages(transfers_of(r), patience);
   if (r.in.numel() == 0) return {};
   const auto bytes = static_cast<size_t>(bytes_of(r.in));
   switch (r.operation) {
@@ -245,7 +244,7 @@ Status Communicator::queue(const Request& request, bool is_deterministic, const 
     case Operation::kAllToAll:
       return all_to_all(r, patience);
     default:
-      return queue_messages({&request, 1}, patience);
+      return Status::failure(Code::kInternal, "an unknown operation");
   }
 }
 
@@ -261,16 +260,15 @@ Status Communicator::queue_reduction(const Request& request, const Patience& pat
                 "ncclReduceScatter", patience);
 }
 
-Status Communicator::queue_messages(std::span<const Request> messages, const Patience& patience) {
-  const CurrentDevice current(seat_.device);
+Status Communicator::queue_messages(std::span<const Transfer> transfers, const Patience& patience) {
   const auto calls = [&] {
     ncclResult_t result = ncclSuccess;
-    for (const Request& message : messages) {
-      const auto bytes = static_cast<size_t>(bytes_of(message.in));
+    for (const Transfer& transfer : transfers) {
+      const auto bytes = static_cast<size_t>(bytes_of(transfer.data));
       if (bytes == 0 || (result != ncclSuccess && result != ncclInProgress)) continue;
-      result = message.operation == Operation::kSend
-                   ? nccl_.send(message.in.data, bytes, ncclInt8, message.peer, comm_, stream_)
-                   : nccl_.receive(message.out.data, bytes, ncclInt8, message.peer, comm_, stream_);
+      result = transfer.direction == Operation::kSend
+                   ? nccl_.send(transfer.data.data, bytes, ncclInt8, transfer.peer, comm_, stream_)
+                   : nccl_.receive(transfer.data.data, bytes, ncclInt8, transfer.peer, comm_, stream_);
     }
     return result;
   };

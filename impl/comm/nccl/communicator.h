@@ -33,10 +33,9 @@ class Communicator {
   Status join(const ncclUniqueId& id, const Patience& patience);
   cudaStream_t stream() const noexcept { return stream_; }
 
-  // Queues an operation of all ranks. `is_deterministic`: with sums in the tree of process_group.h.
+  // Queues an operation. `is_deterministic`: with sums in the tree of group/request.h. The messages of a batch pass
+  // each other.
   Status queue(const Request& request, bool is_deterministic, const Patience& patience);
-  // Queues messages to and from other ranks, which pass each other.
-  Status queue_messages(std::span<const Request> messages, const Patience& patience);
   // The failure of an operation that was queued.
   Status async_error() const noexcept;
 
@@ -63,6 +62,7 @@ class Communicator {
   Status reserve_scratch(int64_t bytes);
 
   Status queue_reduction(const Request& request, const Patience& patience);
+  Status queue_messages(std::span<const Transfer> transfers, const Patience& patience);
   Status all_to_all(const Request& request, const Patience& patience);
   Status barrier(const Patience& patience);
   Status all_reduce_in_tree(const Request& request, const Patience& patience);

@@ -20,19 +20,15 @@ constexpr std::chrono::microseconds kFirstPause{20};
 constexpr std::chrono::microseconds kLongestPause{1000};
 constexpr std::chrono::milliseconds kFirstLook{5};
 constexpr std::chrono::milliseconds kLongestLook{250};
-// Two ranks that exchange messages call one after the other; NCCL must get both together.
-constexpr std::chrono::microseconds kMessagePause{200};
 
 // In Notice::reserved: the rank has left in good order, so that NCCL works.
 constexpr int32_t kLeft = 1;
 
-bool is_message(const NcclWork& work) { return has_two_ranks(work.request().operation); }
+bool has_messages(const NcclWork& work) { return work.request().operation == Operation::kMessages; }
 
 int64_t received_bytes(const Request& request, int32_t rank, int32_t size) {
-  if (request.operation == Operation::kSend) return 0;
-  const int64_t bytes = request.out.numel() * static_cast<int64_t>(size_of(request.out.dtype));
-  if (request.operation == Operation::kReceive) return bytes;
-  if (request.operation == Operation::kBroadcast) return rank == request.peer ? 0 : bytes;
+  if (request.operation == Operation::kMessages) return bytes_of_transfers(request, Operation::kReceive);
+  if (request.operation == Operation::kBroadcast) return rank == request.peer ? 0 : bytes_of(request.out);
   return bytes_sent_by_rings(request, rank, size);
 }
 
@@ -79,14 +75,17 @@ Status NcclThread::submit(const Ref<NcclWork>& work) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(work);
   const Request& request = work->request();
-  if (is_message(*work)) {
-    const auto peer = static_cast<size_t>(request.peer);
-    work->message = ++(request.operation == Operation::kSend ? sent_ : received_)[peer];
+  if (has_messages(*work)) {
+    for (size_t i = 0; i < work->messages.size(); ++i) {
+      const Transfer& transfer = request.transfers[i];
+      auto& numbers = transfer.direction == Operation::kSend ? sent_ : received_;
+      work->messages[i] = ++numbers[static_cast<size_t>(transfer.peer)];
+    }
     work->position = operations_ + 1;
   } else {
     work->position = ++operations_;
   }
-  work->number = recorder_.record_call(request, seat_.rank);
+  work->number = recorder_.record_call(request);
   changed_.notify_one();
   return {};
 }
@@ -150,70 +149,57 @@ bool NcclThread::await_work() {
   return !is_closed_;
 }
 
-// One operation of all ranks, or the messages that were called one after another.
-std::vector<Ref<NcclWork>> NcclThread::take_next() {
-  std::unique_lock lock(mutex_);
-  std::vector<Ref<NcclWork>> works;
-  if (!queue_.empty() && is_message(*queue_.front())) {
-    lock.unlock();
-    std::this_thread::sleep_for(kMessagePause);
-    lock.lock();
-  }
-  while (!queue_.empty() && (works.empty() || (is_message(*works.back()) && is_message(*queue_.front())))) {
-    works.push_back(std::move(queue_.front()));
-    queue_.pop_front();
-  }
-  return works;
+Ref<NcclWork> NcclThread::take_next() {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) return nullptr;
+  Ref<NcclWork> work = std::move(queue_.front());
+  queue_.pop_front();
+  return work;
 }
 
 void NcclThread::queue_next() {
-  const std::vector<Ref<NcclWork>> works = take_next();
-  if (works.empty()) return;
-  const uint64_t position = works.front()->position;
-  Status status = failure_for(position);
-  if (status.ok()) status = queue(works);
+  const Ref<NcclWork> work = take_next();
+  if (!work) return;
+  running_.push_back(work);
+  Status status = failure_for(work->position);
+  if (status.ok()) status = queue(*work);
   if (status.ok()) {
-    running_.insert(running_.end(), works.begin(), works.end());
     made_progress_ = true;
-    return;
+  } else {
+    fail(status, work->position);
   }
-  for (const Ref<NcclWork>& work : works) running_.push_back(work);
-  fail(status, position);
 }
 
-Status NcclThread::queue(const std::vector<Ref<NcclWork>>& works) {
-  if (Status status = compare_calls(works); !status.ok()) return status;
-  NcclWork& first = *works.front();
+Status NcclThread::queue(NcclWork& work) {
+  if (Status status = compare_calls(work, checks_all_calls_); !status.ok()) return status;
   const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout_ns_);
   const Patience patience = [&] {
     look_for_notice(Clock::now());
-    Status status = failure_for(first.position);
+    Status status = failure_for(work.position);
     const std::lock_guard lock(mutex_);
     if (status.ok() && (is_closed_ || abort_)) status = Status::failure(Code::kCancelled, "the group ends");
     if (status.ok() && Clock::now() >= deadline) status = Status::failure(Code::kTimeout, "the ranks do not connect");
     return status;
   };
-  for (const Ref<NcclWork>& work : works) {
-    if (Status status = work->ready().wait_on(communicator_.stream()); !status.ok()) return status;
-  }
-  std::vector<Request> requests;
-  for (const Ref<NcclWork>& work : works) requests.push_back(work->request());
-  Status status = is_message(first) ? communicator_.queue_messages(requests, patience)
-                                    : communicator_.queue(requests[0], first.is_deterministic(), patience);
-  if (status.code == Code::kTimeout) return timeout_of(first);
-  for (const Ref<NcclWork>& work : works) {
-    if (status.ok()) status = work->mark_queued(communicator_.stream());
-  }
-  return status;
+  if (Status status = work.ready().wait_on(communicator_.stream()); !status.ok()) return status;
+  Status status = communicator_.queue(work.request(), work.is_deterministic(), patience);
+  if (status.code == Code::kTimeout) return timeout_of(work);
+  return status.ok() ? work.mark_queued(communicator_.stream()) : status;
 }
 
-Status NcclThread::compare_calls(const std::vector<Ref<NcclWork>>& works) {
-  for (const Ref<NcclWork>& work : works) {
-    const uint64_t sequence = is_message(*work) ? work->message : work->position;
-    if (sequence > kComparedCalls && !checks_all_calls_) continue;
-    Status status =
-        board_.compare_call(work->request(), header_of(work->request(), work->hash(), seat_.rank, sequence));
-    if (!status.ok()) return status;
+// Later calls are compared with `compares_all` alone.
+Status NcclThread::compare_calls(const NcclWork& work, bool compares_all) {
+  const auto compare = [&](const Header& header, int32_t peer) {
+    return header.sequence <= kComparedCalls || compares_all ? board_.compare_call(header, peer) : Status{};
+  };
+  if (!has_messages(work)) return compare(header_of(work.request(), work.hash(), work.position), -1);
+  for (size_t i = 0; i < work.messages.size(); ++i) {
+    const Transfer& transfer = work.request().transfers[i];
+    const Header header = header_of(transfer, work.hash(), seat_.rank, work.messages[i]);
+    const Status status = compare(header, transfer.peer);
+    if (status.ok()) continue;
+    if (work.messages.size() == 1) return status;
+    return Status::failure(status.code, "batch of %zu messages: %.210s", work.messages.size(), status.message);
   }
   return {};
 }
@@ -257,25 +243,30 @@ Status NcclThread::trouble_of(NcclWork& work) {
 }
 
 Status NcclThread::timeout_of(const NcclWork& work) {
-  const uint64_t sequence = is_message(work) ? work.message : work.position;
-  const Header header = header_of(work.request(), work.hash(), seat_.rank, sequence);
-  if (Status status = board_.compare_call(work.request(), header); !status.ok()) return status;
-  const HeaderText call(header, names_);
-  std::vector<int32_t> missing;
-  if (is_message(work)) {
-    missing.push_back(work.request().peer);
-  } else {
-    missing = board_.find_missing(work.position);
-  }
+  if (Status status = compare_calls(work, true); !status.ok()) return status;
+  const std::string call = has_messages(work)
+                               ? RecordText(CallRecord(work.request()), names_).text
+                               : HeaderText(header_of(work.request(), work.hash(), work.position), names_).text;
+  const std::vector<int32_t> missing = find_missing(work);
   if (missing.empty()) {
     return Status::failure(Code::kTimeout,
                            "rank %d waited for NCCL in %s until the deadline, and the other ranks did so as well",
-                           names_[seat_.rank], call.text);
+                           names_[seat_.rank], call.c_str());
   }
   std::string names = missing.size() > 1 ? "ranks" : "rank";
   for (const int32_t rank : missing) names.append(rank == missing[0] ? " " : ", ").append(std::to_string(names_[rank]));
   return Status::failure(Code::kTimeout, "rank %d waited for %s in %s until the deadline", names_[seat_.rank],
-                         names.c_str(), call.text);
+                         names.c_str(), call.c_str());
+}
+
+// For messages, their other ranks.
+std::vector<int32_t> NcclThread::find_missing(const NcclWork& work) {
+  if (!has_messages(work)) return board_.find_missing(work.position);
+  std::vector<int32_t> missing;
+  for (const Transfer& transfer : transfers_of(work.request())) {
+    if (std::find(missing.begin(), missing.end(), transfer.peer) == missing.end()) missing.push_back(transfer.peer);
+  }
+  return missing;
 }
 
 // Less and less often while nothing happens, because each look is a message to the store.
@@ -348,7 +339,7 @@ void NcclThread::finish(NcclWork& work, const Status& result) {
   if (result.ok()) {
     traffic_.count_operation();
     if (const int64_t bytes = bytes_sent_by_rings(work.request(), seat_.rank, seat_.size); bytes > 0) {
-      traffic_.count_sent(bytes);
+      traffic_.count_sent(bytes, messages_sent_by(work.request()));
     }
     traffic_.count_received(received_bytes(work.request(), seat_.rank, seat_.size));
   }

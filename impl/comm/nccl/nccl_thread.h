@@ -50,13 +50,14 @@ class NcclThread final : private Watch::Listener {
   void run();
   bool await_work();
   void queue_next();
-  std::vector<Ref<NcclWork>> take_next();
-  Status queue(const std::vector<Ref<NcclWork>>& works);
-  Status compare_calls(const std::vector<Ref<NcclWork>>& works);
+  Ref<NcclWork> take_next();
+  Status queue(NcclWork& work);
+  Status compare_calls(const NcclWork& work, bool compares_all);
   void watch();
   bool finish_first();
   Status trouble_of(NcclWork& work);
   Status timeout_of(const NcclWork& work);
+  std::vector<int32_t> find_missing(const NcclWork& work);
   void look_for_notice(Clock::time_point now);
   void on_notice(const Notice& notice) noexcept override;
   Status failure_for(uint64_t position);

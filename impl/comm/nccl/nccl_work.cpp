@@ -4,6 +4,17 @@
 
 namespace halftone::nccl {
 
+NcclWork::NcclWork(const Request& request, uint64_t hash, bool is_deterministic, int device)
+    : messages(static_cast<size_t>(request.transfer_count)),
+      transfers_(request.transfers, request.transfers + request.transfer_count),
+      request_(request),
+      hash_(hash),
+      is_deterministic_(is_deterministic),
+      ready_(device),
+      done_(device) {
+  request_.transfers = transfers_.data();
+}
+
 // In a child of fork() nothing runs the operation, and the mutex may be locked for ever.
 bool NcclWork::is_done() noexcept {
   if (!owner_.is_here()) return true;

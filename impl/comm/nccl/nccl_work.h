@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <vector>
 
 #include "comm/group/request.h"
 #include "comm/nccl/cuda_call.h"
@@ -15,8 +16,8 @@ namespace halftone::nccl {
 
 class NcclWork final : public RefCounted, public Work {
  public:
-  NcclWork(const Request& request, uint64_t hash, bool is_deterministic, int device)
-      : request_(request), hash_(hash), is_deterministic_(is_deterministic), ready_(device), done_(device) {}
+  // Copies the request's transfers. Throws OUT_OF_MEMORY.
+  NcclWork(const Request& request, uint64_t hash, bool is_deterministic, int device);
 
   void destroy() noexcept override { release(); }
   bool is_done() noexcept override;
@@ -40,12 +41,13 @@ class NcclWork final : public RefCounted, public Work {
   using Clock = std::chrono::steady_clock;
   uint64_t number = 0;             // in the flight recorder
   uint64_t position = 0;           // among the operations of all ranks: its number, or that of the next one
-  uint64_t message = 0;            // the number of a message between two ranks
+  std::vector<uint64_t> messages;  // the number of each transfer among the messages between the two ranks
   Clock::time_point started = {};  // used by the group's thread: nothing of the caller's stream is before it any more
 
  private:
   const OwnerProcess owner_;
-  const Request request_;
+  std::vector<Transfer> transfers_;
+  Request request_;
   const uint64_t hash_;
   const bool is_deterministic_;
   CudaPoint ready_;

@@ -20,7 +20,7 @@ size_t DataArea::half_bytes(size_t bytes, int messages) noexcept {
 }
 
 Status DataArea::put(const void* data, size_t bytes, uint64_t* out_offset) noexcept {
-  if (bytes <= half_bytes_ - used_) {
+  if (has_room(bytes)) {
     *out_offset = static_cast<size_t>(half_) * half_bytes_ + used_;
     used_ = std::min(used_ + aligned(bytes), half_bytes_);
   } else if (Status status = find_block(bytes, out_offset); !status.ok()) {

@@ -19,6 +19,8 @@ class DataArea {
   // REQUIRES: the segment's data has kHalves times `half_bytes`
   DataArea(Segment& segment, size_t half_bytes) : segment_(segment), half_bytes_(half_bytes) {}
 
+  // True if the half in use has room for the data; else put() uses a block.
+  bool has_room(size_t bytes) const noexcept { return bytes <= half_bytes_ - used_; }
   // Copies the data into the half in use. Returns OUT_OF_MEMORY.
   Status put(const void* data, size_t bytes, uint64_t* out_offset) noexcept;
   // Goes over to half `index`, whose messages have all been read.

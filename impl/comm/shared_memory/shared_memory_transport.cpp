@@ -52,11 +52,14 @@ Status SharedMemoryTransport::send(int peer, const Message& message) noexcept {
   return {};
 }
 
-// Equal headers of one operation tell that the data has not changed in between.
+// Equal headers of one operation tell that the data has not changed in between. Between two drains a batch may send
+// more than a half holds: then the other half is used as soon as the peers have read it, and blocks until then.
 Status SharedMemoryTransport::place(const Message& message, uint64_t* out_offset) noexcept {
   if (message.bytes == 0) return {};
   const bool is_placed = message.data == last_.data && message.bytes == last_.bytes && message.header == last_.header;
   if (!is_placed) {
+    const int next = (half_ + 1) % DataArea::kHalves;
+    if (!area_.has_room(static_cast<size_t>(message.bytes)) && has_been_read(next)) use_half(next);
     Status status = area_.put(message.data, static_cast<size_t>(message.bytes), &last_offset_);
     if (!status.ok()) return status;
     last_ = message;
@@ -66,11 +69,11 @@ Status SharedMemoryTransport::place(const Message& message, uint64_t* out_offset
 }
 
 Status SharedMemoryTransport::receive(int peer, Deadline deadline, Message* out) noexcept {
-  const Outbox& outbox = segment(peer).outbox(rank_);
+  const Awaited message{.peer = peer, .is_message = true};
+  Status status = wait({&message, 1}, deadline, [&] { return is_ready(message); });
+  if (!status.ok()) return status;
   Progress& with = progress(peer);
-  const auto has_message = [&] { return outbox.sent.load(std::memory_order_acquire) > with.taken; };
-  if (Status status = wait(peer, deadline, has_message); !status.ok()) return status;
-  const Envelope envelope = outbox.envelopes[with.taken % Outbox::kEnvelopes];
+  const Envelope envelope = segment(peer).outbox(rank_).envelopes[with.taken % Outbox::kEnvelopes];
   ++with.taken;
   return open(peer, envelope, out);
 }
@@ -95,37 +98,85 @@ Status SharedMemoryTransport::drain(Deadline deadline) noexcept {
   const int next = (half_ + 1) % DataArea::kHalves;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank_) continue;
-    Progress& with = progress(peer);
-    with.sent_of_half[half_] = with.sent;
-    const std::atomic<uint64_t>& released = segment(peer).inbox(rank_).released;
-    const auto is_free = [&] { return released.load(std::memory_order_acquire) >= with.sent_of_half[next]; };
-    if (Status status = wait(peer, deadline, is_free); !status.ok()) return status;
+    const Awaited room{.peer = peer, .is_message = false};
+    const uint64_t before = progress(peer).sent_of_half[next];
+    const auto is_free = [&] { return released_by(peer) >= before; };
+    if (Status status = wait({&room, 1}, deadline, is_free); !status.ok()) return status;
   }
-  half_ = next;
-  area_.use_half(next);
-  last_ = {};
+  use_half(next);
   return {};
 }
 
-// A condition that holds counts even if the peer has left or ended since.
+uint64_t SharedMemoryTransport::released_by(int peer) const noexcept {
+  return segment(peer).inbox(rank_).released.load(std::memory_order_acquire);
+}
+
+bool SharedMemoryTransport::has_been_read(int half) noexcept {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer != rank_ && released_by(peer) < progress(peer).sent_of_half[half]) return false;
+  }
+  return true;
+}
+
+// REQUIRES: has_been_read(half)
+void SharedMemoryTransport::use_half(int half) noexcept {
+  for (Progress& with : progress_) with.sent_of_half[half_] = with.sent;
+  half_ = half;
+  area_.use_half(half);
+  last_ = {};
+}
+
+bool SharedMemoryTransport::is_ready(const Awaited& awaited) noexcept {
+  const Progress& with = progress(awaited.peer);
+  if (!awaited.is_message) return with.sent - released_by(awaited.peer) < kCapacity;
+  return segment(awaited.peer).outbox(rank_).sent.load(std::memory_order_acquire) > with.taken;
+}
+
+Status SharedMemoryTransport::await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept {
+  return wait(awaited, deadline, [&] {
+    return std::any_of(awaited.begin(), awaited.end(), [&](const Awaited& each) { return is_ready(each); });
+  });
+}
+
+Status SharedMemoryTransport::await_released(int peer, Deadline deadline) noexcept {
+  const Awaited all{.peer = peer, .is_message = false};
+  return wait({&all, 1}, deadline, [&] { return released_by(peer) >= progress(peer).sent; });
+}
+
+int SharedMemoryTransport::first_that_left(std::span<const Awaited> awaited) const noexcept {
+  for (const Awaited& each : awaited) {
+    const std::atomic<Presence>& presence = segment(each.peer).control().presence;
+    if (presence.load(std::memory_order_acquire) != Presence::kHere) return each.peer;
+  }
+  return -1;
+}
+
+int SharedMemoryTransport::first_that_ended(std::span<const Awaited> awaited) const noexcept {
+  for (const Awaited& each : awaited) {
+    if (!others_[static_cast<size_t>(each.peer)].process.is_alive()) return each.peer;
+  }
+  return -1;
+}
+
+// A condition that holds counts even if a peer has left or ended since.
 template <class Condition>
-Status SharedMemoryTransport::wait(int peer, Deadline deadline, Condition condition) noexcept {
-  const SharedRank& other = others_[static_cast<size_t>(peer)];
-  bool is_lost = false;
+Status SharedMemoryTransport::wait(std::span<const Awaited> awaited, Deadline deadline, Condition condition) noexcept {
+  int ended = -1;
   if (spins_) spin([&] { return has_failed() || condition(); });
   while (true) {
     const uint32_t heard = listen(own_.control());
-    const Presence presence = other.segment.control().presence.load(std::memory_order_acquire);
+    const int left = first_that_left(awaited);
     if (has_failed()) return failure();
     if (condition()) return {};
-    if (presence != Presence::kHere) return reason_to_leave(peer);
-    if (is_lost) return Status::failure(Code::kPeerLost, "rank %d is lost: its process has ended", names_[peer]);
+    if (left >= 0) return reason_to_leave(left);
+    if (ended >= 0) return Status::failure(Code::kPeerLost, "rank %d is lost: its process has ended", names_[ended]);
     const auto remaining = deadline - std::chrono::steady_clock::now();
     if (remaining.count() <= 0) {
-      return Status::failure(Code::kTimeout, "rank %d took part in nothing until the deadline", names_[peer]);
+      return Status::failure(Code::kTimeout, "rank %d took part in nothing until the deadline",
+                             names_[awaited[0].peer]);
     }
     const bool has_rung = sleep(own_.control(), heard, std::min<std::chrono::nanoseconds>(remaining, kLongestSleep));
-    is_lost = !has_rung && !other.process.is_alive();
+    ended = has_rung ? -1 : first_that_ended(awaited);
   }
 }
 

@@ -29,6 +29,9 @@ class SharedMemoryTransport final : public Transport {
   void release(int peer) noexcept override;
   // Waits for the messages alone that were sent before the last drain: the data has two halves.
   Status drain(Deadline deadline) noexcept override;
+  bool is_ready(const Awaited& awaited) noexcept override;
+  Status await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept override;
+  Status await_released(int peer, Deadline deadline) noexcept override;
   void withdraw() noexcept override {}  // the peers read this rank's segment, not the caller's memory
   Status abort(const Status& reason) noexcept override;
   void leave() noexcept override;
@@ -46,12 +49,17 @@ class SharedMemoryTransport final : public Transport {
   Progress& progress(int rank) { return progress_[static_cast<size_t>(rank)]; }
 
   Status place(const Message& message, uint64_t* out_offset) noexcept;
+  uint64_t released_by(int peer) const noexcept;
+  bool has_been_read(int half) noexcept;
+  void use_half(int half) noexcept;
   Status open(int peer, const Envelope& envelope, Message* out) noexcept;
   bool has_failed() const noexcept;
   Status failure() const noexcept;
   Status reason_to_leave(int peer) const noexcept;
+  int first_that_left(std::span<const Awaited> awaited) const noexcept;
+  int first_that_ended(std::span<const Awaited> awaited) const noexcept;
   template <class Condition>
-  Status wait(int peer, Deadline deadline, Condition condition) noexcept;
+  Status wait(std::span<const Awaited> awaited, Deadline deadline, Condition condition) noexcept;
   template <class Condition>
   bool spin(Condition condition) const noexcept;
   void ring_all() noexcept;

@@ -24,11 +24,11 @@ Status ThreadsTransport::send(int peer, const Message& message) noexcept {
 }
 
 Status ThreadsTransport::receive(int peer, Deadline deadline, Message* out) noexcept {
+  const Awaited message{.peer = peer, .is_message = true};
   std::unique_lock lock(hub_->mutex);
+  Status status = wait(lock, {&message, 1}, deadline, [&] { return is_ready_now(message); });
+  if (!status.ok()) return status;
   Channel& channel = hub_->channel(peer, rank_);
-  if (Status status = wait(lock, peer, deadline, [&] { return channel.taken < channel.sent; }); !status.ok()) {
-    return status;
-  }
   *out = channel.messages[channel.taken % kCapacity];
   ++channel.taken;
   return {};
@@ -41,27 +41,56 @@ void ThreadsTransport::release(int peer) noexcept {
 }
 
 Status ThreadsTransport::drain(Deadline deadline) noexcept {
-  std::unique_lock lock(hub_->mutex);
   for (int peer = 0; peer < hub_->size; ++peer) {
-    const Channel& channel = hub_->channel(rank_, peer);
-    const auto is_empty = [&] { return channel.released == channel.sent; };
-    if (Status status = wait(lock, peer, deadline, is_empty); !status.ok()) return status;
+    if (Status status = await_released(peer, deadline); !status.ok()) return status;
   }
   return {};
 }
 
-// Waits for the condition; what it waits for is true even if the peer has left since.
+bool ThreadsTransport::is_ready(const Awaited& awaited) noexcept {
+  const std::lock_guard lock(hub_->mutex);
+  return is_ready_now(awaited);
+}
+
+bool ThreadsTransport::is_ready_now(const Awaited& awaited) const noexcept {
+  const Channel& in = hub_->channel(awaited.peer, rank_);
+  const Channel& out = hub_->channel(rank_, awaited.peer);
+  return awaited.is_message ? in.taken < in.sent : out.sent - out.released < kCapacity;
+}
+
+Status ThreadsTransport::await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept {
+  std::unique_lock lock(hub_->mutex);
+  return wait(lock, awaited, deadline, [&] {
+    return std::any_of(awaited.begin(), awaited.end(), [&](const Awaited& each) { return is_ready_now(each); });
+  });
+}
+
+Status ThreadsTransport::await_released(int peer, Deadline deadline) noexcept {
+  const Awaited all{.peer = peer, .is_message = false};
+  std::unique_lock lock(hub_->mutex);
+  const Channel& channel = hub_->channel(rank_, peer);
+  return wait(lock, {&all, 1}, deadline, [&] { return channel.released == channel.sent; });
+}
+
+int ThreadsTransport::first_that_left(std::span<const Awaited> awaited) const noexcept {
+  for (const Awaited& each : awaited) {
+    if (hub_->member(each.peer).has_left) return each.peer;
+  }
+  return -1;
+}
+
+// Waits for the condition; what it waits for is true even if one of the peers has left since.
 template <class Condition>
-Status ThreadsTransport::wait(std::unique_lock<std::mutex>& lock, int peer, Deadline deadline,
+Status ThreadsTransport::wait(std::unique_lock<std::mutex>& lock, std::span<const Awaited> awaited, Deadline deadline,
                               Condition condition) noexcept {
-  const Member& other = hub_->member(peer);
-  const auto is_over = [&] { return has_failed() || condition() || other.has_left; };
+  const auto is_over = [&] { return has_failed() || condition() || first_that_left(awaited) >= 0; };
   hub_->member(rank_).changed.wait_until(lock, deadline, is_over);
   if (has_failed()) return hub_->failure;
   if (condition()) return {};
-  if (other.has_left && !hub_->failure.ok()) return hub_->failure;  // it left because of that
-  if (other.has_left) return Status::failure(Code::kPeerLost, "rank %d left the group", names_[peer]);
-  return Status::failure(Code::kTimeout, "rank %d sent nothing until the deadline", names_[peer]);
+  const int left = first_that_left(awaited);
+  if (left >= 0 && !hub_->failure.ok()) return hub_->failure;  // it left because of that
+  if (left >= 0) return Status::failure(Code::kPeerLost, "rank %d left the group", names_[left]);
+  return Status::failure(Code::kTimeout, "rank %d sent nothing until the deadline", names_[awaited[0].peer]);
 }
 
 // A peer that reads a message is computing, or finds the group aborted: it releases the message soon.

@@ -21,14 +21,21 @@ class ThreadsTransport final : public Transport {
   Status receive(int peer, Deadline deadline, Message* out) noexcept override;
   void release(int peer) noexcept override;
   Status drain(Deadline deadline) noexcept override;
+  bool is_ready(const Awaited& awaited) noexcept override;
+  Status await_any(std::span<const Awaited> awaited, Deadline deadline) noexcept override;
+  Status await_released(int peer, Deadline deadline) noexcept override;
   void withdraw() noexcept override;
   Status abort(const Status& reason) noexcept override;
   void leave() noexcept override;
 
  private:
-  bool has_failed() const noexcept;  // REQUIRES: the hub's mutex is held
+  // REQUIRES: the hub's mutex is held
+  bool has_failed() const noexcept;
+  bool is_ready_now(const Awaited& awaited) const noexcept;
+  int first_that_left(std::span<const Awaited> awaited) const noexcept;
   template <class Condition>
-  Status wait(std::unique_lock<std::mutex>& lock, int peer, Deadline deadline, Condition condition) noexcept;
+  Status wait(std::unique_lock<std::mutex>& lock, std::span<const Awaited> awaited, Deadline deadline,
+              Condition condition) noexcept;
 
   Ref<Hub> hub_;
   const int rank_;

@@ -78,6 +78,56 @@ static void messages_go_around_a_ring(void** state) {
   run_ranks(pass_on);
 }
 
+/* Every rank sends twice to its successor and once to its predecessor, and lists what it receives first. */
+static void exchange_in_a_batch(ThreadRank* rank) {
+  const int32_t next = (rank->number + 1) % kRanks, previous = (rank->number + kRanks - 1) % kRanks;
+  const int32_t receive = HTONE_DIRECTION_RECEIVE, send = HTONE_DIRECTION_SEND;
+  const int32_t peers[] = {previous, previous, next, next, next, previous};
+  const int32_t directions[] = {receive, receive, receive, send, send, send};
+  const float r = (float)rank->number;
+  htone_tensor* tensors[6];
+  for (int i = 0; i < 6; ++i) tensors[i] = numbers(rank, 2, (float[]){r, (float)i});
+  htone_work* work = NULL;
+  REQUIRE_OK(htone_group_batch(rank->group, 6, peers, directions, tensors, &work));
+  REQUIRE_OK(htone_work_wait(work));
+  require_numbers(tensors[0], 2, (float[]){(float)previous, 3});
+  require_numbers(tensors[1], 2, (float[]){(float)previous, 4});
+  require_numbers(tensors[2], 2, (float[]){(float)next, 5});
+  htone_work_release(work);
+  REQUIRE_OK(htone_group_batch(rank->group, 0, NULL, NULL, NULL, NULL));
+  for (int i = 0; i < 6; ++i) htone_tensor_release(tensors[i]);
+}
+
+static void a_batch_exchanges_tensors_in_any_order(void** state) {
+  (void)state;
+  run_ranks(exchange_in_a_batch);
+}
+
+static void refuse_batches(ThreadRank* rank) {
+  const int32_t peer = (rank->number + 1) % kRanks, own = rank->number, outside = kRanks;
+  const int32_t receive = HTONE_DIRECTION_RECEIVE, none = 0;
+  htone_tensor* tensor = numbers(rank, 2, (float[]){1, 2});
+  htone_group* group = rank->group;
+  REQUIRE(htone_group_batch(group, 1, &own, &receive, &tensor, NULL) == HTONE_ERROR_INVALID_ARGUMENT);
+  REQUIRE(last_error_says("peers=") && last_error_says("is this rank"));
+  REQUIRE(htone_group_batch(group, 1, &outside, &receive, &tensor, NULL) == HTONE_ERROR_INVALID_ARGUMENT);
+  REQUIRE(last_error_says("peers=3, expected 0 to 2"));
+  REQUIRE(htone_group_batch(group, 1, &peer, &none, &tensor, NULL) == HTONE_ERROR_INVALID_ARGUMENT);
+  REQUIRE(last_error_says("directions has 0, which is no htone_direction"));
+  const int32_t peers[] = {peer, peer}, directions[] = {receive, HTONE_DIRECTION_SEND};
+  htone_tensor* twice[] = {tensor, tensor};
+  REQUIRE(htone_group_batch(group, 2, peers, directions, twice, NULL) == HTONE_ERROR_INVALID_ARGUMENT);
+  REQUIRE(last_error_says("messages 0 and 1 of the batch overlap"));
+  REQUIRE_OK(htone_tensor_set_requires_grad(tensor, 1));
+  REQUIRE(htone_group_batch(group, 1, &peer, &receive, &tensor, NULL) == HTONE_ERROR_STATE);
+  htone_tensor_release(tensor);
+}
+
+static void a_wrong_batch_is_refused_before_it_starts(void** state) {
+  (void)state;
+  run_ranks(refuse_batches);
+}
+
 static void run_beside(ThreadRank* rank) {
   htone_tensor* tensors[4];
   htone_work* works[4];
@@ -325,6 +375,8 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_operation_gives_its_result),
       cmocka_unit_test(messages_go_around_a_ring),
+      cmocka_unit_test(a_batch_exchanges_tensors_in_any_order),
+      cmocka_unit_test(a_wrong_batch_is_refused_before_it_starts),
       cmocka_unit_test(operations_run_beside_the_caller),
       cmocka_unit_test(ranks_that_disagree_get_an_error_that_names_both),
       cmocka_unit_test(an_abort_reaches_every_rank_with_its_reason),

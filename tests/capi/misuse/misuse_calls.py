@@ -43,6 +43,7 @@ NEVER_VALID = {"htone_context_load_plugin": "there is no plugin to load",
                "htone_ddp_mark_ready": "the parameter is of another model",
                "htone_fsdp_mark_ready": "the parameter is of another model",
                "htone_group_receive": "the group has no other rank",
+               "htone_group_batch": "the group has no other rank",
                "htone_group_send": "the group has no other rank",
                "htone_store_create_tcp": "the plugin is not loaded",
                "htone_error_set": "it returns the error that it is given"}

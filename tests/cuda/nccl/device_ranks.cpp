@@ -74,6 +74,40 @@ class CopiedWork final : public Work {
   OwnedWork work_;
 };
 
+// A batch of messages with copies.
+class CopiedBatch final : public Work {
+ public:
+  CopiedBatch(ContextDevice& device, const Request& request)
+      : transfers_(request.transfers, request.transfers + request.transfer_count) {
+    for (const Transfer& transfer : transfers_) {
+      ranges_.push_back(std::make_unique<DeviceRange>(device, transfer.data, transfer.data));
+    }
+  }
+
+  void destroy() noexcept override { delete this; }
+  bool is_done() noexcept override { return work_->is_done(); }
+  Status wait() noexcept override {
+    Status status = work_->wait();
+    for (size_t i = 0; i < transfers_.size() && status.ok(); ++i) {
+      if (transfers_[i].direction == Operation::kReceive) status = ranges_[i]->read_back(transfers_[i].data);
+    }
+    return status;
+  }
+  Status wait_on(Stream&) noexcept override { return wait(); }
+
+  std::vector<Transfer> moved() const {
+    std::vector<Transfer> transfers = transfers_;
+    for (size_t i = 0; i < transfers.size(); ++i) transfers[i].data = ranges_[i]->on_device(transfers[i].data);
+    return transfers;
+  }
+  void set(Work* work) { work_.reset(work); }
+
+ private:
+  const std::vector<Transfer> transfers_;
+  std::vector<std::unique_ptr<DeviceRange>> ranges_;
+  OwnedWork work_;
+};
+
 // A group over device memory for operands in host memory, which creation does not wait for: what tests of groups of
 // threads expect. Its sums are deterministic, as those of threads.
 class HostOperandGroup final : public ProcessGroup {
@@ -101,18 +135,8 @@ class HostOperandGroup final : public ProcessGroup {
     CallOptions call = options;
     call.stream = &device.device->stream();
     call.is_deterministic = 1;
-    // Operands that the group refuses have no copies.
-    if (!is_contiguous(request.in) || !is_contiguous(request.out)) return group->start(call, request, out_work);
-    auto work = std::make_unique<CopiedWork>(device, request.in, request.out);
-    Request moved = request;
-    moved.in = work->in(request.in);
-    moved.out = work->out(request.out);
-    Work* started = nullptr;
-    Status status = group->start(call, moved, &started);
-    if (!status.ok()) return status;
-    work->set(started);
-    *out_work = work.release();
-    return {};
+    return request.operation == Operation::kMessages ? start_batch(*group, device, call, request, out_work)
+                                                     : start_copied(*group, device, call, request, out_work);
   }
 
   void abort(const char* reason) noexcept override {
@@ -145,6 +169,40 @@ class HostOperandGroup final : public ProcessGroup {
     } catch (const Error& error) {
       return Status::failure(error.code(), "%s", error.what());
     }
+  }
+
+  // Operands that the group refuses have no copies.
+  static Status start_copied(ProcessGroup& group, ContextDevice& device, const CallOptions& options,
+                             const Request& request, Work** out_work) {
+    if (!is_contiguous(request.in) || !is_contiguous(request.out)) return group.start(options, request, out_work);
+    auto work = std::make_unique<CopiedWork>(device, request.in, request.out);
+    Request moved = request;
+    moved.in = work->in(request.in);
+    moved.out = work->out(request.out);
+    return start_with(group, options, moved, std::move(work), out_work);
+  }
+
+  static Status start_batch(ProcessGroup& group, ContextDevice& device, const CallOptions& options,
+                            const Request& request, Work** out_work) {
+    for (int32_t i = 0; i < request.transfer_count; ++i) {
+      if (!is_contiguous(request.transfers[i].data)) return group.start(options, request, out_work);
+    }
+    auto work = std::make_unique<CopiedBatch>(device, request);
+    const std::vector<Transfer> transfers = work->moved();
+    Request moved = request;
+    moved.transfers = transfers.data();
+    return start_with(group, options, moved, std::move(work), out_work);
+  }
+
+  template <class Copied>
+  static Status start_with(ProcessGroup& group, const CallOptions& options, const Request& request,
+                           std::unique_ptr<Copied> work, Work** out_work) {
+    Work* started = nullptr;
+    Status status = group.start(options, request, &started);
+    if (!status.ok()) return status;
+    work->set(started);
+    *out_work = work.release();
+    return {};
   }
 
   const Ref<Context> context_;

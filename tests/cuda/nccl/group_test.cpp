@@ -165,6 +165,73 @@ TEST_F(NcclGroups, RanksSendAndReceive) {
   });
 }
 
+TEST_F(NcclGroups, RanksExchangeInOneBatch) {
+  const int size = ranks(4);
+  if (size < 2) GTEST_SKIP() << "skipped: there is one GPU";
+  run_gpu_ranks(size, [&](Rank& rank) {
+    const int next = (rank.number() + 1) % size, previous = (rank.number() + size - 1) % size;
+    for (int round = 0; round < 3; ++round) {
+      const Tensor own = tensor_of(rank, DType::kF32, {static_cast<float>(rank.number() + 10 * round), 7});
+      const Tensor other = tensor_of(rank, DType::kF32, {-1, -1});
+      const Transfer transfers[] = {{.direction = Operation::kReceive, .peer = previous, .data = other.view()},
+                                    {.direction = Operation::kSend, .peer = next, .data = own.view()}};
+      EXPECT_TRUE(result_of([&](Work** work) { return rank.group->batch(after_work(rank), transfers, 2, work); }).ok());
+      EXPECT_EQ(values_of(other), (std::vector<float>{static_cast<float>(previous + 10 * round), 7}));
+    }
+    EXPECT_TRUE(barrier_of(*rank.group).ok());
+  });
+}
+
+// The ranks wait in a batch for a rank that is lost in it.
+TEST_F(NcclGroups, D20_ARankThatIsLostInABatchIsAnErrorOfTheOthers) {
+  need_emulation();
+  std::barrier<> together(3);
+  run_gpu_ranks(3, [&](Rank& rank) {
+    EXPECT_TRUE(barrier_of(*rank.group).ok());
+    together.arrive_and_wait();
+    nccl_function<void(int32_t)>("nccl_emulation_lose")(1);
+    std::vector<Transfer> transfers;
+    std::vector<Tensor> memory;
+    for (int peer = 0; peer < 3; ++peer) {
+      if (peer == rank.number()) continue;
+      for (const Operation direction : {Operation::kSend, Operation::kReceive}) {
+        memory.push_back(tensor_of(rank, DType::kF32, {1}));
+        transfers.push_back({.direction = direction, .peer = peer, .data = memory.back().view()});
+      }
+    }
+    const Status status =
+        result_of([&](Work** work) { return rank.group->batch(after_work(rank), transfers.data(), 4, work); });
+    EXPECT_EQ(status.code, Code::kPeerLost) << status.message;
+    together.arrive_and_wait();
+  });
+}
+
+TEST_F(NcclGroups, D20_ABatchThatHangsIsATimeoutThatNamesItsMessages) {
+  need_emulation();
+  const OwnedStore store = create_memory_store();
+  std::barrier<> together(2);
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 2; ++number) {
+    threads.emplace_back([&, number] {
+      Rank rank{.context = make_gpu_context(), .group = nullptr, .place = "cuda:" + std::to_string(number)};
+      rank.group = make_gpu_group(*rank.context, store.get(), number, 2, kShort);
+      EXPECT_TRUE(barrier_of(*rank.group).ok());
+      together.arrive_and_wait();
+      nccl_function<void(int32_t)>("nccl_emulation_hang")(1);
+      const Tensor own = tensor_of(rank, DType::kF32, {1}), other = tensor_of(rank, DType::kF32, {1});
+      const Transfer transfers[] = {{.direction = Operation::kSend, .peer = 1 - number, .data = own.view()},
+                                    {.direction = Operation::kReceive, .peer = 1 - number, .data = other.view()}};
+      const Status status =
+          result_of([&](Work** work) { return rank.group->batch(after_work(rank), transfers, 2, work); });
+      EXPECT_EQ(status.code, Code::kTimeout) << status.message;
+      EXPECT_TRUE(says(status, "in batch of 2 messages: send of 1 f32 to rank ")) << status.message;
+      EXPECT_TRUE(says(status, ", receive of 1 f32 from rank ")) << status.message;
+      together.arrive_and_wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(NcclGroups, CountersAndRecordsTellOfOperations) {
   const int size = ranks(2);
   run_gpu_ranks(size, [&](Rank& rank) {
