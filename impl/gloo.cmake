@@ -3,8 +3,8 @@
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/comm/gloo/*.cpp
      ${CMAKE_CURRENT_SOURCE_DIR}/comm/tcp_store/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/comm/control/*.cpp
      ${CMAKE_CURRENT_SOURCE_DIR}/comm/collectives/*.cpp)
-add_library(halftone_gloo MODULE ${sources} backend/build_id.cpp comm/threads/memory_store.cpp core/dtype.cpp
-            core/error.cpp core/fork_hook.cpp core/log.cpp core/object_pool.cpp)
+include(comm/plugin_sources.cmake)
+add_library(halftone_gloo MODULE ${sources} comm/threads/memory_store.cpp ${HALFTONE_GROUP_PLUGIN_SOURCES})
 set_target_properties(halftone_gloo PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/capi SKIP_BUILD_RPATH ON
                       INSTALL_RPATH "")
 add_dependencies(halftone_gloo halftone_seam_hash)

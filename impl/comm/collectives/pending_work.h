@@ -1,5 +1,5 @@
 // An operation that a group's thread runs: the caller's handle and the entry of the thread's queue are references to
-// it.
+// it. The base of NcclWork.
 #pragma once
 
 #include <condition_variable>
@@ -13,14 +13,14 @@
 
 namespace halftone {
 
-class PendingWork final : public RefCounted, public Work {
+class PendingWork : public RefCounted, public Work {
  public:
   // Copies the request's transfers. Throws OUT_OF_MEMORY.
   PendingWork(const Request& request, uint64_t hash);
 
-  void destroy() noexcept override { release(); }
-  bool is_done() noexcept override;
-  Status wait() noexcept override;
+  void destroy() noexcept final { release(); }
+  bool is_done() noexcept final;
+  Status wait() noexcept final;
   // Group threads read and write memory that the caller's thread sees, and its kernels run in calls that it makes.
   Status wait_on(Stream&) noexcept override { return wait(); }
 
@@ -32,15 +32,17 @@ class PendingWork final : public RefCounted, public Work {
   PendingWork* next = nullptr;  // in the queue, under the queue's lock
   uint64_t number = 0;          // in the flight recorder
 
- private:
+ protected:
   const OwnerProcess owner_;
-  std::vector<Transfer> transfers_;
-  Request request_;
-  const uint64_t hash_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   bool is_done_ = false;
   Status result_;
+
+ private:
+  std::vector<Transfer> transfers_;
+  Request request_;
+  const uint64_t hash_;
 };
 
 }  // namespace halftone

@@ -72,7 +72,7 @@ Status NcclGroup::start(const CallOptions& options, const Request& request, Work
   if (Status status = check_request(request, rank_, size_); !status.ok()) return status;
   Status result;
   const Status thrown = guarded([&] {
-    const Ref<NcclWork> work = make_ref<NcclWork>(request, options.hash, options.is_deterministic != 0, device_);
+    const Ref<NcclWork> work = make_ref<NcclWork>(request, options, device_);
     result = mark_ready(options, *work);
     if (result.ok()) result = thread_.submit(work);
     if (result.ok()) *out_work = Ref<NcclWork>(work).detach();

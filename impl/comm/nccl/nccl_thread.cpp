@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "comm/control/signals_blocked.h"
 #include "comm/guarded.h"
 #include "core/foreign_function.h"
 
@@ -35,14 +34,11 @@ int64_t received_bytes(const Request& request, int32_t rank, int32_t size) {
 }  // namespace
 
 NcclThread::NcclThread(const NcclFunctions& nccl, const GroupOptions& options)
-    : seat_{.device = options.device->index(), .rank = options.rank, .size = options.size},
-      names_(options),
-      listener_(options.listener),
-      timeout_ns_(std::min(options.timeout_ns, int64_t{1} << 61)),  // a later deadline could overflow the clock's type
+    : OperationThread(options),
+      seat_{.device = options.device->index(), .rank = options.rank, .size = options.size},
       checks_all_calls_(options.checks_data != 0),
       board_(options),
       communicator_(nccl, seat_),
-      recorder_(names_),
       sent_(static_cast<size_t>(options.size)),
       received_(static_cast<size_t>(options.size)) {
   if (options.size > 1 && options.heartbeat_ns > 0) watch_.emplace(options, static_cast<Watch::Listener&>(*this));
@@ -64,11 +60,7 @@ Status NcclThread::start(const GroupOptions& options, const ncclUniqueId& id, Cl
                            names_[seat_.rank], seat_.size, options.name);
   };
   if (Status status = communicator_.join(id, patience); !status.ok()) return status;
-  const SignalsBlocked in_the_thread;
-  const int error = pthread_create(&thread_, nullptr, work, this);
-  if (error != 0) return Status::failure(Code::kOutOfMemory, "cannot start a group's thread: error %d", error);
-  is_started_ = true;
-  return {};
+  return start_thread(0);
 }
 
 Status NcclThread::submit(const Ref<NcclWork>& work) {
@@ -104,17 +96,12 @@ void NcclThread::close() noexcept {
 }
 
 void NcclThread::stop() noexcept {
+  join();
   const CancellationGuard no_cancellation;
-  if (is_started_) pthread_join(thread_, nullptr);
   if (watch_) watch_->stop();
 }
 
-void* NcclThread::work(void* self) noexcept {
-  static_cast<NcclThread*>(self)->run();
-  return nullptr;
-}
-
-void NcclThread::run() {
+void NcclThread::run() noexcept {
   cudaSetDevice(seat_.device);
   while (await_work()) {
     const Status status = guarded([&] {
@@ -344,10 +331,7 @@ void NcclThread::finish(NcclWork& work, const Status& result) {
     traffic_.count_received(received_bytes(work.request(), seat_.rank, seat_.size));
   }
   recorder_.record_end(work.number, result);
-  if (!result.ok() && result.code != Code::kCancelled && !std::exchange(has_told_, true)) {
-    recorder_.tell_failure(result, seat_.rank);
-    if (listener_ != nullptr) listener_->on_failure(result);
-  }
+  if (!result.ok() && result.code != Code::kCancelled) report(result);
   work.finish(result);
 }
 

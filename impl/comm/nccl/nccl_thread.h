@@ -1,18 +1,14 @@
 // The thread of one rank's group over NCCL. It queues the group's operations on the group's stream in the order of the
 // calls, behind the points of the callers' streams, and watches them until the device has run them: it looks for the
 // deadline, for errors of NCCL and for notices of other ranks, and ends the communicator on a failure. It alone calls
-// NCCL. All its signals are blocked. Safe from any thread; close() and stop() come last.
+// NCCL. Safe from any thread; close() and stop() come last.
 #pragma once
 
-#include <pthread.h>
-
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <vector>
 
-#include "comm/collectives/flight_recorder.h"
+#include "comm/collectives/operation_thread.h"
 #include "comm/collectives/traffic.h"
 #include "comm/control/watch.h"
 #include "comm/nccl/board.h"
@@ -21,12 +17,10 @@
 
 namespace halftone::nccl {
 
-class NcclThread final : private Watch::Listener {
+class NcclThread final : public OperationThread, private Watch::Listener {
  public:
   NcclThread(const NcclFunctions& nccl, const GroupOptions& options);
   ~NcclThread();
-  NcclThread(const NcclThread&) = delete;
-  NcclThread& operator=(const NcclThread&) = delete;
 
   // Connects the ranks, on the caller's thread, and starts. Comes once. The options are read during the call. Throws
   // OUT_OF_MEMORY.
@@ -39,15 +33,12 @@ class NcclThread final : private Watch::Listener {
   void close() noexcept;
   void stop() noexcept;
 
-  const RankNames& names() const noexcept { return names_; }
-  const FlightRecorder& recorder() const noexcept { return recorder_; }
   GroupCounters counters() const noexcept { return traffic_.counters(); }
 
  private:
   using Clock = NcclWork::Clock;
 
-  static void* work(void* self) noexcept;
-  void run();
+  void run() noexcept override;
   bool await_work();
   void queue_next();
   Ref<NcclWork> take_next();
@@ -67,36 +58,26 @@ class NcclThread final : private Watch::Listener {
   void leave();
 
   const Seat seat_;
-  const RankNames names_;
-  GroupListener* const listener_;
-  const int64_t timeout_ns_;
   const bool checks_all_calls_;
   Board board_;
   Communicator communicator_;
   std::optional<Watch> watch_;  // none without heartbeats
-  FlightRecorder recorder_;
   Traffic traffic_;
 
   std::deque<Ref<NcclWork>> running_;  // on the stream; used by the thread
   Clock::time_point next_look_ = {};   // for a notice; used by the thread
   Clock::duration look_pause_{};
-  bool has_told_ = false;  // of a failure; used by the thread
   bool made_progress_ = false;
   Clock::duration pause_{};
 
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  std::deque<Ref<NcclWork>> queue_;
-  uint64_t operations_ = 0;         // of all ranks, that were called
-  std::vector<uint64_t> sent_;      // messages to each rank
-  std::vector<uint64_t> received_;  // and from each
+  std::deque<Ref<NcclWork>> queue_;  // guarded by mutex_, as the rest
+  uint64_t operations_ = 0;          // of all ranks, that were called
+  std::vector<uint64_t> sent_;       // messages to each rank
+  std::vector<uint64_t> received_;   // and from each
   Status failure_;
   uint64_t failed_position_ = UINT64_MAX;  // the first that fails
   bool is_broken_ = false;                 // not by ranks that left in good order
   std::optional<Status> abort_;            // asked for by this rank
-  bool is_closed_ = false;
-  bool is_started_ = false;
-  pthread_t thread_{};
 };
 
 }  // namespace halftone::nccl

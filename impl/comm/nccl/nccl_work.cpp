@@ -4,33 +4,12 @@
 
 namespace halftone::nccl {
 
-NcclWork::NcclWork(const Request& request, uint64_t hash, bool is_deterministic, int device)
-    : messages(static_cast<size_t>(request.transfer_count)),
-      transfers_(request.transfers, request.transfers + request.transfer_count),
-      request_(request),
-      hash_(hash),
-      is_deterministic_(is_deterministic),
+NcclWork::NcclWork(const Request& request, const CallOptions& options, int device)
+    : PendingWork(request, options.hash),
+      messages(static_cast<size_t>(request.transfer_count)),
+      is_deterministic_(options.is_deterministic != 0),
       ready_(device),
-      done_(device) {
-  request_.transfers = transfers_.data();
-}
-
-// In a child of fork() nothing runs the operation, and the mutex may be locked for ever.
-bool NcclWork::is_done() noexcept {
-  if (!owner_.is_here()) return true;
-  const std::lock_guard lock(mutex_);
-  return is_done_;
-}
-
-Status NcclWork::wait() noexcept {
-  if (!owner_.is_here()) {
-    return Status::failure(Code::kState, "the operation belongs to process %d, and this is a child of it", owner_.id());
-  }
-  const CancellationGuard no_cancellation;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_done_; });
-  return result_;
-}
+      done_(device) {}
 
 Status NcclWork::wait_on(Stream& stream) noexcept {
   const auto native = static_cast<cudaStream_t>(stream.native_handle());
@@ -58,13 +37,6 @@ Status NcclWork::has_run(bool* out) noexcept {
     if (!is_queued_) return {};
   }
   return done_.is_reached(out);
-}
-
-void NcclWork::finish(const Status& result) noexcept {
-  const std::lock_guard lock(mutex_);
-  result_ = result;
-  is_done_ = true;
-  changed_.notify_all();
 }
 
 }  // namespace halftone::nccl
