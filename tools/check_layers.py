@@ -38,13 +38,13 @@ CONFINED = {
     r"(dnnl|oneapi/).*": ("tests/cpu", "tests/bench"),
 }
 # The interfaces that plugins implement, which hold plain types alone, and the standard headers that they may see.
-SEAM = ("impl/backend/device.h", "impl/backend/plugin.h", "impl/comm/process_group.h", "impl/comm/group/request.h",
-        "impl/comm/store.h", "impl/comm/work.h")
+SEAM = ("impl/backend/device.h", "impl/backend/plugin.h", "impl/comm/group/process_group.h", "impl/comm/group/request.h",
+        "impl/comm/store.h", "impl/comm/group/work.h")
 SEAM_HEADERS = ("cstddef", "cstdint")
 # Folders that stand where a user stands: they see halftone/... and their own files.
 OUTSIDE = ("samples", "bindings", "tests/capi", "tests/vectors", "tests/samples", "tests/package", "tests/bindings")
 # The two places that know which backends a build has, and the rooms that they alone may see.
-REGISTRIES = ("impl/runtime/registry.cpp", "impl/comm/registry.cpp")
+REGISTRIES = ("impl/runtime/registry.cpp", "impl/comm/group/registry.cpp")
 BACKENDS = ("cpu", "cuda")
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".i"}
 INCLUDE = re.compile(r"^[ \t]*[#%][ \t]*(?:include|import)[ \t]*([<\"])([^>\"\n]+)[>\"]", re.M)

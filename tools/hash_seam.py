@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-COMM = ("process_group.h", "store.h", "work.h")
+COMM = ("group/process_group.h", "group/work.h", "store.h")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 
 

@@ -1,6 +1,6 @@
 // The interface between the library and a plugin. A plugin is a shared object with one C function,
 //   const halftone::PluginTable* halftone_plugin(const halftone::PluginHost*);
-// It implements the interfaces of device.h and kernels.h, of comm/process_group.h, or both (all are header-only),
+// It implements the interfaces of device.h and kernels.h, of comm/group/process_group.h, or both (all are header-only),
 // compiles the objects of core that it needs into itself and does not link the library. Library and plugin must come
 // from one build; the build ids are compared.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace halftone {
 
-class ProcessGroup;   // comm/process_group.h
-struct GroupOptions;  // comm/process_group.h
+class ProcessGroup;   // comm/group/process_group.h
+struct GroupOptions;  // comm/group/process_group.h
 class KeyValueStore;  // comm/store.h
 struct StoreOptions;  // comm/store.h
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/group/agreement.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "trainer/agreement.h"
 #include "trainer/shared_save.h"
 
 namespace halftone::trainer {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "checkpoint/directory.h"
-#include "comm/group.h"
+#include "comm/group/group.h"
 #include "runtime/context.h"
 #include "trainer/training_state.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "checkpoint/save_plan.h"
-#include "trainer/text_exchange.h"
+#include "comm/group/text_exchange.h"
 
 namespace halftone::trainer {
 

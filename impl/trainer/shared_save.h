@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "checkpoint/directory.h"
-#include "comm/group.h"
+#include "comm/group/group.h"
 #include "tensor/state_dict.h"
 
 namespace halftone::trainer {

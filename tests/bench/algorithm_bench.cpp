@@ -14,7 +14,7 @@
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"
 #include "comm/collectives/collectives.h"
-#include "comm/registry.h"
+#include "comm/group/registry.h"
 #include "comm/shared_memory/shared_memory_transport.h"
 #include "comm/threads/lobby.h"
 #include "comm/threads/threads_transport.h"

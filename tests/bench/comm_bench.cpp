@@ -19,8 +19,8 @@
 #include "bench/command_line.h"
 #include "bench/gloo_ring.h"
 #include "bench/stopwatch.h"
-#include "comm/group.h"
-#include "comm/registry.h"
+#include "comm/group/group.h"
+#include "comm/group/registry.h"
 
 namespace halftone {
 namespace {

@@ -19,7 +19,7 @@
 #include "autograd/engine.h"
 #include "bench/command_line.h"
 #include "bench/stopwatch.h"
-#include "comm/registry.h"
+#include "comm/group/registry.h"
 #include "nn/transformer/transformer.h"
 #include "ops/ops.h"
 #include "optim/adamw.h"

@@ -1,5 +1,5 @@
 // Groups by name: the built-in ones, those of a plugin, and many in one process.
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 
 #include "host_tensor.h"
 #include "ranks.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/registry.h"
+#include "comm/group/registry.h"
 #include "core/error.h"
 
 namespace halftone {

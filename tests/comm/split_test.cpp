@@ -1,4 +1,4 @@
-#include "comm/group.h"
+#include "comm/group/group.h"
 #include "host_tensor.h"
 #include "ranks.h"
 

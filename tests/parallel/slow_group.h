@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 #include "comm/ranks.h"
 
 namespace halftone::parallel {

@@ -196,7 +196,7 @@ PARALLEL = [
     Fault("scatter_of_second_slice", "impl/comm/collectives/collectives.cpp",
           "address_of(call.request.out, call.slice.begin)", "address_of(call.request.out, 0)",
           "each slice of a long reduce_scatter overwrites the first"),
-    Fault("name_of_rank", "impl/comm/rank_names.h",
+    Fault("name_of_rank", "impl/comm/group/rank_names.h",
           "rank >= 0 && index < numbers_.size()", "false",
           "errors of a split group name ranks by their place in the group"),
     Fault("narrow_replicas", "impl/parallel/shard/gradient_shards.cpp",

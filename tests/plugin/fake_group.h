@@ -2,7 +2,7 @@
 // waited for.
 #pragma once
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace fake_plugin {
 

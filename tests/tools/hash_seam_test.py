@@ -55,7 +55,7 @@ class HashSeam(unittest.TestCase):
         self.assertNotEqual(self.hash(), self.before)
 
     def test_a_new_function_of_a_process_group_changes_it(self):
-        self.edit("comm/process_group.h", "virtual void destroy() noexcept = 0;",
+        self.edit("comm/group/process_group.h", "virtual void destroy() noexcept = 0;",
                   "virtual void destroy() noexcept = 0;\n  virtual void planted() noexcept = 0;")
         self.assertNotEqual(self.hash(), self.before)
 

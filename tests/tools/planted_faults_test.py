@@ -74,7 +74,7 @@ class Layers(PlantedFault):
         self.assert_fault("analysis -> checkpoint: no file uses this arrow")
 
     def test_an_interface_of_plugins_may_not_see_containers(self):
-        self.assert_include_fault("impl/comm/work.h", "<vector>", "plugins implement this interface")
+        self.assert_include_fault("impl/comm/group/work.h", "<vector>", "plugins implement this interface")
 
     def test_impl_may_not_see_the_c_api(self):
         self.assert_include_fault("impl/ops/planted.cpp", '"halftone/tensor.h"', "impl knows no C type")

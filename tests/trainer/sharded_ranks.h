@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "backend/chunks.h"
+#include "comm/group/agreement.h"
 #include "comm/ranks.h"
 #include "tensor/factory.h"
-#include "trainer/agreement.h"
 #include "trainer/checkpoint.h"
 
 namespace halftone::trainer {

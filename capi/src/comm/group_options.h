@@ -1,7 +1,7 @@
 // The settings of a group as the C API has them.
 #pragma once
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 #include "halftone/comm.h"
 
 namespace halftone::capi {

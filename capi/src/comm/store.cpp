@@ -7,7 +7,7 @@
 #include "base/callback.h"
 #include "checkpoint/file_arguments.h"
 #include "comm/callback_store.h"
-#include "comm/registry.h"
+#include "comm/group/registry.h"
 #include "comm/seconds.h"
 
 using namespace halftone;

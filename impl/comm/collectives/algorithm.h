@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace halftone {
 

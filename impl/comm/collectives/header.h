@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "comm/group/rank_names.h"
 #include "comm/group/request.h"
-#include "comm/rank_names.h"
 
 namespace halftone {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/group/request.h"
-#include "comm/work.h"
+#include "comm/group/work.h"
 #include "core/owner_process.h"
 #include "core/ref.h"
 

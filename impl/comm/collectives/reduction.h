@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace halftone {
 

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace halftone {
 

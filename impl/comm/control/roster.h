@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "comm/rank_names.h"
+#include "comm/group/rank_names.h"
 #include "comm/store.h"
 
 namespace halftone {

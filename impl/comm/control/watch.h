@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "comm/control/notice.h"
-#include "comm/owned.h"
-#include "comm/rank_names.h"
+#include "comm/group/owned.h"
+#include "comm/group/rank_names.h"
 #include "comm/store.h"
 
 namespace halftone {

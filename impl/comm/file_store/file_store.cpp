@@ -7,7 +7,7 @@
 
 #include "comm/file_store/folder.h"
 #include "comm/file_store/key_name.h"
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 #include "comm/guarded.h"
 #include "core/foreign_function.h"
 

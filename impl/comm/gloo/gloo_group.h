@@ -2,7 +2,7 @@
 // messages are not encrypted, and while it forms, its ports accept anybody: it needs a network that is trusted.
 #pragma once
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace halftone {
 

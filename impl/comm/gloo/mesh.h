@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "comm/control/roster.h"
-#include "comm/rank_names.h"
+#include "comm/group/rank_names.h"
 
 namespace halftone {
 

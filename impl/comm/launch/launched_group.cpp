@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "comm/registry.h"
+#include "comm/group/registry.h"
 #include "core/error.h"
 #include "runtime/plugin_loader.h"
 

@@ -1,7 +1,7 @@
 // The group of all processes that a launcher started.
 #pragma once
 
-#include "comm/group.h"
+#include "comm/group/group.h"
 #include "comm/launch/launch.h"
 
 namespace halftone {

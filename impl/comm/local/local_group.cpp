@@ -8,7 +8,7 @@
 #include "comm/collectives/flight_recorder.h"
 #include "comm/collectives/operands.h"
 #include "comm/collectives/traffic.h"
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 #include "comm/guarded.h"
 
 namespace halftone {

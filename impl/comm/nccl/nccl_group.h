@@ -1,7 +1,7 @@
 // Groups whose ranks have a CUDA device each and exchange data over NCCL.
 #pragma once
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace halftone::nccl {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 #include "comm/shared_memory/process_watch.h"
 #include "comm/shared_memory/segment.h"
 

@@ -1,7 +1,7 @@
 // The group whose ranks are processes of one machine.
 #include "comm/collectives/collective_group.h"
 #include "comm/descriptors.h"
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 #include "comm/guarded.h"
 #include "comm/shared_memory/shared_memory_transport.h"
 #include "core/foreign_function.h"

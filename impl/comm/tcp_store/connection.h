@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "comm/owned.h"
+#include "comm/group/owned.h"
 #include "comm/tcp_store/handshake.h"
 #include "comm/tcp_store/socket.h"
 #include "comm/tcp_store/wire.h"

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "comm/control/signals_blocked.h"
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 #include "core/error.h"
 #include "core/foreign_function.h"
 

@@ -2,7 +2,7 @@
 // thread.
 #pragma once
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 #include "comm/threads/hub.h"
 
 namespace halftone {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 #include "core/foreign_function.h"
 
 namespace halftone {

@@ -2,7 +2,7 @@
 #include <new>
 
 #include "comm/collectives/collective_group.h"
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 #include "comm/threads/lobby.h"
 #include "comm/threads/threads_transport.h"
 #include "core/error.h"

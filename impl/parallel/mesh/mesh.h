@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace halftone::parallel {
 

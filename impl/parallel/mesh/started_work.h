@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/owned.h"
+#include "comm/group/owned.h"
 #include "core/error.h"
 #include "runtime/stream_scope.h"
 #include "tensor/tensor.h"

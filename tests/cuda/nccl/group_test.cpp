@@ -1,5 +1,5 @@
 // Groups over NCCL with operands in device memory: order by streams, and failures that only NCCL has.
-#include "comm/group.h"
+#include "comm/group/group.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // thread.
 #pragma once
 
-#include "comm/owned.h"
+#include "comm/group/owned.h"
 #include "runtime/context.h"
 
 namespace halftone {

@@ -1,11 +1,11 @@
-#include "comm/group.h"
+#include "comm/group/group.h"
 
 #include <algorithm>
 #include <new>
 #include <utility>
 #include <vector>
 
-#include "comm/registry.h"
+#include "comm/group/registry.h"
 #include "core/error.h"
 
 namespace halftone {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 #include "core/ref.h"
 
 namespace halftone {

@@ -1,8 +1,8 @@
-#include "trainer/text_exchange.h"
+#include "comm/group/text_exchange.h"
 
 #include <utility>
 
-namespace halftone::trainer {
+namespace halftone {
 
 namespace {
 
@@ -47,4 +47,4 @@ void scatter_texts(Group& group, const std::vector<std::string>& texts, std::str
   for (int32_t rank = 1; rank < group->size(); ++rank) send(group, rank, texts[static_cast<size_t>(rank)]);
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone

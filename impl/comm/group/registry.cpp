@@ -1,9 +1,9 @@
-#include "comm/registry.h"
+#include "comm/group/registry.h"
 
 #include <cstring>
 #include <span>
 
-#include "comm/groups.h"
+#include "comm/group/groups.h"
 #include "core/error.h"
 
 namespace halftone {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "trainer/agreement.h"
+#include "comm/group/agreement.h"
 
-namespace halftone::trainer {
+namespace halftone {
 
 // Returns the texts of all ranks on rank 0, in their order, and nothing elsewhere. `sizes` has the size of each rank's
 // text as its first number, at least 1. Throws as agree() does.
@@ -28,4 +28,4 @@ std::vector<std::string> gather_texts(Group& group, Make&& make) {
 // at least 1.
 void scatter_texts(Group& group, const std::vector<std::string>& texts, std::string& own);
 
-}  // namespace halftone::trainer
+}  // namespace halftone

@@ -1,7 +1,8 @@
-// The built-in groups and their store, each defined in the folder of its kind. comm/registry.h creates groups by name.
+// The built-in groups and their store, each defined in the folder of its kind. comm/group/registry.h creates groups by
+// name.
 #pragma once
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 #include "comm/store.h"
 
 namespace halftone {

@@ -1,4 +1,4 @@
-#include "comm/siblings.h"
+#include "comm/group/siblings.h"
 
 #include <algorithm>
 

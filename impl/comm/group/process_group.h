@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "comm/group/request.h"
-#include "comm/work.h"
+#include "comm/group/work.h"
 
 namespace halftone {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 
 namespace halftone {
 

@@ -7,10 +7,10 @@
 #include <exception>
 #include <vector>
 
-#include "comm/group.h"
+#include "comm/group/group.h"
 #include "core/error.h"
 
-namespace halftone::trainer {
+namespace halftone {
 
 using Numbers = std::array<int64_t, 4>;
 
@@ -32,4 +32,4 @@ std::vector<Numbers> agree_on(Group& group, Action&& action) {
   return agree(group, error, numbers);
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/owned.h"
-#include "comm/siblings.h"
+#include "comm/group/owned.h"
+#include "comm/group/siblings.h"
 #include "core/error.h"
 #include "core/ref.h"
 #include "runtime/context.h"

@@ -1,9 +1,9 @@
-#include "trainer/agreement.h"
+#include "comm/group/agreement.h"
 
 #include <cstdio>
 #include <new>
 
-namespace halftone::trainer {
+namespace halftone {
 namespace {
 
 // As it goes to the other ranks.
@@ -62,4 +62,4 @@ std::vector<Numbers> agree(Group& group, const std::exception_ptr& error, const 
   return all;
 }
 
-}  // namespace halftone::trainer
+}  // namespace halftone

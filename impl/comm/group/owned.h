@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "comm/process_group.h"
+#include "comm/group/process_group.h"
 #include "comm/store.h"
 
 namespace halftone {
