@@ -90,6 +90,25 @@ sealed class Suite {
     return new Exception(Ops.LiveHandles() + " live handles after " + Runs + " runs, before " + before);
   }
 
+  /// <summary>Calls a function, which must return the status.</summary>
+  public void Call(string function, Status expected, Action body) {
+    Status? found = Status.Ok;
+    try {
+      body();
+    } catch (HalftoneException refused) {
+      found = refused.Status;
+    } catch (Exception error) {
+      found = null;
+      Console.WriteLine(error);
+    }
+    if (found == expected) {
+      ++passed;
+      return;
+    }
+    ++failed;
+    Console.WriteLine("FAILED " + function + ": " + found);
+  }
+
   public int Finish() {
     Console.WriteLine(passed + " passed, " + failed + " failed");
     return failed == 0 ? 0 : 1;

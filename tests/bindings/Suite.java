@@ -64,6 +64,25 @@ final class Suite {
     }
   }
 
+  /** Calls a function, which must return the status. */
+  void call(String function, Status expected, Case body) {
+    Status found = Status.OK;
+    try {
+      body.run();
+    } catch (HalftoneException refused) {
+      found = refused.status();
+    } catch (Exception error) {
+      found = null;
+      System.out.println(error);
+    }
+    if (found == expected) {
+      ++passed;
+      return;
+    }
+    ++failed;
+    System.out.println("FAILED " + function + ": " + found);
+  }
+
   void finish() {
     System.out.println(passed + " passed, " + failed + " failed");
     System.exit(failed == 0 ? 0 : 1);
